@@ -1,0 +1,59 @@
+# One word per habit. Nothing is needed beforehand but python3, git and make.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-virtualenv
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check fast fix bench generate clean
+
+help:  ## What there is
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile
+
+run: .venv/run  ## Gateway and sandbox, ready to call; ARGS="--port 9000 --fresh" pass through
+	@$(BIN)/connector-gateway dev $(ARGS)
+
+test: .venv/test  ## The whole suite; ARGS="-k notes" pass through
+	@$(BIN)/pytest -n 2 --dist loadfile $(ARGS)
+
+check: fast test  ## Everything that must hold before a commit lands
+
+fast: .venv/test  ## The fast half of check
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/python tools/generate.py --check
+
+fix: .venv/test  ## Put right what can be put right by machine
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+generate: .venv/test  ## Make the generated files again
+	@$(BIN)/python tools/generate.py
+
+bench: .venv/test  ## Measure; ratios within one run
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+lock: .venv/test  ## Lock the dependencies with hashes; needs uv
+	uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
+	  --python-version 3.11 --group build pyproject.toml -o requirements/run.txt
+	uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
+	  --python-version 3.11 --group build --group test pyproject.toml -o requirements/test.txt
+
+clean:  ## Forget environment, state and caches
+	rm -rf .venv .data .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+.venv/bin/python:
+	@$(PYTHON) -m venv .venv
+
+# The larger environment serves the smaller purpose too.
+.venv/run: requirements/run.txt pyproject.toml | .venv/bin/python
+	@test -e .venv/test || { echo "Installing, once …" && $(PIP) --require-hashes -r requirements/run.txt; }
+	@$(PIP) --no-build-isolation --no-deps -e .
+	@touch $@
+
+.venv/test: requirements/test.txt pyproject.toml | .venv/bin/python
+	@echo "Installing for tests, once …"
+	@$(PIP) --require-hashes -r requirements/test.txt
+	@$(PIP) --no-build-isolation --no-deps -e .
+	@touch $@ .venv/run

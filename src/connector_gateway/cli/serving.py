@@ -1,0 +1,40 @@
+"""How the application is served: uvicorn, quiet, and stopping well."""
+
+import logging
+
+import structlog
+import uvicorn
+from starlette.types import ASGIApp
+
+GRACE_SECONDS = 30
+"""How long running calls may take to end after SIGTERM."""
+
+
+def server(application: ASGIApp, host: str, port: int) -> uvicorn.Server:
+    """A server of *application*, not yet started."""
+    logging.getLogger("alembic").setLevel(logging.WARNING)
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            structlog.processors.JSONRenderer(),
+        ],
+        logger_factory=structlog.PrintLoggerFactory(),
+    )
+    return uvicorn.Server(
+        uvicorn.Config(
+            application,
+            host=host,
+            port=port,
+            loop="auto",
+            http="httptools",
+            ws="none",
+            lifespan="on",
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=GRACE_SECONDS,
+            backlog=4096,
+        )
+    )

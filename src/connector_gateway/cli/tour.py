@@ -1,0 +1,45 @@
+"""The tour: for each connector one call that shows what it is good for."""
+
+import json
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlencode
+
+Described = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Stop:
+    """One call of the tour."""
+
+    title: str
+    method: str
+    path: str
+    query: Mapping[str, str] = field(default_factory=dict)
+    body: Mapping[str, Any] | None = None
+
+
+def _notes(described: Described) -> Stop:
+    return Stop(
+        "the first databases",
+        "GET",
+        "/v1/connectors/notes/databases",
+        query={"connection_id": described["connections"]["notes"], "limit": "3"},
+    )
+
+
+STOPS: Mapping[str, Callable[[Described], Stop]] = {"notes": _notes}
+"""The call to show for each connector."""
+
+
+def curl(described: Described, stop: Stop) -> str:
+    """The command line that makes the call of *stop*."""
+    address = described["base_url"] + stop.path + (f"?{urlencode(stop.query)}" if stop.query else "")
+    parts = ["curl", "-sS", shlex.quote(address), "-H", f"'Authorization: Bearer {described['keys']['write']}'"]
+    if stop.method != "GET":
+        parts += ["-X", stop.method]
+    if stop.body is not None:
+        parts += ["--json", shlex.quote(json.dumps(stop.body, ensure_ascii=False))]
+    return " ".join(parts)

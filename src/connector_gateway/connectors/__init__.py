@@ -1,0 +1,9 @@
+"""The rooms, one folder each, in the order of the specification."""
+
+from collections.abc import Mapping
+
+from connector_gateway.connectors.notes import NOTES
+from connector_gateway.kit.operation import AnyConnector
+
+CONNECTORS: Mapping[str, AnyConnector] = {connector.name: connector for connector in (NOTES,)}
+"""Every connector by name."""

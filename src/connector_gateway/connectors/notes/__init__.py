@@ -1,0 +1,22 @@
+"""notes: a notes and database workspace."""
+
+from connector_gateway.connectors.notes import operations
+from connector_gateway.connectors.notes.client import ADDRESS, BUDGET, NotesClient, authorise, throttled
+from connector_gateway.kit.operation import Connector
+
+NOTES = Connector(
+    name="notes",
+    summary="Databases and pages of a notes workspace.",
+    addresses={"base": ADDRESS},
+    budgets={"integration": BUDGET},
+    authorise=authorise,
+    client=NotesClient,
+    operations=(
+        operations.list_databases,
+        operations.create_page,
+        operations.update_page,
+        operations.search_pages,
+        operations.read_events,
+    ),
+    throttled=throttled,
+)

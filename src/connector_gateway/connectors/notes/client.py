@@ -1,0 +1,209 @@
+"""The vendor's wire: one method per request, version 2026-03-11."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any
+from urllib.parse import quote
+
+from connector_gateway.kit.budget import Budget, Charge
+from connector_gateway.kit.errors import (
+    ConnectionRevoked,
+    DatabaseNotShared,
+    GatewayError,
+    PageNotFound,
+    UpstreamConflict,
+    UpstreamForbidden,
+    UpstreamRefused,
+    UpstreamUnexpected,
+)
+from connector_gateway.kit.transport import Answer
+from connector_gateway.kit.upstream import Upstream, failed, retry_after
+
+ADDRESS = "https://api.notion.com"
+VERSION = "2026-03-11"
+
+BUDGET = Budget(3, per_seconds=1)
+"""Three requests a second on average per integration. Source: developers.notion.com/reference/request-limits."""
+
+CHARGE = Charge("integration")
+PAGE_SIZE = 100
+MAX_WALK = 200
+"""Upstream pages of one listing before it is given up as endless."""
+
+Raw = dict[str, Any]
+
+REFUSALS: Mapping[int, type[GatewayError]] = {
+    400: UpstreamRefused,
+    401: ConnectionRevoked,
+    403: UpstreamForbidden,
+    409: UpstreamConflict,
+    413: UpstreamRefused,
+    429: UpstreamForbidden,
+}
+"""What a refusal means; 404 depends on what was asked for, and a 429 that gets here says "blocked", not "later"."""
+
+MESSAGES: Mapping[type[GatewayError], str] = {
+    ConnectionRevoked: "The authorisation of this connection was withdrawn.",
+    DatabaseNotShared: "The database does not exist or is not shared with this connection.",
+    PageNotFound: "The page does not exist or is not shared with this connection.",
+    UpstreamConflict: "The application refused the change because another one was being saved.",
+    UpstreamForbidden: "The application does not allow this connection to do that.",
+    UpstreamRefused: "The application refused the values.",
+    UpstreamUnexpected: "The application refused in an unknown way.",
+}
+
+
+def authorise(credentials: Mapping[str, str]) -> Mapping[str, str]:
+    """The headers of every request."""
+    return {"Authorization": f"Bearer {credentials['token']}", "Notion-Version": VERSION}
+
+
+def throttled(answer: Answer) -> float | None:
+    """Seconds to wait when the vendor throttles (429) or is overloaded (529); a block is no throttling."""
+    if answer.status not in {429, 529}:
+        return None
+    details = answer.raw.get("additional_data") or {} if isinstance(answer.raw, dict) else {}
+    if details.get("rate_limit_reason") == "public_api_request_blocked":
+        return None
+    return retry_after(answer, 1.0)
+
+
+def unwrap(answer: Answer, missing: type[GatewayError] = UpstreamUnexpected) -> Raw:
+    """The JSON of an accepted request; a refused one raises its catalogue error, *missing* if that is a 404."""
+    if answer.accepted:
+        raw: Raw = answer.json()
+        return raw
+    refusal = missing if answer.status == 404 else REFUSALS.get(answer.status, UpstreamUnexpected)
+    raise refusal(MESSAGES[refusal], private=answer.text)
+
+
+class NotesClient:
+    """The vendor's requests that the operations are made of."""
+
+    def __init__(self, upstream: Upstream) -> None:
+        self._upstream = upstream
+
+    async def search_data_sources(self) -> AsyncIterator[Raw]:
+        """Every data source shared with the connection, last edited first.
+
+        Source: developers.notion.com/reference/post-search, read 2026-11.
+        """
+        body = {
+            "filter": {"property": "object", "value": "data_source"},
+            "sort": {"timestamp": "last_edited_time", "direction": "descending"},
+        }
+        async for raw in self._walk("/v1/search", body):
+            yield raw
+
+    async def retrieve_database(self, database_id: str) -> Raw:
+        """A database with its data sources. Source: developers.notion.com/reference/retrieve-database, 2026-11."""
+        return unwrap(await self._read(f"/v1/databases/{database_id}"), DatabaseNotShared)
+
+    async def retrieve_data_source(self, data_source_id: str) -> Raw:
+        """A data source with its schema. Source: developers.notion.com/reference/retrieve-a-data-source, 2026-11."""
+        return unwrap(await self._read(f"/v1/data_sources/{data_source_id}"), DatabaseNotShared)
+
+    async def query_data_source(
+        self, data_source_id: str, body: Mapping[str, Any], property_ids: Sequence[str] = ()
+    ) -> AsyncIterator[Raw]:
+        """Rows of a data source, with all or the given properties; the vendor stops after 10,000.
+
+        The last item yielded is ``{"incomplete": True}`` where it stopped early.
+        Source: developers.notion.com/reference/query-a-data-source, read 2026-11.
+        """
+        query = [("filter_properties", property_id) for property_id in property_ids]
+        async for raw in self._walk(f"/v1/data_sources/{data_source_id}/query", body, query):
+            yield raw
+
+    async def create_page(self, data_source_id: str, properties: Mapping[str, Any], children: Sequence[Raw]) -> Raw:
+        """A new row. Source: developers.notion.com/reference/post-page, read 2026-11."""
+        body = {
+            "parent": {"type": "data_source_id", "data_source_id": data_source_id},
+            "properties": properties,
+            "children": children,
+        }
+        answer = await self._write("POST", "/v1/pages", body)
+        if answer.status == 503:
+            return await self.retrieve_page(_committed(answer))
+        return unwrap(answer, DatabaseNotShared)
+
+    async def retrieve_page(self, page_id: str) -> Raw:
+        """A page. Source: developers.notion.com/reference/retrieve-a-page, read 2026-11."""
+        return unwrap(await self._read(f"/v1/pages/{page_id}"), PageNotFound)
+
+    async def retrieve_page_property(self, page_id: str, property_id: str) -> AsyncIterator[Raw]:
+        """Every item of a long property. Source: developers.notion.com/reference/retrieve-a-page-property, 2026-11."""
+        path = f"/v1/pages/{page_id}/properties/{quote(property_id, safe='')}"
+        cursor: str | None = None
+        for _ in range(MAX_WALK):
+            query = {"page_size": PAGE_SIZE} | ({"start_cursor": cursor} if cursor else {})
+            raw = unwrap(await self._read(path, query), PageNotFound)
+            for item in raw.get("results", [raw]):
+                yield item
+            cursor = raw.get("next_cursor")
+            if not cursor:
+                return
+
+    async def update_page(self, page_id: str, body: Mapping[str, Any]) -> Raw:
+        """A page after a change. Source: developers.notion.com/reference/patch-page, read 2026-11."""
+        answer = await self._write("PATCH", f"/v1/pages/{page_id}", body)
+        if answer.status == 503:
+            raise failed(answer, writes=True)
+        return unwrap(answer, PageNotFound)
+
+    async def append_block_children(self, block_id: str, children: Sequence[Raw]) -> None:
+        """Add blocks at the end. Source: developers.notion.com/reference/patch-block-children, read 2026-11."""
+        body = {"children": children, "position": {"type": "end"}}
+        answer = await self._write("PATCH", f"/v1/blocks/{block_id}/children", body)
+        if answer.status == 503:
+            _committed(answer, "committed_child_ids")
+            return
+        unwrap(answer, PageNotFound)
+
+    async def count_block_children(self, block_id: str) -> int:
+        """How many blocks a page has. Source: developers.notion.com/reference/get-block-children, read 2026-11."""
+        count = 0
+        cursor: str | None = None
+        for _ in range(MAX_WALK):
+            query = {"page_size": PAGE_SIZE} | ({"start_cursor": cursor} if cursor else {})
+            raw = unwrap(await self._read(f"/v1/blocks/{block_id}/children", query), PageNotFound)
+            count += len(raw["results"])
+            cursor = raw.get("next_cursor")
+            if not cursor:
+                break
+        return count
+
+    async def retrieve_me(self) -> Raw:
+        """The integration's own user. Source: developers.notion.com/reference/get-self, read 2026-11."""
+        return unwrap(await self._read("/v1/users/me"))
+
+    async def _walk(
+        self, path: str, body: Mapping[str, Any], query: Sequence[tuple[str, str]] = ()
+    ) -> AsyncIterator[Raw]:
+        """The items of every page of a list that is asked for by POST."""
+        cursor: str | None = None
+        for _ in range(MAX_WALK):
+            paged = {**body, "page_size": PAGE_SIZE} | ({"start_cursor": cursor} if cursor else {})
+            answer = await self._upstream.send("POST", path, CHARGE, writes=False, query=query, json=paged)
+            raw = unwrap(answer, DatabaseNotShared)
+            for item in raw["results"]:
+                yield item
+            if (raw.get("request_status") or {}).get("type") == "incomplete":
+                yield {"incomplete": True}
+            cursor = raw.get("next_cursor")
+            if not cursor:
+                return
+
+    async def _read(self, path: str, query: Mapping[str, Any] | None = None) -> Answer:
+        return await self._upstream.send("GET", path, CHARGE, writes=False, query=query or {})
+
+    async def _write(self, method: str, path: str, body: Mapping[str, Any]) -> Answer:
+        return await self._upstream.send(method, path, CHARGE, writes=True, json=body, expects={503}, resends={409})
+
+
+def _committed(answer: Answer, name: str = "committed_resource_id") -> Any:
+    """What a 503 says was done all the same; without it, the failure is raised."""
+    raw = answer.raw if isinstance(answer.raw, dict) else {}
+    committed = (raw.get("additional_data") or {}).get(name)
+    if not committed:
+        raise failed(answer, writes=True)
+    return committed

@@ -1,0 +1,81 @@
+"""What the vendor says when it turns a request down."""
+
+from typing import Any
+
+
+class Refusal(Exception):
+    """A request turned down, with everything its error object and headers say."""
+
+    def __init__(
+        self, status: int, code: str, message: str, *, additional: dict[str, Any] | None = None, retry_after: int = 0
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.message = message
+        self.additional = additional
+        self.retry_after = retry_after
+
+
+def invalid(message: str, **additional: Any) -> Refusal:
+    """A request that does not fit what it is about."""
+    return Refusal(400, "validation_error", message, additional=additional or None)
+
+
+def not_shared(kind: str, uid: str, bot_id: str, bot_name: str) -> Refusal:
+    """An object that is absent or not shared, which look alike."""
+    message = (
+        f"Could not find {kind} with ID: {uid}. Make sure the relevant pages and databases are shared "
+        f'with your integration "{bot_name}".'
+    )
+    return Refusal(404, "object_not_found", message, additional={"integration_id": bot_id})
+
+
+def archived() -> Refusal:
+    """An edit of something that lies in the trash."""
+    return invalid("Can't edit block that is archived. You must unarchive the block before editing.")
+
+
+def several_sources(database_id: str, source_ids: list[str]) -> Refusal:
+    """A request by database id where the database has several data sources."""
+    return invalid(
+        "Databases with multiple data sources are not supported in this API version.",
+        error_type="multiple_data_sources_for_database",
+        database_id=database_id,
+        child_data_source_ids=source_ids,
+        minimum_api_version="2025-09-03",
+    )
+
+
+def bad_url() -> Refusal:
+    """A path or method the API does not have."""
+    return Refusal(400, "invalid_request_url", "Invalid request URL.")
+
+
+def rate_limited(seconds: int) -> Refusal:
+    """A connection that has spent its budget of requests."""
+    return Refusal(
+        429,
+        "rate_limited",
+        "You have been rate limited. Please try again later.",
+        additional={"rate_limit_reason": "public_api_request_rate_limit", "retry_after": str(seconds)},
+        retry_after=seconds,
+    )
+
+
+def unavailable(committed_id: str | None = None) -> Refusal:
+    """A 503; with *committed_id* when the object was saved all the same."""
+    message = "Notion is unavailable. Please try again later."
+    if committed_id is None:
+        guidance = {"retry_guidance": ["Use exponential backoff with jitter"]}
+        return Refusal(503, "service_unavailable", message, additional=guidance)
+    saved = {
+        "retry_guidance": ["Read the object again", "Do not repeat the write"],
+        "committed_resource_id": committed_id,
+    }
+    return Refusal(503, "service_unavailable", message, additional=saved)
+
+
+def overloaded() -> Refusal:
+    """A 529, to be treated like a 429."""
+    return Refusal(529, "service_overload", "Notion is temporarily overloaded. Please try again later.", retry_after=1)

@@ -1,0 +1,249 @@
+"""Between the vendor's JSON and our shapes: pure functions."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from decimal import InvalidOperation
+from typing import Any
+from urllib.parse import unquote
+
+from connector_gateway.connectors.notes import casts
+from connector_gateway.connectors.notes.casts import plain_text, rich_text
+from connector_gateway.connectors.notes.models import CreatedPage, Database, FoundPage, UpdatedPage
+from connector_gateway.kit.errors import (
+    AmbiguousDatabase,
+    InvalidParameters,
+    PropertyNotFound,
+    UnsupportedBlock,
+)
+
+Raw = Mapping[str, Any]
+
+BLOCKS_PER_REQUEST = 100
+BYTES_PER_REQUEST = 400_000
+"""The vendor takes 500 KB a request; what surrounds the text is left room."""
+
+BLOCK_KINDS = ("paragraph", "bulleted_list_item", "callout")
+
+
+# Databases
+
+
+def databases(sources: Iterable[Raw]) -> list[Database]:
+    """The databases that *sources* belong to, each once, last edited first; properties of its sources together."""
+    grouped: dict[str, list[Raw]] = {}
+    for raw in sources:
+        if not raw.get("in_trash") and raw.get("object") == "data_source":
+            grouped.setdefault(raw["parent"]["database_id"], []).append(raw)
+    found = [database(database_id, parts) for database_id, parts in grouped.items()]
+    return sorted(found, key=lambda item: (item.last_edited_at, item.database_id), reverse=True)
+
+
+def database(database_id: str, sources: Sequence[Raw]) -> Database:
+    """The database of *sources*, titled like the first."""
+    names = dict.fromkeys(name for raw in sources for name in raw["properties"])
+    return Database(
+        database_id=database_id,
+        title=plain_text(sources[0]["title"]),
+        properties=list(names),
+        last_edited_at=max(instant(raw["last_edited_time"]) for raw in sources),
+    )
+
+
+def choose_source(sources: Sequence[Raw], names: Iterable[str]) -> Raw:
+    """The only source, or the first that has all of *names*."""
+    wanted = set(names)
+    if len(sources) == 1:
+        return sources[0]
+    for raw in sources:
+        if wanted <= raw["properties"].keys():
+            return raw
+    raise AmbiguousDatabase(
+        "The database has several data sources, and no single one has all these properties.",
+        *({"data_source": plain_text(raw["title"]), "properties": list(raw["properties"])} for raw in sources),
+    )
+
+
+# Writing properties
+
+
+def writable(schema: Raw, properties: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """The vendor's form of *properties* by property id, and the names of those that are computed.
+
+    ``PropertyNotFound``, ``SelectOptionMissing`` or ``LossyCast`` name every property that cannot be written.
+    """
+    unknown = [name for name in properties if name not in schema]
+    if unknown:
+        raise PropertyNotFound(
+            f"The database has no property {', '.join(map(repr, unknown))}.",
+            *({"property": name, "allowed": list(schema)} for name in unknown),
+        )
+    skipped = [name for name in properties if schema[name]["type"] not in casts.CASTS]
+    return {
+        unquote(schema[name]["id"]): {schema[name]["type"]: casts.cast(name, schema[name], value)}
+        for name, value in properties.items()
+        if name not in skipped
+    }, skipped
+
+
+# Body blocks
+
+
+def block_groups(children: Sequence[Any]) -> list[list[dict[str, Any]]]:
+    """The vendor's form of body blocks, in groups that one request may carry; at least one, perhaps empty."""
+    groups: list[list[dict[str, Any]]] = [[]]
+    size = 0
+    for index, child in enumerate(children):
+        made, weight = block(index, child)
+        if len(groups[-1]) == BLOCKS_PER_REQUEST or size + weight > BYTES_PER_REQUEST:
+            groups.append([])
+            size = 0
+        groups[-1].append(made)
+        size += weight
+    return groups
+
+
+def block(index: int, child: Any) -> tuple[dict[str, Any], int]:
+    """The vendor's form of one body block, and about how many bytes it weighs."""
+    described = {"type": "paragraph", "text": child} if isinstance(child, str) else child
+    where = f"children.{index}"
+    if not isinstance(described, dict):
+        raise InvalidParameters(
+            f"{where} is neither a string nor an object.", {"parameter": where, "message": "Should be text or a block"}
+        )
+    kind = described.get("type")
+    if kind not in BLOCK_KINDS:
+        raise UnsupportedBlock(
+            f"{where} is of kind {kind!r}.", {"parameter": f"{where}.type", "index": index, "allowed": BLOCK_KINDS}
+        )
+    if described.keys() != {"type", "text"} or not isinstance(described["text"], str):
+        raise InvalidParameters(
+            f"{where} needs type and text, and nothing else.",
+            {"parameter": f"{where}.text", "message": "A block has the fields type and text"},
+        )
+    try:
+        content = {"rich_text": rich_text(described["text"])}
+    except ValueError as fault:
+        raise InvalidParameters(
+            f"{where} is too long.", {"parameter": f"{where}.text", "message": str(fault)}
+        ) from fault
+    weight = 200 + len(described["text"].encode()) + 80 * len(content["rich_text"])
+    return {"object": "block", "type": kind, kind: content}, weight
+
+
+# Results
+
+
+def created_page(raw: Raw, written: int, skipped: Sequence[str]) -> CreatedPage:
+    """The result of a creation."""
+    return CreatedPage(
+        page_id=raw["id"],
+        url=raw["url"],
+        created_at=instant(raw["created_time"]),
+        properties_written=written,
+        properties_skipped=list(skipped),
+    )
+
+
+def updated_page(raw: Raw, names: Sequence[str]) -> UpdatedPage:
+    """The result of an update."""
+    return UpdatedPage(
+        page_id=raw["id"],
+        updated=list(names),
+        archived=raw["in_trash"],
+        last_edited_at=instant(raw["last_edited_time"]),
+    )
+
+
+def found_page(raw: Raw, matched_on: str) -> FoundPage:
+    """A match of a search."""
+    return FoundPage(page_id=raw["id"], title=title(raw), matched_on=matched_on)
+
+
+def title(raw: Raw) -> str:
+    """The text of a page's title property."""
+    titles = [value["title"] for value in raw["properties"].values() if value["type"] == "title"]
+    return plain_text(titles[0]) if titles else ""
+
+
+def instant(text: str) -> datetime:
+    """The instant of a vendor's timestamp, in whichever of its two forms."""
+    return datetime.fromisoformat(text)
+
+
+# Searching
+
+
+def matches(value: Raw, wanted: str, match: str) -> bool:
+    """Whether a property value is (``exact``) or holds (``contains``) the trimmed text *wanted*."""
+    found = [text.strip() for text in casts.texts(value)]
+    if not wanted:
+        return match == "contains" or not any(found)
+    if match == "contains":
+        return any(wanted in text for text in found)
+    return any(same(value["type"], text, wanted) for text in found)
+
+
+def same(kind: str, text: str, wanted: str) -> bool:
+    """Whether two texts say the same: numbers by value, identifiers with or without dashes, others by character."""
+    if text == wanted:
+        return True
+    if kind in {"number", "formula", "rollup"}:
+        return _numerically_equal(text, wanted)
+    if kind in {"people", "relation", "created_by", "last_edited_by"}:
+        return text.replace("-", "").lower() == wanted.replace("-", "").lower()
+    return False
+
+
+def _numerically_equal(text: str, wanted: str) -> bool:
+    try:
+        return casts.exact_number(text) == casts.exact_number(wanted)
+    except (ValueError, InvalidOperation):
+        return False
+
+
+def search_filter(described: Raw, wanted: str, match: str) -> dict[str, Any] | None:
+    """A vendor's filter that lets every match through, so that fewer rows are read; None where there is none."""
+    kind = described["type"]
+    condition: dict[str, Any] | None = None
+    if wanted and kind in {"title", "rich_text", "url", "email", "phone_number"}:
+        condition = {"contains": wanted}
+    elif match == "exact" and kind in {"select", "status", "multi_select"}:
+        known = wanted in {option["name"] for option in described[kind]["options"]}
+        condition = {"contains" if kind == "multi_select" else "equals": wanted} if known else None
+    elif match == "exact" and kind == "checkbox" and wanted in {"true", "false"}:
+        condition = {"equals": wanted == "true"}
+    elif match == "exact" and kind == "number":
+        condition = _equal_number(wanted)
+    return None if condition is None else {"property": described["id"], kind: condition}
+
+
+def _equal_number(wanted: str) -> dict[str, Any] | None:
+    try:
+        return {"equals": casts.exact_number(wanted)}
+    except (ValueError, InvalidOperation):
+        return None
+
+
+def hopeless(described: Raw, wanted: str, match: str) -> bool:
+    """Whether no row can match, so that none needs to be read."""
+    kind = described["type"]
+    if match == "contains" or not wanted:
+        return False
+    if kind in {"select", "status", "multi_select"}:
+        return all(option["name"].strip() != wanted for option in described[kind]["options"])
+    return (kind == "checkbox" and wanted not in {"true", "false"}) or (
+        kind == "number" and _equal_number(wanted) is None
+    )
+
+
+# Recognising what a write has made
+
+
+def bears(raw: Raw, written: Mapping[str, Any]) -> bool:
+    """Whether a page holds every value of *written*, the vendor's form by property id."""
+    held = {unquote(value["id"]): value for value in raw["properties"].values()}
+    return all(
+        property_id in held and casts.trace(kind, held[property_id].get(kind)) == casts.trace(kind, content)
+        for property_id, payload in written.items()
+        for kind, content in payload.items()
+    )

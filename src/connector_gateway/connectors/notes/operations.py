@@ -1,0 +1,335 @@
+"""The five notes operations."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+from urllib.parse import unquote
+
+from connector_gateway.connectors.notes import casts, mapping
+from connector_gateway.connectors.notes.client import NotesClient
+from connector_gateway.connectors.notes.models import (
+    CreatedPage,
+    CreatePage,
+    Database,
+    Event,
+    FoundPages,
+    ListDatabases,
+    ReadEvents,
+    SearchPages,
+    UpdatedPage,
+    UpdatePage,
+)
+from connector_gateway.kit.call import Attempt, Call
+from connector_gateway.kit.errors import (
+    AmbiguousDatabase,
+    DatabaseNotShared,
+    LossyCast,
+    PageInTrash,
+    PageModified,
+    PageNotFound,
+    PropertyNotFound,
+    SelectOptionMissing,
+    UnsupportedBlock,
+    UpstreamConflict,
+    UpstreamRefused,
+)
+from connector_gateway.kit.operation import reads, writes
+from connector_gateway.kit.shapes import Page
+
+T = TypeVar("T")
+NotesCall = Call[NotesClient]
+Raw = Mapping[str, Any]
+
+SCHEMA_SECONDS = 60.0
+LISTING_SECONDS = 120.0
+MADE_SECONDS = 24 * 60 * 60.0
+CLOCK_SKEW_SECONDS = 120.0
+"""How far the vendor's clock may be behind ours when a page of ours is looked for."""
+
+OUTDATED = (PropertyNotFound, SelectOptionMissing, LossyCast, AmbiguousDatabase, UpstreamRefused)
+"""Refusals that may be due to a schema remembered from before it was changed."""
+
+CASTING = (PropertyNotFound, SelectOptionMissing, LossyCast)
+
+
+@reads("GET /databases")
+async def list_databases(call: NotesCall, params: ListDatabases) -> Page[Database]:
+    """List the databases shared with the connection, newest first.
+
+    The order is that of the last edit.
+    """
+    listing = call.memory.get("databases") if call.position else None
+    if listing is None:
+        listing = mapping.databases([raw async for raw in call.upstream.search_data_sources()])
+        call.memory.put("databases", listing, LISTING_SECONDS)
+    wanted = (params.query or "").casefold()
+    after = _position_of(call.position)
+    found = [item for item in listing if wanted in item.title.casefold() and (after is None or _key(item) < after)]
+    items = found[: params.limit]
+    more = len(found) > params.limit
+    return Page[Database](items=items, position={"after": _key(items[-1])} if more else None)
+
+
+async def recover_created_page(call: NotesCall, params: CreatePage, attempt: Attempt) -> CreatedPage | None:
+    """The page that an earlier attempt made, with its body completed; None if it made none."""
+    source = await _source(call, params.database_id, params.properties, fresh=True)
+    written, skipped = mapping.writable(source["properties"], params.properties)
+    page_id = attempt.progress.get("page_id")
+    raw = await call.upstream.retrieve_page(page_id) if page_id else await _made(call, source, written, attempt)
+    if raw is None:
+        return None
+    call.memory.put(f"made {raw['id']}", value=True, seconds=MADE_SECONDS)
+    _, *more = mapping.block_groups(params.children)
+    if more:
+        await call.notebook.note(page_id=raw["id"])
+        await _append(call, raw["id"], await _missing(call, raw["id"], params.children))
+    return mapping.created_page(raw, len(written), skipped)
+
+
+@writes(
+    "POST /pages",
+    errors=[DatabaseNotShared, AmbiguousDatabase, UnsupportedBlock, *CASTING],
+    recover=recover_created_page,
+)
+async def create_page(call: NotesCall, params: CreatePage) -> CreatedPage:
+    """Create a page as a row of a database.
+
+    Values are cast to the type of their property; where that would lose something, nothing is created.
+    """
+    first, *more = mapping.block_groups(params.children)
+
+    async def create(source: Raw) -> CreatedPage:
+        written, skipped = mapping.writable(source["properties"], params.properties)
+        raw = await call.upstream.create_page(source["id"], written, first)
+        call.memory.put(f"made {raw['id']}", value=True, seconds=MADE_SECONDS)
+        if more:
+            await call.notebook.note(page_id=raw["id"])
+            await _append(call, raw["id"], more)
+        return mapping.created_page(raw, len(written), skipped)
+
+    return await _with_source(call, params.database_id, params.properties, create)
+
+
+async def recover_updated_page(call: NotesCall, params: UpdatePage, attempt: Attempt) -> UpdatedPage | None:  # noqa: ARG001  # the page itself tells
+    """The page, if it already is as it should be; otherwise None."""
+    raw = await call.upstream.retrieve_page(params.page_id)
+    written = mapping.writable(await _schema(call, raw, fresh=True), params.properties or {})[0]
+    archived = raw["in_trash"] if params.archived is None else params.archived
+    if raw["in_trash"] != archived or not mapping.bears(raw, written):
+        return None
+    return mapping.updated_page(raw, _names(raw, written))
+
+
+@writes(
+    "PATCH /pages/{page_id}",
+    errors=[PageNotFound, PageModified, PageInTrash, UpstreamConflict, *CASTING],
+    recover=recover_updated_page,
+)
+async def update_page(call: NotesCall, params: UpdatePage) -> UpdatedPage:
+    """Update properties of a page, move it to the trash, or restore it.
+
+    Writes to one page through this service happen one after the other.
+    """
+    async with call.exclusive(f"page {params.page_id}"):
+        raw = await call.upstream.retrieve_page(params.page_id)
+        _require_unmodified(raw, params.if_unmodified_since)
+        for fresh in (False, True):
+            try:
+                written = mapping.writable(await _schema(call, raw, fresh=fresh), params.properties or {})[0]
+                break
+            except CASTING:
+                if fresh:
+                    raise
+        if written and raw["in_trash"] and params.archived is not False:
+            raise PageInTrash(f"Page {params.page_id} is in the trash.", {"parameter": "archived"})
+        for change in _changes(written, archived=params.archived):
+            raw = await call.upstream.update_page(params.page_id, change)
+        return mapping.updated_page(raw, _names(raw, written))
+
+
+@reads("POST /pages/search", errors=[DatabaseNotShared, AmbiguousDatabase, PropertyNotFound])
+async def search_pages(call: NotesCall, params: SearchPages) -> FoundPages:
+    """Find pages by a property value within one database; every match is returned."""
+
+    async def search(source: Raw) -> FoundPages:
+        described = source["properties"].get(params.property)
+        if described is None:
+            raise PropertyNotFound(
+                f"The database has no property {params.property!r}.",
+                {"property": params.property, "allowed": list(source["properties"])},
+            )
+        wanted = params.value.strip()
+        found = []
+        if not mapping.hopeless(described, wanted, params.match):
+            async for raw in _rows(call, source, described, mapping.search_filter(described, wanted, params.match)):
+                value = await _whole(call, raw, params.property)
+                if value is not None and mapping.matches(value, wanted, params.match):
+                    found.append(mapping.found_page(raw, params.property))
+        return FoundPages(match_count=len(found), pages=found)
+
+    return await _with_source(call, params.database_id, [params.property], search)
+
+
+@reads("GET /events")
+async def read_events(call: NotesCall, params: ReadEvents) -> Page[Event]:  # noqa: ARG001  # nothing is observed yet
+    """Read the changes that were observed, oldest first.
+
+    Observation is not part of this version: the feed is empty.
+    """
+    return Page[Event](items=[])
+
+
+# Databases and their schemas
+
+
+async def _with_source(
+    call: NotesCall, database_id: str, names: Sequence[str] | Mapping[str, Any], use: Callable[[Raw], Awaitable[T]]
+) -> T:
+    """What *use* makes of the database's source; once more with a fresh schema if a remembered one may be outdated."""
+    remembered = call.memory.get(f"sources {database_id}") is not None
+    try:
+        return await use(await _source(call, database_id, names))
+    except OUTDATED:
+        if not remembered:
+            raise
+    return await use(await _source(call, database_id, names, fresh=True))
+
+
+async def _source(
+    call: NotesCall, database_id: str, names: Sequence[str] | Mapping[str, Any], *, fresh: bool = False
+) -> Raw:
+    """The data source of a database that has properties of these names."""
+    sources = None if fresh else call.memory.get(f"sources {database_id}")
+    if sources is None:
+        database = await call.upstream.retrieve_database(database_id)
+        sources = [await call.upstream.retrieve_data_source(part["id"]) for part in database["data_sources"]]
+        call.memory.put(f"sources {database_id}", sources, SCHEMA_SECONDS)
+    return mapping.choose_source(sources, names)
+
+
+async def _schema(call: NotesCall, page: Raw, *, fresh: bool) -> Raw:
+    """The properties that a page can have: those of its data source, else those it shows."""
+    source_id = page["parent"].get("data_source_id")
+    if source_id is None:
+        properties: Raw = {name: {**value, "name": name} for name, value in page["properties"].items()}
+        return properties
+    source = None if fresh else call.memory.get(f"source {source_id}")
+    if source is None:
+        source = await call.upstream.retrieve_data_source(source_id)
+        call.memory.put(f"source {source_id}", source, SCHEMA_SECONDS)
+    schema: Raw = source["properties"]
+    return schema
+
+
+# Creating
+
+
+async def _append(call: NotesCall, page_id: str, groups: Sequence[Sequence[Raw]]) -> None:
+    for group in groups:
+        await call.upstream.append_block_children(page_id, [dict(block) for block in group])
+
+
+async def _missing(call: NotesCall, page_id: str, children: Sequence[Any]) -> list[list[dict[str, Any]]]:
+    """The groups of body blocks that the page does not have yet."""
+    there = await call.upstream.count_block_children(page_id)
+    return [group for group in mapping.block_groups(children[there:]) if group]
+
+
+async def _made(call: NotesCall, source: Raw, written: Mapping[str, Any], attempt: Attempt) -> Raw | None:
+    """The newest row that bears what was written, is ours, was made since, and is no other call's."""
+    since = datetime.fromtimestamp(attempt.started_at - CLOCK_SKEW_SECONDS, UTC).replace(second=0, microsecond=0)
+    me = call.memory.get("me") or await call.upstream.retrieve_me()
+    call.memory.put("me", me, SCHEMA_SECONDS)
+    body = {
+        "filter": {"timestamp": "created_time", "created_time": {"on_or_after": since.isoformat()}},
+        "sorts": [{"timestamp": "created_time", "direction": "descending"}],
+    }
+    async for raw in call.upstream.query_data_source(source["id"], body):
+        ours = raw.get("object") == "page" and raw["created_by"]["id"] == me["id"]
+        if ours and mapping.bears(raw, written) and not call.memory.get(f"made {raw['id']}"):
+            return raw
+    return None
+
+
+# Updating
+
+
+def _require_unmodified(raw: Raw, since: datetime | None) -> None:
+    edited_at = mapping.instant(raw["last_edited_time"])
+    if since is not None and edited_at > since:
+        raise PageModified(
+            f"The page was changed at {edited_at.isoformat()}.", {"last_edited_at": edited_at.isoformat()}
+        )
+
+
+def _changes(written: Mapping[str, Any], *, archived: bool | None) -> list[dict[str, Any]]:
+    """The requests of an update: a page leaves the trash before it is written to, and enters it afterwards."""
+    properties = [{"properties": written}] if written else []
+    trash = [] if archived is None else [{"in_trash": archived}]
+    if not properties and not trash:
+        return [{"properties": {}}]
+    return properties + trash if archived else trash + properties
+
+
+def _names(raw: Raw, written: Mapping[str, Any]) -> list[str]:
+    """The names of the properties written, in the order they were given."""
+    by_id = {unquote(value["id"]): name for name, value in raw["properties"].items()}
+    return [by_id[property_id] for property_id in written if property_id in by_id]
+
+
+# Searching
+
+
+async def _rows(call: NotesCall, source: Raw, described: Raw, condition: Raw | None) -> AsyncIterator[Raw]:
+    """Every row that *condition* lets through, title and one property only, whatever the vendor's cap on one query."""
+    title = next(item for item in source["properties"].values() if item["type"] == "title")
+    property_ids = list(dict.fromkeys([unquote(title["id"]), unquote(described["id"])]))
+    seen: set[str] = set()
+    since: str | None = None
+    while True:
+        body = _query(condition, since)
+        newest, incomplete = since, False
+        async for raw in call.upstream.query_data_source(source["id"], body, property_ids):
+            incomplete = incomplete or "incomplete" in raw
+            if raw.get("object") == "page" and raw["id"] not in seen:
+                seen.add(raw["id"])
+                newest = raw["created_time"]
+                yield raw
+        if not incomplete:
+            return
+        if newest == since:
+            raise UpstreamRefused("More pages were created within one minute than the application lists.")
+        since = newest
+
+
+def _query(condition: Raw | None, since: str | None) -> dict[str, Any]:
+    """A query in order of creation, restarted at *since* when an earlier one was cut short."""
+    window = {"timestamp": "created_time", "created_time": {"on_or_after": since}} if since else None
+    conditions = [part for part in (condition, window) if part]
+    body: dict[str, Any] = {"sorts": [{"timestamp": "created_time", "direction": "ascending"}]}
+    if len(conditions) == 1:
+        body["filter"] = conditions[0]
+    elif conditions:
+        body["filter"] = {"and": conditions}
+    return body
+
+
+async def _whole(call: NotesCall, raw: Raw, name: str) -> Raw | None:
+    """A page's value of a property, made whole where the vendor shows only part of it within a page."""
+    value: Raw | None = raw["properties"].get(name)
+    if value is None or not casts.truncated(value):
+        return value
+    items = [item async for item in call.upstream.retrieve_page_property(raw["id"], unquote(value["id"]))]
+    return casts.completed(value, items)
+
+
+# Paging
+
+
+def _key(database: Database) -> list[Any]:
+    """Where a database stands in the order of the listing."""
+    return [database.last_edited_at.isoformat(), database.database_id]
+
+
+def _position_of(position: Mapping[str, Any] | None) -> list[Any] | None:
+    return None if position is None else list(position["after"])

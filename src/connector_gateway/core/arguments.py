@@ -1,0 +1,220 @@
+"""What a caller passed, read against a declaration: text from addresses, typed values from JSON bodies."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from types import UnionType
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
+
+from pydantic import ValidationError
+
+from connector_gateway.kit.errors import Detail, GatewayError, InvalidJson, InvalidParameters
+from connector_gateway.kit.shapes import IDEMPOTENCY_FIELD, Params
+
+P = TypeVar("P", bound=Params)
+
+CONNECTION = "connection_id"
+MAX_DEPTH = 100
+MAX_IDEMPOTENCY_KEY = 255
+
+_UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+"""Characters that no application stores faithfully: controls other than tab and line ends, and halves of pairs."""
+
+
+def decode(body: bytes) -> Any:
+    """The value of a JSON text in which every key stands once; numbers stay exact (``int`` or ``Decimal``)."""
+    try:
+        return json.loads(body.decode("utf-8"), object_pairs_hook=_once, parse_float=Decimal, parse_constant=_no_number)
+    except (ValueError, RecursionError) as fault:
+        raise InvalidJson(f"The body is not JSON: {_short(fault)}.") from fault
+
+
+@dataclass(frozen=True)
+class Body:
+    """A JSON body as it came, or why it cannot be read."""
+
+    text: bytes = b""
+    refusal: GatewayError | None = None
+
+    @cached_property
+    def value(self) -> Any:
+        """The decoded body; raises what is wrong with it."""
+        if self.refusal is not None:
+            raise self.refusal
+        return decode(self.text)
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """The arguments of one call: path and query as text, the body as it came, the key of the header."""
+
+    path: Mapping[str, str]
+    query: Sequence[tuple[str, str]] = ()
+    body: Body | None = None
+    idempotency_header: str | None = None
+
+    @cached_property
+    def connection_id(self) -> str | None:
+        """The connection named, as far as it can be told before anything is checked."""
+        named = dict(self.query).get(CONNECTION)
+        if named is None and self.body is not None:
+            try:
+                value = self.body.value
+            except GatewayError:
+                return None
+            named = value.get(CONNECTION) if isinstance(value, dict) else None
+        return named if isinstance(named, str) and named and not _UNFIT.search(named) else None
+
+    def read(self, params: type[P], *, connection: bool = True) -> P:
+        """These arguments as *params*; ``InvalidParameters`` with everything that is wrong.
+
+        With *connection*, the connection must be named as well; it is checked, and is no part of the result.
+        """
+        faults: list[Detail] = []
+        values = self._from_query(params, faults) if self.body is None else self._from_body(self.body, faults)
+        values |= self.path
+        if connection:
+            faults += _check_connection(values)
+        faults += _unfit(values)
+        try:
+            return _faultless(params.model_validate(values), faults)
+        except ValidationError as fault:
+            faults += faults_of(fault)
+            raise InvalidParameters(_summary(faults), *faults) from fault
+
+    def idempotency_key(self, params: Params) -> str | None:
+        """The key of the body or of the header; ``InvalidParameters`` if they differ or the header does not fit."""
+        in_body: str | None = getattr(params, IDEMPOTENCY_FIELD, None)
+        header = self.idempotency_header
+        if header is None:
+            return in_body
+        if not 1 <= len(header) <= MAX_IDEMPOTENCY_KEY:
+            raise InvalidParameters(
+                "The Idempotency-Key does not fit.",
+                {"parameter": "Idempotency-Key", "message": f"Should have 1 to {MAX_IDEMPOTENCY_KEY} characters"},
+            )
+        if in_body not in {None, header}:
+            raise InvalidParameters(
+                "The Idempotency-Key of the header differs from idempotency_key in the body.",
+                {"parameter": IDEMPOTENCY_FIELD, "message": "Should equal the header Idempotency-Key"},
+            )
+        return header
+
+    def _from_query(self, params: type[Params], faults: list[Detail]) -> dict[str, Any]:
+        values: dict[str, Any] = {}
+        kinds = {declared.alias or name: _kind(declared.annotation) for name, declared in params.model_fields.items()}
+        for name, text in self.query:
+            if name in values or name in self.path:
+                faults.append({"parameter": name, "message": "Given more than once"})
+            values[name] = _from_text(kinds.get(name), text)
+        return values
+
+    def _from_body(self, body: Body, faults: list[Detail]) -> dict[str, Any]:
+        value = body.value
+        if not isinstance(value, dict):
+            raise InvalidParameters(
+                "The body should be a JSON object.", {"parameter": "body", "message": "Should be an object"}
+            )
+        values = dict(value)
+        faults += [{"parameter": name, "message": "Given more than once"} for name in self.path if name in values]
+        for name, text in self.query:
+            if name != CONNECTION:
+                faults.append({"parameter": name, "message": "Belongs into the body"})
+            elif values.setdefault(CONNECTION, text) != text:
+                faults.append({"parameter": CONNECTION, "message": "Differs between query and body"})
+        return values
+
+
+def _check_connection(values: dict[str, Any]) -> Iterable[Detail]:
+    if CONNECTION not in values:
+        yield {"parameter": CONNECTION, "message": "Field required"}
+    elif not isinstance(values[CONNECTION], str) or not values[CONNECTION]:
+        yield {"parameter": CONNECTION, "message": "Should be the identifier of a connection"}
+    values.pop(CONNECTION, None)
+
+
+def _faultless(params: P, faults: Sequence[Detail]) -> P:
+    if faults:
+        raise InvalidParameters(_summary(faults), *faults)
+    return params
+
+
+def faults_of(fault: ValidationError, *prefix: str) -> list[Detail]:
+    """The faults of a pydantic validation: parameter paths, messages, and what is allowed where that is a list."""
+    return [
+        {"parameter": _path(prefix, error), "message": _message(error)}
+        | ({"allowed": error["ctx"]["expected"]} if error["type"] == "literal_error" else {})
+        for error in fault.errors(include_url=False, include_input=False)
+    ]
+
+
+def _path(prefix: Sequence[str], error: Any) -> str:
+    """Where a fault is; one of the whole names the parameter in its context."""
+    return ".".join([*prefix, *map(str, error["loc"])]) or error.get("ctx", {}).get("parameter", "body")
+
+
+def _message(error: Any) -> str:
+    return "Unknown parameter" if error["type"] == "extra_forbidden" else str(error["msg"])
+
+
+def _summary(faults: Sequence[Detail]) -> str:
+    names = list(dict.fromkeys(str(fault["parameter"]) for fault in faults))
+    return f"{'Parameters' if len(names) > 1 else 'Parameter'} {', '.join(names[:10])} cannot be used as given."
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"the key {next(name for name in names if names.count(name) > 1)!r} stands twice")
+    return value
+
+
+def _no_number(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _short(fault: Exception) -> str:
+    return "it is nested too deeply" if isinstance(fault, RecursionError) else str(fault)[:200]
+
+
+def _unfit(value: Any, path: str = "", depth: int = 0) -> Iterable[Detail]:
+    """Faults of every string, at any depth, that holds characters no application stores faithfully."""
+    if isinstance(value, str):
+        if _UNFIT.search(value):
+            yield {"parameter": path, "message": "Contains control characters or half of a surrogate pair"}
+    elif depth > MAX_DEPTH:
+        yield {"parameter": path, "message": f"Nested more than {MAX_DEPTH} levels deep"}
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            if _UNFIT.search(name):
+                yield {"parameter": path or "body", "message": "Has a name with control characters"}
+            else:
+                yield from _unfit(item, f"{path}.{name}" if path else name, depth + 1)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _unfit(item, f"{path}.{index}", depth + 1)
+
+
+def _kind(annotation: Any) -> Any:
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        return _kind(get_args(annotation)[0])
+    if origin in {Union, UnionType}:
+        kinds = [_kind(option) for option in get_args(annotation) if option is not type(None)]
+        return kinds[0] if len(kinds) == 1 else str
+    return origin or annotation
+
+
+def _from_text(kind: Any, text: str) -> Any:
+    """What *text* of a query says for a parameter of *kind*; text that says nothing of the sort stays as it is."""
+    if kind is int and re.fullmatch(r"-?[0-9]{1,18}", text):
+        return int(text)
+    if kind is bool:
+        return {"true": True, "1": True, "false": False, "0": False}.get(text, text)
+    if kind is list:
+        return text.split(",")
+    return text

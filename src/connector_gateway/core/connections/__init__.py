@@ -1,0 +1,6 @@
+"""Connections: which third-party account a call acts in, and the one door to its secrets."""
+
+from connector_gateway.core.connections.connections import Connection, Connections
+from connector_gateway.core.connections.vault import Vault
+
+__all__ = ["Connection", "Connections", "Vault"]

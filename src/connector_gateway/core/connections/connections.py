@@ -1,0 +1,235 @@
+"""Connections as they are kept: whose, to what, with which settings, and sealed secrets."""
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import ValidationError
+from sqlalchemy import Row, insert, select, update
+
+from connector_gateway.core.arguments import faults_of
+from connector_gateway.core.connections.vault import Vault
+from connector_gateway.core.keys import Caller
+from connector_gateway.kit.clock import Clock, instant
+from connector_gateway.kit.errors import ConnectionMismatch, ConnectionNotFound, InvalidParameters, WorkspaceNotFound
+from connector_gateway.kit.identifiers import ConnectionId, WorkspaceId, ulid
+from connector_gateway.kit.operation import AnyConnector
+from connector_gateway.storage import tables
+from connector_gateway.storage.database import Database
+
+REMEMBER_SECONDS = 3.0
+"""How long a looked-up connection is trusted: what another process changed holds here within that time."""
+
+REMEMBER_CONNECTIONS = 10_000
+
+
+@dataclass(frozen=True)
+class Connection:
+    """One authorised account, and the door to its secrets."""
+
+    connection_id: ConnectionId
+    workspace_id: WorkspaceId
+    connector: str
+    status: str
+    settings: Mapping[str, Any]
+    account: str
+    """What tells the third party's accounts apart without telling who they are."""
+
+    _vault: Vault = field(repr=False)
+    _sealed: bytes = field(repr=False)
+
+    async def credentials(self) -> Mapping[str, str]:
+        """The secrets, by the connector's names."""
+        return self._vault.open(self._sealed, self.connection_id)
+
+
+class Connections:
+    """Makes, finds, changes and removes connections."""
+
+    def __init__(self, database: Database, vault: Vault, connectors: Mapping[str, AnyConnector], clock: Clock) -> None:
+        self._database = database
+        self._vault = vault
+        self._connectors = connectors
+        self._clock = clock
+        self._known: OrderedDict[str, tuple[float, Connection]] = OrderedDict()
+
+    async def open(self, caller: Caller, connector: str, connection_id: str) -> Connection:
+        """The connection for a call of *caller* to *connector*."""
+        connection = await self.find(connection_id)
+        if (
+            connection is None
+            or connection.workspace_id != caller.workspace_id
+            or not caller.may_use(connection.connection_id)
+        ):
+            raise _not_found(connection_id)
+        if connection.connector != connector:
+            raise ConnectionMismatch(
+                f"Connection {connection_id} is a connection of {connection.connector}, not of {connector}.",
+                {"parameter": "connection_id", "connector": connection.connector},
+            )
+        return connection
+
+    async def find(self, connection_id: str) -> Connection | None:
+        """The connection, whoever's it is; None if there is none."""
+        now = self._clock.now()
+        looked_up_at, connection = self._known.get(connection_id, (0.0, None))
+        if connection is None or now - looked_up_at > REMEMBER_SECONDS:
+            query = select(tables.connections).where(
+                tables.connections.c.connection_id == connection_id, tables.connections.c.deleted.is_(False)
+            )
+            row = await self._database.read(lambda reading: reading.execute(query).first())
+            connection = self._connection(row) if row else None
+            self._remember(connection_id, now, connection)
+        return connection
+
+    async def create(
+        self,
+        workspace_id: WorkspaceId,
+        connector: str,
+        credentials: Mapping[str, str],
+        *,
+        name: str = "",
+        settings: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """A new connection, with *credentials* sealed."""
+        self._check(connector, credentials, settings or {})
+        connection_id = ConnectionId(f"conn_{ulid()}")
+        now = self._clock.now()
+        row = {
+            "connection_id": connection_id,
+            "workspace_id": workspace_id,
+            "connector": connector,
+            "name": name,
+            "status": "active",
+            "sealed": self._vault.seal(credentials, connection_id),
+            "settings": dict(settings or {}),
+            "created_at": now,
+            "updated_at": now,
+            "deleted": False,
+        }
+
+        def create(connection: Any) -> None:
+            known = select(tables.workspaces.c.workspace_id).where(tables.workspaces.c.workspace_id == workspace_id)
+            if connection.execute(known).first() is None:
+                raise WorkspaceNotFound(f"There is no workspace {workspace_id}.")
+            connection.execute(insert(tables.connections), row)
+
+        await self._database.write(create)
+        return _public(row)
+
+    async def list(
+        self, workspace_id: WorkspaceId | None = None, connector: str | None = None
+    ) -> Sequence[dict[str, Any]]:
+        """Connections, newest first."""
+        query = (
+            select(tables.connections)
+            .where(tables.connections.c.deleted.is_(False))
+            .order_by(tables.connections.c.connection_id.desc())
+        )
+        if workspace_id is not None:
+            query = query.where(tables.connections.c.workspace_id == workspace_id)
+        if connector is not None:
+            query = query.where(tables.connections.c.connector == connector)
+        rows = await self._database.read(lambda reading: reading.execute(query).mappings().all())
+        return [_public(row) for row in rows]
+
+    async def show(self, connection_id: str, workspace_id: WorkspaceId | None = None) -> dict[str, Any]:
+        """One connection, of *workspace_id* where given."""
+        query = select(tables.connections).where(
+            tables.connections.c.connection_id == connection_id, tables.connections.c.deleted.is_(False)
+        )
+        row = await self._database.read(lambda reading: reading.execute(query).mappings().first())
+        if row is None or workspace_id not in {None, row["workspace_id"]}:
+            raise _not_found(connection_id)
+        return _public(row)
+
+    async def change(self, connection_id: str, **changes: Any) -> dict[str, Any]:
+        """The connection with *changes* (``name``, ``settings``, ``credentials``, ``status``) made."""
+        connection = await self.find(connection_id)
+        if connection is None:
+            raise _not_found(connection_id)
+        credentials = changes.pop("credentials", None)
+        self._check(connection.connector, credentials, changes.get("settings", {}))
+        if credentials is not None:
+            changes |= {"sealed": self._vault.seal(credentials, connection_id), "status": "active"}
+        row = await self._update(connection_id, changes)
+        return _public(row)
+
+    async def remove(self, connection_id: str) -> dict[str, Any]:
+        """Forget a connection and its secrets; its history stays."""
+        return _public(await self._update(connection_id, {"deleted": True, "sealed": b"", "status": "removed"}))
+
+    async def observe(self, connection: Connection, status: str) -> None:
+        """Note what the last call found out about the authorisation: ``active`` or ``revoked``."""
+        if connection.status != status:
+            await self._update(connection.connection_id, {"status": status})
+
+    async def _update(self, connection_id: str, changes: Mapping[str, Any]) -> Mapping[Any, Any]:
+        change = (
+            update(tables.connections)
+            .where(tables.connections.c.connection_id == connection_id, tables.connections.c.deleted.is_(False))
+            .values(updated_at=self._clock.now(), **changes)
+            .returning(*tables.connections.c)
+        )
+        row = await self._database.write(lambda writing: writing.execute(change).mappings().first())
+        self._known.pop(connection_id, None)
+        if row is None:
+            raise _not_found(connection_id)
+        return row
+
+    def _check(self, name: str, credentials: Mapping[str, str] | None, settings: Mapping[str, Any]) -> None:
+        connector = self._connectors.get(name)
+        if connector is None:
+            raise InvalidParameters(
+                f"There is no connector {name}.", {"parameter": "connector", "allowed": list(self._connectors)}
+            )
+        missing = (
+            [] if credentials is None else [secret for secret in connector.credentials if secret not in credentials]
+        )
+        if missing:
+            raise InvalidParameters(
+                f"A connection of {name} needs {', '.join(connector.credentials)}.",
+                *({"parameter": f"credentials.{secret}", "message": "Field required"} for secret in missing),
+            )
+        try:
+            connector.settings.model_validate(dict(settings))
+        except ValidationError as fault:
+            raise InvalidParameters("The settings do not fit.", *faults_of(fault, "settings")) from fault
+
+    def _connection(self, row: Row[Any]) -> Connection:
+        connector = self._connectors.get(row.connector)
+        secrets = self._vault.open(row.sealed, row.connection_id)
+        account = secrets.get(connector.credentials[-1] if connector else "token", row.connection_id)
+        return Connection(
+            connection_id=row.connection_id,
+            workspace_id=row.workspace_id,
+            connector=row.connector,
+            status=row.status,
+            settings=row.settings,
+            account=hashlib.sha256(account.encode()).hexdigest()[:24],
+            _vault=self._vault,
+            _sealed=row.sealed,
+        )
+
+    def _remember(self, connection_id: str, now: float, connection: Connection | None) -> None:
+        if connection is None:
+            self._known.pop(connection_id, None)
+            return
+        self._known[connection_id] = (now, connection)
+        self._known.move_to_end(connection_id)
+        if len(self._known) > REMEMBER_CONNECTIONS:
+            self._known.popitem(last=False)
+
+
+def _not_found(connection_id: str) -> ConnectionNotFound:
+    return ConnectionNotFound(
+        f"There is no connection {connection_id} in this workspace.",
+        {"parameter": "connection_id", "value": connection_id},
+    )
+
+
+def _public(row: Mapping[Any, Any]) -> dict[str, Any]:
+    shown = ("connection_id", "workspace_id", "connector", "name", "status", "settings")
+    return {name: row[name] for name in shown} | {name: instant(row[name]) for name in ("created_at", "updated_at")}

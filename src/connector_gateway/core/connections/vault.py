@@ -1,0 +1,38 @@
+"""The vault: secrets encrypted at rest with AES-256-GCM, each bound to the connection it belongs to."""
+
+import os
+from collections.abc import Mapping
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from pydantic_core import from_json, to_json
+
+from connector_gateway.core.secrets import SecretKeys
+from connector_gateway.kit.errors import InternalError
+
+NAME_BYTES = 4
+NONCE_BYTES = 12
+
+
+class Vault:
+    """Seals and opens secrets; a sealed one tells by which key, so that keys can be rotated."""
+
+    def __init__(self, secrets: SecretKeys) -> None:
+        self._ciphers = {name: AESGCM(key) for name, key in secrets.derive("vault").items()}
+        self._current = next(iter(self._ciphers))
+
+    def seal(self, secrets: Mapping[str, str], owner: str) -> bytes:
+        """*secrets*, readable only here and only for *owner*."""
+        nonce = os.urandom(NONCE_BYTES)
+        sealed = self._ciphers[self._current].encrypt(nonce, to_json(secrets), owner.encode())
+        return self._current + nonce + sealed
+
+    def open(self, sealed: bytes, owner: str) -> Mapping[str, str]:
+        """What was sealed for *owner*; ``InternalError`` if the key is not here or anything was altered."""
+        name, nonce = sealed[:NAME_BYTES], sealed[NAME_BYTES : NAME_BYTES + NONCE_BYTES]
+        try:
+            opened = self._ciphers[name].decrypt(nonce, sealed[NAME_BYTES + NONCE_BYTES :], owner.encode())
+        except (KeyError, InvalidTag) as fault:
+            raise InternalError("The connection's secrets cannot be opened.", private=f"{owner}: {fault!r}") from fault
+        secrets: Mapping[str, str] = from_json(opened)
+        return secrets

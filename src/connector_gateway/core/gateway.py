@@ -1,0 +1,135 @@
+"""The way of a call, told once; HTTP, command line and every later surface end here."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from connector_gateway.core.arguments import Arguments
+from connector_gateway.core.connections import Connection, Connections
+from connector_gateway.core.cursors import Cursors
+from connector_gateway.core.envelope import Envelope
+from connector_gateway.core.idempotency import ClaimName, Claims, First
+from connector_gateway.core.keys import Caller
+from connector_gateway.core.limits import Limits, require
+from connector_gateway.core.memory import Memories
+from connector_gateway.core.pacing import ConnectionPacer
+from connector_gateway.core.runs import Recording, Run, Runs
+from connector_gateway.core.work import Work, exclusive_to
+from connector_gateway.kit.budget import Budget
+from connector_gateway.kit.clock import Clock
+from connector_gateway.kit.errors import ConnectionRevoked
+from connector_gateway.kit.operation import AnyConnector, AnyOperation
+from connector_gateway.kit.shapes import Params
+from connector_gateway.kit.transport import Transport
+from connector_gateway.kit.upstream import Patience, Upstream
+from connector_gateway.storage.shared import Shared
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where a connector's third party is and what it allows, as this installation has it."""
+
+    connector: AnyConnector
+    addresses: Mapping[str, str]
+    budgets: Mapping[str, Budget]
+
+
+class Gateway:
+    """Carries out operations for callers."""
+
+    def __init__(
+        self,
+        *,
+        sites: Mapping[str, Site],
+        runs: Runs,
+        limits: Limits,
+        connections: Connections,
+        claims: Claims,
+        cursors: Cursors,
+        shared: Shared,
+        transport: Transport,
+        clock: Clock,
+        patience: Patience,
+    ) -> None:
+        self._sites = sites
+        self._runs = runs
+        self._limits = limits
+        self._connections = connections
+        self._claims = claims
+        self._cursors = cursors
+        self._shared = shared
+        self._transport = transport
+        self._clock = clock
+        self._patience = patience
+        self._memories = Memories(clock)
+
+    async def call(
+        self, run: Run, caller: Caller, connector: str, operation: AnyOperation, arguments: Arguments
+    ) -> Envelope:
+        """Perform *operation* for *caller* and return its envelope."""
+        async with self._runs.record(run, caller, connector, operation, arguments.connection_id) as recording:
+            run.allowance = await self._limits.spend(caller)
+            require(run.allowance)
+            caller.require(operation.scope)
+            params = arguments.read(operation.params)
+            key = arguments.idempotency_key(params) if operation.scope == "write" else None
+            connection = await self._connections.open(caller, connector, arguments.connection_id or "")
+            work = self._work(run, connection, operation, params)
+            envelope = await self._carry_out(work, recording, key)
+            run.succeed(envelope.status)
+            return envelope
+
+    async def _carry_out(self, work: Work, recording: Recording, key: str | None) -> Envelope:
+        """Perform once, and note what that tells about the authorisation."""
+        try:
+            envelope = await self._once(work, recording, key)
+        except ConnectionRevoked:
+            await self._connections.observe(work.connection, "revoked")
+            raise
+        await self._connections.observe(work.connection, "active")
+        return envelope
+
+    async def _once(self, work: Work, recording: Recording, key: str | None) -> Envelope:
+        """Read freely; write at most once per key, and never without a trace."""
+        if work.operation.scope == "read":
+            return await work.read()
+        if key is None:
+            await recording.open()
+            return await work.write()
+        connection, run = work.connection, work.run
+        name = ClaimName(connection.workspace_id, connection.connection_id, work.operation.name, key)
+        taking = self._claims.take(name, run.run_id, self._patience.queue_seconds)
+        taken, _ = await asyncio.gather(taking, recording.open())
+        if isinstance(taken, First):
+            run.idempotency = {"key": key, "outcome": "replayed", "first_run_id": taken.run_id}
+            return work.replay(taken)
+        run.idempotency = {"key": key, "outcome": "first"}
+        return await work.write_once(taken)
+
+    def _work(self, run: Run, connection: Connection, operation: AnyOperation, params: Params) -> Work:
+        site = self._sites[connection.connector]
+        connector = site.connector
+        upstream = Upstream(
+            addresses=site.addresses,
+            authorise=connector.authorise,
+            throttled=connector.throttled,
+            door=connection,
+            pacer=ConnectionPacer(connector.name, site.budgets, connection.account, self._shared, self._clock),
+            transport=self._transport,
+            clock=self._clock,
+            patience=self._patience,
+            trace=run.trace,
+        )
+        return Work(
+            operation=operation,
+            params=params,
+            run=run,
+            connection=connection,
+            upstream=connector.client(upstream),
+            memory=self._memories.of(connection.connection_id),
+            exclusive=exclusive_to(connection, self._shared.exclusive),
+            cursors=self._cursors,
+            clock=self._clock,
+            grace_seconds=self._patience.grace_seconds,
+            settle_seconds=connector.settle_seconds,
+        )

@@ -1,0 +1,195 @@
+"""API keys and who calls with them; a key itself is shown once and never stored."""
+
+import hashlib
+import hmac
+import secrets
+import zlib
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sqlalchemy import Row, insert, select, update
+
+from connector_gateway.kit.clock import Clock, instant
+from connector_gateway.kit.errors import (
+    InvalidApiKey,
+    KeyNotFound,
+    MissingApiKey,
+    WorkspaceNotFound,
+    WriteScopeRequired,
+)
+from connector_gateway.kit.identifiers import ConnectionId, KeyId, WorkspaceId, ulid
+from connector_gateway.kit.operation import Scope
+from connector_gateway.storage import tables
+from connector_gateway.storage.database import Database
+
+KeyScope = Literal["read", "read_write"]
+
+PREFIX = "cgw_"
+SECRET_LENGTH = 43
+"""Characters of 32 random bytes in url-safe base 64; six hexadecimal digits of a checksum follow."""
+
+CALLS_PER_MINUTE = 120
+REMEMBER_SECONDS = 3.0
+"""How long a looked-up key is trusted: a key revoked elsewhere stops here within that time."""
+
+REMEMBER_KEYS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Whoever holds an API key: a workspace, and what the key may do in it."""
+
+    key_id: KeyId
+    workspace_id: WorkspaceId
+    scope: KeyScope
+    calls_per_minute: int
+    connection_ids: frozenset[ConnectionId] | None
+    expires_at: float | None
+
+    def require(self, scope: Scope) -> None:
+        """Refuse a write with a key that may only read."""
+        if scope == "write" and self.scope == "read":
+            raise WriteScopeRequired("This key may only read.")
+
+    def may_use(self, connection_id: ConnectionId) -> bool:
+        """Whether the key is not limited to other connections."""
+        return self.connection_ids is None or connection_id in self.connection_ids
+
+
+class Keys:
+    """Issues, recognises and revokes API keys."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+        self._known: OrderedDict[bytes, tuple[float, Caller | None]] = OrderedDict()
+
+    async def authenticate(self, authorization: str | None) -> Caller:
+        """The caller of an ``Authorization`` header."""
+        key = bearer(authorization)
+        if not well_formed(key):
+            raise InvalidApiKey("The API key is not one of ours.")
+        digest = hashlib.sha256(key.encode()).digest()
+        now = self._clock.now()
+        looked_up_at, caller = self._known.get(digest, (0.0, None))
+        if now - looked_up_at > REMEMBER_SECONDS:
+            caller = await self._look_up(digest)
+            self._remember(digest, now, caller)
+        if caller is None or (caller.expires_at is not None and caller.expires_at <= now):
+            raise InvalidApiKey("The API key is unknown, revoked or expired.")
+        return caller
+
+    async def create(
+        self,
+        workspace_id: WorkspaceId,
+        scope: KeyScope,
+        *,
+        name: str = "",
+        calls_per_minute: int = CALLS_PER_MINUTE,
+        connection_ids: Sequence[ConnectionId] | None = None,
+        expires_at: float | None = None,
+    ) -> dict[str, Any]:
+        """A new key, the only time with ``key`` itself."""
+        key = new_key()
+        row = {
+            "key_id": f"key_{ulid()}",
+            "workspace_id": workspace_id,
+            "digest": hashlib.sha256(key.encode()).digest(),
+            "ending": key[-4:],
+            "name": name,
+            "scope": scope,
+            "calls_per_minute": calls_per_minute,
+            "connection_ids": None if connection_ids is None else list(connection_ids),
+            "created_at": self._clock.now(),
+            "expires_at": expires_at,
+            "revoked_at": None,
+        }
+
+        def create(connection: Any) -> None:
+            known = select(tables.workspaces.c.workspace_id).where(tables.workspaces.c.workspace_id == workspace_id)
+            if connection.execute(known).first() is None:
+                raise WorkspaceNotFound(f"There is no workspace {workspace_id}.")
+            connection.execute(insert(tables.keys), row)
+
+        await self._database.write(create)
+        return {"key": key} | _public(row)
+
+    async def list(self, workspace_id: WorkspaceId | None = None) -> Sequence[dict[str, Any]]:
+        """The keys of a workspace, or all, newest first, without the keys themselves."""
+        query = select(tables.keys).order_by(tables.keys.c.key_id.desc())
+        if workspace_id is not None:
+            query = query.where(tables.keys.c.workspace_id == workspace_id)
+        rows = await self._database.read(lambda connection: connection.execute(query).mappings().all())
+        return [_public(row) for row in rows]
+
+    async def revoke(self, key_id: KeyId) -> dict[str, Any]:
+        """Make a key worthless: at once here, within seconds on other nodes."""
+        revoke = (
+            update(tables.keys)
+            .where(tables.keys.c.key_id == key_id)
+            .values(revoked_at=self._clock.now())
+            .returning(*tables.keys.c)
+        )
+        row = await self._database.write(lambda connection: connection.execute(revoke).mappings().first())
+        if row is None:
+            raise KeyNotFound(f"There is no key {key_id}.")
+        self._known.pop(row["digest"], None)
+        return _public(row)
+
+    async def _look_up(self, digest: bytes) -> Caller | None:
+        query = select(tables.keys).where(tables.keys.c.digest == digest, tables.keys.c.revoked_at.is_(None))
+        row = await self._database.read(lambda connection: connection.execute(query).first())
+        if row is None or not hmac.compare_digest(row.digest, digest):
+            return None
+        return _caller(row)
+
+    def _remember(self, digest: bytes, now: float, caller: Caller | None) -> None:
+        self._known[digest] = (now, caller)
+        self._known.move_to_end(digest)
+        if len(self._known) > REMEMBER_KEYS:
+            self._known.popitem(last=False)
+
+
+def new_key() -> str:
+    """A new key: prefix, 43 random characters, checksum; so that scanners recognise it and typing errors show."""
+    body = PREFIX + secrets.token_urlsafe(32)
+    return body + _checksum(body)
+
+
+def well_formed(key: str) -> bool:
+    """Whether *key* has the form and checksum of a key of ours; it may still be unknown."""
+    body = key[: len(PREFIX) + SECRET_LENGTH]
+    return key.isascii() and body.startswith(PREFIX) and key == body + _checksum(body)
+
+
+def bearer(authorization: str | None) -> str:
+    """The token of an ``Authorization: Bearer`` header; ``MissingApiKey`` without one."""
+    scheme, _, token = (authorization or "").partition(" ")
+    if scheme.lower() != "bearer" or not token.strip():
+        raise MissingApiKey("The request carries no API key.")
+    return token.strip()
+
+
+def _checksum(body: str) -> str:
+    return f"{zlib.crc32(body.encode()) & 0xFFFFFF:06x}"
+
+
+def _caller(row: Row[Any]) -> Caller:
+    return Caller(
+        key_id=row.key_id,
+        workspace_id=row.workspace_id,
+        scope=row.scope,
+        calls_per_minute=row.calls_per_minute,
+        connection_ids=None if row.connection_ids is None else frozenset(row.connection_ids),
+        expires_at=row.expires_at,
+    )
+
+
+def _public(row: Mapping[Any, Any]) -> dict[str, Any]:
+    shown = ("key_id", "workspace_id", "name", "scope", "calls_per_minute", "connection_ids", "ending")
+    times = ("created_at", "expires_at", "revoked_at")
+    return {name: row[name] for name in shown} | {
+        name: None if row[name] is None else instant(row[name]) for name in times
+    }

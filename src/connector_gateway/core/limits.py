@@ -1,0 +1,35 @@
+"""How often a key may call: so many times in any rolling minute, over all connectors."""
+
+from connector_gateway.core.keys import Caller
+from connector_gateway.kit.budget import Budget
+from connector_gateway.kit.errors import RateLimited
+from connector_gateway.storage.shared import Allowance, Shared, Take
+
+WINDOW_SECONDS = 60
+
+
+class Limits:
+    """Counts the calls of every key; refused calls do not count."""
+
+    def __init__(self, shared: Shared) -> None:
+        self._shared = shared
+
+    async def spend(self, caller: Caller) -> Allowance:
+        """Count one call and return what is left; with ``retry_after`` above 0 it was one too many."""
+        return await self._shared.spend(_take(caller))
+
+    async def look(self, caller: Caller) -> Allowance:
+        """What is left, counting nothing."""
+        return await self._shared.look(_take(caller))
+
+
+def require(allowance: Allowance) -> None:
+    """Refuse the call that was one too many."""
+    if allowance.retry_after > 0:
+        raise RateLimited(
+            f"The key's {allowance.limit} calls of this minute are used up.", retry_after=allowance.retry_after
+        )
+
+
+def _take(caller: Caller) -> Take:
+    return Take(f"key:{caller.key_id}", Budget(caller.calls_per_minute, WINDOW_SECONDS))

@@ -1,0 +1,62 @@
+"""Pacing: requests leave at the rate that the third party allows, in order; nothing is dropped that can wait."""
+
+from collections.abc import Mapping, Sequence
+
+from connector_gateway.kit.budget import Budget, Charge
+from connector_gateway.kit.clock import Clock
+from connector_gateway.kit.errors import UpstreamRateLimited
+from connector_gateway.storage.shared import Shared, Take
+
+SLACK = 1.015
+"""Windows are kept this much longer than the third party's, since requests spaced exactly arrive a little unevenly."""
+
+
+class ConnectionPacer:
+    """The budgets of one connector as they apply to one connection."""
+
+    def __init__(
+        self, connector: str, budgets: Mapping[str, Budget], account: str, shared: Shared, clock: Clock
+    ) -> None:
+        self._connector = connector
+        self._budgets = budgets
+        self._account = account
+        self._shared = shared
+        self._clock = clock
+
+    async def admit(self, charges: Sequence[Charge], deadline: float) -> None:
+        """Wait for a turn; ``UpstreamRateLimited`` at once when it cannot come by *deadline*, in epoch seconds."""
+        takes = self._takes(charges)
+        if not takes:
+            return
+        slot = await self._shared.reserve(takes, deadline)
+        wait = slot.at - self._clock.now()
+        try:
+            while wait > 0:
+                if slot.at > deadline:
+                    raise _too_long(wait)
+                await self._clock.sleep(wait)
+                wait = await self._shared.confirm(slot)
+        except BaseException:
+            await self._shared.release(slot)
+            raise
+
+    async def close(self, charges: Sequence[Charge], seconds: float) -> None:
+        """Let nothing through on these budgets for that long, because the third party said so."""
+        await self._shared.close(self._takes(charges), self._clock.now() + seconds)
+
+    def _takes(self, charges: Sequence[Charge]) -> list[Take]:
+        return [self._take(charge) for charge in charges]
+
+    def _take(self, charge: Charge) -> Take:
+        budget = self._budgets[charge.budget]
+        return Take(
+            f"upstream:{self._connector}:{charge.budget}:{charge.on or self._account}",
+            Budget(budget.limit, budget.per_seconds * SLACK),
+            charge.units,
+        )
+
+
+def _too_long(wait: float) -> UpstreamRateLimited:
+    return UpstreamRateLimited(
+        "The application's budget for this account is used up for longer than a call may wait.", retry_after=wait
+    )

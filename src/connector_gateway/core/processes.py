@@ -1,0 +1,91 @@
+"""Which processes are alive, and what the dead have left behind."""
+
+import asyncio
+from contextlib import suppress
+from typing import Self
+
+import structlog
+from sqlalchemy import delete
+from sqlalchemy.dialects.postgresql import insert
+
+from connector_gateway.core.idempotency import Claims
+from connector_gateway.core.runs import Runs
+from connector_gateway.kit.clock import Clock
+from connector_gateway.kit.identifiers import ProcessId
+from connector_gateway.storage import tables
+from connector_gateway.storage.database import Database
+
+HEARTBEAT_SECONDS = 2.0
+DEAD_AFTER_SECONDS = 10.0
+PURGE_EVERY = 30
+"""Beats between two purges."""
+
+_insert = insert(tables.processes)
+BEAT = _insert.on_conflict_do_update(
+    index_elements=[tables.processes.c.process_id], set_={"seen_at": _insert.excluded.seen_at}
+)
+
+log = structlog.get_logger()
+
+
+class Processes:
+    """Tells the others that this process lives, and settles what dead ones have left: runs, claims, old records."""
+
+    def __init__(
+        self,
+        database: Database,
+        process_id: ProcessId,
+        runs: Runs,
+        claims: Claims,
+        clock: Clock,
+        *,
+        keep_runs_seconds: float,
+    ) -> None:
+        self._database = database
+        self._process_id = process_id
+        self._runs = runs
+        self._claims = claims
+        self._clock = clock
+        self._keep_runs_seconds = keep_runs_seconds
+
+    async def __aenter__(self) -> Self:
+        if self._database.embedded:
+            await self._database.write(lambda writing: writing.execute(delete(tables.processes)))
+        await self.beat()
+        self._beating = asyncio.create_task(self._beat_forever(), name="heartbeat")
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._beating.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._beating
+        leave = delete(tables.processes).where(tables.processes.c.process_id == self._process_id)
+        await self._database.write(lambda writing: writing.execute(leave))
+
+    async def beat(self) -> None:
+        """Say that this process lives, and settle what those have left that have been silent for too long."""
+        now = self._clock.now()
+        await self._database.put(BEAT, {"process_id": self._process_id, "started_at": now, "seen_at": now})
+        bury = delete(tables.processes).where(tables.processes.c.seen_at < now - DEAD_AFTER_SECONDS)
+        await self._database.write(lambda writing: writing.execute(bury))
+        runs = await self._runs.interrupt_abandoned()
+        claims = await self._claims.doubt_abandoned()
+        if runs or claims:
+            log.warning("settled what a dead process left", runs=runs, claims=claims)
+
+    async def purge(self) -> None:
+        """Delete a bounded number of records that are past their time."""
+        await self._runs.purge(self._clock.now() - self._keep_runs_seconds)
+        await self._claims.purge()
+
+    async def _beat_forever(self) -> None:
+        beats = 0
+        while True:
+            await self._clock.sleep(HEARTBEAT_SECONDS)
+            beats += 1
+            try:
+                await self.beat()
+                if beats % PURGE_EVERY == 0:
+                    await self.purge()
+            except Exception:
+                log.exception("heartbeat failed")

@@ -1,0 +1,203 @@
+"""Runs: a record of every call, written before its answer leaves, and the history made of them."""
+
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import delete, select, update
+from sqlalchemy.dialects.postgresql import insert
+
+from connector_gateway.core.keys import Caller
+from connector_gateway.kit.clock import Clock, instant
+from connector_gateway.kit.errors import GatewayError, InternalError, RunNotFound
+from connector_gateway.kit.identifiers import ProcessId, RunId, WorkspaceId, run_id
+from connector_gateway.kit.operation import AnyOperation
+from connector_gateway.kit.upstream import Exchange, Trace
+from connector_gateway.storage import tables
+from connector_gateway.storage.database import Database
+from connector_gateway.storage.shared import Allowance
+
+_insert = insert(tables.runs)
+PUT_RUN = _insert.on_conflict_do_update(
+    index_elements=[tables.runs.c.run_id],
+    set_={column.name: _insert.excluded[column.name] for column in tables.runs.c if not column.primary_key},
+)
+"""Writes a run, whether it was recorded as running before or not."""
+
+PURGE_STEP = 1000
+
+
+@dataclass
+class Run:
+    """One call on its way, from the edge to its answer."""
+
+    surface: str
+    run_id: RunId = field(default_factory=run_id)
+    started: float = field(default_factory=time.perf_counter)
+    """By the process's own stopwatch, in seconds."""
+
+    trace: Trace = field(default_factory=Trace)
+    allowance: Allowance | None = None
+    """What the key has left, once that was counted."""
+
+    status: str = "running"
+    http_status: int | None = None
+    code: str | None = None
+    idempotency: dict[str, Any] | None = None
+
+    @property
+    def duration_ms(self) -> float:
+        """Milliseconds since it began."""
+        return (time.perf_counter() - self.started) * 1000
+
+    def succeed(self, status: str) -> None:
+        """Note that it ended with an envelope of *status*."""
+        self.status, self.http_status = status, 200
+
+    def refuse(self, error: GatewayError) -> None:
+        """Note that it ended with *error*."""
+        self.status, self.http_status, self.code = "error", error.status, error.code
+
+
+class Runs:
+    """Records runs and tells their history."""
+
+    def __init__(self, database: Database, process_id: ProcessId, clock: Clock) -> None:
+        self._database = database
+        self._process_id = process_id
+        self._clock = clock
+
+    @asynccontextmanager
+    async def record(
+        self, run: Run, caller: Caller, connector: str, operation: AnyOperation, connection_id: str | None
+    ) -> AsyncIterator["Recording"]:
+        """Have *run* committed when it ends, however it ends; a fault that nobody foresaw becomes ``InternalError``."""
+        identity = {
+            "run_id": run.run_id,
+            "workspace_id": caller.workspace_id,
+            "key_id": caller.key_id,
+            "connection_id": connection_id and connection_id[:200],
+            "connector": connector,
+            "operation": operation.name,
+            "surface": run.surface,
+            "started_at": self._clock.now(),
+        }
+        recording = Recording(self._database, identity, self._process_id, run)
+        try:
+            yield recording
+        except GatewayError as error:
+            run.refuse(error)
+            raise
+        except Exception as fault:
+            failure = InternalError("Something went wrong here.", private=repr(fault))
+            run.refuse(failure)
+            raise failure from fault
+        finally:
+            await recording.close()
+
+    async def show(self, wanted: str, workspace_id: WorkspaceId | None) -> dict[str, Any]:
+        """One run, of *workspace_id* where given."""
+        query = select(tables.runs).where(tables.runs.c.run_id == wanted)
+        if workspace_id is not None:
+            query = query.where(tables.runs.c.workspace_id == workspace_id)
+        row = await self._database.read(lambda reading: reading.execute(query).mappings().first())
+        if row is None:
+            raise RunNotFound(f"There is no run {wanted} in this workspace.", {"parameter": "run_id", "value": wanted})
+        return _public(row)
+
+    async def list(
+        self,
+        workspace_id: WorkspaceId | None,
+        *,
+        before: str | None = None,
+        limit: int = 50,
+        since: float | None = None,
+        **filters: str | None,
+    ) -> Sequence[dict[str, Any]]:
+        """Runs, newest first: those *before* a run, started *since* an instant, equal in all *filters*."""
+        query = select(tables.runs).order_by(tables.runs.c.run_id.desc()).limit(limit)
+        if workspace_id is not None:
+            query = query.where(tables.runs.c.workspace_id == workspace_id)
+        if before is not None:
+            query = query.where(tables.runs.c.run_id < before)
+        if since is not None:
+            query = query.where(tables.runs.c.started_at >= since)
+        for name, value in filters.items():
+            if value is not None:
+                query = query.where(tables.runs.c[name] == value)
+        rows = await self._database.read(lambda reading: reading.execute(query).mappings().all())
+        return [_public(row) for row in rows]
+
+    async def interrupt_abandoned(self) -> int:
+        """Mark the runs of processes that are gone as ``interrupted``; how many there were."""
+        interrupt = (
+            update(tables.runs)
+            .where(
+                tables.runs.c.process_id.is_not(None),
+                tables.runs.c.process_id.not_in(select(tables.processes.c.process_id)),
+            )
+            .values(status="interrupted", process_id=None)
+        )
+        return await self._database.write(lambda writing: writing.execute(interrupt).rowcount)
+
+    async def purge(self, before: float) -> int:
+        """Delete a bounded number of runs that started *before* an instant; how many it were."""
+        oldest = (
+            select(tables.runs.c.run_id)
+            .where(tables.runs.c.started_at < before)
+            .order_by(tables.runs.c.run_id)
+            .limit(PURGE_STEP)
+        )
+        purge = delete(tables.runs).where(tables.runs.c.run_id.in_(oldest))
+        return await self._database.write(lambda writing: writing.execute(purge).rowcount)
+
+
+class Recording:
+    """The record of one run under way."""
+
+    def __init__(self, database: Database, identity: Mapping[str, Any], process_id: ProcessId, run: Run) -> None:
+        self._database = database
+        self._identity = identity
+        self._process_id = process_id
+        self._run = run
+
+    async def open(self) -> None:
+        """Commit that the run is under way, so that a crash leaves a trace."""
+        await self._put(process_id=self._process_id)
+
+    async def close(self) -> None:
+        """Commit how it ended."""
+        await self._put(process_id=None)
+
+    async def _put(self, **more: Any) -> None:
+        run = self._run
+        ended = {
+            "status": run.status,
+            "http_status": run.http_status,
+            "code": run.code,
+            "duration_ms": round(run.duration_ms, 3),
+            "upstream": [_exchange(exchange) for exchange in run.trace.exchanges],
+            "idempotency": run.idempotency,
+        }
+        await self._database.put(PUT_RUN, {**self._identity, **ended, **more})
+
+
+def _exchange(exchange: Exchange) -> dict[str, Any]:
+    return {
+        "at": exchange.at,
+        "method": exchange.method,
+        "path": exchange.path,
+        "status": exchange.status,
+        "wait_ms": round(exchange.wait_ms, 3),
+        "duration_ms": round(exchange.duration_ms, 3),
+    }
+
+
+def _public(row: Mapping[Any, Any]) -> dict[str, Any]:
+    shown = {name: value for name, value in row.items() if name not in {"process_id", "workspace_id"}}
+    return shown | {
+        "started_at": instant(row["started_at"]),
+        "upstream": [exchange | {"at": instant(exchange["at"])} for exchange in row["upstream"]],
+    }

@@ -1,0 +1,28 @@
+"""The installation's secret keys, and the keys derived from them, one per purpose."""
+
+import hashlib
+from collections.abc import Sequence
+
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+MIN_SECRET_LENGTH = 16
+
+
+class SecretKeys:
+    """One or more secrets; the first one seals and signs, all of them open and verify, so that they can be rotated."""
+
+    def __init__(self, secrets: Sequence[str]) -> None:
+        if not secrets or any(len(secret) < MIN_SECRET_LENGTH for secret in secrets):
+            raise ValueError(f"Secret keys need {MIN_SECRET_LENGTH} or more characters each, and there must be one.")
+        self._secrets = [secret.encode() for secret in secrets]
+
+    def __repr__(self) -> str:
+        return f"<{len(self._secrets)} secret keys>"
+
+    def derive(self, purpose: str) -> dict[bytes, bytes]:
+        """A 32-byte key per secret, the current first, by a 4-byte name that may be stored beside what it sealed."""
+        return {
+            hashlib.sha256(b"name" + secret).digest()[:4]: HKDF(SHA256(), 32, None, purpose.encode()).derive(secret)
+            for secret in self._secrets
+        }

@@ -1,0 +1,51 @@
+"""Workspaces: whose connections, keys and runs are whose."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from sqlalchemy import insert, select, update
+
+from connector_gateway.kit.clock import Clock, instant
+from connector_gateway.kit.errors import WorkspaceNotFound
+from connector_gateway.kit.identifiers import WorkspaceId, ulid
+from connector_gateway.storage import tables
+from connector_gateway.storage.database import Database
+
+Plan = Literal["free", "paid"]
+
+
+class Workspaces:
+    """Creates, lists and changes workspaces."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def create(self, name: str, plan: Plan = "free") -> dict[str, Any]:
+        """A new workspace."""
+        row = {"workspace_id": f"ws_{ulid()}", "name": name, "plan": plan, "created_at": self._clock.now()}
+        await self._database.put(insert(tables.workspaces), row)
+        return _public(row)
+
+    async def list(self) -> Sequence[dict[str, Any]]:
+        """All workspaces, newest first."""
+        query = select(tables.workspaces).order_by(tables.workspaces.c.workspace_id.desc())
+        rows = await self._database.read(lambda connection: connection.execute(query).mappings().all())
+        return [_public(row) for row in rows]
+
+    async def change(self, workspace_id: WorkspaceId, **changes: Any) -> dict[str, Any]:
+        """The workspace with *changes* (``name``, ``plan``) made."""
+        change = (
+            update(tables.workspaces)
+            .where(tables.workspaces.c.workspace_id == workspace_id)
+            .values({"workspace_id": workspace_id} | changes)
+            .returning(*tables.workspaces.c)
+        )
+        row = await self._database.write(lambda connection: connection.execute(change).mappings().first())
+        if row is None:
+            raise WorkspaceNotFound(f"There is no workspace {workspace_id}.")
+        return _public(row)
+
+
+def _public(row: Mapping[Any, Any]) -> dict[str, Any]:
+    return dict(row) | {"created_at": instant(row["created_at"])}

@@ -1,0 +1,110 @@
+"""Answers: bodies in the one shape, with the headers that every answer carries."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import structlog
+from pydantic_core import to_json
+from starlette.types import Receive, Scope, Send
+
+from connector_gateway.core.envelope import Envelope, refusal
+from connector_gateway.core.limits import WINDOW_SECONDS
+from connector_gateway.core.runs import Run
+from connector_gateway.kit.errors import GatewayError, ServiceFailure
+
+RawHeaders = list[tuple[bytes, bytes]]
+MAX_REQUEST_ID = 200
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What is sent back."""
+
+    status: int
+    body: bytes
+    headers: Iterable[tuple[bytes, bytes]] = ()
+
+
+@dataclass
+class Exchange:
+    """One HTTP request and the run it is."""
+
+    scope: Scope
+    receive: Receive
+    run: Run = field(default_factory=lambda: Run("http"))
+
+    def __post_init__(self) -> None:
+        self.headers: Mapping[bytes, bytes] = dict(self.scope["headers"])
+
+    def header(self, name: str) -> str | None:
+        """A header of the request, as text."""
+        value = self.headers.get(name.encode())
+        return None if value is None else value.decode("latin-1")
+
+    async def send(self, answer: Answer, send: Send) -> None:
+        """Send *answer* with the headers that every answer carries."""
+        headers = [*_common(self), *answer.headers, (b"content-length", str(len(answer.body)).encode())]
+        await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+        body = b"" if self.scope["method"] == "HEAD" else answer.body
+        await send({"type": "http.response.body", "body": body})
+
+
+def enveloped(envelope: Envelope) -> Answer:
+    """The answer to a call that succeeded."""
+    return Answer(200, envelope.to_json(), [(b"idempotent-replayed", b"true")] if envelope.replayed else ())
+
+
+def shown(data: Any, *, next_cursor: str | None = None, paged: bool = False) -> Answer:
+    """The answer of a management route."""
+    return Answer(200, to_json({"data": data} | ({"next_cursor": next_cursor} if paged else {})))
+
+
+def refused(run: Run, connector: str | None, error: GatewayError) -> Answer:
+    """The answer to a call that ended with *error*; what is private goes to the log."""
+    if error.private or isinstance(error, ServiceFailure):
+        log.warning("refused", run_id=run.run_id, code=error.code, private=error.private, exc_info=_cause(error))
+    headers: RawHeaders = []
+    if error.status == 401:
+        headers.append((b"www-authenticate", b"Bearer"))
+    if error.retry_after is not None:
+        headers.append((b"retry-after", str(error.retry_after).encode()))
+    return Answer(error.status, to_json(refusal(run.run_id, connector, error)), headers)
+
+
+def _cause(error: GatewayError) -> BaseException | None:
+    return error.__cause__ if isinstance(error, ServiceFailure) else None
+
+
+def _common(exchange: Exchange) -> RawHeaders:
+    run = exchange.run
+    headers: RawHeaders = [
+        (b"content-type", b"application/json"),
+        (b"cache-control", b"no-store"),
+        (b"x-run-id", run.run_id.encode()),
+        (b"server-timing", _timing(run)),
+        (b"x-service-ratelimit-remaining", b"%d" % (run.allowance.remaining if run.allowance else 0)),
+    ]
+    if run.allowance:
+        left, limit = run.allowance.remaining, run.allowance.limit
+        headers += [
+            (b"ratelimit", b'"key";r=%d;t=%d' % (left, WINDOW_SECONDS)),
+            (b"ratelimit-policy", b'"key";q=%d;w=%d' % (limit, WINDOW_SECONDS)),
+        ]
+    request_id = exchange.headers.get(b"x-request-id")
+    if request_id is not None and len(request_id) <= MAX_REQUEST_ID:
+        headers.append((b"x-request-id", request_id))
+    return headers
+
+
+def _timing(run: Run) -> bytes:
+    queue, upstream = run.trace.wait_ms, run.trace.duration_ms
+    own = max(0.0, run.duration_ms - queue - upstream)
+    return b"queue;dur=%.1f, upstream;dur=%.1f, gateway;dur=%.1f" % (queue, upstream, own)
+
+
+def allow(methods: Sequence[str]) -> tuple[bytes, bytes]:
+    """The header that names the methods of a route."""
+    return b"allow", ", ".join(methods).encode()

@@ -1,0 +1,92 @@
+"""The application: every route, and the service behind them."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from functools import cached_property
+
+from pydantic_core import to_json
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route, Router
+
+from connector_gateway.http.accounts import Accounts, management_routes
+from connector_gateway.http.metrics import Metrics
+from connector_gateway.http.openapi import openapi
+from connector_gateway.http.reference import reference
+from connector_gateway.http.routes import Edge, NotFound, operation_routes
+from connector_gateway.kit.operation import AnyConnector
+
+Check = Callable[[], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class Service:
+    """Everything the application serves."""
+
+    connectors: Mapping[str, AnyConnector]
+    edge: Edge
+    accounts: Accounts
+    metrics: Metrics
+    checks: Mapping[str, Check]
+    """What must answer before calls can be taken, by name."""
+
+    base_url: str
+
+    @cached_property
+    def document(self) -> bytes:
+        """The OpenAPI document, as JSON."""
+        return to_json(openapi(self.connectors.values(), self.base_url))
+
+    @cached_property
+    def page(self) -> str:
+        """The reference page."""
+        return reference(openapi(self.connectors.values(), self.base_url))
+
+
+def application(service: Service, lifespan: Callable[[Router], AbstractAsyncContextManager[None]]) -> Router:
+    """The service as an ASGI application; *lifespan* opens and closes what stands behind it."""
+
+    async def alive(_: Request) -> Response:
+        return _json(200, {"status": "alive"})
+
+    async def ready(_: Request) -> Response:
+        states = {name: await _state(check) for name, check in service.checks.items()}
+        whole = all(state == "ok" for state in states.values())
+        return _json(200 if whole else 503, {"status": "ready" if whole else "not ready", "checks": states})
+
+    async def metrics(_: Request) -> Response:
+        return Response(service.metrics.exposition(), media_type="text/plain; version=0.0.4")
+
+    async def document(_: Request) -> Response:
+        return Response(service.document, media_type="application/json")
+
+    async def page(_: Request) -> Response:
+        return HTMLResponse(service.page)
+
+    return Router(
+        [
+            *operation_routes(service.edge, service.connectors.values()),
+            *management_routes(service.accounts),
+            Route("/healthz", alive),
+            Route("/readyz", ready),
+            Route("/metrics", metrics),
+            Route("/openapi.json", document),
+            Route("/docs", page),
+        ],
+        default=NotFound(service.edge),
+        redirect_slashes=False,
+        lifespan=lifespan,
+    )
+
+
+async def _state(check: Check) -> str:
+    try:
+        await check()
+    except Exception as fault:  # noqa: BLE001  # whatever it is, it is the answer
+        return f"failed: {type(fault).__name__}"
+    return "ok"
+
+
+def _json(status: int, body: object) -> Response:
+    return Response(to_json(body), status, media_type="application/json")

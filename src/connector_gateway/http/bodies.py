@@ -1,0 +1,35 @@
+"""Request bodies: read whole, within a limit, before anything is done with them."""
+
+from starlette.types import Receive
+
+from connector_gateway.core.arguments import Body
+from connector_gateway.http.answers import Exchange
+from connector_gateway.kit.errors import InvalidJson, PayloadTooLarge, UnsupportedMediaType
+
+JSON_TYPE = "application/json"
+
+
+async def read_body(exchange: Exchange, max_bytes: int) -> Body:
+    """The JSON body of a request, or why it cannot be read; nothing is raised yet."""
+    text = await _read(exchange.receive, exchange.header("content-length"), max_bytes)
+    if text is None:
+        return Body(refusal=PayloadTooLarge(f"The body is larger than {max_bytes} bytes.", {"max_bytes": max_bytes}))
+    content_type = (exchange.header("content-type") or "").partition(";")[0].strip().lower()
+    if content_type != JSON_TYPE and (text or content_type):
+        return Body(refusal=UnsupportedMediaType(f"The body is declared as {content_type or 'nothing'}."))
+    if not text:
+        return Body(refusal=InvalidJson("The request has no body."))
+    return Body(text)
+
+
+async def _read(receive: Receive, declared: str | None, max_bytes: int) -> bytes | None:
+    if declared is not None and declared.isdigit() and int(declared) > max_bytes:
+        return None
+    body = bytearray()
+    while True:
+        message = await receive()
+        body += message.get("body", b"")
+        if len(body) > max_bytes:
+            return None
+        if not message.get("more_body", False):
+            return bytes(body)

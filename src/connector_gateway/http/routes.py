@@ -1,0 +1,152 @@
+"""Routes made from the declarations: every operation of every connector, and what is said where there is none."""
+
+from collections.abc import Iterable, Mapping
+from urllib.parse import parse_qsl
+
+import structlog
+from starlette.routing import Mount, Route, Router
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from connector_gateway.core.arguments import Arguments
+from connector_gateway.core.gateway import Gateway
+from connector_gateway.core.keys import Keys
+from connector_gateway.core.limits import Limits
+from connector_gateway.http.answers import Answer, Exchange, allow, enveloped, refused
+from connector_gateway.http.bodies import read_body
+from connector_gateway.http.metrics import Metrics
+from connector_gateway.kit.errors import GatewayError, InternalError, MethodNotAllowed, Overloaded, RouteNotFound
+from connector_gateway.kit.operation import AnyConnector, AnyOperation
+
+PREFIX = "/v1/connectors"
+
+log = structlog.get_logger()
+
+
+class Edge:
+    """What every request meets first: how many may be under way, who is calling, how much a body may weigh."""
+
+    def __init__(
+        self, gateway: Gateway, keys: Keys, limits: Limits, metrics: Metrics, *, max_body_bytes: int, max_calls: int
+    ) -> None:
+        self.gateway = gateway
+        self.keys = keys
+        self.limits = limits
+        self.metrics = metrics
+        self.max_body_bytes = max_body_bytes
+        self._max_calls = max_calls
+        self._under_way = 0
+
+    async def answer(self, exchange: Exchange, connector: str, operation: AnyOperation) -> Answer:
+        """The answer to a call of *operation*."""
+        if self._under_way >= self._max_calls:
+            raise Overloaded("More calls are under way than this service takes.", retry_after=1)
+        self._under_way += 1
+        try:
+            caller = await self.keys.authenticate(exchange.header("authorization"))
+            exchange.run.allowance = await self.limits.look(caller)
+            arguments = Arguments(
+                path=exchange.scope["path_params"],
+                query=query_of(exchange.scope),
+                body=None if operation.method == "GET" else await read_body(exchange, self.max_body_bytes),
+                idempotency_header=exchange.header("idempotency-key"),
+            )
+            return enveloped(await self.gateway.call(exchange.run, caller, connector, operation, arguments))
+        finally:
+            self._under_way -= 1
+
+    async def peek(self, exchange: Exchange) -> None:
+        """Find out what the key has left, if there is a valid one, for answers that are no calls."""
+        try:
+            caller = await self.keys.authenticate(exchange.header("authorization"))
+        except GatewayError:
+            return
+        exchange.run.allowance = await self.limits.look(caller)
+
+
+class OperationEndpoint:
+    """One operation at its address."""
+
+    def __init__(self, edge: Edge, connector: str, operation: AnyOperation) -> None:
+        self._edge = edge
+        self._connector = connector
+        self._operation = operation
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one call."""
+        exchange = Exchange(scope, receive)
+        try:
+            answer = await self._edge.answer(exchange, self._connector, self._operation)
+        except GatewayError as error:
+            answer = refused(exchange.run, self._connector, error)
+        except Exception as fault:  # noqa: BLE001  # the edge of a surface: nothing leaves without our shape
+            answer = refused(exchange.run, self._connector, unforeseen(fault))
+        self._edge.metrics.observe(self._connector, self._operation.name, answer.status, exchange.run)
+        await exchange.send(answer, send)
+
+
+class Methods:
+    """One address: an endpoint per method, and a refusal of all others."""
+
+    def __init__(self, edge: Edge, endpoints: Mapping[str, ASGIApp]) -> None:
+        self._edge = edge
+        self._endpoints = endpoints
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, or refuse its method."""
+        endpoint = self._endpoints.get(scope["method"])
+        if endpoint is not None:
+            await endpoint(scope, receive, send)
+            return
+        exchange = Exchange(scope, receive)
+        await self._edge.peek(exchange)
+        methods = sorted(self._endpoints)
+        error = MethodNotAllowed(f"This address takes {', '.join(methods)}.", {"allowed": methods})
+        answer = refused(exchange.run, None, error)
+        await exchange.send(Answer(answer.status, answer.body, [allow(methods)]), send)
+
+
+class NotFound:
+    """What is said where there is no route."""
+
+    def __init__(self, edge: Edge) -> None:
+        self._edge = edge
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Say so, in the one shape."""
+        if scope["type"] != "http":
+            return
+        exchange = Exchange(scope, receive)
+        await self._edge.peek(exchange)
+        await exchange.send(refused(exchange.run, None, RouteNotFound("There is nothing at this address.")), send)
+
+
+def operation_routes(edge: Edge, connectors: Iterable[AnyConnector]) -> list[Mount]:
+    """A mount per connector, with an address for each of its operations."""
+    return [
+        Mount(
+            f"{PREFIX}/{connector.name}",
+            app=Router(_routes(edge, connector), default=NotFound(edge), redirect_slashes=False),
+        )
+        for connector in connectors
+    ]
+
+
+def _routes(edge: Edge, connector: AnyConnector) -> list[Route]:
+    paths: dict[str, dict[str, ASGIApp]] = {}
+    for operation in connector.operations:
+        endpoints = paths.setdefault(operation.path, {})
+        endpoints[operation.method] = OperationEndpoint(edge, connector.name, operation)
+    literal_first = sorted(paths, key=lambda path: path.count("{"))
+    return [Route(path, Methods(edge, paths[path])) for path in literal_first]
+
+
+def query_of(scope: Scope) -> list[tuple[str, str]]:
+    """The query's names and values, in order; bytes that are no UTF-8 become characters that nothing accepts."""
+    return parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True, errors="surrogateescape")
+
+
+def unforeseen(fault: Exception) -> InternalError:
+    """The error that stands for a fault of ours."""
+    error = InternalError("Something went wrong here.", private=repr(fault))
+    error.__cause__ = fault
+    return error

@@ -1,0 +1,46 @@
+"""What a third party allows, and what a request takes of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """At most ``limit`` units in any ``per_seconds`` seconds."""
+
+    limit: float
+    per_seconds: float
+
+    @classmethod
+    def parse(cls, text: str) -> "Budget":
+        """The budget written as ``limit/seconds``: ``3/1``, ``100/10``; anything else is a ``ValueError``."""
+        limit, _, seconds = text.partition("/")
+        budget = cls(float(limit), float(seconds or 1))
+        if not (budget.limit >= 1 and budget.per_seconds > 0):
+            raise ValueError(f"{text!r} is no budget; write it as requests/seconds, such as 3/1.")
+        return budget
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """What one request takes of one budget.
+
+    ``on`` is whose budget it is: the account, unless the third party counts otherwise (per base, per application …).
+    """
+
+    budget: str
+    on: str = ""
+    units: float = 1
+
+
+class Pacer(Protocol):
+    """Lets requests through at the pace that one connector's budgets allow, in order."""
+
+    async def admit(self, charges: Sequence[Charge], deadline: float) -> None:
+        """Wait for a turn; ``UpstreamRateLimited`` at once when it cannot come by *deadline*, in epoch seconds."""
+        ...
+
+    async def close(self, charges: Sequence[Charge], seconds: float) -> None:
+        """Let nothing through on these budgets for that long, because the third party said so."""
+        ...

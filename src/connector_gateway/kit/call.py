@@ -1,0 +1,78 @@
+"""What one operation may use while it is carried out."""
+
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+from connector_gateway.kit.clock import Clock
+from connector_gateway.kit.errors import Doubt
+from connector_gateway.kit.identifiers import ConnectionId
+from connector_gateway.kit.shapes import Position
+
+C = TypeVar("C")
+
+
+class Memory(Protocol):
+    """What a connection remembers between calls: bounded, forgettable, never the truth."""
+
+    def get(self, name: str) -> Any:
+        """What was remembered under *name*, or None."""
+        ...
+
+    def put(self, name: str, value: Any, seconds: float) -> None:
+        """Remember *value* for at most that long."""
+        ...
+
+    def forget(self, name: str) -> None:
+        """Forget it now."""
+        ...
+
+
+class Notebook(Protocol):
+    """Where a write notes what it has done so far, so that a later attempt can go on from there."""
+
+    async def note(self, **progress: Any) -> None:
+        """Add to the progress; durable on return where the call carries an idempotency key."""
+        ...
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """An earlier attempt at a write, whose outcome is in doubt."""
+
+    started_at: float
+    """Seconds since the epoch, by our clock, before its first request."""
+
+    doubted_at: float
+    """Since when it is in doubt; it was sent before."""
+
+    progress: Mapping[str, Any]
+    """What it noted."""
+
+    doubt: Doubt
+    """Why its outcome is in doubt."""
+
+
+@dataclass(frozen=True)
+class Call(Generic[C]):
+    """One operation on its way: the room's client, and what else it may use."""
+
+    upstream: C
+    connection_id: ConnectionId
+    settings: Mapping[str, Any]
+    position: Position | None
+    """Where the previous page ended, for operations that return pages."""
+
+    memory: Memory
+    notebook: Notebook
+    clock: Clock
+    exclusive: "Exclusive"
+
+
+class Exclusive(Protocol):
+    """Serialises writes to one object over everything that uses the same connection."""
+
+    def __call__(self, name: str) -> AbstractAsyncContextManager[None]:
+        """Hold *name* alone while inside."""
+        ...

@@ -1,0 +1,35 @@
+"""Time as a thing that is handed in, so that years of pacing can be tested in milliseconds."""
+
+import asyncio
+import time
+from datetime import UTC, datetime
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """Tells the time and waits."""
+
+    def now(self) -> float:
+        """Seconds since the Unix epoch."""
+        ...
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait for that many seconds; negative counts as zero."""
+        ...
+
+
+class SystemClock:
+    """The machine's clock."""
+
+    def now(self) -> float:
+        """Seconds since the Unix epoch."""
+        return time.time()
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait for that many seconds; negative counts as zero."""
+        await asyncio.sleep(max(0.0, seconds))
+
+
+def instant(seconds: float) -> datetime:
+    """The aware UTC datetime of *seconds* since the epoch, to the millisecond."""
+    return datetime.fromtimestamp(round(seconds, 3), UTC)

@@ -1,0 +1,670 @@
+"""The catalogue of everything that can be refused or go wrong, each with its remedy.
+
+GatewayError
+├── CallerError              the caller can put it right
+│   ├── who is calling       MissingApiKey, InvalidApiKey, WriteScopeRequired, OperatorTokenRequired, RateLimited
+│   ├── how it was asked     InvalidJson, UnsupportedMediaType, PayloadTooLarge, InvalidParameters, InvalidCursor,
+│   │                        RouteNotFound, MethodNotAllowed, IdempotencyInProgress
+│   ├── what was named       ConnectionNotFound, ConnectionMismatch, WorkspaceNotFound, KeyNotFound, RunNotFound,
+│   │                        and what the rooms look for: PageNotFound, CardNotFound, ChannelNotFound …
+│   └── what cannot be done  LossyCast, SelectOptionMissing, LabelNotOnBoard, InvalidRecipient, ReadOnlyField …
+├── UpstreamFailure          the third party refused, failed or fell silent
+│   ├── refused              ConnectionRevoked, ConnectionScopeMissing, UpstreamForbidden, UpstreamRefused,
+│   │                        UpstreamConflict, UpstreamRateLimited
+│   └── failed               UpstreamError, UpstreamUnexpected, UpstreamTimeout, UpstreamUnavailable, OutcomeUnknown
+└── ServiceFailure           we are at fault, or not able just now
+        InternalError, Overloaded
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Literal
+
+Detail = Mapping[str, Any]
+"""Machine-readable facts of one fault: ``parameter``, ``property``, ``value``, ``allowed``, ``index`` …"""
+
+Doubt = Literal["failed", "garbled", "cut", "silent", "interrupted"]
+"""Why the outcome of a write is not known: the third party failed over it, answered garbage, the connection broke,
+no answer came in time, or this service stopped in the middle."""
+
+
+class GatewayError(Exception):
+    """Anything that ends a call without its result.
+
+    ``message`` is safe to show to the caller; ``private`` is for the log, and may hold the third party's words.
+    ``doubt`` is set when a write may have been carried out all the same, and says why that is not known.
+    """
+
+    status: ClassVar[int]
+    code: ClassVar[str]
+    remedy: ClassVar[str]
+
+    def __init__(
+        self,
+        message: str,
+        *details: Detail,
+        private: str = "",
+        retry_after: float | None = None,
+        doubt: Doubt | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.details = list(details)
+        self.private = private
+        self.retry_after = None if retry_after is None else max(1, math.ceil(retry_after))
+        self.doubt = doubt
+
+
+class CallerError(GatewayError):
+    """The caller can put it right."""
+
+
+class UpstreamFailure(GatewayError):
+    """The third party refused, failed or fell silent."""
+
+
+class ServiceFailure(GatewayError):
+    """We are at fault, or not able just now."""
+
+
+# Who is calling
+
+
+class MissingApiKey(CallerError):
+    """The request carries no ``Authorization: Bearer`` header."""
+
+    status = 401
+    code = "missing_api_key"
+    remedy = "Send the header 'Authorization: Bearer <API key>'."
+
+
+class InvalidApiKey(CallerError):
+    """The key is unknown, revoked or expired."""
+
+    status = 401
+    code = "invalid_api_key"
+    remedy = "Use a current key of your workspace; its operator can issue a new one."
+
+
+class WriteScopeRequired(CallerError):
+    """A key with read scope calls an operation that writes."""
+
+    status = 403
+    code = "write_scope_required"
+    remedy = "Call with a key whose scope is read_write."
+
+
+class OperatorTokenRequired(CallerError):
+    """A management route is called without the operator's token."""
+
+    status = 403
+    code = "operator_token_required"
+    remedy = "Call this route with the operator token of the installation."
+
+
+class RateLimited(CallerError):
+    """The key has used up its calls of the rolling minute."""
+
+    status = 429
+    code = "rate_limited"
+    remedy = "Wait retry_after seconds, then call again."
+
+
+# How it was asked
+
+
+class InvalidJson(CallerError):
+    """The body is not a JSON text."""
+
+    status = 400
+    code = "invalid_json"
+    remedy = "Send one JSON object, UTF-8 encoded, each key once."
+
+
+class UnsupportedMediaType(CallerError):
+    """The body is declared to be something other than JSON."""
+
+    status = 415
+    code = "unsupported_media_type"
+    remedy = "Send the header 'Content-Type: application/json'."
+
+
+class PayloadTooLarge(CallerError):
+    """The body is larger than the service takes."""
+
+    status = 413
+    code = "payload_too_large"
+    remedy = "Send less at once."
+
+
+class InvalidParameters(CallerError):
+    """One or more parameters are missing, unknown or not of the expected form; ``details`` lists all of them."""
+
+    status = 422
+    code = "invalid_parameters"
+    remedy = "Correct the parameters listed in details."
+
+
+class InvalidCursor(CallerError):
+    """The cursor is damaged, or was issued for another route, connection or filter."""
+
+    status = 422
+    code = "invalid_cursor"
+    remedy = "Pass next_cursor of the previous response unchanged, with the same filters; or start without a cursor."
+
+
+class RouteNotFound(CallerError):
+    """There is nothing at this address."""
+
+    status = 404
+    code = "route_not_found"
+    remedy = "See /docs or /openapi.json for the routes."
+
+
+class MethodNotAllowed(CallerError):
+    """The address exists, but not for this method."""
+
+    status = 405
+    code = "method_not_allowed"
+    remedy = "Use a method named in the Allow header."
+
+
+class IdempotencyInProgress(CallerError):
+    """A call with the same idempotency key is still being carried out."""
+
+    status = 409
+    code = "idempotency_in_progress"
+    remedy = "Wait retry_after seconds, then repeat with the same key to get the result of the first call."
+
+
+# What was named
+
+
+class ConnectionNotFound(CallerError):
+    """No connection of that identifier is open to this key."""
+
+    status = 404
+    code = "connection_not_found"
+    remedy = "List your connections with GET /v1/connections and use one of their identifiers."
+
+
+class ConnectionMismatch(CallerError):
+    """The connection belongs to another connector than the route."""
+
+    status = 422
+    code = "connection_mismatch"
+    remedy = "Use a connection of the connector named in the route."
+
+
+class WorkspaceNotFound(CallerError):
+    """No workspace of that identifier exists."""
+
+    status = 404
+    code = "workspace_not_found"
+    remedy = "List the workspaces with GET /v1/workspaces."
+
+
+class KeyNotFound(CallerError):
+    """No API key of that identifier exists."""
+
+    status = 404
+    code = "key_not_found"
+    remedy = "List the keys with GET /v1/keys."
+
+
+class RunNotFound(CallerError):
+    """No run of that identifier is kept for this workspace."""
+
+    status = 404
+    code = "run_not_found"
+    remedy = "Check the run_id; runs are kept for the retention time of the installation only."
+
+
+class DatabaseNotShared(CallerError):
+    """The database does not exist, or was not selected when the connection was made."""
+
+    status = 403
+    code = "database_not_shared"
+    remedy = "Add the database to the shared selection of the connection, then retry."
+
+
+class PageNotFound(CallerError):
+    """The page does not exist, or is not shared with the connection."""
+
+    status = 404
+    code = "page_not_found"
+    remedy = "Check the page identifier, and that the page is shared with the connection."
+
+
+class PropertyNotFound(CallerError):
+    """A property name does not exist where it is used."""
+
+    status = 404
+    code = "property_not_found"
+    remedy = "Read the current property list, then correct the name."
+
+
+class BoardNotAuthorised(CallerError):
+    """The board does not exist, or is outside what the account can see."""
+
+    status = 403
+    code = "board_not_authorised"
+    remedy = "Obtain access to the board, or name another one."
+
+
+class ListNotFound(CallerError):
+    """The list does not exist on the board, or is archived."""
+
+    status = 404
+    code = "list_not_found"
+    remedy = "Read current list identifiers from the lists route; names are not identifiers."
+
+
+class CardNotFound(CallerError):
+    """The card does not exist, or the account cannot see it."""
+
+    status = 404
+    code = "card_not_found"
+    remedy = "Check the card identifier."
+
+
+class MessageNotFound(CallerError):
+    """The message does not exist where it was looked for."""
+
+    status = 404
+    code = "message_not_found"
+    remedy = "Check the message identifier and where the message is."
+
+
+class ThreadNotFound(CallerError):
+    """The thread does not exist, or holds nothing that can be replied to."""
+
+    status = 404
+    code = "thread_not_found"
+    remedy = "Use the thread identifier of a message that exists, or leave it out to start a conversation."
+
+
+class LabelNotFound(CallerError):
+    """The mailbox lacks a label that is to be applied."""
+
+    status = 404
+    code = "label_not_found"
+    remedy = "Correct the name, or set create_missing to true."
+
+
+class AttachmentNotFound(CallerError):
+    """The message has no such attachment."""
+
+    status = 404
+    code = "attachment_not_found"
+    remedy = "Read the message's attachments again and use one of their identifiers."
+
+
+class LinkNotFound(CallerError):
+    """The download link is unknown, altered or expired."""
+
+    status = 404
+    code = "link_not_found"
+    remedy = "Fetch the attachment again to get a new link."
+
+
+class ChannelNotFound(CallerError):
+    """The channel does not exist, or is private and the app was not invited."""
+
+    status = 404
+    code = "channel_not_found"
+    remedy = "Check the name or identifier; invite the app to private channels."
+
+
+class NotInChannel(CallerError):
+    """The app may not post there because it is not a member."""
+
+    status = 403
+    code = "not_in_channel"
+    remedy = "Invite the app to the channel."
+
+
+class ChannelArchived(CallerError):
+    """The channel is archived or otherwise closed to writing."""
+
+    status = 409
+    code = "channel_archived"
+    remedy = "Unarchive the channel, or use another one."
+
+
+class AmbiguousChannel(CallerError):
+    """Several channels share the name."""
+
+    status = 409
+    code = "ambiguous_channel"
+    remedy = "Name the channel by one of the identifiers in details."
+
+
+class EmojiNotFound(CallerError):
+    """The workspace has no emoji of that name."""
+
+    status = 404
+    code = "emoji_not_found"
+    remedy = "Use the short name of an existing emoji."
+
+
+class ContactNotFound(CallerError):
+    """The contact does not exist in the portal."""
+
+    status = 404
+    code = "contact_not_found"
+    remedy = "Check the contact identifier, or create the contact first."
+
+
+class CompanyNotFound(CallerError):
+    """No company has that domain or identifier."""
+
+    status = 404
+    code = "company_not_found"
+    remedy = "Correct the domain or identifier, or set create_company to true with a domain."
+
+
+class DealNotFound(CallerError):
+    """The deal does not exist in the portal."""
+
+    status = 404
+    code = "deal_not_found"
+    remedy = "Check the deal identifier."
+
+
+class PipelineNotFound(CallerError):
+    """The portal has no pipeline of that name or identifier."""
+
+    status = 404
+    code = "pipeline_not_found"
+    remedy = "Use one of the pipelines in details."
+
+
+class StageNotFound(CallerError):
+    """The pipeline has no stage of that name or identifier."""
+
+    status = 404
+    code = "stage_not_found"
+    remedy = "Use one of the pipeline's stages in details."
+
+
+class BaseNotFound(CallerError):
+    """The base does not exist, or the account cannot see it."""
+
+    status = 404
+    code = "base_not_found"
+    remedy = "Check the base identifier, and that the base is shared with the connection."
+
+
+class TableNotFound(CallerError):
+    """The base has no table of that name or identifier."""
+
+    status = 404
+    code = "table_not_found"
+    remedy = "Use one of the tables of the tables route."
+
+
+class ViewNotFound(CallerError):
+    """The table has no view of that name."""
+
+    status = 404
+    code = "view_not_found"
+    remedy = "Use one of the views of the tables route."
+
+
+class RecordNotFound(CallerError):
+    """The record does not exist where it was looked for."""
+
+    status = 404
+    code = "record_not_found"
+    remedy = "Check the record identifier and its table."
+
+
+class FieldNotFound(CallerError):
+    """The table has no field of that name."""
+
+    status = 404
+    code = "field_not_found"
+    remedy = "Use field names of the tables route, exactly as they are written there."
+
+
+# What cannot be done
+
+
+class LossyCast(CallerError):
+    """A value cannot become the destination's type without loss; nothing was written."""
+
+    status = 422
+    code = "lossy_cast"
+    remedy = "Send a value that the destination type can hold exactly."
+
+
+class SelectOptionMissing(CallerError):
+    """A select value is not one of the configured options; nothing was written."""
+
+    status = 409
+    code = "select_option_missing"
+    remedy = "Add the option, allow new options on the mapping, or translate the value."
+
+
+class OptionMissing(CallerError):
+    """A value is not among the options of an enumeration; nothing was written."""
+
+    status = 409
+    code = "option_missing"
+    remedy = "Use one of the allowed values in details."
+
+
+class AmbiguousDatabase(CallerError):
+    """The database holds several data sources, and none of them alone covers the request."""
+
+    status = 409
+    code = "ambiguous_database"
+    remedy = "Name properties of one data source only; details lists the sources."
+
+
+class PageModified(CallerError):
+    """The page changed after ``if_unmodified_since``; nothing was written."""
+
+    status = 409
+    code = "page_modified"
+    remedy = "Read the page again, decide anew, and send its last_edited_at as if_unmodified_since."
+
+
+class PageInTrash(CallerError):
+    """The page is in the trash, where properties cannot be written."""
+
+    status = 409
+    code = "page_in_trash"
+    remedy = "Restore the page by sending archived false, alone or with the properties."
+
+
+class UnsupportedBlock(CallerError):
+    """A body block is of a kind that is not offered."""
+
+    status = 422
+    code = "unsupported_block"
+    remedy = "Use paragraph, bulleted_list_item or callout."
+
+
+class LabelNotOnBoard(CallerError):
+    """A label name is not defined on the board; nothing was written."""
+
+    status = 409
+    code = "label_not_on_board"
+    remedy = "Create the label with the same name on the board, or drop it."
+
+
+class InvalidRecipient(CallerError):
+    """One or more recipients are not valid addresses; nothing was sent."""
+
+    status = 422
+    code = "invalid_recipient"
+    remedy = "Correct the addresses listed in details."
+
+
+class NotMessageAuthor(CallerError):
+    """Only messages that the app itself posted can be edited."""
+
+    status = 403
+    code = "not_message_author"
+    remedy = "Edit a message posted through this connection."
+
+
+class TooManyRecords(CallerError):
+    """More records at once than a call takes; none was created."""
+
+    status = 422
+    code = "too_many_records"
+    remedy = "Send at most ten records per call."
+
+
+class ReadOnlyField(CallerError):
+    """The field is computed and cannot be written; nothing was written."""
+
+    status = 422
+    code = "read_only_field"
+    remedy = "Leave computed fields out."
+
+
+class UrlNotAllowed(CallerError):
+    """The link does not lead to a public http or https address."""
+
+    status = 422
+    code = "url_not_allowed"
+    remedy = "Use a link that anyone on the internet can open."
+
+
+class UrlUnreachable(CallerError):
+    """The link could not be fetched."""
+
+    status = 422
+    code = "url_unreachable"
+    remedy = "Check that the link opens without signing in, and try again."
+
+
+class FileTooLarge(CallerError):
+    """The file is larger than can be taken."""
+
+    status = 413
+    code = "file_too_large"
+    remedy = "Use a smaller file."
+
+
+# The third party refused
+
+
+class ConnectionRevoked(UpstreamFailure):
+    """The third-party authorisation behind the connection was withdrawn."""
+
+    status = 401
+    code = "connection_revoked"
+    remedy = "Reconnect the account; flows resume on their next scheduled run."
+
+
+class ConnectionScopeMissing(UpstreamFailure):
+    """The connection was authorised without a permission that this operation needs."""
+
+    status = 403
+    code = "connection_scope_missing"
+    remedy = "Reconnect the account and grant every permission asked for."
+
+
+class UpstreamForbidden(UpstreamFailure):
+    """The third party's plan, policy or permissions forbid this."""
+
+    status = 403
+    code = "upstream_forbidden"
+    remedy = "Ask an administrator of the third-party account to allow it."
+
+
+class UpstreamRefused(UpstreamFailure):
+    """The third party understood the request and refused its values."""
+
+    status = 422
+    code = "upstream_refused"
+    remedy = "Check the values against what the application itself accepts."
+
+
+class UpstreamConflict(UpstreamFailure):
+    """The third party refused because of a collision with another change."""
+
+    status = 409
+    code = "upstream_conflict"
+    remedy = "Try again; the collision is usually over by then."
+
+
+class UpstreamRateLimited(UpstreamFailure):
+    """The third party's budget is used up for longer than a call may wait."""
+
+    status = 429
+    code = "upstream_rate_limited"
+    remedy = "Wait the retry_after seconds given in the response body, then retry."
+
+
+# The third party failed
+
+
+class UpstreamError(UpstreamFailure):
+    """The third party failed, or answered something that cannot be read."""
+
+    status = 502
+    code = "upstream_error"
+    remedy = "Try again later; quote the run_id if it lasts."
+
+
+class UpstreamUnexpected(UpstreamFailure):
+    """The third party refused in a way that is not known here."""
+
+    status = 502
+    code = "upstream_unexpected"
+    remedy = "Quote the run_id to support."
+
+
+class UpstreamTimeout(UpstreamFailure):
+    """The third party did not answer in time."""
+
+    status = 504
+    code = "upstream_timeout"
+    remedy = "Try again later."
+
+
+class UpstreamUnavailable(UpstreamFailure):
+    """The third party cannot be reached; nothing was sent."""
+
+    status = 503
+    code = "upstream_unavailable"
+    remedy = "Try again later."
+
+
+class OutcomeUnknown(UpstreamFailure):
+    """A write was sent, its answer never came, and looking it up did not settle whether it was done."""
+
+    status = 502
+    code = "outcome_unknown"
+    remedy = "Look in the application whether it was done; repeating with the same idempotency key is safe."
+
+
+# We are at fault, or not able just now
+
+
+class InternalError(ServiceFailure):
+    """A fault of this service."""
+
+    status = 500
+    code = "internal_error"
+    remedy = "Quote the run_id to support."
+
+
+class Overloaded(ServiceFailure):
+    """More calls are under way than the service takes, or it is stopping."""
+
+    status = 503
+    code = "overloaded"
+    remedy = "Wait retry_after seconds, then call again."
+
+
+def catalogue() -> Iterator[type[GatewayError]]:
+    """Every row of the catalogue, in the order of this page."""
+    for family in GatewayError.__subclasses__():
+        yield from family.__subclasses__()

@@ -1,0 +1,217 @@
+"""How operations and connectors are declared: once, for every surface."""
+
+import inspect
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Generic, Literal, Protocol, TypeVar, get_type_hints
+
+from pydantic import BaseModel
+
+from connector_gateway.kit.budget import Budget
+from connector_gateway.kit.call import Attempt, Call
+from connector_gateway.kit.errors import (
+    ConnectionMismatch,
+    ConnectionNotFound,
+    ConnectionRevoked,
+    ConnectionScopeMissing,
+    GatewayError,
+    IdempotencyInProgress,
+    InternalError,
+    InvalidApiKey,
+    InvalidCursor,
+    InvalidJson,
+    InvalidParameters,
+    MissingApiKey,
+    OutcomeUnknown,
+    Overloaded,
+    PayloadTooLarge,
+    RateLimited,
+    UnsupportedMediaType,
+    UpstreamError,
+    UpstreamForbidden,
+    UpstreamRateLimited,
+    UpstreamRefused,
+    UpstreamTimeout,
+    UpstreamUnavailable,
+    UpstreamUnexpected,
+    WriteScopeRequired,
+    catalogue,
+)
+from connector_gateway.kit.shapes import Listing, Page, Params, Result
+from connector_gateway.kit.transport import Answer
+from connector_gateway.kit.upstream import Upstream, standard_throttle
+
+C = TypeVar("C")
+P = TypeVar("P", bound=Params)
+R = TypeVar("R", bound=Result | Page[Any] | Listing[Any])
+
+Scope = Literal["read", "write"]
+Errors = Sequence[type[GatewayError]]
+
+
+EVERY_CALL: Errors = (
+    MissingApiKey,
+    InvalidApiKey,
+    RateLimited,
+    InvalidParameters,
+    ConnectionNotFound,
+    ConnectionMismatch,
+    ConnectionRevoked,
+    ConnectionScopeMissing,
+    UpstreamForbidden,
+    UpstreamRefused,
+    UpstreamRateLimited,
+    UpstreamError,
+    UpstreamUnexpected,
+    UpstreamTimeout,
+    UpstreamUnavailable,
+    InternalError,
+    Overloaded,
+)
+"""What any call can end with, whatever it does."""
+
+
+@dataclass(frozen=True)
+class Operation(Generic[C, P, R]):
+    """One operation, complete: what it is called, where it is, what it takes, gives and refuses, and how it is done."""
+
+    name: str
+    method: str
+    path: str
+    scope: Scope
+    errors: tuple[type[GatewayError], ...]
+    params: type[P]
+    result: type[R]
+    perform: Callable[[Call[C], P], Awaitable[R]]
+    recover: Callable[[Call[C], P, Attempt], Awaitable[R | None]] | None
+    description: str
+
+    @property
+    def summary(self) -> str:
+        """The first sentence of the description."""
+        return self.description.partition("\n")[0]
+
+    @cached_property
+    def path_names(self) -> frozenset[str]:
+        """The parameters that travel in the path."""
+        return frozenset(re.findall(r"{(\w+)}", self.path))
+
+    @cached_property
+    def parameters(self) -> Mapping[str, Any]:
+        """The fields of ``params`` by the names that callers use."""
+        return {declared.alias or name: declared for name, declared in self.params.model_fields.items()}
+
+    @property
+    def title(self) -> str:
+        """Its name for people."""
+        return self.name.replace("_", " ").capitalize()
+
+    @cached_property
+    def refusals(self) -> tuple[type[GatewayError], ...]:
+        """Every error it can end with, in the order of the catalogue."""
+        possible = {*EVERY_CALL, *self.errors}
+        if self.method != "GET":
+            possible |= {InvalidJson, UnsupportedMediaType, PayloadTooLarge}
+        if self.scope == "write":
+            possible |= {WriteScopeRequired, IdempotencyInProgress, OutcomeUnknown}
+        if self.pages:
+            possible |= {InvalidCursor}
+        return tuple(error for error in catalogue() if error in possible)
+
+    @property
+    def pages(self) -> bool:
+        """Whether it returns one page of a list."""
+        return issubclass(self.result, Page)
+
+    @property
+    def item(self) -> type[BaseModel]:
+        """The shape of ``data``, or of its items where it returns a list."""
+        if issubclass(self.result, Page | Listing):
+            shape: type[BaseModel] = self.result.__pydantic_generic_metadata__["args"][0]
+            return shape
+        return self.result
+
+
+AnyOperation = Operation[Any, Any, Any]
+
+
+class Declare(Protocol):
+    """Turns the function that performs an operation into its declaration."""
+
+    def __call__(self, perform: Callable[[Call[C], P], Awaitable[R]], /) -> Operation[C, P, R]:
+        """The declaration of *perform*, read from its name, annotations and docstring."""
+        ...
+
+
+def reads(route: str, *, errors: Errors = ()) -> Declare:
+    """Declare an operation that changes nothing, whatever its method; *route* is ``METHOD /path/{parameter}``."""
+    return _declare(route, "read", errors, recover=None)
+
+
+def writes(
+    route: str, *, errors: Errors = (), recover: Callable[[Call[Any], Any, Attempt], Awaitable[Any]] | None = None
+) -> Declare:
+    """Declare an operation that changes something.
+
+    *recover* looks upstream for what an earlier attempt of doubtful outcome has made, finishes it where needed, and
+    returns its result; or None when it has made nothing.
+    """
+    return _declare(route, "write", errors, recover)
+
+
+def _declare(
+    route: str, scope: Scope, errors: Errors, recover: Callable[[Call[Any], Any, Attempt], Awaitable[Any]] | None
+) -> Declare:
+    method, _, path = route.partition(" ")
+
+    def declare(perform: Callable[[Call[C], P], Awaitable[R]], /) -> Operation[C, P, R]:
+        hints = get_type_hints(perform)
+        return Operation(
+            name=perform.__name__,
+            method=method,
+            path=path,
+            scope=scope,
+            errors=tuple(errors),
+            params=hints["params"],
+            result=hints["return"],
+            perform=perform,
+            recover=recover,
+            description=inspect.getdoc(perform) or "",
+        )
+
+    return declare
+
+
+@dataclass(frozen=True)
+class Connector(Generic[C]):
+    """One room: where its third party is, how it is spoken to and paced, and what can be done through it."""
+
+    name: str
+    summary: str
+    addresses: Mapping[str, str]
+    """The third party's addresses; ``base`` first, others by the host's name."""
+
+    budgets: Mapping[str, Budget]
+    """What the third party allows, by the name that charges use; the first may be set by the operator."""
+
+    authorise: Callable[[Mapping[str, str]], Mapping[str, str]]
+    """The headers that prove the authorisation, from a connection's credentials."""
+
+    client: Callable[[Upstream], C]
+    operations: tuple[Operation[C, Any, Any], ...]
+    throttled: Callable[[Answer], float | None] = standard_throttle
+    """Seconds to wait if an answer means "too many requests", otherwise None."""
+
+    settle_seconds: float = 60.0
+    """How long a write whose answer never came may still be carried out upstream."""
+
+    credentials: tuple[str, ...] = ("token",)
+    """The names of what a connection must hold to be let in."""
+
+    settings: type[Params] = field(default=Params)
+    """What can be set on a connection."""
+
+
+AnyConnector = Connector[Any]

@@ -1,0 +1,90 @@
+"""The shapes that operations are declared with: what they accept and what they return."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Any, Generic, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+Item = TypeVar("Item")
+
+Position = Mapping[str, Any]
+"""Where a page ended, in the room's own terms; callers see it signed, as ``next_cursor``."""
+
+
+class Params(BaseModel):
+    """What an operation accepts; attribute docstrings are published as descriptions."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        strict=True,
+        use_attribute_docstrings=True,
+        allow_inf_nan=False,
+        arbitrary_types_allowed=True,
+        validate_by_alias=True,
+    )
+
+
+class Result(BaseModel):
+    """What an operation returns as one object."""
+
+    model_config = ConfigDict(
+        frozen=True, use_attribute_docstrings=True, serialize_by_alias=True, validate_by_name=True
+    )
+
+    @property
+    def complete(self) -> bool:
+        """Whether all the work was done; otherwise the envelope says ``partial``."""
+        return True
+
+
+class Page(BaseModel, Generic[Item]):
+    """One page of a list, and where the next one starts (nowhere after the last)."""
+
+    model_config = ConfigDict(frozen=True, arbitrary_types_allowed=True)
+
+    items: Sequence[Item]
+    position: Position | None = None
+
+
+class Listing(BaseModel, Generic[Item]):
+    """A list that is always whole."""
+
+    model_config = ConfigDict(frozen=True)
+
+    items: Sequence[Item]
+
+
+def _parse_instant(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    try:
+        parsed = datetime.fromisoformat(value)
+        return (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError) as fault:
+        raise PydanticCustomError("timestamp", "Input should be an ISO 8601 date and time") from fault
+
+
+Instant = Annotated[
+    datetime,
+    BeforeValidator(_parse_instant),
+    WithJsonSchema({"type": "string", "format": "date-time", "examples": ["2026-11-02T09:30:00Z"]}),
+]
+"""An ISO 8601 date and time; without an offset it is read as UTC."""
+
+Identifier = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9][A-Za-z0-9._:\-]*$")]
+"""An object's identifier in the third-party application."""
+
+IDEMPOTENCY_FIELD = "idempotency_key"
+"""A ``Params`` with a field of this name lets callers repeat the call safely by its body."""
+
+IdempotencyKey = Annotated[str, Field(min_length=1, max_length=255)]
+"""Any caller-generated string."""
+
+Cursor = Annotated[str, Field(min_length=1, max_length=8192)]
+"""``next_cursor`` of the previous response, unchanged."""
+
+Name = Annotated[str, Field(min_length=1, max_length=1000)]
+"""A name in the third-party application, exactly as it is written there."""

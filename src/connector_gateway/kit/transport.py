@@ -1,0 +1,135 @@
+"""HTTP as the third parties are spoken to: one pool, every wait bounded, every failure told apart."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import aiohttp
+from pydantic_core import from_json
+from yarl import URL
+
+from connector_gateway.kit.errors import UpstreamError
+
+MAX_ANSWER_BYTES = 64 * 1024 * 1024
+"""Larger answers are not read whole; attachments, the only large things, are streamed."""
+
+CONNECT_SECONDS = 5.0
+IDLE_SECONDS = 15.0
+"""Idle connections are dropped before the third parties drop them, so that a write rarely meets a closing one."""
+
+
+class NotSent(Exception):
+    """The request never left: the address did not resolve, or nothing accepted the connection."""
+
+
+class TimedOut(Exception):
+    """No whole answer came in time; the request may have arrived, and may still be worked on."""
+
+
+class Cut(Exception):
+    """The connection broke before the whole answer came; the request may have arrived."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a third party answered."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the status is a success."""
+        return 200 <= self.status < 300
+
+    @property
+    def text(self) -> str:
+        """The body as text, for the log."""
+        return self.body[:2000].decode("utf-8", "replace")
+
+    @cached_property
+    def raw(self) -> Any:
+        """The body as JSON, or None where it is none."""
+        try:
+            return from_json(self.body)
+        except ValueError:
+            return None
+
+    def json(self) -> Any:
+        """The body as JSON; ``UpstreamError`` where it is none."""
+        if self.raw is None:
+            raise UpstreamError("The application answered something that is not JSON.", private=self.text)
+        return self.raw
+
+
+class Transport:
+    """The pool of connections to all third parties."""
+
+    def __init__(self, timeout_seconds: float, connections: int = 1000) -> None:
+        self._timeout_seconds = timeout_seconds
+        self._connections = connections
+
+    async def __aenter__(self) -> Self:
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=self._connections, keepalive_timeout=IDLE_SECONDS),
+            timeout=aiohttp.ClientTimeout(total=self._timeout_seconds, sock_connect=CONNECT_SECONDS),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            skip_auto_headers=("User-Agent",),
+            headers={"User-Agent": "connector-gateway"},
+        )
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._session.close()
+
+    async def exchange(self, method: str, url: str, headers: Mapping[str, str], body: bytes | None) -> Answer:
+        """Send one request and read its whole answer; redirects are answers."""
+        with _told_apart():
+            async with self._session.request(
+                method, URL(url, encoded=True), headers=headers, data=body, allow_redirects=False
+            ) as response:
+                return Answer(response.status, response.headers, await _read(response))
+
+    @asynccontextmanager
+    async def stream(
+        self, method: str, url: str, headers: Mapping[str, str]
+    ) -> AsyncIterator[tuple[int, Mapping[str, str], AsyncIterator[bytes]]]:
+        """Send one request and yield status, headers and the body in pieces; only silence is limited, not the whole."""
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=self._timeout_seconds)
+        with _told_apart():
+            async with self._session.request(
+                method, URL(url, encoded=True), headers=headers, allow_redirects=False, timeout=timeout
+            ) as response:
+                yield response.status, response.headers, response.content.iter_chunked(64 * 1024)
+
+
+async def _read(response: aiohttp.ClientResponse) -> bytes:
+    if (response.content_length or 0) > MAX_ANSWER_BYTES:
+        raise UpstreamError("The application's answer is too large.")
+    if response.content_length is not None:
+        return await response.read()
+    body = bytearray()
+    async for piece in response.content.iter_any():
+        body += piece
+        if len(body) > MAX_ANSWER_BYTES:
+            raise UpstreamError("The application's answer is too large.")
+    return bytes(body)
+
+
+class _told_apart:  # noqa: N801  # reads as a word of the with statement
+    """Translates the pool's failures into the three that matter here."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, _: object, fault: BaseException | None, __: object) -> None:
+        if isinstance(fault, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError | aiohttp.InvalidURL):
+            raise NotSent(str(fault)) from fault
+        if isinstance(fault, asyncio.TimeoutError):
+            raise TimedOut(str(fault)) from fault
+        if isinstance(fault, aiohttp.ClientError | ConnectionError):
+            raise Cut(f"{type(fault).__name__}: {fault}") from fault

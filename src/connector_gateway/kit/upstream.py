@@ -1,0 +1,243 @@
+"""One connection's way to its third party: every request is authorised, paced, timed, resent and noted here."""
+
+import time
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass, field
+from random import random
+from types import MappingProxyType
+from typing import Any, Protocol
+from urllib.parse import urlencode
+
+from pydantic_core import to_json
+
+from connector_gateway.kit.budget import Charge, Pacer
+from connector_gateway.kit.clock import Clock
+from connector_gateway.kit.errors import (
+    Doubt,
+    OutcomeUnknown,
+    UpstreamError,
+    UpstreamRateLimited,
+    UpstreamTimeout,
+    UpstreamUnavailable,
+)
+from connector_gateway.kit.transport import Answer, Cut, NotSent, TimedOut, Transport
+
+DEFAULT_PAUSE_SECONDS = 1.0
+"""How long a throttled budget rests when the third party does not say."""
+
+
+def standard_throttle(answer: Answer) -> float | None:
+    """Seconds to wait if *answer* is a 429: its ``Retry-After``, else a second."""
+    if answer.status != 429:
+        return None
+    return retry_after(answer, DEFAULT_PAUSE_SECONDS)
+
+
+def retry_after(answer: Answer, default: float) -> float:
+    """The seconds of the ``Retry-After`` header, or *default* where there is none to read."""
+    try:
+        return max(0.0, float(answer.headers.get("Retry-After", default)))
+    except ValueError:
+        return default
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One request to the third party, as the history keeps it: no query, no body, no token."""
+
+    at: float
+    method: str
+    path: str
+    status: int | None
+    wait_ms: float
+    duration_ms: float
+
+
+@dataclass
+class Trace:
+    """The exchanges of one run, in order."""
+
+    exchanges: list[Exchange] = field(default_factory=list)
+
+    @property
+    def wait_ms(self) -> float:
+        """Milliseconds spent queueing for the third party's budget."""
+        return sum(exchange.wait_ms for exchange in self.exchanges)
+
+    @property
+    def duration_ms(self) -> float:
+        """Milliseconds spent waiting for the third party's answers."""
+        return sum(exchange.duration_ms for exchange in self.exchanges)
+
+
+class Door(Protocol):
+    """The one way to a connection's credentials; it may wait, refresh and fail."""
+
+    async def credentials(self) -> Mapping[str, str]:
+        """The secrets, by the connector's names."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long things may take before a call is given up."""
+
+    queue_seconds: float = 30.0
+    """For the first request of a run to get its turn."""
+
+    run_seconds: float = 120.0
+    """For a later request of a run to get its turn: what was begun is not dropped lightly."""
+
+    grace_seconds: float = 5.0
+    """For a request in doubt to be finished by a third party that did not say how long it works on one."""
+
+    attempts: int = 3
+    """How often a request that changes nothing is sent when the third party fails."""
+
+    backoff_seconds: float = 0.25
+    """The pause before the second attempt; it doubles, with jitter."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request of a room's client, ready to be sent as often as its nature allows."""
+
+    method: str
+    path: str
+    url: str
+    headers: Mapping[str, str]
+    body: bytes | None
+    charges: Sequence[Charge]
+    writes: bool
+    expects: Container[int]
+    resends: Container[int]
+
+
+@dataclass
+class Upstream:
+    """The authorised client that a room's own client is built on."""
+
+    addresses: Mapping[str, str]
+    authorise: Callable[[Mapping[str, str]], Mapping[str, str]]
+    throttled: Callable[[Answer], float | None]
+    door: Door
+    pacer: Pacer
+    transport: Transport
+    clock: Clock
+    patience: Patience
+    trace: Trace
+    _begun: bool = False
+
+    async def send(
+        self,
+        method: str,
+        path: str,
+        *charges: Charge,
+        writes: bool,
+        host: str = "base",
+        query: Mapping[str, Any] | Sequence[tuple[str, Any]] = (),
+        json: Any = None,
+        headers: Mapping[str, str] = MappingProxyType({}),
+        expects: Container[int] = (),
+        resends: Container[int] = (),
+    ) -> Answer:
+        """Send a request and return its answer, whatever its status below 500; *path* is percent-encoded.
+
+        A throttled request is resent always, one that *writes* never after it may have arrived.
+        *expects* names failures that the caller reads itself, *resends* refusals that are worth another attempt.
+        Raises ``OutcomeUnknown`` when a write was sent and no readable answer came, and an ``UpstreamError`` in doubt
+        when the third party failed over it.
+        """
+        url = self.addresses[host] + path + ("?" + urlencode(query) if query else "")
+        body = None if json is None else to_json(json)
+        content = {} if body is None else {"Content-Type": "application/json"}
+        request = Request(method, path, url, {**content, **headers}, body, charges, writes, expects, resends)
+        return await self._deliver(request)
+
+    async def _deliver(self, request: Request) -> Answer:
+        """Send until the answer is one to return, or one attempt too many has failed."""
+        deadline = self.clock.now() + (self.patience.run_seconds if self._begun else self.patience.queue_seconds)
+        attempt = 0
+        while True:
+            attempt += 1
+            last = attempt >= self.patience.attempts
+            try:
+                answer = await self._exchange(request, deadline)
+            except (NotSent, TimedOut, Cut) as fault:
+                self._give_up_on(fault, request, last=last)
+                await self._back_off(attempt)
+                continue
+            pause = self.throttled(answer)
+            if pause is not None:
+                await self._rest(request, pause, deadline)
+            elif answer.status in request.resends and not last:
+                await self._back_off(attempt)
+            elif answer.status < 500 or answer.status in request.expects:
+                self._begun = True
+                return _readable(answer) if request.writes else answer
+            elif request.writes or last:
+                raise failed(answer, writes=request.writes)
+            else:
+                await self._back_off(attempt)
+
+    async def _exchange(self, request: Request, deadline: float) -> Answer:
+        """One exchange, in its turn, and noted however it ends."""
+        secrets = await self.door.credentials()
+        queued = time.perf_counter()
+        await self.pacer.admit(request.charges, deadline)
+        sent_at, sent = self.clock.now(), time.perf_counter()
+        status: int | None = None
+        try:
+            answer = await self.transport.exchange(
+                request.method, request.url, {**self.authorise(secrets), **request.headers}, request.body
+            )
+            status = answer.status
+        finally:
+            waited, took = sent - queued, time.perf_counter() - sent
+            self.trace.exchanges.append(
+                Exchange(sent_at, request.method, request.path, status, waited * 1000, took * 1000)
+            )
+        return answer
+
+    def _give_up_on(self, fault: NotSent | TimedOut | Cut, request: Request, *, last: bool) -> None:
+        """Raise what *fault* means for the caller, unless *request* may be sent again."""
+        silent = not isinstance(fault, NotSent)
+        if silent and request.writes:
+            if isinstance(fault, TimedOut):
+                raise _unknown("did not answer in time", str(fault), "silent") from fault
+            raise _unknown("cut the connection before it answered", str(fault), "cut") from fault
+        if isinstance(fault, TimedOut):
+            raise UpstreamTimeout("The application did not answer in time.", private=str(fault)) from fault
+        if last and silent:
+            raise UpstreamError("The connection to the application broke.", private=str(fault)) from fault
+        if last:
+            raise UpstreamUnavailable("The application cannot be reached.", private=str(fault)) from fault
+
+    async def _rest(self, request: Request, pause: float, deadline: float) -> None:
+        """Close the budgets for *pause*; refuse the call if that is longer than it may wait."""
+        await self.pacer.close(request.charges, pause)
+        if self.clock.now() + pause > deadline:
+            raise UpstreamRateLimited("The application throttles this account.", retry_after=pause)
+
+    async def _back_off(self, attempt: int) -> None:
+        await self.clock.sleep(self.patience.backoff_seconds * 2 ** (attempt - 1) * (0.5 + random()))  # noqa: S311
+
+
+def failed(answer: Answer, *, writes: bool) -> UpstreamError:
+    """The error of an answer that says the third party failed."""
+    return UpstreamError(
+        f"The application failed with status {answer.status}.",
+        private=answer.text,
+        doubt="failed" if writes else None,
+    )
+
+
+def _readable(answer: Answer) -> Answer:
+    """*answer* to a write, unless it says "done" in a way that nobody can read."""
+    if answer.accepted and answer.body and answer.raw is None:
+        raise _unknown("answered something that is not JSON", answer.text, "garbled")
+    return answer
+
+
+def _unknown(how: str, private: str, doubt: Doubt) -> OutcomeUnknown:
+    return OutcomeUnknown(f"The application {how}; whether it did the work is not known.", private=private, doubt=doubt)

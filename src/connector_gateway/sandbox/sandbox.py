@@ -1,0 +1,63 @@
+"""Starts and stops the emulators, and steers them through the control routes."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from aiohttp import web
+
+from connector_gateway.kit.clock import Clock, SystemClock
+from connector_gateway.kit.emulation import Emulator, Stage, staged
+from connector_gateway.sandbox.control import control
+
+
+class Sandbox:
+    """Emulators and their control routes on consecutive ports of one address; with port 0, on any free ones."""
+
+    def __init__(
+        self,
+        emulators: Mapping[str, type[Emulator]],
+        *,
+        port: int = 0,
+        host: str = "127.0.0.1",
+        clock: Clock | None = None,
+    ) -> None:
+        self.host = host
+        self.port = port
+        self.address = ""
+        self.emulators: dict[str, Emulator] = {
+            name: emulator(Stage(clock or SystemClock(), **emulator.knobs)) for name, emulator in emulators.items()
+        }
+        self._runners: list[web.AppRunner] = []
+
+    async def start(self) -> None:
+        """Listen: the control routes on the first port, each emulator's hosts on the next ones."""
+        self.address = await self._listen(control(self.emulators))
+        for emulator in self.emulators.values():
+            for name, application in emulator.applications().items():
+                emulator.stage.addresses[name] = await self._listen(staged(emulator.stage, application))
+
+    async def stop(self) -> None:
+        """Stop listening."""
+        for runner in reversed(self._runners):
+            await runner.cleanup()
+        self._runners.clear()
+
+    def describe(self) -> dict[str, Any]:
+        """Addresses, credentials and examples by connector: ``{"upstreams": …, "examples": …}``."""
+        return {
+            "upstreams": {name: _upstream(emulator) for name, emulator in self.emulators.items()},
+            "examples": {name: emulator.examples() for name, emulator in self.emulators.items()},
+        }
+
+    async def _listen(self, application: web.Application) -> str:
+        port = self.port + len(self._runners) if self.port else 0
+        runner = web.AppRunner(application, access_log=None, shutdown_timeout=1.0)
+        await runner.setup()
+        self._runners.append(runner)
+        await web.TCPSite(runner, self.host, port).start()
+        return f"http://{self.host}:{runner.addresses[0][1]}"
+
+
+def _upstream(emulator: Emulator) -> dict[str, str]:
+    addresses = {f"{name}_url": address for name, address in emulator.stage.addresses.items()}
+    return addresses | emulator.credentials()

@@ -1,0 +1,1 @@
+"""What must outlive a call: tables, transactions, and counters that processes share."""

@@ -1,0 +1,174 @@
+"""The database: reads on a few threads, writes in group commits.
+
+Writers that arrive while a transaction is being committed share the next one.
+That is what makes a durable record per call cheap: the cost of a commit is divided by the calls that wait for it.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import Connection, Engine, create_engine, event, make_url, text
+from sqlalchemy.sql.base import Executable
+
+T = TypeVar("T")
+Work = Callable[[Connection], T]
+
+READERS = 4
+BUSY_SECONDS = 10.0
+"""How long a writer waits for another process, such as the command line, to finish its transaction."""
+
+GATHER_SECONDS = 0.002
+GATHER_FROM = 4
+"""When the last commit served at least this many writers, the next waits briefly so that more can join it."""
+
+
+@dataclass(slots=True, eq=False)
+class _Row:
+    """A row for a statement, to be executed together with its neighbours."""
+
+    statement: Executable
+    values: dict[str, Any]
+    committed: asyncio.Future[Any]
+
+
+@dataclass(slots=True, eq=False)
+class _Work:
+    """A function to be run inside the transaction."""
+
+    work: Work[Any]
+    committed: asyncio.Future[Any]
+
+
+class Database:
+    """One database for the life of the process."""
+
+    def __init__(self, url: str) -> None:
+        self.url = make_url(url)
+        self.embedded = self.url.get_backend_name() == "sqlite"
+        self._engine = _engine(url)
+        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="database-read")
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="database-write")
+        self._queue: asyncio.Queue[_Row | _Work] = asyncio.Queue()
+        self._committer: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        await asyncio.get_running_loop().run_in_executor(self._writer, self.migrate)
+        self._committer = asyncio.create_task(self._commit_forever(), name="group commit")
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._queue.join()
+        if self._committer:
+            self._committer.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._committer
+        self._readers.shutdown()
+        self._writer.shutdown()
+        self._engine.dispose()
+
+    def migrate(self) -> None:
+        """Bring the schema up to date."""
+        configuration = Config()
+        configuration.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+        with self._engine.connect() as connection:
+            configuration.attributes["connection"] = connection
+            command.upgrade(configuration, "head")
+
+    async def read(self, work: Work[T]) -> T:
+        """The result of *work*, run in a transaction of its own beside all others."""
+
+        def read() -> T:
+            with self._engine.connect() as connection:
+                return work(connection)
+
+        return await asyncio.get_running_loop().run_in_executor(self._readers, read)
+
+    async def write(self, work: Work[T]) -> T:
+        """The result of *work*, committed; other writers may share the transaction."""
+        committed: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._queue.put_nowait(_Work(work, committed))
+        return await committed
+
+    async def put(self, statement: Executable, values: dict[str, Any]) -> None:
+        """Execute *statement* with *values*, committed; the cheapest way to write one row."""
+        committed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._queue.put_nowait(_Row(statement, values, committed))
+        await committed
+
+    async def ping(self) -> None:
+        """Prove that the database answers."""
+        await self.read(lambda connection: connection.execute(text("SELECT 1")).scalar())
+
+    async def _commit_forever(self) -> None:
+        loop = asyncio.get_running_loop()
+        served = 0
+        while True:
+            batch = [await self._queue.get()]
+            if served >= GATHER_FROM:
+                await asyncio.sleep(GATHER_SECONDS)
+            while not self._queue.empty():
+                batch.append(self._queue.get_nowait())
+            served = len(batch)
+            outcomes = await loop.run_in_executor(self._writer, self._commit, batch)
+            for writer, outcome in zip(batch, outcomes, strict=True):
+                _settle(writer.committed, outcome)
+                self._queue.task_done()
+
+    def _commit(self, batch: Sequence[_Row | _Work]) -> list[Any]:
+        """The outcome of each of *batch*, in one transaction; if that fails, in one each, so that none hurts others."""
+        try:
+            return self._transact(batch)
+        except Exception as fault:  # noqa: BLE001  # whoever waits for the commit gets it
+            if len(batch) == 1:
+                return [fault]
+        return [outcome for writer in batch for outcome in self._commit([writer])]
+
+    def _transact(self, batch: Sequence[_Row | _Work]) -> list[Any]:
+        outcomes: list[Any] = []
+        with self._engine.connect().execution_options(writes=True) as connection, connection.begin():
+            for statement, group in groupby(batch, key=lambda writer: getattr(writer, "statement", None)):
+                writers = list(group)
+                if statement is not None:
+                    connection.execute(statement, [writer.values for writer in writers])  # type: ignore[union-attr]
+                    outcomes += [None] * len(writers)
+                else:
+                    outcomes += [writer.work(connection) for writer in writers]  # type: ignore[union-attr]
+        return outcomes
+
+
+def _settle(committed: asyncio.Future[Any], outcome: Any) -> None:
+    if committed.done():
+        return
+    if isinstance(outcome, Exception):
+        committed.set_exception(outcome)
+    else:
+        committed.set_result(outcome)
+
+
+def _engine(url: str) -> Engine:
+    parsed = make_url(url)
+    if parsed.get_backend_name() != "sqlite":
+        return create_engine(parsed.set(drivername="postgresql+psycopg"), pool_size=READERS + 1, pool_pre_ping=True)
+    engine = create_engine(parsed, connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False})
+
+    @event.listens_for(engine, "connect")
+    def configure(connection: Any, _: object) -> None:
+        connection.isolation_level = None
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=NORMAL")
+        connection.execute("PRAGMA foreign_keys=ON")
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        writes = connection.get_execution_options().get("writes")
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    return engine

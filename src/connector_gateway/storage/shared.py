@@ -1,0 +1,164 @@
+"""What several calls must count together: keys' windows, upstream budgets, and who writes to an object.
+
+One small interface; this page has its implementation in the memory of one process.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from connector_gateway.kit.budget import Budget
+from connector_gateway.kit.clock import Clock
+from connector_gateway.storage.ledger import Entry, Ledger
+
+SWEEP_FROM = 10_000
+"""When more ledgers than this are kept, those that have nothing left to say are dropped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Take:
+    """``units`` to be taken of ``budget``; ``name`` tells whose it is."""
+
+    name: str
+    budget: Budget
+    units: float = 1
+
+
+@dataclass(slots=True)
+class Slot:
+    """A turn: the instant at which it comes, and what it takes (nothing if it would come too late)."""
+
+    at: float
+    taken: Sequence[tuple[Ledger, Entry]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What a window holds after something was taken of it, or, with ``retry_after`` above 0, could not be."""
+
+    limit: int
+    remaining: int
+    retry_after: float = 0.0
+
+
+class Shared(Protocol):
+    """Counters, turns and locks that hold for everyone who shares them."""
+
+    async def spend(self, take: Take) -> Allowance:
+        """Take now or not at all."""
+        ...
+
+    async def look(self, take: Take) -> Allowance:
+        """What is left, taking nothing."""
+        ...
+
+    async def reserve(self, takes: Sequence[Take], deadline: float) -> Slot:
+        """The next turn at which all *takes* fit; it takes nothing if that is only after *deadline*."""
+        ...
+
+    async def confirm(self, slot: Slot) -> float:
+        """0 when the turn of *slot* has come, otherwise the seconds still to wait because others were late."""
+        ...
+
+    async def release(self, slot: Slot) -> None:
+        """Give a turn back that will not be used."""
+        ...
+
+    async def close(self, takes: Sequence[Take], until: float) -> None:
+        """Give no turns of these budgets before *until*."""
+        ...
+
+    def exclusive(self, name: str) -> AbstractAsyncContextManager[None]:
+        """Hold *name* alone while inside."""
+        ...
+
+
+@dataclass(slots=True)
+class _Lock:
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    users: int = 0
+
+
+class Memory:
+    """Shared by everything in one process."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._ledgers: dict[str, Ledger] = {}
+        self._sweep_from = SWEEP_FROM
+        self._locks: dict[str, _Lock] = {}
+
+    async def spend(self, take: Take) -> Allowance:
+        """Take now or not at all."""
+        now, ledger = self._clock.now(), self._ledger(take)
+        at = ledger.earliest(now, take.units)
+        if at <= now:
+            ledger.insert(Entry(now, take.units))
+        return Allowance(int(take.budget.limit), int(ledger.remaining(now)), at - now)
+
+    async def look(self, take: Take) -> Allowance:
+        """What is left, taking nothing."""
+        return Allowance(int(take.budget.limit), int(self._ledger(take).remaining(self._clock.now())))
+
+    async def reserve(self, takes: Sequence[Take], deadline: float) -> Slot:
+        """The next turn at which all *takes* fit; it takes nothing if that is only after *deadline*."""
+        now = self._clock.now()
+        wanted = [(self._ledger(take), take.units) for take in takes]
+        at = now
+        while (later := max(ledger.earliest(now, units, at) for ledger, units in wanted)) > at:
+            at = later
+        if at > deadline:
+            return Slot(at)
+        taken = [(ledger, Entry(at, units)) for ledger, units in wanted]
+        for ledger, entry in taken:
+            ledger.insert(entry)
+        return Slot(at, taken)
+
+    async def confirm(self, slot: Slot) -> float:
+        """0 when the turn of *slot* has come, otherwise the seconds still to wait because others were late."""
+        now = self._clock.now()
+        due = max(ledger.due(entry, now) for ledger, entry in slot.taken)
+        if due != slot.at:
+            slot.at = due
+            for ledger, entry in slot.taken:
+                ledger.remove(entry)
+                entry.at = due
+                ledger.insert(entry)
+        return due - now
+
+    async def release(self, slot: Slot) -> None:
+        """Give a turn back that will not be used."""
+        for ledger, entry in slot.taken:
+            ledger.remove(entry)
+
+    async def close(self, takes: Sequence[Take], until: float) -> None:
+        """Give no turns of these budgets before *until*."""
+        for take in takes:
+            ledger = self._ledger(take)
+            ledger.closed_until = max(ledger.closed_until, until)
+
+    @asynccontextmanager
+    async def exclusive(self, name: str) -> AsyncIterator[None]:
+        """Hold *name* alone while inside."""
+        held = self._locks.setdefault(name, _Lock())
+        held.users += 1
+        try:
+            async with held.lock:
+                yield
+        finally:
+            held.users -= 1
+            if not held.users:
+                del self._locks[name]
+
+    def _ledger(self, take: Take) -> Ledger:
+        ledger = self._ledgers.get(take.name)
+        if ledger is None:
+            if len(self._ledgers) >= self._sweep_from:
+                now = self._clock.now()
+                self._ledgers = {name: kept for name, kept in self._ledgers.items() if not kept.idle(now)}
+                self._sweep_from = max(SWEEP_FROM, 2 * len(self._ledgers))
+            ledger = self._ledgers[take.name] = Ledger(take.budget)
+        ledger.budget = take.budget
+        return ledger

@@ -1,0 +1,113 @@
+"""The tables, as SQLAlchemy Core knows them; instants are seconds since the epoch."""
+
+from sqlalchemy import (
+    JSON,
+    Boolean,
+    Column,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    text,
+)
+
+metadata = MetaData()
+
+workspaces = Table(
+    "workspaces",
+    metadata,
+    Column("workspace_id", String(40), primary_key=True),
+    Column("name", String(200), nullable=False),
+    Column("plan", String(10), nullable=False),
+    Column("created_at", Double, nullable=False),
+)
+
+keys = Table(
+    "keys",
+    metadata,
+    Column("key_id", String(40), primary_key=True),
+    Column("workspace_id", ForeignKey("workspaces.workspace_id"), nullable=False, index=True),
+    Column("digest", LargeBinary(32), nullable=False, unique=True),
+    Column("ending", String(4), nullable=False),
+    Column("name", String(200), nullable=False),
+    Column("scope", String(10), nullable=False),
+    Column("calls_per_minute", Integer, nullable=False),
+    Column("connection_ids", JSON(none_as_null=True)),
+    Column("created_at", Double, nullable=False),
+    Column("expires_at", Double),
+    Column("revoked_at", Double),
+)
+
+connections = Table(
+    "connections",
+    metadata,
+    Column("connection_id", String(40), primary_key=True),
+    Column("workspace_id", ForeignKey("workspaces.workspace_id"), nullable=False, index=True),
+    Column("connector", String(20), nullable=False),
+    Column("name", String(200), nullable=False),
+    Column("status", String(10), nullable=False),
+    Column("sealed", LargeBinary, nullable=False),
+    Column("settings", JSON, nullable=False),
+    Column("created_at", Double, nullable=False),
+    Column("updated_at", Double, nullable=False),
+    Column("deleted", Boolean, nullable=False),
+)
+
+processes = Table(
+    "processes",
+    metadata,
+    Column("process_id", String(40), primary_key=True),
+    Column("started_at", Double, nullable=False),
+    Column("seen_at", Double, nullable=False),
+)
+
+_under_way = text("process_id IS NOT NULL")
+
+runs = Table(
+    "runs",
+    metadata,
+    Column("run_id", String(40), primary_key=True),
+    Column("workspace_id", String(40), nullable=False),
+    Column("key_id", String(40), nullable=False),
+    Column("connection_id", String(200)),
+    Column("connector", String(20), nullable=False),
+    Column("operation", String(60), nullable=False),
+    Column("surface", String(10), nullable=False),
+    Column("status", String(12), nullable=False),
+    Column("http_status", Integer),
+    Column("code", String(40)),
+    Column("started_at", Double, nullable=False),
+    Column("duration_ms", Double),
+    Column("upstream", JSON, nullable=False),
+    Column("idempotency", JSON(none_as_null=True)),
+    Column("process_id", String(40)),
+    Index("ix_runs_workspace", "workspace_id", "run_id"),
+    Index("ix_runs_connection", "workspace_id", "connection_id", "run_id"),
+    Index("ix_runs_process", "process_id", sqlite_where=_under_way, postgresql_where=_under_way),
+)
+"""``process_id`` is set while a run is under way, so that what a crash interrupts can be found."""
+
+claims = Table(
+    "claims",
+    metadata,
+    Column("workspace_id", String(40), primary_key=True),
+    Column("connection_id", String(40), primary_key=True),
+    Column("operation", String(60), primary_key=True),
+    Column("idempotency_key", String(255), primary_key=True),
+    Column("run_id", String(40), nullable=False),
+    Column("state", String(10), nullable=False),
+    Column("process_id", String(40)),
+    Column("started_at", Double, nullable=False),
+    Column("doubt", String(12)),
+    Column("doubted_at", Double),
+    Column("progress", JSON, nullable=False),
+    Column("status", String(10)),
+    Column("data", Text),
+    Column("expires_at", Double, nullable=False, index=True),
+)
+"""Idempotency: ``state`` is ``held``, ``doubtful`` or ``done``; ``data`` is the first answer as JSON text."""

@@ -1,0 +1,26 @@
+"""Emulators on real sockets, served from a thread of their own, so that blocking SDKs can be run against them."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from connector_gateway.kit.emulation import Emulator
+from connector_gateway.sandbox.sandbox import Sandbox
+
+
+@contextmanager
+def playing(**emulators: type[Emulator]) -> Iterator[Sandbox]:
+    """A started sandbox of *emulators* by connector name; its ``emulators`` may be looked at directly."""
+    loop = asyncio.new_event_loop()
+    sandbox = Sandbox(emulators)
+    thread = threading.Thread(target=loop.run_forever, name="sandbox", daemon=True)
+    thread.start()
+    try:
+        asyncio.run_coroutine_threadsafe(sandbox.start(), loop).result(10)
+        yield sandbox
+    finally:
+        asyncio.run_coroutine_threadsafe(sandbox.stop(), loop).result(10)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(10)
+        loop.close()

@@ -1,0 +1,222 @@
+"""The real gateway on a real socket, and a client for it that reads like sentences."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import httpx
+
+from connector_gateway.app import App
+from connector_gateway.cli.serving import server
+from connector_gateway.connectors import CONNECTORS
+from connector_gateway.kit.operation import AnyConnector
+from connector_gateway.sandbox.sandbox import Sandbox
+from connector_gateway.settings import Settings
+
+T = TypeVar("T")
+OPERATOR = "op_0123456789abcdef0123456789abcdef"
+FAST = {
+    "GATEWAY_BACKOFF_SECONDS": "0.01",
+    "GATEWAY_GRACE_SECONDS": "0.2",
+    "GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "2",
+}
+"""Settings that keep tests from waiting; budgets are opened wide unless a test is about pacing."""
+
+WIDE = "100000/1"
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What the gateway answered."""
+
+    status: int
+    headers: httpx.Headers
+    body: Any
+
+    @property
+    def data(self) -> Any:
+        """``data`` of a success; anything else fails the test with what was said."""
+        assert self.status == 200, self.body
+        return self.body["data"]
+
+    @property
+    def code(self) -> str:
+        """The code of an error; a success fails the test."""
+        assert self.status >= 400, self.body
+        code: str = self.body["error"]["code"]
+        return code
+
+    @property
+    def details(self) -> list[dict[str, Any]]:
+        """The details of an error."""
+        details: list[dict[str, Any]] = self.body["error"]["details"]
+        return details
+
+
+@dataclass
+class Gateway:
+    """A caller of the gateway: a key, and a connection per connector that is added to every call."""
+
+    base_url: str
+    app: App
+    sandbox: Sandbox
+    key: str
+    workspace_id: str
+    connections: dict[str, str]
+    loop: asyncio.AbstractEventLoop
+    http: httpx.Client = field(repr=False, default_factory=lambda: httpx.Client(timeout=60))
+
+    def get(self, path: str, /, **query: Any) -> Reply:
+        """``GET /v1/connectors{path}``."""
+        return self.request("GET", f"/v1/connectors{path}", params=self._with_connection(path, query))
+
+    def post(self, path: str, /, headers: Mapping[str, str] | None = None, **body: Any) -> Reply:
+        """``POST /v1/connectors{path}``."""
+        return self.request("POST", f"/v1/connectors{path}", json=self._with_connection(path, body), headers=headers)
+
+    def patch(self, path: str, /, headers: Mapping[str, str] | None = None, **body: Any) -> Reply:
+        """``PATCH /v1/connectors{path}``."""
+        return self.request("PATCH", f"/v1/connectors{path}", json=self._with_connection(path, body), headers=headers)
+
+    def request(self, method: str, path: str, headers: Mapping[str, str] | None = None, **more: Any) -> Reply:
+        """Any request, with this caller's key unless *headers* say otherwise."""
+        sent = {"Authorization": f"Bearer {self.key}"} | dict(headers or {})
+        response = self.http.request(method, self.base_url + path, headers=sent, **more)
+        is_json = response.headers.get("content-type", "").startswith("application/json")
+        return Reply(response.status_code, response.headers, response.json() if is_json else response.content)
+
+    def operator(self, method: str, path: str, **more: Any) -> Reply:
+        """A management request with the operator's token."""
+        return self.request(method, path, headers={"Authorization": f"Bearer {OPERATOR}"}, **more)
+
+    def with_key(self, scope: str = "read_write", **more: Any) -> "Gateway":
+        """The same caller with a new key of its workspace."""
+        key = self.run(self.app.keys.create(self.workspace_id, scope, **more))["key"]  # type: ignore[arg-type]
+        return Gateway(
+            self.base_url, self.app, self.sandbox, key, self.workspace_id, self.connections, self.loop, self.http
+        )
+
+    def together(self, *calls: Callable[[], T]) -> list[T]:
+        """The results of *calls*, made at the same time."""
+        with ThreadPoolExecutor(len(calls)) as pool:
+            return list(pool.map(lambda call: call(), calls))
+
+    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """The result of *coroutine*, run where the gateway runs."""
+        return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(30)
+
+    # The other side: what reached the third party, and what goes wrong there
+
+    def journal(self, connector: str) -> Sequence[tuple[str, str, int | None]]:
+        """Method, path and status of what reached the third party since the last ``clear``."""
+        return [(seen.method, seen.path, seen.status) for seen in self.sandbox.emulators[connector].stage.journal]
+
+    def clear(self, connector: str) -> None:
+        """Forget the journal and faults, and put the knobs back with limits off."""
+        stage = self.sandbox.emulators[connector].stage
+        stage.journal.clear()
+        stage.faults.clear()
+        stage.knobs = {**stage.default_knobs, "limits": False}
+
+    def fault(self, connector: str, **fault: Any) -> None:
+        """Let the next matching request to the third party go wrong (see the control route)."""
+        self._control(connector, "faults", fault)
+
+    def knob(self, connector: str, **knobs: Any) -> None:
+        """Turn knobs of the stand-in."""
+        self._control(connector, "knobs", knobs)
+
+    def act(self, connector: str, **action: Any) -> Any:
+        """Do what a person does in the application."""
+        return self._control(connector, "act", action)
+
+    def revoke(self, connector: str) -> None:
+        """Withdraw the authorisation."""
+        self._control(connector, "revoke", {})
+
+    def authorise(self, connector: str) -> None:
+        """Grant it again."""
+        self._control(connector, "authorise", {})
+
+    def examples(self, connector: str) -> dict[str, Any]:
+        """Identifiers of seeded objects."""
+        return self.sandbox.emulators[connector].examples()
+
+    def _control(self, connector: str, what: str, body: Mapping[str, Any]) -> Any:
+        reply = self.http.post(f"{self.sandbox.address}/_control/{connector}/{what}", json=dict(body))
+        assert reply.status_code == 200, reply.text
+        return reply.json()
+
+    def _with_connection(self, path: str, values: dict[str, Any]) -> dict[str, Any]:
+        connector = path.split("/")[1]
+        if "connection_id" in values or connector not in self.connections:
+            return values
+        return {"connection_id": self.connections[connector]} | values
+
+
+@contextmanager
+def serving(
+    sandbox: Sandbox,
+    folder: Path,
+    *,
+    connectors: Mapping[str, AnyConnector] = CONNECTORS,
+    database_url: str | None = None,
+    **settings: str,
+) -> Iterator[Gateway]:
+    """A started gateway in front of *sandbox*, with a workspace, a key without a tight limit and the connections."""
+    addresses = {
+        f"GATEWAY_{name.upper()}_{host.upper()}_URL": address
+        for name, emulator in sandbox.emulators.items()
+        for host, address in emulator.stage.addresses.items()
+    }
+    environment = {
+        "GATEWAY_DATABASE_URL": database_url or f"sqlite:///{folder / 'gateway.db'}",
+        "GATEWAY_SECRET_KEYS": "a secret that only tests know",
+        "GATEWAY_OPERATOR_TOKEN": OPERATOR,
+    }
+    budgets = {f"GATEWAY_{name.upper()}_BUDGET": WIDE for name in connectors}
+    app = App(Settings.read(addresses | environment | budgets | FAST | settings, connectors), connectors=connectors)
+    running = server(app.http(), "127.0.0.1", 0)
+    thread = threading.Thread(target=running.run, name="gateway", daemon=True)
+    thread.start()
+    try:
+        _wait_until(lambda: running.started or not thread.is_alive())
+        port = running.servers[0].sockets[0].getsockname()[1]
+        loop = running.servers[0].get_loop()
+        gateway = _caller(f"http://127.0.0.1:{port}", app, sandbox, loop, connectors)
+        with gateway.http:
+            yield gateway
+    finally:
+        running.should_exit = True
+        thread.join(20)
+
+
+def _caller(
+    base_url: str, app: App, sandbox: Sandbox, loop: asyncio.AbstractEventLoop, connectors: Mapping[str, Any]
+) -> Gateway:
+    async def prepare() -> tuple[str, str, dict[str, str]]:
+        workspace_id = (await app.workspaces.create("tests", "paid"))["workspace_id"]
+        key = (await app.keys.create(workspace_id, "read_write", calls_per_minute=1_000_000))["key"]
+        connections = {
+            name: (await app.connections.create(workspace_id, name, emulator.credentials()))["connection_id"]
+            for name, emulator in sandbox.emulators.items()
+            if name in connectors
+        }
+        return workspace_id, key, connections
+
+    workspace_id, key, connections = asyncio.run_coroutine_threadsafe(prepare(), loop).result(10)
+    return Gateway(base_url, app, sandbox, key, workspace_id, connections, loop)
+
+
+def _wait_until(holds: Callable[[], bool], seconds: float = 10) -> None:
+    deadline = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > deadline:
+            raise TimeoutError("it did not come true in time")
+        time.sleep(0.005)
