@@ -8,10 +8,12 @@ from starlette.routing import Router
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.connections import Connections, Vault
 from connector_gateway.core.cursors import Cursors
+from connector_gateway.core.files import Files
 from connector_gateway.core.gateway import Gateway
 from connector_gateway.core.idempotency import Claims
 from connector_gateway.core.keys import Keys
 from connector_gateway.core.limits import Limits
+from connector_gateway.core.links import Links
 from connector_gateway.core.processes import Processes
 from connector_gateway.core.runs import Runs
 from connector_gateway.core.secrets import SecretKeys
@@ -50,6 +52,8 @@ class App:
         self.runs = Runs(self.database, process_id, self.clock)
         self._connectors = connectors
         self._cursors = Cursors(secrets)
+        self._links = Links(secrets, settings.download_base, settings.link_seconds, self.clock)
+        self._files = Files(settings.upstream_timeout_seconds, settings.max_file_bytes)
         self._shared = Memory(self.clock)
         self._limits = Limits(self._shared)
         self._claims = Claims(self.database, process_id, self.clock)
@@ -104,6 +108,8 @@ class App:
             connections=self.connections,
             claims=self._claims,
             cursors=self._cursors,
+            links=self._links,
+            files=self._files,
             shared=self._shared,
             transport=self._transport,
             clock=self.clock,

@@ -28,6 +28,9 @@ class Settings:
     operator_token: str = field(repr=False)
     shared_url: str | None
     base_url: str
+    download_base: str
+    link_seconds: float
+    max_file_bytes: int
     workers: int
     max_body_bytes: int
     max_calls: int
@@ -40,12 +43,16 @@ class Settings:
     def read(cls, environment: Mapping[str, str], connectors: Mapping[str, AnyConnector]) -> "Settings":
         """The settings of *environment*; ``SettingsError`` if one is missing or does not fit."""
         reader = _Reader(environment)
+        base_url = reader.text("BASE_URL", "http://127.0.0.1:8080").rstrip("/")
         settings = cls(
             database_url=reader.text("DATABASE_URL", "sqlite:///gateway.db"),
             secret_keys=tuple(reader.required("SECRET_KEYS").split(",")),
             operator_token=reader.required("OPERATOR_TOKEN"),
             shared_url=reader.text("SHARED_URL", "") or None,
-            base_url=reader.text("BASE_URL", "http://127.0.0.1:8080").rstrip("/"),
+            base_url=base_url,
+            download_base=reader.text("DOWNLOAD_BASE", f"{base_url}/v1/downloads").rstrip("/"),
+            link_seconds=reader.number("LINK_SECONDS", 15 * 60.0),
+            max_file_bytes=reader.number("MAX_FILE_BYTES", 100 * 1024 * 1024),
             workers=reader.number("WORKERS", 1),
             max_body_bytes=reader.number("MAX_BODY_BYTES", 1024 * 1024),
             max_calls=reader.number("MAX_CALLS", 5000),

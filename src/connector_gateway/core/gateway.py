@@ -3,14 +3,17 @@
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from connector_gateway.core.arguments import Arguments
 from connector_gateway.core.connections import Connection, Connections
 from connector_gateway.core.cursors import Cursors
 from connector_gateway.core.envelope import Envelope
 from connector_gateway.core.idempotency import ClaimName, Claims, First
+from connector_gateway.core.files import Files
 from connector_gateway.core.keys import Caller
 from connector_gateway.core.limits import Limits, require
+from connector_gateway.core.links import Links
 from connector_gateway.core.memory import Memories
 from connector_gateway.core.pacing import ConnectionPacer
 from connector_gateway.core.runs import Recording, Run, Runs
@@ -46,6 +49,8 @@ class Gateway:
         connections: Connections,
         claims: Claims,
         cursors: Cursors,
+        links: Links,
+        files: Files,
         shared: Shared,
         transport: Transport,
         clock: Clock,
@@ -57,6 +62,8 @@ class Gateway:
         self._connections = connections
         self._claims = claims
         self._cursors = cursors
+        self._links = links
+        self._files = files
         self._shared = shared
         self._transport = transport
         self._clock = clock
@@ -107,6 +114,24 @@ class Gateway:
         return await work.write_once(taken)
 
     def _work(self, run: Run, connection: Connection, operation: AnyOperation, params: Params) -> Work:
+        return Work(
+            operation=operation,
+            params=params,
+            run=run,
+            connection=connection,
+            upstream=self._client(run, connection),
+            memory=self._memories.of(connection.connection_id),
+            exclusive=exclusive_to(connection, self._shared.exclusive),
+            files=self._files,
+            links=self._links.of(connection),
+            cursors=self._cursors,
+            clock=self._clock,
+            grace_seconds=self._patience.grace_seconds,
+            settle_seconds=self._sites[connection.connector].connector.settle_seconds,
+        )
+
+    def _client(self, run: Run, connection: Connection) -> Any:
+        """The room's client for one run through one connection."""
         site = self._sites[connection.connector]
         connector = site.connector
         upstream = Upstream(
@@ -120,16 +145,4 @@ class Gateway:
             patience=self._patience,
             trace=run.trace,
         )
-        return Work(
-            operation=operation,
-            params=params,
-            run=run,
-            connection=connection,
-            upstream=connector.client(upstream),
-            memory=self._memories.of(connection.connection_id),
-            exclusive=exclusive_to(connection, self._shared.exclusive),
-            cursors=self._cursors,
-            clock=self._clock,
-            grace_seconds=self._patience.grace_seconds,
-            settle_seconds=connector.settle_seconds,
-        )
+        return connector.client(upstream)

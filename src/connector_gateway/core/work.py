@@ -11,7 +11,7 @@ from connector_gateway.core.cursors import Cursors
 from connector_gateway.core.envelope import Envelope, Status
 from connector_gateway.core.idempotency import Claim, First
 from connector_gateway.core.runs import Run
-from connector_gateway.kit.call import Attempt, Call, Exclusive, Memory, Notebook
+from connector_gateway.kit.call import Attempt, Call, Exclusive, Files, Links, Memory, Notebook
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import Doubt, GatewayError, OutcomeUnknown
 from connector_gateway.kit.operation import AnyOperation
@@ -45,6 +45,8 @@ class Work:
     upstream: Any
     memory: Memory
     exclusive: Exclusive
+    files: Files
+    links: Links
     cursors: Cursors
     clock: Clock
     grace_seconds: float
@@ -147,6 +149,8 @@ class Work:
             notebook=notebook,
             clock=self.clock,
             exclusive=self.exclusive,
+            files=self.files,
+            links=self.links,
         )
 
     def _position(self) -> Position | None:

@@ -1,8 +1,9 @@
 """What one operation may use while it is carried out."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Generic, Protocol, TypeVar
 
 from connector_gateway.kit.clock import Clock
@@ -37,6 +38,53 @@ class Notebook(Protocol):
         ...
 
 
+class Links(Protocol):
+    """Makes short-lived download addresses, which the service itself answers."""
+
+    def issue(self, content: Position) -> "Link":
+        """An address under which the connector's ``download`` will be asked for *content*."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A download address, and until when it works."""
+
+    url: str
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteFile:
+    """A file behind a public link: what its server says of it, and its bytes unless it is larger than was wanted."""
+
+    name: str
+    mime_type: str
+    size_bytes: int | None
+    content: bytes | None
+
+
+class Files(Protocol):
+    """Fetches files from public links, and from nowhere else."""
+
+    async def fetch(self, url: str, keep_bytes: int) -> RemoteFile:
+        """The file at *url*, with its content if that is at most *keep_bytes*.
+
+        ``UrlNotAllowed``, ``UrlUnreachable`` or ``FileTooLarge`` say why it cannot be had.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """A file of a third party on its way to whoever follows a download address."""
+
+    filename: str
+    mime_type: str
+    size_bytes: int | None
+    pieces: AsyncIterator[bytes]
+
+
 @dataclass(frozen=True)
 class Attempt:
     """An earlier attempt at a write, whose outcome is in doubt."""
@@ -68,6 +116,8 @@ class Call(Generic[C]):
     notebook: Notebook
     clock: Clock
     exclusive: "Exclusive"
+    files: Files
+    links: Links
 
 
 class Exclusive(Protocol):

@@ -3,6 +3,7 @@
 import inspect
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Generic, Literal, Protocol, TypeVar, get_type_hints
@@ -10,7 +11,7 @@ from typing import Any, Generic, Literal, Protocol, TypeVar, get_type_hints
 from pydantic import BaseModel
 
 from connector_gateway.kit.budget import Budget
-from connector_gateway.kit.call import Attempt, Call
+from connector_gateway.kit.call import Attempt, Call, Download
 from connector_gateway.kit.errors import (
     ConnectionMismatch,
     ConnectionNotFound,
@@ -39,7 +40,7 @@ from connector_gateway.kit.errors import (
     WriteScopeRequired,
     catalogue,
 )
-from connector_gateway.kit.shapes import Listing, Page, Params, Result
+from connector_gateway.kit.shapes import Listing, Page, Params, Position, Result
 from connector_gateway.kit.transport import Answer
 from connector_gateway.kit.upstream import Upstream, standard_throttle
 
@@ -209,6 +210,9 @@ class Connector(Generic[C]):
 
     credentials: tuple[str, ...] = ("token",)
     """The names of what a connection must hold to be let in."""
+
+    download: Callable[[C, Position], AbstractAsyncContextManager[Download]] | None = None
+    """Opens the file behind a download address that one of its operations issued."""
 
     settings: type[Params] = field(default=Params)
     """What can be set on a connection."""

@@ -6,11 +6,11 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 import httpx
 import pytest
-from harness.playing import playing
 
 from connector_gateway.connectors.notes.emulator import CLIENT_ID, CLIENT_SECRET, NotesEmulator
 from connector_gateway.connectors.notes.emulator.wire import OAUTH_ROUTES, ROUTES
 from connector_gateway.sandbox.sandbox import Sandbox
+from harness.playing import playing
 
 VERSION = "2026-03-11"
 
@@ -175,14 +175,14 @@ def test_a_request_without_a_good_token_is_unauthorised(notes: Notes, headers: d
 def test_a_request_without_a_version_is_refused(notes: Notes) -> None:
     response = httpx.get(f"{notes.address}/v1/users/me", headers={"Authorization": notes.http.headers["Authorization"]})
 
-    assert 400 == response.status_code
-    assert "missing_version" == response.json()["code"]
+    assert response.status_code == 400
+    assert response.json()["code"] == "missing_version"
 
 
 def test_an_unknown_version_is_refused(notes: Notes) -> None:
     status, code, message = notes.refused("GET", "/v1/users/me", headers={"Notion-Version": "2027-01-01"})
 
-    assert (400, "validation_error") == (status, code)
+    assert (status, code) == (400, "validation_error")
     assert '"2026-03-11"' in message
 
 
@@ -193,7 +193,7 @@ def test_every_answer_has_a_request_id_of_its_own(notes: Notes) -> None:
     assert first.json()["request_id"] == first.headers["x-notion-request-id"]
     assert refused.json()["request_id"] == refused.headers["x-notion-request-id"]
     assert first.json()["request_id"] != refused.json()["request_id"]
-    assert "application/json; charset=utf-8" == first.headers["content-type"]
+    assert first.headers["content-type"] == "application/json; charset=utf-8"
 
 
 @pytest.mark.parametrize(("method", "path"), [("GET", "/v1/invalid"), ("GET", "/"), ("PUT", "/v1/pages")])
@@ -214,21 +214,21 @@ def test_an_identifier_may_be_written_without_dashes(notes: Notes) -> None:
 def test_a_malformed_identifier_is_refused(notes: Notes) -> None:
     status, code, message = notes.refused("GET", "/v1/pages/abc")
 
-    assert (400, "validation_error") == (status, code)
-    assert 'path failed validation: path.page_id should be a valid uuid, instead was `"abc"`.' == message
+    assert (status, code) == (400, "validation_error")
+    assert message == 'path failed validation: path.page_id should be a valid uuid, instead was `"abc"`.'
 
 
 @pytest.mark.parametrize("sent", [b"{", b'{"page_size": NaN}', b"\xff", b"[" * 100_000])
 def test_a_body_that_is_not_json_is_refused(notes: Notes, sent: bytes) -> None:
     response = notes.http.post("/v1/search", content=sent)
 
-    assert (400, "invalid_json") == (response.status_code, response.json()["code"])
+    assert (response.status_code, response.json()["code"]) == (400, "invalid_json")
 
 
 def test_a_body_of_more_than_half_a_megabyte_is_refused(notes: Notes) -> None:
     status, code, _ = notes.refused("POST", "/v1/search", {"query": "x" * 500_000})
 
-    assert (400, "validation_error") == (status, code)
+    assert (status, code) == (400, "validation_error")
 
 
 def test_the_listed_routes_are_the_ones_served(notes: Notes) -> None:
@@ -245,8 +245,8 @@ def test_the_listed_routes_are_the_ones_served(notes: Notes) -> None:
 def test_the_token_belongs_to_a_bot_of_a_workspace(notes: Notes) -> None:
     me = notes.ask("GET", "/v1/users/me")
 
-    assert "bot" == me["type"]
-    assert {"type": "workspace", "workspace": True} == me["bot"]["owner"]
+    assert me["type"] == "bot"
+    assert me["bot"]["owner"] == {"type": "workspace", "workspace": True}
     assert {"workspace_id", "workspace_name"} < me["bot"].keys()
 
 
@@ -255,16 +255,16 @@ def test_users_are_listed_in_pages_and_read_one_by_one(notes: Notes) -> None:
     second = notes.ask("GET", f"/v1/users?page_size=30&start_cursor={first['next_cursor']}")
     one = notes.ask("GET", f"/v1/users/{second['results'][0]['id']}")
 
-    assert 35 == len(first["results"] + second["results"])
-    assert (True, False, None) == (first["has_more"], second["has_more"], second["next_cursor"])
-    assert "user" == first["type"]
+    assert len(first["results"] + second["results"]) == 35
+    assert (first["has_more"], second["has_more"], second["next_cursor"]) == (True, False, None)
+    assert first["type"] == "user"
     assert second["results"][0] == {key: one[key] for key in second["results"][0]}
 
 
 def test_an_unknown_user_is_not_found(notes: Notes) -> None:
     status, code, _ = notes.refused("GET", "/v1/users/00000000-0000-4000-8000-000000000000")
 
-    assert (404, "object_not_found") == (status, code)
+    assert (status, code) == (404, "object_not_found")
 
 
 # Databases and data sources
@@ -277,10 +277,10 @@ def test_shared_data_sources_are_listed_over_pages_newest_first(notes: Notes) ->
     found = first["results"] + second["results"]
     times = [raw["last_edited_time"] for raw in found]
 
-    assert (100, 56) == (len(first["results"]), len(second["results"]))
+    assert (len(first["results"]), len(second["results"])) == (100, 56)
     assert sorted(times, reverse=True) == times
-    assert 155 == len({raw["parent"]["database_id"] for raw in found})
-    assert "page_or_data_source" == first["type"]
+    assert len({raw["parent"]["database_id"] for raw in found}) == 155
+    assert first["type"] == "page_or_data_source"
 
 
 def test_search_sorts_oldest_first_when_asked(notes: Notes) -> None:
@@ -293,7 +293,7 @@ def test_search_sorts_oldest_first_when_asked(notes: Notes) -> None:
 def test_search_forgives_a_typing_error_and_case(notes: Notes) -> None:
     found = notes.ask("POST", "/v1/search", {"query": "evrything"})
 
-    assert ["Everything"] == [raw["title"][0]["plain_text"] for raw in found["results"]]
+    assert [raw["title"][0]["plain_text"] for raw in found["results"]] == ["Everything"]
 
 
 def test_search_finds_a_new_page_only_after_a_while(notes: Notes, clock: HandClock) -> None:
@@ -302,8 +302,8 @@ def test_search_finds_a_new_page_only_after_a_while(notes: Notes, clock: HandClo
     clock.at += 2.0
     later = notes.ask("POST", "/v1/search", {"query": "Zanzibar"})
 
-    assert [] == at_once["results"]
-    assert ["Zanzibar"] == [title(page) for page in later["results"]]
+    assert at_once["results"] == []
+    assert [title(page) for page in later["results"]] == ["Zanzibar"]
 
 
 def test_search_knows_no_databases(notes: Notes) -> None:
@@ -311,7 +311,7 @@ def test_search_knows_no_databases(notes: Notes) -> None:
 
     status, code, message = notes.refused("POST", "/v1/search", body)
 
-    assert (400, "validation_error") == (status, code)
+    assert (status, code) == (400, "validation_error")
     assert '`"page"` or `"data_source"`' in message
 
 
@@ -322,16 +322,16 @@ def test_a_database_in_a_shared_page_is_readable_but_not_listed(notes: Notes) ->
     database = notes.ask("GET", f"/v1/databases/{nested['id']}")
     found = notes.ask("POST", "/v1/search", {"query": "Meeting rooms"})
 
-    assert {"title": "Meeting rooms"} == nested["child_database"]
+    assert nested["child_database"] == {"title": "Meeting rooms"}
     assert {"type": "page_id", "page_id": handbook["id"]} == database["parent"]
-    assert [] == found["results"]
+    assert found["results"] == []
 
 
 def test_a_database_has_data_sources_and_no_properties(notes: Notes) -> None:
     database = notes.ask("GET", f"/v1/databases/{notes.examples['multi_source_database_id']}")
 
-    assert ["Projects", "Clients"] == [source["name"] for source in database["data_sources"]]
-    assert "Projects & clients" == database["title"][0]["plain_text"]
+    assert [source["name"] for source in database["data_sources"]] == ["Projects", "Clients"]
+    assert database["title"][0]["plain_text"] == "Projects & clients"
     assert not {"properties", "archived"} & database.keys()
 
 
@@ -341,7 +341,7 @@ def test_an_unshared_database_is_refused_like_an_absent_one(notes: Notes) -> Non
     first = notes.http.get(f"/v1/databases/{unshared}").json()
     second = notes.http.get(f"/v1/databases/{absent}").json()
 
-    assert (404, "object_not_found") == (first["status"], first["code"])
+    assert (first["status"], first["code"]) == (404, "object_not_found")
     assert first["message"].replace(unshared, absent) == second["message"]
     assert first["additional_data"].keys() == {"integration_id"} == second["additional_data"].keys()
 
@@ -351,7 +351,7 @@ def test_a_database_id_is_no_data_source_id(notes: Notes) -> None:
 
     status, code, _ = notes.refused("GET", f"/v1/data_sources/{database_id}")
 
-    assert (404, "object_not_found") == (status, code)
+    assert (status, code) == (404, "object_not_found")
 
 
 def test_times_of_pages_are_floored_and_those_of_databases_are_not(notes: Notes, clock: HandClock) -> None:
@@ -359,7 +359,7 @@ def test_times_of_pages_are_floored_and_those_of_databases_are_not(notes: Notes,
     database = notes.ask("GET", f"/v1/databases/{notes.examples['database_id']}")
 
     assert "2026-10-05T14:07:00.000Z" == page["created_time"] == page["last_edited_time"]
-    assert "2025-06-02T09:30:12.345+00:00" == database["last_edited_time"]
+    assert database["last_edited_time"] == "2025-06-02T09:30:12.345+00:00"
 
 
 def test_the_schema_of_everything_has_every_type(notes: Notes) -> None:
@@ -394,7 +394,7 @@ def test_an_older_version_cannot_read_a_database_of_several_sources(notes: Notes
 
     raw = notes.http.get(f"/v1/databases/{database_id}", headers={"Notion-Version": "2022-06-28"}).json()
 
-    assert (400, "validation_error") == (raw["status"], raw["code"])
+    assert (raw["status"], raw["code"]) == (400, "validation_error")
     assert {
         "error_type": "multiple_data_sources_for_database",
         "database_id": database_id,
@@ -456,9 +456,9 @@ def test_lists_of_references_files_and_places_are_read_back(notes: Notes) -> Non
     assert [{"id": notes.examples["page_id"]}] == plain(page, "Relation")
     assert False is page["properties"]["Relation"]["has_more"]
     assert [link | {"type": "external"}] == plain(page, "Files & media")
-    assert (1.5, -2) == tuple(page["properties"]["Place"]["place"][axis] for axis in ("lat", "lon"))
+    assert tuple(page["properties"]["Place"]["place"][axis] for axis in ("lat", "lon")) == (1.5, -2)
     assert me["id"] == page["properties"]["Verification"]["verification"]["verified_by"]["id"]
-    assert ["beta", "alpha"] == [option["name"] for option in plain(page, "Multi-select")]
+    assert [option["name"] for option in plain(page, "Multi-select")] == ["beta", "alpha"]
 
 
 def test_a_new_row_gets_a_number_a_status_and_its_maker(notes: Notes) -> None:
@@ -466,13 +466,13 @@ def test_a_new_row_gets_a_number_a_status_and_its_maker(notes: Notes) -> None:
     page = notes.create({}, source["id"])
     me = notes.ask("GET", "/v1/users/me")
 
-    assert {"prefix": "EV", "number": 321} == plain(page, "ID")
-    assert "Not started" == plain(page, "Status")
+    assert plain(page, "ID") == {"prefix": "EV", "number": 321}
+    assert plain(page, "Status") == "Not started"
     assert me["id"] == page["created_by"]["id"] == page["properties"]["Created by"]["created_by"]["id"]
-    assert {} == plain(page, "Button")
+    assert plain(page, "Button") == {}
     assert source["id"] == page["parent"]["data_source_id"]
     assert source["parent"]["database_id"] == page["parent"]["database_id"]
-    assert (False, False, None) == (page["in_trash"], page["is_archived"], page["public_url"])
+    assert (page["in_trash"], page["is_archived"], page["public_url"]) == (False, False, None)
     assert "archived" not in page
 
 
@@ -483,9 +483,9 @@ def test_unknown_options_are_created_without_a_word(notes: Notes) -> None:
     )
     columns = notes.ask("GET", f"/v1/data_sources/{source_id}")["properties"]
 
-    assert "Brand new" == plain(page, "Stage")
+    assert plain(page, "Stage") == "Brand new"
     assert plain(page, "Stage") in [option["name"] for option in columns["Stage"]["select"]["options"]]
-    assert "mars" == columns["Tags"]["multi_select"]["options"][-1]["name"]
+    assert columns["Tags"]["multi_select"]["options"][-1]["name"] == "mars"
 
 
 def test_options_may_be_written_by_id(notes: Notes) -> None:
@@ -503,23 +503,23 @@ def test_properties_may_be_written_by_id(notes: Notes, encode: Callable[[str], s
 
     page = notes.create({encode(columns["Value"]["id"]): {"number": 7}, "title": {"title": text("By id")}})
 
-    assert (7, "By id") == (plain(page, "Value"), title(page))
+    assert (plain(page, "Value"), title(page)) == (7, "By id")
 
 
 def test_unknown_properties_and_wrong_types_are_refused_together(notes: Notes) -> None:
     refusal = notes.refused_create({"Colour": {"number": 1}, "Value": {"rich_text": []}, "name": {"title": []}})
 
-    assert (
+    assert refusal == (
         400,
         "validation_error",
         "Colour is not a property that exists. Value is expected to be number. name is not a property that exists.",
-    ) == refusal
+    )
 
 
 def test_an_unknown_status_is_refused(notes: Notes) -> None:
     status, code, message = notes.refused_create({"Status": {"status": {"name": "Someday"}}})
 
-    assert (400, "validation_error") == (status, code)
+    assert (status, code) == (400, "validation_error")
     assert 'Status option "Someday" does not exist' in message
 
 
@@ -549,7 +549,7 @@ READ_ONLY = {
 def test_read_only_properties_are_refused(notes: Notes, name: str) -> None:
     status, code, _ = notes.refused_create({name: READ_ONLY[name]}, notes.source("Everything")["id"])
 
-    assert (400, "validation_error") == (status, code)
+    assert (status, code) == (400, "validation_error")
 
 
 @pytest.mark.parametrize("name", ["Formula", "Created time", "ID"])
@@ -610,16 +610,16 @@ UNFIT: list[tuple[str, Any]] = [
 def test_a_value_that_does_not_fit_is_refused(notes: Notes, name: str, value: Any) -> None:
     status, code, _ = notes.refused_create({name: value}, notes.source("Everything")["id"])
 
-    assert (400, "validation_error") == (status, code)
+    assert (status, code) == (400, "validation_error")
 
 
 def test_a_refusal_names_the_place(notes: Notes) -> None:
     _, _, message = notes.refused_create({"Name": {"title": text("x" * 2001)}})
 
-    assert (
+    assert message == (
         "body failed validation: body.properties.Name.title[0].text.content.length should be ≤ `2000`, "
         "instead was `2001`."
-    ) == message
+    )
 
 
 def test_a_page_that_is_not_shared_cannot_be_related_to(notes: Notes) -> None:
@@ -630,7 +630,7 @@ def test_a_page_that_is_not_shared_cannot_be_related_to(notes: Notes) -> None:
         {"Relation": {"relation": [{"id": page_id}]}}, notes.source("Everything")["id"]
     )
 
-    assert (404, "object_not_found") == (status, code)
+    assert (status, code) == (404, "object_not_found")
 
 
 @pytest.mark.parametrize(
@@ -639,17 +639,17 @@ def test_a_page_that_is_not_shared_cannot_be_related_to(notes: Notes) -> None:
 def test_fields_that_a_create_does_not_have_are_refused(notes: Notes, more: Any) -> None:
     status, _, _ = notes.refused_create({}, **more)
 
-    assert 400 == status
+    assert status == 400
 
 
 def test_a_page_needs_a_parent(notes: Notes) -> None:
     refusal = notes.refused("POST", "/v1/pages", {"properties": {}})
 
-    assert (
+    assert refusal == (
         400,
         "validation_error",
         "body failed validation: body.parent should be defined, instead was `undefined`.",
-    ) == refusal
+    )
 
 
 def test_a_parent_database_will_do_where_it_has_one_source_only(notes: Notes) -> None:
@@ -659,7 +659,7 @@ def test_a_parent_database_will_do_where_it_has_one_source_only(notes: Notes) ->
     refused = notes.http.post("/v1/pages", json={"parent": {"database_id": several}, "properties": {}}).json()
 
     assert notes.examples["data_source_id"] == made["parent"]["data_source_id"]
-    assert "multiple_data_sources_for_database" == refused["additional_data"]["error_type"]
+    assert refused["additional_data"]["error_type"] == "multiple_data_sources_for_database"
 
 
 def test_an_unshared_parent_is_not_found(notes: Notes) -> None:
@@ -667,7 +667,7 @@ def test_an_unshared_parent_is_not_found(notes: Notes) -> None:
 
     status, code, _ = notes.refused("POST", "/v1/pages", {"parent": parent, "properties": {}})
 
-    assert (404, "object_not_found") == (status, code)
+    assert (status, code) == (404, "object_not_found")
 
 
 def test_a_page_outside_databases_has_a_title_only(notes: Notes) -> None:
@@ -679,9 +679,9 @@ def test_a_page_outside_databases_has_a_title_only(notes: Notes) -> None:
     children = notes.ask("GET", f"/v1/blocks/{handbook['id']}/children")["results"]
 
     assert {"type": "page_id", "page_id": handbook["id"]} == page["parent"]
-    assert ["title"] == list(page["properties"])
-    assert "Stage is not a property that exists." == refusal[2]
-    assert {"title": "Parental leave"} == children[-1]["child_page"]
+    assert list(page["properties"]) == ["title"]
+    assert refusal[2] == "Stage is not a property that exists."
+    assert children[-1]["child_page"] == {"title": "Parental leave"}
 
 
 def test_an_accident_may_save_the_page_all_the_same(notes: Notes) -> None:
@@ -693,7 +693,7 @@ def test_an_accident_may_save_the_page_all_the_same(notes: Notes) -> None:
     saved = notes.ask("GET", f"/v1/pages/{refused.json()['additional_data']['committed_resource_id']}")
     again = notes.create()
 
-    assert (503, "service_unavailable") == (refused.status_code, refused.json()["code"])
+    assert (refused.status_code, refused.json()["code"]) == (503, "service_unavailable")
     assert "Do not repeat the write" in refused.json()["additional_data"]["retry_guidance"]
     assert notes.examples["data_source_id"] == saved["parent"]["data_source_id"]
     assert saved["id"] != again["id"]
@@ -721,11 +721,11 @@ def test_an_update_changes_what_it_names_only(notes: Notes, clock: HandClock) ->
 
     after = notes.ask("PATCH", path, {"properties": {"Value": {"number": 1}, "Due": {"date": None}}})
 
-    assert (1, None) == (plain(after, "Value"), plain(after, "Due"))
+    assert (plain(after, "Value"), plain(after, "Due")) == (1, None)
     assert before["properties"]["Stage"] == after["properties"]["Stage"]
     assert before["created_time"] == after["created_time"]
-    assert "2026-10-05T14:07:00.000Z" == after["last_edited_time"]
-    assert 1 == after["properties"]["Score"]["formula"]["number"] // 1 or plain(after, "Score")
+    assert after["last_edited_time"] == "2026-10-05T14:07:00.000Z"
+    assert after["properties"]["Score"]["formula"]["number"] // 1 == 1 or plain(after, "Score")
 
 
 @pytest.mark.parametrize(
@@ -771,7 +771,7 @@ def test_values_may_be_written_while_trashing(notes: Notes) -> None:
 
     page = notes.ask("PATCH", path, {"properties": {"Value": {"number": 3}}, "in_trash": True})
 
-    assert (3, True) == (plain(page, "Value"), page["in_trash"])
+    assert (plain(page, "Value"), page["in_trash"]) == (3, True)
 
 
 def test_trashed_pages_can_be_searched_and_queried_for(notes: Notes) -> None:
@@ -780,8 +780,8 @@ def test_trashed_pages_can_be_searched_and_queried_for(notes: Notes) -> None:
     found = notes.ask("POST", "/v1/search", body)["results"]
     rows = notes.rows(notes.examples["data_source_id"], in_trash=True)
 
-    assert 4 == len(found)
-    assert 3 == len(rows)
+    assert len(found) == 4
+    assert len(rows) == 3
     assert all(raw["in_trash"] for raw in found + rows)
 
 
@@ -791,7 +791,7 @@ def test_the_old_name_of_the_trash_is_known_to_older_versions_only(notes: Notes)
     refused = notes.refused("PATCH", path, {"archived": True})
     page = notes.ask("PATCH", path, {"archived": True}, headers={"Notion-Version": "2025-09-03"})
 
-    assert "body failed validation: body.archived should be not present, instead was `true`." == refused[2]
+    assert refused[2] == "body failed validation: body.archived should be not present, instead was `true`."
     assert page["in_trash"] is page["archived"] is True
 
 
@@ -802,7 +802,7 @@ def test_icon_cover_and_lock_can_be_set(notes: Notes) -> None:
     page = notes.ask("PATCH", path, {"icon": {"emoji": "🛴"}, "cover": cover, "is_locked": True})
     bare = notes.ask("PATCH", path, {"icon": None})
 
-    assert {"type": "emoji", "emoji": "🛴"} == page["icon"]
+    assert page["icon"] == {"type": "emoji", "emoji": "🛴"}
     assert (cover, True) == (page["cover"], page["is_locked"])
     assert None is bare["icon"]
 
@@ -813,7 +813,7 @@ def test_an_unshared_page_is_not_found(notes: Notes) -> None:
 
     status, code, _ = notes.refused("PATCH", f"/v1/pages/{page_id}", {"in_trash": True})
 
-    assert (404, "object_not_found") == (status, code)
+    assert (status, code) == (404, "object_not_found")
 
 
 # Queries
@@ -1007,7 +1007,7 @@ def test_a_query_that_does_not_fit_is_refused(notes: Notes, body: dict[str, Any]
 
     status, code, message = notes.refused("POST", path, body)
 
-    assert (400, "validation_error") == (status, code)
+    assert (status, code) == (400, "validation_error")
     assert part in message
 
 
@@ -1064,8 +1064,8 @@ def test_pages_of_rows_may_be_short(notes: Notes) -> None:
     first = notes.ask("POST", f"/v1/data_sources/{source_id}/query", {"page_size": 30})
     rows = {row["id"] for row in notes.rows(source_id, page_size=30)}
 
-    assert (20, True) == (len(first["results"]), first["has_more"])
-    assert 52 == len(rows)
+    assert (len(first["results"]), first["has_more"]) == (20, True)
+    assert len(rows) == 52
 
 
 def test_a_query_ends_at_the_row_cap_and_says_so_on_every_page(notes: Notes) -> None:
@@ -1076,8 +1076,8 @@ def test_a_query_ends_at_the_row_cap_and_says_so_on_every_page(notes: Notes) -> 
     second = notes.ask("POST", path, {"page_size": 15, "start_cursor": first["next_cursor"]})
     told = {"type": "incomplete", "incomplete_reason": "query_result_limit_reached"}
 
-    assert (15, 5) == (len(first["results"]), len(second["results"]))
-    assert (True, False, None) == (first["has_more"], second["has_more"], second["next_cursor"])
+    assert (len(first["results"]), len(second["results"])) == (15, 5)
+    assert (first["has_more"], second["has_more"], second["next_cursor"]) == (True, False, None)
     assert told == first["request_status"] == second["request_status"]
 
 
@@ -1085,7 +1085,7 @@ def test_a_query_below_the_cap_says_nothing_of_it(notes: Notes) -> None:
     raw = notes.ask("POST", f"/v1/data_sources/{notes.examples['data_source_id']}/query", {})
 
     assert "request_status" not in raw
-    assert "page_or_data_source" == raw["type"]
+    assert raw["type"] == "page_or_data_source"
 
 
 @pytest.mark.parametrize("key", ["filter_properties", "filter_properties[]"])
@@ -1138,7 +1138,7 @@ def test_a_property_of_one_value_is_answered_by_itself(notes: Notes) -> None:
 def test_an_unknown_property_has_no_values(notes: Notes) -> None:
     status, code, _ = notes.refused("GET", f"/v1/pages/{notes.examples['page_id']}/properties/nope")
 
-    assert (400, "validation_error") == (status, code)
+    assert (status, code) == (400, "validation_error")
 
 
 # Blocks
@@ -1154,9 +1154,9 @@ def test_blocks_come_with_a_page_and_are_appended_after_it(notes: Notes) -> None
     children = notes.ask("GET", path)
 
     assert "block" == made["type"] == children["type"]
-    assert ["paragraph", "bulleted_list_item", "callout"] == [block["type"] for block in children["results"]]
-    assert {"type": "emoji", "emoji": "🔔"} == made["results"][0]["callout"]["icon"]
-    assert "Hello" == children["results"][0]["paragraph"]["rich_text"][0]["plain_text"]
+    assert [block["type"] for block in children["results"]] == ["paragraph", "bulleted_list_item", "callout"]
+    assert made["results"][0]["callout"]["icon"] == {"type": "emoji", "emoji": "🔔"}
+    assert children["results"][0]["paragraph"]["rich_text"][0]["plain_text"] == "Hello"
     assert {"type": "page_id", "page_id": page["id"]} == children["results"][0]["parent"]
 
 
@@ -1174,7 +1174,7 @@ def test_blocks_can_be_placed_at_the_start_and_behind_another(notes: Notes) -> N
     refused = notes.refused("PATCH", path, {"children": [paragraph("x")], "after": first})
     told = [block["paragraph"]["rich_text"][0]["plain_text"] for block in notes.ask("GET", path)["results"]]
 
-    assert ["start", "a", "older", "between", "b"] == told
+    assert told == ["start", "a", "older", "between", "b"]
     assert False is older["results"][0]["archived"]
     assert "body.after should be not present" in refused[2]
 
@@ -1189,7 +1189,7 @@ def test_children_of_blocks_may_be_nested_twice(notes: Notes) -> None:
         "PATCH", path, {"children": [paragraph("1", paragraph("2", paragraph("3", paragraph("4"))))]}
     )
 
-    assert (True, True) == (first["has_children"], second["has_children"])
+    assert (first["has_children"], second["has_children"]) == (True, True)
     assert {"type": "block_id", "block_id": first["id"]} == second["parent"]
     assert ".paragraph.children should be not present" in too_deep[2]
 
@@ -1215,7 +1215,7 @@ def test_blocks_that_do_not_fit_are_refused(notes: Notes, children: Any) -> None
 
     status, code, _ = notes.refused("PATCH", path, {"children": children})
 
-    assert (400, "validation_error") == (status, code)
+    assert (status, code) == (400, "validation_error")
 
 
 def test_children_are_listed_in_pages(notes: Notes) -> None:
@@ -1225,7 +1225,7 @@ def test_children_are_listed_in_pages(notes: Notes) -> None:
     first = notes.ask("GET", path, params={"page_size": "3"})
     second = notes.ask("GET", path, params={"page_size": "3", "start_cursor": first["next_cursor"]})
 
-    assert (3, 2) == (len(first["results"]), len(second["results"]))
+    assert (len(first["results"]), len(second["results"])) == (3, 2)
 
 
 def test_a_deleted_block_goes_to_the_trash_and_so_does_a_page(notes: Notes) -> None:
@@ -1237,8 +1237,8 @@ def test_a_deleted_block_goes_to_the_trash_and_so_does_a_page(notes: Notes) -> N
     trashed = notes.ask("DELETE", f"/v1/blocks/{page['id']}")
 
     assert True is deleted["in_trash"] is notes.ask("GET", f"/v1/blocks/{block['id']}")["in_trash"]
-    assert [] == notes.ask("GET", path)["results"]
-    assert ("child_page", True) == (trashed["type"], trashed["in_trash"])
+    assert notes.ask("GET", path)["results"] == []
+    assert (trashed["type"], trashed["in_trash"]) == ("child_page", True)
 
 
 def test_appending_makes_a_page_newer(notes: Notes, clock: HandClock) -> None:
@@ -1246,7 +1246,7 @@ def test_appending_makes_a_page_newer(notes: Notes, clock: HandClock) -> None:
 
     notes.ask("PATCH", f"/v1/blocks/{page_id}/children", {"children": [paragraph("x")]})
 
-    assert "2026-10-05T14:07:00.000Z" == notes.ask("GET", f"/v1/pages/{page_id}")["last_edited_time"]
+    assert notes.ask("GET", f"/v1/pages/{page_id}")["last_edited_time"] == "2026-10-05T14:07:00.000Z"
 
 
 # OAuth
@@ -1285,8 +1285,8 @@ def test_the_user_is_asked_for_consent_and_sent_back(notes: Notes) -> None:
     assert "text/html" in page.headers["content-type"]
     assert "auto_approve=true" in page.text
     assert "error=access_denied" in page.text
-    assert 302 == sent.status_code
-    assert ["s&1"] == query["state"]
+    assert sent.status_code == 302
+    assert query["state"] == ["s&1"]
     assert {"code", "state"} == query.keys()
 
 
@@ -1294,7 +1294,7 @@ def test_the_user_is_asked_for_consent_and_sent_back(notes: Notes) -> None:
 def test_a_consent_that_is_asked_wrongly_is_refused(notes: Notes, wrong: dict[str, str]) -> None:
     response = notes.http.get("/v1/oauth/authorize", params=ASKED | wrong)
 
-    assert 400 == response.status_code
+    assert response.status_code == 400
 
 
 def test_a_code_gives_a_pair_that_works(notes: Notes) -> None:
@@ -1320,9 +1320,9 @@ def test_a_code_is_good_once_and_for_its_redirect_only(notes: Notes, clock: Hand
     clock.at += 601
     expired = exchange(notes, grant_type="authorization_code", code=late, redirect_uri=REDIRECT)
 
-    assert 200 == first.status_code
-    assert ["invalid_grant"] * 3 == [answer.json()["code"] for answer in (again, elsewhere, expired)]
-    assert 400 == again.status_code
+    assert first.status_code == 200
+    assert [answer.json()["code"] for answer in (again, elsewhere, expired)] == ["invalid_grant"] * 3
+    assert again.status_code == 400
 
 
 def test_refreshing_ends_the_old_pair(notes: Notes) -> None:
@@ -1330,8 +1330,8 @@ def test_refreshing_ends_the_old_pair(notes: Notes) -> None:
     new = exchange(notes, grant_type="refresh_token", refresh_token=old["refresh_token"]).json()
     reused = exchange(notes, grant_type="refresh_token", refresh_token=old["refresh_token"])
 
-    assert (401, 200) == (status_with(notes, old["access_token"]), status_with(notes, new["access_token"]))
-    assert (400, "invalid_grant") == (reused.status_code, reused.json()["code"])
+    assert (status_with(notes, old["access_token"]), status_with(notes, new["access_token"])) == (401, 200)
+    assert (reused.status_code, reused.json()["code"]) == (400, "invalid_grant")
     assert old["bot_id"] == new["bot_id"]
 
 
@@ -1342,23 +1342,23 @@ def test_a_revoked_token_is_dead_and_known_as_such(notes: Notes) -> None:
     revoked = notes.http.post("/v1/oauth/revoke", json=body, headers=BASIC)
     after = notes.http.post("/v1/oauth/introspect", json=body, headers=BASIC).json()
 
-    assert (True, False) == (before["active"], after["active"])
+    assert (before["active"], after["active"]) == (True, False)
     assert isinstance(before["iat"], int)
-    assert 200 == revoked.status_code
-    assert 401 == status_with(notes, made["access_token"])
+    assert revoked.status_code == 200
+    assert status_with(notes, made["access_token"]) == 401
 
 
 @pytest.mark.parametrize("header", ["", "Basic !", "Basic eDp5", "Bearer x"])
 def test_a_client_must_show_its_secret(notes: Notes, header: str) -> None:
     response = notes.http.post("/v1/oauth/token", json={}, headers={"Authorization": header})
 
-    assert (401, "invalid_client") == (response.status_code, response.json()["code"])
+    assert (response.status_code, response.json()["code"]) == (401, "invalid_client")
 
 
 def test_an_unknown_kind_of_grant_is_refused(notes: Notes) -> None:
     response = exchange(notes, grant_type="password")
 
-    assert (400, "validation_error") == (response.status_code, response.json()["code"])
+    assert (response.status_code, response.json()["code"]) == (400, "validation_error")
 
 
 # Throttling
@@ -1371,11 +1371,11 @@ def test_a_burst_is_taken_and_then_three_requests_a_second(notes: Notes, clock: 
     clock.at += int(refused.headers["Retry-After"])
     later = [notes.http.get("/v1/users/me").status_code for _ in range(4)]
 
-    assert [200] * 10 + [429] == burst
-    assert "1" == refused.headers["Retry-After"]
-    assert "rate_limited" == refused.json()["code"]
-    assert "public_api_request_rate_limit" == refused.json()["additional_data"]["rate_limit_reason"]
-    assert [200, 200, 200, 429] == later
+    assert burst == [200] * 10 + [429]
+    assert refused.headers["Retry-After"] == "1"
+    assert refused.json()["code"] == "rate_limited"
+    assert refused.json()["additional_data"]["rate_limit_reason"] == "public_api_request_rate_limit"
+    assert later == [200, 200, 200, 429]
 
 
 def test_each_token_has_a_budget_of_its_own(notes: Notes, clock: HandClock) -> None:
@@ -1383,8 +1383,8 @@ def test_each_token_has_a_budget_of_its_own(notes: Notes, clock: HandClock) -> N
     notes.turn(limits=True)
     spent = [notes.http.get("/v1/users/me").status_code for _ in range(11)]
 
-    assert 429 == spent[-1]
-    assert 200 == status_with(notes, other)
+    assert spent[-1] == 429
+    assert status_with(notes, other) == 200
 
 
 # What testers do
@@ -1406,7 +1406,7 @@ def test_a_reset_forgets_what_was_done(notes: Notes) -> None:
     page = notes.create()
     notes.reset()
 
-    assert 404 == notes.refused("GET", f"/v1/pages/{page['id']}")[0]
+    assert notes.refused("GET", f"/v1/pages/{page['id']}")[0] == 404
 
 
 def test_the_examples_are_what_they_say(notes: Notes) -> None:
@@ -1417,7 +1417,7 @@ def test_the_examples_are_what_they_say(notes: Notes) -> None:
     assert examples["title"] == title(page)
     assert examples["data_source_id"] == page["parent"]["data_source_id"] == database["data_sources"][0]["id"]
     assert examples["database_id"] == page["parent"]["database_id"]
-    assert 52 == len(notes.rows(examples["data_source_id"]))
+    assert len(notes.rows(examples["data_source_id"])) == 52
 
 
 def test_a_withdrawn_authorisation_can_be_given_back(notes: Notes) -> None:
@@ -1428,8 +1428,8 @@ def test_a_withdrawn_authorisation_can_be_given_back(notes: Notes) -> None:
     granted_anew = pair(notes)
     notes.control.post("/_control/notes/authorise")
 
-    assert (401, "unauthorized") == refused[:2]
-    assert "invalid_grant" == refresh.json()["code"]
+    assert refused[:2] == (401, "unauthorized")
+    assert refresh.json()["code"] == "invalid_grant"
     assert 200 == status_with(notes, granted_anew["access_token"]) == status_with(notes, made["access_token"])
     assert notes.ask("GET", "/v1/users/me")
 
@@ -1443,10 +1443,10 @@ def test_a_person_creates_and_updates_pages_in_plain_values(notes: Notes) -> Non
     page = notes.ask("GET", f"/v1/pages/{made['page_id']}")
     me = notes.ask("GET", "/v1/users/me")
 
-    assert ("Renamed", None, "Hand-made") == (title(page), plain(page, "Value"), plain(page, "Stage"))
-    assert ("Done", True, "2026-01-02") == (plain(page, "Status"), plain(page, "Hot"), plain(page, "Due"))
-    assert ["eu", "new"] == [option["name"] for option in plain(page, "Tags")]
-    assert ["Ada Lindqvist"] == [user["name"] for user in plain(page, "Owner")]
+    assert (title(page), plain(page, "Value"), plain(page, "Stage")) == ("Renamed", None, "Hand-made")
+    assert (plain(page, "Status"), plain(page, "Hot"), plain(page, "Due")) == ("Done", True, "2026-01-02")
+    assert [option["name"] for option in plain(page, "Tags")] == ["eu", "new"]
+    assert [user["name"] for user in plain(page, "Owner")] == ["Ada Lindqvist"]
     assert me["id"] not in {page["created_by"]["id"], page["last_edited_by"]["id"]}
 
 
@@ -1458,7 +1458,7 @@ def test_a_person_trashes_restores_and_renames(notes: Notes) -> None:
     notes.act(action="rename_property", database_id=notes.examples["database_id"], property="Stage", name="Phase")
     page = notes.ask("GET", path)
 
-    assert (True, False) == (trashed, page["in_trash"])
+    assert (trashed, page["in_trash"]) == (True, False)
     assert "Phase" in page["properties"]
     assert "Stage" not in page["properties"]
 
@@ -1474,14 +1474,14 @@ def test_a_person_trashes_restores_and_renames(notes: Notes) -> None:
     ],
 )
 def test_a_bad_action_is_told_so(notes: Notes, action: dict[str, Any]) -> None:
-    assert 422 == notes.act(**action).status_code
+    assert notes.act(**action).status_code == 422
 
 
 @pytest.mark.parametrize("properties", [None, {"Nope": 1}, {"Status": "Someday"}, {"Value": "many"}])
 def test_a_bad_value_of_a_person_is_told_so(notes: Notes, properties: Any) -> None:
     response = notes.act(action="update_page", page_id=notes.examples["page_id"], properties=properties)
 
-    assert 422 == response.status_code
+    assert response.status_code == 422
 
 
 def test_what_happens_is_kept_for_a_sender_of_webhooks(notes: Notes) -> None:
@@ -1490,7 +1490,7 @@ def test_what_happens_is_kept_for_a_sender_of_webhooks(notes: Notes) -> None:
     notes.ask("PATCH", f"/v1/pages/{page['id']}", {"in_trash": True})
     changes = [change for change in notes.emulator.workspace.changes if change.entity_id == page["id"]]
 
-    assert ["page.created", "page.properties_updated", "page.deleted"] == [change.type for change in changes]
+    assert [change.type for change in changes] == ["page.created", "page.properties_updated", "page.deleted"]
     assert (page["properties"]["Value"]["id"],) == changes[1].property_ids
 
 
@@ -1500,25 +1500,25 @@ def test_a_status_fault_answers_in_place_of_the_vendor(notes: Notes) -> None:
 
     response = notes.http.post("/v1/search", json={})
 
-    assert (429, "7", "Blocked.") == (
+    assert (
         response.status_code,
         response.headers["Retry-After"],
         response.json()["message"],
-    )
-    assert 200 == notes.http.post("/v1/search", json={}).status_code
+    ) == (429, "7", "Blocked.")
+    assert notes.http.post("/v1/search", json={}).status_code == 200
 
 
 @pytest.mark.parametrize("kind", ["delay", "slow_body"])
 def test_a_slow_fault_answers_all_the_same(notes: Notes, kind: str) -> None:
     notes.fault(fault=kind, seconds=0.05)
 
-    assert "bot" == notes.ask("GET", "/v1/users/me")["type"]
+    assert notes.ask("GET", "/v1/users/me")["type"] == "bot"
 
 
 def test_garbage_is_no_json(notes: Notes) -> None:
     notes.fault(fault="garbage")
 
-    with pytest.raises(ValueError, match="codec|Expecting"):
+    with pytest.raises(ValueError, match=r"codec|Expecting"):
         notes.http.get("/v1/users/me").json()
 
 
@@ -1540,4 +1540,4 @@ def test_requests_are_kept_in_the_journal(notes: Notes) -> None:
     notes.refused("GET", "/v1/invalid")
     journal = notes.control.get("/_control/notes/requests").json()
 
-    assert [("/v1/users/me", 200), ("/v1/invalid", 400)] == [(raw["path"], raw["status"]) for raw in journal]
+    assert [(raw["path"], raw["status"]) for raw in journal] == [("/v1/users/me", 200), ("/v1/invalid", 400)]

@@ -5,8 +5,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from multidict import MultiMapping
-
 from connector_gateway.connectors.notes.emulator import blocks, checks, edits, paging, refusals, search
 from connector_gateway.connectors.notes.emulator.answers import WITH_SOURCES, WITHOUT_ARCHIVED, Answers, listing
 from connector_gateway.connectors.notes.emulator.queries import Query
@@ -44,7 +42,9 @@ class Call:
     bot: User
     answers: Answers
     path: Mapping[str, str]
-    query: MultiMapping[str]
+    query: Mapping[str, str]
+    filter_properties: list[str]
+    """Of the query string too, where it may be repeated."""
     body: dict[str, Any]
 
     def uid(self, name: str) -> str:
@@ -176,11 +176,10 @@ class Api:
         return [page for page in rows if page.in_trash == in_trash]
 
     def _selected(self, call: Call, source: DataSource | None) -> set[str] | None:
-        keys = [*call.query.getall("filter_properties", []), *call.query.getall("filter_properties[]", [])]
-        if not keys or source is None:
+        if not call.filter_properties or source is None:
             return None
         query = Query(self._workspace, source)
-        return {query.property(key, "query.filter_properties").id for key in keys}
+        return {query.property(key, "query.filter_properties").id for key in call.filter_properties}
 
     def create_page(self, call: Call) -> dict[str, Any]:
         """A new page; a 503 afterwards, or instead, where the knob ``next_create`` says so."""
@@ -225,6 +224,7 @@ class Api:
         is_locked = checks.boolean(body.get("is_locked", page.is_locked), "body.is_locked")
         icon = blocks.icon(body.get("icon", page.icon), "body.icon")
         cover = blocks.picture(body.get("cover", page.cover), "body.cover")
+        erase = checks.boolean(body.get("erase_content", False), "body.erase_content")
         if page.in_trash and in_trash and body:
             raise refusals.archived()
         source = self._workspace.source_of(page)
@@ -233,8 +233,10 @@ class Api:
             edits.trash(self._workspace, page, call.bot, into=False)
         edits.update(self._workspace, page, found, call.bot)
         page.icon, page.cover, page.is_locked = icon, cover, is_locked
-        if checks.boolean(body.get("erase_content", False), "body.erase_content"):
+        if erase:
             page.children.clear()
+        if body.keys() & {"icon", "cover", "is_locked", "erase_content"}:
+            self._workspace.touch(page, call.bot.id, "page.content_updated")
         if in_trash:
             edits.trash(self._workspace, page, call.bot, into=True)
         return call.answers.page(page)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from connector_gateway.connectors.notes.emulator import blocks, writes
+from connector_gateway.connectors.notes.emulator import blocks, checks, writes
 from connector_gateway.connectors.notes.emulator.refusals import invalid
 from connector_gateway.connectors.notes.emulator.state import (
     Block,
@@ -96,7 +96,7 @@ def trash(workspace: Workspace, block: Block | Page | Database, author: User, *,
 def append(workspace: Workspace, into: Container, body: dict[str, Any], author: User) -> list[str]:
     """Add the blocks of a request to *into*; returns their ids."""
     workspace.require_editable(into)
-    drafts = blocks.read(body.get("children"), "body.children")
+    drafts = blocks.read(checks.need(body, "children", "body"), "body.children")
     made = blocks.place(workspace, into, drafts, author.id, blocks.position(into, body, "body"))
     page = next(upper for upper in workspace.lineage(into) if isinstance(upper, Page))
     workspace.touch(page, author.id, "page.content_updated")

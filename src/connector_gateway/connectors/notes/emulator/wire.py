@@ -89,7 +89,7 @@ class NotesEmulator:
 
     def reset(self) -> None:
         """Return to the seed."""
-        self._seeded = seed.plant(lambda: self.stage.clock.now(), self.stage.random)
+        self._seeded = seed.plant(self._now, self.stage.random)
         self.workspace = self._seeded.workspace
         self._api = Api(self.workspace, self.stage)
         self._authorisations = Authorisations(self.workspace, self._seeded.internal, self._seeded.public)
@@ -115,12 +115,21 @@ class NotesEmulator:
         """Create, update, trash or restore a page, or rename a property, as a person."""
         return acts.act(self.workspace, self._seeded.person, action)
 
+    def _now(self) -> float:
+        return self.stage.clock.now()
+
     def _serving(self, name: str) -> Handler:
         async def serve(request: web.Request) -> web.Response:
             bot = self._admit(request)
             version = _version(request)
-            body = await _body(request)
-            call = Call(bot, Answers(self.workspace, version), request.match_info, request.query, body)
+            call = Call(
+                bot,
+                Answers(self.workspace, version),
+                request.match_info,
+                request.query,
+                [value for key, value in request.query.items() if key in {"filter_properties", "filter_properties[]"}],
+                await _body(request),
+            )
             perform: Callable[[Call], dict[str, Any]] = getattr(self._api, name)
             return self._answer(200, perform(call))
 

@@ -1,0 +1,210 @@
+"""The chat stand-in, judged by the vendor's own libraries."""
+
+from collections.abc import Iterator, Sequence
+
+import pytest
+from slack_bolt import App, BoltRequest
+from slack_sdk import WebClient
+from slack_sdk.errors import SlackApiError
+from slack_sdk.oauth import AuthorizeUrlGenerator
+from slack_sdk.oauth.installation_store import Bot
+from slack_sdk.oauth.token_rotation import TokenRotator
+from slack_sdk.signature import SignatureVerifier
+from slack_sdk.web.async_client import AsyncWebClient
+
+from connector_gateway.connectors.chat.emulator import ChatEmulator, access
+from connector_gateway.sandbox import Sandbox
+from connectors.chat.receiving import receiving
+from harness.playing import playing
+
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
+"""The library leaves its connections to the collector."""
+
+GENERAL = "C04GENERAL1"
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with playing(chat=ChatEmulator) as started:
+        yield started
+
+
+@pytest.fixture
+def emulator(sandbox: Sandbox) -> ChatEmulator:
+    found = sandbox.emulators["chat"]
+    assert isinstance(found, ChatEmulator)
+    found.stage.reset()
+    found.reset()
+    return found
+
+
+@pytest.fixture
+def client(emulator: ChatEmulator) -> WebClient:
+    return WebClient(token=emulator.credentials()["token"], base_url=api(emulator), retry_handlers=[])
+
+
+def api(emulator: ChatEmulator) -> str:
+    return f"{emulator.stage.addresses['base']}/api/"
+
+
+@pytest.fixture
+def async_client(emulator: ChatEmulator) -> AsyncWebClient:
+    return AsyncWebClient(token=emulator.credentials()["token"], base_url=api(emulator), retry_handlers=[])
+
+
+def test_the_client_learns_who_it_is(client: WebClient) -> None:
+    assert client.auth_test()["user_id"] == "U05RELAYBOT"
+
+
+def test_the_client_posts_edits_and_deletes(client: WebClient) -> None:
+    metadata = {"event_type": "gw_post", "event_payload": {"k": "1"}}
+    root = client.chat_postMessage(channel="#general", text="root", metadata=metadata, client_msg_id="6f")
+    reply = client.chat_postMessage(channel=GENERAL, text="reply", thread_ts=root["ts"], blocks=[{"type": "divider"}])
+    edited = client.chat_update(channel=GENERAL, ts=root["ts"], text="edited")
+    link = client.chat_getPermalink(channel=GENERAL, message_ts=reply["ts"])["permalink"]
+    thread = client.conversations_replies(channel=GENERAL, ts=root["ts"], include_all_metadata=True)["messages"]
+    client.chat_delete(channel=GENERAL, ts=reply["ts"])
+
+    assert (root["channel"], "edited", "U05RELAYBOT") == (GENERAL, edited["text"], edited["message"]["edited"]["user"])
+    assert link.endswith(f"?thread_ts={root['ts']}&cid={GENERAL}")
+    assert [root["ts"], reply["ts"]] == [message["ts"] for message in thread]
+    assert metadata == thread[0]["metadata"]
+
+
+def test_the_client_pages_through_conversations(client: WebClient) -> None:
+    listing = client.conversations_list(types="public_channel,private_channel,im", limit=50, exclude_archived=True)
+    pages = [page["channels"] for page in listing]
+    names = [channel.get("name", "") for page in pages for channel in page]
+
+    assert [len(pages), {"general", "leadership-sync", "東京オフィス"} <= set(names)] == [6, True]
+    assert not any(name.startswith("2024-project") for name in names)
+
+
+def test_the_client_reads_conversations_and_people(client: WebClient) -> None:
+    counted = client.conversations_info(channel=GENERAL, include_num_members=True)["channel"]["num_members"]
+    mine = client.users_conversations(types="private_channel", limit=200)["channels"]
+    members = client.conversations_members(channel=GENERAL, limit=100)["members"]
+    opened = client.conversations_open(users=["U04NW000002"])["channel"]["id"]
+    joined = client.conversations_join(channel="C04FINANCE1")["channel"]["is_member"]
+    history = client.conversations_history(channel=GENERAL, limit=15, oldest="1700000000", inclusive=False)
+    people = client.users_list(limit=40)
+    person = client.users_info(user="U04NW000002")["user"]["real_name"]
+
+    assert [counted, len(members), len(history["messages"]), len(people["members"])] == [46, 46, 15, 40]
+    assert (bool(mine) or None, opened, joined, person) == (True, "D04IM000001", True, "Zoë Brandt")
+
+
+def test_the_client_reacts(client: WebClient) -> None:
+    item = {"channel": GENERAL, "timestamp": "1759000200.000200"}
+    client.reactions_add(name="eyes", **item)
+    with pytest.raises(SlackApiError) as refused:
+        client.reactions_add(name="eyes", **item)
+    names = [
+        reaction["name"]
+        for reaction in client.reactions_get(channel=GENERAL, timestamp=item["timestamp"])["message"]["reactions"]
+    ]
+    client.reactions_remove(name="eyes", **item)
+
+    assert refused.value.response["error"] == "already_reacted"
+    assert "eyes" in names
+    assert "party_parrot" in client.emoji_list()["emoji"]
+
+
+def test_the_client_is_throttled(client: WebClient) -> None:
+    answers = [client.users_list(limit=1)["ok"] for _ in range(20)]
+    with pytest.raises(SlackApiError) as refused:
+        client.users_list(limit=1)
+
+    assert answers == [True] * 20
+    assert (refused.value.response.status_code, refused.value.response["error"]) == (429, "ratelimited")
+    assert 0 < int(refused.value.response.headers["Retry-After"]) <= 60
+
+
+def test_the_client_hears_of_missing_scopes(client: WebClient, emulator: ChatEmulator) -> None:
+    emulator.stage.knobs["scopes"] = "chat:write"
+    with pytest.raises(SlackApiError) as refused:
+        client.conversations_list()
+
+    assert (refused.value.response["error"], refused.value.response["provided"]) == ("missing_scope", "chat:write")
+
+
+def test_the_client_revokes_its_token(client: WebClient) -> None:
+    revoked = client.auth_revoke()["revoked"]
+    with pytest.raises(SlackApiError) as refused:
+        client.auth_test()
+
+    assert (revoked, refused.value.response["error"]) == (True, "account_inactive")
+
+
+def test_the_client_installs_and_rotates(client: WebClient, emulator: ChatEmulator) -> None:
+    emulator.stage.knobs["rotation"] = True
+    back = "https://app.example/back"
+    page = AuthorizeUrlGenerator(
+        client_id=access.CLIENT_ID,
+        scopes=["chat:write"],
+        redirect_uri=back,
+        authorization_url=f"{emulator.stage.addresses['base']}/oauth/v2/authorize",
+    ).generate(state="s", team="T04NW2K7QLM")
+    code = emulator.access.consent({"scope": "chat:write", "redirect_uri": back})
+    secrets = {"client_id": access.CLIENT_ID, "client_secret": access.CLIENT_SECRET}
+    granted = client.oauth_v2_access(code=code, redirect_uri=back, **secrets)
+    bot = Bot(
+        bot_token=granted["access_token"],
+        bot_id="B05RELAY9KD",
+        bot_user_id=granted["bot_user_id"],
+        bot_refresh_token=granted["refresh_token"],
+        bot_token_expires_in=60,
+        installed_at=emulator.stage.clock.now(),
+    )
+    rotated = TokenRotator(**secrets, client=client).perform_bot_token_rotation(bot=bot, minutes_before_expiration=120)
+
+    assert page.startswith(emulator.stage.addresses["base"])
+    assert rotated is not None
+    assert rotated.bot_token != granted["access_token"]
+    assert client.auth_test(token=rotated.bot_token)["ok"]
+
+
+async def test_the_async_client_speaks_too(async_client: AsyncWebClient) -> None:
+    who = await async_client.auth_test()
+    posted = await async_client.chat_postMessage(channel=GENERAL, text="x")
+    edited = await async_client.chat_update(channel=GENERAL, ts=posted["ts"], text="y")
+    listed = await async_client.conversations_list(types="public_channel,private_channel", limit=20)
+    pages = [page async for page in await async_client.conversations_members(channel=GENERAL, limit=20)]
+    await async_client.reactions_add(channel=GENERAL, timestamp=posted["ts"], name="eyes")
+    with pytest.raises(SlackApiError, match="channel_not_found"):
+        await async_client.conversations_info(channel="C04FOREIGN1")
+
+    assert (who["user_id"], edited["text"], len(listed["channels"]), len(pages)) == ("U05RELAYBOT", "y", 20, 3)
+
+
+def test_deliveries_carry_a_signature_the_verifier_accepts(emulator: ChatEmulator) -> None:
+    verifier = SignatureVerifier(emulator.credentials()["signing_secret"])
+    with receiving() as inbox:
+        emulator.stage.knobs["events_url"] = inbox.address
+        emulator.act({"action": "message", "channel_id": GENERAL, "text": "deploy 🚀"})
+        headers, body = inbox.take()
+
+    assert verifier.is_valid_request(body, headers)
+    assert not verifier.is_valid_request(body + b" ", headers)
+
+
+def bolted(delivery: tuple[dict[str, str], bytes]) -> BoltRequest:
+    headers: dict[str, str | Sequence[str]] = {**delivery[0]}
+    return BoltRequest(body=delivery[1].decode(), headers=headers)
+
+
+def test_bolt_takes_the_handshake_and_the_events(client: WebClient, emulator: ChatEmulator) -> None:
+    heard: list[str] = []
+    secret = emulator.credentials()["signing_secret"]
+    app = App(signing_secret=secret, client=client, process_before_response=True)
+    app.event("message")(lambda event: heard.append(event["text"]))
+    with receiving() as inbox:
+        emulator.stage.knobs["events_url"] = inbox.address
+        emulator.act({"action": "verify_url"})
+        handshake = inbox.take()
+        emulator.act({"action": "message", "channel_id": GENERAL, "text": "deploy"})
+        message = inbox.take()
+    answers = [app.dispatch(bolted(delivery)) for delivery in (handshake, message)]
+
+    assert [answers[0].status, answers[1].status, heard] == [200, 200, ["deploy"]]
+    assert "challenge" in answers[0].body
