@@ -1,0 +1,116 @@
+"""Property definitions as the vendor describes them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+FIELD_TYPES = {
+    "string": "text",
+    "number": "number",
+    "date": "date",
+    "datetime": "date",
+    "enumeration": "select",
+    "bool": "booleancheckbox",
+    "phone_number": "phonenumber",
+}
+"""The field type a property of each type has unless it says otherwise."""
+
+ACCEPTED_FIELD_TYPES = frozenset(
+    (
+        *("booleancheckbox", "calculation_equation", "checkbox", "date", "file", "html"),
+        *("number", "phonenumber", "radio", "select", "text", "textarea"),
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One choice of an enumeration; the value is what is written, the label what people see."""
+
+    value: str
+    label: str
+    hidden: bool = False
+
+    def described(self, position: int) -> dict[str, Any]:
+        """The vendor's JSON for it."""
+        return {"label": self.label, "value": self.value, "displayOrder": position, "hidden": self.hidden}
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """One property of one object type."""
+
+    name: str
+    label: str
+    type: str = "string"
+    field_type: str = ""
+    group: str = ""
+    description: str = ""
+    options: tuple[Option, ...] = ()
+    built_in: bool = True
+    read_only: bool = False
+    calculated: bool = False
+    hidden: bool = False
+    unique: bool = False
+    refers_to: str | None = None
+    sensitivity: str = "non_sensitive"
+    created: str = "2019-08-06T02:41:08.029Z"
+    updated: str = "2019-08-06T02:41:08.029Z"
+    archived_at: str | None = None
+
+    @property
+    def many(self) -> bool:
+        """Whether it holds several options at once."""
+        return self.type == "enumeration" and self.field_type == "checkbox"
+
+    def described(self, options: Sequence[Option]) -> dict[str, Any]:
+        """The vendor's JSON for it, with the *options* it has at present."""
+        shown = {
+            "updatedAt": self.updated,
+            "createdAt": self.created,
+            "name": self.name,
+            "label": self.label,
+            "type": self.type,
+            "fieldType": self.field_type or FIELD_TYPES[self.type],
+            "description": self.description,
+            "groupName": self.group,
+            "options": [option.described(position) for position, option in enumerate(options)],
+            "displayOrder": -1,
+            "calculated": self.calculated,
+            "externalOptions": self.refers_to is not None,
+            "hasUniqueValue": self.unique,
+            "hidden": self.hidden,
+            "modificationMetadata": self._modification(),
+            "formField": not (self.read_only or self.hidden),
+            "dataSensitivity": self.sensitivity,
+            "archived": self.archived_at is not None,
+        }
+        told = {
+            "hubspotDefined": self.built_in or None,
+            "referencedObjectType": self.refers_to,
+            "archivedAt": self.archived_at,
+        }
+        return shown | {name: value for name, value in told.items() if value is not None}
+
+    def archived(self, at: str) -> "Definition":
+        """The same one, put away."""
+        return replace(self, archived_at=at, updated=at)
+
+    def _modification(self) -> dict[str, bool]:
+        return {
+            "archivable": not self.built_in,
+            "readOnlyDefinition": self.built_in,
+            "readOnlyOptions": self.built_in and self.name != "lifecyclestage",
+            "readOnlyValue": self.read_only,
+        }
+
+
+def options(*pairs: str) -> tuple[Option, ...]:
+    """Options written as ``value=Label``; without a label, the value is it."""
+    split = [pair.partition("=") for pair in pairs]
+    return tuple(Option(value, label or value) for value, _, label in split)
+
+
+def custom_name_is_legal(name: str) -> bool:
+    """Whether a property may be called that: lower-case letters, digits and underscores, a letter first."""
+    return name[:1].isalpha() and name == name.lower() and name.replace("_", "a").isalnum() and name.isascii()

@@ -1,0 +1,170 @@
+"""How the vendor refuses: one exception that carries status and body, and a function per refusal."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+OAUTH_HELP = "https://developers.hubspot.com/docs/methods/auth/oauth-overview"
+SCOPES_HELP = "https://developers.hubspot.com/scopes"
+
+
+class Rejection(Exception):
+    """Ends a request with the vendor's error envelope; ``more`` holds the keys that only some errors have."""
+
+    def __init__(
+        self, status: int, category: str, message: str, *, headers: Mapping[str, str] | None = None, **more: Any
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.category = category
+        self.message = message
+        self.headers = dict(headers or {})
+        self.more = more
+
+    def body(self, correlation_id: str) -> dict[str, Any]:
+        """The envelope, ready to be sent."""
+        envelope = {"status": "error", "message": self.message, "correlationId": correlation_id}
+        return envelope | self.more | {"category": self.category}
+
+    def entry(self) -> dict[str, Any]:
+        """The same error as one of several in a multi-status answer."""
+        said = {"status": "error", "category": self.category, "message": self.message}
+        return said | {"context": {}, "errors": [], "links": {}} | self.more
+
+
+class GrantRejection(Rejection):
+    """Ends a request to the token pages, which speak OAuth beside the vendor's own words."""
+
+    def __init__(self, error: str, status_word: str, message: str) -> None:
+        super().__init__(400, status_word, message)
+        self.error = error
+
+    def body(self, correlation_id: str) -> dict[str, Any]:
+        """The OAuth error, ready to be sent."""
+        del correlation_id
+        said = {"error": self.error, "error_description": self.message}
+        return said | {"status": self.category, "message": self.message}
+
+
+@dataclass(frozen=True, slots=True)
+class PropertyFault:
+    """Why one property value is not accepted."""
+
+    name: str
+    code: str
+    message: str
+
+
+def invalid(message: str, **more: Any) -> Rejection:
+    """A request that does not make sense."""
+    return Rejection(400, "VALIDATION_ERROR", message, **more)
+
+
+def malformed(reason: str) -> Rejection:
+    """A body that cannot be read into the shape the vendor expects."""
+    return invalid(f"Invalid input JSON on line 1, column 1: {reason}")
+
+
+def invalid_properties(faults: Iterable[PropertyFault], portal_id: int) -> Rejection:
+    """Values that break their definitions; the vendor embeds the list as JSON in the message."""
+    faults = list(faults)
+    embedded = [
+        {
+            "isValid": False,
+            "message": fault.message,
+            "error": fault.code,
+            "name": fault.name,
+            "localizedErrorMessage": fault.message,
+            "portalId": portal_id,
+        }
+        for fault in faults
+    ]
+    text = json.dumps(embedded, ensure_ascii=False, separators=(",", ":"))
+    return invalid(f"Property values were not valid: {text}", errors=[_detail(fault) for fault in faults])
+
+
+def invalid_search(*faults: PropertyFault) -> Rejection:
+    """A search over properties that do not exist."""
+    return invalid("There was a problem with the request.", errors=[_detail(fault) for fault in faults])
+
+
+def unknown_property(name: str) -> PropertyFault:
+    """A property that the portal does not have."""
+    return PropertyFault(name, "PROPERTY_DOESNT_EXIST", f'Property "{name}" does not exist')
+
+
+def missing_properties(label: str, names: Iterable[str]) -> Rejection:
+    """A record created without what it, or the portal's rules, demand."""
+    names = list(names)
+    message = f"Error creating {label}. Some required properties were not set."
+    error = {"message": message, "code": "REQUIRED_FIELD", "context": {"properties": names}}
+    return invalid(message, errors=[error], context={"properties": names})
+
+
+def invalid_associations(invalid_ids: Iterable[str]) -> Rejection:
+    """Associations with records that are not there."""
+    message = "One or more associations are not valid"
+    error = {"message": message, "code": "INVALID_OBJECT_IDS", "context": {"invalidObjectIds": list(invalid_ids)}}
+    return invalid(message, errors=[error], subCategory="crm.associations.INVALID_OBJECT_IDS")
+
+
+def not_found(identifier: str) -> Rejection:
+    """A record that is not there."""
+    message = "Object not found.  objectId are usually numeric."
+    return Rejection(404, "OBJECT_NOT_FOUND", message, context={"id": [identifier]})
+
+
+def resource_not_found() -> Rejection:
+    """Anything but a record that is not there."""
+    return Rejection(404, "OBJECT_NOT_FOUND", "resource not found")
+
+
+def contact_exists(identifier: str) -> Rejection:
+    """An address that another contact has; the only place that names it is the text."""
+    return Rejection(409, "CONFLICT", f"Contact already exists. Existing ID: {identifier}")
+
+
+def value_taken(identifier: str, holder: str, **coordinates: Any) -> Rejection:
+    """A value of a unique property that another record has."""
+    told = ", ".join(f"{name}={value}" for name, value in coordinates.items())
+    message = f"Cannot set PropertyValueCoordinates{{{told}}} on {identifier}. {holder} already has that value."
+    return Rejection(409, "CONFLICT", message)
+
+
+def unauthenticated() -> Rejection:
+    """No token, or none that the vendor knows."""
+    message = (
+        "Authentication credentials not found. This API supports OAuth 2.0 authentication "
+        f"and you can find more details at {OAUTH_HELP}"
+    )
+    return Rejection(401, "INVALID_AUTHENTICATION", message, headers={"x-hubspot-auth-failure": "401 Unauthorized"})
+
+
+def expired(seconds_ago: int, expired_at: str) -> Rejection:
+    """A token past its half hour."""
+    message = f"The OAuth token used to make this call expired {seconds_ago} second(s) ago."
+    return Rejection(401, "EXPIRED_AUTHENTICATION", message, context={"expire time": [expired_at]})
+
+
+def missing_scopes(required: Iterable[str]) -> Rejection:
+    """A token without any of the scopes that would do."""
+    message = (
+        "This app hasn't been granted all required scopes to make this call. "
+        f"Read more about required scopes here: {SCOPES_HELP}."
+    )
+    error = {
+        "message": "One or more of the following scopes are required.",
+        "context": {"requiredGranularScopes": list(required)},
+    }
+    return Rejection(403, "MISSING_SCOPES", message, errors=[error], links={"scopes": SCOPES_HELP})
+
+
+def too_many(policy: str, limit_name: str, headers: Mapping[str, str]) -> Rejection:
+    """A request over one of the budgets."""
+    message = f"You have reached your {limit_name} limit."
+    return Rejection(429, "RATE_LIMITS", message, headers=headers, errorType="RATE_LIMIT", policyName=policy)
+
+
+def _detail(fault: PropertyFault) -> dict[str, Any]:
+    return {"message": fault.message, "code": fault.code, "context": {"propertyName": [fault.name]}}

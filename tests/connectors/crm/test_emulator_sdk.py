@@ -1,0 +1,311 @@
+"""The vendor's own Python library against the stand-in."""
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+import requests
+from hubspot import HubSpot
+from hubspot.crm import associations, companies, contacts, deals, owners, pipelines, properties
+from hubspot.crm.associations import v4 as associations_v4
+from hubspot.crm.objects import notes
+from hubspot.oauth import ApiException as OAuthException
+
+from connector_gateway.connectors.crm.emulator import CrmEmulator
+from harness.playing import playing
+
+
+@pytest.fixture(scope="module")
+def emulator() -> Iterator[CrmEmulator]:
+    with playing(crm=CrmEmulator) as sandbox:
+        played = sandbox.emulators["crm"]
+        assert isinstance(played, CrmEmulator)
+        yield played
+
+
+@pytest.fixture
+def seeded(emulator: CrmEmulator) -> CrmEmulator:
+    emulator.stage.reset()
+    emulator.reset()
+    emulator.stage.knobs.update(limits=False, search_lag_seconds=0)
+    return emulator
+
+
+@pytest.fixture
+def hubspot(seeded: CrmEmulator) -> HubSpot:
+    return client(seeded, seeded.credentials()["token"])
+
+
+def client(emulator: CrmEmulator, token: str) -> HubSpot:
+    return HubSpot(access_token=token, host=emulator.stage.addresses["base"])
+
+
+def new_contact(hubspot: HubSpot, **values: str) -> Any:
+    wanted = contacts.SimplePublicObjectInputForCreate(properties=values, associations=[])
+    return hubspot.crm.contacts.basic_api.create(wanted)
+
+
+def search_for(name: str, value: str, **more: Any) -> contacts.PublicObjectSearchRequest:
+    wanted = contacts.Filter(property_name=name, operator="EQ", value=value)
+    return contacts.PublicObjectSearchRequest(filter_groups=[contacts.FilterGroup(filters=[wanted])], **more)
+
+
+def test_a_contact_is_made_read_by_address_changed_and_archived(hubspot: HubSpot) -> None:
+    made = new_contact(hubspot, email="Sdk+1@Example.test", firstname="Ana")
+    api = hubspot.crm.contacts.basic_api
+    wanted = contacts.SimplePublicObjectInput(properties={"firstname": "Ann"})
+    changed = api.update(made.id, wanted)
+    read = api.get_by_id("sdk+1@example.test", id_property="email", properties=["email", "firstname", "phone"])
+    api.archive(made.id)
+
+    assert made.id == read.id == changed.id
+    assert isinstance(made.created_at, datetime)
+    assert made.created_at.tzinfo is not None
+    assert (read.properties["firstname"], read.properties["phone"]) == ("Ann", None)
+    with pytest.raises(contacts.ApiException) as refused:
+        api.get_by_id(made.id)
+    assert refused.value.status == 404
+
+
+def test_a_used_address_is_a_conflict(hubspot: HubSpot, seeded: CrmEmulator) -> None:
+    with pytest.raises(contacts.ApiException) as refused:
+        new_contact(hubspot, email=seeded.examples()["email"])
+
+    assert refused.value.status == 409
+    expected = f"Contact already exists. Existing ID: {seeded.examples()['contact_id']}"
+    assert json.loads(refused.value.body)["message"] == expected
+
+
+def test_an_upsert_tells_what_is_new(hubspot: HubSpot) -> None:
+    wanted = contacts.BatchInputSimplePublicObjectBatchInputUpsert(
+        inputs=[
+            contacts.SimplePublicObjectBatchInputUpsert(
+                id="up@example.test", id_property="email", properties={"lifecyclestage": "lead"}
+            )
+        ]
+    )
+    first = hubspot.crm.contacts.batch_api.upsert(wanted)
+    again = hubspot.crm.contacts.batch_api.upsert(wanted)
+
+    assert [first.results[0].new, again.results[0].new] == [True, False]
+    assert first.status == "COMPLETE"
+
+
+def test_a_batch_read_understands_what_is_missing(hubspot: HubSpot, seeded: CrmEmulator) -> None:
+    wanted = contacts.BatchReadInputSimplePublicObjectId(
+        inputs=[
+            contacts.SimplePublicObjectId(id=seeded.examples()["contact_id"]),
+            contacts.SimplePublicObjectId(id="1"),
+        ],
+        properties=["email"],
+        properties_with_history=[],
+    )
+    answer = hubspot.crm.contacts.batch_api.read(wanted)
+
+    assert answer.num_errors == 1
+    assert answer.errors[0].category == "OBJECT_NOT_FOUND"
+    assert answer.results[0].properties["email"] == seeded.examples()["email"]
+
+
+def test_batches_are_created_updated_and_archived(hubspot: HubSpot) -> None:
+    api = hubspot.crm.deals.batch_api
+    made = api.create(
+        deals.BatchInputSimplePublicObjectBatchInputForCreate(
+            inputs=[
+                deals.SimplePublicObjectBatchInputForCreate(properties={"dealname": name}, associations=[])
+                for name in ("one", "two")
+            ]
+        )
+    )
+    identifiers = [deal.id for deal in made.results]
+    changed = api.update(
+        deals.BatchInputSimplePublicObjectBatchInput(
+            inputs=[deals.SimplePublicObjectBatchInput(id=one, properties={"amount": "5"}) for one in identifiers]
+        )
+    )
+    api.archive(
+        deals.BatchInputSimplePublicObjectId(inputs=[deals.SimplePublicObjectId(id=one) for one in identifiers])
+    )
+
+    assert [deal.properties["amount"] for deal in changed.results] == ["5", "5"]
+
+
+def test_every_contact_can_be_walked_through(hubspot: HubSpot, seeded: CrmEmulator) -> None:
+    everyone = hubspot.crm.contacts.get_all(properties=["email"])
+
+    live = [one for one in seeded.portal.records["contacts"].values() if one.archived_at is None]
+    assert len(everyone) == len(live)
+
+
+def test_a_search_pages_and_sorts(hubspot: HubSpot) -> None:
+    sorts = [{"propertyName": "hs_object_id", "direction": "ASCENDING"}]
+    api = hubspot.crm.contacts.search_api
+    first = api.do_search(search_for("lifecyclestage", "lead", sorts=sorts, properties=["email"], limit=5))
+    second = api.do_search(search_for("lifecyclestage", "lead", sorts=sorts, limit=5, after=first.paging.next.after))
+
+    assert first.total == second.total
+    assert len({one.id for one in first.results + second.results}) == 10
+
+
+def test_a_search_for_the_unknown_is_refused(hubspot: HubSpot) -> None:
+    with pytest.raises(contacts.ApiException) as refused:
+        hubspot.crm.contacts.search_api.do_search(search_for("no_such_property", "x"))
+
+    assert refused.value.status == 400
+
+
+def test_a_deal_starts_with_its_contact_and_moves(hubspot: HubSpot, seeded: CrmEmulator) -> None:
+    contact = seeded.examples()["contact_id"]
+    kind = deals.AssociationSpec(association_category="HUBSPOT_DEFINED", association_type_id=3)
+    link = deals.PublicAssociationsForObject(to=deals.PublicObjectId(id=contact), types=[kind])
+    values = {"dealname": "Acme", "pipeline": "default", "dealstage": "qualifiedtobuy", "amount": "1250.50"}
+    api = hubspot.crm.deals.basic_api
+    made = api.create(deals.SimplePublicObjectInputForCreate(properties=values, associations=[link]))
+    moved = api.update(made.id, deals.SimplePublicObjectInput(properties={"dealstage": "closedwon"}))
+    read = api.get_by_id(made.id, associations=["contacts"])
+
+    assert made.properties["amount"] == "1250.50"
+    assert moved.properties["dealstage"] == "closedwon"
+    assert [one.id for one in read.associations["contacts"].results] == [contact]
+
+
+def test_a_stage_of_another_pipeline_is_refused(hubspot: HubSpot, seeded: CrmEmulator) -> None:
+    wanted = deals.SimplePublicObjectInput(properties={"dealstage": "98112231"})
+    with pytest.raises(deals.ApiException) as refused:
+        hubspot.crm.deals.basic_api.update(seeded.examples()["deal_id"], wanted)
+
+    assert refused.value.status == 400
+
+
+def test_a_note_is_logged_on_a_deal(hubspot: HubSpot, seeded: CrmEmulator) -> None:
+    deal = seeded.examples()["deal_id"]
+    kind = notes.AssociationSpec(association_category="HUBSPOT_DEFINED", association_type_id=214)
+    link = notes.PublicAssociationsForObject(to=notes.PublicObjectId(id=deal), types=[kind])
+    values = {"hs_timestamp": "2026-11-20T09:12:00.000Z", "hs_note_body": "Moved"}
+    made = hubspot.crm.objects.notes.basic_api.create(
+        notes.SimplePublicObjectInputForCreate(properties=values, associations=[link])
+    )
+    listed = hubspot.crm.associations.v4.basic_api.get_page("deals", deal, "notes")
+
+    assert made.id in [row.to_object_id for row in listed.results]
+
+
+def test_a_company_is_made_and_associated(hubspot: HubSpot) -> None:
+    contact = new_contact(hubspot, firstname="x")
+    wanted = companies.SimplePublicObjectInputForCreate(properties={"domain": "acme.test"}, associations=[])
+    company = hubspot.crm.companies.basic_api.create(wanted)
+    api = hubspot.crm.associations.v4.basic_api
+    answer = api.create_default("contacts", contact.id, "companies", company.id)
+    labelled = api.create(
+        "contacts",
+        contact.id,
+        "companies",
+        company.id,
+        [{"associationCategory": "USER_DEFINED", "associationTypeId": 38}],
+    )
+    read = hubspot.crm.associations.v4.batch_api.get_page(
+        "contacts",
+        "companies",
+        associations_v4.BatchInputPublicFetchAssociationsBatchRequest(
+            inputs=[associations_v4.PublicFetchAssociationsBatchRequest(id=contact.id)]
+        ),
+    )
+    api.archive("contacts", contact.id, "companies", company.id)
+
+    assert [row.association_spec.association_type_id for row in answer.results] == [279, 280]
+    assert labelled.labels == ["Billing contact"]
+    assert [kind.type_id for kind in read.results[0].to[0].association_types] == [279, 1, 38]
+    assert api.get_page("contacts", contact.id, "companies").results == []
+
+
+def test_a_wrong_direction_is_refused(hubspot: HubSpot, seeded: CrmEmulator) -> None:
+    spec = [{"associationCategory": "HUBSPOT_DEFINED", "associationTypeId": 280}]
+    contact = seeded.examples()["contact_id"]
+    with pytest.raises(associations.v4.ApiException) as refused:
+        hubspot.crm.associations.v4.basic_api.create("contacts", contact, "companies", "9001", spec)
+
+    assert refused.value.status == 400
+
+
+def test_pipelines_owners_and_properties_are_listed(hubspot: HubSpot) -> None:
+    deal_pipelines = hubspot.crm.pipelines.pipelines_api.get_all("deals").results
+    found = hubspot.crm.owners.owners_api.get_page(email="rita.poe@fjordlicht.example").results
+    archived = hubspot.crm.owners.owners_api.get_by_id(771231, archived=True)
+    contact_properties = hubspot.crm.properties.core_api.get_all("contacts").results
+    tier = hubspot.crm.properties.core_api.get_by_name("contacts", "tier")
+
+    assert [pipeline.label for pipeline in deal_pipelines] == ["Sales Pipeline", "Partnerships"]
+    assert deal_pipelines[0].stages[5].metadata == {"isClosed": "true", "probability": "1.0"}
+    assert [owner.id for owner in found] == ["771203"]
+    assert archived.user_id is None
+    assert [one.name for one in contact_properties if not one.hubspot_defined][:2] == ["tier", "topics"]
+    assert tier.options[0].value == "gold"
+
+
+@pytest.mark.parametrize(
+    ("call", "refusal"),
+    [
+        (lambda hubspot: hubspot.crm.pipelines.pipelines_api.get_by_id("deals", "none"), pipelines.ApiException),
+        (lambda hubspot: hubspot.crm.owners.owners_api.get_by_id(1), owners.ApiException),
+        (lambda hubspot: hubspot.crm.properties.core_api.get_by_name("contacts", "none"), properties.ApiException),
+    ],
+)
+def test_what_is_not_there_is_a_404(hubspot: HubSpot, call: Any, refusal: type[Exception]) -> None:
+    with pytest.raises(refusal) as refused:
+        call(hubspot)
+
+    assert vars(refused.value)["status"] == 404
+
+
+def test_the_owners_of_an_unknown_token_are_refused(seeded: CrmEmulator) -> None:
+    with pytest.raises(owners.ApiException) as refused:
+        client(seeded, "pat-x").crm.owners.owners_api.get_page()
+
+    assert refused.value.status == 401
+
+
+def test_a_missing_scope_is_a_403(hubspot: HubSpot, seeded: CrmEmulator) -> None:
+    seeded.stage.knobs["scopes"] = ["oauth"]
+    with pytest.raises(deals.ApiException) as refused:
+        hubspot.crm.deals.basic_api.get_page()
+
+    assert refused.value.status == 403
+
+
+def test_too_many_calls_are_a_429_that_names_its_policy(hubspot: HubSpot, seeded: CrmEmulator) -> None:
+    seeded.stage.knobs.update(limits=True, burst_limit=1)
+    hubspot.crm.deals.basic_api.get_page(limit=1)
+    with pytest.raises(deals.ApiException) as refused:
+        hubspot.crm.deals.basic_api.get_page(limit=1)
+
+    assert refused.value.status == 429
+    assert json.loads(refused.value.body)["policyName"] == "TEN_SECONDLY_ROLLING"
+
+
+def test_tokens_are_exchanged_refreshed_and_looked_up(seeded: CrmEmulator) -> None:
+    secrets = {name: seeded.knobs[name] for name in ("client_id", "client_secret")}
+    asked = {
+        "client_id": secrets["client_id"],
+        "redirect_uri": "http://localhost/c",
+        "scope": "oauth crm.objects.deals.read",
+    }
+    page = f"{seeded.stage.addresses['base']}/oauth/authorize"
+    sent_back = requests.get(page, params={**asked, "auto_approve": "true"}, allow_redirects=False, timeout=10)
+    code = parse_qs(urlsplit(sent_back.headers["Location"]).query)["code"][0]
+    oauth = client(seeded, "").oauth
+    form = {"grant_type": "authorization_code", "code": code, "redirect_uri": "http://localhost/c"}
+    granted = oauth.tokens_api.create(**form, **secrets)
+    again = oauth.tokens_api.create(grant_type="refresh_token", refresh_token=granted.refresh_token, **secrets)
+    info = oauth.access_tokens_api.get(again.access_token)
+    listed = client(seeded, again.access_token).crm.deals.basic_api.get_page(limit=1)
+    oauth.refresh_tokens_api.archive(granted.refresh_token)
+
+    assert info.hub_id == 4_471_120
+    assert info.scopes == ["oauth", "crm.objects.deals.read"]
+    assert listed.results[0].created_at < datetime.now(UTC)
+    with pytest.raises(OAuthException) as refused:
+        oauth.tokens_api.create(grant_type="refresh_token", refresh_token=granted.refresh_token, **secrets)
+    assert json.loads(refused.value.body)["status"] == "BAD_REFRESH_TOKEN"
