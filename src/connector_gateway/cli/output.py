@@ -46,7 +46,9 @@ def _fields(data: Mapping[str, Any]) -> None:
 def _rows(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> None:
     rows = list(rows)
     names = columns or tuple(rows[0]) if rows else columns
-    table = Table(*names, box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False)
+    for name in names:
+        table.add_column(name, no_wrap=name.endswith("_id"), overflow="fold" if name.endswith("_id") else "ellipsis")
     for row in rows:
         table.add_row(*(_cell(row.get(name)) for name in names))
     console.print(table if rows else "[dim]nothing[/]")

@@ -1,0 +1,232 @@
+"""``workspaces``, ``keys`` and ``connections``: management, on the installation's own database."""
+
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from connector_gateway.app import App
+from connector_gateway.cli.installation import data_folder, manage
+from connector_gateway.cli.output import as_json, show
+from connector_gateway.connectors import CONNECTORS
+from connector_gateway.core.arguments import decode
+from connector_gateway.kit.errors import InvalidJson
+from connector_gateway.kit.identifiers import ConnectionId, KeyId, WorkspaceId
+from connector_gateway.kit.shapes import Instant, Params
+
+Act = Callable[[App], Awaitable[Any]]
+
+WORKSPACES = ("workspace_id", "name", "plan", "created_at")
+KEYS = ("key_id", "workspace_id", "name", "scope", "ending", "calls_per_minute", "expires_at", "revoked_at")
+CONNECTIONS = ("connection_id", "workspace_id", "connector", "name", "status", "updated_at")
+
+plan = click.Choice(["free", "paid"])
+connector = click.Choice(list(CONNECTORS))
+
+
+def _act(data: Path, act: Act, *, json: bool, columns: tuple[str, ...] = ()) -> None:
+    show(manage(data, act, json=json), json=json, columns=columns)
+
+
+@click.group()
+def workspaces() -> None:
+    """Create, list and change workspaces."""
+
+
+@workspaces.command("create")
+@click.argument("name")
+@click.option("--plan", type=plan, default="free", show_default=True)
+@data_folder
+@as_json
+def create_workspace(name: str, plan: Any, data: Path, *, as_json: bool) -> None:
+    """Create a workspace."""
+    _act(data, lambda app: app.workspaces.create(name, plan), json=as_json)
+
+
+@workspaces.command("list")
+@data_folder
+@as_json
+def list_workspaces(data: Path, *, as_json: bool) -> None:
+    """List all workspaces."""
+    _act(data, lambda app: app.workspaces.list(), json=as_json, columns=WORKSPACES)
+
+
+@workspaces.command("change")
+@click.argument("workspace_id")
+@click.option("--name", help="A new name.")
+@click.option("--plan", type=plan, help="Another plan.")
+@data_folder
+@as_json
+def change_workspace(workspace_id: str, name: str | None, plan: str | None, data: Path, *, as_json: bool) -> None:
+    """Change the name or plan of a workspace."""
+    changes = _given(name=name, plan=plan)
+    _act(data, lambda app: app.workspaces.change(WorkspaceId(workspace_id), **changes), json=as_json)
+
+
+@click.group()
+def keys() -> None:
+    """Create, list and revoke API keys."""
+
+
+class Expiry(Params):
+    """When a key ends."""
+
+    expires_at: Instant
+
+
+@keys.command("create")
+@click.argument("workspace_id")
+@click.option("--scope", type=click.Choice(["read", "read_write"]), default="read_write", show_default=True)
+@click.option("--name", default="", help="What the key is for.")
+@click.option("--calls-per-minute", type=click.IntRange(1, 1_000_000), default=120, show_default=True)
+@click.option(
+    "--connection", "connection_ids", multiple=True, help="Limit the key to this connection; may be repeated."
+)
+@click.option("--expires-at", help="ISO 8601 date and time after which the key is worthless.")
+@data_folder
+@as_json
+def create_key(
+    workspace_id: str,
+    scope: Any,
+    name: str,
+    calls_per_minute: int,
+    connection_ids: tuple[str, ...],
+    expires_at: str | None,
+    data: Path,
+    *,
+    as_json: bool,
+) -> None:
+    """Create an API key; the key itself is shown this once."""
+    try:
+        ends = Expiry.model_validate({"expires_at": expires_at}).expires_at.timestamp() if expires_at else None
+    except ValueError as fault:
+        raise click.BadParameter(f"{expires_at!r} is no ISO 8601 date and time.", param_hint="--expires-at") from fault
+    allowed = [ConnectionId(connection_id) for connection_id in connection_ids] or None
+
+    def create(app: App) -> Awaitable[Any]:
+        return app.keys.create(
+            WorkspaceId(workspace_id),
+            scope,
+            name=name,
+            calls_per_minute=calls_per_minute,
+            connection_ids=allowed,
+            expires_at=ends,
+        )
+
+    _act(data, create, json=as_json)
+
+
+@keys.command("list")
+@click.option("--workspace", help="Only keys of this workspace.")
+@data_folder
+@as_json
+def list_keys(workspace: str | None, data: Path, *, as_json: bool) -> None:
+    """List API keys, without the keys themselves."""
+    wanted = WorkspaceId(workspace) if workspace else None
+    _act(data, lambda app: app.keys.list(wanted), json=as_json, columns=KEYS)
+
+
+@keys.command("revoke")
+@click.argument("key_id")
+@data_folder
+@as_json
+def revoke_key(key_id: str, data: Path, *, as_json: bool) -> None:
+    """Revoke an API key; a running service stops taking it within seconds."""
+    _act(data, lambda app: app.keys.revoke(KeyId(key_id)), json=as_json)
+
+
+@click.group()
+def connections() -> None:
+    """Create, list, change and remove connections."""
+
+
+@connections.command("create")
+@click.argument("workspace_id")
+@click.argument("connector", type=connector)
+@click.option("--name", default="", help="What people call it.")
+@click.option("--settings", default="{}", help="Settings as a JSON object.")
+@data_folder
+@as_json
+def create_connection(
+    workspace_id: str, connector: str, name: str, settings: str, data: Path, *, as_json: bool
+) -> None:
+    """Create a connection; its credentials are read from standard input, as a JSON object such as {"token": "…"}."""
+    credentials, wanted = _credentials(), _object(settings, "--settings")
+
+    def create(app: App) -> Awaitable[Any]:
+        return app.connections.create(WorkspaceId(workspace_id), connector, credentials, name=name, settings=wanted)
+
+    _act(data, create, json=as_json)
+
+
+@connections.command("list")
+@click.option("--workspace", help="Only connections of this workspace.")
+@click.option("--connector", type=connector, help="Only connections of this connector.")
+@data_folder
+@as_json
+def list_connections(workspace: str | None, connector: str | None, data: Path, *, as_json: bool) -> None:
+    """List connections."""
+    wanted = WorkspaceId(workspace) if workspace else None
+    _act(data, lambda app: app.connections.list(wanted, connector), json=as_json, columns=CONNECTIONS)
+
+
+@connections.command("show")
+@click.argument("connection_id")
+@data_folder
+@as_json
+def show_connection(connection_id: str, data: Path, *, as_json: bool) -> None:
+    """Show a connection; secrets are never shown."""
+    _act(data, lambda app: app.connections.show(connection_id), json=as_json)
+
+
+@connections.command("change")
+@click.argument("connection_id")
+@click.option("--name", help="A new name.")
+@click.option("--settings", help="New settings, as a JSON object.")
+@click.option("--credentials", is_flag=True, help="Read new credentials from standard input, as a JSON object.")
+@data_folder
+@as_json
+def change_connection(
+    connection_id: str, name: str | None, settings: str | None, data: Path, *, credentials: bool, as_json: bool
+) -> None:
+    """Change the name, settings or credentials of a connection."""
+    changes = _given(
+        name=name,
+        settings=None if settings is None else _object(settings, "--settings"),
+        credentials=_credentials() if credentials else None,
+    )
+    _act(data, lambda app: app.connections.change(connection_id, **changes), json=as_json)
+
+
+@connections.command("remove")
+@click.argument("connection_id")
+@data_folder
+@as_json
+def remove_connection(connection_id: str, data: Path, *, as_json: bool) -> None:
+    """Remove a connection and its secrets; its history stays."""
+    _act(data, lambda app: app.connections.remove(connection_id), json=as_json)
+
+
+def _given(**options: Any) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _credentials() -> dict[str, str]:
+    if sys.stdin.isatty():
+        click.echo("Credentials as a JSON object, then Ctrl-D:", err=True)
+    found = _object(sys.stdin.read(), "standard input")
+    if not all(isinstance(value, str) for value in found.values()):
+        raise click.BadParameter("Credentials are an object of strings.", param_hint="standard input")
+    return found
+
+
+def _object(text: str, source: str) -> dict[str, Any]:
+    try:
+        value = decode(text.encode())
+    except InvalidJson as fault:
+        raise click.BadParameter(fault.message, param_hint=source) from fault
+    if not isinstance(value, dict):
+        raise click.BadParameter("A JSON object is expected.", param_hint=source)
+    return value
