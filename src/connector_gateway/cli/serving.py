@@ -34,6 +34,7 @@ def server(application: ASGIApp, host: str, port: int) -> uvicorn.Server:
             log_level="warning",
             access_log=False,
             server_header=False,
+            proxy_headers=False,
             timeout_graceful_shutdown=GRACE_SECONDS,
             backlog=4096,
         )

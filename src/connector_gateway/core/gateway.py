@@ -9,13 +9,13 @@ from connector_gateway.core.arguments import Arguments
 from connector_gateway.core.connections import Connection, Connections
 from connector_gateway.core.cursors import Cursors
 from connector_gateway.core.envelope import Envelope
-from connector_gateway.core.idempotency import ClaimName, Claims, First
 from connector_gateway.core.files import Files
+from connector_gateway.core.idempotency import ClaimName, Claims, First
 from connector_gateway.core.keys import Caller
 from connector_gateway.core.limits import Limits, require
 from connector_gateway.core.links import Links
 from connector_gateway.core.memory import Memories
-from connector_gateway.core.pacing import ConnectionPacer
+from connector_gateway.core.pacing import ConnectionPacer, stretched
 from connector_gateway.core.runs import Recording, Run, Runs
 from connector_gateway.core.work import Work, exclusive_to
 from connector_gateway.kit.budget import Budget
@@ -69,6 +69,7 @@ class Gateway:
         self._clock = clock
         self._patience = patience
         self._memories = Memories(clock)
+        self._budgets = {name: stretched(site.budgets) for name, site in sites.items()}
 
     async def call(
         self, run: Run, caller: Caller, connector: str, operation: AnyOperation, arguments: Arguments
@@ -139,7 +140,9 @@ class Gateway:
             authorise=connector.authorise,
             throttled=connector.throttled,
             door=connection,
-            pacer=ConnectionPacer(connector.name, site.budgets, connection.account, self._shared, self._clock),
+            pacer=ConnectionPacer(
+                connector.name, self._budgets[connector.name], connection.account, self._shared, self._clock
+            ),
             transport=self._transport,
             clock=self._clock,
             patience=self._patience,

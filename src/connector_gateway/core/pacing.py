@@ -11,8 +11,13 @@ SLACK = 1.015
 """Windows are kept this much longer than the third party's, since requests spaced exactly arrive a little unevenly."""
 
 
+def stretched(budgets: Mapping[str, Budget]) -> Mapping[str, Budget]:
+    """*budgets* as they are kept here."""
+    return {name: Budget(budget.limit, budget.per_seconds * SLACK) for name, budget in budgets.items()}
+
+
 class ConnectionPacer:
-    """The budgets of one connector as they apply to one connection."""
+    """The stretched budgets of one connector as they apply to one connection."""
 
     def __init__(
         self, connector: str, budgets: Mapping[str, Budget], account: str, shared: Shared, clock: Clock
@@ -48,12 +53,8 @@ class ConnectionPacer:
         return [self._take(charge) for charge in charges]
 
     def _take(self, charge: Charge) -> Take:
-        budget = self._budgets[charge.budget]
-        return Take(
-            f"upstream:{self._connector}:{charge.budget}:{charge.on or self._account}",
-            Budget(budget.limit, budget.per_seconds * SLACK),
-            charge.units,
-        )
+        name = f"upstream:{self._connector}:{charge.budget}:{charge.on or self._account}"
+        return Take(name, self._budgets[charge.budget], charge.units)
 
 
 def _too_long(wait: float) -> UpstreamRateLimited:

@@ -34,7 +34,7 @@ class Scratch:
         self.progress |= progress
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Work:
     """One operation with everything it needs."""
 

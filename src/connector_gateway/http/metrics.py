@@ -25,12 +25,31 @@ class Metrics:
             registry=self.registry,
         )
 
-    def observe(self, connector: str, operation: str, status: int, run: Run) -> None:
-        """Count one answered call."""
-        self._calls.labels(connector, operation, status).inc()
-        self._duration.labels(connector, operation).observe(run.duration_ms / 1000)
-        self._queue.labels(connector, operation).observe(run.trace.wait_ms / 1000)
+    def of(self, connector: str, operation: str) -> "OperationMetrics":
+        """What is counted of one operation."""
+        names = (connector, operation)
+        return OperationMetrics(self._calls, names, self._duration.labels(*names), self._queue.labels(*names))
 
     def exposition(self) -> bytes:
         """Everything counted so far."""
         return generate_latest(self.registry)
+
+
+class OperationMetrics:
+    """What is counted of one operation, looked up once."""
+
+    def __init__(self, calls: Counter, names: tuple[str, str], duration: Histogram, queue: Histogram) -> None:
+        self._calls: dict[int, Counter] = {}
+        self._counter = calls
+        self._names = names
+        self._duration = duration
+        self._queue = queue
+
+    def observe(self, status: int, run: Run) -> None:
+        """Count one answered call."""
+        calls = self._calls.get(status)
+        if calls is None:
+            calls = self._calls[status] = self._counter.labels(*self._names, status)
+        calls.inc()
+        self._duration.observe(run.duration_ms / 1000)
+        self._queue.observe(run.trace.wait_ms / 1000)

@@ -43,7 +43,6 @@ class Edge:
         self._under_way += 1
         try:
             caller = await self.keys.authenticate(exchange.header("authorization"))
-            exchange.run.allowance = await self.limits.look(caller)
             arguments = Arguments(
                 path=exchange.scope["path_params"],
                 query=query_of(exchange.scope),
@@ -70,6 +69,7 @@ class OperationEndpoint:
         self._edge = edge
         self._connector = connector
         self._operation = operation
+        self._metrics = edge.metrics.of(connector, operation.name)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one call."""
@@ -80,7 +80,7 @@ class OperationEndpoint:
             answer = refused(exchange.run, self._connector, error)
         except Exception as fault:  # noqa: BLE001  # the edge of a surface: nothing leaves without our shape
             answer = refused(exchange.run, self._connector, unforeseen(fault))
-        self._edge.metrics.observe(self._connector, self._operation.name, answer.status, exchange.run)
+        self._metrics.observe(answer.status, exchange.run)
         await exchange.send(answer, send)
 
 

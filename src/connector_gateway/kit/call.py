@@ -102,7 +102,7 @@ class Attempt:
     """Why its outcome is in doubt."""
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Call(Generic[C]):
     """One operation on its way: the room's client, and what else it may use."""
 

@@ -113,7 +113,7 @@ class Request:
     resends: Container[int]
 
 
-@dataclass
+@dataclass(slots=True)
 class Upstream:
     """The authorised client that a room's own client is built on."""
 

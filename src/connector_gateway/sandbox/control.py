@@ -6,9 +6,10 @@ from typing import Any
 
 from aiohttp import web
 
-from connector_gateway.kit.emulation import Emulator, Fault
+from connector_gateway.kit.emulation import Emulator, Fault, application
 
 Steer = Callable[[Emulator, Mapping[str, Any]], Any]
+DONE = {"done": True}
 FAULT_FIELDS = {field.name for field in fields(Fault)}
 
 
@@ -34,9 +35,8 @@ def control(emulators: Mapping[str, Emulator]) -> web.Application:
             emulator.reset()
         return web.json_response({"reset": list(emulators)})
 
-    application = web.Application()
     prefix = "/_control/{connector}"
-    application.add_routes(
+    return application(
         [
             web.post("/_control/reset", reset_all),
             web.get(f"{prefix}/requests", steered(read_journal)),
@@ -44,12 +44,11 @@ def control(emulators: Mapping[str, Emulator]) -> web.Application:
             web.post(f"{prefix}/faults", steered(add_fault)),
             web.delete(f"{prefix}/faults", steered(clear_faults)),
             web.post(f"{prefix}/knobs", steered(turn_knobs)),
-            web.post(f"{prefix}/revoke", steered(lambda emulator, _: _done(emulator.revoke()))),
-            web.post(f"{prefix}/authorise", steered(lambda emulator, _: _done(emulator.authorise()))),
+            web.post(f"{prefix}/revoke", steered(revoke)),
+            web.post(f"{prefix}/authorise", steered(authorise)),
             web.post(f"{prefix}/act", steered(lambda emulator, action: emulator.act(action))),
         ]
     )
-    return application
 
 
 def read_journal(emulator: Emulator, _: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -60,19 +59,19 @@ def read_journal(emulator: Emulator, _: Mapping[str, Any]) -> list[dict[str, Any
 def clear_journal(emulator: Emulator, _: Mapping[str, Any]) -> dict[str, Any]:
     """Forget the exchanges so far."""
     emulator.stage.journal.clear()
-    return _done(None)
+    return DONE
 
 
 def add_fault(emulator: Emulator, wanted: Mapping[str, Any]) -> dict[str, Any]:
     """Let the next matching requests go wrong."""
     emulator.stage.faults.append(Fault(**{name: value for name, value in wanted.items() if name in FAULT_FIELDS}))
-    return _done(None)
+    return DONE
 
 
 def clear_faults(emulator: Emulator, _: Mapping[str, Any]) -> dict[str, Any]:
     """Let everything go right again."""
     emulator.stage.faults.clear()
-    return _done(None)
+    return DONE
 
 
 def turn_knobs(emulator: Emulator, wanted: Mapping[str, Any]) -> dict[str, Any]:
@@ -85,8 +84,16 @@ def turn_knobs(emulator: Emulator, wanted: Mapping[str, Any]) -> dict[str, Any]:
     return dict(emulator.stage.knobs)
 
 
-def _done(_: None) -> dict[str, Any]:
-    return {"done": True}
+def revoke(emulator: Emulator, _: Mapping[str, Any]) -> dict[str, Any]:
+    """Withdraw the authorisation of the seeded credentials."""
+    emulator.revoke()
+    return DONE
+
+
+def authorise(emulator: Emulator, _: Mapping[str, Any]) -> dict[str, Any]:
+    """Grant it again."""
+    emulator.authorise()
+    return DONE
 
 
 def _refuse(status: int, message: str) -> web.Response:

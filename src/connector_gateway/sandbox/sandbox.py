@@ -9,6 +9,9 @@ from connector_gateway.kit.clock import Clock, SystemClock
 from connector_gateway.kit.emulation import Emulator, Stage, staged
 from connector_gateway.sandbox.control import control
 
+MAX_LINE_BYTES = 32 * 1024
+"""Longer request lines than any vendor takes, so that each can refuse too long ones in its own words."""
+
 
 class Sandbox:
     """Emulators and their control routes on consecutive ports of one address; with port 0, on any free ones."""
@@ -51,7 +54,7 @@ class Sandbox:
 
     async def _listen(self, application: web.Application) -> str:
         port = self.port + len(self._runners) if self.port else 0
-        runner = web.AppRunner(application, access_log=None, shutdown_timeout=1.0)
+        runner = web.AppRunner(application, access_log=None, shutdown_timeout=1.0, max_line_size=MAX_LINE_BYTES)
         await runner.setup()
         self._runners.append(runner)
         await web.TCPSite(runner, self.host, port).start()

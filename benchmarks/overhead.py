@@ -1,0 +1,133 @@
+"""CPU of a whole call over a bare pass-through with the same upstream answer."""
+
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from benchmarks import stub
+from benchmarks.processes import Server, asgi, environment_of, free_port, started
+
+CALLS = 1000
+ROUNDS = 6
+"""Loads alternate, and the cheapest round of each counts: what else the machine does can only add."""
+
+WARM_UP = 300
+CONCURRENCY = 48
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What one load has cost, per call."""
+
+    cpu_us: float
+    calls_per_second: float
+    median_ms: float
+    p99_ms: float
+
+
+@dataclass(frozen=True)
+class Running:
+    """A gateway in front of the stub, with a key and a connection."""
+
+    server: Server
+    headers: dict[str, str]
+    connection_id: str
+
+
+def measure(server: Server, path: str, body: Any, headers: dict[str, str] | None = None) -> Measured:
+    """The cost of one load on *server*."""
+    before = server.cpu_seconds
+    result = _load(server, path, body, headers or {}, CALLS)
+    spent = server.cpu_seconds - before
+    latencies = sorted(result["latencies"])
+    if result["statuses"] != {"200": CALLS}:
+        raise RuntimeError(f"not every call succeeded: {result['statuses']}")
+    return Measured(
+        spent / CALLS * 1e6,
+        CALLS / result["seconds"],
+        statistics.median(latencies) * 1e3,
+        latencies[int(len(latencies) * 0.99)] * 1e3,
+    )
+
+
+def cheapest(*loads: Callable[[], Measured]) -> list[Measured]:
+    """The cheapest of several rounds of each of *loads*, which take turns."""
+    rounds = [[load() for load in loads] for _ in range(ROUNDS)]
+    return [min(column, key=lambda measured: measured.cpu_us) for column in zip(*rounds, strict=True)]
+
+
+@contextmanager
+def gateway(upstream: Server) -> Iterator[Running]:
+    """The gateway, served for production, in front of *upstream* with budgets opened wide."""
+    port = free_port()
+    with tempfile.TemporaryDirectory() as folder:
+        settings = {"GATEWAY_NOTES_BASE_URL": upstream.url, "GATEWAY_NOTES_BUDGET": "1000000/1"}
+        environment = environment_of(settings, Path(folder))
+        command = ("connector_gateway", "serve", "--port", str(port))
+        with started(*command, port=port, ready="/readyz", **environment) as server:
+            yield _prepared(server, environment["GATEWAY_OPERATOR_TOKEN"])
+
+
+def _prepared(server: Server, operator_token: str) -> Running:
+    with httpx.Client(base_url=server.url, headers={"Authorization": f"Bearer {operator_token}"}) as operator:
+
+        def make(path: str, **body: Any) -> Any:
+            return operator.post(path, json=body).raise_for_status().json()["data"]
+
+        workspace_id = make("/v1/workspaces", name="bench")["workspace_id"]
+        key = make("/v1/keys", workspace_id=workspace_id, scope="read_write", calls_per_minute=1_000_000)["key"]
+        connection = make(
+            "/v1/connections", workspace_id=workspace_id, connector="notes", credentials={"token": "ntn_bench"}
+        )
+    return Running(server, {"Authorization": f"Bearer {key}"}, connection["connection_id"])
+
+
+def rows() -> Iterator[tuple[str, str, str, bool]]:
+    """What is measured, the figure, the bar, and whether it is reached."""
+    query = {"sorts": [{"timestamp": "created_time", "direction": "ascending"}], "page_size": 100}
+    with (
+        asgi("benchmarks.stub:app") as upstream,
+        asgi("benchmarks.passthrough:app", UPSTREAM=upstream.url) as bare,
+        gateway(upstream) as running,
+    ):
+        common = {"connection_id": running.connection_id, "database_id": stub.DATABASE_ID}
+        search = common | {"property": "Name", "value": "Acme"}
+        create = common | {"properties": {"Name": "Acme", "Value": 12.5}}
+        loads = [
+            (bare, f"/v1/data_sources/{stub.SOURCE_ID}/query", query, {}),
+            (running.server, "/v1/connectors/notes/pages/search", search, running.headers),
+            (bare, "/v1/pages", query, {}),
+            (running.server, "/v1/connectors/notes/pages", create, running.headers),
+        ]
+        for server, path, body, headers in loads:
+            _load(server, path, body, headers, WARM_UP)
+        bar_read, read, bar_write, write = cheapest(*(partial(measure, *load) for load in loads))
+    yield _ratio("CPU of a whole read over the bare pass-through", read, bar_read)
+    yield _ratio("CPU of a whole write (two commits) over the same", write, bar_write)
+    spread = read.p99_ms / read.median_ms
+    yield "worker at saturation: 99th percentile over median", f"{spread:.2f}x", "<= 3x", spread <= 3
+
+
+def _ratio(name: str, measured: Measured, bar: Measured) -> tuple[str, str, str, bool]:
+    ratio = measured.cpu_us / bar.cpu_us
+    figures = f"{measured.cpu_us:.0f} µs / {bar.cpu_us:.0f} µs; {measured.calls_per_second:.0f} calls/s"
+    return name, f"{ratio:.2f}x ({figures})", "<= 1.5x", ratio <= 1.5
+
+
+def _load(server: Server, path: str, body: Any, headers: dict[str, str], calls: int) -> dict[str, Any]:
+    order = {"url": server.url + path, "body": body, "headers": headers, "calls": calls, "concurrency": CONCURRENCY}
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.load"], input=json.dumps(order), capture_output=True, text=True, check=True
+    )
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result

@@ -1,0 +1,85 @@
+"""Servers in processes of their own, and what they have cost."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True)
+class Server:
+    pid: int
+    url: str
+
+    @property
+    def cpu_seconds(self) -> float:
+        """User and system time of the process so far, all threads."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / TICKS
+
+    @property
+    def memory_bytes(self) -> int:
+        """Resident memory now."""
+        return int(Path(f"/proc/{self.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@contextmanager
+def started(*command: str, port: int, ready: str = "/", **environment: str) -> Iterator[Server]:
+    """The server of ``python -m command``, once it answers at *ready*; it is ended with the block."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", *command], env={**os.environ, **environment}, stdout=subprocess.DEVNULL
+    )
+    server = Server(process.pid, f"http://127.0.0.1:{port}")
+    try:
+        _wait_for(server.url + ready, process)
+        yield server
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+@contextmanager
+def asgi(module: str, **environment: str) -> Iterator[Server]:
+    """An ASGI application on uvicorn, served as the gateway is."""
+    port = free_port()
+    options = ("--port", str(port), "--no-access-log", "--log-level", "warning", "--http", "httptools")
+    with started("uvicorn", module, *options, port=port, **environment) as server:
+        yield server
+
+
+def _wait_for(url: str, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            httpx.get(url, timeout=5)
+        except httpx.TransportError:
+            time.sleep(0.02)
+        else:
+            return
+    raise RuntimeError(f"nothing answers at {url}")
+
+
+def environment_of(settings: Mapping[str, str], folder: Path) -> dict[str, str]:
+    """The environment of a gateway that keeps its state in *folder*."""
+    return {
+        "GATEWAY_DATABASE_URL": f"sqlite:///{folder / 'gateway.db'}",
+        "GATEWAY_SECRET_KEYS": "a secret for measuring only",
+        "GATEWAY_OPERATOR_TOKEN": "op_for_measuring_only",
+        **settings,
+    }

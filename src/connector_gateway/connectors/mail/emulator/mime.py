@@ -1,0 +1,237 @@
+"""Reads RFC 822 bytes into a tree of parts; bodies stay where they are until somebody wants them."""
+
+import binascii
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from email.errors import HeaderParseError
+from email.header import decode_header
+from email.utils import collapse_rfc2231_value, decode_params, getaddresses, unquote
+from functools import cached_property
+
+FIELD = re.compile(r"^([!-9;-~]+)[ \t]*:[ \t]*(.*(?:\r?\n[ \t].*)*)", re.MULTILINE)
+FOLD = re.compile(r"\r?\n(?=[ \t])")
+PARAMETER = re.compile(r';\s*([^\s=;]+)\s*=\s*("(?:[^"\\]|\\.)*"|[^;]*)')
+MAX_DEPTH = 40
+SIGNATURES = frozenset({"application/pgp-signature", "application/pkcs7-signature", "application/x-pkcs7-signature"})
+
+
+@dataclass
+class Part:
+    """One MIME part of ``raw``; its body lies between ``start`` and ``end``."""
+
+    raw: bytes
+    start: int
+    end: int
+    part_id: str
+    headers: list[tuple[str, str]]
+    parent: "Part | None" = None
+    parts: "list[Part]" = field(default_factory=list)
+
+    def header(self, name: str) -> str | None:
+        """The first header of that name as it was sent, unfolded, whatever the case of its name."""
+        wanted = name.lower()
+        return next((value for key, value in self.headers if key.lower() == wanted), None)
+
+    @cached_property
+    def content_type(self) -> tuple[str, dict[str, str]]:
+        """The media type in lower case and its parameters."""
+        media_type, given = parameters(self.header("Content-Type") or "text/plain")
+        return (media_type if media_type.count("/") == 1 else "text/plain"), given
+
+    @cached_property
+    def disposition(self) -> tuple[str, dict[str, str]]:
+        """The disposition in lower case (empty when there is none) and its parameters."""
+        return parameters(self.header("Content-Disposition") or "")
+
+    @property
+    def mime_type(self) -> str:
+        """The media type in lower case."""
+        return self.content_type[0]
+
+    @cached_property
+    def filename(self) -> str:
+        """The decoded file name, empty when there is none."""
+        return self.disposition[1].get("filename") or self.content_type[1].get("name") or ""
+
+    @property
+    def content(self) -> bytes:
+        """The body with its transfer encoding undone; the character set is left as it is."""
+        body = self.raw[self.start : self.end]
+        encoding = (self.header("Content-Transfer-Encoding") or "").strip().lower()
+        if encoding == "base64":
+            return _unbase64(body)
+        return binascii.a2b_qp(body) if encoding == "quoted-printable" else body
+
+    @cached_property
+    def size(self) -> int:
+        """The length of ``content``; zero for containers."""
+        return 0 if self.mime_type.startswith("multipart/") else len(self.content)
+
+    @property
+    def text(self) -> str:
+        """``content`` as characters, by the declared character set as far as that is known."""
+        charset = self.content_type[1].get("charset", "utf-8")
+        try:
+            return self.content.decode(charset)
+        except (LookupError, ValueError):
+            return self.content.decode("latin-1" if charset.lower() == "utf-8" else "utf-8", "replace")
+
+    def walk(self, *, into_messages: bool = True) -> "Iterator[Part]":
+        """This part and all below it, depth first, in the order they were sent."""
+        yield self
+        if into_messages or self.mime_type != "message/rfc822":
+            for part in self.parts:
+                yield from part.walk(into_messages=into_messages)
+
+    @property
+    def is_attachment(self) -> bool:
+        """Whether a reader would call this part an attachment."""
+        if self.mime_type == "message/rfc822":
+            return True
+        if self.parts or not (self.filename or self.disposition[0] == "attachment"):
+            return False
+        around = self.parent.mime_type if self.parent else ""
+        shown_inline = self.disposition[0] != "attachment" and self.header("Content-ID") is not None
+        if around == "multipart/related" and self.mime_type.startswith("image/") and shown_inline:
+            return False
+        if around == "multipart/alternative" and self.mime_type == "text/calendar":
+            return False
+        return not (around == "multipart/signed" and self.mime_type in SIGNATURES)
+
+    @property
+    def attachments(self) -> "list[Part]":
+        """The attachments at and below this part, those of attached messages not counted."""
+        return [part for part in self.walk(into_messages=False) if part.is_attachment]
+
+    def find(self, part_id: str) -> "Part | None":
+        """The part of that id."""
+        return next((part for part in self.walk() if part.part_id == part_id), None)
+
+    def body(self, mime_type: str) -> "Part | None":
+        """The first leaf of that type that is shown as text of the message itself."""
+        leaves = (part for part in self.walk(into_messages=False) if part.mime_type == mime_type)
+        return next((part for part in leaves if not part.filename and part.disposition[0] != "attachment"), None)
+
+    def addresses(self, *names: str) -> list[tuple[str, str]]:
+        """Display name and address of everyone in the headers of those *names*."""
+        wanted = {name.lower() for name in names}
+        values = [decoded(value) for key, value in self.headers if key.lower() in wanted]
+        return [(name, address) for name, address in getaddresses(values) if address]
+
+
+def parse(raw: bytes) -> Part:
+    """The tree of *raw*, numbered as the vendor numbers parts: ``""``, ``"0"``, ``"0.1"``."""
+    return _part(raw, 0, len(raw))
+
+
+def parameters(value: str) -> tuple[str, dict[str, str]]:
+    """The bare value in lower case, and its parameters with RFC 2231 and RFC 2047 undone."""
+    bare, separator, rest = value.partition(";")
+    pairs = [(name.lower(), given.strip()) for name, given in PARAMETER.findall(separator + rest)]
+    if not any("*" in name for name, _ in pairs):
+        return bare.strip().lower(), {name: decoded(unquote(given)) for name, given in pairs}
+    return bare.strip().lower(), {name: _collapsed(given) for name, given in decode_params([("", ""), *pairs])[1:]}
+
+
+def decoded(value: str) -> str:
+    """*value* with its RFC 2047 words decoded, or as it is where they are damaged."""
+    if "=?" not in value:
+        return value
+    try:
+        return "".join(_word(chunk, charset) for chunk, charset in decode_header(value))
+    except (HeaderParseError, ValueError):
+        return value
+
+
+def sections(raw: bytes, start: int, end: int, boundary: bytes) -> list[tuple[int, int]]:
+    """Where the parts between the *boundary* lines lie, headers included."""
+    found: list[tuple[int, int]] = []
+    opened: int | None = None
+    for at, after, closes in _delimiters(raw, start, end, boundary):
+        if opened is not None:
+            found.append((opened, max(opened, _before_newline(raw, at))))
+        if closes:
+            return found
+        opened = after
+    if opened is not None:
+        found.append((opened, end))
+    return found
+
+
+def split_head(raw: bytes, start: int, end: int) -> tuple[int, int]:
+    """Where the headers that begin at *start* end, and where the body begins."""
+    for newline in (b"\r\n", b"\n"):
+        if raw.startswith(newline, start, end):
+            return start, start + len(newline)
+    proper = raw.find(b"\r\n\r\n", start, end)
+    bare = raw.find(b"\n\n", start, end if proper < 0 else proper)
+    if bare >= 0:
+        return bare, bare + 2
+    return (end, end) if proper < 0 else (proper, proper + 4)
+
+
+def read_headers(raw: bytes, start: int, end: int) -> list[tuple[str, str]]:
+    """Names and unfolded values; bytes beyond ASCII are read one by one, as mail systems of old do."""
+    found = FIELD.findall(raw[start:end].decode("latin-1"))
+    return [(name, (FOLD.sub("", value) if "\n" in value else value).strip()) for name, value in found]
+
+
+def _part(raw: bytes, start: int, end: int, part_id: str = "", parent: Part | None = None) -> Part:
+    head_end, body = split_head(raw, start, end)
+    part = Part(raw, body, end, part_id, read_headers(raw, start, head_end), parent)
+    if part_id.count(".") < MAX_DEPTH:
+        prefix = f"{part_id}." if part_id else ""
+        part.parts = [
+            _part(raw, first, last, f"{prefix}{number}", part) for number, (first, last) in enumerate(_inner(part))
+        ]
+    return part
+
+
+def _inner(part: Part) -> list[tuple[int, int]]:
+    boundary = part.content_type[1].get("boundary")
+    if part.mime_type.startswith("multipart/") and boundary:
+        return sections(part.raw, part.start, part.end, boundary.encode("latin-1", "replace"))
+    if part.mime_type == "message/rfc822":
+        return [(part.start, part.end)]
+    return []
+
+
+def _delimiters(raw: bytes, start: int, end: int, boundary: bytes) -> Iterator[tuple[int, int, bool]]:
+    dashes = b"--" + boundary
+    at = raw.find(dashes, start, end)
+    while at >= 0:
+        line_end = raw.find(b"\n", at, end)
+        after = end if line_end < 0 else line_end + 1
+        rest = raw[at + len(dashes) : after].strip()
+        if (at == start or raw[at - 1] == 0x0A) and rest in {b"", b"--"}:
+            yield at, after, rest == b"--"
+        at = raw.find(dashes, at + len(dashes), end)
+
+
+def _before_newline(raw: bytes, at: int) -> int:
+    return at - 2 if raw[at - 2 : at] == b"\r\n" else at - 1
+
+
+def _unbase64(body: bytes) -> bytes:
+    try:
+        return binascii.a2b_base64(body)
+    except binascii.Error:
+        kept = re.sub(rb"[^A-Za-z0-9+/]", b"", body)
+        kept = kept[: len(kept) - (len(kept) % 4 == 1)]
+        return binascii.a2b_base64(kept + b"=" * (-len(kept) % 4))
+
+
+def _collapsed(given: str | tuple[str | None, str | None, str]) -> str:
+    if isinstance(given, tuple):
+        return collapse_rfc2231_value((given[0], given[1], unquote(given[2])))
+    return decoded(unquote(given))
+
+
+def _word(chunk: bytes | str, charset: str | None) -> str:
+    if isinstance(chunk, str):
+        return chunk
+    try:
+        return chunk.decode(charset or "latin-1", "replace")
+    except (LookupError, ValueError):
+        return chunk.decode("latin-1")

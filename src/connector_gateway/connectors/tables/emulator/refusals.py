@@ -1,0 +1,166 @@
+"""What the vendor refuses, in its words.
+
+There are three envelopes: ``{"error": {"type", "message"}}``, a bare ``{"error": "TYPE"}``, and, where requests are
+counted, ``{"errors": [{"error", "message"}]}``.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Envelope = Literal["object", "bare", "list"]
+
+
+@dataclass
+class Refusal(Exception):
+    """A request that is not served, with its status, type and message."""
+
+    status: int
+    type: str
+    message: str | None = None
+    envelope: Envelope = "object"
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    def body(self) -> dict[str, Any]:
+        """The JSON it is told with; some refusals have no message."""
+        if self.envelope == "bare":
+            return {"error": self.type}
+        message = {} if self.message is None else {"message": self.message}
+        if self.envelope == "list":
+            return {"errors": [{"error": self.type, **message}]}
+        return {"error": {"type": self.type, **message}}
+
+
+def unparsable() -> Refusal:
+    """A body that is not JSON."""
+    return Refusal(400, "BAD_REQUEST", envelope="bare")
+
+
+def unauthenticated(token: str) -> Refusal:
+    """No token, or one that is not good, or no longer."""
+    return Refusal(
+        401, "AUTHENTICATION_REQUIRED", "Invalid authentication token" if token else "Authentication required"
+    )
+
+
+def forbidden() -> Refusal:
+    """A scope or a role that is too low, or a table that takes no writes."""
+    return Refusal(403, "INVALID_PERMISSIONS", "You are not permitted to perform this operation")
+
+
+def no_such_model() -> Refusal:
+    """A base or table that is not there, or not for this token: which of the two is not told."""
+    return Refusal(
+        403,
+        "INVALID_PERMISSIONS_OR_MODEL_NOT_FOUND",
+        "Invalid permissions, or the requested model was not found. Check that both your user and your token have "
+        "the required permissions, and that the model names and/or ids are correct.",
+    )
+
+
+def not_found() -> Refusal:
+    """A route or an object that is not there."""
+    return Refusal(404, "NOT_FOUND", envelope="bare")
+
+
+def no_such_record(identifier: str) -> Refusal:
+    """A record of the path that cannot be changed, being none of the table's."""
+    return Refusal(404, "MODEL_ID_NOT_FOUND", f"Could not find a record with the ID {identifier}")
+
+
+def too_large() -> Refusal:
+    """A body, or a file in it, over the vendor's limit."""
+    return Refusal(413, "REQUEST_TOO_LARGE", "The request exceeds the maximum allowed size")
+
+
+def invalid_request(message: str | None = None) -> Refusal:
+    """A parameter of the wrong shape."""
+    words = "Invalid request: parameter validation failed. Check your request data."
+    return Refusal(422, "INVALID_REQUEST_UNKNOWN", message or words)
+
+
+def missing(name: str) -> Refusal:
+    """A body without a key it must have."""
+    return Refusal(422, "INVALID_REQUEST_MISSING_FIELDS", f'Could not find field "{name}" in the request body')
+
+
+def invalid_records(message: str) -> Refusal:
+    """A list of records that is empty, too long or contradicts itself."""
+    return Refusal(422, "INVALID_RECORDS", message)
+
+
+def unknown_field(name: str) -> Refusal:
+    """A field that the table does not have."""
+    return Refusal(422, "UNKNOWN_FIELD_NAME", f'Unknown field name: "{name}"')
+
+
+def invalid_value(name: str) -> Refusal:
+    """A value that the type of the field does not take."""
+    return Refusal(422, "INVALID_VALUE_FOR_COLUMN", f'Field "{name}" cannot accept the provided value')
+
+
+def computed_field(name: str) -> Refusal:
+    """A write to a field that nobody writes."""
+    message = f'Field "{name}" cannot accept a value because the field is computed'
+    return Refusal(422, "INVALID_VALUE_FOR_COLUMN", message)
+
+
+def missing_option(name: str) -> Refusal:
+    """A select option that is not there, and may not be made; the name stands in two pairs of quotes."""
+    message = f'Insufficient permissions to create new select option ""{name}""'
+    return Refusal(422, "INVALID_MULTIPLE_CHOICE_OPTIONS", message)
+
+
+def invalid_attachment(name: str) -> Refusal:
+    """An attachment that can neither be fetched nor kept."""
+    return Refusal(422, "INVALID_ATTACHMENT_OBJECT", f'Invalid attachment object for field "{name}"')
+
+
+def invalid_record_id(value: str) -> Refusal:
+    """A link to something that is no record identifier."""
+    return Refusal(422, "INVALID_RECORD_ID", f'Value "{value}" is not a valid record ID.')
+
+
+def no_such_row(identifier: str) -> Refusal:
+    """A record of the body that is not there."""
+    return Refusal(422, "ROW_DOES_NOT_EXIST", f"Record ID {identifier} does not exist in this table")
+
+
+def no_such_view(view: str) -> Refusal:
+    """A view that the table does not have."""
+    kind = "ID" if view.startswith("viw") else "NAME"
+    return Refusal(422, f"VIEW_{kind}_NOT_FOUND", f"View {kind.lower()} {view} was not found")
+
+
+def expired_offset() -> Refusal:
+    """An offset whose list is no longer kept; told without a message."""
+    return Refusal(422, "LIST_RECORDS_ITERATOR_NOT_AVAILABLE")
+
+
+def invalid_formula(reason: str) -> Refusal:
+    """A filter that is not understood."""
+    message = f"The formula for filtering records is invalid: {reason}"
+    return Refusal(422, "INVALID_FILTER_BY_FORMULA", message)
+
+
+def rate_limited(envelope: Envelope, headers: Mapping[str, str]) -> Refusal:
+    """Too many requests, for the base or the token."""
+    message = "Rate limit exceeded. Please try again later"
+    return Refusal(429, "RATE_LIMIT_REACHED", message, envelope, headers)
+
+
+def billing_limit_exceeded(envelope: Envelope) -> Refusal:
+    """The calls of the month are used up."""
+    message = "You have exceeded the monthly API call limit of your workspace"
+    return Refusal(429, "PUBLIC_API_BILLING_LIMIT_EXCEEDED", message, envelope)
+
+
+def failed() -> Refusal:
+    """A fault of the stand-in itself."""
+    return Refusal(500, "SERVER_ERROR", "An unexpected error occurred")
+
+
+def retriable() -> Refusal:
+    """A write that was not done, and may be repeated safely."""
+    message = "The request could not be processed and was not applied. It is safe to retry it."
+    return Refusal(503, "RETRIABLE_ERROR", message)

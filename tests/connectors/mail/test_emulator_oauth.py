@@ -1,0 +1,283 @@
+"""The stand-in's consent page and token endpoints over real HTTP."""
+
+import json
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Iterator
+from hashlib import sha256
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import httpx
+import pytest
+
+from connector_gateway.connectors.mail.emulator import MailEmulator
+from harness.playing import playing
+
+OWN = "nora@brightfjord.test"
+JONAS = "jonas@brightfjord.test"
+CLIENT = {"client_id": MailEmulator.knobs["client_id"], "client_secret": MailEmulator.knobs["client_secret"]}
+MODIFY = "https://www.googleapis.com/auth/gmail.modify"
+EMAIL = "https://www.googleapis.com/auth/userinfo.email"
+BACK = "http://127.0.0.1:9/callback?from=mail"
+ASKED = {
+    "response_type": "code",
+    "client_id": CLIENT["client_id"],
+    "redirect_uri": BACK,
+    "scope": f"openid email {MODIFY}",
+    "state": "s 1",
+    "access_type": "offline",
+}
+
+
+class Door:
+    """A browser and a server of a client, both in one."""
+
+    def __init__(self, emulator: MailEmulator) -> None:
+        self.emulator = emulator
+        self.http = httpx.Client(base_url=emulator.stage.addresses["base"])
+
+    def consent(self, **changes: str) -> dict[str, str]:
+        """What comes back with the redirect of a user who agrees."""
+        answer = self.http.get("/o/oauth2/v2/auth", params={**ASKED, "auto_approve": "true", **changes})
+        assert answer.status_code == 302, answer.text
+        return dict(parse_qsl(urlsplit(answer.headers["Location"]).query))
+
+    def token(self, **given: str) -> tuple[int, Any]:
+        answer = self.http.post("/token", data={**CLIENT, **given})
+        return answer.status_code, answer.json()
+
+    def exchange(self, code: str, **changes: str) -> tuple[int, Any]:
+        return self.token(**{"grant_type": "authorization_code", "code": code, "redirect_uri": BACK, **changes})
+
+    def refresh(self, token: str, **changes: str) -> tuple[int, Any]:
+        return self.token(**{"grant_type": "refresh_token", "refresh_token": token, **changes})
+
+    def tokens(self, **changes: str) -> Any:
+        return self.exchange(self.consent(**{"prompt": "consent", **changes})["code"])[1]
+
+    def profile(self, token: str) -> httpx.Response:
+        return self.http.get("/gmail/v1/users/me/profile", headers={"Authorization": f"Bearer {token}"})
+
+
+@pytest.fixture(scope="module")
+def opened() -> Iterator[Door]:
+    with playing(mail=MailEmulator) as sandbox:
+        emulator = sandbox.emulators["mail"]
+        assert isinstance(emulator, MailEmulator)
+        door = Door(emulator)
+        yield door
+        door.http.close()
+
+
+@pytest.fixture
+def door(opened: Door) -> Door:
+    opened.emulator.stage.reset()
+    opened.emulator.reset()
+    return opened
+
+
+def test_a_consent_leads_to_tokens_that_let_in(door: Door) -> None:
+    back = door.consent()
+    status, tokens = door.exchange(back["code"])
+
+    assert {"from": "mail", "state": "s 1", "scope": f"openid {EMAIL} {MODIFY}", "code": back["code"]} == back
+    assert back["code"].startswith("4/")
+    assert 200 == status
+    assert {"access_token", "expires_in", "refresh_token", "scope", "token_type", "id_token"} == set(tokens)
+    assert ("Bearer", 3599, back["scope"]) == (tokens["token_type"], tokens["expires_in"], tokens["scope"])
+    assert tokens["access_token"].startswith("ya29.")
+    assert tokens["refresh_token"].startswith("1//")
+    assert OWN == door.profile(tokens["access_token"]).json()["emailAddress"]
+
+
+def test_the_identity_says_who_it_is(door: Door) -> None:
+    claims = json.loads(urlsafe_b64decode(door.tokens()["id_token"].split(".")[1] + "=="))
+
+    assert OWN == claims["email"]
+    assert CLIENT["client_id"] == claims["aud"]
+    assert claims["sub"].isdecimal()
+
+
+def test_another_account_can_be_chosen(door: Door) -> None:
+    assert JONAS == door.profile(door.tokens(login_hint=JONAS)["access_token"]).json()["emailAddress"]
+
+
+def test_a_person_is_asked_and_may_untick_scopes(door: Door) -> None:
+    page = door.http.get("/o/oauth2/v2/auth", params=ASKED)
+    chosen = {**ASKED, "decision": "approve", "granted": ["openid", "email"]}
+    answer = door.http.post("/o/oauth2/v2/auth", data=chosen)
+    back = dict(parse_qsl(urlsplit(answer.headers["Location"]).query))
+    token = door.exchange(back["code"])[1]["access_token"]
+
+    assert f'name=granted value="{MODIFY}" checked' in page.text
+    assert f"openid {EMAIL}" == back["scope"]
+    assert 403 == door.profile(token).status_code
+
+
+def test_the_knobs_decide_for_the_person(door: Door) -> None:
+    door.emulator.stage.knobs.update(auto_approve=True, granted_scopes=["email"])
+
+    answer = door.http.get("/o/oauth2/v2/auth", params=ASKED)
+
+    assert f"openid {EMAIL}" == dict(parse_qsl(urlsplit(answer.headers["Location"]).query))["scope"]
+
+
+@pytest.mark.parametrize("changes", [{"decision": "deny"}, {"decision": "approve", "login_hint": "nobody@x.test"}])
+def test_a_person_may_say_no(door: Door, changes: dict[str, str]) -> None:
+    answer = door.http.post("/o/oauth2/v2/auth", data={**ASKED, "granted": MODIFY, **changes})
+
+    back = dict(parse_qsl(urlsplit(answer.headers["Location"]).query))
+    assert {"from": "mail", "state": "s 1", "error": "access_denied"} == back
+
+
+@pytest.mark.parametrize(
+    ("changes", "status", "error"),
+    [
+        ({"client_id": "other"}, 401, "invalid_client"),
+        ({"redirect_uri": "nowhere"}, 400, "redirect_uri_mismatch"),
+        ({"response_type": "token"}, 400, "invalid_request"),
+        ({"scope": ""}, 400, "invalid_request"),
+        ({"scope": "gmail"}, 400, "invalid_scope"),
+    ],
+)
+def test_a_consent_that_cannot_be_asked_for_stays_with_the_person(
+    door: Door, changes: dict[str, str], status: int, error: str
+) -> None:
+    answer = door.http.get("/o/oauth2/v2/auth", params={**ASKED, **changes})
+
+    assert status == answer.status_code
+    assert error in answer.text
+    assert "Location" not in answer.headers
+
+
+def test_only_registered_addresses_are_gone_back_to(door: Door) -> None:
+    door.emulator.stage.knobs["redirect_uris"] = ["https://gateway.test/back"]
+
+    assert 400 == door.http.get("/o/oauth2/v2/auth", params=ASKED).status_code
+
+
+def test_a_code_is_good_once(door: Door) -> None:
+    code = door.consent()["code"]
+    first, second = door.exchange(code), door.exchange(code)
+
+    assert [200, 400] == [first[0], second[0]]
+    assert "invalid_grant" == second[1]["error"]
+
+
+def test_a_code_dies(door: Door) -> None:
+    code = door.consent()["code"]
+    held = door.emulator._grants._codes
+    held[code] = type(held[code])(**{**vars(held[code]), "issued_at": held[code].issued_at - 601})
+
+    assert (400, {"error": "invalid_grant", "error_description": "Bad Request"}) == door.exchange(code)
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"redirect_uri": "http://127.0.0.1:9/callback"}, (400, "redirect_uri_mismatch")),
+        ({"client_id": "other"}, (401, "invalid_client")),
+        ({"client_secret": "other"}, (401, "invalid_client")),
+        ({"grant_type": "password"}, (400, "unsupported_grant_type")),
+        ({"code": "4/other"}, (400, "invalid_grant")),
+    ],
+)
+def test_an_exchange_with_a_fault_is_refused(door: Door, changes: dict[str, str], expected: tuple[int, str]) -> None:
+    status, body = door.exchange(**{"code": door.consent()["code"], **changes})
+
+    assert expected == (status, body["error"])
+
+
+@pytest.mark.parametrize(("verifier", "expected"), [("v" * 43, 200), ("w" * 43, 400), ("", 400)])
+def test_a_challenge_wants_its_verifier(door: Door, verifier: str, expected: int) -> None:
+    challenge = urlsafe_b64encode(sha256(b"v" * 43).digest()).decode().rstrip("=")
+    code = door.consent(code_challenge=challenge, code_challenge_method="S256")["code"]
+
+    assert expected == door.exchange(code, code_verifier=verifier)[0]
+
+
+def test_refreshing_gives_a_new_access_token_and_keeps_the_refresh_token(door: Door) -> None:
+    tokens = door.tokens()
+    status, fresh = door.refresh(tokens["refresh_token"])
+
+    assert 200 == status
+    assert "refresh_token" not in fresh
+    assert tokens["access_token"] != fresh["access_token"]
+    assert 200 == door.profile(fresh["access_token"]).status_code
+    assert 200 == door.refresh(tokens["refresh_token"])[0]
+
+
+def test_a_second_consent_has_no_refresh_token_unless_asked(door: Door) -> None:
+    first, again = (door.exchange(door.consent()["code"])[1] for _ in range(2))
+
+    assert "refresh_token" in first
+    assert "refresh_token" not in again
+    assert "refresh_token" in door.exchange(door.consent(prompt="consent")["code"])[1]
+    assert "refresh_token" not in door.exchange(door.consent(access_type="online", prompt="consent")["code"])[1]
+
+
+def test_earlier_scopes_can_be_included(door: Door) -> None:
+    door.tokens()
+
+    tokens = door.tokens(scope="email", include_granted_scopes="true")
+
+    assert {EMAIL, MODIFY, "openid"} == set(tokens["scope"].split())
+
+
+def test_the_oldest_of_more_than_a_hundred_refresh_tokens_is_dropped(door: Door) -> None:
+    refresh_tokens = [door.tokens()["refresh_token"] for _ in range(101)]
+
+    assert [400, 200] == [door.refresh(token)[0] for token in refresh_tokens[:2]]
+
+
+def test_an_access_token_dies(door: Door) -> None:
+    door.emulator.stage.knobs["token_seconds"] = 0
+
+    answer = door.profile(door.tokens()["access_token"])
+
+    assert (401, "authError") == (answer.status_code, answer.json()["error"]["errors"][0]["reason"])
+
+
+def test_what_the_user_withdraws_is_dead_and_what_is_granted_again_lives(door: Door) -> None:
+    tokens = door.tokens()
+    door.emulator.revoke()
+    dead = (door.profile(tokens["access_token"]).status_code, door.refresh(tokens["refresh_token"]))
+    newer = door.tokens()
+    still_dead = door.profile(tokens["access_token"]).status_code
+    door.emulator.authorise()
+
+    assert (401, (400, {"error": "invalid_grant", "error_description": "Token has been expired or revoked."})) == dead
+    assert 200 == door.profile(newer["access_token"]).status_code
+    assert 401 == still_dead
+    assert 200 == door.profile(tokens["access_token"]).status_code
+    assert 200 == door.refresh(tokens["refresh_token"])[0]
+
+
+@pytest.mark.parametrize("kind", ["access_token", "refresh_token"])
+def test_a_client_may_give_everything_back(door: Door, kind: str) -> None:
+    tokens = door.tokens()
+    answer = door.http.post("/revoke", data={"token": tokens[kind]})
+    again = door.http.post("/revoke", data={"token": tokens[kind]})
+
+    assert (200, {}) == (answer.status_code, answer.json())
+    assert (400, "invalid_token") == (again.status_code, again.json()["error"])
+    assert 401 == door.profile(tokens["access_token"]).status_code
+    assert "invalid_grant" == door.refresh(tokens["refresh_token"])[1]["error"]
+
+
+def test_a_refresh_token_of_another_client_is_refused(door: Door) -> None:
+    refresh_token = door.tokens()["refresh_token"]
+    door.emulator.stage.knobs["client_id"] = "other"
+    status, body = door.refresh(refresh_token, client_id="other")
+
+    assert (401, "unauthorized_client") == (status, body["error"])
+
+
+def test_a_token_can_be_inspected(door: Door) -> None:
+    seeded = door.http.get("/tokeninfo", params={"access_token": door.emulator.credentials()["token"]})
+    issued = door.http.post("/tokeninfo", data={"access_token": door.tokens()["access_token"]})
+    wrong = door.http.get("/tokeninfo", params={"access_token": "wrong"})
+
+    assert [OWN, OWN] == [seeded.json()["email"], issued.json()["email"]]
+    assert MODIFY in seeded.json()["scope"]
+    assert (400, "invalid_token") == (wrong.status_code, wrong.json()["error"])

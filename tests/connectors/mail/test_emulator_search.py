@@ -1,0 +1,313 @@
+"""The stand-in's search language and its reading of MIME, asked directly."""
+
+from typing import Any
+
+import pytest
+
+from connector_gateway.connectors.mail.emulator import compose
+from connector_gateway.connectors.mail.emulator.mime import Part, parse
+from connector_gateway.connectors.mail.emulator.office import PostOffice
+from connector_gateway.connectors.mail.emulator.search import read
+from connector_gateway.connectors.mail.emulator.state import Mailbox
+from connector_gateway.kit.emulation import Stage
+
+NOON = 1_795_176_000.0
+"""2026-11-20T12:00:00Z."""
+
+DAY = 86_400
+
+
+class Still:
+    """A clock that stands at noon."""
+
+    def now(self) -> float:
+        return NOON
+
+    async def sleep(self, seconds: float) -> None:
+        """Return at once."""
+
+
+def letter(number: int, headers: dict[str, str], body: str) -> bytes:
+    written = {"From": "a@b.test", "To": "me@own.test", "Message-ID": f"<m{number}@own.test>", **headers}
+    return compose.letter(list(written.items()), compose.text(body, encoding="7bit"))
+
+
+PDF = compose.attachment("application/pdf", b"%PDF", "Plan 2026.pdf")
+MESSAGES: dict[str, tuple[int, list[str], bytes]] = {
+    "plan": (
+        1,
+        ["INBOX", "UNREAD", "Label_1", "CATEGORY_PERSONAL"],
+        letter(1, {"From": "Ann Lee <ann@acme.test>", "Subject": "Harbour plan"}, "The quick brown fox jumps."),
+    ),
+    "child": (
+        2,
+        ["INBOX", "STARRED", "Label_2"],
+        letter(2, {"Cc": "bob@acme.test"}, "See https://docs.google.com/document/d/1"),
+    ),
+    "sent": (3, ["SENT"], letter(3, {"From": "me@own.test", "To": "Zoë <zoe@x.test>", "Bcc": "hid@x.test"}, "Gruß")),
+    "draft": (4, ["DRAFT"], letter(4, {"Subject": "planning ahead"}, "foo:bar at 10:30")),
+    "spam": (5, ["SPAM"], letter(5, {"Subject": "Win"}, "fox")),
+    "trash": (6, ["TRASH"], letter(6, {"Subject": "Old"}, "fox")),
+    "news": (
+        40,
+        ["CATEGORY_PROMOTIONS", "IMPORTANT"],
+        letter(7, {"List-Id": "<all.news.test>", "Delivered-To": "me@own.test"}, "harbour week"),
+    ),
+    "files": (
+        400,
+        ["CATEGORY_UPDATES"],
+        compose.letter(
+            [("From", "x@y.test"), ("To", "me@own.test"), ("Subject", compose.word("会議の資料"))],
+            compose.multipart(
+                "mixed", "=_b", compose.text("attached"), PDF, compose.filler("image/png", 90_000, "a.png")
+            ),
+        ),
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def mailbox() -> Mailbox:
+    stage = Stage(Still())
+    office = PostOffice(stage.random, stage.clock.now, stage.knobs)
+    made = office.open("me@own.test", "Me Own")
+    for number, name in enumerate(("Clients", "Clients/Acme Freight"), 1):
+        label = type(made.labels["INBOX"])(f"Label_{number}", name, "user", {})
+        made.labels[label.id] = label
+    for age, label_ids, raw in MESSAGES.values():
+        made.add(raw, label_ids, int((NOON - age * DAY) * 1000))
+    return made
+
+
+def answers(mailbox: Mailbox, q: str) -> set[str]:
+    names = {raw: name for name, (_, _, raw) in MESSAGES.items()}
+    query = read(q, mailbox, NOON)
+    return {names[message.raw] for message in mailbox.newest() if query.shows(message, everything=False)}
+
+
+HIDDEN = {"spam", "trash"}
+SHOWN = set(MESSAGES) - HIDDEN
+
+
+@pytest.mark.parametrize(
+    ("q", "expected"),
+    [
+        ("", SHOWN),
+        ("   ", SHOWN),
+        ("harbour", {"plan", "news"}),
+        ("HARBOUR", {"plan", "news"}),
+        ("harb", set()),
+        ("plan", {"plan", "files"}),
+        ("quick fox", {"plan"}),
+        ("quick AND fox", {"plan"}),
+        ('"quick brown"', {"plan"}),
+        ('"brown quick"', set()),
+        ('"quick brown', {"plan"}),
+        ("quick OR week", {"plan", "news"}),
+        ("quick or week", set()),
+        ("{quick week}", {"plan", "news"}),
+        ("harbour quick OR week", {"plan", "news"}),
+        ("harbour -quick", {"news"}),
+        ("harbour -(quick OR week)", set()),
+        ("(harbour) (quick", {"plan"}),
+        ("harbour) quick", {"plan"}),
+        ("+quick", {"plan"}),
+        ("quick AROUND 2 fox", {"plan"}),
+        ("quick AROUND 1 jumps", set()),
+        ("gruß", {"sent"}),
+        ("ann@acme.test", {"plan"}),
+        ("資料", {"files"}),
+        ("OR", SHOWN),
+        ("- quick", {"plan"}),
+        ("a.png", {"files"}),
+        ("from:ann", {"plan"}),
+        ("from:ann@acme.test", {"plan"}),
+        ("from:an@acme.test", set()),
+        ("from:acme.test", {"plan"}),
+        ('from:"ann lee"', {"plan"}),
+        ("from:me", {"sent"}),
+        ("-from:me in:inbox", {"plan", "child"}),
+        ("from:(ann OR zoe)", {"plan"}),
+        ("to:zoe", {"sent"}),
+        ("to:me from:ann", {"plan"}),
+        ("cc:bob", {"child"}),
+        ("bcc:hid@x.test", {"sent"}),
+        ("deliveredto:me@own.test", {"news"}),
+        ("list:all.news.test", {"news"}),
+        ("subject:plan", {"plan"}),
+        ("subject:(harbour plan)", {"plan"}),
+        ("subject:{harbour planning}", {"plan", "draft"}),
+        ('subject:"plan harbour"', set()),
+        ("has:attachment", {"files"}),
+        ("-has:attachment in:inbox", {"plan", "child"}),
+        ("has:document", {"child"}),
+        ("has:youtube", set()),
+        ("has:userlabels", {"plan", "child"}),
+        ("has:nouserlabels in:inbox", set()),
+        ("has:yellow-star", {"child"}),
+        ("has:red-bang", set()),
+        ("filename:pdf", {"files"}),
+        ('filename:"plan 2026.pdf"', {"files"}),
+        ("filename:plan", {"files"}),
+        ("filename:csv", set()),
+        ("label:clients", {"plan"}),
+        ("label:clients-acme-freight", {"child"}),
+        ('label:"Clients/Acme Freight"', {"child"}),
+        ("label:inbox", {"plan", "child"}),
+        ("label:nope", set()),
+        ("in:inbox", {"plan", "child"}),
+        ("in:sent", {"sent"}),
+        ("in:drafts", {"draft"}),
+        ("in:draft", {"draft"}),
+        ("in:trash", {"trash"}),
+        ("in:spam", {"spam"}),
+        ("in:archive", {"news", "files"}),
+        ("in:snoozed", set()),
+        ("in:anywhere", set(MESSAGES)),
+        ("in:anywhere fox", {"plan", "spam", "trash"}),
+        ("in:clients", {"plan"}),
+        ("-in:spam fox", {"plan"}),
+        ("is:unread", {"plan"}),
+        ("is:read in:inbox", {"child"}),
+        ("is:starred", {"child"}),
+        ("is:important", {"news"}),
+        ("is:muted", set()),
+        ("category:primary", {"plan"}),
+        ("category:promotions", {"news"}),
+        ("category:purchases", set()),
+        ("after:2026/11/18", {"plan", "child"}),
+        ("before:2026/11/18 in:anywhere", {"sent", "draft", "spam", "trash", "news", "files"}),
+        (f"after:{int(NOON - DAY)}", {"plan"}),
+        (f"before:{int(NOON - DAY)} in:inbox", {"child"}),
+        ("newer:2026-11-18 older:11/19/2026", {"child"}),
+        ("after:nonsense", SHOWN),
+        ("newer_than:2d", {"plan", "child"}),
+        ("newer_than:36h", {"plan"}),
+        ("older_than:1m", {"news", "files"}),
+        ("older_than:1y", {"files"}),
+        ("newer_than:soon", SHOWN),
+        ("larger:100K", {"files"}),
+        ("size:100000", {"files"}),
+        ("larger:10M", set()),
+        ("smaller:1K in:sent", {"sent"}),
+        ("rfc822msgid:<m1@own.test>", {"plan"}),
+        ("rfc822msgid:m1@own.test", {"plan"}),
+        ("rfc822msgid:m@own.test", set()),
+        ("foo:bar", {"draft"}),
+        ("10:30", {"draft"}),
+        ("unknown:thing", set()),
+        ("(" * 5000 + "quick", {"plan"}),
+        ("-" * 5001 + "quick", {"plan"}),
+    ],
+)
+def test_a_query_finds(mailbox: Mailbox, q: str, expected: set[str]) -> None:
+    assert expected == answers(mailbox, q)
+
+
+def test_dates_begin_at_midnight_of_the_pacific_coast(mailbox: Mailbox) -> None:
+    midnight = read("after:2026/11/19", mailbox, NOON)
+    at = {message.internal_date for message in mailbox.newest() if midnight.matches(message)}
+
+    assert {int((NOON - DAY) * 1000)} == at
+
+
+def shape(part: Part) -> Any:
+    return [part.part_id, part.mime_type, *map(shape, part.parts)]
+
+
+@pytest.mark.parametrize("newline", [b"\r\n", b"\n"])
+def test_a_tree_is_read_whatever_its_newlines(newline: bytes) -> None:
+    lines = [
+        b"Content-Type: multipart/mixed;",
+        b'\tboundary="b 1"',
+        b"",
+        b"preamble",
+        b"--b 1",
+        b"",
+        b"plain",
+        b"--b 1  ",
+        b"content-type: MULTIPART/Alternative; Boundary=b2",
+        b"",
+        b"--b2",
+        b"Content-Type: text/html",
+        b"",
+        b"<p>--b 1 is no boundary here",
+        b"--b2--",
+        b"--b 1--",
+        b"epilogue",
+        b"--b 1",
+        b"",
+        b"",
+    ]
+    root = parse(newline.join(lines))
+
+    assert ["", "multipart/mixed", ["0", "text/plain"], ["1", "multipart/alternative", ["1.0", "text/html"]]] == shape(
+        root
+    )
+    assert [b"plain", b"<p>--b 1 is no boundary here"] == [part.content for part in root.walk() if not part.parts]
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        (b"", ["", "text/plain"]),
+        (b"\r\nbody", ["", "text/plain"]),
+        (b"Subject: only a head", ["", "text/plain"]),
+        (b"Content-Type: multipart/mixed\r\n\r\nno boundary", ["", "multipart/mixed"]),
+        (
+            b"Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\nnever closed",
+            ["", "multipart/mixed", ["0", "text/plain"]],
+        ),
+        (b"Content-Type: nonsense\r\n\r\nx", ["", "text/plain"]),
+        (b"Content-Type: message/rfc822\r\n\r\nSubject: in\r\n\r\nx", ["", "message/rfc822", ["0", "text/plain"]]),
+    ],
+)
+def test_damaged_messages_are_read_as_far_as_they_go(raw: bytes, expected: list[Any]) -> None:
+    assert expected == shape(parse(raw))
+
+
+def test_nesting_beyond_all_reason_ends() -> None:
+    root = parse(b"Content-Type: message/rfc822\r\n\r\n" * 500)
+
+    assert len(list(root.walk())) < 50
+
+
+@pytest.mark.parametrize(
+    ("encoding", "body", "expected"),
+    [
+        (b"base64", b"SGVsbG8=", b"Hello"),
+        (b"BASE64", b"SGVs\r\nbG8", b"Hello"),
+        (b"base64", b"SGVsbG8*", b"Hello"),
+        (b"quoted-printable", b"Gr=FC=\r\nn", b"Gr\xfcn"),
+        (b"8bit", b"Gr\xfcn", b"Gr\xfcn"),
+        (b"x-unknown", b"as it is", b"as it is"),
+    ],
+)
+def test_transfer_encodings_are_undone(encoding: bytes, body: bytes, expected: bytes) -> None:
+    assert expected == parse(b"Content-Transfer-Encoding: " + encoding + b"\r\n\r\n" + body).content
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (b"attachment; filename=plain.txt", "plain.txt"),
+        (b'attachment; filename="a; b \\"c\\".txt"', 'a; b "c".txt'),
+        (b"attachment; filename==?utf-8?B?w7wudHh0?=", "ü.txt"),
+        (b"attachment; filename*=utf-8''%C3%BC.txt", "ü.txt"),
+        (b"attachment; filename*=iso-8859-1'de'%FC.txt", "ü.txt"),
+        (b"attachment;\r\n filename*0*=utf-8''%C3%BC;\r\n filename*1=.tar;\r\n filename*2=.gz", "ü.tar.gz"),
+        (b"attachment; filename*=nonsense''%FC", "\xfc"),
+        (b"attachment; filename*=broken", "broken"),
+        (b"attachment", ""),
+    ],
+)
+def test_file_names_are_read(value: bytes, expected: str) -> None:
+    assert expected == parse(b"Content-Disposition: " + value + b"\r\n\r\n").filename
+
+
+def test_headers_are_changed_in_place() -> None:
+    raw = b"To: a@b.test\r\nX-Long: one\r\n two\r\nBcc: c@d.test\r\nBCC: e@f.test\r\n\r\nbody\r\n"
+
+    changed = compose.changed(raw, {"bcc": None, "To": "new@b.test", "Date": "now"}, [("First", "top")])
+
+    assert b"First: top\r\nTo: new@b.test\r\nX-Long: one\r\n two\r\nDate: now\r\n\r\nbody\r\n" == changed

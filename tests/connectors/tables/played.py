@@ -1,0 +1,111 @@
+"""The stand-in for Airtable as a test meets it."""
+
+import base64
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+import requests
+
+from connector_gateway.connectors.tables.emulator import TablesEmulator
+from connector_gateway.sandbox.sandbox import Sandbox
+
+NOON = 1_790_000_000.0
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(4) + b"IHDR" + (640).to_bytes(4) + (480).to_bytes(4) + bytes(8)
+PERSON = {"id": "usrK2fGh9pWn40RtYc", "email": "jose.aran@example.com", "name": "José Arán"}
+
+
+class HandClock:
+    """Time that goes by when it is told to."""
+
+    def __init__(self) -> None:
+        self.at = NOON
+
+    def now(self) -> float:
+        return self.at
+
+    async def sleep(self, seconds: float) -> None:
+        self.at += seconds
+
+
+@dataclass
+class Played:
+    """The stand-in as a test meets it: its addresses, its controls and a client with the seeded token."""
+
+    sandbox: Sandbox
+    clock: HandClock
+    session: requests.Session
+    steered: bool = False
+
+    @property
+    def emulator(self) -> TablesEmulator:
+        emulator = self.sandbox.emulators["tables"]
+        assert isinstance(emulator, TablesEmulator)
+        return emulator
+
+    @property
+    def examples(self) -> dict[str, Any]:
+        return self.emulator.examples()
+
+    @property
+    def leads(self) -> str:
+        return f"/v0/{self.examples['base_id']}/Leads"
+
+    def control(self, route: str, **body: Any) -> Any:
+        answer = requests.post(f"{self.sandbox.address}/_control/{route}", json=body, timeout=5)
+        assert answer.status_code == 200, answer.text
+        self.steered = True
+        return answer.json()
+
+    def has_written(self) -> bool:
+        return any(
+            exchange.method != "GET" for exchange in self.emulator.stage.journal if exchange.status in {None, 200}
+        )
+
+    def count(self) -> int:
+        return len(self.walk(self.leads, **{"fields[]": "Name"}))
+
+    def knobs(self, **knobs: Any) -> None:
+        self.control("tables/knobs", **knobs)
+
+    def ask(self, method: str, path: str, host: str = "base", **about: Any) -> requests.Response:
+        address = self.emulator.stage.addresses[host] + path
+        return self.session.request(method, address, timeout=5, allow_redirects=False, **about)
+
+    def get(self, path: str, **params: Any) -> Any:
+        answer = self.ask("GET", path, params=params)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def send(self, method: str, path: str, body: Any) -> Any:
+        answer = self.ask(method, path, json=body)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def refused(self, method: str, path: str, body: Any = None, **about: Any) -> tuple[int, Any]:
+        answer = self.ask(method, path, json=body, **about)
+        assert answer.status_code >= 400, answer.text
+        error = answer.json()["error"]
+        return answer.status_code, error if isinstance(error, str) else error["type"]
+
+    def create(self, **fields: Any) -> dict[str, Any]:
+        made: dict[str, Any] = self.send("POST", self.leads, {"fields": fields})
+        return made
+
+    def schema(self, table: str = "Leads") -> dict[str, Any]:
+        tables = self.get(f"/v0/meta/bases/{self.examples['base_id']}/tables")["tables"]
+        return next(about for about in tables if about["name"] == table)
+
+    def field(self, name: str) -> dict[str, Any]:
+        return next(field for field in self.schema()["fields"] if field["name"] == name)
+
+    def walk(self, path: str, **params: Any) -> list[dict[str, Any]]:
+        page = self.get(path, **params)
+        if "offset" not in page:
+            return list(page["records"])
+        return [*page["records"], *self.walk(path, **params | {"offset": page["offset"]})]
+
+    def upload(self, record: str, field: str, content: bytes, filename: str = "a.png") -> requests.Response:
+        body = {"contentType": "image/png", "file": base64.encodebytes(content).decode(), "filename": filename}
+        path = f"/v0/{self.examples['base_id']}/{record}/{quote(field, safe='')}/uploadAttachment"
+        return self.ask("POST", path, host="content", json=body)

@@ -1,0 +1,211 @@
+"""The stand-in for Airtable, judged by pyairtable."""
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import pyairtable
+import pytest
+import requests
+from pyairtable.formulas import match
+from requests.adapters import HTTPAdapter
+
+from connector_gateway.connectors.tables.emulator import TablesEmulator
+from connector_gateway.connectors.tables.emulator.access import TOKEN
+from connector_gateway.sandbox.sandbox import Sandbox
+from harness.playing import playing
+
+
+class ContentHost(HTTPAdapter):
+    """Sends what is meant for the content host to the stand-in's; the SDK knows no other way."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__()
+        self._host = urlsplit(address).netloc
+
+    def send(self, request: requests.PreparedRequest, *args: Any, **kwargs: Any) -> requests.Response:
+        request.url = urlunsplit(urlsplit(str(request.url))._replace(netloc=self._host))
+        return super().send(request, *args, **kwargs)
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with playing(tables=TablesEmulator) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def api(sandbox: Sandbox) -> Iterator[pyairtable.Api]:
+    requests.post(f"{sandbox.address}/_control/reset", timeout=5)
+    stage = sandbox.emulators["tables"].stage
+    stage.knobs["limits"] = False
+    api = pyairtable.Api(TOKEN, endpoint_url=stage.addresses["base"], retry_strategy=None)
+    with api.session:
+        api.session.mount("http://content.airtable.com", ContentHost(stage.addresses["content"]))
+        yield api
+
+
+@pytest.fixture
+def base_id(sandbox: Sandbox) -> str:
+    return str(sandbox.emulators["tables"].examples()["base_id"])
+
+
+@pytest.fixture
+def leads(api: pyairtable.Api, base_id: str) -> pyairtable.Table:
+    return api.table(base_id, "Leads")
+
+
+def test_whoami_and_the_bases_are_read(api: pyairtable.Api, base_id: str) -> None:
+    assert "mara.lindqvist@example.com" == dict(api.whoami())["email"]
+    assert [(base_id, "create")] == [(base.id, base.permission_level) for base in api.bases()][:1]
+
+
+def test_the_schema_is_understood(api: pyairtable.Api, base_id: str) -> None:
+    schema = api.base(base_id).schema().table("Leads")
+    fields: dict[str, Any] = {field.name: field for field in schema.fields}
+
+    assert ["Leads", "Companies / Konten"] == [table.name for table in api.base(base_id).tables()]
+    assert 2 == fields["Value"].options.precision
+    assert "emotionScale" == fields["Mood"].type
+    assert "UnknownFieldSchema" == type(fields["Mood"]).__name__
+    assert schema.view("All leads").visible_field_ids == [field.id for field in schema.fields]
+
+
+def test_only_the_unknown_type_is_unknown_to_the_sdk(api: pyairtable.Api, base_id: str) -> None:
+    fields = api.base(base_id).schema().table("Leads").fields
+
+    assert ["Mood"] == [field.name for field in fields if type(field).__name__ == "UnknownFieldSchema"]
+
+
+def test_all_pages_are_walked(leads: pyairtable.Table) -> None:
+    rows = leads.all(view="Open leads", page_size=7, fields=["Name", "Stage"])
+
+    assert {"Open"} == {row["fields"]["Stage"] for row in rows}
+    assert len(rows) == len({row["id"] for row in rows}) > 14
+
+
+def test_rows_are_sorted_and_counted(leads: pyairtable.Table) -> None:
+    rows = leads.all(sort=["-No."], max_records=3)
+
+    assert [640, 639, 638] == [row["fields"]["No."] for row in rows]
+    assert rows[0] == leads.first(sort=["-No."])
+
+
+def test_formulas_of_the_sdk_are_understood(leads: pyairtable.Table) -> None:
+    made = leads.create({"Name": 'Guest\'s "own"', "Value": 21, "Hot": True})
+
+    assert [made["id"]] == [row["id"] for row in leads.all(formula=match({"Name": 'Guest\'s "own"', "Value": 21}))]
+    assert made["id"] in {row["id"] for row in leads.all(formula=match({"Name": "?", "Value": 21}, match_any=True))}
+
+
+def test_a_long_question_is_asked_in_a_body(leads: pyairtable.Table) -> None:
+    formula = "OR(" + ",".join(f"{{Name}}='{'x' * 400}{number}'" for number in range(60)) + ",{No.}=3)"
+
+    assert [3] == [row["fields"]["No."] for row in leads.all(formula=formula)]
+
+
+def test_text_cells_and_field_ids_are_asked_for(leads: pyairtable.Table) -> None:
+    as_text = leads.first(cell_format="string", time_zone="utc", user_locale="en")
+    by_id = leads.first(use_field_ids=True)
+
+    assert as_text
+    assert by_id
+    assert "checked" == as_text["fields"]["Hot"]
+    assert {"fld"} == {name[:3] for name in by_id["fields"]}
+
+
+def test_records_are_made_changed_and_deleted(leads: pyairtable.Table) -> None:
+    made = leads.create({"Name": "Acme", "Stage": "Open"})
+    changed = leads.update(made["id"], {"Stage": "Won"})
+    replaced = leads.update(made["id"], {"Name": "Bolt"}, replace=True)
+
+    assert ("Acme", "Won") == (changed["fields"]["Name"], changed["fields"]["Stage"])
+    assert "Stage" not in replaced["fields"]
+    assert replaced == leads.get(made["id"])
+    assert {"id": made["id"], "deleted": True} == leads.delete(made["id"])
+
+
+def test_batches_are_cut_into_tens(leads: pyairtable.Table) -> None:
+    made = leads.batch_create([{"Name": f"Row {number}"} for number in range(23)])
+    changed = leads.batch_update([{"id": row["id"], "fields": {"Value": 1}} for row in made])
+    gone = leads.batch_delete([row["id"] for row in made])
+
+    assert [1] * 23 == [row["fields"]["Value"] for row in changed]
+    assert [True] * 23 == [row["deleted"] for row in gone]
+
+
+def test_upserts_are_told_apart(leads: pyairtable.Table) -> None:
+    known = leads.create({"Name": "Known"})["id"]
+    merged = leads.batch_upsert([{"fields": {"Name": "Known"}}, {"fields": {"Name": "New"}}], key_fields=["Name"])
+
+    assert [known] == merged["updatedRecords"]
+    assert [merged["records"][1]["id"]] == merged["createdRecords"]
+
+
+def test_typecast_makes_an_option(leads: pyairtable.Table) -> None:
+    assert "Maybe" == leads.create({"Stage": "Maybe"}, typecast=True)["fields"]["Stage"]
+
+
+def test_a_file_is_uploaded_and_had_again(leads: pyairtable.Table) -> None:
+    record = leads.create({"Name": "With a file"})["id"]
+    answer = leads.upload_attachment(record, "Files", "notes.txt", b"line\n" * 100, "text/plain")
+    attachment = leads.get(record)["fields"]["Files"][0]
+
+    assert [attachment["id"]] == [item["id"] for items in answer["fields"].values() for item in items]
+    assert b"line\n" * 100 == requests.get(attachment["url"], timeout=5).content
+
+
+def test_a_table_with_a_slash_in_its_name_is_reached(api: pyairtable.Api, base_id: str) -> None:
+    assert 60 == len(api.table(base_id, "Companies / Konten").all())
+
+
+def refusal(caught: pytest.ExceptionInfo[requests.HTTPError]) -> tuple[int, str]:
+    assert caught.value.response is not None
+    return caught.value.response.status_code, str(caught.value.args[-1])
+
+
+@pytest.mark.parametrize(
+    ("fields", "kind"),
+    [
+        ({"Nope": 1}, "UNKNOWN_FIELD_NAME"),
+        ({"Value": "many"}, "INVALID_VALUE_FOR_COLUMN"),
+        ({"No.": 1}, "INVALID_VALUE_FOR_COLUMN"),
+        ({"Stage": "Maybe"}, "INVALID_MULTIPLE_CHOICE_OPTIONS"),
+        ({"Company": ["recNowhere0000000"]}, "ROW_DOES_NOT_EXIST"),
+        ({"Files": [{"id": "attX"}]}, "INVALID_ATTACHMENT_OBJECT"),
+    ],
+)
+def test_refused_writes_carry_the_type(leads: pyairtable.Table, fields: dict[str, Any], kind: str) -> None:
+    with pytest.raises(requests.HTTPError) as caught:
+        leads.create(fields)
+
+    status, error = refusal(caught)
+    assert 422 == status
+    assert kind in error
+
+
+def test_missing_things_are_told_by_status(api: pyairtable.Api, base_id: str) -> None:
+    with pytest.raises(requests.HTTPError) as record:
+        api.table(base_id, "Leads").get("recNowhere0000000")
+    with pytest.raises(requests.HTTPError) as base:
+        api.table("appNowhere0000000", "Leads").all()
+
+    assert (404, "'NOT_FOUND'") == refusal(record)
+    assert 403 == refusal(base)[0]
+
+
+def test_a_bad_token_is_refused(sandbox: Sandbox) -> None:
+    address = sandbox.emulators["tables"].stage.addresses["base"]
+    api = pyairtable.Api("patNope", endpoint_url=address, retry_strategy=None)
+    with api.session, pytest.raises(requests.HTTPError) as caught:
+        api.whoami()
+
+    assert 401 == refusal(caught)[0]
+
+
+def test_too_many_requests_are_refused(sandbox: Sandbox, leads: pyairtable.Table) -> None:
+    sandbox.emulators["tables"].stage.knobs["limits"] = True
+    with pytest.raises(requests.HTTPError) as caught:
+        leads.all(page_size=10)
+
+    assert 429 == refusal(caught)[0]
