@@ -19,7 +19,7 @@ MAX_REQUEST_ID = 200
 log = structlog.get_logger()
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Answer:
     """What is sent back."""
 
