@@ -1,6 +1,8 @@
 """How the application is served: uvicorn, quiet, and stopping well."""
 
+import gc
 import logging
+import socket
 
 import structlog
 import uvicorn
@@ -10,7 +12,17 @@ GRACE_SECONDS = 30
 """How long running calls may take to end after SIGTERM."""
 
 
-def server(application: ASGIApp, host: str, port: int) -> uvicorn.Server:
+class Server(uvicorn.Server):
+    """uvicorn's server, with everything that was built at the start left out of garbage collection."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, then settle what will live as long as the process."""
+        await super().startup(sockets)
+        gc.collect()
+        gc.freeze()
+
+
+def server(application: ASGIApp, host: str, port: int) -> Server:
     """A server of *application*, not yet started."""
     logging.getLogger("alembic").setLevel(logging.WARNING)
     structlog.configure(
@@ -22,7 +34,7 @@ def server(application: ASGIApp, host: str, port: int) -> uvicorn.Server:
         ],
         logger_factory=structlog.PrintLoggerFactory(),
     )
-    return uvicorn.Server(
+    return Server(
         uvicorn.Config(
             application,
             host=host,

@@ -46,7 +46,8 @@ class Exchange:
 
     async def send(self, answer: Answer, send: Send) -> None:
         """Send *answer* with the headers that every answer carries."""
-        headers = [*_common(self), *answer.headers, (b"content-length", str(len(answer.body)).encode())]
+        length = (b"content-length", str(len(answer.body)).encode())
+        headers = [(b"content-type", b"application/json"), *common(self), *answer.headers, length]
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
         body = b"" if self.scope["method"] == "HEAD" else answer.body
         await send({"type": "http.response.body", "body": body})
@@ -78,10 +79,10 @@ def _cause(error: GatewayError) -> BaseException | None:
     return error.__cause__ if isinstance(error, ServiceFailure) else None
 
 
-def _common(exchange: Exchange) -> RawHeaders:
+def common(exchange: Exchange) -> RawHeaders:
+    """The headers that every answer carries, whatever it is made of."""
     run = exchange.run
     headers: RawHeaders = [
-        (b"content-type", b"application/json"),
         (b"cache-control", b"no-store"),
         (b"x-run-id", run.run_id.encode()),
         (b"server-timing", _timing(run)),

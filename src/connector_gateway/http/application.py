@@ -11,10 +11,11 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route, Router
 
 from connector_gateway.http.accounts import Accounts, management_routes
+from connector_gateway.http.downloads import download_routes
 from connector_gateway.http.metrics import Metrics
 from connector_gateway.http.openapi import openapi
 from connector_gateway.http.reference import reference
-from connector_gateway.http.routes import Edge, NotFound, operation_routes
+from connector_gateway.http.routes import Edge, NotFound, operation_route
 from connector_gateway.kit.operation import AnyConnector
 
 Check = Callable[[], Awaitable[None]]
@@ -32,6 +33,7 @@ class Service:
     """What must answer before calls can be taken, by name."""
 
     base_url: str
+    download_path: str
 
     @cached_property
     def document(self) -> bytes:
@@ -66,13 +68,14 @@ def application(service: Service, lifespan: Callable[[Router], AbstractAsyncCont
 
     return Router(
         [
-            *operation_routes(service.edge, service.connectors.values()),
+            operation_route(service.edge, service.connectors.values()),
             *management_routes(service.accounts),
             Route("/healthz", alive),
             Route("/readyz", ready),
             Route("/metrics", metrics),
             Route("/openapi.json", document),
             Route("/docs", page),
+            *download_routes(service.edge, service.download_path),
         ],
         default=NotFound(service.edge),
         redirect_slashes=False,

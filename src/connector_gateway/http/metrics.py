@@ -19,7 +19,7 @@ class Metrics:
         )
         self._queue = Histogram(
             "gateway_queue_seconds",
-            "Time spent queueing for the third party's budget.",
+            "Time spent queueing for the third party's budget, where there was a queue.",
             names,
             buckets=BUCKETS,
             registry=self.registry,
@@ -52,4 +52,5 @@ class OperationMetrics:
             calls = self._calls[status] = self._counter.labels(*self._names, status)
         calls.inc()
         self._duration.observe(run.duration_ms / 1000)
-        self._queue.observe(run.trace.wait_ms / 1000)
+        if run.trace.wait_ms >= 1:
+            self._queue.observe(run.trace.wait_ms / 1000)

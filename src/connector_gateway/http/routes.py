@@ -1,10 +1,11 @@
 """Routes made from the declarations: every operation of every connector, and what is said where there is none."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from urllib.parse import parse_qsl
 
 import structlog
-from starlette.routing import Mount, Route, Router
+from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from connector_gateway.core.arguments import Arguments
@@ -120,24 +121,58 @@ class NotFound:
         await exchange.send(refused(exchange.run, None, RouteNotFound("There is nothing at this address.")), send)
 
 
-def operation_routes(edge: Edge, connectors: Iterable[AnyConnector]) -> list[Mount]:
-    """A mount per connector, with an address for each of its operations."""
-    return [
-        Mount(
-            f"{PREFIX}/{connector.name}",
-            app=Router(_routes(edge, connector), default=NotFound(edge), redirect_slashes=False),
-        )
-        for connector in connectors
-    ]
+@dataclass(frozen=True)
+class Address:
+    """The address of operations below their connector: its segments, of which those in braces are parameters."""
+
+    segments: tuple[str, ...]
+    methods: Methods
+
+    def match(self, segments: Sequence[str]) -> dict[str, str] | None:
+        """The parameters that *segments*, as many as there are here, give; None if they lead elsewhere."""
+        found = {}
+        for declared, given in zip(self.segments, segments, strict=True):
+            if declared[0] == "{" and given:
+                found[declared[1:-1]] = given
+            elif declared != given:
+                return None
+        return found
 
 
-def _routes(edge: Edge, connector: AnyConnector) -> list[Route]:
+class Operations:
+    """All operations: an address is looked up by connector and length, and literal ones come first."""
+
+    def __init__(self, edge: Edge, connectors: Iterable[AnyConnector]) -> None:
+        self._not_found = NotFound(edge)
+        self._addresses: dict[tuple[str, int], list[Address]] = {}
+        for connector in connectors:
+            for address in _addresses(edge, connector):
+                self._addresses.setdefault((connector.name, len(address.segments)), []).append(address)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on to the operation at its address."""
+        connector, *segments = scope["path_params"]["address"].split("/")
+        for address in self._addresses.get((connector, len(segments)), ()):
+            parameters = address.match(segments)
+            if parameters is not None:
+                scope["path_params"] = parameters
+                await address.methods(scope, receive, send)
+                return
+        await self._not_found(scope, receive, send)
+
+
+def operation_route(edge: Edge, connectors: Iterable[AnyConnector]) -> Route:
+    """The route below which every operation has its address."""
+    return Route(PREFIX + "/{address:path}", Operations(edge, connectors))
+
+
+def _addresses(edge: Edge, connector: AnyConnector) -> list[Address]:
     paths: dict[str, dict[str, ASGIApp]] = {}
     for operation in connector.operations:
         endpoints = paths.setdefault(operation.path, {})
         endpoints[operation.method] = OperationEndpoint(edge, connector.name, operation)
     literal_first = sorted(paths, key=lambda path: path.count("{"))
-    return [Route(path, Methods(edge, paths[path])) for path in literal_first]
+    return [Address(tuple(path.strip("/").split("/")), Methods(edge, paths[path])) for path in literal_first]
 
 
 def query_of(scope: Scope) -> list[tuple[str, str]]:

@@ -14,6 +14,8 @@ class Entry:
 
     at: float
     units: float = field(compare=False)
+    turn: int = field(default=0, compare=False)
+    """Its place in the queue, as long as it waits; 0 once it has gone ahead."""
 
 
 class Ledger:
@@ -31,7 +33,7 @@ class Ledger:
         """The first instant from *now* and *not_before* on at which *units* fit; *now* must never go back."""
         if units > self.budget.limit:
             raise ValueError(f"{units} units never fit a budget of {self.budget.limit}.")
-        self._forget(now - self.budget.per_seconds)
+        self._forget(now)
         at = max(now, not_before, self.closed_until)
         if self._sum + units <= self.budget.limit:
             return at
@@ -46,7 +48,10 @@ class Ledger:
 
     def insert(self, entry: Entry) -> None:
         """Enter *entry*, which must fit where it is."""
-        insort(self._entries, entry, lo=self._head)
+        if not self._entries or entry.at >= self._entries[-1].at:
+            self._entries.append(entry)
+        else:
+            insort(self._entries, entry, lo=self._head)
         self._sum += entry.units
 
     def remove(self, entry: Entry) -> None:
@@ -60,55 +65,64 @@ class Ledger:
             self._full_until = (float("inf"), 0.0)
 
     def due(self, entry: Entry, now: float) -> float:
-        """When *entry* may really go ahead, given how late those before it really went; *now* or a little later."""
+        """When *entry* may really go ahead, after those before it in the queue and those that have gone already."""
         room = self.budget.limit - entry.units
         at = max(now, self.closed_until)
-        for earlier in reversed(self._entries[self._head : bisect_left(self._entries, entry, lo=self._head)]):
-            if earlier.at <= at - self.budget.per_seconds:
-                break
-            room -= earlier.units
-            if room < 0:
-                return max(at, earlier.at + self.budget.per_seconds)
-        return at
+        while True:
+            first = bisect_right(self._entries, at, lo=self._head, key=self._leaves)
+            others = self._entries[first : bisect_right(self._entries, at, lo=first, key=_at)]
+            before = [other for other in others if other.turn < entry.turn]
+            taken = sum(other.units for other in before)
+            if taken <= room:
+                return at
+            for other in before:
+                taken -= other.units
+                if taken <= room:
+                    at = self._leaves(other)
+                    break
 
     def remaining(self, now: float) -> float:
         """Units that could still be taken in the window that ends at *now*."""
-        self._forget(now - self.budget.per_seconds)
+        self._forget(now)
         return max(0.0, self.budget.limit - self._sum)
 
     def idle(self, now: float) -> bool:
         """Whether nothing entered here matters any more."""
-        self._forget(now - self.budget.per_seconds)
+        self._forget(now)
         return self._head == len(self._entries) and now >= self.closed_until
 
     def _overflow(self, at: float, units: float) -> float | None:
         """A later instant to try if *units* at *at* overflow some window that would hold them, otherwise None."""
         per_seconds, room, entries = self.budget.per_seconds, self.budget.limit - units, self._entries
-        first = bisect_right(entries, at - per_seconds, key=_at)
+        first = bisect_right(entries, at, lo=self._head, key=self._leaves)
         middle = bisect_right(entries, at, lo=first, key=_at)
         taken = sum(entry.units for entry in entries[first:middle])
         if taken > room:
             while taken > room:
                 taken -= entries[first].units
                 first += 1
-            return entries[first - 1].at + per_seconds
+            return self._leaves(entries[first - 1])
         for last in entries[middle : bisect_left(entries, at + per_seconds, lo=middle, key=_at)]:
             taken += last.units
-            while entries[first].at <= last.at - per_seconds:
+            while self._leaves(entries[first]) <= last.at:
                 taken -= entries[first].units
                 first += 1
             if taken > room:
                 return last.at
         return None
 
-    def _forget(self, until: float) -> None:
-        """Leave entries up to *until* out of account, and drop them now and then."""
-        while self._head < len(self._entries) and self._entries[self._head].at <= until:
+    def _forget(self, now: float) -> None:
+        """Leave entries out of account that have left the window which ends at *now*, and drop them now and then."""
+        while self._head < len(self._entries) and self._leaves(self._entries[self._head]) <= now:
             self._sum -= self._entries[self._head].units
             self._head += 1
         if self._head >= PRUNE_FROM:
             del self._entries[: self._head]
             self._head = 0
+
+    def _leaves(self, entry: Entry) -> float:
+        """When *entry* is no longer in the window; always said this way, since a difference would round differently."""
+        return entry.at + self.budget.per_seconds
 
 
 def _at(entry: Entry) -> float:

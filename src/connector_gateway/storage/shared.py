@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Protocol
 
 from connector_gateway.kit.budget import Budget
@@ -17,7 +18,7 @@ SWEEP_FROM = 10_000
 """When more ledgers than this are kept, those that have nothing left to say are dropped."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Take:
     """``units`` to be taken of ``budget``; ``name`` tells whose it is."""
 
@@ -31,10 +32,13 @@ class Slot:
     """A turn: the instant at which it comes, and what it takes (nothing if it would come too late)."""
 
     at: float
+    wait: float
+    """Seconds until then, when it was given."""
+
     taken: Sequence[tuple[Ledger, Entry]] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Allowance:
     """What a window holds after something was taken of it, or, with ``retry_after`` above 0, could not be."""
 
@@ -88,6 +92,7 @@ class Memory:
         self._clock = clock
         self._ledgers: dict[str, Ledger] = {}
         self._sweep_from = SWEEP_FROM
+        self._turns = count(1)
         self._locks: dict[str, _Lock] = {}
 
     async def spend(self, take: Take) -> Allowance:
@@ -109,12 +114,13 @@ class Memory:
         at = now
         while (later := max(ledger.earliest(now, units, at) for ledger, units in wanted)) > at:
             at = later
-        if at > deadline:
-            return Slot(at)
-        taken = [(ledger, Entry(at, units)) for ledger, units in wanted]
+        if at > max(now, deadline):
+            return Slot(at, at - now)
+        turn = next(self._turns) if at > now else 0
+        taken = [(ledger, Entry(at, units, turn)) for ledger, units in wanted]
         for ledger, entry in taken:
             ledger.insert(entry)
-        return Slot(at, taken)
+        return Slot(at, at - now, taken)
 
     async def confirm(self, slot: Slot) -> float:
         """0 when the turn of *slot* has come, otherwise the seconds still to wait because others were late."""
@@ -126,6 +132,9 @@ class Memory:
                 ledger.remove(entry)
                 entry.at = due
                 ledger.insert(entry)
+        if due <= now:
+            for _, entry in slot.taken:
+                entry.turn = 0
         return due - now
 
     async def release(self, slot: Slot) -> None:

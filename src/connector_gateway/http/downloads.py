@@ -1,0 +1,98 @@
+"""Download addresses: files of third parties on their way through, never held whole."""
+
+import re
+import unicodedata
+from collections.abc import AsyncIterator
+from urllib.parse import quote
+
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from connector_gateway.http.answers import Exchange, RawHeaders, common, refused
+from connector_gateway.http.routes import Edge, Methods, unforeseen
+from connector_gateway.kit.call import Download
+from connector_gateway.kit.errors import GatewayError
+
+MAX_NAME = 150
+"""Characters of a file name; with their encodings, the header stays far below what servers take."""
+
+MEDIA_TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+-]{1,100}/[A-Za-z0-9!#$&^_.+-]{1,100}")
+HARMFUL = re.compile(r'[<>:"|?*%;]')
+"""What some system or browser reads as more than a part of a name."""
+
+ATTRIBUTE = "!#$&+^_`|~"
+"""What RFC 5987 leaves as it is beside letters, digits and what ``quote`` never touches."""
+
+
+def download_routes(edge: Edge, path: str) -> list[Route]:
+    """The address of downloads, below *path*."""
+    endpoint = DownloadEndpoint(edge)
+    return [Route(f"{path}/{{token}}", Methods(edge, {"GET": endpoint, "HEAD": endpoint}))]
+
+
+class DownloadEndpoint:
+    """Passes the file behind a download address on."""
+
+    def __init__(self, edge: Edge) -> None:
+        self._edge = edge
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer with the file; a failure that comes too late to be told breaks the connection."""
+        exchange = Exchange(scope, receive)
+        response: Response | None = None
+        try:
+            async with self._edge.gateway.download(exchange.run, scope["path_params"]["token"]) as download:
+                response = await _response(exchange, download)
+                await response(scope, receive, send)
+        except Exception as fault:
+            if response is not None:
+                raise
+            error = fault if isinstance(fault, GatewayError) else unforeseen(fault)
+            await exchange.send(refused(exchange.run, None, error), send)
+
+
+async def _response(exchange: Exchange, download: Download) -> Response:
+    """The answer, once the first piece is there, since until then a failure can still be told."""
+    if exchange.scope["method"] == "HEAD":
+        return _with_headers(Response(), exchange, download)
+    first = await anext(download.pieces, b"")
+    return _with_headers(StreamingResponse(_from(first, download.pieces)), exchange, download)
+
+
+async def _from(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    yield first
+    async for piece in rest:
+        yield piece
+
+
+def _with_headers(response: Response, exchange: Exchange, download: Download) -> Response:
+    mime_type = download.mime_type if MEDIA_TYPE.fullmatch(download.mime_type) else "application/octet-stream"
+    headers: RawHeaders = [
+        (b"content-type", mime_type.encode()),
+        (b"content-disposition", disposition(download.filename).encode()),
+        (b"x-content-type-options", b"nosniff"),
+        (b"content-security-policy", b"sandbox"),
+    ]
+    if download.size_bytes is not None:
+        headers.append((b"content-length", b"%d" % download.size_bytes))
+    response.raw_headers = [*common(exchange), *headers]
+    return response
+
+
+def disposition(filename: str) -> str:
+    """The header that has *filename* saved under its own name, whatever characters it has, and nowhere else."""
+    name = safe_name(filename)
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().strip(" .") or "file"
+    return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe=ATTRIBUTE)}"
+
+
+def safe_name(filename: str) -> str:
+    """The last part of *filename*, without what could lead elsewhere, hide its ending or mean something to a system."""
+    last = re.split(r"[/\\]", filename)[-1]
+    printable = "".join(char for char in last if unicodedata.category(char)[0] != "C")
+    name = HARMFUL.sub("_", printable).strip(" .")
+    stem, dot, ending = name.rpartition(".")
+    if len(name) > MAX_NAME and dot and len(ending) < MAX_NAME // 2:
+        return f"{stem[: MAX_NAME - len(ending) - 1]}.{ending}"
+    return name[:MAX_NAME] or "file"
