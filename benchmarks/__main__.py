@@ -5,9 +5,9 @@ import sys
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import overhead
+from benchmarks import history, overhead, pacing, starting
 
-BENCHMARKS = {"overhead": overhead.rows}
+BENCHMARKS = {"overhead": overhead.rows, "starting": starting.rows, "history": history.rows, "pacing": pacing.rows}
 
 
 def main(names: list[str]) -> int:

@@ -13,15 +13,17 @@ async def main(order: dict[str, Any]) -> None:
     latencies: list[float] = []
     statuses: dict[str, int] = {}
     left = iter(range(order["calls"]))
-    body = json.dumps(order["body"]).encode()
+    sent = {"params": order["body"]} if order.get("method") == "GET" else {"data": json.dumps(order["body"]).encode()}
     headers = {"Content-Type": "application/json", **order["headers"]}
-    timeout = aiohttp.ClientTimeout(total=600)
+    timeout = aiohttp.ClientTimeout(total=1200)
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0), timeout=timeout) as session:
 
         async def work() -> None:
             for _ in left:
                 began = time.perf_counter()
-                async with session.post(order["url"], data=body, headers=headers) as response:
+                async with session.request(
+                    order.get("method", "POST"), order["url"], headers=headers, **sent
+                ) as response:
                     await response.read()
                 latencies.append(time.perf_counter() - began)
                 statuses[str(response.status)] = statuses.get(str(response.status), 0) + 1

@@ -40,6 +40,7 @@ class App:
         *,
         connectors: Mapping[str, AnyConnector] = CONNECTORS,
         clock: Clock | None = None,
+        files: Files | None = None,
     ) -> None:
         self.settings = settings
         self.clock = clock or SystemClock()
@@ -53,7 +54,7 @@ class App:
         self._connectors = connectors
         self._cursors = Cursors(secrets)
         self._links = Links(secrets, settings.download_base, settings.link_seconds, self.clock)
-        self._files = Files(settings.upstream_timeout_seconds, settings.max_file_bytes)
+        self._files = files or Files(settings.upstream_timeout_seconds, settings.max_file_bytes)
         self._shared = Memory(self.clock)
         self._limits = Limits(self._shared)
         self._claims = Claims(self.database, process_id, self.clock)
@@ -88,7 +89,13 @@ class App:
             self.settings.operator_token,
         )
         service = Service(
-            self._connectors, edge, accounts, metrics, {"database": self.database.ping}, self.settings.base_url
+            self._connectors,
+            edge,
+            accounts,
+            metrics,
+            {"database": self.database.ping},
+            self.settings.base_url,
+            self.settings.download_path,
         )
         return application(service, self._lifespan)
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
+from urllib.parse import urlsplit
 
 from connector_gateway.core.gateway import Site
 from connector_gateway.kit.budget import Budget
@@ -38,6 +39,11 @@ class Settings:
     keep_runs_days: float
     patience: Patience
     sites: Mapping[str, Site]
+
+    @property
+    def download_path(self) -> str:
+        """Where downloads are answered: the path of their address, less what a proxy before this service takes off."""
+        return urlsplit(self.download_base.removeprefix(self.base_url)).path
 
     @classmethod
     def read(cls, environment: Mapping[str, str], connectors: Mapping[str, AnyConnector]) -> "Settings":

@@ -15,6 +15,7 @@ import httpx
 from connector_gateway.app import App
 from connector_gateway.cli.serving import server
 from connector_gateway.connectors import CONNECTORS
+from connector_gateway.core.files import Files
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.sandbox.sandbox import Sandbox
 from connector_gateway.settings import Settings
@@ -167,6 +168,7 @@ def serving(
     *,
     connectors: Mapping[str, AnyConnector] = CONNECTORS,
     database_url: str | None = None,
+    files: Files | None = None,
     **settings: str,
 ) -> Iterator[Gateway]:
     """A started gateway in front of *sandbox*, with a workspace, a key without a tight limit and the connections."""
@@ -181,7 +183,8 @@ def serving(
         "GATEWAY_OPERATOR_TOKEN": OPERATOR,
     }
     budgets = {f"GATEWAY_{name.upper()}_BUDGET": WIDE for name in connectors}
-    app = App(Settings.read(addresses | environment | budgets | FAST | settings, connectors), connectors=connectors)
+    read = Settings.read(addresses | environment | budgets | FAST | settings, connectors)
+    app = App(read, connectors=connectors, files=files)
     running = server(app.http(), "127.0.0.1", 0)
     thread = threading.Thread(target=running.run, name="gateway", daemon=True)
     thread.start()

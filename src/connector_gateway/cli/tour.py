@@ -30,7 +30,21 @@ def _notes(described: Described) -> Stop:
     )
 
 
-STOPS: Mapping[str, Callable[[Described], Stop]] = {"notes": _notes}
+def _chat(described: Described) -> Stop:
+    return Stop(
+        "a message that is posted once, however often it is sent",
+        "POST",
+        "/v1/connectors/chat/messages",
+        body={
+            "connection_id": described["connections"]["chat"],
+            "channel": described["examples"]["chat"]["channel"],
+            "text": "Hello from the gateway :wave:",
+            "idempotency_key": "tour",
+        },
+    )
+
+
+STOPS: Mapping[str, Callable[[Described], Stop]] = {"notes": _notes, "chat": _chat}
 """The call to show for each connector."""
 
 

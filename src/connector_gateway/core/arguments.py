@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from types import UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
@@ -18,6 +18,9 @@ P = TypeVar("P", bound=Params)
 
 CONNECTION = "connection_id"
 MAX_DEPTH = 100
+MAX_EXPONENT = 330
+"""Powers of ten up to which a number is taken; what a double holds ends before."""
+
 MAX_IDEMPOTENCY_KEY = 255
 
 _UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
@@ -27,12 +30,12 @@ _UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 def decode(body: bytes) -> Any:
     """The value of a JSON text in which every key stands once; numbers stay exact (``int`` or ``Decimal``)."""
     try:
-        return json.loads(body.decode("utf-8"), object_pairs_hook=_once, parse_float=Decimal, parse_constant=_no_number)
+        return _DECODER.decode(body.decode("utf-8"))
     except (ValueError, RecursionError) as fault:
         raise InvalidJson(f"The body is not JSON: {_short(fault)}.") from fault
 
 
-@dataclass(frozen=True)
+@dataclass
 class Body:
     """A JSON body as it came, or why it cannot be read."""
 
@@ -47,7 +50,7 @@ class Body:
         return decode(self.text)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Arguments:
     """The arguments of one call: path and query as text, the body as it came, the key of the header."""
 
@@ -87,7 +90,7 @@ class Arguments:
 
     def idempotency_key(self, params: Params) -> str | None:
         """The key of the body or of the header; ``InvalidParameters`` if they differ or the header does not fit."""
-        in_body: str | None = getattr(params, IDEMPOTENCY_FIELD, None)
+        in_body: str | None = vars(params).get(IDEMPOTENCY_FIELD)
         header = self.idempotency_header
         if header is None:
             return in_body
@@ -103,10 +106,17 @@ class Arguments:
             )
         return header
 
+    def _named(self, faults: list[Detail]) -> Sequence[tuple[str, str]]:
+        """The query as far as its names can be told."""
+        named = [(name, text) for name, text in self.query if not _UNFIT.search(name)]
+        if len(named) < len(self.query):
+            faults.append({"parameter": "query", "message": "Has a name with control characters, or that is no UTF-8"})
+        return named
+
     def _from_query(self, params: type[Params], faults: list[Detail]) -> dict[str, Any]:
         values: dict[str, Any] = {}
         kinds = {declared.alias or name: _kind(declared.annotation) for name, declared in params.model_fields.items()}
-        for name, text in self.query:
+        for name, text in self._named(faults):
             if name in values or name in self.path:
                 faults.append({"parameter": name, "message": "Given more than once"})
             values[name] = _from_text(kinds.get(name), text)
@@ -120,7 +130,7 @@ class Arguments:
             )
         values = dict(value)
         faults += [{"parameter": name, "message": "Given more than once"} for name in self.path if name in values]
-        for name, text in self.query:
+        for name, text in self._named(faults):
             if name != CONNECTION:
                 faults.append({"parameter": name, "message": "Belongs into the body"})
             elif values.setdefault(CONNECTION, text) != text:
@@ -177,12 +187,22 @@ def _no_number(name: str) -> Any:
     raise ValueError(f"{name} is no JSON number")
 
 
+def _exact(text: str) -> Decimal:
+    try:
+        return Decimal(text)
+    except InvalidOperation as fault:
+        raise ValueError("a number is beyond all measure") from fault
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_once, parse_float=_exact, parse_constant=_no_number)
+
+
 def _short(fault: Exception) -> str:
     return "it is nested too deeply" if isinstance(fault, RecursionError) else str(fault)[:200]
 
 
 def _unfit(value: Any, path: str = "", depth: int = 0) -> Iterable[Detail]:
-    """Faults of every string, at any depth, that holds characters no application stores faithfully."""
+    """Faults of every string and number, at any depth, that no application stores faithfully."""
     if isinstance(value, str):
         if _UNFIT.search(value):
             yield {"parameter": path, "message": "Contains control characters or half of a surrogate pair"}
@@ -197,6 +217,8 @@ def _unfit(value: Any, path: str = "", depth: int = 0) -> Iterable[Detail]:
     elif isinstance(value, list):
         for index, item in enumerate(value):
             yield from _unfit(item, f"{path}.{index}", depth + 1)
+    elif isinstance(value, int | Decimal) and abs(Decimal(value).adjusted()) > MAX_EXPONENT and value:
+        yield {"parameter": path, "message": "Is a number beyond all measure"}
 
 
 def _kind(annotation: Any) -> Any:

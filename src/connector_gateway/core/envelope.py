@@ -15,7 +15,7 @@ Status = Literal["ok", "partial"]
 _SEQUENCE: TypeAdapter[Sequence[Any]] = TypeAdapter(Sequence[Any])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Envelope:
     """The answer to one call."""
 

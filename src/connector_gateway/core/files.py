@@ -2,89 +2,122 @@
 
 import asyncio
 import ipaddress
+import mimetypes
+import re
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable
 from email.message import Message
 from typing import Any
 from urllib.parse import unquote, urljoin, urlsplit
 
 import aiohttp
-from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.abc import AbstractResolver
 
 from connector_gateway.kit.call import RemoteFile
 from connector_gateway.kit.errors import FileTooLarge, UrlNotAllowed, UrlUnreachable
 
 MAX_REDIRECTS = 5
 MAX_URL = 4000
+MAX_NAME = 255
 PIECE = 64 * 1024
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+
+GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
+WRAPPING = tuple(
+    ipaddress.IPv6Network(network) for network in ("::/96", "::ffff:0:0/96", "::ffff:0:0:0/96", "64:ff9b::/96")
+)
+"""Networks whose addresses end in the IPv4 address that is meant: compatible, mapped, translated, NAT64."""
+
+NOT_PUBLIC = tuple(ipaddress.IPv4Network(network) for network in ("192.0.0.0/24", "168.63.129.16/32"))
+"""Not private by every Python's list: protocol assignments, and what the host of a rented machine answers at."""
+
+MEDIA_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+", re.ASCII)
+UNKNOWN_TYPE = "application/octet-stream"
+UNPRINTABLE = re.compile("[\x00-\x1f\x7f\ufffd]")
 
 
 def is_public(address: str) -> bool:
     """Whether an IP address is one that anyone on the internet can reach; wrapped ones count as what they wrap."""
-    ip = ipaddress.ip_address(address.partition("%")[0])
-    wrapped = getattr(ip, "ipv4_mapped", None) or getattr(ip, "sixtofour", None)
-    if wrapped is not None:
-        return is_public(str(wrapped))
-    return ip.is_global and not ip.is_multicast
+    try:
+        ip = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    if isinstance(ip, ipaddress.IPv4Address):
+        return ip.is_global and not ip.is_multicast and not any(ip in network for network in NOT_PUBLIC)
+    wrapped = _wrapped(ip)
+    return is_public(str(wrapped)) if wrapped else ip.is_global and ip in GLOBAL_UNICAST
 
 
-class PublicResolver(AbstractResolver):
-    """Resolves names, and knows only public addresses: what is checked here is what is connected to."""
-
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
-    ) -> list[ResolveResult]:
-        """The addresses of *host*; ``UrlNotAllowed`` if any of them is not public."""
-        found = await asyncio.get_running_loop().getaddrinfo(host, port, family=family, type=socket.SOCK_STREAM)
-        addresses = list(dict.fromkeys((kind, str(address[0])) for kind, _, _, _, address in found))
-        if not addresses or not all(is_public(address) for _, address in addresses):
-            raise _not_allowed(host)
-        return [
-            {
-                "hostname": host,
-                "host": address,
-                "port": port,
-                "family": kind,
-                "proto": 0,
-                "flags": socket.AI_NUMERICHOST,
-            }
-            for kind, address in addresses
-        ]
-
-    async def close(self) -> None:
-        """Nothing to close."""
+def _wrapped(ip: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
+    if any(ip in network for network in WRAPPING):
+        return ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
+    return ip.sixtofour
 
 
 class Files:
-    """Fetches files."""
+    """Fetches files.
 
-    def __init__(self, timeout_seconds: float, max_bytes: int, resolver: AbstractResolver | None = None) -> None:
-        self._timeout = aiohttp.ClientTimeout(total=timeout_seconds)
+    *resolver* and *reachable* are seams for tests, which have no public addresses to fetch from.
+    """
+
+    def __init__(
+        self,
+        timeout_seconds: float,
+        max_bytes: int,
+        *,
+        resolver: AbstractResolver | None = None,
+        reachable: Callable[[str], bool] = is_public,
+    ) -> None:
+        self._timeout_seconds = timeout_seconds
         self._max_bytes = max_bytes
-        self._resolver = resolver or PublicResolver()
+        self._resolver = resolver
+        self._reachable = reachable
 
     async def fetch(self, url: str, keep_bytes: int) -> RemoteFile:
         """The file at *url*, with its content if that is at most *keep_bytes*.
 
         ``UrlNotAllowed``, ``UrlUnreachable`` or ``FileTooLarge`` say why it cannot be had.
         """
-        connector = aiohttp.TCPConnector(resolver=self._resolver, use_dns_cache=False, force_close=True)
         try:
-            async with aiohttp.ClientSession(connector=connector, timeout=self._timeout, trust_env=False) as session:
+            async with asyncio.timeout(self._timeout_seconds), self._session() as session:
                 return await self._follow(session, url, keep_bytes)
+        except aiohttp.InvalidURL as fault:
+            raise _not_allowed() from fault
         except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as fault:
-            refusal = _refusal_within(fault)
-            if refusal is not None:
-                raise refusal from fault
             raise UrlUnreachable("The link could not be fetched.", {"parameter": "url"}, private=repr(fault)) from fault
 
+    def _session(self) -> aiohttp.ClientSession:
+        """A session of its own for every file: nothing of one link reaches another, no proxy, no cookies."""
+        connector = aiohttp.TCPConnector(
+            resolver=self._resolver,
+            socket_factory=self._socket,
+            use_dns_cache=False,
+            force_close=True,
+            happy_eyeballs_delay=None,
+        )
+        return aiohttp.ClientSession(
+            connector=connector,
+            timeout=aiohttp.ClientTimeout(total=None),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            headers={"Accept-Encoding": "identity", "User-Agent": "connector-gateway"},
+            trust_env=False,
+        )
+
+    def _socket(self, address: tuple[Any, ...]) -> socket.socket:
+        """The socket for a connection, if it may be made: whatever the link says, this is where it leads."""
+        family, kind, protocol, _, target = address
+        if not self._reachable(target[0]):
+            raise _not_allowed()
+        return socket.socket(family, kind, protocol)
+
     async def _follow(self, session: aiohttp.ClientSession, url: str, keep_bytes: int) -> RemoteFile:
+        place = url
         for _ in range(MAX_REDIRECTS + 1):
-            _require_allowed(url)
-            async with session.get(url, allow_redirects=False) as response:
+            _require_public_form(place)
+            async with session.get(place, allow_redirects=False) as response:
                 target = response.headers.get("Location")
-                if response.status in {301, 302, 303, 307, 308} and target:
-                    url = urljoin(url, target)
+                if response.status in REDIRECTS and target:
+                    place = urljoin(place, target)
                     continue
                 if response.status != 200:
                     raise UrlUnreachable(f"The link answers with status {response.status}.", {"parameter": "url"})
@@ -92,58 +125,57 @@ class Files:
         raise UrlUnreachable(f"The link redirects more than {MAX_REDIRECTS} times.", {"parameter": "url"})
 
     async def _take(self, response: aiohttp.ClientResponse, url: str, keep_bytes: int) -> RemoteFile:
-        declared = response.content_length
-        if declared is not None and declared > self._max_bytes:
-            raise _too_large(self._max_bytes)
-        content: bytes | None = None
-        size = declared
-        if declared is None or declared <= keep_bytes:
-            content = await _read(response, keep_bytes if declared is None else declared)
-            size = len(content) if content is not None else None
-        return RemoteFile(_name(response.headers, url), response.content_type, size, content)
+        """The file of *response*; read only where it is wanted, or its size is not said."""
+        mime_type = response.content_type if MEDIA_TYPE.fullmatch(response.content_type) else UNKNOWN_TYPE
+        name = filename(url, response.headers.get("Content-Disposition", ""), mime_type)
+        size = None if "Content-Encoding" in response.headers else response.content_length
+        if size is not None and size > self._max_bytes:
+            raise self._too_large()
+        if size is not None and size > keep_bytes:
+            return RemoteFile(name, mime_type, size, content=None)
+        counted, content = await self._read(response, keep_bytes)
+        return RemoteFile(name, mime_type, counted, content)
+
+    async def _read(self, response: aiohttp.ClientResponse, keep_bytes: int) -> tuple[int, bytes | None]:
+        """How many bytes the body has, and the body itself if that is at most *keep_bytes*."""
+        content = bytearray()
+        counted = 0
+        async for piece in response.content.iter_chunked(PIECE):
+            counted += len(piece)
+            if counted > self._max_bytes:
+                raise self._too_large()
+            if counted <= keep_bytes:
+                content += piece
+        return counted, bytes(content) if counted <= keep_bytes else None
+
+    def _too_large(self) -> FileTooLarge:
+        return FileTooLarge(
+            f"The file is larger than {self._max_bytes} bytes.", {"parameter": "url", "max_bytes": self._max_bytes}
+        )
 
 
-async def _read(response: aiohttp.ClientResponse, most: int) -> bytes | None:
-    """The body; None as soon as it is more than *most* bytes."""
-    content = bytearray()
-    async for piece in response.content.iter_chunked(PIECE):
-        content += piece
-        if len(content) > most:
-            return None
-    return bytes(content)
-
-
-def _require_allowed(url: str) -> None:
-    parts = urlsplit(url)
-    if len(url) > MAX_URL or parts.scheme not in {"http", "https"} or not parts.hostname or parts.username:
-        raise _not_allowed(url)
-    try:
-        literal = ipaddress.ip_address(parts.hostname)
-    except ValueError:
-        return
-    if not is_public(str(literal)):
-        raise _not_allowed(url)
-
-
-def _refusal_within(fault: BaseException | None) -> UrlNotAllowed | None:
-    """The refusal that a library wrapped into an error of its own, if there is one."""
-    while fault is not None:
-        if isinstance(fault, UrlNotAllowed):
-            return fault
-        fault = fault.__cause__ or fault.__context__
-    return None
-
-
-def _name(headers: Mapping[str, Any], url: str) -> str:
+def filename(url: str, disposition: str, mime_type: str) -> str:
+    """The last path segment of *url*; where that is empty, what the server says, else ``file``."""
     message = Message()
-    message["Content-Disposition"] = headers.get("Content-Disposition", "")
-    named = message.get_filename() or unquote(urlsplit(url).path.rpartition("/")[2])
-    return named.rpartition("/")[2] or "file"
+    message["Content-Disposition"] = UNPRINTABLE.sub("", disposition)
+    candidates = (unquote(urlsplit(url).path.rpartition("/")[2]), message.get_filename() or "")
+    for candidate in candidates:
+        name = UNPRINTABLE.sub("", candidate).replace("\\", "/").rpartition("/")[2].strip()
+        if name.strip("."):
+            return name[-MAX_NAME:]
+    return f"file{mimetypes.guess_extension(mime_type) or ''}"
 
 
-def _not_allowed(_: str) -> UrlNotAllowed:
+def _require_public_form(url: str) -> None:
+    """Refuse what is no plain http or https address; where its name leads is checked when it is connected to."""
+    try:
+        parts = urlsplit(url)
+        has_form = parts.scheme in {"http", "https"} and bool(parts.hostname) and "@" not in parts.netloc
+    except ValueError:
+        has_form = False
+    if not has_form or len(url) > MAX_URL:
+        raise _not_allowed()
+
+
+def _not_allowed() -> UrlNotAllowed:
     return UrlNotAllowed("The link does not lead to a public http or https address.", {"parameter": "url"})
-
-
-def _too_large(max_bytes: int) -> FileTooLarge:
-    return FileTooLarge(f"The file is larger than {max_bytes} bytes.", {"parameter": "url", "max_bytes": max_bytes})

@@ -1,7 +1,8 @@
 """The way of a call, told once; HTTP, command line and every later surface end here."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,8 +20,9 @@ from connector_gateway.core.pacing import ConnectionPacer, stretched
 from connector_gateway.core.runs import Recording, Run, Runs
 from connector_gateway.core.work import Work, exclusive_to
 from connector_gateway.kit.budget import Budget
+from connector_gateway.kit.call import Download
 from connector_gateway.kit.clock import Clock
-from connector_gateway.kit.errors import ConnectionRevoked
+from connector_gateway.kit.errors import ConnectionRevoked, LinkNotFound
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
 from connector_gateway.kit.shapes import Params
 from connector_gateway.kit.transport import Transport
@@ -86,6 +88,21 @@ class Gateway:
             envelope = await self._carry_out(work, recording, key)
             run.succeed(envelope.status)
             return envelope
+
+    @asynccontextmanager
+    async def download(self, run: Run, token: str) -> AsyncIterator[Download]:
+        """Open the file behind a download address, whose token is the only authority needed."""
+        linked = self._links.read(token)
+        connection = await self._connections.find(linked.connection_id)
+        site = None if connection is None else self._sites.get(connection.connector)
+        if connection is None or site is None or site.connector.download is None:
+            raise LinkNotFound("The connection behind the download link was removed.")
+        try:
+            async with site.connector.download(self._client(run, connection), linked.content) as download:
+                yield download
+        except ConnectionRevoked:
+            await self._connections.observe(connection, "revoked")
+            raise
 
     async def _carry_out(self, work: Work, recording: Recording, key: str | None) -> Envelope:
         """Perform once, and note what that tells about the authorisation."""

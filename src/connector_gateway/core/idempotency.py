@@ -68,6 +68,9 @@ class Claim:
         self.earlier = earlier
         """The attempt whose outcome is in doubt, if there was one."""
 
+        self.begun = False
+        """Whether this attempt has noted something done."""
+
     @property
     def progress(self) -> Mapping[str, Any]:
         """What was noted so far."""
@@ -75,6 +78,11 @@ class Claim:
 
     async def note(self, **progress: Any) -> None:
         """Add to the progress, durably."""
+        self.begun = True
+        await self.intend(**progress)
+
+    async def intend(self, **progress: Any) -> None:
+        """Add what is about to be tried, durably."""
         self._progress |= progress
         await self._claims.update(self._name, progress=self._progress)
 

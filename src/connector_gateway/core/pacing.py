@@ -34,7 +34,7 @@ class ConnectionPacer:
         if not takes:
             return
         slot = await self._shared.reserve(takes, deadline)
-        wait = slot.at - self._clock.now()
+        wait = slot.wait
         try:
             while wait > 0:
                 if slot.at > deadline:
@@ -54,7 +54,8 @@ class ConnectionPacer:
 
     def _take(self, charge: Charge) -> Take:
         name = f"upstream:{self._connector}:{charge.budget}:{charge.on or self._account}"
-        return Take(name, self._budgets[charge.budget], charge.units)
+        budget = self._budgets[charge.budget]
+        return Take(name, budget, min(charge.units, budget.limit))
 
 
 def _too_long(wait: float) -> UpstreamRateLimited:

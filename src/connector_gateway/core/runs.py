@@ -94,6 +94,9 @@ class Runs:
             failure = InternalError("Something went wrong here.", private=repr(fault))
             run.refuse(failure)
             raise failure from fault
+        except BaseException:
+            run.status = "interrupted"
+            raise
         finally:
             await recording.close()
 

@@ -33,6 +33,10 @@ class Scratch:
         """Add to the progress."""
         self.progress |= progress
 
+    async def intend(self, **progress: Any) -> None:
+        """Add what is about to be tried."""
+        self.progress |= progress
+
 
 @dataclass(slots=True)
 class Work:
@@ -69,7 +73,7 @@ class Work:
             envelope = self._envelope(result)
             await claim.finish(envelope.status, envelope.data)
         except GatewayError as error:
-            doubt = error.doubt or ("failed" if claim.progress else None)
+            doubt = error.doubt or ("failed" if claim.begun else None)
             await (claim.doubt(doubt) if doubt else claim.release())
             raise
         except BaseException:
@@ -154,7 +158,7 @@ class Work:
         )
 
     def _position(self) -> Position | None:
-        cursor = getattr(self.params, "cursor", None)
+        cursor = vars(self.params).get("cursor")
         return None if cursor is None else self.cursors.read(cursor, *self._binding())
 
     def _binding(self) -> tuple[Any, ...]:

@@ -14,7 +14,6 @@ from connector_gateway.http.accounts import Accounts, management_routes
 from connector_gateway.http.downloads import download_routes
 from connector_gateway.http.metrics import Metrics
 from connector_gateway.http.openapi import openapi
-from connector_gateway.http.reference import reference
 from connector_gateway.http.routes import Edge, NotFound, operation_route
 from connector_gateway.kit.operation import AnyConnector
 
@@ -43,6 +42,8 @@ class Service:
     @cached_property
     def page(self) -> str:
         """The reference page."""
+        from connector_gateway.http.reference import reference  # noqa: PLC0415  # rarely asked for, and slow to load
+
         return reference(openapi(self.connectors.values(), self.base_url))
 
 

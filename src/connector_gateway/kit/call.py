@@ -1,6 +1,6 @@
 """What one operation may use while it is carried out."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,6 +12,7 @@ from connector_gateway.kit.identifiers import ConnectionId
 from connector_gateway.kit.shapes import Position
 
 C = TypeVar("C")
+T = TypeVar("T")
 
 
 class Memory(Protocol):
@@ -37,6 +38,10 @@ class Notebook(Protocol):
         """Add to the progress; durable on return where the call carries an idempotency key."""
         ...
 
+    async def intend(self, **progress: Any) -> None:
+        """Add what is about to be tried, just as durably; a refusal that follows still means that nothing was done."""
+        ...
+
 
 class Links(Protocol):
     """Makes short-lived download addresses, which the service itself answers."""
@@ -60,7 +65,7 @@ class RemoteFile:
 
     name: str
     mime_type: str
-    size_bytes: int | None
+    size_bytes: int
     content: bytes | None
 
 
@@ -118,6 +123,18 @@ class Call(Generic[C]):
     exclusive: "Exclusive"
     files: Files
     links: Links
+
+    async def recall(self, name: str, seconds: float, find: Callable[[], Awaitable[T]], *, fresh: bool = False) -> T:
+        """What is remembered under *name*; otherwise, or if it must be *fresh*, what *find* finds, once for all."""
+        found: T | None = None if fresh else self.memory.get(name)
+        if found is not None:
+            return found
+        async with self.exclusive(f"recall {name}"):
+            found = None if fresh else self.memory.get(name)
+            if found is None:
+                found = await find()
+                self.memory.put(name, found, seconds)
+        return found
 
 
 class Exclusive(Protocol):

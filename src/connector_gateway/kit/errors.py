@@ -463,6 +463,14 @@ class AmbiguousDatabase(CallerError):
     remedy = "Name properties of one data source only; details lists the sources."
 
 
+class AmbiguousPipeline(CallerError):
+    """Several pipelines share the name."""
+
+    status = 409
+    code = "ambiguous_pipeline"
+    remedy = "Name the pipeline by one of the identifiers in details."
+
+
 class PageModified(CallerError):
     """The page changed after ``if_unmodified_since``; nothing was written."""
 

@@ -42,7 +42,7 @@ from connector_gateway.kit.errors import (
 )
 from connector_gateway.kit.shapes import Listing, Page, Params, Position, Result
 from connector_gateway.kit.transport import Answer
-from connector_gateway.kit.upstream import Upstream, standard_throttle
+from connector_gateway.kit.upstream import Pause, Upstream, standard_throttle
 
 C = TypeVar("C")
 P = TypeVar("P", bound=Params)
@@ -202,8 +202,8 @@ class Connector(Generic[C]):
 
     client: Callable[[Upstream], C]
     operations: tuple[Operation[C, Any, Any], ...]
-    throttled: Callable[[Answer], float | None] = standard_throttle
-    """Seconds to wait if an answer means "too many requests", otherwise None."""
+    throttled: Callable[[Answer], float | Pause | None] = standard_throttle
+    """Seconds to wait if an answer means "too many requests", or which budgets are to rest; otherwise None."""
 
     settle_seconds: float = 60.0
     """How long a write whose answer never came may still be carried out upstream."""

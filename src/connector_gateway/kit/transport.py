@@ -33,7 +33,7 @@ class Cut(Exception):
     """The connection broke before the whole answer came; the request may have arrived."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Answer:
     """What a third party answered."""
 

@@ -1,11 +1,13 @@
 """One connection's way to its third party: every request is authorised, paced, timed, resent and noted here."""
 
 import time
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Container, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from random import random
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 from urllib.parse import urlencode
 
 from pydantic_core import to_json
@@ -25,6 +27,9 @@ from connector_gateway.kit.transport import Answer, Cut, NotSent, TimedOut, Tran
 DEFAULT_PAUSE_SECONDS = 1.0
 """How long a throttled budget rests when the third party does not say."""
 
+MAX_REFUSAL_BYTES = 1024 * 1024
+"""How much is read of a refusal that came where a large body was asked for."""
+
 
 def standard_throttle(answer: Answer) -> float | None:
     """Seconds to wait if *answer* is a 429: its ``Retry-After``, else a second."""
@@ -42,6 +47,20 @@ def retry_after(answer: Answer, default: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
+class Pause:
+    """How long the third party wants to be left alone, and on which of the budgets that a request is charged to."""
+
+    seconds: float
+    budgets: Container[str] | None = None
+    """Names of budgets; all of the request's where it does not say."""
+
+    def of(self, charges: Sequence[Charge]) -> Sequence[Charge]:
+        """Those of *charges* that have to rest; all of them when none is named."""
+        named = [charge for charge in charges if self.budgets is None or charge.budget in self.budgets]
+        return named or charges
+
+
+@dataclass(slots=True)
 class Exchange:
     """One request to the third party, as the history keeps it: no query, no body, no token."""
 
@@ -98,7 +117,7 @@ class Patience:
     """The pause before the second attempt; it doubles, with jitter."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Request:
     """One request of a room's client, ready to be sent as often as its nature allows."""
 
@@ -113,13 +132,23 @@ class Request:
     resends: Container[int]
 
 
+@dataclass
+class Streamed(Answer):
+    """An answer whose body, where it was accepted, is still to come."""
+
+    pieces: AsyncIterator[bytes]
+
+
+A = TypeVar("A", bound=Answer)
+
+
 @dataclass(slots=True)
 class Upstream:
     """The authorised client that a room's own client is built on."""
 
     addresses: Mapping[str, str]
     authorise: Callable[[Mapping[str, str]], Mapping[str, str]]
-    throttled: Callable[[Answer], float | None]
+    throttled: Callable[[Answer], float | Pause | None]
     door: Door
     pacer: Pacer
     transport: Transport
@@ -152,9 +181,25 @@ class Upstream:
         body = None if json is None else to_json(json)
         content = {} if body is None else {"Content-Type": "application/json"}
         request = Request(method, path, url, {**content, **headers}, body, charges, writes, expects, resends)
-        return await self._deliver(request)
+        return await self._deliver(request, self._exchange)
 
-    async def _deliver(self, request: Request) -> Answer:
+    @asynccontextmanager
+    async def stream(
+        self, path: str, *charges: Charge, host: str = "base", query: Mapping[str, Any] = MappingProxyType({})
+    ) -> AsyncIterator[Streamed]:
+        """Read something large with GET: yields an answer with status below 500, its body in pieces if accepted.
+
+        The pieces are to be taken inside the context, where an ``UpstreamFailure`` says that no more will come.
+        """
+        url = self.addresses[host] + path + ("?" + urlencode(query) if query else "")
+        request = Request("GET", path, url, {}, None, charges, writes=False, expects=(), resends=())
+        try:
+            async with AsyncExitStack() as stack:
+                yield await self._deliver(request, partial(self._open, stack))
+        except (NotSent, TimedOut, Cut) as fault:
+            self._give_up_on(fault, request, last=True)
+
+    async def _deliver(self, request: Request, exchange: Callable[[Request, float], Awaitable[A]]) -> A:
         """Send until the answer is one to return, or one attempt too many has failed."""
         deadline = self.clock.now() + (self.patience.run_seconds if self._begun else self.patience.queue_seconds)
         attempt = 0
@@ -162,7 +207,7 @@ class Upstream:
             attempt += 1
             last = attempt >= self.patience.attempts
             try:
-                answer = await self._exchange(request, deadline)
+                answer = await exchange(request, deadline)
             except (NotSent, TimedOut, Cut) as fault:
                 self._give_up_on(fault, request, last=last)
                 await self._back_off(attempt)
@@ -174,7 +219,9 @@ class Upstream:
                 await self._back_off(attempt)
             elif answer.status < 500 or answer.status in request.expects:
                 self._begun = True
-                return _readable(answer) if request.writes else answer
+                if request.writes:
+                    _require_readable(answer)
+                return answer
             elif request.writes or last:
                 raise failed(answer, writes=request.writes)
             else:
@@ -199,6 +246,27 @@ class Upstream:
             )
         return answer
 
+    async def _open(self, stack: AsyncExitStack, request: Request, deadline: float) -> Streamed:
+        """One exchange in its turn; an accepted body is left open on *stack*, and the exchange is timed to its end."""
+        secrets = await self.door.credentials()
+        queued = time.perf_counter()
+        await self.pacer.admit(request.charges, deadline)
+        sent = time.perf_counter()
+        seen = Exchange(self.clock.now(), request.method, request.path, None, (sent - queued) * 1000, 0.0)
+        self.trace.exchanges.append(seen)
+        async with AsyncExitStack() as opened:
+            opened.callback(lambda: _end(seen, sent))
+            headers = {**self.authorise(secrets), **request.headers}
+            answering = self.transport.stream(request.method, request.url, headers)
+            status, received, pieces = await opened.enter_async_context(answering)
+            seen.status = status
+            answer = Streamed(status, received, b"", pieces)
+            if answer.accepted:
+                await stack.enter_async_context(opened.pop_all())
+            else:
+                answer.body = await _beginning(pieces)
+        return answer
+
     def _give_up_on(self, fault: NotSent | TimedOut | Cut, request: Request, *, last: bool) -> None:
         """Raise what *fault* means for the caller, unless *request* may be sent again."""
         silent = not isinstance(fault, NotSent)
@@ -213,14 +281,29 @@ class Upstream:
         if last:
             raise UpstreamUnavailable("The application cannot be reached.", private=str(fault)) from fault
 
-    async def _rest(self, request: Request, pause: float, deadline: float) -> None:
+    async def _rest(self, request: Request, pause: float | Pause, deadline: float) -> None:
         """Close the budgets for *pause*; refuse the call if that is longer than it may wait."""
-        await self.pacer.close(request.charges, pause)
-        if self.clock.now() + pause > deadline:
-            raise UpstreamRateLimited("The application throttles this account.", retry_after=pause)
+        pause = pause if isinstance(pause, Pause) else Pause(pause)
+        await self.pacer.close(pause.of(request.charges), pause.seconds)
+        if self.clock.now() + pause.seconds > deadline:
+            raise UpstreamRateLimited("The application throttles this account.", retry_after=pause.seconds)
 
     async def _back_off(self, attempt: int) -> None:
         await self.clock.sleep(self.patience.backoff_seconds * 2 ** (attempt - 1) * (0.5 + random()))  # noqa: S311
+
+
+def _end(seen: Exchange, sent: float) -> None:
+    seen.duration_ms = (time.perf_counter() - sent) * 1000
+
+
+async def _beginning(pieces: AsyncIterator[bytes]) -> bytes:
+    """As much of the body of a refusal as can matter."""
+    body = bytearray()
+    async for piece in pieces:
+        body += piece
+        if len(body) > MAX_REFUSAL_BYTES:
+            break
+    return bytes(body)
 
 
 def failed(answer: Answer, *, writes: bool) -> UpstreamError:
@@ -232,11 +315,10 @@ def failed(answer: Answer, *, writes: bool) -> UpstreamError:
     )
 
 
-def _readable(answer: Answer) -> Answer:
-    """*answer* to a write, unless it says "done" in a way that nobody can read."""
+def _require_readable(answer: Answer) -> None:
+    """Refuse an answer to a write that says "done" in a way that nobody can read."""
     if answer.accepted and answer.body and answer.raw is None:
         raise _unknown("answered something that is not JSON", answer.text, "garbled")
-    return answer
 
 
 def _unknown(how: str, private: str, doubt: Doubt) -> OutcomeUnknown:

@@ -13,14 +13,13 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from alembic import command
-from alembic.config import Config
-from sqlalchemy import Connection, Engine, create_engine, event, make_url, text
+from sqlalchemy import Connection, Engine, create_engine, event, inspect, make_url, text
 from sqlalchemy.sql.base import Executable
 
 T = TypeVar("T")
 Work = Callable[[Connection], T]
 
+MIGRATIONS = Path(__file__).parent / "migrations"
 READERS = 4
 BUSY_SECONDS = 10.0
 """How long a writer waits for another process, such as the command line, to finish its transaction."""
@@ -76,11 +75,24 @@ class Database:
 
     def migrate(self) -> None:
         """Bring the schema up to date."""
+        if self._up_to_date():
+            return
+        from alembic import command  # noqa: PLC0415  # needed once in the life of a database, and slow to load
+        from alembic.config import Config  # noqa: PLC0415
+
         configuration = Config()
-        configuration.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+        configuration.set_main_option("script_location", str(MIGRATIONS))
         with self._engine.connect() as connection:
             configuration.attributes["connection"] = connection
             command.upgrade(configuration, "head")
+
+    def _up_to_date(self) -> bool:
+        """Whether the newest migration was made already."""
+        newest = max(path.stem.partition("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*.py"))
+        with self._engine.connect() as connection:
+            if not inspect(connection).has_table("alembic_version"):
+                return False
+            return connection.execute(text("SELECT version_num FROM alembic_version")).scalar() == newest
 
     async def read(self, work: Work[T]) -> T:
         """The result of *work*, run in a transaction of its own beside all others."""

@@ -1,0 +1,24 @@
+"""chat: a team chat workspace."""
+
+from connector_gateway.connectors.chat import operations
+from connector_gateway.connectors.chat.client import ADDRESS, BUDGETS, ChatClient, authorise, throttled
+from connector_gateway.connectors.chat.models import Watching
+from connector_gateway.kit.operation import Connector
+
+CHAT = Connector(
+    name="chat",
+    summary="Messages, reactions and channels of a team chat workspace.",
+    addresses={"base": ADDRESS},
+    budgets=BUDGETS,
+    authorise=authorise,
+    client=ChatClient,
+    operations=(
+        operations.post_message,
+        operations.edit_message,
+        operations.list_channels,
+        operations.add_reaction,
+        operations.read_events,
+    ),
+    throttled=throttled,
+    settings=Watching,
+)

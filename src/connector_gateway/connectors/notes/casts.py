@@ -1,6 +1,6 @@
 """Property values, one small function per type: into the vendor's form without loss, and back into text."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -14,13 +14,15 @@ from connector_gateway.kit.errors import LossyCast, SelectOptionMissing
 Raw = Mapping[str, Any]
 
 TEXT_PART = 1900
-"""Characters of one rich-text item; the vendor takes 2,000 and does not say how it counts them."""
+"""UTF-16 units of one rich-text item; the vendor takes 2,000 and does not say how it counts, but is written in
+JavaScript."""
 
 MAX_PARTS = 100
 MAX_TEXT = 2000
 MAX_CONTACT = 200
 MAX_ITEMS = 100
 MAX_EXACT_INTEGER = 2**53
+MAX_EXPONENT = 400
 
 TRUNCATED_AT = 25
 """The vendor shows no more people, relations or mentions than this within a page."""
@@ -36,7 +38,7 @@ def cast(name: str, described: Raw, value: Any) -> Any:
         return [] if kind in LISTS else None
     try:
         return CASTS[kind](described, value)
-    except (ValueError, InvalidOperation) as fault:
+    except ValueError as fault:
         shown = value if isinstance(value, str | int | bool | None) else str(value)
         raise LossyCast(
             f"The value of {name!r} cannot become {kind} without loss: {fault}.",
@@ -59,9 +61,9 @@ def exact_number(value: str | float | Decimal) -> int | float:
     text = value.strip() if isinstance(value, str) else str(value)
     if not text.replace("_", "x").isascii():
         raise ValueError("it is no plain decimal number")
-    number = Decimal("x" if "_" in text else text)
-    if not number.is_finite():
-        raise ValueError("it is not finite")
+    number = _decimal("x" if "_" in text else text)
+    if not number.is_finite() or abs(number.adjusted()) > MAX_EXPONENT:
+        raise ValueError("it is beyond what the application keeps")
     if number == number.to_integral_value():
         if abs(number) > MAX_EXACT_INTEGER:
             raise ValueError("it has more digits than the application keeps")
@@ -69,6 +71,13 @@ def exact_number(value: str | float | Decimal) -> int | float:
     if Decimal(repr(float(number))) != number:
         raise ValueError("it has more digits than the application keeps")
     return float(number)
+
+
+def _decimal(text: str) -> Decimal:
+    try:
+        return Decimal(text)
+    except InvalidOperation as fault:
+        raise ValueError("it is no plain decimal number") from fault
 
 
 def _checkbox(_: Raw, value: Any) -> bool:
@@ -112,6 +121,8 @@ def iso_date(text: str) -> str:
     parsed = datetime.fromisoformat(text)
     if parsed.tzinfo is None:
         raise ValueError("a time needs an offset, such as Z")
+    if parsed.microsecond % 1000:
+        raise ValueError("the application keeps milliseconds only")
     return parsed.isoformat()
 
 
@@ -137,7 +148,7 @@ def _phone(_: Raw, value: Any) -> str:
 
 
 def _ids(_: Raw, value: Any) -> list[dict[str, str]]:
-    return [{"id": str(UUID(text.strip()))} for text in _strings(value)]
+    return [{"id": uid} for uid in dict.fromkeys(str(UUID(text.strip())) for text in _strings(value))]
 
 
 def _files(_: Raw, value: Any) -> list[dict[str, Any]]:
@@ -146,7 +157,7 @@ def _files(_: Raw, value: Any) -> list[dict[str, Any]]:
 
 def _file(text: str) -> dict[str, Any]:
     parts = urlsplit(text)
-    if parts.scheme not in {"http", "https"} or not parts.netloc or len(text) > MAX_TEXT:
+    if parts.scheme not in {"http", "https"} or not parts.netloc or _units(text) > MAX_TEXT:
         raise ValueError("it is no http or https URL")
     name = parts.path.rpartition("/")[2] or parts.netloc
     return {"name": name[:MAX_ITEMS], "type": "external", "external": {"url": text}}
@@ -155,6 +166,8 @@ def _file(text: str) -> dict[str, Any]:
 def _place(_: Raw, value: Any) -> dict[str, Any]:
     if not isinstance(value, dict) or not {"lat", "lon"} <= value.keys() <= {"lat", "lon", "name", "address"}:
         raise ValueError("it is no object of lat, lon, and perhaps name and address")
+    if not all(isinstance(value.get(name), str | None) for name in ("name", "address")):
+        raise ValueError("its name and address should be text")
     return {**value, "lat": exact_number(value["lat"]), "lon": exact_number(value["lon"])}
 
 
@@ -176,7 +189,8 @@ CASTS: Mapping[str, Callable[[Raw, Any], Any]] = {
     "place": _place,
 }
 LISTS = frozenset({"title", "rich_text", "multi_select", "people", "relation", "files"})
-UNCLEARABLE = frozenset({"checkbox"})
+UNCLEARABLE = frozenset({"checkbox", "status"})
+"""Types that the vendor gives a value of its own where none is sent."""
 
 
 def _words(value: Any) -> str:
@@ -190,9 +204,14 @@ def _words(value: Any) -> str:
 def _bounded(value: Any, most: int) -> str:
     if not isinstance(value, str):
         raise ValueError("it is no text")
-    if not value or len(value) > most:
+    if not value or _units(value) > most:
         raise ValueError(f"it should have 1 to {most} characters")
     return value
+
+
+def _units(text: str) -> int:
+    """The length of *text* as JavaScript counts it."""
+    return len(text.encode("utf-16-le")) // 2
 
 
 def _strings(value: Any) -> list[str]:
@@ -206,10 +225,21 @@ def _strings(value: Any) -> list[str]:
 
 def rich_text(text: str) -> list[dict[str, Any]]:
     """*text* in as many items as the vendor's limit asks for."""
-    parts = [text[start : start + TEXT_PART] for start in range(0, len(text), TEXT_PART)]
+    parts = list(_parts(text.encode("utf-16-le")))
     if len(parts) > MAX_PARTS:
         raise ValueError(f"it is longer than {TEXT_PART * MAX_PARTS} characters")
     return [{"type": "text", "text": {"content": part}} for part in parts]
+
+
+def _parts(units: bytes) -> Iterator[str]:
+    """Pieces of a text that end between whole characters."""
+    start = 0
+    while start < len(units):
+        end = start + 2 * TEXT_PART
+        if units[end - 1 : end] and 0xD8 <= units[end - 1] < 0xDC:
+            end -= 2
+        yield units[start:end].decode("utf-16-le")
+        start = end
 
 
 # Reading
@@ -321,6 +351,14 @@ def plain_text(items: Sequence[Raw]) -> str:
 
 
 # Comparing
+
+
+def holds(value: Raw, kind: str, content: Any) -> bool:
+    """Whether a property value of a page is what was written as *content*, as far as the page shows it."""
+    held, wanted = trace(kind, value.get(kind)), trace(kind, content)
+    if kind in {"people", "relation"} and held and truncated(value):
+        return set(held) <= set(wanted or ())
+    return bool(held == wanted)
 
 
 def trace(kind: str, content: Any) -> Any:

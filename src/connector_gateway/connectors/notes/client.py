@@ -11,6 +11,7 @@ from connector_gateway.kit.errors import (
     GatewayError,
     PageNotFound,
     UpstreamConflict,
+    UpstreamError,
     UpstreamForbidden,
     UpstreamRefused,
     UpstreamUnexpected,
@@ -142,6 +143,7 @@ class NotesClient:
             cursor = raw.get("next_cursor")
             if not cursor:
                 return
+        raise _endless()
 
     async def update_page(self, page_id: str, body: Mapping[str, Any]) -> Raw:
         """A page after a change. Source: developers.notion.com/reference/patch-page, read 2026-11."""
@@ -169,8 +171,8 @@ class NotesClient:
             count += len(raw["results"])
             cursor = raw.get("next_cursor")
             if not cursor:
-                break
-        return count
+                return count
+        raise _endless()
 
     async def retrieve_me(self) -> Raw:
         """The integration's own user. Source: developers.notion.com/reference/get-self, read 2026-11."""
@@ -192,12 +194,17 @@ class NotesClient:
             cursor = raw.get("next_cursor")
             if not cursor:
                 return
+        raise _endless()
 
     async def _read(self, path: str, query: Mapping[str, Any] | None = None) -> Answer:
         return await self._upstream.send("GET", path, CHARGE, writes=False, query=query or {})
 
     async def _write(self, method: str, path: str, body: Mapping[str, Any]) -> Answer:
         return await self._upstream.send(method, path, CHARGE, writes=True, json=body, expects={503}, resends={409})
+
+
+def _endless() -> UpstreamError:
+    return UpstreamError(f"The application's list does not end within {MAX_WALK} pages.")
 
 
 def _committed(answer: Answer, name: str = "committed_resource_id") -> Any:

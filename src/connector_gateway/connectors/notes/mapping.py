@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from decimal import InvalidOperation
 from typing import Any
 from urllib.parse import unquote
 
@@ -28,22 +27,25 @@ BLOCK_KINDS = ("paragraph", "bulleted_list_item", "callout")
 # Databases
 
 
-def databases(sources: Iterable[Raw]) -> list[Database]:
-    """The databases that *sources* belong to, each once, last edited first; properties of its sources together."""
+def databases(sources: Iterable[Raw], titles: Mapping[str, str]) -> list[Database]:
+    """The databases that *sources* belong to, each once, last edited first; properties of its sources together.
+
+    One is called like its source unless *titles* says otherwise.
+    """
     grouped: dict[str, list[Raw]] = {}
     for raw in sources:
         if not raw.get("in_trash") and raw.get("object") == "data_source":
             grouped.setdefault(raw["parent"]["database_id"], []).append(raw)
-    found = [database(database_id, parts) for database_id, parts in grouped.items()]
+    found = [database(database_id, parts, titles.get(database_id)) for database_id, parts in grouped.items()]
     return sorted(found, key=lambda item: (item.last_edited_at, item.database_id), reverse=True)
 
 
-def database(database_id: str, sources: Sequence[Raw]) -> Database:
-    """The database of *sources*, titled like the first."""
+def database(database_id: str, sources: Sequence[Raw], title: str | None) -> Database:
+    """The database of *sources*, titled like the first where no *title* is known."""
     names = dict.fromkeys(name for raw in sources for name in raw["properties"])
     return Database(
         database_id=database_id,
-        title=plain_text(sources[0]["title"]),
+        title=plain_text(sources[0]["title"]) if title is None else title,
         properties=list(names),
         last_edited_at=max(instant(raw["last_edited_time"]) for raw in sources),
     )
@@ -197,7 +199,7 @@ def same(kind: str, text: str, wanted: str) -> bool:
 def _numerically_equal(text: str, wanted: str) -> bool:
     try:
         return casts.exact_number(text) == casts.exact_number(wanted)
-    except (ValueError, InvalidOperation):
+    except ValueError:
         return False
 
 
@@ -220,7 +222,7 @@ def search_filter(described: Raw, wanted: str, match: str) -> dict[str, Any] | N
 def _equal_number(wanted: str) -> dict[str, Any] | None:
     try:
         return {"equals": casts.exact_number(wanted)}
-    except (ValueError, InvalidOperation):
+    except ValueError:
         return None
 
 
@@ -239,11 +241,16 @@ def hopeless(described: Raw, wanted: str, match: str) -> bool:
 # Recognising what a write has made
 
 
+def by_id(raw: Raw) -> dict[str, Raw]:
+    """The property values that a page shows, by their ids, which stay when they are renamed."""
+    return {unquote(value["id"]): value for value in raw["properties"].values()}
+
+
 def bears(raw: Raw, written: Mapping[str, Any]) -> bool:
     """Whether a page holds every value of *written*, the vendor's form by property id."""
-    held = {unquote(value["id"]): value for value in raw["properties"].values()}
+    held = by_id(raw)
     return all(
-        property_id in held and casts.trace(kind, held[property_id].get(kind)) == casts.trace(kind, content)
+        property_id in held and casts.holds(held[property_id], kind, content)
         for property_id, payload in written.items()
         for kind, content in payload.items()
     )

@@ -1,9 +1,12 @@
 """The five notes operations."""
 
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import unquote
+from uuid import UUID
 
 from connector_gateway.connectors.notes import casts, mapping
 from connector_gateway.connectors.notes.client import NotesClient
@@ -60,7 +63,8 @@ async def list_databases(call: NotesCall, params: ListDatabases) -> Page[Databas
     """
     listing = call.memory.get("databases") if call.position else None
     if listing is None:
-        listing = mapping.databases([raw async for raw in call.upstream.search_data_sources()])
+        sources = [raw async for raw in call.upstream.search_data_sources()]
+        listing = mapping.databases(sources, await _titles(call, sources))
         call.memory.put("databases", listing, LISTING_SECONDS)
     wanted = (params.query or "").casefold()
     after = _position_of(call.position)
@@ -98,16 +102,17 @@ async def create_page(call: NotesCall, params: CreatePage) -> CreatedPage:
     """
     first, *more = mapping.block_groups(params.children)
 
-    async def create(source: Raw) -> CreatedPage:
+    async def create(source: Raw) -> tuple[Raw, CreatedPage]:
         written, skipped = mapping.writable(source["properties"], params.properties)
         raw = await call.upstream.create_page(source["id"], written, first)
-        call.memory.put(f"made {raw['id']}", value=True, seconds=MADE_SECONDS)
-        if more:
-            await call.notebook.note(page_id=raw["id"])
-            await _append(call, raw["id"], more)
-        return mapping.created_page(raw, len(written), skipped)
+        return raw, mapping.created_page(raw, len(written), skipped)
 
-    return await _with_source(call, params.database_id, params.properties, create)
+    raw, created = await _with_source(call, params.database_id, params.properties, create)
+    call.memory.put(f"made {raw['id']}", value=True, seconds=MADE_SECONDS)
+    if more:
+        await call.notebook.note(page_id=raw["id"])
+        await _append(call, raw["id"], more)
+    return created
 
 
 async def recover_updated_page(call: NotesCall, params: UpdatePage, attempt: Attempt) -> UpdatedPage | None:  # noqa: ARG001  # the page itself tells
@@ -130,7 +135,7 @@ async def update_page(call: NotesCall, params: UpdatePage) -> UpdatedPage:
 
     Writes to one page through this service happen one after the other.
     """
-    async with call.exclusive(f"page {params.page_id}"):
+    async with call.exclusive(f"page {UUID(params.page_id)}"):
         raw = await call.upstream.retrieve_page(params.page_id)
         _require_unmodified(raw, params.if_unmodified_since)
         for fresh in (False, True):
@@ -142,7 +147,7 @@ async def update_page(call: NotesCall, params: UpdatePage) -> UpdatedPage:
                     raise
         if written and raw["in_trash"] and params.archived is not False:
             raise PageInTrash(f"Page {params.page_id} is in the trash.", {"parameter": "archived"})
-        for change in _changes(written, archived=params.archived):
+        for change in _changes(raw, written, archived=params.archived):
             raw = await call.upstream.update_page(params.page_id, change)
         return mapping.updated_page(raw, _names(raw, written))
 
@@ -162,7 +167,7 @@ async def search_pages(call: NotesCall, params: SearchPages) -> FoundPages:
         found = []
         if not mapping.hopeless(described, wanted, params.match):
             async for raw in _rows(call, source, described, mapping.search_filter(described, wanted, params.match)):
-                value = await _whole(call, raw, params.property)
+                value = await _whole(call, raw, described)
                 if value is not None and mapping.matches(value, wanted, params.match):
                     found.append(mapping.found_page(raw, params.property))
         return FoundPages(match_count=len(found), pages=found)
@@ -182,6 +187,13 @@ async def read_events(call: NotesCall, params: ReadEvents) -> Page[Event]:  # no
 # Databases and their schemas
 
 
+async def _titles(call: NotesCall, sources: Sequence[Raw]) -> Mapping[str, str]:
+    """The titles of the databases that have several data sources, and so other titles than those."""
+    owners = Counter(raw["parent"]["database_id"] for raw in sources if raw["object"] == "data_source")
+    several = [database_id for database_id, count in owners.items() if count > 1]
+    return {uid: casts.plain_text((await call.upstream.retrieve_database(uid))["title"]) for uid in several}
+
+
 async def _with_source(
     call: NotesCall, database_id: str, names: Sequence[str] | Mapping[str, Any], use: Callable[[Raw], Awaitable[T]]
 ) -> T:
@@ -199,11 +211,12 @@ async def _source(
     call: NotesCall, database_id: str, names: Sequence[str] | Mapping[str, Any], *, fresh: bool = False
 ) -> Raw:
     """The data source of a database that has properties of these names."""
-    sources = None if fresh else call.memory.get(f"sources {database_id}")
-    if sources is None:
+
+    async def find() -> list[Raw]:
         database = await call.upstream.retrieve_database(database_id)
-        sources = [await call.upstream.retrieve_data_source(part["id"]) for part in database["data_sources"]]
-        call.memory.put(f"sources {database_id}", sources, SCHEMA_SECONDS)
+        return [await call.upstream.retrieve_data_source(part["id"]) for part in database["data_sources"]]
+
+    sources = await call.recall(f"sources {database_id}", SCHEMA_SECONDS, find, fresh=fresh)
     return mapping.choose_source(sources, names)
 
 
@@ -213,10 +226,8 @@ async def _schema(call: NotesCall, page: Raw, *, fresh: bool) -> Raw:
     if source_id is None:
         properties: Raw = {name: {**value, "name": name} for name, value in page["properties"].items()}
         return properties
-    source = None if fresh else call.memory.get(f"source {source_id}")
-    if source is None:
-        source = await call.upstream.retrieve_data_source(source_id)
-        call.memory.put(f"source {source_id}", source, SCHEMA_SECONDS)
+    find = partial(call.upstream.retrieve_data_source, source_id)
+    source = await call.recall(f"source {source_id}", SCHEMA_SECONDS, find, fresh=fresh)
     schema: Raw = source["properties"]
     return schema
 
@@ -238,8 +249,7 @@ async def _missing(call: NotesCall, page_id: str, children: Sequence[Any]) -> li
 async def _made(call: NotesCall, source: Raw, written: Mapping[str, Any], attempt: Attempt) -> Raw | None:
     """The newest row that bears what was written, is ours, was made since, and is no other call's."""
     since = datetime.fromtimestamp(attempt.started_at - CLOCK_SKEW_SECONDS, UTC).replace(second=0, microsecond=0)
-    me = call.memory.get("me") or await call.upstream.retrieve_me()
-    call.memory.put("me", me, SCHEMA_SECONDS)
+    me = await call.recall("me", SCHEMA_SECONDS, call.upstream.retrieve_me)
     body = {
         "filter": {"timestamp": "created_time", "created_time": {"on_or_after": since.isoformat()}},
         "sorts": [{"timestamp": "created_time", "direction": "descending"}],
@@ -262,12 +272,13 @@ def _require_unmodified(raw: Raw, since: datetime | None) -> None:
         )
 
 
-def _changes(written: Mapping[str, Any], *, archived: bool | None) -> list[dict[str, Any]]:
-    """The requests of an update: a page leaves the trash before it is written to, and enters it afterwards."""
+def _changes(raw: Raw, written: Mapping[str, Any], *, archived: bool | None) -> list[dict[str, Any]]:
+    """The requests of an update: a page leaves the trash before it is written to, and enters it afterwards.
+
+    What already is as it should be is not asked for: the vendor refuses to trash a page twice.
+    """
     properties = [{"properties": written}] if written else []
-    trash = [] if archived is None else [{"in_trash": archived}]
-    if not properties and not trash:
-        return [{"properties": {}}]
+    trash = [] if archived in {None, raw["in_trash"]} else [{"in_trash": archived}]
     return properties + trash if archived else trash + properties
 
 
@@ -314,9 +325,9 @@ def _query(condition: Raw | None, since: str | None) -> dict[str, Any]:
     return body
 
 
-async def _whole(call: NotesCall, raw: Raw, name: str) -> Raw | None:
+async def _whole(call: NotesCall, raw: Raw, described: Raw) -> Raw | None:
     """A page's value of a property, made whole where the vendor shows only part of it within a page."""
-    value: Raw | None = raw["properties"].get(name)
+    value: Raw | None = mapping.by_id(raw).get(unquote(described["id"]))
     if value is None or not casts.truncated(value):
         return value
     items = [item async for item in call.upstream.retrieve_page_property(raw["id"], unquote(value["id"]))]

@@ -4,6 +4,7 @@ import hashlib
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from pydantic import ValidationError
@@ -42,6 +43,10 @@ class Connection:
 
     async def credentials(self) -> Mapping[str, str]:
         """The secrets, by the connector's names."""
+        return self._opened
+
+    @cached_property
+    def _opened(self) -> Mapping[str, str]:
         return self._vault.open(self._sealed, self.connection_id)
 
 

@@ -1,0 +1,145 @@
+"""Pacing at saturation: how much of each budget is used, and how often the third party had to say no."""
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from benchmarks.processes import Server, environment_of, free_port, started
+from connector_gateway.connectors import CONNECTORS
+
+
+@dataclass(frozen=True)
+class Order:
+    """A burst of the same read, large enough to saturate the budget."""
+
+    connector: str
+    method: str
+    path: str
+    arguments: Mapping[str, Any]
+    calls: int
+    counted: str
+    """Only requests upstream whose path begins so are counted."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A sandbox, a gateway in front of it, and what opens them."""
+
+    sandbox: Mapping[str, Any]
+    gateway: Server
+    operator: httpx.Client
+    key: str
+    connections: Mapping[str, str]
+
+
+@contextmanager
+def place() -> Iterator[Place]:
+    """Sandbox and gateway in processes of their own, budgets as they are, and patience for long queues."""
+    sandbox = subprocess.Popen(
+        [sys.executable, "-m", "connector_gateway", "sandbox", "--port", str(_block()), "--until-eof"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    try:
+        described = json.loads(sandbox.stdout.readline()) if sandbox.stdout else {}
+        port = free_port()
+        with tempfile.TemporaryDirectory() as folder:
+            addresses = {
+                f"GATEWAY_{connector.upper()}_{name.upper()}": value
+                for connector, upstream in described["upstreams"].items()
+                for name, value in upstream.items()
+                if name.endswith("_url")
+            }
+            environment = environment_of({**addresses, "GATEWAY_QUEUE_SECONDS": "900"}, Path(folder))
+            command = ("connector_gateway", "serve", "--port", str(port))
+            with started(*command, port=port, ready="/readyz", **environment) as gateway:
+                yield _furnished(described, gateway, environment["GATEWAY_OPERATOR_TOKEN"])
+    finally:
+        if sandbox.stdin:
+            sandbox.stdin.close()
+        sandbox.wait(10)
+
+
+def _block() -> int:
+    """The first of nine ports that are probably free."""
+    return min(free_port(), 65_000)
+
+
+def _furnished(described: Mapping[str, Any], gateway: Server, operator_token: str) -> Place:
+    operator = httpx.Client(base_url=gateway.url, headers={"Authorization": f"Bearer {operator_token}"}, timeout=60)
+
+    def make(path: str, **body: Any) -> Any:
+        return operator.post(path, json=body).raise_for_status().json()["data"]
+
+    workspace_id = make("/v1/workspaces", name="bench")["workspace_id"]
+    key = make("/v1/keys", workspace_id=workspace_id, scope="read_write", calls_per_minute=1_000_000)["key"]
+    connections = {
+        connector: make(
+            "/v1/connections",
+            workspace_id=workspace_id,
+            connector=connector,
+            credentials={name: value for name, value in upstream.items() if not name.endswith("_url")},
+        )["connection_id"]
+        for connector, upstream in described["upstreams"].items()
+        if connector in CONNECTORS
+    }
+    return Place(described, gateway, operator, key, connections)
+
+
+def orders(examples: Mapping[str, Any]) -> Iterator[Order]:
+    """What saturates each room."""
+    notes = examples["notes"]
+    search = {"database_id": notes["database_id"], "property": "Name", "value": notes["title"]}
+    yield Order("notes", "POST", "/pages/search", search, 298, "/v1/")
+    boards = {"board_id": examples["boards"]["board_id"], "include_labels": "false"}
+    yield Order("boards", "GET", "/lists", boards, 400, "/1/")
+    tables = {"base_id": examples["tables"]["base_id"], "table": examples["tables"]["table"], "limit": "1"}
+    yield Order("tables", "GET", "/records", tables, 150, "/v0/")
+    yield Order("crm", "GET", "/contacts", {"email": examples["crm"]["email"]}, 500, "/crm/")
+
+
+def rows() -> Iterator[tuple[str, str, str, bool]]:
+    """What is measured, the figure, the bar, and whether it is reached."""
+    with place() as here:
+        for order in orders(here.sandbox["examples"]):
+            if order.connector in here.connections:
+                yield _saturate(here, order)
+
+
+def _saturate(here: Place, order: Order) -> tuple[str, str, str, bool]:
+    control = f"{here.sandbox['sandbox_url']}/_control/{order.connector}/requests"
+    httpx.delete(control)
+    statuses = _burst(here, order)
+    seen = [entry for entry in httpx.get(control, timeout=60).json() if entry["path"].startswith(order.counted)]
+    budget = next(iter(CONNECTORS[order.connector].budgets.values()))
+    lasted = seen[-1]["at"] - seen[0]["at"]
+    allowed = budget.limit * (lasted / budget.per_seconds + 1)
+    used, refused = len(seen) / allowed, sum(entry["status"] == 429 for entry in seen)
+    good = used >= 0.98 and refused == 0 and statuses == {"200": order.calls}
+    figure = f"{used:.1%} ({len(seen)} requests in {lasted:.1f} s); {refused} refused upstream; answers {statuses}"
+    return f"{order.connector}: budget used at saturation; upstream 429s", figure, ">= 98%; 0", good
+
+
+def _burst(here: Place, order: Order) -> Mapping[str, int]:
+    """All calls at once; how many were answered with which status."""
+    load = {
+        "method": order.method,
+        "url": f"{here.gateway.url}/v1/connectors/{order.connector}{order.path}",
+        "body": {"connection_id": here.connections[order.connector], **order.arguments},
+        "headers": {"Authorization": f"Bearer {here.key}"},
+        "calls": order.calls,
+        "concurrency": order.calls,
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.load"], input=json.dumps(load), capture_output=True, text=True, check=True
+    )
+    statuses: Mapping[str, int] = json.loads(done.stdout)["statuses"]
+    return statuses

@@ -1,0 +1,346 @@
+"""The vendor's wire: one method per request; the vendor numbers no versions."""
+
+from collections.abc import AsyncIterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from connector_gateway.kit.budget import Budget, Charge
+from connector_gateway.kit.errors import (
+    ChannelArchived,
+    ChannelNotFound,
+    ConnectionRevoked,
+    ConnectionScopeMissing,
+    EmojiNotFound,
+    GatewayError,
+    InvalidCursor,
+    MessageNotFound,
+    NotInChannel,
+    NotMessageAuthor,
+    OutcomeUnknown,
+    ThreadNotFound,
+    UpstreamError,
+    UpstreamForbidden,
+    UpstreamRefused,
+    UpstreamUnexpected,
+)
+from connector_gateway.kit.transport import Answer
+from connector_gateway.kit.upstream import DEFAULT_PAUSE_SECONDS, Upstream, retry_after
+
+ADDRESS = "https://slack.com"
+
+POSTS = Budget(300, per_seconds=60)
+"""Posts of a workspace; the vendor says several hundred a minute. Source: as below."""
+
+POSTS_OF_A_CHANNEL = Budget(1, per_seconds=1)
+"""Posts of one channel; the vendor forgives short bursts, but does not say how long. Source: as below."""
+
+TIER_2 = Budget(20, per_seconds=60)
+TIER_3 = Budget(50, per_seconds=60)
+"""Each method has a budget of its own in each workspace, the size of its tier.
+
+Of an application that is sold outside the vendor's marketplace, the two methods that read messages are cut to one call
+a minute; the vendor's own answers then set the pace.
+Source: docs.slack.dev/apis/web-api/rate-limits, read 2026-11.
+"""
+
+BUDGETS: Mapping[str, Budget] = {
+    "posts": POSTS,
+    "posts of a channel": POSTS_OF_A_CHANNEL,
+    "edits": TIER_3,
+    "reactions": TIER_3,
+    "channels": TIER_2,
+    "own channels": TIER_2,
+    "conversations": TIER_3,
+    "history": TIER_3,
+    "replies": TIER_3,
+    "identity": TIER_3,
+}
+"""By the name that charges use; no two methods share one."""
+
+PAGE_SIZE = 200
+"""What the vendor advises at most."""
+
+NAME_PAGES = 10
+"""Pages of a list that are read to find a name; the vendor lets twenty be read in a minute."""
+
+MESSAGE_PAGES = 50
+"""Pages of messages that are read to find one of ours."""
+
+CHANNELS = "public_channel,private_channel"
+JSON = {"Content-Type": "application/json; charset=utf-8"}
+"""Without the charset the vendor complains in every answer."""
+
+MARK = "gateway_post"
+"""The type of the metadata by which our own posts are found again; everyone in the channel may read it."""
+
+Raw = dict[str, Any]
+Refusals = Mapping[str, type[GatewayError]]
+
+THROTTLES = frozenset({"message_limit_exceeded", "rate_limited", "ratelimited"})
+
+FAILURES = frozenset(
+    {
+        "external_channel_migrating",
+        "fatal_error",
+        "internal_error",
+        "org_login_required",
+        "request_timeout",
+        "service_unavailable",
+        "team_added_to_org",
+        "update_failed",
+    }
+)
+"""The vendor says of some of these that part of the work may have been done."""
+
+REFUSALS: Refusals = {
+    "access_denied": UpstreamForbidden,
+    "accesslimited": UpstreamForbidden,
+    "account_inactive": ConnectionRevoked,
+    "bad_timestamp": MessageNotFound,
+    "cannot_dm_bot": ChannelNotFound,
+    "cannot_reply_to_message": ThreadNotFound,
+    "cant_update_message": NotMessageAuthor,
+    "channel_not_found": ChannelNotFound,
+    "edit_window_closed": UpstreamForbidden,
+    "ekm_access_denied": UpstreamForbidden,
+    "enterprise_is_restricted": UpstreamForbidden,
+    "invalid_arguments": UpstreamRefused,
+    "invalid_auth": ConnectionRevoked,
+    "invalid_cursor": InvalidCursor,
+    "invalid_name": EmojiNotFound,
+    "invalid_thread_ts": ThreadNotFound,
+    "invalid_user_combination": ChannelNotFound,
+    "is_archived": ChannelArchived,
+    "is_inactive": ChannelArchived,
+    "message_not_found": MessageNotFound,
+    "messages_tab_disabled": UpstreamForbidden,
+    "missing_scope": ConnectionScopeMissing,
+    "msg_blocks_too_long": UpstreamRefused,
+    "msg_too_long": UpstreamRefused,
+    "no_access": NotInChannel,
+    "no_permission": ConnectionScopeMissing,
+    "no_text": UpstreamRefused,
+    "not_allowed_token_type": ConnectionScopeMissing,
+    "not_authed": ConnectionRevoked,
+    "not_in_channel": NotInChannel,
+    "not_reactable": UpstreamRefused,
+    "restricted_action": UpstreamForbidden,
+    "restricted_action_non_threadable_channel": UpstreamForbidden,
+    "restricted_action_read_only_channel": UpstreamForbidden,
+    "restricted_action_thread_locked": UpstreamForbidden,
+    "restricted_action_thread_only_channel": UpstreamForbidden,
+    "streaming_state_conflict": UpstreamForbidden,
+    "team_access_not_granted": ConnectionScopeMissing,
+    "thread_locked": UpstreamForbidden,
+    "thread_not_found": ThreadNotFound,
+    "token_expired": ConnectionRevoked,
+    "token_revoked": ConnectionRevoked,
+    "too_many_emoji": UpstreamRefused,
+    "too_many_reactions": UpstreamRefused,
+    "two_factor_setup_required": UpstreamForbidden,
+    "user_disabled": ChannelNotFound,
+    "user_not_found": ChannelNotFound,
+    "user_not_visible": ChannelNotFound,
+}
+"""What a refusal means; it comes with status 200."""
+
+BLINDNESS: Refusals = {
+    "channel_not_found": OutcomeUnknown,
+    "missing_scope": OutcomeUnknown,
+    "not_in_channel": OutcomeUnknown,
+}
+"""What refusals mean where a write in doubt is looked for: a channel may be open to posts and closed to readers."""
+
+MESSAGES: Mapping[type[GatewayError], str] = {
+    ChannelArchived: "The channel is archived.",
+    ChannelNotFound: "The channel does not exist, or is private and the app was not invited.",
+    ConnectionRevoked: "The authorisation of this connection was withdrawn.",
+    ConnectionScopeMissing: "The connection lacks a permission that this needs.",
+    EmojiNotFound: "The workspace has no emoji of that name.",
+    InvalidCursor: "The application no longer knows this place of the list.",
+    MessageNotFound: "The channel holds no such message.",
+    NotInChannel: "The app is not a member of the channel.",
+    NotMessageAuthor: "The message was not posted through this connection.",
+    OutcomeUnknown: "Whether it was done cannot be looked up, since the app may not read the channel.",
+    ThreadNotFound: "The channel holds no such thread, or none that can be replied to.",
+    UpstreamForbidden: "The application does not allow this connection to do that.",
+    UpstreamRefused: "The application refused the values.",
+    UpstreamUnexpected: "The application refused in an unknown way.",
+}
+
+
+def authorise(credentials: Mapping[str, str]) -> Mapping[str, str]:
+    """The headers of every request."""
+    return {"Authorization": f"Bearer {credentials['token']}"}
+
+
+def throttled(answer: Answer) -> float | None:
+    """Seconds to wait when the vendor throttles: by status, whatever the body, or in a body of status 200."""
+    raw = answer.raw if isinstance(answer.raw, dict) else {}
+    if answer.status != 429 and raw.get("error") not in THROTTLES:
+        return None
+    return retry_after(answer, DEFAULT_PAUSE_SECONDS)
+
+
+def unwrap(answer: Answer, *, writes: bool = False, refusals: Refusals = MappingProxyType({})) -> Raw:
+    """The JSON of an accepted request; a refused one raises its catalogue error, first by *refusals*."""
+    raw: Raw = answer.raw if isinstance(answer.raw, dict) else {}
+    if raw.get("ok"):
+        return raw
+    code = str(raw.get("error", ""))
+    if code in FAILURES:
+        raise UpstreamError(
+            "The application failed over the request.", private=answer.text, doubt="failed" if writes else None
+        )
+    if answer.accepted and not code:
+        raise UpstreamError(
+            "The application answered something unreadable.", private=answer.text, doubt="garbled" if writes else None
+        )
+    refusal = refusals.get(code) or REFUSALS.get(code, UpstreamUnexpected)
+    raise refusal(MESSAGES[refusal], private=answer.text)
+
+
+class ChatClient:
+    """The vendor's requests that the operations are made of."""
+
+    def __init__(self, upstream: Upstream) -> None:
+        self._upstream = upstream
+
+    async def auth_test(self) -> Raw:
+        """Whose the token is, and where. Source: docs.slack.dev/reference/methods/auth.test, read 2026-11."""
+        return unwrap(await self._read("auth.test", "identity", {}))
+
+    async def post_message(self, channel_id: str, text: str, thread_ts: str | None, marker: str) -> Raw:
+        """A new message, with a *marker* that it can be found by.
+
+        Source: docs.slack.dev/reference/methods/chat.postMessage, read 2026-11.
+        """
+        metadata = {"event_type": MARK, "event_payload": {"k": marker}}
+        body = {"channel": channel_id, "text": text, "metadata": metadata}
+        thread = {"thread_ts": thread_ts} if thread_ts else {}
+        charges = (Charge("posts"), Charge("posts of a channel", on=channel_id))
+        return unwrap(await self._write("chat.postMessage", body | thread, *charges), writes=True)
+
+    async def update_message(self, channel_id: str, ts: str, text: str) -> Raw:
+        """A message with a new body. Source: docs.slack.dev/reference/methods/chat.update, read 2026-11."""
+        body = {"channel": channel_id, "ts": ts, "text": text}
+        return unwrap(await self._write("chat.update", body, Charge("edits")), writes=True)
+
+    async def add_reaction(self, channel_id: str, ts: str, name: str) -> bool:
+        """React to a message; whether the app had done so before.
+
+        Source: docs.slack.dev/reference/methods/reactions.add, read 2026-11.
+        """
+        body = {"channel": channel_id, "timestamp": ts, "name": name}
+        answer = await self._write("reactions.add", body, Charge("reactions"))
+        if isinstance(answer.raw, dict) and answer.raw.get("error") == "already_reacted":
+            return True
+        unwrap(answer, writes=True)
+        return False
+
+    async def open_conversation(self, user_id: str) -> Raw:
+        """The conversation with a person, opened if it is not; doing that twice does it once.
+
+        Source: docs.slack.dev/reference/methods/conversations.open, read 2026-11.
+        """
+        path, charge = "/api/conversations.open", Charge("conversations")
+        answer = await self._upstream.send("POST", path, charge, writes=False, json={"users": user_id}, headers=JSON)
+        return unwrap(answer)
+
+    async def list_conversations(self, types: str, limit: int, cursor: str | None) -> tuple[Raw, frozenset[str]]:
+        """A page of what the app sees, without archived ones, and the permissions it has.
+
+        Source: docs.slack.dev/reference/methods/conversations.list, read 2026-11.
+        """
+        query = {"types": types, "exclude_archived": "true", "limit": limit} | _from(cursor)
+        answer = await self._read("conversations.list", "channels", query)
+        scopes = answer.headers.get("X-OAuth-Scopes", "").split(",")
+        return unwrap(answer), frozenset(scope.strip() for scope in scopes)
+
+    async def every_conversation(self) -> AsyncIterator[Raw]:
+        """The channels the app sees, archived ones too, as far as ``NAME_PAGES`` reach.
+
+        Source: docs.slack.dev/reference/methods/conversations.list, read 2026-11.
+        """
+        async for raw in self._channels("conversations.list", "channels"):
+            yield raw
+
+    async def every_own_conversation(self) -> AsyncIterator[Raw]:
+        """The channels the app is in, archived ones too, as far as ``NAME_PAGES`` reach.
+
+        Source: docs.slack.dev/reference/methods/users.conversations, read 2026-11.
+        """
+        async for raw in self._channels("users.conversations", "own channels"):
+            yield raw
+
+    async def history(self, channel_id: str, oldest: float, latest: float) -> AsyncIterator[Raw]:
+        """The messages of a channel between two instants, newest first, without replies.
+
+        Source: docs.slack.dev/reference/methods/conversations.history, read 2026-11.
+        """
+        query = {"channel": channel_id} | _between(oldest, latest)
+        async for raw in self._messages("conversations.history", "history", query):
+            yield raw
+
+    async def replies(self, channel_id: str, ts: str, oldest: float, latest: float) -> AsyncIterator[Raw]:
+        """A thread's first message, then its replies between two instants, oldest first; of a reply, that reply alone.
+
+        Source: docs.slack.dev/reference/methods/conversations.replies, read 2026-11.
+        """
+        query = {"channel": channel_id, "ts": ts} | _between(oldest, latest)
+        async for raw in self._messages("conversations.replies", "replies", query):
+            yield raw
+
+    async def retrieve_message(self, channel_id: str, ts: str) -> Raw:
+        """One message, in a thread or not. Source: docs.slack.dev/reference/methods/conversations.replies, 2026-11."""
+        answer = await self._read("conversations.replies", "replies", {"channel": channel_id, "ts": ts, "limit": 1})
+        raw = unwrap(answer, refusals={**BLINDNESS, "thread_not_found": MessageNotFound})
+        for message in raw["messages"]:
+            if message["ts"] == ts:
+                found: Raw = message
+                return found
+        raise MessageNotFound(MESSAGES[MessageNotFound], private=answer.text)
+
+    async def _channels(self, method: str, budget: str) -> AsyncIterator[Raw]:
+        """The channels of a list; pages may be short, or empty, before the last."""
+        cursor: str | None = None
+        for _ in range(NAME_PAGES):
+            query = {"types": CHANNELS, "limit": PAGE_SIZE} | _from(cursor)
+            raw = unwrap(await self._read(method, budget, query))
+            for channel in raw["channels"]:
+                yield channel
+            cursor = next_cursor(raw)
+            if not cursor:
+                return
+
+    async def _messages(self, method: str, budget: str, query: Mapping[str, Any]) -> AsyncIterator[Raw]:
+        """The messages of a list with all their metadata; ``OutcomeUnknown`` if there are too many to read."""
+        cursor: str | None = None
+        for _ in range(MESSAGE_PAGES):
+            paged = {**query, "include_all_metadata": "true", "limit": PAGE_SIZE} | _from(cursor)
+            raw = unwrap(await self._read(method, budget, paged), refusals=BLINDNESS)
+            for message in raw["messages"]:
+                yield message
+            cursor = next_cursor(raw)
+            if not cursor:
+                return
+        raise OutcomeUnknown("Too much was written in the channel since to look through all of it.")
+
+    async def _read(self, method: str, budget: str, query: Mapping[str, Any]) -> Answer:
+        return await self._upstream.send("GET", f"/api/{method}", Charge(budget), writes=False, query=query)
+
+    async def _write(self, method: str, body: Mapping[str, Any], *charges: Charge) -> Answer:
+        return await self._upstream.send("POST", f"/api/{method}", *charges, writes=True, json=body, headers=JSON)
+
+
+def next_cursor(raw: Raw) -> str | None:
+    """Where the next page of a list begins; None after the last."""
+    return (raw.get("response_metadata") or {}).get("next_cursor") or None
+
+
+def _from(cursor: str | None) -> Raw:
+    return {"cursor": cursor} if cursor else {}
+
+
+def _between(oldest: float, latest: float) -> Raw:
+    return {"oldest": f"{oldest:.6f}", "latest": f"{latest:.6f}"}

@@ -1,0 +1,149 @@
+"""What the chat operations accept and return."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from connector_gateway.kit.shapes import Cursor, IdempotencyKey, Instant, Params, Result
+
+ChannelName = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^#?[^\s#]+$")]
+"""A channel's identifier or name, or the identifier of a person."""
+
+MessageTs = Annotated[str, Field(pattern=r"^[0-9]{10}\.[0-9]{6}$")]
+"""A message's identifier: seconds and microseconds, as text."""
+
+TYPES = r"^ *(public|private|im) *(, *(public|private|im) *)*$"
+
+
+class PostMessage(Params):
+    """A message to be posted."""
+
+    channel: ChannelName
+    """Channel identifier, or name with or without ``#``; a person's identifier posts into the conversation with them.
+    Private channels work once the app has been invited."""
+
+    text: Annotated[str, Field(max_length=40_000, pattern=r"\S")]
+    """Body in the application's own markup; what is longer than 4,000 characters cannot be edited as a whole."""
+
+    thread_ts: MessageTs | None = None
+    """``message_ts`` of the message to reply to, which makes this a threaded reply."""
+
+    idempotency_key: IdempotencyKey | None = None
+    """Repeating it within 24 hours returns the original message instead of posting twice."""
+
+
+class PostedMessage(Result):
+    """The message that was posted."""
+
+    message_ts: str
+    """Identifies the message within its channel only."""
+
+    channel_id: str
+    permalink: str
+    posted_at: Instant
+
+
+class EditMessage(Params):
+    """The new body of a message."""
+
+    message_ts: MessageTs
+    """The message to edit; it must have been posted through this connection."""
+
+    channel: ChannelName
+    """Channel holding the message, named as for posting."""
+
+    text: Annotated[str, Field(max_length=4_000, pattern=r"\S")]
+    """Replaces the whole body."""
+
+
+class EditedMessage(Result):
+    """The message after the edit."""
+
+    message_ts: str
+    channel_id: str
+    edited_at: Instant
+
+
+class ListChannels(Params):
+    """Which channels to list."""
+
+    types: Annotated[str, Field(max_length=100, pattern=TYPES)] = "public,private"
+    """Comma-separated list of ``public``, ``private`` and ``im``."""
+
+    limit: Annotated[int, Field(ge=1, le=200)] = 100
+    cursor: Cursor | None = None
+    """``next_cursor`` of the previous response."""
+
+
+class Channel(Result):
+    """A channel, or a conversation with one person, that can be posted into."""
+
+    channel_id: str
+    name: str
+    """Of a conversation with one person: the identifier of that person."""
+
+    is_private: bool
+    member_count: int
+
+
+class AddReaction(Params):
+    """A reaction to be added."""
+
+    channel: ChannelName
+    """Channel containing the message, named as for posting."""
+
+    message_ts: MessageTs
+    """The message to react to."""
+
+    emoji: Annotated[str, Field(max_length=120, pattern=r"^:?[^\s:]+(::[^\s:]+)?:?$")]
+    """Short name, with or without colons; a skin tone is part of it, as in ``wave::skin-tone-3``."""
+
+
+class AddedReaction(Result):
+    """The reaction as it now is."""
+
+    message_ts: str
+    emoji: str
+    """Short name without colons."""
+
+    already_present: bool
+    """Whether the app had reacted with it before."""
+
+
+class ReadEvents(Params):
+    """Which observed messages to read."""
+
+    channel: ChannelName | None = None
+    """Only messages of this channel; otherwise of every channel that is watched."""
+
+    since: Instant | None = None
+    type: Literal["message.keyword", "message.posted"] | None = None
+    """Only events of this type."""
+
+    limit: Annotated[int, Field(ge=1, le=200)] = 50
+    cursor: Cursor | None = None
+    """``next_cursor`` of the previous response."""
+
+
+class Event(Result):
+    """A message that was observed."""
+
+    event_id: str
+    type: str
+    channel_id: str
+    author: str
+    """Identifier of who wrote it."""
+
+    text: str
+    matched_keyword: str | None
+    observed_at: Instant
+
+
+class Watching(Params):
+    """What a connection watches for."""
+
+    channels: list[ChannelName] = Field(default_factory=list, max_length=1000)
+    """Channels to watch; none means every channel the app is in."""
+
+    keywords: list[Annotated[str, Field(max_length=100, pattern=r"\S")]] = Field(default_factory=list, max_length=100)
+    """Words to look for in messages, whatever their case; none means every message."""

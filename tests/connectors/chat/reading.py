@@ -1,0 +1,49 @@
+"""What stands in the workspace, looked at behind the gateway's back."""
+
+from collections.abc import Sequence
+
+from connector_gateway.connectors.chat.emulator import ChatEmulator
+from connector_gateway.connectors.chat.emulator.state import Message, Workspace
+from harness.serving import Gateway
+
+GENERAL = "C04GENERAL1"
+RANDOM = "C04RANDOM01"
+EMPTY = "C04EMPTY001"
+PRIVATE = "C04PRIVATE1"
+FOREIGN = "C04FOREIGN1"
+ARCHIVED = "C04ARCHIVE1"
+UNJOINED = "C04FINANCE1"
+OURS = "1759000100.000100"
+THEIRS = "1759000200.000200"
+PERSON = "U04NW000002"
+EVERY_SCOPE = str(ChatEmulator.knobs["scopes"])
+
+
+def workspace(gateway: Gateway) -> Workspace:
+    emulator = gateway.sandbox.emulators["chat"]
+    assert isinstance(emulator, ChatEmulator)
+    return emulator.workspace
+
+
+def said(gateway: Gateway, text: str) -> Sequence[str]:
+    """Where *text* was said, once for every time."""
+    return [
+        channel.id
+        for channel in workspace(gateway).channels.values()
+        for message in channel.messages.values()
+        if message.text == text
+    ]
+
+
+def message(gateway: Gateway, channel_id: str, ts: str) -> Message:
+    return workspace(gateway).channels[channel_id].messages[ts]
+
+
+def asked(gateway: Gateway, method: str) -> int:
+    """How often a method of the vendor's was called."""
+    return [path for _, path, _ in gateway.journal("chat")].count(f"/api/{method}")
+
+
+def without(*scopes: str) -> str:
+    """Every scope but these, as the stand-in's knob takes them."""
+    return ",".join(scope for scope in EVERY_SCOPE.split(",") if scope not in scopes)

@@ -1,0 +1,530 @@
+"""The chat room when things go wrong: refusals, throttling, failures, and writes whose answer never came."""
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import pytest
+
+from connectors.chat.reading import (
+    ARCHIVED,
+    GENERAL,
+    OURS,
+    PERSON,
+    PRIVATE,
+    RANDOM,
+    THEIRS,
+    UNJOINED,
+    asked,
+    message,
+    said,
+    without,
+    workspace,
+)
+from harness.serving import Gateway, Reply
+
+POST = "/api/chat.postMessage"
+UPDATE = "/api/chat.update"
+REACT = "/api/reactions.add"
+LIST = "/api/conversations.list"
+HISTORY = "/api/conversations.history"
+GLITCH = "<!doctype html><title>There has been a glitch</title>"
+
+
+class Write(NamedTuple):
+    """A call that writes, and the vendor's method that it comes down to."""
+
+    method: str
+    path: str
+    body: dict[str, Any]
+    upstream: str
+
+    def send(self, gateway: Gateway, **more: Any) -> Reply:
+        reply: Reply = getattr(gateway, self.method)(self.path, **self.body, **more)
+        return reply
+
+
+WRITES = {
+    POST: Write("post", "/chat/messages", {"channel": RANDOM, "text": "a post"}, POST),
+    UPDATE: Write("patch", f"/chat/messages/{OURS}", {"channel": GENERAL, "text": "an edit"}, UPDATE),
+    REACT: Write("post", "/chat/reactions", {"channel": GENERAL, "message_ts": OURS, "emoji": "rocket"}, REACT),
+}
+every_write = pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+
+
+def refuse(gateway: Gateway, path: str, code: str, **more: Any) -> None:
+    """Let the application refuse in its own way: with status 200."""
+    body = {"ok": False, "error": code}
+    gateway.fault("chat", path=path, fault="status", **{"status": 200, "body": body} | more)
+
+
+# Refusals
+
+
+@pytest.mark.parametrize(
+    ("vendors", "status", "code"),
+    [
+        ("account_inactive", 401, "connection_revoked"),
+        ("token_revoked", 401, "connection_revoked"),
+        ("token_expired", 401, "connection_revoked"),
+        ("invalid_auth", 401, "connection_revoked"),
+        ("not_authed", 401, "connection_revoked"),
+        ("missing_scope", 403, "connection_scope_missing"),
+        ("not_allowed_token_type", 403, "connection_scope_missing"),
+        ("access_denied", 403, "upstream_forbidden"),
+        ("restricted_action", 403, "upstream_forbidden"),
+        ("not_in_channel", 403, "not_in_channel"),
+        ("channel_not_found", 404, "channel_not_found"),
+        ("is_archived", 409, "channel_archived"),
+        ("invalid_arguments", 422, "upstream_refused"),
+        ("something_new", 502, "upstream_unexpected"),
+    ],
+)
+@every_write
+def test_a_refusal_with_status_200_has_its_own_meaning(
+    gateway: Gateway, write: Write, vendors: str, status: int, code: str
+) -> None:
+    refuse(gateway, write.upstream, vendors)
+
+    refused = write.send(gateway)
+
+    assert (refused.status, refused.code) == (status, code)
+    assert vendors not in str(refused.body["error"]["message"])
+    assert vendors == code or vendors not in str(refused.body["error"]["details"])
+
+
+@pytest.mark.parametrize(
+    ("path", "vendors", "status", "code"),
+    [
+        (POST, "restricted_action_thread_locked", 403, "upstream_forbidden"),
+        (POST, "messages_tab_disabled", 403, "upstream_forbidden"),
+        (POST, "cannot_reply_to_message", 404, "thread_not_found"),
+        (POST, "msg_too_long", 422, "upstream_refused"),
+        (UPDATE, "is_inactive", 409, "channel_archived"),
+        (UPDATE, "cant_update_message", 403, "not_message_author"),
+        (REACT, "too_many_reactions", 422, "upstream_refused"),
+        (REACT, "not_reactable", 422, "upstream_refused"),
+        (REACT, "thread_locked", 403, "upstream_forbidden"),
+        (REACT, "no_access", 403, "not_in_channel"),
+    ],
+)
+def test_refusals_of_single_methods_have_their_meaning(
+    gateway: Gateway, path: str, vendors: str, status: int, code: str
+) -> None:
+    refuse(gateway, path, vendors)
+
+    refused = WRITES[path].send(gateway)
+
+    assert (refused.status, refused.code) == (status, code)
+
+
+@pytest.mark.parametrize(
+    ("status", "answer"), [(403, GLITCH), (404, ""), (413, {"ok": False, "error": "request_too_large"})]
+)
+def test_a_refusal_in_no_known_form_is_unexpected(gateway: Gateway, status: int, answer: Any) -> None:
+    gateway.fault("chat", path=POST, fault="status", status=status, body=answer)
+
+    refused = gateway.post("/chat/messages", channel=RANDOM, text="hello")
+
+    assert (refused.status, refused.code) == (502, "upstream_unexpected")
+    assert "glitch" not in str(refused.body)
+
+
+@pytest.mark.parametrize("field", ["colour", "as_user"])
+@every_write
+def test_an_unknown_field_is_refused_by_name(gateway: Gateway, write: Write, field: str) -> None:
+    refused = write.send(gateway, **{field: "x"})
+
+    assert (refused.status, refused.code) == (422, "invalid_parameters")
+    assert [detail["parameter"] for detail in refused.details] == [field]
+
+
+# Throttling
+
+
+@pytest.mark.parametrize(
+    "throttle",
+    [
+        {"status": 429, "headers": {"Retry-After": "0"}, "body": {"ok": False, "error": "ratelimited"}},
+        {"status": 429, "headers": {"Retry-After": "0"}, "body": ""},
+        {"status": 200, "headers": {"Retry-After": "0"}, "body": {"ok": False, "error": "rate_limited"}},
+    ],
+)
+@every_write
+def test_a_throttled_write_is_sent_again_and_done_once(
+    gateway: Gateway, write: Write, throttle: dict[str, Any]
+) -> None:
+    gateway.fault("chat", path=write.upstream, fault="status", **throttle)
+
+    assert write.send(gateway).status == 200
+    assert asked(gateway, write.upstream.removeprefix("/api/")) == 2
+
+
+def test_a_throttle_that_does_not_say_how_long_lasts_a_second(gateway: Gateway) -> None:
+    gateway.fault("chat", path=LIST, fault="status", status=429, body="")
+
+    reply = gateway.get("/chat/channels", limit=1)
+
+    assert reply.status == 200
+    assert float(reply.headers["server-timing"].partition("queue;dur=")[2].partition(",")[0]) >= 900
+
+
+# Failures
+
+
+@pytest.mark.parametrize("status", [500, 502, 503])
+def test_a_listing_survives_a_passing_failure(gateway: Gateway, status: int) -> None:
+    gateway.fault("chat", path=LIST, fault="status", status=status, body=GLITCH, times=2)
+
+    assert gateway.get("/chat/channels", limit=1).status == 200
+    assert asked(gateway, "conversations.list") == 3
+
+
+@pytest.mark.parametrize(
+    ("fault", "status", "code"),
+    [
+        ({"fault": "status", "status": 500, "body": GLITCH}, 502, "upstream_error"),
+        ({"fault": "status", "status": 503, "body": ""}, 502, "upstream_error"),
+        ({"fault": "status", "status": 200, "body": {"ok": False, "error": "internal_error"}}, 502, "upstream_error"),
+        ({"fault": "status", "status": 200, "body": ""}, 502, "upstream_error"),
+        ({"fault": "status", "status": 200, "body": []}, 502, "upstream_error"),
+        ({"fault": "garbage"}, 502, "upstream_error"),
+        ({"fault": "drop_before"}, 502, "upstream_error"),
+        ({"fault": "drop_after"}, 502, "upstream_error"),
+        ({"fault": "slow_body", "seconds": 4}, 504, "upstream_timeout"),
+    ],
+)
+def test_a_listing_that_keeps_failing_says_how(gateway: Gateway, fault: dict[str, Any], status: int, code: str) -> None:
+    gateway.fault("chat", path=LIST, times=10, **fault)
+
+    failed = gateway.get("/chat/channels", limit=1)
+
+    assert (failed.status, failed.code) == (status, code)
+    assert "glitch" not in str(failed.body)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"status": 500, "body": {"ok": False, "error": "internal_error"}},
+        {"status": 502, "body": GLITCH},
+        {"status": 503, "body": ""},
+        {"status": 200, "body": {"ok": False, "error": "internal_error"}},
+        {"status": 200, "body": {"ok": False, "error": "service_unavailable"}},
+    ],
+)
+def test_a_post_that_failed_is_looked_for_and_not_sent_again(gateway: Gateway, fault: dict[str, Any]) -> None:
+    gateway.fault("chat", path=POST, fault="status", **fault)
+
+    failed = gateway.post("/chat/messages", channel=RANDOM, text=f"failed with {fault}")
+
+    assert (failed.status, failed.code) == (502, "upstream_error")
+    assert (asked(gateway, "chat.postMessage"), asked(gateway, "conversations.history")) == (1, 1)
+    assert said(gateway, f"failed with {fault}") == []
+
+
+def test_a_post_that_failed_is_made_by_the_repetition(gateway: Gateway) -> None:
+    gateway.fault("chat", path=POST, fault="status", status=502, body=GLITCH)
+    post = partial(gateway.post, "/chat/messages", channel=RANDOM, text="second try", idempotency_key="second try")
+    failed = post()
+
+    posted = post()
+
+    assert failed.code == "upstream_error"
+    assert posted.status == 200
+    assert said(gateway, "second try") == [RANDOM]
+
+
+def test_a_post_is_not_begun_when_the_workspace_cannot_be_asked(gateway: Gateway) -> None:
+    fresh = another_connection(gateway)
+    gateway.fault("chat", path="/api/auth.test", fault="status", status=500, times=3)
+
+    failed = gateway.post("/chat/messages", connection_id=fresh, channel=RANDOM, text="never begun")
+
+    assert failed.code == "upstream_error"
+    assert asked(gateway, "chat.postMessage") == 0
+
+
+# Posts whose answer never came
+
+
+CUTS = [{"fault": "drop_after"}, {"fault": "garbage"}]
+SILENCE = {"fault": "slow_body", "seconds": 4}
+
+
+@pytest.mark.parametrize("fault", [*CUTS, SILENCE], ids=lambda fault: fault["fault"])
+def test_a_post_without_an_answer_is_found(gateway: Gateway, fault: dict[str, Any]) -> None:
+    gateway.fault("chat", path=POST, **fault)
+
+    posted = gateway.post("/chat/messages", channel=RANDOM, text=f"found after {fault}")
+
+    assert said(gateway, f"found after {fault}") == [RANDOM]
+    assert message(gateway, RANDOM, posted.data["message_ts"]).text == f"found after {fault}"
+    assert asked(gateway, "chat.postMessage") == 1
+
+
+def test_a_post_that_the_application_calls_a_fatal_error_is_found(gateway: Gateway) -> None:
+    gateway.knob("chat", fatal_after_commit=1)
+
+    posted = gateway.post("/chat/messages", channel=RANDOM, text="fatal")
+
+    assert posted.status == 200
+    assert said(gateway, "fatal") == [RANDOM]
+
+
+def test_a_post_cut_after_the_write_and_repeated_is_one_message(gateway: Gateway) -> None:
+    post = partial(gateway.post, "/chat/messages", channel="random", text="cut", idempotency_key="cut")
+    gateway.fault("chat", path=POST, fault="drop_after")
+
+    first, again = post(), post()
+
+    assert first.data == again.data
+    assert again.headers["idempotent-replayed"] == "true"
+    assert said(gateway, "cut") == [RANDOM]
+
+
+def test_a_post_that_could_not_be_looked_for_is_found_by_the_repetition(gateway: Gateway) -> None:
+    post = partial(gateway.post, "/chat/messages", channel=RANDOM, text="blind", idempotency_key="blind")
+    gateway.fault("chat", path=POST, fault="drop_after")
+    gateway.fault("chat", path=HISTORY, fault="status", status=500, times=3)
+    unknown = post()
+
+    found = post()
+
+    assert (unknown.status, unknown.code) == (502, "outcome_unknown")
+    assert said(gateway, "blind") == [RANDOM]
+    assert message(gateway, RANDOM, found.data["message_ts"]).text == "blind"
+
+
+@pytest.mark.parametrize("channel", [PERSON, "leadership-sync"])
+def test_a_post_is_found_however_its_channel_was_named(gateway: Gateway, channel: str) -> None:
+    gateway.fault("chat", path=POST, fault="drop_after")
+
+    posted = gateway.post("/chat/messages", channel=channel, text=f"found in {channel}").data
+
+    assert said(gateway, f"found in {channel}") == [posted["channel_id"]]
+
+
+def test_a_reply_without_an_answer_is_found_in_its_thread(gateway: Gateway) -> None:
+    gateway.fault("chat", path=POST, fault="drop_after")
+
+    reply = gateway.post("/chat/messages", channel=GENERAL, text="a cut reply", thread_ts=THEIRS).data
+
+    assert said(gateway, "a cut reply") == [GENERAL]
+    assert message(gateway, GENERAL, reply["message_ts"]).thread_ts == THEIRS
+    assert reply["permalink"].endswith(f"?thread_ts={THEIRS}&cid={GENERAL}")
+
+
+def test_a_reply_to_a_reply_without_an_answer_is_found_in_the_thread(gateway: Gateway) -> None:
+    first = gateway.post("/chat/messages", channel=GENERAL, text="reply one", thread_ts=THEIRS).data["message_ts"]
+    gateway.fault("chat", path=POST, fault="drop_after")
+
+    second = gateway.post("/chat/messages", channel=GENERAL, text="reply two", thread_ts=first).data["message_ts"]
+
+    assert said(gateway, "reply two") == [GENERAL]
+    assert message(gateway, GENERAL, second).thread_ts == THEIRS
+
+
+def test_of_a_long_text_that_the_application_split_the_first_part_is_found(gateway: Gateway) -> None:
+    gateway.knob("chat", long_text="split")
+    gateway.fault("chat", path=POST, fault="drop_after")
+
+    posted = gateway.post("/chat/messages", channel=RANDOM, text="1" * 4_000 + "2" * 4_000).data
+
+    assert message(gateway, RANDOM, posted["message_ts"]).text == "1" * 4_000
+
+
+def test_a_post_is_found_beyond_the_first_page_of_what_was_written_since(gateway: Gateway) -> None:
+    post = partial(gateway.post, "/chat/messages", channel=RANDOM, text="buried", idempotency_key="buried")
+    gateway.fault("chat", path=POST, fault="drop_after")
+    gateway.fault("chat", path=HISTORY, fault="status", status=500, times=3)
+    post()
+    space = workspace(gateway)
+    [space.post(space.channels[RANDOM], "chatter", PERSON) for _ in range(250)]
+
+    found = post()
+
+    assert message(gateway, RANDOM, found.data["message_ts"]).text == "buried"
+    assert said(gateway, "buried") == [RANDOM]
+
+
+def test_two_equal_posts_without_answers_are_two_messages(gateway: Gateway) -> None:
+    gateway.fault("chat", path=POST, fault="drop_after", times=2)
+    post = partial(gateway.post, "/chat/messages", channel=RANDOM, text="twins")
+
+    first, second = gateway.together(post, post)
+
+    assert first.data["message_ts"] != second.data["message_ts"]
+    assert said(gateway, "twins") == [RANDOM, RANDOM]
+
+
+def test_a_post_cut_before_it_arrived_is_made_by_the_repetition(gateway: Gateway) -> None:
+    post = partial(gateway.post, "/chat/messages", channel=RANDOM, text="cut early", idempotency_key="cut early")
+    gateway.fault("chat", path=POST, fault="drop_before")
+
+    unknown, posted = post(), post()
+
+    assert (unknown.status, unknown.code) == (502, "outcome_unknown")
+    assert posted.status == 200
+    assert said(gateway, "cut early") == [RANDOM]
+
+
+def test_a_post_that_may_still_be_carried_out_is_not_repeated(gateway: Gateway) -> None:
+    post = partial(gateway.post, "/chat/messages", channel=PRIVATE, text="slow", idempotency_key="slow")
+    gateway.fault("chat", path=POST, fault="delay", seconds=20)
+
+    first, again = post(), post()
+
+    assert (first.code, again.code) == ("outcome_unknown", "outcome_unknown")
+    run = gateway.request("GET", f"/v1/runs/{again.body['run_id']}").data
+    assert 0 < again.body["retry_after"] <= 60
+    assert [exchange["path"] for exchange in run["upstream"]] == [HISTORY]
+
+
+def test_a_post_into_a_channel_that_the_app_may_not_read_stays_unknown(gateway: Gateway) -> None:
+    post = partial(gateway.post, "/chat/messages", channel=UNJOINED, text="unread", idempotency_key="unread")
+    gateway.fault("chat", path=POST, fault="drop_after")
+
+    first, again = post(), post()
+
+    assert (first.code, again.code) == ("outcome_unknown", "outcome_unknown")
+    assert said(gateway, "unread") == [UNJOINED]
+
+
+def test_a_post_stays_unknown_without_the_permission_to_read(gateway: Gateway) -> None:
+    gateway.knob("chat", scopes=without("groups:history"))
+    gateway.fault("chat", path=POST, fault="drop_after")
+
+    assert gateway.post("/chat/messages", channel=PRIVATE, text="no eyes").code == "outcome_unknown"
+
+
+def test_one_look_is_enough_where_history_is_rationed(gateway: Gateway) -> None:
+    gateway.knob("chat", history_tier="restricted", limits=True)
+    gateway.fault("chat", path=POST, fault="drop_after")
+
+    posted = gateway.post("/chat/messages", channel="C04PUB00003", text="rationed")
+
+    assert posted.status == 200
+    assert said(gateway, "rationed") == ["C04PUB00003"]
+
+
+# Edits and reactions whose answer never came
+
+
+@pytest.mark.parametrize("fault", CUTS, ids=lambda fault: fault["fault"])
+def test_an_edit_without_an_answer_is_found(gateway: Gateway, fault: dict[str, Any]) -> None:
+    gateway.fault("chat", path=UPDATE, **fault)
+
+    edited = gateway.patch(f"/chat/messages/{OURS}", channel=GENERAL, text=f"a & b after {fault['fault']}")
+
+    assert edited.data["message_ts"] == OURS
+    assert message(gateway, GENERAL, OURS).text == f"a &amp; b after {fault['fault']}"
+    assert asked(gateway, "chat.update") == 1
+
+
+def test_an_edit_of_a_reply_without_an_answer_is_found(gateway: Gateway) -> None:
+    ts = gateway.post("/chat/messages", channel=GENERAL, text="to edit", thread_ts=THEIRS).data["message_ts"]
+    gateway.fault("chat", path=UPDATE, fault="drop_after")
+
+    assert gateway.patch(f"/chat/messages/{ts}", channel="general", text="edited").data["message_ts"] == ts
+
+
+def test_an_edit_that_failed_is_made_by_the_repetition(gateway: Gateway) -> None:
+    gateway.fault("chat", path=UPDATE, fault="status", status=502, body=GLITCH)
+    path, header = f"/chat/messages/{OURS}", {"Idempotency-Key": "edit"}
+
+    failed = gateway.patch(path, headers=header, channel=GENERAL, text="edited at last")
+    edited = gateway.patch(path, headers=header, channel=GENERAL, text="edited at last")
+
+    assert failed.code == "upstream_error"
+    assert edited.status == 200
+    assert message(gateway, GENERAL, OURS).text == "edited at last"
+
+
+def test_an_edit_of_a_message_that_has_gone_meanwhile_says_so(gateway: Gateway) -> None:
+    ts = gateway.post("/chat/messages", channel=RANDOM, text="to vanish").data["message_ts"]
+    edit = partial(gateway.patch, f"/chat/messages/{ts}", headers={"Idempotency-Key": "gone"}, channel=RANDOM, text="x")
+    gateway.fault("chat", path=UPDATE, fault="drop_before")
+    edit()
+    gateway.act("chat", action="delete", channel_id=RANDOM, ts=ts)
+
+    assert edit().code == "message_not_found"
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [*CUTS, {"fault": "drop_before"}, {"fault": "status", "status": 502, "body": GLITCH}],
+    ids=lambda fault: fault["fault"],
+)
+def test_a_reaction_without_an_answer_is_there_all_the_same(gateway: Gateway, fault: dict[str, Any]) -> None:
+    ts = gateway.post("/chat/messages", channel=RANDOM, text="cut reaction").data["message_ts"]
+    gateway.fault("chat", path=REACT, **fault)
+
+    added = gateway.post("/chat/reactions", channel=RANDOM, message_ts=ts, emoji="eyes")
+
+    assert added.data == {"message_ts": ts, "emoji": "eyes", "already_present": False}
+    assert message(gateway, RANDOM, ts).reactions == {"eyes": ["U05RELAYBOT"]}
+
+
+# Repetition
+
+
+def test_a_repeated_key_gives_the_first_message(gateway: Gateway) -> None:
+    first = gateway.post("/chat/messages", channel=RANDOM, text="once", idempotency_key="once")
+    again = gateway.post("/chat/messages", channel=RANDOM, text="something else", idempotency_key="once")
+
+    assert first.data == again.data
+    assert first.body["run_id"] != again.body["run_id"]
+    assert again.headers["idempotent-replayed"] == "true"
+    assert said(gateway, "something else") == []
+
+
+def test_a_key_used_twenty_times_at_once_posts_one_message(gateway: Gateway) -> None:
+    post = partial(gateway.post, "/chat/messages", channel="random", text="stampede", idempotency_key="stampede")
+
+    replies = gateway.together(*[post] * 20)
+
+    assert {reply.data["message_ts"] for reply in replies} == {replies[0].data["message_ts"]}
+    assert said(gateway, "stampede") == [RANDOM]
+
+
+@every_write
+def test_the_header_makes_every_write_repeatable(gateway: Gateway, write: Write) -> None:
+    header = {"Idempotency-Key": "by header"}
+
+    first = write.send(gateway, headers=header)
+    again = write.send(gateway, headers=header)
+
+    assert first.data == again.data
+    assert again.headers["idempotent-replayed"] == "true"
+    assert asked(gateway, write.upstream.removeprefix("/api/")) == 1
+
+
+def test_a_refusal_gives_the_key_free(gateway: Gateway) -> None:
+    refused = gateway.post("/chat/messages", channel=ARCHIVED, text="try again", idempotency_key="freed")
+    gateway.clear("chat")
+
+    posted = gateway.post("/chat/messages", channel=RANDOM, text="try again", idempotency_key="freed")
+
+    assert refused.code == "channel_archived"
+    assert posted.status == 200
+    assert asked(gateway, "conversations.history") == 0
+
+
+def test_many_calls_at_once_read_the_names_once(gateway: Gateway) -> None:
+    fresh = another_connection(gateway)
+    posts = [
+        partial(gateway.post, "/chat/messages", connection_id=fresh, channel="general", text=f"crowd {number}")
+        for number in range(20)
+    ]
+
+    replies = gateway.together(*posts)
+
+    assert {reply.status for reply in replies} == {200}
+    assert (asked(gateway, "users.conversations"), asked(gateway, "auth.test")) == (1, 1)
+
+
+def another_connection(gateway: Gateway) -> str:
+    """A connection of the same account that remembers nothing yet."""
+    credentials = gateway.sandbox.emulators["chat"].credentials()
+    made = gateway.run(gateway.app.connections.create(gateway.workspace_id, "chat", credentials))  # type: ignore[arg-type]
+    return str(made["connection_id"])

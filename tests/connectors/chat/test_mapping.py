@@ -1,0 +1,176 @@
+"""Between the vendor's JSON and our shapes."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from connector_gateway.connectors.chat import mapping
+from connector_gateway.kit.errors import AmbiguousChannel, ChannelNotFound
+
+ANYWHERE = {"chat:write", "chat:write.public"}
+MEMBERS_ONLY = {"chat:write"}
+
+
+def channel(**fields: Any) -> dict[str, Any]:
+    return {"id": "C1", "name": "ops", "is_private": False, "is_member": False, "num_members": 4} | fields
+
+
+@pytest.mark.parametrize(
+    ("named", "is_channel", "is_user"),
+    [
+        ("C04GENERAL1", True, False),
+        ("G04WARROOM2", True, False),
+        ("D04IM000001", True, False),
+        ("U04NW000002", False, True),
+        ("W04NW000002", False, True),
+        ("general", False, False),
+        ("#C04GENERAL1", False, False),
+        ("C04general1", False, False),
+        ("CORE", False, False),
+    ],
+)
+def test_identifiers_are_told_from_names(named: str, *, is_channel: bool, is_user: bool) -> None:
+    assert (is_channel, is_user) == (mapping.is_channel_id(named), mapping.is_user_id(named))
+
+
+@pytest.mark.parametrize("name", ["büro", "#büro", "BÜRO", "bu\u0308ro"])
+def test_a_name_is_found_however_it_is_written(name: str) -> None:
+    known = mapping.names([channel(id="C7", name="büro")])
+
+    assert mapping.named(known, name) == "C7"
+
+
+def test_a_channel_that_is_listed_twice_is_one() -> None:
+    assert mapping.names([channel(), channel()]) == {"ops": ["C1"]}
+
+
+def test_an_archived_channel_lends_its_name_to_one_that_is_not() -> None:
+    assert mapping.names([channel(id="C1", is_archived=True), channel(id="C2")]) == {"ops": ["C2"]}
+
+
+def test_an_archived_channel_keeps_a_name_that_no_other_has() -> None:
+    assert mapping.names([channel(id="C1", is_archived=True)]) == {"ops": ["C1"]}
+
+
+def test_a_name_of_two_channels_is_refused_with_both() -> None:
+    known = mapping.names([channel(id="C1"), channel(id="G2")])
+
+    with pytest.raises(AmbiguousChannel) as refusal:
+        mapping.named(known, "ops")
+
+    assert [detail["channel_id"] for detail in refusal.value.details] == ["C1", "G2"]
+
+
+def test_a_name_of_no_channel_is_refused() -> None:
+    with pytest.raises(ChannelNotFound) as refusal:
+        mapping.named({}, "#ops")
+
+    assert refusal.value.details == [{"parameter": "channel", "value": "#ops"}]
+
+
+@pytest.mark.parametrize(
+    ("types", "expected"),
+    [
+        ("public", "public_channel"),
+        ("public,private", "public_channel,private_channel"),
+        (" im , public ", "im,public_channel"),
+        ("im,im", "im"),
+    ],
+)
+def test_types_become_the_vendors(types: str, expected: str) -> None:
+    assert expected == mapping.vendor_types(types)
+
+
+@pytest.mark.parametrize(
+    ("raw", "scopes", "listed"),
+    [
+        (channel(is_member=True), MEMBERS_ONLY, True),
+        (channel(is_member=False), MEMBERS_ONLY, False),
+        (channel(is_member=False), ANYWHERE, True),
+        (channel(is_member=False, is_private=True), ANYWHERE, False),
+        (channel(is_member=True, is_private=True), MEMBERS_ONLY, True),
+        (channel(is_member=True, is_archived=True), ANYWHERE, False),
+        ({"id": "D1", "is_im": True, "user": "U1", "is_user_deleted": False}, MEMBERS_ONLY, True),
+        ({"id": "D1", "is_im": True, "user": "U1", "is_user_deleted": True}, MEMBERS_ONLY, False),
+    ],
+)
+def test_only_channels_that_can_be_posted_into_are_shown(
+    raw: dict[str, Any], scopes: set[str], *, listed: bool
+) -> None:
+    assert listed == bool(mapping.channels([raw], scopes))
+
+
+def test_a_conversation_is_called_by_the_person_it_is_with() -> None:
+    shown = mapping.channel({"id": "D1", "is_im": True, "user": "U1"})
+
+    assert shown.model_dump() == {"channel_id": "D1", "name": "U1", "is_private": True, "member_count": 2}
+
+
+@pytest.mark.parametrize(
+    ("thread_ts", "expected"),
+    [
+        (None, "https://acme.slack.com/archives/C1/p1790000001000200"),
+        (
+            "1790000000.000100",
+            "https://acme.slack.com/archives/C1/p1790000001000200?thread_ts=1790000000.000100&cid=C1",
+        ),
+    ],
+)
+def test_a_permalink_names_the_thread_if_there_is_one(thread_ts: str | None, expected: str) -> None:
+    assert expected == mapping.permalink("https://acme.slack.com/", "C1", "1790000001.000200", thread_ts)
+
+
+@pytest.mark.parametrize(
+    ("ts", "expected"),
+    [
+        ("1790000001.000200", datetime(2026, 9, 21, 14, 13, 21, 200, UTC)),
+        ("1790000001.999999", datetime(2026, 9, 21, 14, 13, 21, 999_999, UTC)),
+        ("1790000001", datetime(2026, 9, 21, 14, 13, 21, 0, UTC)),
+    ],
+)
+def test_a_message_identifier_names_an_instant_to_the_microsecond(ts: str, expected: datetime) -> None:
+    assert expected == mapping.instant(ts)
+
+
+def test_an_edit_that_the_vendor_does_not_date_happened_now() -> None:
+    now = datetime(2026, 11, 2, tzinfo=UTC)
+
+    assert mapping.edited_message("C1", {"ts": "1790000001.000200"}, now).edited_at == now
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [("eyes", "eyes"), (":eyes:", "eyes"), (":+1:", "+1"), (":wave::skin-tone-3:", "wave::skin-tone-3")],
+)
+def test_an_emoji_loses_the_colons_around_it(given: str, expected: str) -> None:
+    assert expected == mapping.emoji_name(given)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "expected"),
+    [
+        ({"event_type": "mark", "event_payload": {"k": "m1"}}, True),
+        ({"event_type": "mark", "event_payload": {"k": "m2"}}, False),
+        ({"event_type": "other", "event_payload": {"k": "m1"}}, False),
+        ({"event_type": "mark"}, False),
+        (None, False),
+    ],
+)
+def test_a_message_is_ours_by_its_marker(metadata: Any, *, expected: bool) -> None:
+    assert expected == mapping.bears({"ts": "1", "metadata": metadata}, "mark", "m1")
+
+
+@pytest.mark.parametrize(
+    ("stored", "text", "expected"),
+    [
+        ("hello", "hello", True),
+        ("a &amp; b &lt;c&gt;", "a & b <c>", True),
+        ("a &amp; b", "a &amp; b", True),
+        ("see <https://example.com/a>", "see https://example.com/a", True),
+        ("hello", "hello!", False),
+        (None, "hello", False),
+    ],
+)
+def test_a_body_is_recognised_through_the_vendors_escaping(stored: str | None, text: str, *, expected: bool) -> None:
+    assert expected == mapping.says({"text": stored}, text)

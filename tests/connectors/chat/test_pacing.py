@@ -1,0 +1,55 @@
+"""The chat room within the budgets that the vendor allows."""
+
+from collections.abc import Iterator
+from functools import partial
+
+import pytest
+
+from connector_gateway.connectors.chat import CHAT
+from connector_gateway.connectors.chat.emulator import ChatEmulator
+from connectors.chat.reading import PRIVATE, RANDOM, UNJOINED
+from harness.playing import playing
+from harness.serving import Gateway, serving
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    with (
+        playing(chat=ChatEmulator) as sandbox,
+        serving(sandbox, tmp_path_factory.mktemp("chat"), connectors={"chat": CHAT}) as gateway,
+    ):
+        yield gateway
+
+
+def test_posts_into_one_channel_leave_a_second_apart_and_others_do_not_wait(gateway: Gateway) -> None:
+    def post(channel: str) -> float:
+        return float(gateway.post("/chat/messages", channel=channel, text="paced").data["message_ts"])
+
+    *paced, elsewhere = gateway.together(*[partial(post, RANDOM)] * 3, partial(post, PRIVATE))
+
+    first, second, third = sorted(paced)
+    assert second - first >= 1
+    assert third - second >= 1
+    assert elsewhere - first < 1
+    assert 429 not in [status for _, _, status in gateway.journal("chat")]
+
+
+def test_a_throttle_longer_than_a_call_may_wait_is_told_with_its_length(gateway: Gateway) -> None:
+    gateway.fault(
+        "chat", path="/api/chat.postMessage", fault="status", status=429, headers={"Retry-After": "90"}, body=""
+    )
+
+    throttled = gateway.post("/chat/messages", channel=UNJOINED, text="not now", idempotency_key="throttled")
+    elsewhere = gateway.get("/chat/channels", limit=1)
+
+    assert (throttled.status, throttled.code) == (429, "upstream_rate_limited")
+    assert throttled.body["retry_after"] == 90
+    assert throttled.headers["retry-after"] == "90"
+    assert elsewhere.status == 200
+
+
+def test_a_call_that_cannot_start_in_time_is_refused_at_once(gateway: Gateway) -> None:
+    refused = gateway.post("/chat/messages", channel=UNJOINED, text="not yet", idempotency_key="throttled")
+
+    assert (refused.status, refused.code) == (429, "upstream_rate_limited")
+    assert 80 <= refused.body["retry_after"] <= 90

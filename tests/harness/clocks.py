@@ -1,0 +1,65 @@
+"""Time in tests: a clock set by hand, and a loop on which waiting takes no time."""
+
+import asyncio
+import selectors
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+NOON = 1_795_000_000.0
+"""Some instant in seconds since the epoch, at which the clocks of tests begin."""
+
+
+class HandClock:
+    """Stands still until it is set; whoever sleeps sets it."""
+
+    def __init__(self, at: float = NOON) -> None:
+        self.at = at
+
+    def now(self) -> float:
+        return self.at
+
+    async def sleep(self, seconds: float) -> None:
+        self.at += max(0.0, seconds)
+        await asyncio.sleep(0)
+
+
+class LoopClock:
+    """The running loop's own time, counted from noon."""
+
+    def now(self) -> float:
+        return NOON + asyncio.get_running_loop().time()
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(max(0.0, seconds))
+
+
+class _Selector(selectors.SelectSelector):
+    """Never waits: where nothing is ready, time moves on to when something will be."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.time = 0.0
+
+    def select(self, timeout: float | None = None) -> Any:
+        ready = super().select(0)
+        if not ready:
+            assert timeout is not None, "everything waits, and nothing will ever happen"
+            self.time += timeout
+        return ready
+
+
+class _Loop(asyncio.SelectorEventLoop):
+    def __init__(self) -> None:
+        self._ticks = _Selector()
+        super().__init__(self._ticks)
+
+    def time(self) -> float:
+        return self._ticks.time
+
+
+def in_no_time(coroutine: Coroutine[Any, Any, T]) -> T:
+    """The result of *coroutine*, run on a loop whose years take milliseconds; for code without threads and sockets."""
+    with asyncio.Runner(loop_factory=_Loop) as runner:
+        return runner.run(coroutine)

@@ -1,0 +1,211 @@
+"""The gateway's core without HTTP, in front of a third party that does exactly what a test tells it to."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic_core import from_json, to_json
+
+from connector_gateway.app import App
+from connector_gateway.core.arguments import Arguments, Body
+from connector_gateway.core.envelope import Envelope
+from connector_gateway.core.keys import Caller
+from connector_gateway.core.runs import Run
+from connector_gateway.kit.budget import Budget
+from connector_gateway.kit.call import Attempt, Call
+from connector_gateway.kit.clock import Clock
+from connector_gateway.kit.errors import Doubt, OutcomeUnknown, UpstreamRefused
+from connector_gateway.kit.operation import Connector, reads, writes
+from connector_gateway.kit.shapes import Cursor, IdempotencyKey, Page, Params, Result
+from connector_gateway.settings import Settings
+
+SETTLE_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """How one attempt ends, and whether the thing was put on the shelf all the same."""
+
+    error: BaseException
+    done: bool = False
+
+
+def doubtful(doubt: Doubt, *, done: bool = False) -> Trouble:
+    """An attempt nobody can tell the outcome of."""
+    return Trouble(OutcomeUnknown("Nobody knows.", doubt=doubt), done)
+
+
+REFUSED = Trouble(UpstreamRefused("No."))
+
+
+@dataclass
+class Shelf:
+    """The third party: things are put on it, and found on it."""
+
+    things: list[str] = field(default_factory=list)
+    troubles: list[Trouble | None] = field(default_factory=list)
+    """What goes wrong with the next attempts, in turn."""
+
+    attempts: list[Attempt] = field(default_factory=list)
+    """What ``recover`` was asked about."""
+
+    gate: asyncio.Event = field(default_factory=asyncio.Event)
+    asked: int = 0
+
+    def __post_init__(self) -> None:
+        self.gate.set()
+
+    async def was_asked(self) -> None:
+        """Wait until somebody is at the gate."""
+        while not self.asked:
+            await asyncio.sleep(0.005)
+
+    async def put(self, name: str) -> str:
+        self.asked += 1
+        await self.gate.wait()
+        trouble = self.troubles.pop(0) if self.troubles else None
+        if trouble is None or trouble.done:
+            self.things.append(name)
+        if trouble is not None:
+            raise trouble.error
+        return f"thing {len(self.things)}"
+
+
+class PutThing(Params):
+    """A thing to be put on the shelf."""
+
+    name: str
+    idempotency_key: IdempotencyKey | None = None
+
+
+class ListThings(Params):
+    """Which things to list."""
+
+    colour: str | None = None
+    limit: int = 2
+    cursor: Cursor | None = None
+
+
+class Thing(Result):
+    """A thing on the shelf."""
+
+    thing_id: str
+
+
+async def recover_thing(call: Call[Shelf], params: PutThing, attempt: Attempt) -> Thing | None:
+    """The thing, if it is there."""
+    call.upstream.attempts.append(attempt)
+    return Thing(thing_id="recovered") if params.name in call.upstream.things else None
+
+
+@writes("POST /things", recover=recover_thing)
+async def put_thing(call: Call[Shelf], params: PutThing) -> Thing:
+    """Put a thing on the shelf."""
+    return Thing(thing_id=await call.upstream.put(params.name))
+
+
+@writes("POST /blind")
+async def put_blindly(call: Call[Shelf], params: PutThing) -> Thing:
+    """Put a thing on the shelf, with no way of looking for it afterwards."""
+    return Thing(thing_id=await call.upstream.put(params.name))
+
+
+@writes("POST /pairs", recover=recover_thing)
+async def put_pair(call: Call[Shelf], params: PutThing) -> Thing:
+    """Put two things on the shelf, and note the first."""
+    first = await call.upstream.put(params.name)
+    await call.notebook.note(first=first)
+    return Thing(thing_id=await call.upstream.put(params.name + " too"))
+
+
+@reads("GET /things")
+async def list_things(call: Call[Shelf], params: ListThings) -> Page[Thing]:
+    """List the things on the shelf."""
+    start = call.position["start"] if call.position else 0
+    found = call.upstream.things[start : start + params.limit]
+    more = start + params.limit < len(call.upstream.things)
+    return Page[Thing](
+        items=[Thing(thing_id=name) for name in found], position={"start": start + params.limit} if more else None
+    )
+
+
+class Stage:
+    """The core on stage: one workspace, one caller, one connection."""
+
+    def __init__(self, app: App, shelf: Shelf) -> None:
+        self.app = app
+        self.shelf = shelf
+        self.clock = app.clock
+        self.gateway = app._gateway()
+
+    async def prepare(self) -> None:
+        """Make what a call needs."""
+        self.workspace_id = (await self.app.workspaces.create("tests"))["workspace_id"]
+        self.caller = await self.new_caller(calls_per_minute=100_000)
+        self.connection_id = await self.new_connection()
+
+    async def new_caller(self, **more: Any) -> Caller:
+        created = await self.app.keys.create(self.workspace_id, "read_write", **more)
+        return await self.app.keys.authenticate(f"Bearer {created['key']}")
+
+    async def new_connection(self) -> str:
+        created = await self.app.connections.create(self.workspace_id, "shelf", {"token": "secret"})
+        return str(created["connection_id"])
+
+    async def put(
+        self,
+        name: str = "cup",
+        key: str | None = "key-1",
+        *,
+        operation: Any = put_thing,
+        header: str | None = None,
+        **more: Any,
+    ) -> Envelope:
+        """Put a thing on the shelf as a caller would."""
+        body = {"connection_id": self.connection_id, "name": name} | ({"idempotency_key": key} if key else {}) | more
+        arguments = Arguments(path={}, body=Body(to_json(body)), idempotency_header=header)
+        return await self.gateway.call(Run("test"), self.caller, "shelf", operation, arguments)
+
+    async def list(self, caller: Caller | None = None, **query: str) -> Envelope:
+        """List the things on the shelf as a caller would."""
+        arguments = Arguments(path={}, query=list(({"connection_id": self.connection_id} | query).items()))
+        return await self.gateway.call(Run("test"), caller or self.caller, "shelf", list_things, arguments)
+
+
+def data(envelope: Envelope) -> Any:
+    """What an envelope carries."""
+    return from_json(envelope.data)
+
+
+def connectors(shelf: Shelf) -> Mapping[str, Connector[Any]]:
+    """The shelf as a connector."""
+    connector: Connector[Any] = Connector(
+        name="shelf",
+        summary="A shelf.",
+        addresses={"base": "http://shelf.invalid"},
+        budgets={"all": Budget(1000, 1)},
+        authorise=lambda credentials: credentials,
+        client=lambda _: shelf,
+        operations=(put_thing, put_blindly, put_pair, list_things),
+        settle_seconds=SETTLE_SECONDS,
+    )
+    return {"shelf": connector}
+
+
+@asynccontextmanager
+async def rehearsing(database_url: str, clock: Clock, shelf: Shelf | None = None) -> AsyncIterator[Stage]:
+    """The core of one process, on *database_url*."""
+    shelf = shelf or Shelf()
+    environment = {
+        "GATEWAY_DATABASE_URL": database_url,
+        "GATEWAY_SECRET_KEYS": "a secret that only tests know",
+        "GATEWAY_OPERATOR_TOKEN": "op_0123456789abcdef",
+    }
+    made = connectors(shelf)
+    app = App(Settings.read(environment, made), connectors=made, clock=clock)
+    async with app.database:
+        stage = Stage(app, shelf)
+        await stage.prepare()
+        yield stage
