@@ -19,6 +19,7 @@ from pydantic_core import from_json, to_json
 from rich.json import JSON
 
 from connector_gateway.app import App
+from connector_gateway.cli.installation import environment_of
 from connector_gateway.cli.output import console
 from connector_gateway.cli.serving import server
 from connector_gateway.cli.tour import STOPS, curl
@@ -74,7 +75,7 @@ async def _dev(place: Place, *, quiet: bool) -> None:
     place.description.unlink(missing_ok=True)
     secret = _secrets(place)
     async with _sandbox(place) as sandbox:
-        settings = Settings.read(os.environ | _environment(place, secret, sandbox["upstreams"]), CONNECTORS)
+        settings = Settings.read(os.environ | _environment(place, sandbox["upstreams"]), CONNECTORS)
         app = App(settings)
         running = server(app.http(), HOST, place.port)
         serving = asyncio.create_task(running.serve())
@@ -98,19 +99,14 @@ def _secrets(place: Place) -> dict[str, str]:
     return kept
 
 
-def _environment(place: Place, secret: Mapping[str, str], upstreams: Mapping[str, Any]) -> dict[str, str]:
+def _environment(place: Place, upstreams: Mapping[str, Any]) -> dict[str, str]:
     addresses = {
         f"GATEWAY_{connector.upper()}_{name.upper()}": value
         for connector, described in upstreams.items()
         for name, value in described.items()
         if name.endswith("_url")
     }
-    return addresses | {
-        "GATEWAY_DATABASE_URL": f"sqlite:///{(place.data / 'gateway.db').resolve()}",
-        "GATEWAY_SECRET_KEYS": secret["secret_key"],
-        "GATEWAY_OPERATOR_TOKEN": secret["operator_token"],
-        "GATEWAY_BASE_URL": place.base_url,
-    }
+    return addresses | environment_of(place.data) | {"GATEWAY_BASE_URL": place.base_url}
 
 
 @contextlib.asynccontextmanager
@@ -206,8 +202,9 @@ async def _show(described: Mapping[str, Any]) -> None:
             async with session.request(
                 stop.method, described["base_url"] + stop.path, params=stop.query, json=stop.body, headers=headers
             ) as response:
-                console.print(JSON(json.dumps(await response.json(), ensure_ascii=False)))
-            console.print(f"\n{curl(described, stop)}\n", soft_wrap=True, markup=False, style="cyan")
+                answer = json.dumps(await response.json(), ensure_ascii=False)
+            console.print(JSON(answer), soft_wrap=True)
+            console.print(f"\n{curl(described, stop)}\n", soft_wrap=True, markup=False, emoji=False, style="cyan")
     console.rule("ready", align="left")
     console.print(
         f"gateway   {described['base_url']}  (reference: {described['base_url']}/docs)\n"

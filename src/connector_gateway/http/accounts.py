@@ -63,6 +63,11 @@ class Management:
     open_to_keys: bool
     description: str
 
+    @property
+    def title(self) -> str:
+        """Its name for people."""
+        return self.name.replace("_", " ").capitalize()
+
 
 MANAGEMENT: list[Management] = []
 """Every management route, in the order of this page."""

@@ -178,7 +178,8 @@ def _management(management: Management, schemas: _Schemas) -> Schema:
     described: Schema = {
         "operationId": management.name,
         "tags": ["management"],
-        "summary": management.description.partition("\n")[0],
+        "summary": management.title,
+        "description": management.description,
         "security": [{"operator": []}, *([{"key": []}] if management.open_to_keys else [])],
         "responses": {
             "200": {
