@@ -1,31 +1,17 @@
 """``dev``: everything from nothing, for trying and for tests of others; one make run away."""
 
 import asyncio
-import contextlib
-import json
-import os
-import secrets
 import shutil
 import socket
+import subprocess
 import sys
-from collections.abc import AsyncIterator, Mapping
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import aiohttp
 import click
-from pydantic_core import from_json, to_json
-from rich.json import JSON
-
-from connector_gateway.app import App
-from connector_gateway.cli.installation import environment_of
-from connector_gateway.cli.output import console
-from connector_gateway.cli.serving import server
-from connector_gateway.cli.tour import STOPS, curl
-from connector_gateway.connectors import CONNECTORS
-from connector_gateway.kit.errors import GatewayError
-from connector_gateway.settings import Settings
 
 HOST = "127.0.0.1"
 PORTS = 8
@@ -33,22 +19,6 @@ PORTS = 8
 
 PORT_PATIENCE = 5.0
 """Seconds to wait for ports that a previous run is just giving up."""
-
-
-@click.command()
-@click.option("--port", default=8080, show_default=True, help="The gateway's port.")
-@click.option("--sandbox-port", default=8081, show_default=True, help="The sandbox's first port; it takes eight.")
-@click.option(
-    "--data", default=".data", show_default=True, type=click.Path(path_type=Path), help="Where state is kept."
-)
-@click.option("--fresh", is_flag=True, help="Forget all state first.")
-@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
-def dev(port: int, sandbox_port: int, data: Path, *, fresh: bool, quiet: bool) -> None:
-    """Run gateway and sandbox together: a workspace, two keys and a connection per application, ready to call."""
-    if fresh:
-        shutil.rmtree(data, ignore_errors=True)
-    data.mkdir(parents=True, exist_ok=True)
-    asyncio.run(_dev(Place(port, sandbox_port, data), quiet=quiet))
 
 
 @dataclass(frozen=True)
@@ -64,167 +34,54 @@ class Place:
         """The gateway's address."""
         return f"http://{HOST}:{self.port}"
 
-    @property
-    def description(self) -> Path:
-        """The file that tools read."""
-        return self.data / "dev.json"
+
+@click.command()
+@click.option("--port", default=8080, show_default=True, help="The gateway's port.")
+@click.option("--sandbox-port", default=8081, show_default=True, help="The sandbox's first port; it takes eight.")
+@click.option(
+    "--data", default=".data", show_default=True, type=click.Path(path_type=Path), help="Where state is kept."
+)
+@click.option("--fresh", is_flag=True, help="Forget all state first.")
+@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+def dev(port: int, sandbox_port: int, data: Path, *, fresh: bool, quiet: bool) -> None:
+    """Run gateway and sandbox together: a workspace, two keys and a connection per application, ready to call."""
+    place = Place(port, sandbox_port, data)
+    if fresh:
+        shutil.rmtree(data, ignore_errors=True)
+    data.mkdir(parents=True, exist_ok=True)
+    _wait_for_ports([port, *range(sandbox_port, sandbox_port + PORTS)])
+    with _sandbox(place) as sandbox:
+        from connector_gateway.cli.furnishing import furnish  # noqa: PLC0415  # loaded while the sandbox starts
+
+        asyncio.run(furnish(place, sandbox, quiet=quiet))
 
 
-async def _dev(place: Place, *, quiet: bool) -> None:
-    await _wait_for_ports([place.port, *range(place.sandbox_port, place.sandbox_port + PORTS)])
-    place.description.unlink(missing_ok=True)
-    secret = _secrets(place)
-    async with _sandbox(place) as sandbox:
-        settings = Settings.read(os.environ | _environment(place, sandbox["upstreams"]), CONNECTORS)
-        app = App(settings)
-        running = server(app.http(), HOST, place.port)
-        serving = asyncio.create_task(running.serve())
-        while not running.started:
-            if serving.done():
-                raise click.ClickException("The gateway did not start; the reason is above.")
-            await asyncio.sleep(0.01)
-        described = await _set_up(app, place, secret, sandbox)
-        _write(place.description, described)
-        if not quiet:
-            await _show(described)
-        await serving
-
-
-def _secrets(place: Place) -> dict[str, str]:
-    """Secrets of this folder, made once."""
-    path = place.data / "secrets.json"
-    if not path.exists():
-        _write(path, {"secret_key": secrets.token_urlsafe(32), "operator_token": f"op_{secrets.token_urlsafe(32)}"})
-    kept: dict[str, str] = from_json(path.read_bytes())
-    return kept
-
-
-def _environment(place: Place, upstreams: Mapping[str, Any]) -> dict[str, str]:
-    addresses = {
-        f"GATEWAY_{connector.upper()}_{name.upper()}": value
-        for connector, described in upstreams.items()
-        for name, value in described.items()
-        if name.endswith("_url")
-    }
-    return addresses | environment_of(place.data) | {"GATEWAY_BASE_URL": place.base_url}
-
-
-@contextlib.asynccontextmanager
-async def _sandbox(place: Place) -> AsyncIterator[dict[str, Any]]:
-    """The sandbox in a process of its own, which ends with this one; yields its description."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        *("-m", "connector_gateway", "sandbox", "--port", str(place.sandbox_port), "--until-eof"),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        limit=1024 * 1024,
+@contextmanager
+def _sandbox(place: Place) -> Iterator[subprocess.Popen[bytes]]:
+    """The sandbox in a process of its own, which ends with this one, however that ends."""
+    process = subprocess.Popen(  # noqa: S603  # our own program with our own arguments
+        [sys.executable, "-m", "connector_gateway", "sandbox", "--port", str(place.sandbox_port), "--until-eof"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
         start_new_session=True,
     )
     try:
-        line = await process.stdout.readline() if process.stdout else b""
-        if not line:
-            raise click.ClickException("The sandbox did not start; the reason is above.")
-        yield from_json(line)
+        yield process
     finally:
         if process.stdin:
             process.stdin.close()
-        await process.wait()
+        process.wait()
 
 
-async def _set_up(app: App, place: Place, secret: Mapping[str, str], sandbox: Mapping[str, Any]) -> dict[str, Any]:
-    """What tools need to know, with workspace, keys and connections kept from the last run where they still hold."""
-    kept = _kept(place)
-    if not await _holds(app, kept):
-        workspace = await app.workspaces.create("dev", "paid")
-        workspace_id = workspace["workspace_id"]
-        kept = {
-            "workspace_id": workspace_id,
-            "keys": {
-                "read": (await app.keys.create(workspace_id, "read", name="dev read"))["key"],
-                "write": (await app.keys.create(workspace_id, "read_write", name="dev write"))["key"],
-            },
-            "connections": {},
-        }
-    connections = {
-        name: await _connection(app, kept["workspace_id"], name, described, kept["connections"].get(name))
-        for name, described in sandbox["upstreams"].items()
-        if name in CONNECTORS
-    }
-    _write(place.data / "kept.json", kept | {"connections": connections})
-    return {
-        "base_url": place.base_url,
-        "sandbox_url": sandbox["sandbox_url"],
-        "operator_token": secret["operator_token"],
-        "workspace_id": kept["workspace_id"],
-        "keys": kept["keys"],
-        "connections": connections,
-        "upstreams": sandbox["upstreams"],
-        "examples": sandbox["examples"],
-    }
-
-
-def _kept(place: Place) -> dict[str, Any]:
-    path = place.data / "kept.json"
-    kept: dict[str, Any] = from_json(path.read_bytes()) if path.exists() else {}
-    return kept
-
-
-async def _holds(app: App, kept: Mapping[str, Any]) -> bool:
-    """Whether the keys of the last run still open this database."""
-    try:
-        for key in kept["keys"].values():
-            await app.keys.authenticate(f"Bearer {key}")
-    except (KeyError, GatewayError):
-        return False
-    return True
-
-
-async def _connection(
-    app: App, workspace_id: Any, connector: str, described: Mapping[str, str], kept: str | None
-) -> str:
-    """A connection to an emulator: the one of the last run, with today's credentials, or a new one."""
-    credentials = {name: value for name, value in described.items() if not name.endswith("_url")}
-    if kept is not None:
-        with contextlib.suppress(GatewayError):
-            await app.connections.change(kept, credentials=credentials)
-            return kept
-    created = await app.connections.create(workspace_id, connector, credentials, name=f"{connector} sandbox")
-    return str(created["connection_id"])
-
-
-async def _show(described: Mapping[str, Any]) -> None:
-    """Make one call through each connector, and print its envelope and how to call it again."""
-    async with aiohttp.ClientSession() as session:
-        for connector in described["connections"]:
-            stop = STOPS[connector](described)
-            console.rule(f"[bold]{connector}[/]: {stop.title}", align="left")
-            headers = {"Authorization": f"Bearer {described['keys']['write']}"}
-            async with session.request(
-                stop.method, described["base_url"] + stop.path, params=stop.query, json=stop.body, headers=headers
-            ) as response:
-                answer = json.dumps(await response.json(), ensure_ascii=False)
-            console.print(JSON(answer), soft_wrap=True)
-            console.print(f"\n{curl(described, stop)}\n", soft_wrap=True, markup=False, emoji=False, style="cyan")
-    console.rule("ready", align="left")
-    console.print(
-        f"gateway   {described['base_url']}  (reference: {described['base_url']}/docs)\n"
-        f"sandbox   {described['sandbox_url']}\n"
-        "history   connector-gateway runs list\n"
-        "stop      Ctrl-C",
-        markup=False,
-    )
-
-
-async def _wait_for_ports(ports: list[int]) -> None:
-    loop = asyncio.get_running_loop()
-    deadline = loop.time() + PORT_PATIENCE
+def _wait_for_ports(ports: list[int]) -> None:
+    deadline = time.monotonic() + PORT_PATIENCE
     for port in ports:
         while not _free(port):
-            if loop.time() > deadline:
+            if time.monotonic() > deadline:
                 raise click.ClickException(
                     f"Port {port} is in use. Choose others: --port for the gateway, --sandbox-port for the sandbox."
                 )
-            await asyncio.sleep(0.05)
+            time.sleep(0.05)
 
 
 def _free(port: int) -> bool:
@@ -235,12 +92,3 @@ def _free(port: int) -> bool:
         except OSError:
             return False
     return True
-
-
-def _write(path: Path, content: Any) -> None:
-    """Write JSON that only this user may read, at once or not at all."""
-    partial = path.with_suffix(".partial")
-    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(to_json(content, indent=2))
-    partial.replace(path)

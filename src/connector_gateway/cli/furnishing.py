@@ -1,0 +1,162 @@
+"""What ``dev`` sets up in front of its sandbox: workspace, keys, connections, a description for tools, and a tour."""
+
+import asyncio
+import contextlib
+import json
+import os
+import secrets
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import click
+from pydantic_core import from_json, to_json
+from rich.json import JSON
+
+from connector_gateway.app import App
+from connector_gateway.cli.dev import HOST, Place
+from connector_gateway.cli.installation import environment_of
+from connector_gateway.cli.output import console
+from connector_gateway.cli.serving import server
+from connector_gateway.cli.tour import STOPS, curl
+from connector_gateway.connectors import CONNECTORS
+from connector_gateway.kit.errors import GatewayError
+from connector_gateway.settings import Settings
+
+
+async def furnish(place: Place, sandbox: subprocess.Popen[bytes], *, quiet: bool) -> None:
+    """Serve until told to stop, in front of *sandbox*, with everything ready to call."""
+    description = place.data / "dev.json"
+    description.unlink(missing_ok=True)
+    secret = _secrets(place)
+    line = await asyncio.to_thread(sandbox.stdout.readline) if sandbox.stdout else b""
+    if not line:
+        raise click.ClickException("The sandbox did not start; the reason is above.")
+    playing = from_json(line)
+    settings = Settings.read(os.environ | _environment(place, playing["upstreams"]), CONNECTORS)
+    app = App(settings)
+    running = server(app.http(), HOST, place.port)
+    serving = asyncio.create_task(running.serve())
+    while not running.started:
+        if serving.done():
+            raise click.ClickException("The gateway did not start; the reason is above.")
+        await asyncio.sleep(0.01)
+    described = await _set_up(app, place, secret, playing)
+    _write(description, described)
+    if not quiet:
+        await _show(described)
+    await serving
+
+
+def _secrets(place: Place) -> dict[str, str]:
+    """Secrets of this folder, made once."""
+    path = place.data / "secrets.json"
+    if not path.exists():
+        _write(path, {"secret_key": secrets.token_urlsafe(32), "operator_token": f"op_{secrets.token_urlsafe(32)}"})
+    kept: dict[str, str] = from_json(path.read_bytes())
+    return kept
+
+
+def _environment(place: Place, upstreams: Mapping[str, Any]) -> dict[str, str]:
+    addresses = {
+        f"GATEWAY_{connector.upper()}_{name.upper()}": value
+        for connector, described in upstreams.items()
+        for name, value in described.items()
+        if name.endswith("_url")
+    }
+    return addresses | environment_of(place.data) | {"GATEWAY_BASE_URL": place.base_url}
+
+
+async def _set_up(app: App, place: Place, secret: Mapping[str, str], sandbox: Mapping[str, Any]) -> dict[str, Any]:
+    """What tools need to know, with workspace, keys and connections kept from the last run where they still hold."""
+    kept = _kept(place)
+    if not await _holds(app, kept):
+        workspace = await app.workspaces.create("dev", "paid")
+        workspace_id = workspace["workspace_id"]
+        kept = {
+            "workspace_id": workspace_id,
+            "keys": {
+                "read": (await app.keys.create(workspace_id, "read", name="dev read"))["key"],
+                "write": (await app.keys.create(workspace_id, "read_write", name="dev write"))["key"],
+            },
+            "connections": {},
+        }
+    connections = {
+        name: await _connection(app, kept["workspace_id"], name, described, kept["connections"].get(name))
+        for name, described in sandbox["upstreams"].items()
+        if name in CONNECTORS
+    }
+    _write(place.data / "kept.json", kept | {"connections": connections})
+    return {
+        "base_url": place.base_url,
+        "sandbox_url": sandbox["sandbox_url"],
+        "operator_token": secret["operator_token"],
+        "workspace_id": kept["workspace_id"],
+        "keys": kept["keys"],
+        "connections": connections,
+        "upstreams": sandbox["upstreams"],
+        "examples": sandbox["examples"],
+    }
+
+
+def _kept(place: Place) -> dict[str, Any]:
+    path = place.data / "kept.json"
+    kept: dict[str, Any] = from_json(path.read_bytes()) if path.exists() else {}
+    return kept
+
+
+async def _holds(app: App, kept: Mapping[str, Any]) -> bool:
+    """Whether the keys of the last run still open this database."""
+    try:
+        for key in kept["keys"].values():
+            await app.keys.authenticate(f"Bearer {key}")
+    except (KeyError, GatewayError):
+        return False
+    return True
+
+
+async def _connection(
+    app: App, workspace_id: Any, connector: str, described: Mapping[str, str], kept: str | None
+) -> str:
+    """A connection to an emulator: the one of the last run, with today's credentials, or a new one."""
+    credentials = {name: value for name, value in described.items() if not name.endswith("_url")}
+    if kept is not None:
+        with contextlib.suppress(GatewayError):
+            await app.connections.change(kept, credentials=credentials)
+            return kept
+    created = await app.connections.create(workspace_id, connector, credentials, name=f"{connector} sandbox")
+    return str(created["connection_id"])
+
+
+async def _show(described: Mapping[str, Any]) -> None:
+    """Make one call through each connector, and print its envelope and how to call it again."""
+    async with aiohttp.ClientSession() as session:
+        for connector in described["connections"]:
+            stop = STOPS[connector](described)
+            console.rule(f"[bold]{connector}[/]: {stop.title}", align="left")
+            headers = {"Authorization": f"Bearer {described['keys']['write']}"}
+            async with session.request(
+                stop.method, described["base_url"] + stop.path, params=stop.query, json=stop.body, headers=headers
+            ) as response:
+                answer = json.dumps(await response.json(), ensure_ascii=False)
+            console.print(JSON(answer), soft_wrap=True)
+            console.print(f"\n{curl(described, stop)}\n", soft_wrap=True, markup=False, emoji=False, style="cyan")
+    console.rule("ready", align="left")
+    console.print(
+        f"gateway   {described['base_url']}  (reference: {described['base_url']}/docs)\n"
+        f"sandbox   {described['sandbox_url']}\n"
+        "history   connector-gateway runs list\n"
+        "stop      Ctrl-C",
+        markup=False,
+    )
+
+
+def _write(path: Path, content: Any) -> None:
+    """Write JSON that only this user may read, at once or not at all."""
+    partial = path.with_suffix(".partial")
+    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(to_json(content, indent=2))
+    partial.replace(path)
