@@ -44,7 +44,22 @@ def _chat(described: Described) -> Stop:
     )
 
 
-STOPS: Mapping[str, Callable[[Described], Stop]] = {"notes": _notes, "chat": _chat}
+def _crm(described: Described) -> Stop:
+    examples = described["examples"]["crm"]
+    return Stop(
+        "a contact, created or updated, and linked to its company",
+        "POST",
+        "/v1/connectors/crm/contacts",
+        body={
+            "connection_id": described["connections"]["crm"],
+            "email": examples["email"],
+            "properties": {examples["custom_property"]: "gold"},
+            "associate_company": examples["company_domain"],
+        },
+    )
+
+
+STOPS: Mapping[str, Callable[[Described], Stop]] = {"notes": _notes, "chat": _chat, "crm": _crm}
 """The call to show for each connector."""
 
 

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 
 from connector_gateway.connectors.chat import CHAT
+from connector_gateway.connectors.crm import CRM
 from connector_gateway.connectors.notes import NOTES
 from connector_gateway.kit.operation import AnyConnector
 
-CONNECTORS: Mapping[str, AnyConnector] = {connector.name: connector for connector in (NOTES, CHAT)}
+CONNECTORS: Mapping[str, AnyConnector] = {connector.name: connector for connector in (NOTES, CHAT, CRM)}
 """Every connector by name."""

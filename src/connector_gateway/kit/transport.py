@@ -3,18 +3,22 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from io import BytesIO
 from typing import Any, Self
 
 import aiohttp
 from pydantic_core import from_json
 from yarl import URL
 
-from connector_gateway.kit.errors import UpstreamError
+from connector_gateway.kit.errors import Doubt, UpstreamError
 
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
 """Larger answers are not read whole; attachments, the only large things, are streamed."""
+
+PIECEMEAL_FROM_BYTES = 1024 * 1024
+"""Larger requests are sent piece by piece, so that nobody else waits for one of them."""
 
 CONNECT_SECONDS = 5.0
 IDLE_SECONDS = 15.0
@@ -40,6 +44,8 @@ class Answer:
     status: int
     headers: Mapping[str, str]
     body: bytes
+    doubt: Doubt | None = field(default=None, kw_only=True)
+    """What it means if the body of a success is not what it should be: set where the request was a write."""
 
     @property
     def accepted(self) -> bool:
@@ -62,7 +68,9 @@ class Answer:
     def json(self) -> Any:
         """The body as JSON; ``UpstreamError`` where it is none."""
         if self.raw is None:
-            raise UpstreamError("The application answered something that is not JSON.", private=self.text)
+            raise UpstreamError(
+                "The application answered something that is not JSON.", private=self.text, doubt=self.doubt
+            )
         return self.raw
 
 
@@ -81,6 +89,9 @@ class Transport:
             skip_auto_headers=("User-Agent",),
             headers={"User-Agent": "connector-gateway"},
         )
+        # By itself it would send a PUT or DELETE again when the connection breaks; only ``Upstream`` decides that.
+        self._session._retry_connection = False  # noqa: SLF001
+        self._session._retry_connection = False  # noqa: SLF001  # Upstream alone resends
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -88,9 +99,10 @@ class Transport:
 
     async def exchange(self, method: str, url: str, headers: Mapping[str, str], body: bytes | None) -> Answer:
         """Send one request and read its whole answer; redirects are answers."""
+        data = body if body is None or len(body) < PIECEMEAL_FROM_BYTES else BytesIO(body)
         with _told_apart():
             async with self._session.request(
-                method, URL(url, encoded=True), headers=headers, data=body, allow_redirects=False
+                method, URL(url, encoded=True), headers=headers, data=data, allow_redirects=False
             ) as response:
                 return Answer(response.status, response.headers, await _read(response))
 

@@ -1,5 +1,6 @@
 """One connection's way to its third party: every request is authorised, paced, timed, resent and noted here."""
 
+import math
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Container, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -41,9 +42,10 @@ def standard_throttle(answer: Answer) -> float | None:
 def retry_after(answer: Answer, default: float) -> float:
     """The seconds of the ``Retry-After`` header, or *default* where there is none to read."""
     try:
-        return max(0.0, float(answer.headers.get("Retry-After", default)))
+        seconds = float(answer.headers.get("Retry-After", default))
     except ValueError:
         return default
+    return seconds if 0 <= seconds < math.inf else default
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,9 +286,10 @@ class Upstream:
     async def _rest(self, request: Request, pause: float | Pause, deadline: float) -> None:
         """Close the budgets for *pause*; refuse the call if that is longer than it may wait."""
         pause = pause if isinstance(pause, Pause) else Pause(pause)
-        await self.pacer.close(pause.of(request.charges), pause.seconds)
-        if self.clock.now() + pause.seconds > deadline:
-            raise UpstreamRateLimited("The application throttles this account.", retry_after=pause.seconds)
+        seconds = max(pause.seconds, self.patience.backoff_seconds)
+        await self.pacer.close(pause.of(request.charges), seconds)
+        if self.clock.now() + seconds > deadline:
+            raise UpstreamRateLimited("The application throttles this account.", retry_after=seconds)
 
     async def _back_off(self, attempt: int) -> None:
         await self.clock.sleep(self.patience.backoff_seconds * 2 ** (attempt - 1) * (0.5 + random()))  # noqa: S311
@@ -316,7 +319,11 @@ def failed(answer: Answer, *, writes: bool) -> UpstreamError:
 
 
 def _require_readable(answer: Answer) -> None:
-    """Refuse an answer to a write that says "done" in a way that nobody can read."""
+    """Refuse an answer to a write that says "done" in a way that nobody can read.
+
+    Some are meant to be empty; whoever expected something all the same will find that out.
+    """
+    answer.doubt = "garbled"
     if answer.accepted and answer.body and answer.raw is None:
         raise _unknown("answered something that is not JSON", answer.text, "garbled")
 

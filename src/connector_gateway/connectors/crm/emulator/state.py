@@ -146,7 +146,7 @@ class Portal:
         values = self.rules.accepted(record.kind, properties, record)
         changed = replace(record, updated_at=self.now)
         completed = self.rules.completed(changed, {**record.properties, **values})
-        return Draft(replace(changed, properties=completed), tuple(values), is_new=False)
+        return Draft(replace(changed, properties=completed), tuple(properties), is_new=False)
 
     def commit(self, *drafts: Draft) -> None:
         """Write all of *drafts*, or none if one takes a value that must be unique."""

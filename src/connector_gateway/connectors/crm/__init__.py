@@ -1,0 +1,31 @@
+"""crm: a customer relationship manager."""
+
+from connector_gateway.connectors.crm import operations
+from connector_gateway.connectors.crm.client import (
+    ADDRESS,
+    PORTAL_BUDGET,
+    SEARCH_BUDGET,
+    SETTLE_SECONDS,
+    CrmClient,
+    authorise,
+    throttled,
+)
+from connector_gateway.kit.operation import Connector
+
+CRM = Connector(
+    name="crm",
+    summary="Contacts, deals and properties of a customer relationship manager.",
+    addresses={"base": ADDRESS},
+    budgets={"portal": PORTAL_BUDGET, "search": SEARCH_BUDGET},
+    authorise=authorise,
+    client=CrmClient,
+    operations=(
+        operations.create_or_update_contact,
+        operations.look_up_contacts,
+        operations.create_deal,
+        operations.update_deal,
+        operations.list_properties,
+    ),
+    throttled=throttled,
+    settle_seconds=SETTLE_SECONDS,
+)

@@ -1,0 +1,42 @@
+"""The gateway in front of a portal whose limits do not hold tests up."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from connector_gateway.connectors.crm import CRM
+from connector_gateway.connectors.crm.emulator import CrmEmulator
+from connector_gateway.kit.budget import Budget
+from connector_gateway.kit.operation import AnyConnector
+from connector_gateway.sandbox.sandbox import Sandbox
+from connectors.crm.looking import Looking
+from harness.playing import playing
+from harness.serving import Gateway, serving
+
+UNHURRIED: AnyConnector = replace(CRM, budgets=dict.fromkeys(CRM.budgets, Budget(100_000, 1)))
+
+
+@pytest.fixture(scope="module")
+def crm_sandbox() -> Iterator[Sandbox]:
+    with playing(crm=CrmEmulator) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture(scope="module")
+def room(crm_sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    with serving(crm_sandbox, tmp_path_factory.mktemp("crm"), connectors={"crm": UNHURRIED}) as gateway:
+        yield gateway
+
+
+@pytest.fixture
+def gateway(room: Gateway) -> Gateway:
+    room.clear("crm")
+    return room
+
+
+@pytest.fixture
+def portal(crm_sandbox: Sandbox) -> Looking:
+    emulator = crm_sandbox.emulators["crm"]
+    assert isinstance(emulator, CrmEmulator)
+    return Looking(emulator)

@@ -1,0 +1,65 @@
+"""What a person would see in the portal, and pages read to the end."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from connector_gateway.connectors.crm.emulator import CrmEmulator
+from connector_gateway.connectors.crm.emulator.records import Record
+from harness.serving import Gateway
+
+
+@dataclass(frozen=True)
+class Looking:
+    """The stand-in's portal, looked at directly."""
+
+    emulator: CrmEmulator
+
+    def contact(self, email: str) -> dict[str, str]:
+        """The properties of the live contact with that address; none if there is no contact."""
+        return next((dict(one.properties) for one in self._live("contacts") if self._has(one, email=email)), {})
+
+    def count(self, plural: str, **properties: str) -> int:
+        """How many live records have these values."""
+        return sum(self._has(one, **properties) for one in self._live(plural))
+
+    def deal(self, deal_id: str) -> dict[str, str]:
+        """The properties of a deal."""
+        return dict(self.emulator.portal.records["deals"][int(deal_id)].properties)
+
+    def linked(self, plural: str, record_id: str, other: str) -> list[int]:
+        """The ids of the *other* records that a record is associated with."""
+        return [linked for linked, _ in self.emulator.portal.edges.linked((plural, int(record_id)), other)]
+
+    def notes(self, deal_id: str, body: str) -> list[dict[str, str]]:
+        """The notes on a deal with that body."""
+        notes = self.emulator.portal.records["notes"]
+        found = [notes[note_id].properties for note_id in self.linked("deals", deal_id, "notes")]
+        return [dict(properties) for properties in found if properties.get("hs_note_body") == body]
+
+    def live_ids(self, plural: str) -> list[str]:
+        """The ids of all live records."""
+        return [str(record.id) for record in self._live(plural)]
+
+    def company_id(self, domain: str) -> int:
+        """The oldest company with that domain."""
+        return min(record.id for record in self._live("companies") if self._has(record, domain=domain))
+
+    def _live(self, plural: str) -> Iterator[Record]:
+        records = self.emulator.portal.records[plural].values()
+        return (record for record in records if record.archived_at is None)
+
+    def _has(self, record: Record, **properties: str) -> bool:
+        return all(record.properties.get(name) == value for name, value in properties.items())
+
+
+def every_contact(gateway: Gateway, **query: Any) -> list[dict[str, Any]]:
+    """The contacts of all pages."""
+    found: list[dict[str, Any]] = []
+    cursor: dict[str, str] = {}
+    while True:
+        reply = gateway.get("/crm/contacts", **query, **cursor)
+        found += reply.data
+        if reply.body["next_cursor"] is None:
+            return found
+        cursor = {"cursor": reply.body["next_cursor"]}

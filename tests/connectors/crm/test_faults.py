@@ -1,0 +1,531 @@
+"""What happens when the application, the way to it, or the caller's key fails."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from connector_gateway.sandbox.sandbox import Sandbox
+from connectors.crm.conftest import UNHURRIED
+from connectors.crm.looking import Looking
+from harness.serving import Gateway, Reply, serving
+
+OBJECTS = "/crm/objects/2026-09"
+HTML = "<html><body>Bad Gateway</body></html>"
+
+CREATE_CONTACT = ("POST", f"{OBJECTS}/contacts")
+
+numbers = count(1)
+
+
+@dataclass(frozen=True)
+class Writer:
+    """A caller whose every write leaves one trace that is its own."""
+
+    gateway: Gateway
+    portal: Looking
+    mark: str
+    deal_id: str
+
+    def upsert(self, **more: Any) -> Reply:
+        body: dict[str, Any] = {"email": f"{self.mark}@acme.test", "properties": {"jobtitle": self.mark}}
+        return self.gateway.post("/crm/contacts", **(body | more))
+
+    def skip(self, **more: Any) -> Reply:
+        return self.upsert(on_conflict="skip", **more)
+
+    def link(self, **more: Any) -> Reply:
+        return self.upsert(associate_company="aurora-archi.example", **more)
+
+    def found(self, **more: Any) -> Reply:
+        return self.upsert(associate_company=f"{self.mark}.test", create_company=True, **more)
+
+    def open(self, **more: Any) -> Reply:
+        body: dict[str, Any] = {"dealname": self.mark, "pipeline": "default", "dealstage": "closedwon", "amount": 1.5}
+        return self.gateway.post("/crm/deals", **(body | more))
+
+    def open_for(self, **more: Any) -> Reply:
+        return self.open(contact_id="50912", **more)
+
+    def move(self, **more: Any) -> Reply:
+        change: dict[str, Any] = {"dealstage": "Closed Lost", "properties": {"description": self.mark}}
+        return self.gateway.patch(f"/crm/deals/{self.deal_id}", **change, **more)
+
+    def note(self, **more: Any) -> Reply:
+        return self.gateway.patch(f"/crm/deals/{self.deal_id}", note=self.mark, **more)
+
+    def harm(self, request: tuple[str, str], **fault: Any) -> None:
+        """Let the next such request to the application go wrong."""
+        method, path = request
+        if request == CREATE_CONTACT:
+            # Reading by email goes to an address that begins alike, just before.
+            self.gateway.fault("crm", method=method, path=path, fault="delay", seconds=0)
+        self.gateway.fault("crm", method=method, path=path, **fault)
+
+    def traces(self) -> int:
+        """How often the portal holds what was to be written once."""
+        return sum(
+            (
+                self.portal.count("contacts", jobtitle=self.mark),
+                self.portal.count("deals", dealname=self.mark),
+                self.portal.count("deals", description=self.mark, dealstage="closedlost"),
+                len(self.portal.notes(self.deal_id, self.mark)),
+            )
+        )
+
+
+@pytest.fixture
+def writer(gateway: Gateway, portal: Looking) -> Writer:
+    return _writer(gateway, portal)
+
+
+@pytest.fixture(scope="module")
+def hurried(crm_sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    """A gateway that waits half a second for an answer."""
+    folder = tmp_path_factory.mktemp("hurried")
+    waits: dict[str, Any] = {"GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "0.5"}
+    with serving(crm_sandbox, folder, connectors={"crm": UNHURRIED}, **waits) as gateway:
+        yield gateway
+
+
+@pytest.fixture
+def waiting(hurried: Gateway, portal: Looking) -> Writer:
+    hurried.clear("crm")
+    return _writer(hurried, portal)
+
+
+@pytest.fixture
+def hasty(crm_sandbox: Sandbox, tmp_path: Path, portal: Looking) -> Iterator[Writer]:
+    """A caller of a gateway of its own, which lets nothing queue for longer than a moment."""
+    waits: dict[str, Any] = {"GATEWAY_QUEUE_SECONDS": "0.5", "GATEWAY_RUN_SECONDS": "0.5"}
+    with serving(crm_sandbox, tmp_path, connectors={"crm": UNHURRIED}, **waits) as gateway:
+        gateway.clear("crm")
+        yield _writer(gateway, portal)
+
+
+def _writer(gateway: Gateway, portal: Looking) -> Writer:
+    """A new writer, with a deal of its own, and a search that learns of nothing for a minute."""
+    mark = f"fault-{next(numbers)}"
+    properties = {"dealname": f"of {mark}", "pipeline": "default", "dealstage": "qualifiedtobuy"}
+    made = gateway.act("crm", action="create_deal", properties=properties)
+    gateway.knob("crm", search_lag_seconds=60)
+    return Writer(gateway, portal, mark, made["id"])
+
+
+SINGLE = [
+    pytest.param("upsert", ("POST", f"{OBJECTS}/contacts/batch/upsert"), id="upsert"),
+    pytest.param("skip", CREATE_CONTACT, id="create or skip"),
+    pytest.param("open", ("POST", f"{OBJECTS}/deals"), id="deal"),
+    pytest.param("open_for", ("POST", f"{OBJECTS}/deals"), id="deal of a contact"),
+    pytest.param("move", ("PATCH", f"{OBJECTS}/deals"), id="move"),
+    pytest.param("note", ("POST", f"{OBJECTS}/notes"), id="note"),
+]
+"""Writes, and the one request that each comes down to."""
+
+LINK = pytest.param("link", ("PUT", f"{OBJECTS}/contacts/"), id="link")
+
+READS = [
+    pytest.param("/crm/contacts", {"email": "ana.lindqvist@aurora-archi.example"}, f"{OBJECTS}/contacts", id="email"),
+    pytest.param("/crm/contacts", {"property": "tier", "value": "gold"}, f"{OBJECTS}/contacts/search", id="search"),
+    pytest.param("/crm/contacts", {"limit": 1}, f"{OBJECTS}/contacts", id="list"),
+    pytest.param("/crm/properties", {"object_type": "deals"}, "/crm/properties", id="properties"),
+]
+
+
+# Writes in doubt
+
+
+@pytest.mark.parametrize(("write", "request_of"), [*SINGLE, LINK])
+@pytest.mark.parametrize("fault", ["drop_after", "garbage"])
+def test_a_write_whose_answer_is_lost_is_found(
+    writer: Writer, write: str, request_of: tuple[str, str], fault: str
+) -> None:
+    writer.harm(request_of, fault=fault)
+    reply = getattr(writer, write)()
+
+    assert reply.status == 200, reply.body
+    assert writer.traces() == 1
+
+
+@pytest.mark.parametrize(("write", "request_of"), [*SINGLE, LINK])
+def test_a_write_whose_answer_takes_too_long_is_found(waiting: Writer, write: str, request_of: tuple[str, str]) -> None:
+    waiting.harm(request_of, fault="slow_body", seconds=5)
+    reply = getattr(waiting, write)()
+
+    assert reply.status == 200, reply.body
+    assert waiting.traces() == 1
+
+
+@pytest.mark.parametrize(("write", "request_of"), SINGLE)
+@pytest.mark.parametrize(
+    "fault", [{"status": 500}, {"status": 502, "body": HTML}, {"status": 503}, {"status": 524, "body": HTML}]
+)
+def test_a_write_that_the_application_failed_over_is_reported_and_done_by_a_repeat(
+    writer: Writer, write: str, request_of: tuple[str, str], fault: dict[str, Any]
+) -> None:
+    writer.harm(request_of, fault="status", **fault)
+    failed = getattr(writer, write)(headers={"Idempotency-Key": writer.mark})
+    repeated = getattr(writer, write)(headers={"Idempotency-Key": writer.mark})
+    replayed = getattr(writer, write)(headers={"Idempotency-Key": writer.mark})
+
+    assert (failed.status, failed.code) == (502, "upstream_error")
+    assert repeated.status == 200
+    assert replayed.data == repeated.data
+    assert replayed.headers["idempotent-replayed"] == "true"
+    assert writer.traces() == 1
+
+
+@pytest.mark.parametrize(("write", "request_of"), SINGLE)
+def test_a_write_that_was_cut_off_before_it_arrived_is_reported_and_done_by_a_repeat(
+    writer: Writer, write: str, request_of: tuple[str, str]
+) -> None:
+    writer.harm(request_of, fault="drop_before")
+    cut = getattr(writer, write)(headers={"Idempotency-Key": writer.mark})
+    repeated = getattr(writer, write)(headers={"Idempotency-Key": writer.mark})
+
+    assert (cut.status, cut.code) == (502, "outcome_unknown")
+    assert repeated.status == 200
+    assert writer.traces() == 1
+
+
+@pytest.mark.parametrize(("write", "request_of"), SINGLE)
+def test_a_write_without_any_answer_is_not_repeated_while_it_may_still_be_carried_out(
+    waiting: Writer, write: str, request_of: tuple[str, str]
+) -> None:
+    waiting.harm(request_of, fault="delay", seconds=1.5)
+    silent = getattr(waiting, write)(headers={"Idempotency-Key": waiting.mark})
+    repeated = getattr(waiting, write)(headers={"Idempotency-Key": waiting.mark})
+
+    assert (silent.status, silent.code) == (502, "outcome_unknown")
+    assert (repeated.status, repeated.code) == (502, "outcome_unknown")
+    assert 90 < repeated.body["retry_after"] <= 100
+    assert waiting.traces() == 0
+
+
+@pytest.mark.parametrize(("write", "request_of"), [*SINGLE, LINK])
+def test_one_key_writes_once_however_many_use_it_at_once(
+    writer: Writer, write: str, request_of: tuple[str, str]
+) -> None:
+    call = getattr(writer, write)
+    replies = writer.gateway.together(*[lambda: call(headers={"Idempotency-Key": writer.mark})] * 20)
+
+    assert [reply.data for reply in replies] == [replies[0].data] * 20
+    assert writer.traces() == 1
+
+
+def test_two_deals_alike_whose_answers_are_lost_are_two_deals(writer: Writer) -> None:
+    writer.gateway.fault("crm", method="POST", path=f"{OBJECTS}/deals", fault="drop_after")
+    first = writer.open()
+    writer.gateway.fault("crm", method="POST", path=f"{OBJECTS}/deals", fault="drop_after")
+    second = writer.open()
+
+    assert first.data["deal_id"] != second.data["deal_id"]
+    assert writer.traces() == 2
+
+
+def test_a_deal_that_one_process_lost_is_found_by_another(
+    crm_sandbox: Sandbox, portal: Looking, tmp_path: Path
+) -> None:
+    with serving(crm_sandbox, tmp_path, connectors={"crm": UNHURRIED}) as gateway:
+        gateway.clear("crm")
+        first = _writer(gateway, portal)
+        gateway.fault("crm", method="POST", path=f"{OBJECTS}/deals", fault="drop_after")
+        gateway.fault("crm", method="POST", path=f"{OBJECTS}/deals/search", fault="status", status=500, times=3)
+        lost = first.open(headers={"Idempotency-Key": first.mark})
+        with serving(crm_sandbox, tmp_path, connectors={"crm": UNHURRIED}) as other:
+            second = replace(first, gateway=replace(gateway, base_url=other.base_url))
+            found = second.open(headers={"Idempotency-Key": first.mark})
+
+    assert lost.code == "outcome_unknown"
+    assert found.data["dealname"] == first.mark
+    assert first.traces() == 1
+
+
+def test_an_older_deal_alike_is_not_taken_for_a_lost_one(writer: Writer) -> None:
+    writer.open()
+    writer.gateway.fault("crm", method="POST", path=f"{OBJECTS}/deals", fault="drop_before")
+    lost = writer.open()
+
+    assert lost.code == "outcome_unknown"
+    assert writer.traces() == 1
+
+
+def test_a_company_whose_answer_is_lost_is_not_made_twice(writer: Writer) -> None:
+    writer.gateway.fault("crm", method="POST", path=f"{OBJECTS}/companies", fault="delay", seconds=0, times=1)
+    writer.gateway.fault("crm", method="POST", path=f"{OBJECTS}/companies", fault="delay", seconds=0, times=1)
+    writer.gateway.fault("crm", method="POST", path=f"{OBJECTS}/companies", fault="drop_after")
+    lost = writer.found(headers={"Idempotency-Key": writer.mark})
+    repeated = writer.found(headers={"Idempotency-Key": writer.mark})
+
+    assert lost.code == "outcome_unknown"
+    assert repeated.data["action"] == "created"
+    assert writer.portal.count("companies", domain=f"{writer.mark}.test") == 1
+    assert writer.portal.linked("contacts", repeated.data["contact_id"], "companies") == [
+        writer.portal.company_id(f"{writer.mark}.test")
+    ]
+
+
+def test_a_link_that_fails_is_made_by_a_repeat_which_tells_what_happened_first(writer: Writer) -> None:
+    writer.gateway.fault("crm", method="PUT", fault="status", status=500, times=2)
+    failed = writer.link(headers={"Idempotency-Key": writer.mark})
+    repeated = writer.link(headers={"Idempotency-Key": writer.mark})
+
+    assert failed.code == "upstream_error"
+    assert (repeated.data["action"], repeated.data["properties_written"]) == ("created", ["email", "jobtitle"])
+    assert len(writer.portal.linked("contacts", repeated.data["contact_id"], "companies")) == 1
+
+
+def test_a_contact_found_after_a_lost_answer_was_updated_if_it_is_older(writer: Writer) -> None:
+    email = "ana.lindqvist@aurora-archi.example"
+    writer.harm(("POST", f"{OBJECTS}/contacts/batch/upsert"), fault="drop_after")
+    updated = writer.upsert(email=email)
+    writer.harm(CREATE_CONTACT, fault="drop_before")
+    skipped = writer.skip(email="old.address87@mail.example")
+
+    assert (updated.data["action"], updated.data["properties_written"]) == ("updated", ["jobtitle"])
+    assert skipped.code == "outcome_unknown"
+
+
+def test_a_refusal_leaves_the_key_free(writer: Writer) -> None:
+    refused = writer.open(pipeline="Nowhere", headers={"Idempotency-Key": writer.mark})
+    repeated = writer.open(headers={"Idempotency-Key": writer.mark})
+
+    assert refused.code == "pipeline_not_found"
+    assert repeated.status == 200
+
+
+def test_a_move_that_the_application_refuses_leaves_the_key_free(writer: Writer) -> None:
+    writer.gateway.fault("crm", method="PATCH", fault="status", status=400, body={"category": "VALIDATION_ERROR"})
+    refused = writer.move(headers={"Idempotency-Key": writer.mark})
+    repeated = writer.move(headers={"Idempotency-Key": writer.mark})
+
+    assert (refused.status, refused.code) == (422, "upstream_refused")
+    assert repeated.data["dealstage_from"] == "qualifiedtobuy"
+
+
+# Notes that fail
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"fault": "status", "status": 400, "body": {"category": "VALIDATION_ERROR"}},
+        {"fault": "status", "status": 403, "body": {"category": "FORBIDDEN"}},
+        {"fault": "status", "status": 502, "body": HTML},
+        {"fault": "drop_before"},
+    ],
+)
+def test_a_change_stands_even_if_its_note_fails(writer: Writer, fault: dict[str, Any]) -> None:
+    writer.gateway.fault("crm", method="POST", path=f"{OBJECTS}/notes", **fault)
+    reply = writer.move(note="lost words")
+
+    assert reply.data["note_logged"] is False
+    assert (reply.data["dealstage_from"], reply.data["dealstage_to"]) == ("qualifiedtobuy", "closedlost")
+    assert writer.traces() == 1
+    assert writer.portal.notes(writer.deal_id, "lost words") == []
+
+
+@pytest.mark.parametrize("method", ["PATCH", "POST"])
+def test_a_note_is_logged_once_if_the_answer_to_it_or_to_the_change_is_lost(writer: Writer, method: str) -> None:
+    path = {"PATCH": f"{OBJECTS}/deals", "POST": f"{OBJECTS}/notes"}[method]
+    writer.gateway.fault("crm", method=method, path=path, fault="drop_after")
+    reply = writer.move(note="kept words", headers={"Idempotency-Key": writer.mark})
+
+    assert reply.data["note_logged"] is True
+    assert (reply.data["dealstage_from"], reply.data["dealstage_to"]) == ("qualifiedtobuy", "closedlost")
+    assert len(writer.portal.notes(writer.deal_id, "kept words")) == 1
+
+
+def test_a_note_whose_fate_cannot_be_told_is_not_claimed(writer: Writer) -> None:
+    writer.gateway.fault("crm", method="POST", path=f"{OBJECTS}/notes", fault="drop_after")
+    writer.gateway.fault("crm", method="POST", path="/crm/associations", fault="status", status=500, times=3)
+    reply = writer.move(note="some words")
+
+    assert reply.data["note_logged"] is False
+
+
+# Reading
+
+
+@pytest.mark.parametrize(("path", "query", "upstream"), READS)
+@pytest.mark.parametrize(
+    "fault",
+    [{"fault": "status", "status": 500}, {"fault": "status", "status": 502, "body": HTML}, {"fault": "drop_before"}],
+)
+def test_a_read_gets_over_a_failure_and_gives_up_after_three(
+    writer: Writer, path: str, query: dict[str, Any], upstream: str, fault: dict[str, Any]
+) -> None:
+    writer.gateway.fault("crm", path=upstream, times=2, **fault)
+    over = writer.gateway.get(path, **query)
+    writer.gateway.fault("crm", path=upstream, times=9, **fault)
+    given_up = writer.gateway.get(path, **query)
+
+    assert over.status == 200
+    assert (given_up.status, given_up.code) == (502, "upstream_error")
+
+
+@pytest.mark.parametrize(("path", "query", "upstream"), READS)
+def test_a_read_that_is_answered_with_garbage_or_not_at_all_fails(
+    waiting: Writer, path: str, query: dict[str, Any], upstream: str
+) -> None:
+    waiting.gateway.fault("crm", path=upstream, fault="garbage")
+    garbled = waiting.gateway.get(path, **query)
+    waiting.gateway.fault("crm", path=upstream, fault="delay", seconds=1)
+    silent = waiting.gateway.get(path, **query)
+
+    assert (garbled.status, garbled.code) == (502, "upstream_error")
+    assert (silent.status, silent.code) == (504, "upstream_timeout")
+
+
+def test_many_calls_at_once_ask_for_the_portal_and_its_properties_once(hasty: Writer) -> None:
+    hasty.gateway.together(*[hasty.upsert] * 20)
+    asked = [path for method, path, _ in hasty.gateway.journal("crm") if method == "GET"]
+
+    assert sorted(asked) == ["/account-info/2026-09/details", "/crm/properties/2026-09/contacts"]
+
+
+# Throttling
+
+
+@pytest.mark.parametrize(
+    ("fault", "seconds"),
+    [
+        ({"status": 429, "headers": {"Retry-After": "30"}}, 30),
+        ({"status": 429, "body": {"policyName": "TEN_SECONDLY_ROLLING"}}, 10),
+        ({"status": 429, "body": {"policyName": "DAILY"}}, 3600),
+        ({"status": 429, "body": "slow down"}, 1),
+        ({"status": 423, "body": {"category": "LOCKED"}}, 2),
+        ({"status": 477, "headers": {"Retry-After": "120"}}, 120),
+    ],
+)
+def test_a_throttled_write_is_refused_when_it_would_wait_too_long(
+    hasty: Writer, fault: dict[str, Any], seconds: int
+) -> None:
+    hasty.harm(("POST", f"{OBJECTS}/contacts/batch/upsert"), fault="status", **fault)
+    reply = hasty.upsert()
+
+    assert (reply.status, reply.code) == (429, "upstream_rate_limited")
+    assert reply.body["retry_after"] == seconds
+    assert reply.headers["retry-after"] == str(seconds)
+    assert hasty.traces() == 0
+
+
+@pytest.mark.parametrize(("write", "request_of"), [*SINGLE, LINK])
+@pytest.mark.parametrize("status", [423, 429])
+def test_a_throttled_write_is_sent_again(writer: Writer, write: str, request_of: tuple[str, str], status: int) -> None:
+    writer.harm(request_of, fault="status", status=status, headers={"Retry-After": "0"}, times=2)
+    reply = getattr(writer, write)()
+
+    assert reply.status == 200
+    assert writer.traces() == 1
+
+
+def test_a_throttled_search_holds_nothing_else_up(hasty: Writer) -> None:
+    hasty.gateway.fault(
+        "crm", path=f"{OBJECTS}/contacts/search", fault="status", status=429, headers={"Retry-After": "60"}
+    )
+    searched = hasty.gateway.get("/crm/contacts", property="tier", value="gold")
+    looked_up = hasty.gateway.get("/crm/contacts", email="ana.lindqvist@aurora-archi.example")
+
+    assert (searched.code, searched.body["retry_after"]) == ("upstream_rate_limited", 60)
+    assert looked_up.status == 200
+
+
+# Refusals
+
+
+@pytest.mark.parametrize(
+    ("fault", "status", "code", "details"),
+    [
+        ({"status": 403, "body": {"category": "FORBIDDEN"}}, 403, "upstream_forbidden", []),
+        (
+            {
+                "status": 403,
+                "body": {"category": "MISSING_SCOPES", "errors": [{"context": {"requiredGranularScopes": ["a.b"]}}]},
+            },
+            *(403, "connection_scope_missing", [{"scopes": ["a.b"]}]),
+        ),
+        ({"status": 404, "body": HTML}, 502, "upstream_unexpected", []),
+        ({"status": 409, "body": {"message": "in the way"}}, 409, "upstream_conflict", []),
+        ({"status": 418, "body": "teapot"}, 502, "upstream_unexpected", []),
+        ({"status": 302, "headers": {"Location": "/"}}, 502, "upstream_unexpected", []),
+        (
+            {"status": 400, "body": {"message": 'Not valid: [{"error":"PROPERTY_DOESNT_EXIST","name":"jobtitle"}]'}},
+            *(404, "property_not_found", [{"property": "jobtitle"}]),
+        ),
+        (
+            {
+                "status": 400,
+                "body": {"errors": [{"code": "INVALID_EMAIL", "context": {"propertyName": ["email"]}}]},
+            },
+            *(422, "upstream_refused", [{"property": "email"}]),
+        ),
+        (
+            {
+                "status": 207,
+                "body": {
+                    "results": [],
+                    "errors": [{"errors": [{"code": "INVALID_OPTION", "context": {"propertyName": ["tier"]}}]}],
+                },
+            },
+            *(409, "option_missing", [{"property": "tier"}]),
+        ),
+    ],
+)
+def test_a_refusal_is_told_by_our_code_and_not_in_the_words_of_the_application(
+    writer: Writer, fault: dict[str, Any], status: int, code: str, details: list[dict[str, Any]]
+) -> None:
+    writer.harm(("POST", f"{OBJECTS}/contacts/batch/upsert"), fault="status", **fault)
+    reply = writer.upsert()
+
+    assert (reply.status, reply.code, reply.details) == (status, code, details)
+    assert reply.body["error"]["message"].startswith("The ")
+    assert writer.traces() == 0
+
+
+def test_a_missing_permission_is_named(writer: Writer) -> None:
+    writer.gateway.knob("crm", scopes=["oauth", "crm.objects.contacts.read"])
+    reply = writer.upsert()
+
+    assert (reply.status, reply.code) == (403, "connection_scope_missing")
+    assert reply.details == [{"scopes": ["crm.objects.contacts.write"]}]
+
+
+@pytest.mark.parametrize("write", ["upsert", "open", "move"])
+def test_a_key_that_may_only_read_writes_nothing(writer: Writer, write: str) -> None:
+    reader = Writer(writer.gateway.with_key("read"), writer.portal, writer.mark, writer.deal_id)
+    reply = getattr(reader, write)(nonsense=True)
+
+    assert (reply.status, reply.code) == (403, "write_scope_required")
+    assert writer.gateway.journal("crm") == []
+
+
+def test_a_key_that_may_only_read_reads(writer: Writer) -> None:
+    reader = writer.gateway.with_key("read")
+
+    assert reader.get("/crm/contacts", limit=1).status == 200
+    assert reader.get("/crm/properties", object_type="deals").status == 200
+
+
+@pytest.mark.parametrize("write", ["upsert", "open", "move"])
+def test_an_unknown_field_is_refused(writer: Writer, write: str) -> None:
+    reply = getattr(writer, write)(nonsense=True)
+
+    assert (reply.status, reply.code) == (422, "invalid_parameters")
+    assert [detail["parameter"] for detail in reply.details] == ["nonsense"]
+
+
+@pytest.mark.parametrize("write", ["upsert", "open_for", "move"])
+def test_a_withdrawn_authorisation_is_told_until_it_is_given_again(writer: Writer, write: str) -> None:
+    writer.gateway.revoke("crm")
+    revoked = getattr(writer, write)()
+    unread = writer.gateway.get("/crm/properties", object_type="deals")
+    writer.gateway.authorise("crm")
+    given_again = getattr(writer, write)()
+
+    assert (revoked.status, revoked.code) == (401, "connection_revoked")
+    assert (unread.status, unread.code) == (401, "connection_revoked")
+    assert given_again.status == 200

@@ -1,0 +1,251 @@
+"""Values between callers and the vendor, and what the vendor's answers mean."""
+
+import json
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from connector_gateway.connectors.crm import casts, mapping
+from connector_gateway.connectors.crm.client import throttled, unwrap
+from connector_gateway.kit.errors import (
+    ConnectionRevoked,
+    ContactNotFound,
+    DealNotFound,
+    GatewayError,
+    InvalidParameters,
+    LossyCast,
+    OptionMissing,
+    ReadOnlyField,
+    UpstreamForbidden,
+    UpstreamRefused,
+    UpstreamUnexpected,
+)
+from connector_gateway.kit.transport import Answer
+
+OPTIONS = [{"value": "a", "label": "A"}, {"value": "b", "label": "B"}]
+
+
+def described(kind: str, **more: Any) -> dict[str, Any]:
+    return {"name": "p", "type": kind, **more}
+
+
+ONE = described("enumeration", fieldType="select", options=OPTIONS)
+SEVERAL = described("enumeration", fieldType="checkbox", options=OPTIONS)
+OWNER = described("enumeration", fieldType="select", options=[], externalOptions=True)
+
+
+@pytest.mark.parametrize(
+    ("definition", "value", "text"),
+    [
+        (described("string"), "a <b> ", "a <b> "),
+        (described("string"), 7, "7"),
+        (described("string"), Decimal("1.50"), "1.50"),
+        (described("string"), None, ""),
+        (described("json"), '{"a":1}', '{"a":1}'),
+        (described("number"), 12, "12"),
+        (described("number"), Decimal("1E+3"), "1000"),
+        (described("number"), Decimal("0.1000000000000000000000001"), "0.1000000000000000000000001"),
+        (described("number"), " 12.50 ", "12.50"),
+        (described("bool"), True, "true"),
+        (described("bool"), "false", "false"),
+        (described("date"), "2026-11-02", "2026-11-02"),
+        (described("date"), "2026-11-02T01:00:00+01:00", "2026-11-02"),
+        (described("date"), 1_793_577_600_000, "2026-11-02"),
+        (described("datetime"), "2026-11-02T10:00:00.5+02:00", "2026-11-02T08:00:00.500Z"),
+        (described("datetime"), "2026-11-02", "2026-11-02T00:00:00.000Z"),
+        (described("datetime"), 1_793_577_600_001, "2026-11-02T00:00:00.001Z"),
+        (ONE, "a", "a"),
+        (SEVERAL, ["a", "b", "a"], "a;b"),
+        (SEVERAL, "a;b", "a;b"),
+        (SEVERAL, ";b", ";b"),
+        (SEVERAL, [], ""),
+        (OWNER, 771203, "771203"),
+        (described("enumeration", options=[{"value": "true"}]), True, "true"),
+    ],
+)
+def test_a_value_becomes_the_text_of_its_type(definition: dict[str, Any], value: Any, text: str) -> None:
+    assert casts.cast(definition, value) == text
+
+
+@pytest.mark.parametrize(
+    ("definition", "value"),
+    [
+        (described("string"), ["a"]),
+        (described("string"), True),
+        (described("string"), "x" * 65_537),
+        (described("number"), "1,250"),
+        (described("number"), "1_000"),
+        (described("number"), "NaN"),
+        (described("number"), "1e999"),
+        (described("number"), "١٢"),
+        (described("number"), True),
+        (described("bool"), "yes"),
+        (described("bool"), 1),
+        (described("date"), "02.11.2026"),
+        (described("date"), "2026-11-02T10:00:00Z"),
+        (described("date"), True),
+        (described("datetime"), "noon"),
+        (described("datetime"), "2026-11-02T10:00:00.0001Z"),
+        (described("datetime"), 10**30),
+        (ONE, {"a": 1}),
+        (ONE, ["a"]),
+    ],
+)
+def test_a_value_that_would_lose_something_is_refused(definition: dict[str, Any], value: Any) -> None:
+    with pytest.raises(LossyCast) as refused:
+        casts.cast(definition, value)
+
+    assert refused.value.details[0]["property"] == "p"
+
+
+@pytest.mark.parametrize(("definition", "value"), [(ONE, "c"), (ONE, "A"), (SEVERAL, ["a", "c"]), (ONE, "a;b")])
+def test_a_value_that_is_no_option_is_refused_with_those_that_are(definition: dict[str, Any], value: Any) -> None:
+    with pytest.raises(OptionMissing) as refused:
+        casts.cast(definition, value)
+
+    assert refused.value.details[0]["allowed"] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("definition", "sent", "held"),
+    [
+        (described("string"), " a ", "a"),
+        (described("string"), "", None),
+        (described("string"), " ", ""),
+        (described("number"), "1.50", "1.5"),
+        (described("date"), "2026-11-02", "2026-11-02"),
+        (described("datetime"), "2026-11-02T00:00:00.000Z", "2026-11-02T00:00:00Z"),
+        (SEVERAL, "a;b", "b;a"),
+        (SEVERAL, ";b", "a;b"),
+    ],
+)
+def test_texts_that_mean_the_same_are_the_same(definition: dict[str, Any], sent: str, held: str | None) -> None:
+    assert casts.same(definition, sent, held)
+
+
+@pytest.mark.parametrize(
+    ("definition", "sent", "held"),
+    [
+        (described("string"), "a", "A"),
+        (described("string"), "a", None),
+        (described("string"), "", "a"),
+        (described("number"), "1.5", "1.51"),
+        (described("number"), "1.5", "a lot"),
+        (described("date"), "2026-11-02", "soon"),
+        (SEVERAL, "a", "a;b"),
+        (SEVERAL, ";b", "a"),
+    ],
+)
+def test_texts_that_mean_something_else_are_not(definition: dict[str, Any], sent: str, held: str | None) -> None:
+    assert not casts.same(definition, sent, held)
+
+
+@pytest.mark.parametrize(
+    ("definition", "value", "wanted"),
+    [
+        (described("string"), "Ana", "Ana"),
+        (ONE, "gone", "gone"),
+        (described("number"), "7.0", "7.0"),
+        (described("bool"), "true", "true"),
+        (described("date"), "2026-11-02", "1793577600000"),
+        (described("datetime"), "2026-11-02T01:00:00+01:00", "1793577600000"),
+    ],
+)
+def test_a_search_compares_instants_as_milliseconds(definition: dict[str, Any], value: str, wanted: str) -> None:
+    assert casts.wanted(definition, value) == wanted
+
+
+def test_every_computed_property_is_named() -> None:
+    computed = {"modificationMetadata": {"readOnlyValue": True}}
+    known = {name: {"name": name, "type": "string", **computed} for name in "ab"}
+
+    with pytest.raises(ReadOnlyField) as refused:
+        mapping.values(known, {"a": 1, "b": 2})
+
+    assert refused.value.details == [{"property": "a"}, {"property": "b"}]
+
+
+@pytest.mark.parametrize(
+    ("reference", "domain"),
+    [
+        ("acme.test", "acme.test"),
+        (" HTTPS://WWW.Acme.test/a/b ", "acme.test"),
+        ("acme.test.", "acme.test"),
+        ("bücher.example", "bücher.example"),
+        ("9001", None),
+        ("acme", None),
+    ],
+)
+def test_a_company_goes_by_its_bare_domain(reference: str, domain: str | None) -> None:
+    assert mapping.company_domain(reference) == domain
+
+
+def test_a_note_keeps_its_words_and_lines() -> None:
+    note = mapping.note_properties('a < b & "c"\r\nd\re', mapping.instant("2026-11-20T09:12:00Z"))
+
+    assert note == {"hs_timestamp": "2026-11-20T09:12:00.000Z", "hs_note_body": 'a &lt; b &amp; "c"<br>d<br>e'}
+
+
+def test_a_note_that_grows_too_long_is_refused() -> None:
+    with pytest.raises(InvalidParameters):
+        mapping.note_properties("&" * 13_108, mapping.instant("2026-11-20T09:12:00Z"))
+
+
+@pytest.mark.parametrize("text", ["2026-11-20T09:12:00Z", "2026-11-20T10:12:00.000+01:00", "1795165920000"])
+def test_an_instant_is_read_in_all_its_forms(text: str) -> None:
+    assert mapping.instant(text).isoformat() in {"2026-11-20T09:12:00+00:00", "2026-11-20T10:12:00+01:00"}
+
+
+def answer(status: int, body: Any = "", **headers: str) -> Answer:
+    return Answer(status, headers, body.encode() if isinstance(body, str) else json.dumps(body).encode())
+
+
+@pytest.mark.parametrize(
+    ("given", "pause"),
+    [
+        (answer(200), None),
+        (answer(409), None),
+        (answer(429), 1.0),
+        (answer(429, {"policyName": "SECONDLY"}), 1.0),
+        (answer(429, {"policyName": "TEN_SECONDLY_ROLLING"}), 10.0),
+        (answer(429, {"policyName": "DAILY"}), 3600.0),
+        (answer(429, {"policyName": "DAILY"}, **{"Retry-After": "7"}), 7.0),
+        (answer(423), 2.0),
+        (answer(477, **{"Retry-After": "120"}), 120.0),
+        (answer(477), 60.0),
+    ],
+)
+def test_a_throttled_answer_says_how_long_to_rest(given: Answer, pause: float | None) -> None:
+    assert throttled(given) == pause
+
+
+@pytest.mark.parametrize(
+    ("given", "refusal"),
+    [
+        (answer(400), UpstreamRefused),
+        (answer(400, {"errors": [{"code": "INVALID_OBJECT_IDS"}]}), DealNotFound),
+        (answer(400, {"message": "odd [ words"}), UpstreamRefused),
+        (answer(400, {"message": "odd [1]"}), UpstreamRefused),
+        (answer(400, ["odd"]), UpstreamRefused),
+        (answer(401), ConnectionRevoked),
+        (answer(403, {}), UpstreamForbidden),
+        (answer(404, {"message": "resource not found"}), DealNotFound),
+        (answer(404, "<html>"), UpstreamUnexpected),
+        (answer(414, "<html>"), UpstreamRefused),
+        (answer(415), UpstreamUnexpected),
+    ],
+)
+def test_a_refusal_is_one_of_the_catalogue(given: Answer, refusal: type[GatewayError]) -> None:
+    with pytest.raises(refusal) as refused:
+        unwrap(given, DealNotFound, "7")
+
+    assert refused.type is refusal
+    assert refused.value.private == given.text
+
+
+def test_what_was_sought_is_named_where_it_is_missing() -> None:
+    with pytest.raises(ContactNotFound) as refused:
+        unwrap(answer(404, {"message": "no"}), ContactNotFound, "50912")
+
+    assert refused.value.details == [{"value": "50912"}]
