@@ -9,14 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import Row, insert, select, update
+from sqlalchemy import Connection, Row, insert, select, update
 
+from connector_gateway.core.workspaces import require_workspace
 from connector_gateway.kit.clock import Clock, instant
 from connector_gateway.kit.errors import (
     InvalidApiKey,
     KeyNotFound,
     MissingApiKey,
-    WorkspaceNotFound,
     WriteScopeRequired,
 )
 from connector_gateway.kit.identifiers import ConnectionId, KeyId, WorkspaceId, ulid
@@ -107,10 +107,8 @@ class Keys:
             "revoked_at": None,
         }
 
-        def create(connection: Any) -> None:
-            known = select(tables.workspaces.c.workspace_id).where(tables.workspaces.c.workspace_id == workspace_id)
-            if connection.execute(known).first() is None:
-                raise WorkspaceNotFound(f"There is no workspace {workspace_id}.")
+        def create(connection: Connection) -> None:
+            require_workspace(connection, workspace_id)
             connection.execute(insert(tables.keys), row)
 
         await self._database.write(create)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import Connection, insert, select, update
 
 from connector_gateway.kit.clock import Clock, instant
 from connector_gateway.kit.errors import WorkspaceNotFound
@@ -43,8 +43,21 @@ class Workspaces:
         )
         row = await self._database.write(lambda connection: connection.execute(change).mappings().first())
         if row is None:
-            raise WorkspaceNotFound(f"There is no workspace {workspace_id}.")
+            raise _not_found(workspace_id)
         return _public(row)
+
+
+def require_workspace(connection: Connection, workspace_id: WorkspaceId) -> None:
+    """Refuse to make something in a workspace that does not exist."""
+    known = select(tables.workspaces.c.workspace_id).where(tables.workspaces.c.workspace_id == workspace_id)
+    if connection.execute(known).first() is None:
+        raise _not_found(workspace_id)
+
+
+def _not_found(workspace_id: str) -> WorkspaceNotFound:
+    return WorkspaceNotFound(
+        f"There is no workspace {workspace_id}.", {"parameter": "workspace_id", "value": workspace_id}
+    )
 
 
 def _public(row: Mapping[Any, Any]) -> dict[str, Any]:

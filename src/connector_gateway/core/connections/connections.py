@@ -13,8 +13,9 @@ from sqlalchemy import Row, insert, select, update
 from connector_gateway.core.arguments import faults_of
 from connector_gateway.core.connections.vault import Vault
 from connector_gateway.core.keys import Caller
+from connector_gateway.core.workspaces import require_workspace
 from connector_gateway.kit.clock import Clock, instant
-from connector_gateway.kit.errors import ConnectionMismatch, ConnectionNotFound, InvalidParameters, WorkspaceNotFound
+from connector_gateway.kit.errors import ConnectionMismatch, ConnectionNotFound, InvalidParameters
 from connector_gateway.kit.identifiers import ConnectionId, WorkspaceId, ulid
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.storage import tables
@@ -116,9 +117,7 @@ class Connections:
         }
 
         def create(connection: Any) -> None:
-            known = select(tables.workspaces.c.workspace_id).where(tables.workspaces.c.workspace_id == workspace_id)
-            if connection.execute(known).first() is None:
-                raise WorkspaceNotFound(f"There is no workspace {workspace_id}.")
+            require_workspace(connection, workspace_id)
             connection.execute(insert(tables.connections), row)
 
         await self._database.write(create)
