@@ -12,8 +12,6 @@ from connector_gateway.cli.installation import data_folder, manage
 from connector_gateway.cli.output import as_json, console, show
 from connector_gateway.kit.identifiers import WorkspaceId
 
-COLUMNS = ("run_id", "started_at", "connector", "operation", "status", "code", "duration_ms")
-
 
 @click.group()
 def runs() -> None:
@@ -45,7 +43,7 @@ def list_runs(
         lambda app: app.runs.list(wanted, limit=limit, connection_id=connection, operation=operation, status=status),
         json=as_json,
     )
-    show(found, json=as_json, columns=COLUMNS)
+    show(found if as_json else [_summary(run) for run in found], json=as_json)
 
 
 @runs.command("show")
@@ -64,6 +62,17 @@ def show_run(run_id: str, data: Path, *, as_json: bool) -> None:
     for at, took, what in time_line(run):
         table.add_row(f"{at:8.1f} ms", "" if took is None else f"{took:.1f} ms", what)
     console.print(table)
+
+
+def _summary(run: Mapping[str, Any]) -> dict[str, Any]:
+    """A run as one line of a list."""
+    return {
+        "run_id": run["run_id"],
+        "started_at": run["started_at"].isoformat(sep=" ", timespec="seconds"),
+        "call": f"{run['connector']} {run['operation']}",
+        "ended": run["code"] or run["status"],
+        "ms": None if run["duration_ms"] is None else round(run["duration_ms"]),
+    }
 
 
 def time_line(run: Mapping[str, Any]) -> Iterator[tuple[float, float | None, str]]:
