@@ -30,6 +30,22 @@ def _notes(described: Described) -> Stop:
     )
 
 
+def _boards(described: Described) -> Stop:
+    example = described["examples"]["boards"]
+    return Stop(
+        "a card with labels by name and a due date in UTC",
+        "POST",
+        "/v1/connectors/boards/cards",
+        body={
+            "connection_id": described["connections"]["boards"],
+            "list_id": example["list_ids"][0],
+            "name": "Fix the door 🚪",
+            "due": "2026-12-01T10:00:00+01:00",
+            "labels": example["labels"],
+        },
+    )
+
+
 def _chat(described: Described) -> Stop:
     return Stop(
         "a message that is posted once, however often it is sent",
@@ -59,7 +75,7 @@ def _crm(described: Described) -> Stop:
     )
 
 
-STOPS: Mapping[str, Callable[[Described], Stop]] = {"notes": _notes, "chat": _chat, "crm": _crm}
+STOPS: Mapping[str, Callable[[Described], Stop]] = {"notes": _notes, "boards": _boards, "chat": _chat, "crm": _crm}
 """The call to show for each connector."""
 
 

@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 
+from connector_gateway.connectors.boards import BOARDS
 from connector_gateway.connectors.chat import CHAT
 from connector_gateway.connectors.crm import CRM
 from connector_gateway.connectors.notes import NOTES
 from connector_gateway.kit.operation import AnyConnector
 
-CONNECTORS: Mapping[str, AnyConnector] = {connector.name: connector for connector in (NOTES, CHAT, CRM)}
+CONNECTORS: Mapping[str, AnyConnector] = {connector.name: connector for connector in (NOTES, BOARDS, CHAT, CRM)}
 """Every connector by name."""

@@ -91,7 +91,6 @@ class Transport:
         )
         # By itself it would send a PUT or DELETE again when the connection breaks; only ``Upstream`` decides that.
         self._session._retry_connection = False  # noqa: SLF001
-        self._session._retry_connection = False  # noqa: SLF001  # Upstream alone resends
         return self
 
     async def __aexit__(self, *_: object) -> None:

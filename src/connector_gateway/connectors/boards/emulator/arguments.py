@@ -28,7 +28,7 @@ MOST = 1000
 async def arguments_of(request: web.Request) -> "Arguments":
     """The arguments of *request*; those of the body win over those of the query."""
     raw: dict[str, Any] = {name: ",".join(request.query.getall(name)) for name in request.query}
-    if not request.can_read_body:
+    if not request.body_exists:
         return Arguments(raw)
     if request.content_type == "application/json":
         return Arguments(raw | _json_body(await request.read()))

@@ -1,0 +1,31 @@
+"""boards: a kanban card board."""
+
+from connector_gateway.connectors.boards import operations
+from connector_gateway.connectors.boards.client import (
+    ADDRESS,
+    KEY_BUDGET,
+    MEMBER_BUDGET,
+    TOKEN_BUDGET,
+    BoardsClient,
+    authorise,
+    throttled,
+)
+from connector_gateway.kit.operation import Connector
+
+BOARDS = Connector(
+    name="boards",
+    summary="Cards, lists, comments and checklists of kanban boards.",
+    addresses={"base": ADDRESS},
+    budgets={"token": TOKEN_BUDGET, "key": KEY_BUDGET, "members": MEMBER_BUDGET},
+    authorise=authorise,
+    client=BoardsClient,
+    operations=(
+        operations.create_card,
+        operations.move_card,
+        operations.comment_on_card,
+        operations.describe_board,
+        operations.attach_checklist,
+    ),
+    throttled=throttled,
+    credentials=("key", "token"),
+)

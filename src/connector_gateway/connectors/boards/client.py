@@ -1,0 +1,329 @@
+"""The vendor's wire: one method per request, version 1."""
+
+import re
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+from urllib.parse import quote
+
+from connector_gateway.kit.budget import Budget, Charge
+from connector_gateway.kit.errors import (
+    BoardNotAuthorised,
+    CardNotFound,
+    ConnectionRevoked,
+    ConnectionScopeMissing,
+    GatewayError,
+    ListNotFound,
+    OutcomeUnknown,
+    UpstreamConflict,
+    UpstreamForbidden,
+    UpstreamRateLimited,
+    UpstreamRefused,
+    UpstreamUnexpected,
+)
+from connector_gateway.kit.transport import Answer
+from connector_gateway.kit.upstream import Pause, Upstream, retry_after
+
+ADDRESS = "https://api.trello.com"
+
+TOKEN_BUDGET = Budget(100, per_seconds=10)
+"""Per token. Source: developer.atlassian.com/cloud/trello/guides/rest-api/rate-limits."""
+
+KEY_BUDGET = Budget(300, per_seconds=10)
+"""Per application key, over all its tokens. Source: the same page."""
+
+MEMBER_BUDGET = Budget(100, per_seconds=900)
+"""Requests to ``/1/members`` per token, beside the others. Source: the same page."""
+
+CHARGES = (Charge("token"), Charge("key", on="application"))
+"""An installation speaks for one application, so its key needs no telling apart."""
+
+MEMBER_CHARGES = (*CHARGES, Charge("members"))
+
+MAX_LABELS = 1000
+"""The vendor shows 50 when no limit is given; a board holds no more than this."""
+
+MAX_CARDS = 1000
+"""Cards in one answer where a limit is given."""
+
+MAX_WALK = 100
+"""Upstream pages of one listing before it is given up as endless."""
+
+MAX_ACTIONS = 1000
+"""Actions in one answer."""
+
+MARGIN_SECONDS = 2.0
+"""How exactly the vendor's clock is known: its ``Date`` header tells whole seconds, and is a while on its way."""
+
+CLOCK_SKEW_SECONDS = 120.0
+"""How far the vendor's clock may be behind ours before what was just made is not found."""
+
+CARD_FIELDS = "name,desc,due,idBoard,idList,labels,shortUrl,dateLastActivity"
+
+Raw = dict[str, Any]
+
+TEXTS: Sequence[tuple[re.Pattern[str], type[GatewayError]]] = (
+    (re.compile(r"(invalid|expired) (app )?(token|key)", re.IGNORECASE), ConnectionRevoked),
+    (re.compile(r"missing scopes", re.IGNORECASE), ConnectionScopeMissing),
+    (re.compile(r"List \S+ does not exist|model not found|could not find the board"), ListNotFound),
+    (re.compile(r"invalid value for idList$"), ListNotFound),
+)
+"""Refusals that are known by their first words."""
+
+REFUSALS: Mapping[int, type[GatewayError]] = {
+    400: UpstreamRefused,
+    401: BoardNotAuthorised,
+    403: UpstreamForbidden,
+    409: UpstreamConflict,
+    413: UpstreamRefused,
+    414: UpstreamRefused,
+    429: UpstreamRefused,
+}
+"""What others mean; a 404 depends on what was asked for, and a 429 that gets here says "too much", not "later"."""
+
+MESSAGES: Mapping[type[GatewayError], str] = {
+    BoardNotAuthorised: "The board does not exist, or the account may not do that on it.",
+    CardNotFound: "There is no such card that the account can see.",
+    ConnectionRevoked: "The authorisation of this connection was withdrawn.",
+    ConnectionScopeMissing: "This connection was authorised for reading only.",
+    ListNotFound: "There is no such list on the board.",
+    UpstreamConflict: "The application refused the change because of another one.",
+    UpstreamForbidden: "The application does not allow this, because of a limit, its plan or its policy.",
+    UpstreamRefused: "The application refused the values.",
+    UpstreamUnexpected: "The application refused in an unknown way.",
+}
+
+WINDOWS: Mapping[str, tuple[str, float]] = {
+    "API_KEY_LIMIT_EXCEEDED": ("key", KEY_BUDGET.per_seconds),
+    "API_TOKEN_LIMIT_EXCEEDED": ("token", TOKEN_BUDGET.per_seconds),
+    "API_TOKEN_DB_LIMIT_EXCEEDED": ("token", TOKEN_BUDGET.per_seconds),
+}
+"""Which budget a throttled request has used up, and how long its window is; the vendor does not say when to return."""
+
+TOO_MUCH = "API_TOO_MANY_CARDS_REQUESTED"
+MEMBER_ROUTES = "/1/member"
+
+_CREDENTIALS = re.compile(r"((?:key|token|oauth_\w+)=)[^&\s\"']+|\bATTA[0-9A-Za-z]+|\b[0-9a-fA-F]{32,}\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """What a request names, and the refusal when the vendor knows nothing of it."""
+
+    refusal: type[GatewayError]
+    parameter: str
+    value: str
+
+
+def authorise(credentials: Mapping[str, str]) -> Mapping[str, str]:
+    """The headers of every request; credentials in addresses would end up in logs."""
+    key, token = (quote(credentials[name], safe="") for name in ("key", "token"))
+    return {"Authorization": f'OAuth oauth_consumer_key="{key}", oauth_token="{token}"', "Accept": "application/json"}
+
+
+def throttled(answer: Answer) -> Pause | None:
+    """Which budget is used up, and for how long; too much asked for at once is no throttling."""
+    told = answer.raw if answer.status == 429 and isinstance(answer.raw, dict) else {}
+    if answer.status != 429 or told.get("error") == TOO_MUCH:
+        return None
+    budget, seconds = WINDOWS.get(str(told.get("error")), WINDOWS["API_TOKEN_LIMIT_EXCEEDED"])
+    if MEMBER_ROUTES in str(told.get("message")):
+        budget, seconds = "members", MEMBER_BUDGET.per_seconds
+    return Pause(retry_after(answer, seconds), {budget})
+
+
+def reason(answer: Answer) -> str:
+    """Why the vendor refused: mostly plain text, sometimes JSON."""
+    raw = answer.raw
+    return str(raw.get("message", "")) if isinstance(raw, dict) else answer.text.strip()
+
+
+def scrubbed(text: str) -> str:
+    """*text* without credentials, which the vendor repeats when it quotes an address."""
+    return _CREDENTIALS.sub(lambda found: f"{found[1] or ''}…", text)
+
+
+def refusal_of(answer: Answer, sought: Sought | None) -> type[GatewayError]:
+    """What a refused request means; of a 401 that names no credentials it is taken for granted that they are good."""
+    said = reason(answer)
+    known = next((error for text, error in TEXTS if text.match(said)), None)
+    if known is not None and answer.status in {400, 401, 404}:
+        return known
+    if sought and (answer.status == 404 or (answer.status == 400 and said.lower() == "invalid id")):
+        return sought.refusal
+    return REFUSALS.get(answer.status, UpstreamUnexpected)
+
+
+def unwrap(answer: Answer, sought: Sought | None = None) -> Any:
+    """The JSON of an accepted request; a refused one raises its catalogue error."""
+    if answer.accepted:
+        return answer.json()
+    refusal = refusal_of(answer, sought)
+    named = sought is not None and refusal in {sought.refusal, BoardNotAuthorised}
+    details = [{"parameter": sought.parameter, "value": sought.value}] if sought and named else []
+    raise refusal(MESSAGES[refusal], *details, private=scrubbed(answer.text))
+
+
+class BoardsClient:
+    """The vendor's requests that the operations are made of."""
+
+    def __init__(self, upstream: Upstream) -> None:
+        self._upstream = upstream
+
+    async def get_list(self, list_id: str) -> Raw:
+        """A list. Source: developer.atlassian.com/cloud/trello/rest/api-group-lists, read 2026-11."""
+        raw: Raw = await self._read(f"/1/lists/{list_id}", _list(list_id), fields="name,closed,idBoard")
+        return raw
+
+    async def get_list_actions(self, list_id: str, kind: str, since: float) -> list[Raw]:
+        """What happened in a list. Source: developer.atlassian.com/cloud/trello/rest/api-group-lists, read 2026-11."""
+        return await self._actions(f"/1/lists/{list_id}/actions", _list(list_id), kind, since)
+
+    async def get_board(self, board_id: str, *, labels: bool) -> Raw:
+        """A board with its open lists and cards, and its labels only if they are wanted.
+
+        Source: developer.atlassian.com/cloud/trello/rest/api-group-boards, read 2026-11.
+        """
+        nested = {"lists": "open", "list_fields": "name,pos", "cards": "open", "card_fields": "idList"}
+        if labels:
+            nested |= {"labels": "all", "label_fields": "name", "labels_limit": str(MAX_LABELS)}
+        raw: Raw = await self._read(f"/1/boards/{board_id}", _board(board_id), fields="name", **nested)
+        return raw
+
+    async def get_open_cards(self, board_id: str) -> AsyncIterator[Raw]:
+        """Every open card of a board, newest first, however many there are.
+
+        Source: developer.atlassian.com/cloud/trello/rest/api-group-boards, read 2026-11.
+        """
+        more: dict[str, str] = {}
+        for _ in range(MAX_WALK):
+            path = f"/1/boards/{board_id}/cards/open"
+            page = await self._read(path, _board(board_id), fields="idList", limit=str(MAX_CARDS), sort="-id", **more)
+            for raw in page:
+                yield raw
+            if len(page) < MAX_CARDS:
+                return
+            more = {"before": page[-1]["id"]}
+
+    async def get_board_labels(self, board_id: str) -> list[Raw]:
+        """The labels of a board. Source: developer.atlassian.com/cloud/trello/rest/api-group-boards, read 2026-11."""
+        path = f"/1/boards/{board_id}/labels"
+        labels: list[Raw] = await self._read(path, _board(board_id), fields="name", limit=str(MAX_LABELS))
+        return labels
+
+    async def create_card(self, body: Mapping[str, Any]) -> Raw:
+        """A new card. Source: developer.atlassian.com/cloud/trello/rest/api-group-cards, read 2026-11."""
+        return await self._write("POST", "/1/cards", _list(body["idList"]), body)
+
+    async def get_card(self, card_id: str) -> Raw:
+        """A card with its list. Source: developer.atlassian.com/cloud/trello/rest/api-group-cards, read 2026-11."""
+        more = {"list": "true", "list_fields": "name"}
+        raw: Raw = await self._read(f"/1/cards/{card_id}", _card(card_id), fields=CARD_FIELDS, **more)
+        return raw
+
+    async def update_card(self, card_id: str, body: Mapping[str, Any]) -> Raw:
+        """A card after a change. Source: developer.atlassian.com/cloud/trello/rest/api-group-cards, read 2026-11."""
+        return await self._write("PUT", f"/1/cards/{card_id}", _card(card_id), body)
+
+    async def get_card_actions(self, card_id: str, kind: str, since: float) -> list[Raw]:
+        """What happened to a card. Source: developer.atlassian.com/cloud/trello/rest/api-group-cards, read 2026-11."""
+        return await self._actions(f"/1/cards/{card_id}/actions", _card(card_id), kind, since)
+
+    async def add_comment(self, card_id: str, text: str) -> Raw:
+        """A new comment. Source: developer.atlassian.com/cloud/trello/rest/api-group-cards, read 2026-11."""
+        return await self._write("POST", f"/1/cards/{card_id}/actions/comments", _card(card_id), {"text": text})
+
+    async def get_card_checklists(self, card_id: str) -> list[Raw]:
+        """The checklists of a card, with their items.
+
+        Source: developer.atlassian.com/cloud/trello/rest/api-group-cards, read 2026-11.
+        """
+        more = {"checkItems": "all", "checkItem_fields": "name,pos"}
+        path = f"/1/cards/{card_id}/checklists"
+        checklists: list[Raw] = await self._read(path, _card(card_id), fields="name", **more)
+        return checklists
+
+    async def create_checklist(self, card_id: str, name: str) -> Raw:
+        """A new checklist, the last on its card.
+
+        Source: developer.atlassian.com/cloud/trello/rest/api-group-cards, read 2026-11.
+        """
+        body = {"name": name, "pos": "bottom"}
+        return await self._write("POST", f"/1/cards/{card_id}/checklists", _card(card_id), body)
+
+    async def create_check_item(self, card_id: str, checklist_id: str, name: str, pos: int) -> Raw:
+        """A new item of a card's checklist.
+
+        Source: developer.atlassian.com/cloud/trello/rest/api-group-checklists, read 2026-11.
+        """
+        body = {"name": name, "pos": pos}
+        return await self._write("POST", f"/1/checklists/{checklist_id}/checkItems", _card(card_id), body)
+
+    async def get_me(self) -> Raw:
+        """The account itself. Source: developer.atlassian.com/cloud/trello/rest/api-group-members, read 2026-11."""
+        raw: Raw = unwrap(await self._ask_for_me())
+        return raw
+
+    async def _actions(self, path: str, sought: Sought, kind: str, since: float) -> list[Raw]:
+        """Actions of one kind, newest first, since an instant of our clock; the ``Date`` header tells the vendor's."""
+        earliest = datetime.fromtimestamp(since - CLOCK_SKEW_SECONDS, UTC).isoformat(timespec="milliseconds")
+        query = {"filter": kind, "since": earliest, "limit": str(MAX_ACTIONS), "memberCreator": "false"}
+        found: list[Raw] = []
+        for _ in range(MAX_WALK):
+            answer = await self._upstream.send("GET", path, *CHARGES, writes=False, query=query)
+            page = await self._accept(answer, sought)
+            floor = since + _ahead(answer, self._upstream.clock.now()) - MARGIN_SECONDS
+            found += [raw for raw in page if datetime.fromisoformat(raw["date"]).timestamp() >= floor]
+            if len(page) < MAX_ACTIONS:
+                break
+            query["before"] = page[-1]["id"]
+        return found
+
+    async def _read(self, path: str, sought: Sought, **query: str) -> Any:
+        return await self._accept(await self._upstream.send("GET", path, *CHARGES, writes=False, query=query), sought)
+
+    async def _write(self, method: str, path: str, sought: Sought, body: Mapping[str, Any]) -> Raw:
+        answer = await self._upstream.send(method, path, *CHARGES, writes=True, json=body)
+        if answer.accepted and not answer.body:
+            raise OutcomeUnknown("The application did not say what it has done.", doubt="garbled")
+        raw: Raw = await self._accept(answer, sought)
+        return raw
+
+    async def _accept(self, answer: Answer, sought: Sought) -> Any:
+        """The JSON of an accepted request; of a refused one, whether the vendor still knows the account."""
+        unclear = answer.status == 401 and refusal_of(answer, sought) is BoardNotAuthorised
+        if unclear and not await self._is_known():
+            raise ConnectionRevoked(MESSAGES[ConnectionRevoked], private=scrubbed(answer.text))
+        return unwrap(answer, sought)
+
+    async def _is_known(self) -> bool:
+        """Whether the authorisation still stands; taken for granted where asking too often is refused."""
+        with suppress(UpstreamRateLimited):
+            return (await self._ask_for_me()).status != 401
+        return True
+
+    async def _ask_for_me(self) -> Answer:
+        return await self._upstream.send("GET", "/1/members/me", *MEMBER_CHARGES, writes=False, query={"fields": "id"})
+
+
+def _list(list_id: str) -> Sought:
+    return Sought(ListNotFound, "list_id", list_id)
+
+
+def _board(board_id: str) -> Sought:
+    return Sought(BoardNotAuthorised, "board_id", board_id)
+
+
+def _card(card_id: str) -> Sought:
+    return Sought(CardNotFound, "card_id", card_id)
+
+
+def _ahead(answer: Answer, now: float) -> float:
+    """Seconds by which the vendor's clock is ahead of ours."""
+    try:
+        return parsedate_to_datetime(answer.headers["Date"]).timestamp() - now
+    except (KeyError, ValueError):
+        return 0.0

@@ -1,0 +1,150 @@
+"""What the boards operations accept and return."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from connector_gateway.kit.shapes import IdempotencyKey, Identifier, Instant, Params, Result
+
+MAX_TEXT = 16_384
+"""Characters, not bytes, of a name, a description or a comment."""
+
+Text = Annotated[str, Field(min_length=1, max_length=MAX_TEXT, pattern=r"\S")]
+"""Some text; white space alone is none."""
+
+ListId = Annotated[str, Field(min_length=1, max_length=200)]
+"""A list's identifier; its name is none."""
+
+
+class CreateCard(Params):
+    """A card to be made."""
+
+    list_id: ListId
+    """List that receives the card, at its bottom."""
+
+    name: Text
+    """Card title."""
+
+    desc: Annotated[str, Field(max_length=MAX_TEXT)] | None = None
+    """Description in Markdown."""
+
+    due: Instant | None = None
+    """Due date; stored in UTC, to the millisecond."""
+
+    labels: list[Text] = Field(default_factory=list, max_length=1000)
+    """Names of labels that exist on the board, exactly as they are written there; none is ever created."""
+
+
+class CreatedCard(Result):
+    """The card that was made."""
+
+    card_id: str
+    short_url: str
+    list_id: str
+    due: Instant | None
+    labels_applied: list[str]
+    """Label names, in the order they were given."""
+
+
+class MoveCard(Params):
+    """Where a card is to go."""
+
+    card_id: Identifier
+    list_id: ListId
+    """Destination list; on the same board as the card."""
+
+    position: Literal["top", "bottom"] = "bottom"
+    comment: Text | None = None
+    """Text posted on the card at the same time, in Markdown, up to 16384 characters."""
+
+
+class MovedCard(Result):
+    """The card after the move."""
+
+    card_id: str
+    list_from: str
+    """Name of the list it was in."""
+
+    list_to: str
+    """Name of the list it is in."""
+
+    comment_posted: bool
+    """False if none was given, or if it could not be posted; the move stands all the same."""
+
+    moved_at: Instant
+
+
+class CommentOnCard(Params):
+    """A comment to be posted."""
+
+    card_id: Identifier
+    text: Text
+    """Markdown; the limit counts characters, not bytes."""
+
+    idempotency_key: IdempotencyKey | None = None
+    """Repeating it within 24 hours returns the original comment and posts no second one."""
+
+
+class Comment(Result):
+    """The comment that was posted."""
+
+    card_id: str
+    comment_id: str
+    posted_at: Instant
+
+
+class DescribeBoard(Params):
+    """The board to describe."""
+
+    board_id: Identifier
+    include_labels: bool = True
+    """Include the board's label set."""
+
+
+class BoardList(Result):
+    """A list of a board."""
+
+    list_id: str
+    name: str
+    card_count: int
+    """Cards in it that are not archived."""
+
+
+def _is_absent(value: object) -> bool:
+    return value is None
+
+
+class BoardDescription(Result):
+    """A board with its open lists, from left to right."""
+
+    board_name: str
+    lists: list[BoardList]
+    labels: list[str] | None = Field(default=None, exclude_if=_is_absent)
+    """Label names, each once; present when labels are included. Labels without a name are left out."""
+
+
+class AttachChecklist(Params):
+    """A checklist to be put on a card."""
+
+    card_id: Identifier
+    name: Text
+    """Checklist title."""
+
+    items: list[Text] = Field(min_length=1, max_length=100)
+    """What there is to do, in order."""
+
+    skip_if_present: bool = True
+    """When true and a checklist of that name exists, nothing is done."""
+
+
+class Checklist(Result):
+    """The checklist on the card."""
+
+    card_id: str
+    checklist_id: str
+    name: str
+    items_added: int
+    """Items put there, by this call and by an interrupted one that it completed."""
+
+    skipped: bool
+    """Whether a checklist of that name was there and nothing was done."""

@@ -1,0 +1,56 @@
+"""The boards room behind the gateway, in front of its emulator."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from connector_gateway.connectors.boards import BOARDS
+from connector_gateway.connectors.boards.emulator import BoardsEmulator
+from connector_gateway.kit.budget import Budget
+from connectors.boards.desk import Desk, Move
+from harness.playing import playing
+from harness.serving import Gateway, serving
+
+UNPACED = replace(BOARDS, budgets=dict.fromkeys(BOARDS.budgets, Budget(100_000, per_seconds=1)))
+"""The room with budgets that tests do not have to wait for."""
+
+
+@pytest.fixture(scope="module")
+def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    with (
+        playing(boards=BoardsEmulator) as sandbox,
+        serving(sandbox, tmp_path_factory.mktemp("boards"), connectors={"boards": UNPACED}) as gateway,
+    ):
+        yield gateway
+
+
+@pytest.fixture
+def gateway(room: Gateway) -> Gateway:
+    room.clear("boards")
+    return room
+
+
+@pytest.fixture
+def desk(gateway: Gateway) -> Desk:
+    list_id = gateway.examples("boards")["list_ids"][0]
+    card_id = gateway.act("boards", action="create_card", list_id=list_id, name="Fresh card")["card_id"]
+    return Desk(gateway, card_id)
+
+
+@pytest.fixture
+def impatient(room: Gateway, tmp_path: Path) -> Iterator[Move]:
+    """Makes a desk whose gateway waits a second at most for a turn, and whose budgets are nobody else's."""
+    rooms = {"boards": UNPACED}
+    with serving(
+        room.sandbox, tmp_path, connectors=rooms, GATEWAY_QUEUE_SECONDS="1", GATEWAY_RUN_SECONDS="1"
+    ) as gateway:
+        yield lambda desk: Desk(gateway, desk.card_id)
+
+
+@pytest.fixture
+def afresh(room: Gateway, tmp_path: Path) -> Iterator[Move]:
+    """Makes a desk whose gateway remembers nothing of what the other has done."""
+    with serving(room.sandbox, tmp_path, connectors={"boards": UNPACED}) as gateway:
+        yield lambda desk: Desk(gateway, desk.card_id)

@@ -1,0 +1,127 @@
+"""What the boards client makes of single answers."""
+
+import json
+from typing import Any
+
+import pytest
+
+from connector_gateway.connectors.boards.client import (
+    Sought,
+    authorise,
+    reason,
+    refusal_of,
+    scrubbed,
+    throttled,
+    unwrap,
+)
+from connector_gateway.kit.errors import (
+    BoardNotAuthorised,
+    CardNotFound,
+    ConnectionRevoked,
+    ConnectionScopeMissing,
+    GatewayError,
+    ListNotFound,
+    UpstreamError,
+    UpstreamForbidden,
+    UpstreamRefused,
+    UpstreamUnexpected,
+)
+from connector_gateway.kit.transport import Answer
+from connector_gateway.kit.upstream import Pause
+
+KEY = "0d2f5b7c9e1a4836b5c7d9e0f1a2b3c4"
+TOKEN = "ATTA" + "4b1d9f7e3c5a6802" * 4
+CARD = Sought(CardNotFound, "card_id", "c1")
+
+
+def answer(status: int, body: Any = "", **headers: str) -> Answer:
+    text = body if isinstance(body, str) else json.dumps(body)
+    return Answer(status, {name.replace("_", "-"): value for name, value in headers.items()}, text.encode())
+
+
+def test_credentials_travel_in_a_header_and_cannot_break_out_of_it() -> None:
+    headers = authorise({"key": "k", "token": 't", realm="x\r\n'})
+
+    assert headers["Authorization"] == 'OAuth oauth_consumer_key="k", oauth_token="t%22%2C%20realm%3D%22x%0D%0A"'
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "refusal"),
+    [
+        (400, "invalid id", CardNotFound),
+        (400, "invalid value for text", UpstreamRefused),
+        (400, "invalid value for idList", ListNotFound),
+        (400, "invalid value for idLabels", UpstreamRefused),
+        (400, {"message": "invalid value for name", "error": "ERROR"}, UpstreamRefused),
+        (401, "invalid token", ConnectionRevoked),
+        (401, "invalid app token", ConnectionRevoked),
+        (401, "invalid key", ConnectionRevoked),
+        (401, "expired token", ConnectionRevoked),
+        (401, {"message": "missing scopes"}, ConnectionScopeMissing),
+        (401, "unauthorized permission requested", BoardNotAuthorised),
+        (401, "unauthorized card permission requested", BoardNotAuthorised),
+        (403, "invalid token", UpstreamForbidden),
+        (404, "The requested resource was not found.", CardNotFound),
+        (404, "model not found", ListNotFound),
+        (404, "could not find the board that the card belongs to", ListNotFound),
+        (404, "List a1 does not exist on board b1", ListNotFound),
+        (449, "", UpstreamUnexpected),
+        (302, "", UpstreamUnexpected),
+    ],
+)
+def test_a_refusal_is_read_by_status_and_words(status: int, body: Any, refusal: type[GatewayError]) -> None:
+    assert refusal_of(answer(status, body), CARD) is refusal
+
+
+def test_a_404_to_no_question_in_particular_is_unexpected() -> None:
+    assert refusal_of(answer(404, "Cannot GET /1/nothing"), None) is UpstreamUnexpected
+
+
+def test_the_vendors_words_are_private_and_hold_no_credentials() -> None:
+    echo = f"Cannot GET /1/nothing?key={KEY}&token={TOKEN}&fields=id"
+
+    with pytest.raises(CardNotFound) as refused:
+        unwrap(answer(404, echo), CARD)
+
+    assert refused.value.private == "Cannot GET /1/nothing?key=…&token=…&fields=id"
+    assert refused.value.details == [{"parameter": "card_id", "value": "c1"}]
+    assert "nothing" not in refused.value.message
+
+
+@pytest.mark.parametrize("secret", [KEY, TOKEN, "f" * 64])
+def test_bare_secrets_are_scrubbed_and_identifiers_kept(secret: str) -> None:
+    assert scrubbed(f"no {secret} for 5f00aa00aa00aa00aa00aa00") == "no … for 5f00aa00aa00aa00aa00aa00"
+
+
+def test_an_accepted_answer_that_is_no_json_is_a_failure() -> None:
+    with pytest.raises(UpstreamError):
+        unwrap(answer(200, "<html>"), CARD)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"), [(" plain \n", "plain"), ({"message": "json"}, "json"), ({}, ""), ([], "[]")]
+)
+def test_a_reason_is_text_or_json(body: Any, said: str) -> None:
+    assert reason(answer(400, body)) == said
+
+
+@pytest.mark.parametrize(
+    ("told", "pause"),
+    [
+        (answer(200), None),
+        (answer(503), None),
+        (answer(429), Pause(10.0, {"token"})),
+        (answer(429, "<html>"), Pause(10.0, {"token"})),
+        (answer(429, {"error": "API_TOKEN_LIMIT_EXCEEDED"}), Pause(10.0, {"token"})),
+        (answer(429, {"error": "API_TOKEN_DB_LIMIT_EXCEEDED"}), Pause(10.0, {"token"})),
+        (answer(429, {"error": "API_KEY_LIMIT_EXCEEDED"}), Pause(10.0, {"key"})),
+        (
+            answer(429, {"error": "RATE_LIMIT_EXCEEDED", "message": "Exceeded rate limit to /1/member"}),
+            Pause(900.0, {"members"}),
+        ),
+        (answer(429, {"error": "API_KEY_LIMIT_EXCEEDED"}, Retry_After="3"), Pause(3.0, {"key"})),
+        (answer(429, {"error": "API_TOO_MANY_CARDS_REQUESTED"}), None),
+    ],
+)
+def test_a_throttle_rests_the_budget_that_is_used_up(told: Answer, pause: Pause | None) -> None:
+    assert throttled(told) == pause

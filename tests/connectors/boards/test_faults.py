@@ -1,0 +1,561 @@
+"""What callers of the boards room notice when the application refuses, fails, or falls silent."""
+
+from collections import deque
+from typing import Any
+
+import pytest
+from sqlalchemy import insert
+
+from connector_gateway.storage import tables
+from connectors.boards.desk import STEPS, Desk, Move
+from harness.requirement import requirement
+
+HTML = "<html><body>Bad Gateway</body></html>"
+
+
+def fail(desk: Desk, path: str, **fault: Any) -> None:
+    """Let requests to a path of the card go wrong."""
+    desk.gateway.fault("boards", path=path, **fault)
+
+
+def fail_comments(desk: Desk, **fault: Any) -> None:
+    fail(desk, f"/1/cards/{desk.card_id}/actions/comments", **fault)
+
+
+def fail_item(desk: Desk, index: int, **fault: Any) -> None:
+    """Let the item at *index* of the next checklist go wrong."""
+    fail(desk, "/1/checklists", method="POST", fault="delay", times=index)
+    fail(desk, "/1/checklists", method="POST", **fault)
+
+
+def interrupted(desk: Desk, operation: str, key: str, **progress: Any) -> None:
+    """Leave a claim behind as a process does that dies in the middle of a call."""
+    gateway = desk.gateway
+    now = gateway.app.clock.now()
+    row = {
+        "workspace_id": gateway.workspace_id,
+        "connection_id": gateway.connections["boards"],
+        "operation": operation,
+        "idempotency_key": key,
+        "run_id": "run_of_the_dead",
+        "state": "doubtful",
+        "started_at": now - 30,
+        "doubted_at": now - 20,
+        "doubt": "interrupted",
+        "progress": progress,
+        "expires_at": now + 1000,
+    }
+    gateway.run(gateway.app.database.write(lambda writing: writing.execute(insert(tables.claims), row)))
+
+
+# Throttling
+
+
+@requirement("service:backoff")
+def test_a_throttled_request_is_sent_again_when_its_time_has_come(desk: Desk) -> None:
+    fail_comments(desk, fault="status", status=429, headers={"Retry-After": "0.05"}, times=2)
+
+    assert desk.comment().status == 200
+    assert desk.comments() == ["Ship it"]
+
+
+@requirement("boards:throttled")
+@pytest.mark.parametrize("body", ["", {"error": "API_TOKEN_LIMIT_EXCEEDED", "message": "Rate limit exceeded"}])
+def test_without_a_time_the_whole_window_is_told(desk: Desk, impatient: Move, body: Any) -> None:
+    desk = impatient(desk)
+    fail_comments(desk, fault="status", status=429, body=body)
+
+    reply = desk.comment()
+
+    assert (reply.status, reply.code) == (429, "upstream_rate_limited")
+    assert (reply.body["retry_after"], reply.headers["retry-after"]) == (10, "10")
+    assert desk.comments() == []
+
+
+@pytest.mark.parametrize(("error", "other"), [("API_TOKEN_LIMIT_EXCEEDED", 200), ("API_KEY_LIMIT_EXCEEDED", 429)])
+def test_a_token_rests_alone_and_a_key_with_all_its_tokens(desk: Desk, impatient: Move, error: str, other: int) -> None:
+    desk = impatient(desk)
+    token, stage = desk.emulator.seed.token, desk.emulator.stage
+    more = desk.emulator.access.issue(
+        stage.random, token.app, token.member, token.scopes, now=stage.clock.now(), lifetime=None
+    )
+    credentials = {"key": token.app.key, "token": more.value}
+    made = desk.gateway.operator(
+        "POST",
+        "/v1/connections",
+        json={"workspace_id": desk.gateway.workspace_id, "connector": "boards", "credentials": credentials},
+    )
+    fail_comments(desk, fault="status", status=429, body={"error": error, "message": "Rate limit exceeded"})
+
+    first = desk.comment()
+    second = desk.comment("From the other", connection_id=made.data["connection_id"])
+
+    assert first.code == "upstream_rate_limited"
+    assert second.status == other
+
+
+def test_where_the_account_cannot_be_asked_for_the_refusal_is_believed(desk: Desk, impatient: Move) -> None:
+    desk = impatient(desk)
+    body = {"error": "RATE_LIMIT_EXCEEDED", "message": "Exceeded rate limit to /1/member"}
+    fail(desk, "/1/members", fault="status", status=429, body=body)
+
+    reply = desk.gateway.get("/boards/lists", board_id=desk.examples["hidden_board_id"])
+
+    assert reply.code == "board_not_authorised"
+    assert desk.comment().status == 200
+
+
+# Revoked, out of sight, or not allowed
+
+
+@requirement("boards:revoked")
+def test_a_withdrawn_authorisation_is_told_until_it_is_granted_again(desk: Desk) -> None:
+    desk.gateway.revoke("boards")
+    refused = [desk.comment(), desk.create("No"), desk.gateway.get("/boards/lists", board_id=desk.examples["board_id"])]
+    desk.gateway.authorise("boards")
+    after = desk.comment()
+
+    assert {(reply.status, reply.code) for reply in refused} == {(401, "connection_revoked")}
+    assert refused[0].headers["www-authenticate"] == "Bearer"
+    assert after.status == 200
+
+
+@pytest.mark.parametrize("text", ["invalid app token", "expired token", "invalid key"])
+def test_a_dead_token_is_told_in_many_ways(desk: Desk, text: str) -> None:
+    fail_comments(desk, fault="status", status=401, body=text)
+
+    reply = desk.comment()
+
+    assert reply.code == "connection_revoked"
+
+
+@pytest.mark.parametrize("text", ["unauthorized card permission requested", "something new", {"message": "new"}])
+def test_of_any_other_401_the_account_decides(desk: Desk, text: Any) -> None:
+    fail_comments(desk, fault="status", status=401, body=text, times=2)
+
+    alive = desk.comment()
+    fail(desk, "/1/members/me", fault="status", status=401, body="invalid token")
+    dead = desk.comment()
+
+    assert (alive.status, alive.code) == (403, "board_not_authorised")
+    assert (dead.status, dead.code) == (401, "connection_revoked")
+
+
+def test_an_authorisation_for_reading_is_told_apart(desk: Desk) -> None:
+    fail_comments(desk, fault="status", status=401, body={"message": "missing scopes"})
+
+    reply = desk.comment()
+
+    assert (reply.status, reply.code) == (403, "connection_scope_missing")
+
+
+@pytest.mark.parametrize(
+    ("status", "text", "code"),
+    [
+        (400, "invalid value for text", "upstream_refused"),
+        (403, "Checklist item limit exceeded", "upstream_forbidden"),
+        (409, "somebody was faster", "upstream_conflict"),
+        (414, HTML, "upstream_refused"),
+        (418, "teapot", "upstream_unexpected"),
+        (429, {"error": "API_TOO_MANY_CARDS_REQUESTED", "message": "Requested too many cards"}, "upstream_refused"),
+    ],
+)
+def test_other_refusals_keep_the_applications_words_to_ourselves(desk: Desk, status: int, text: Any, code: str) -> None:
+    fail_comments(desk, fault="status", status=status, body=text)
+
+    reply = desk.comment()
+
+    assert reply.code == code
+    assert str(text) not in str(reply.body)
+    assert desk.comments() == []
+
+
+def test_a_list_that_leaves_the_board_meanwhile_is_not_found(desk: Desk) -> None:
+    text = f"List {desk.examples['list_ids'][1]} does not exist on board {desk.examples['board_id']}"
+    fail(desk, f"/1/cards/{desk.card_id}", method="PUT", fault="status", status=404, body=text)
+
+    reply = desk.move(desk.examples["list_ids"][1])
+
+    assert (reply.status, reply.code) == (404, "list_not_found")
+
+
+def test_answers_with_202_are_as_good(desk: Desk) -> None:
+    desk.gateway.knob("boards", write_status=202)
+
+    assert desk.comment().status == 200
+
+
+# Failures of reads
+
+
+@pytest.mark.parametrize("fault", [{"fault": "status", "status": 503, "body": HTML}, {"fault": "drop_before"}])
+def test_a_read_is_tried_again(desk: Desk, fault: dict[str, Any]) -> None:
+    fail(desk, "/1/boards", **fault, times=2)
+
+    assert desk.gateway.get("/boards/lists", board_id=desk.examples["board_id"]).status == 200
+
+
+@requirement("calls:upstream-error")
+@pytest.mark.parametrize(
+    ("fault", "status", "code"),
+    [
+        ({"fault": "status", "status": 500}, 502, "upstream_error"),
+        ({"fault": "status", "status": 502, "body": HTML}, 502, "upstream_error"),
+        ({"fault": "garbage"}, 502, "upstream_error"),
+        ({"fault": "drop_after"}, 502, "upstream_error"),
+    ],
+)
+def test_a_read_that_keeps_failing_is_told(desk: Desk, fault: dict[str, Any], status: int, code: str) -> None:
+    fail(desk, "/1/boards", **fault, times=9)
+
+    reply = desk.gateway.get("/boards/lists", board_id=desk.examples["board_id"])
+
+    assert (reply.status, reply.code) == (status, code)
+
+
+@requirement("calls:upstream-timeout")
+def test_a_read_without_an_answer_is_given_up(desk: Desk) -> None:
+    fail(desk, "/1/boards", fault="delay", seconds=2.2)
+
+    reply = desk.gateway.get("/boards/lists", board_id=desk.examples["board_id"])
+
+    assert (reply.status, reply.code) == (504, "upstream_timeout")
+
+
+# Comments in doubt
+
+
+@requirement("calls:outcome-looked-for")
+@pytest.mark.parametrize("fault", ["drop_after", "garbage"])
+@pytest.mark.parametrize("key", [None, "in doubt"])
+def test_a_comment_that_was_posted_all_the_same_is_found(desk: Desk, fault: str, key: str | None) -> None:
+    fail_comments(desk, fault=fault)
+
+    reply = desk.comment("Ship *it*", idempotency_key=key and f"{key} {fault}")
+
+    assert reply.data["comment_id"] == desk.last_action_id()
+    assert desk.comments() == ["Ship *it*"]
+
+
+@requirement("idempotency:never-two")
+@pytest.mark.parametrize(
+    ("fault", "code"),
+    [
+        ({"fault": "drop_before"}, "outcome_unknown"),
+        ({"fault": "status", "status": 500}, "upstream_error"),
+        ({"fault": "status", "status": 502, "body": HTML}, "upstream_error"),
+        ({"fault": "status", "status": 503}, "upstream_error"),
+        ({"fault": "status", "status": 200}, "outcome_unknown"),
+    ],
+)
+def test_a_comment_that_was_not_posted_is_posted_once_by_a_repeat(desk: Desk, fault: dict[str, Any], code: str) -> None:
+    fail_comments(desk, **fault)
+
+    first = desk.comment(idempotency_key=f"repeat {fault}")
+    again = desk.comment(idempotency_key=f"repeat {fault}")
+
+    assert (first.status, first.code) == (502, code)
+    assert again.status == 200
+    assert desk.comments() == ["Ship it"]
+
+
+@requirement("calls:never-blindly")
+def test_a_comment_that_may_still_come_is_not_posted_again(desk: Desk) -> None:
+    fail_comments(desk, fault="delay", seconds=5)
+
+    first = desk.comment(idempotency_key="silent")
+    again = desk.comment(idempotency_key="silent")
+
+    assert (first.code, again.code) == ("outcome_unknown", "outcome_unknown")
+    assert 50 < again.body["retry_after"] <= 60
+    assert desk.comments() == []
+
+
+def test_two_equal_comments_in_doubt_are_two_comments(desk: Desk) -> None:
+    fail_comments(desk, fault="drop_after", times=2)
+
+    replies = desk.gateway.together(lambda: desk.comment("+1"), lambda: desk.comment("+1"))
+
+    assert len({reply.data["comment_id"] for reply in replies}) == 2
+    assert desk.comments() == ["+1", "+1"]
+
+
+def test_a_comment_of_another_call_or_person_is_not_taken_for_ours(desk: Desk) -> None:
+    desk.comment("+1")
+    desk.gateway.act("boards", action="comment", card_id=desk.card_id, text="+1")
+    fail_comments(desk, fault="drop_before")
+
+    first = desk.comment("+1", idempotency_key="a third")
+    again = desk.comment("+1", idempotency_key="a third")
+
+    assert first.code == "outcome_unknown"
+    assert again.status == 200
+    assert desk.comments() == ["+1", "+1", "+1"]
+
+
+def test_while_the_application_is_down_nothing_is_claimed(desk: Desk) -> None:
+    fail_comments(desk, fault="drop_after")
+    fail(desk, f"/1/cards/{desk.card_id}/actions", method="GET", fault="status", status=503, times=3)
+
+    first = desk.comment(idempotency_key="down")
+    again = desk.comment(idempotency_key="down")
+
+    assert first.code == "outcome_unknown"
+    assert again.data["comment_id"] == desk.last_action_id()
+    assert desk.comments() == ["Ship it"]
+
+
+@requirement("idempotency:crash")
+def test_a_comment_of_a_process_that_died_is_found(desk: Desk) -> None:
+    comment_id = desk.holds_comment("Last words", desk.author(seconds_ago=25))
+    interrupted(desk, "comment_on_card", "dead")
+
+    reply = desk.comment("Last words", idempotency_key="dead")
+
+    assert reply.data["comment_id"] == comment_id
+    assert desk.comments() == ["Last words"]
+
+
+@pytest.mark.parametrize(("seconds_ago", "person"), [(40, False), (25, True)])
+def test_a_comment_from_before_or_by_somebody_else_is_not_the_one_of_a_process_that_died(
+    desk: Desk, seconds_ago: float, *, person: bool
+) -> None:
+    desk.holds_comment("Last words", desk.author(seconds_ago=seconds_ago, person=person))
+    interrupted(desk, "comment_on_card", f"dead {person}")
+
+    reply = desk.comment("Last words", idempotency_key=f"dead {person}")
+
+    assert reply.data["comment_id"] == desk.last_action_id()
+    assert desk.comments() == ["Last words", "Last words"]
+
+
+def test_a_comment_is_found_below_a_thousand_others(desk: Desk) -> None:
+    comment_id = desk.holds_comment("Last words", desk.author(seconds_ago=25))
+    deque((desk.holds_comment(f"Noise {number}", desk.author()) for number in range(1000)), maxlen=0)
+    interrupted(desk, "comment_on_card", "noise")
+
+    reply = desk.comment("Last words", idempotency_key="noise")
+
+    assert reply.data["comment_id"] == comment_id
+
+
+# Cards in doubt
+
+
+@pytest.mark.parametrize("fault", ["drop_after", "garbage"])
+def test_a_card_that_was_made_all_the_same_is_found(desk: Desk, fault: str) -> None:
+    fail(desk, "/1/cards", method="POST", fault=fault)
+
+    reply = desk.create(f"Cut {fault}", due="2026-12-01T10:00:00Z", labels=["press", "urgent"], desc=" tidy ")
+
+    assert reply.data["labels_applied"] == ["press", "urgent"]
+    assert reply.data["due"] == "2026-12-01T10:00:00Z"
+    assert desk.cards_called(f"Cut {fault}") == 1
+
+
+def test_a_card_that_was_not_made_is_made_once_by_a_repeat(desk: Desk) -> None:
+    desk.create("Cut", desc="another one of that name")
+    fail(desk, "/1/cards", method="POST", fault="drop_before")
+
+    first = desk.create("Cut", headers={"Idempotency-Key": "cut before"})
+    again = desk.create("Cut", headers={"Idempotency-Key": "cut before"})
+
+    assert first.code == "outcome_unknown"
+    assert again.status == 200
+    assert desk.cards_called("Cut") == 2
+
+
+def test_equal_cards_in_doubt_are_told_apart(desk: Desk) -> None:
+    fail(desk, "/1/cards", method="POST", fault="drop_after", times=2)
+
+    replies = desk.gateway.together(*[lambda: desk.create("Equal")] * 3)
+
+    assert len({reply.data["card_id"] for reply in replies}) == 3
+    assert desk.cards_called("Equal") == 3
+
+
+# Moves in doubt
+
+
+@pytest.mark.parametrize("fault", ["drop_after", "garbage"])
+def test_a_move_that_was_made_all_the_same_is_told(desk: Desk, fault: str) -> None:
+    fail(desk, f"/1/cards/{desk.card_id}", method="PUT", fault=fault)
+
+    reply = desk.move(desk.examples["list_ids"][1], comment="Moved")
+
+    assert (reply.data["list_from"], reply.data["list_to"]) == ("To do", "In progress")
+    assert reply.data["comment_posted"] is True
+    assert desk.comments() == ["Moved"]
+
+
+def test_a_move_that_was_not_made_is_made_by_a_repeat(desk: Desk) -> None:
+    key = {"Idempotency-Key": "move"}
+    fail(desk, f"/1/cards/{desk.card_id}", method="PUT", fault="drop_before")
+
+    first = desk.move(desk.examples["list_ids"][1], comment="Moved", headers=key)
+    again = desk.move(desk.examples["list_ids"][1], comment="Moved", headers=key)
+
+    assert first.code == "outcome_unknown"
+    assert (again.data["list_from"], again.data["comment_posted"]) == ("To do", True)
+    assert desk.comments() == ["Moved"]
+
+
+def test_of_a_move_within_one_list_nothing_is_claimed(desk: Desk) -> None:
+    fail(desk, f"/1/cards/{desk.card_id}", method="PUT", fault="drop_after")
+
+    assert desk.move(desk.examples["list_ids"][0], position="top").code == "outcome_unknown"
+
+
+@pytest.mark.parametrize(
+    ("fault", "posted"),
+    [({"fault": "drop_after"}, True), ({"fault": "drop_before"}, False), ({"fault": "status", "status": 500}, False)],
+)
+def test_a_comment_in_doubt_is_looked_for_and_the_move_stands(
+    desk: Desk, fault: dict[str, Any], *, posted: bool
+) -> None:
+    fail_comments(desk, **fault)
+
+    reply = desk.move(desk.examples["list_ids"][1], comment="Moved")
+
+    assert reply.data["comment_posted"] is posted
+    assert desk.comments() == ["Moved"] * posted
+    assert desk.list_id() == desk.examples["list_ids"][1]
+
+
+def test_a_comment_that_cannot_be_looked_for_is_not_told_as_posted(desk: Desk) -> None:
+    fail_comments(desk, fault="drop_before")
+    fail(desk, f"/1/cards/{desk.card_id}/actions", method="GET", fault="status", status=503, times=3)
+
+    reply = desk.move(desk.examples["list_ids"][1], comment="Moved")
+
+    assert reply.data["comment_posted"] is False
+
+
+def test_a_move_of_a_process_that_died_before_it_is_made(desk: Desk) -> None:
+    interrupted(desk, "move_card", "died before")
+
+    reply = desk.move(desk.examples["list_ids"][1], headers={"Idempotency-Key": "died before"})
+
+    assert (reply.data["list_from"], reply.data["list_to"]) == ("To do", "In progress")
+
+
+@pytest.mark.parametrize("posted", [0, 1])
+def test_a_move_of_a_process_that_died_before_or_after_its_comment_is_finished(desk: Desk, posted: int) -> None:
+    list_id, key = desk.examples["list_ids"][1], f"died {posted}"
+    now = desk.emulator.stage.clock.now()
+    desk.is_in(list_id)
+    deque((desk.holds_comment("Moved", desk.author()) for _ in range(posted)), maxlen=0)
+    interrupted(desk, "move_card", key, list_from="Then", within=False, commenting_since=now)
+
+    reply = desk.move(list_id, comment="Moved", headers={"Idempotency-Key": key})
+
+    assert (reply.data["list_from"], reply.data["list_to"]) == ("Then", "In progress")
+    assert reply.data["comment_posted"] is True
+    assert desk.comments() == ["Moved"]
+
+
+# Checklists in doubt
+
+
+@pytest.mark.parametrize(
+    "fault", [{"fault": "drop_after"}, {"fault": "garbage"}, {"fault": "status", "status": 503, "body": HTML}]
+)
+@pytest.mark.parametrize("index", [0, 2, 4])
+def test_a_checklist_goes_on_where_an_item_was_in_doubt(desk: Desk, fault: dict[str, Any], index: int) -> None:
+    fail_item(desk, index, **fault)
+
+    reply = desk.attach("QA", STEPS)
+
+    assert (reply.data["items_added"], reply.data["skipped"]) == (5, False)
+    assert desk.checklists() == [("QA", STEPS)]
+
+
+@pytest.mark.parametrize("fault", ["drop_after", "garbage"])
+def test_a_checklist_that_was_made_all_the_same_is_filled(desk: Desk, fault: str) -> None:
+    fail(desk, f"/1/cards/{desk.card_id}/checklists", method="POST", fault=fault)
+
+    assert desk.attach("QA", STEPS).data["items_added"] == 5
+    assert desk.checklists() == [("QA", STEPS)]
+
+
+@requirement("boards:checklists:completed")
+@pytest.mark.parametrize("skip_if_present", [True, False])
+@pytest.mark.parametrize("keyed", [True, False])
+@pytest.mark.parametrize(
+    "fault", [{"fault": "drop_before"}, {"fault": "status", "status": 403}], ids=["cut", "refused"]
+)
+def test_a_repeat_completes_what_was_left_half_made(
+    desk: Desk, fault: dict[str, Any], request: pytest.FixtureRequest, *, skip_if_present: bool, keyed: bool
+) -> None:
+    more = {"headers": {"Idempotency-Key": request.node.name}} if keyed else {}
+    fail_item(desk, 2, **fault)
+
+    first = desk.attach("QA", STEPS, skip_if_present=skip_if_present, **more)
+    half = desk.checklists()
+    again = desk.attach("QA", STEPS, skip_if_present=skip_if_present, **more)
+
+    assert first.code in {"outcome_unknown", "upstream_forbidden"}
+    assert half == [("QA", STEPS[:2])]
+    assert (again.data["items_added"], again.data["skipped"]) == (5, False)
+    assert desk.checklists() == [("QA", STEPS)]
+
+
+@requirement("boards:checklists:completed")
+def test_a_process_that_remembers_nothing_completes_the_half_of_another(desk: Desk, afresh: Move) -> None:
+    fail_item(desk, 3, fault="drop_before")
+
+    first = desk.attach("QA", STEPS)
+    again = afresh(desk).attach("QA", STEPS)
+
+    assert first.code == "outcome_unknown"
+    assert (again.data["items_added"], again.data["skipped"]) == (5, False)
+    assert desk.checklists() == [("QA", STEPS)]
+
+
+def test_a_process_that_remembers_nothing_does_not_prolong_what_was_complete(desk: Desk, afresh: Move) -> None:
+    desk.attach("QA", STEPS[:3])
+
+    again = afresh(desk).attach("QA", STEPS)
+
+    assert again.data["skipped"] is True
+    assert desk.checklists() == [("QA", STEPS[:3])]
+
+
+def test_what_was_left_unfinished_days_ago_is_left_alone(desk: Desk) -> None:
+    desk.holds_checklist("QA", STEPS[:2], desk.author(seconds_ago=100_000))
+
+    assert desk.attach("QA", STEPS).data["skipped"] is True
+    assert desk.checklists() == [("QA", STEPS[:2])]
+
+
+def test_a_checklist_of_a_process_that_died_is_finished_under_its_key(desk: Desk, afresh: Move) -> None:
+    fail_item(desk, 3, fault="status", status=403)
+    desk.attach("QA", STEPS)
+    (checklist_id,) = desk.emulator.store.cards[desk.card_id].checklists
+    desk = afresh(desk)
+    interrupted(desk, "attach_checklist", "died", checklist_id=checklist_id, sent=2)
+
+    reply = desk.attach("QA", STEPS, skip_if_present=False, headers={"Idempotency-Key": "died"})
+
+    assert reply.data["items_added"] == 5
+    assert desk.checklists() == [("QA", STEPS)]
+
+
+def test_an_item_that_may_still_come_is_not_sent_again(desk: Desk) -> None:
+    fail_item(desk, 1, fault="delay", seconds=5)
+
+    first = desk.attach("QA", STEPS)
+    again = desk.attach("QA", STEPS)
+
+    assert first.code == "outcome_unknown"
+    assert again.code == "outcome_unknown"
+    assert 50 < again.body["retry_after"] <= 60
+    assert desk.checklists() == [("QA", STEPS[:1])]
+
+
+def test_a_full_checklist_is_refused_by_the_application(desk: Desk) -> None:
+    desk.gateway.knob("boards", items_per_checklist=3)
+
+    reply = desk.attach("QA", STEPS)
+
+    assert (reply.status, reply.code) == (403, "upstream_forbidden")

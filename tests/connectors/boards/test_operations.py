@@ -1,0 +1,537 @@
+"""The boards operations, from the caller's side, against the emulator on real HTTP."""
+
+from collections import deque
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from connector_gateway.connectors.boards import BOARDS
+from connector_gateway.kit.budget import Budget
+from connectors.boards.desk import STEPS, UNKNOWN, Desk
+from harness.requirement import requirement
+
+
+def is_timestamp(text: str) -> bool:
+    return text.endswith("Z") and datetime.fromisoformat(text).year >= 2026
+
+
+# Cards
+
+
+@requirement("boards:cards:created", "boards:cards:create", "boards:cards:labels", "boards:cards:due")
+def test_a_card_is_created_with_labels_by_name_and_its_due_date_in_utc(desk: Desk) -> None:
+    list_id = desk.examples["list_ids"][1]
+
+    reply = desk.create(
+        "Prüfen: die Tür", list_id=list_id, desc="**now**", due="2026-12-01T10:00:00+02:00", labels=["urgent", "日本語"]
+    )
+
+    card = desk.emulator.store.cards[reply.data["card_id"]]
+    stored, short_link = (card.name, card.desc, card.due), card.short_link
+    assert reply.data == {
+        "card_id": reply.data["card_id"],
+        "short_url": f"https://trello.com/c/{short_link}",
+        "list_id": list_id,
+        "due": "2026-12-01T08:00:00Z",
+        "labels_applied": ["urgent", "日本語"],
+    }
+    assert stored == ("Prüfen: die Tür", "**now**", "2026-12-01T08:00:00.000Z")
+    assert (reply.body["status"], reply.body["connector"]) == ("ok", "boards")
+    assert "next_cursor" not in reply.body
+
+
+def test_a_card_without_anything_else_takes_two_requests_and_stands_at_the_bottom(desk: Desk) -> None:
+    desk.gateway.clear("boards")
+
+    reply = desk.create("Plain")
+
+    assert (reply.data["due"], reply.data["labels_applied"]) == (None, [])
+    assert desk.at(reply.data["card_id"]).place() == (False, True)
+    assert desk.sent() == [("GET", f"/1/lists/{reply.data['list_id']}"), ("POST", "/1/cards")]
+
+
+@requirement("boards:cards:due")
+@pytest.mark.parametrize(
+    ("given", "stored"),
+    [
+        ("2026-12-01", "2026-12-01T00:00:00.000Z"),
+        ("2026-12-01T09:00:00", "2026-12-01T09:00:00.000Z"),
+        ("2026-12-01T09:00:00.123456-05:30", "2026-12-01T14:30:00.123Z"),
+    ],
+)
+def test_a_due_date_is_stored_in_utc_whatever_its_offset(desk: Desk, given: str, stored: str) -> None:
+    reply = desk.create("Due", due=given)
+
+    due = desk.emulator.store.cards[reply.data["card_id"]].due
+    assert due == stored
+
+
+@requirement("boards:label-not-on-board", "boards:cards:labels-never-created", "boards:cards:labels-all-named")
+def test_every_missing_label_is_named_and_nothing_is_created(desk: Desk) -> None:
+    reply = desk.create("Labelled", labels=["urgent", "nope", "Urgent", "press", "nope"])
+
+    assert (reply.status, reply.code) == (409, "label_not_on_board")
+    assert reply.details == [
+        {"parameter": "labels.1", "value": "nope"},
+        {"parameter": "labels.2", "value": "Urgent"},
+        {"parameter": "labels.4", "value": "nope"},
+    ]
+    assert "'Urgent'" in reply.body["error"]["message"]
+    assert desk.cards_called("Labelled") == 0
+
+
+def test_a_label_named_twice_is_applied_once(desk: Desk) -> None:
+    reply = desk.create("Twice", labels=["press", "urgent", "press"])
+
+    assert reply.data["labels_applied"] == ["press", "urgent"]
+
+
+def test_of_two_labels_with_one_name_the_first_is_taken(desk: Desk) -> None:
+    labels = desk.emulator.store.boards[desk.examples["board_id"]].labels.values()
+
+    reply = desk.create("Doubled", labels=["bug"])
+
+    namesakes = [label.id for label in labels if label.name == "bug"]
+    worn = [label.id for label in desk.emulator.store.cards[reply.data["card_id"]].labels]
+    assert len(namesakes) == 2
+    assert worn == namesakes[:1]
+
+
+# Lists that are none
+
+
+@requirement("boards:list-not-found")
+@pytest.mark.parametrize("list_id", [UNKNOWN, "To do", "../boards", "Ab12Cd34"])
+def test_an_unknown_list_is_not_found(desk: Desk, list_id: str) -> None:
+    created, moved = desk.create("Nowhere", list_id=list_id), desk.move(list_id)
+
+    assert (created.status, created.code) == (moved.status, moved.code) == (404, "list_not_found")
+    assert created.details == moved.details == [{"parameter": "list_id", "value": list_id}]
+    assert desk.cards_called("Nowhere") == 0
+
+
+@requirement("boards:lists:foreign")
+def test_an_archived_list_is_not_found(desk: Desk) -> None:
+    list_id = desk.examples["archived_list_id"]
+
+    created, moved = desk.create("Archived", list_id=list_id), desk.move(list_id)
+
+    assert created.code == moved.code == "list_not_found"
+    assert desk.cards_called("Archived") == 0
+
+
+@requirement("boards:lists:foreign", "boards:cards:move")
+def test_a_list_of_another_board_is_not_found_and_the_card_stays(desk: Desk) -> None:
+    reply = desk.move(desk.examples["other_board_list_id"])
+
+    assert (reply.status, reply.code) == (404, "list_not_found")
+    assert reply.details == [{"parameter": "list_id", "value": desk.examples["other_board_list_id"]}]
+    assert desk.list_id() == desk.examples["list_ids"][0]
+
+
+@requirement("boards:board-not-authorised")
+def test_a_list_of_a_hidden_board_is_not_authorised(desk: Desk) -> None:
+    reply = desk.create("Hidden", list_id=desk.examples["hidden_list_id"])
+
+    assert (reply.status, reply.code) == (403, "board_not_authorised")
+    assert reply.details == [{"parameter": "list_id", "value": desk.examples["hidden_list_id"]}]
+
+
+def test_a_list_that_the_application_hides_as_missing_is_not_found(desk: Desk) -> None:
+    desk.gateway.knob("boards", hidden_is_missing=True)
+
+    assert desk.create("Hidden", list_id=desk.examples["hidden_list_id"]).code == "list_not_found"
+
+
+# Moving
+
+
+@requirement("boards:cards:moved", "boards:cards:move", "boards:cards:position")
+@pytest.mark.parametrize(("position", "place"), [("top", (True, False)), ("bottom", (False, True))])
+def test_a_card_is_moved_to_an_end_of_the_list(desk: Desk, position: str, place: tuple[bool, bool]) -> None:
+    reply = desk.move(desk.examples["list_ids"][1], position=position)
+
+    assert is_timestamp(reply.data.pop("moved_at"))
+    assert reply.data == {
+        "card_id": desk.card_id,
+        "list_from": "To do",
+        "list_to": "In progress",
+        "comment_posted": False,
+    }
+    assert desk.list_id() == desk.examples["list_ids"][1]
+    assert desk.place() == place
+
+
+@requirement("boards:cards:position")
+def test_a_card_goes_to_the_bottom_when_nothing_is_said(desk: Desk) -> None:
+    desk.move(desk.examples["list_ids"][1])
+
+    assert desk.place() == (False, True)
+
+
+@requirement("boards:cards:move-comment")
+def test_a_move_can_carry_a_comment(desk: Desk) -> None:
+    reply = desk.move(desk.examples["list_ids"][1], comment="On its way")
+
+    assert reply.data["comment_posted"] is True
+    assert desk.comments() == ["On its way"]
+
+
+def test_a_move_within_its_list_changes_the_place_only(desk: Desk) -> None:
+    reply = desk.move(desk.examples["list_ids"][0], position="top")
+
+    assert reply.data["list_from"] == reply.data["list_to"] == "To do"
+    assert desk.place() == (True, False)
+
+
+@requirement("boards:cards:comment-failed")
+def test_when_the_comment_is_refused_the_move_stands(desk: Desk) -> None:
+    path = f"/1/cards/{desk.card_id}/actions/comments"
+    desk.gateway.fault("boards", path=path, fault="status", status=403, body="comments are disabled")
+
+    reply = desk.move(desk.examples["list_ids"][1], comment="Never seen")
+
+    assert (reply.status, reply.body["status"]) == (200, "ok")
+    assert reply.data["comment_posted"] is False
+    assert desk.list_id() == desk.examples["list_ids"][1]
+    assert desk.comments() == []
+
+
+# Comments
+
+
+@requirement("boards:comments:fields", "boards:comments:text")
+def test_a_comment_is_posted_as_it_is(desk: Desk) -> None:
+    reply = desk.comment("Done <b>?</b>\n- *yes*")
+
+    assert is_timestamp(reply.data.pop("posted_at"))
+    assert reply.data == {"card_id": desk.card_id, "comment_id": desk.last_action_id()}
+    assert desk.comments() == ["Done <b>?</b>\n- *yes*"]
+
+
+@requirement("boards:comments:text")
+def test_a_comment_may_have_16384_characters_of_four_bytes(desk: Desk) -> None:
+    reply = desk.comment("🚪" * 16_384)
+
+    assert reply.status == 200
+    assert desk.comments() == ["🚪" * 16_384]
+
+
+@requirement("boards:comments:text")
+@pytest.mark.parametrize("text", ["x" * 16_385, "", "  \n ", None, 5, ["x"]])
+def test_a_comment_that_does_not_fit_is_refused_here(desk: Desk, text: Any) -> None:
+    desk.gateway.clear("boards")
+
+    reply = desk.comment(text)
+
+    assert (reply.status, reply.code) == (422, "invalid_parameters")
+    assert [detail["parameter"] for detail in reply.details] == ["text"]
+    assert desk.sent() == []
+
+
+def test_a_card_can_be_named_by_its_short_link(desk: Desk) -> None:
+    card = desk.emulator.store.cards[desk.card_id]
+
+    reply = desk.gateway.post(f"/boards/cards/{card.short_link}/comments", text="By its link")
+
+    assert reply.data["card_id"] == desk.card_id
+    assert desk.comments() == ["By its link"]
+
+
+# Cards and boards that are none, or out of sight
+
+
+@requirement("boards:card-not-found")
+@pytest.mark.parametrize("card_id", [UNKNOWN, "Zz99Zz99", "nope", "card:1"])
+@pytest.mark.parametrize(
+    ("what", "body"),
+    [("comments", {"text": "x"}), ("checklists", {"name": "x", "items": ["y"]}), ("move", {"list_id": UNKNOWN})],
+)
+def test_an_unknown_card_is_not_found(desk: Desk, card_id: str, what: str, body: dict[str, Any]) -> None:
+    reply = desk.gateway.post(f"/boards/cards/{card_id}/{what}", **body)
+
+    assert (reply.status, reply.code) == (404, "card_not_found")
+    assert reply.details == [{"parameter": "card_id", "value": card_id}]
+
+
+@requirement("boards:board-not-authorised")
+@pytest.mark.parametrize(
+    ("what", "body"),
+    [("comments", {"text": "x"}), ("checklists", {"name": "x", "items": ["y"]}), ("move", {"list_id": UNKNOWN})],
+)
+def test_a_card_of_a_hidden_board_is_not_authorised(desk: Desk, what: str, body: dict[str, Any]) -> None:
+    card_id = desk.examples["hidden_card_id"]
+
+    reply = desk.gateway.post(f"/boards/cards/{card_id}/{what}", **body)
+
+    assert (reply.status, reply.code) == (403, "board_not_authorised")
+    assert "details" in reply.body["error"]
+
+
+@pytest.mark.parametrize("path", ["..%2Fboards/comments", "%2E%2E/comments", "a%20b/comments", "%00/comments"])
+def test_a_path_trick_reaches_nothing(desk: Desk, path: str) -> None:
+    desk.gateway.clear("boards")
+
+    reply = desk.gateway.post(f"/boards/cards/{path}", text="x")
+
+    assert 400 <= reply.status < 500
+    assert desk.sent() == []
+
+
+@requirement("boards:board-not-authorised", "boards:board-unknown")
+@pytest.mark.parametrize("board_id", [UNKNOWN, "nope", "hidden"])
+@pytest.mark.parametrize("missing", [True, False])
+def test_a_board_unseen_or_unknown_is_not_authorised(desk: Desk, board_id: str, *, missing: bool) -> None:
+    desk.gateway.knob("boards", hidden_is_missing=missing)
+    board_id = {"hidden": desk.examples["hidden_board_id"]}.get(board_id, board_id)
+
+    reply = desk.gateway.get("/boards/lists", board_id=board_id)
+
+    assert (reply.status, reply.code) == (403, "board_not_authorised")
+    assert reply.details == [{"parameter": "board_id", "value": board_id}]
+
+
+# Boards
+
+
+@requirement("boards:lists:fields", "boards:lists:describe")
+def test_a_board_is_described_with_true_card_counts(desk: Desk) -> None:
+    board = desk.emulator.store.boards[desk.examples["board_id"]]
+    desk.gateway.clear("boards")
+
+    reply = desk.gateway.get("/boards/lists", board_id=board.id)
+
+    open_lists = sorted((one for one in board.lists.values() if not one.closed), key=lambda one: one.pos)
+    assert reply.data["board_name"] == "Product launch 🚀"
+    assert reply.data["lists"] == [
+        {
+            "list_id": one.id,
+            "name": one.name,
+            "card_count": sum(not card.closed for card in one.cards.values()),
+        }
+        for one in open_lists
+    ]
+    assert max(item["card_count"] for item in reply.data["lists"]) > 200
+    assert len(desk.sent()) == 1
+
+
+@requirement("boards:lists:labels")
+def test_labels_come_all_of_them_each_name_once(desk: Desk) -> None:
+    board = desk.emulator.store.boards[desk.examples["board_id"]]
+
+    reply = desk.gateway.get("/boards/lists", board_id=board.id)
+
+    names = [label.name for label in board.labels.values() if label.name]
+    assert reply.data["labels"] == list(dict.fromkeys(names))
+    assert len(reply.data["labels"]) > 50
+
+
+@requirement("boards:lists:labels", "calls:query-types")
+@pytest.mark.parametrize("value", ["false", "0"])
+def test_labels_are_left_out_when_not_wanted(desk: Desk, value: str) -> None:
+    reply = desk.gateway.get("/boards/lists", board_id=desk.examples["board_id"], include_labels=value)
+
+    assert set(reply.data) == {"board_name", "lists"}
+
+
+def test_a_board_of_more_than_a_thousand_cards_is_counted_to_the_last(desk: Desk) -> None:
+    board_id, store, author = desk.examples["closed_board_id"], desk.emulator.store, desk.author()
+    crowded = store.add_list(author, store.boards[board_id], "Crowded")
+    deque((store.add_card(author, crowded, f"Card {number}") for number in range(2100)), maxlen=0)
+    desk.gateway.clear("boards")
+
+    reply = desk.gateway.get("/boards/lists", board_id=board_id)
+
+    assert reply.data["lists"][-1] == {"list_id": crowded.id, "name": "Crowded", "card_count": 2100}
+    assert len(desk.sent()) == 4
+
+
+# Checklists
+
+
+@requirement("boards:checklists:fields", "boards:checklists:attach")
+def test_a_checklist_is_attached_with_its_items_in_order(desk: Desk) -> None:
+    reply = desk.attach("QA", STEPS)
+
+    assert reply.data == {
+        "card_id": desk.card_id,
+        "checklist_id": reply.data["checklist_id"],
+        "name": "QA",
+        "items_added": 5,
+        "skipped": False,
+    }
+    assert desk.checklists() == [("QA", STEPS)]
+
+
+@requirement("boards:checklists:items")
+def test_a_checklist_may_have_a_hundred_items(desk: Desk) -> None:
+    items = [f"Step {number}" for number in range(100)]
+
+    reply = desk.attach("Long", items)
+
+    assert reply.data["items_added"] == 100
+    assert desk.checklists() == [("Long", items)]
+
+
+@requirement("boards:checklists:items")
+@pytest.mark.parametrize("items", [[], ["x"] * 101, ["x", ""], ["x", "   "], ["x", None], "x", None, ["x" * 16_385]])
+def test_items_that_do_not_fit_are_refused_here(desk: Desk, items: Any) -> None:
+    desk.gateway.clear("boards")
+
+    reply = desk.attach("QA", items)
+
+    assert (reply.status, reply.code) == (422, "invalid_parameters")
+    assert reply.details[0]["parameter"].startswith("items")
+    assert desk.sent() == []
+
+
+@requirement("boards:checklists:skip")
+def test_a_checklist_of_that_name_is_skipped_by_default(desk: Desk) -> None:
+    first = desk.attach("QA", STEPS)
+
+    again = desk.attach("QA", ["Something else"])
+
+    assert again.data == first.data | {"items_added": 0, "skipped": True}
+    assert desk.checklists() == [("QA", STEPS)]
+
+
+@requirement("boards:checklists:others")
+def test_a_longer_repeat_is_no_unfinished_checklist(desk: Desk) -> None:
+    desk.attach("QA", STEPS)
+
+    again = desk.attach("QA", [*STEPS, "One more"])
+
+    assert again.data["skipped"] is True
+    assert desk.checklists() == [("QA", STEPS)]
+
+
+@requirement("boards:checklists:skip")
+def test_a_checklist_of_that_name_is_doubled_when_asked_for(desk: Desk) -> None:
+    first = desk.attach("QA", STEPS)
+
+    again = desk.attach("QA", STEPS, skip_if_present=False)
+
+    assert again.data["checklist_id"] != first.data["checklist_id"]
+    assert desk.checklists() == [("QA", STEPS), ("QA", STEPS)]
+
+
+@requirement("boards:checklists:others")
+@pytest.mark.parametrize("items", [[], STEPS[:1], STEPS])
+def test_somebody_elses_checklist_is_left_alone_even_if_it_looks_unfinished(desk: Desk, items: list[str]) -> None:
+    checklist_id = desk.holds_checklist("QA", items, desk.author(person=True))
+
+    reply = desk.attach("QA", STEPS)
+
+    assert (reply.data["checklist_id"], reply.data["skipped"]) == (checklist_id, True)
+    assert desk.checklists() == [("QA", items)]
+
+
+def test_two_at_once_attach_one_checklist(desk: Desk) -> None:
+    replies = desk.gateway.together(*[lambda: desk.attach("QA", STEPS)] * 5)
+
+    assert sorted(reply.data["items_added"] for reply in replies) == [0, 0, 0, 0, 5]
+    assert desk.checklists() == [("QA", STEPS)]
+
+
+# What every write promises
+
+
+@requirement("boards:comments:idempotency")
+def test_a_repeated_key_returns_the_first_comment(desk: Desk) -> None:
+    first = desk.comment(idempotency_key="a comment")
+
+    again = desk.comment("Something else", idempotency_key="a comment")
+
+    assert again.data == first.data
+    assert again.headers["idempotent-replayed"] == "true"
+    assert again.body["run_id"] != first.body["run_id"]
+    assert desk.comments() == ["Ship it"]
+
+
+@requirement("idempotency:together")
+def test_twenty_comments_with_one_key_at_once_are_one(desk: Desk) -> None:
+    replies = desk.gateway.together(*[lambda: desk.comment(idempotency_key="twenty")] * 20)
+
+    assert len({reply.data["comment_id"] for reply in replies}) == 1
+    assert desk.comments() == ["Ship it"]
+
+
+def test_different_keys_post_different_comments(desk: Desk) -> None:
+    replies = desk.gateway.together(
+        *[lambda key=key: desk.comment(idempotency_key=key) for key in ("one", "two", "three")]
+    )
+
+    assert len({reply.data["comment_id"] for reply in replies}) == 3
+    assert desk.comments() == ["Ship it"] * 3
+
+
+@requirement("idempotency:header")
+def test_the_header_makes_any_write_safe_to_repeat(desk: Desk) -> None:
+    first = desk.create("Headed", headers={"Idempotency-Key": "headed"})
+    again = desk.create("Headed", headers={"Idempotency-Key": "headed"})
+
+    assert again.data == first.data
+    assert again.headers["idempotent-replayed"] == "true"
+    assert desk.cards_called("Headed") == 1
+
+
+@requirement("auth:read-key-writes-nothing")
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("POST", "/v1/connectors/boards/cards", {"list_id": UNKNOWN, "name": "x"}),
+        ("POST", f"/v1/connectors/boards/cards/{UNKNOWN}/move", {"list_id": UNKNOWN}),
+        ("POST", f"/v1/connectors/boards/cards/{UNKNOWN}/comments", {"text": "x"}),
+        ("POST", f"/v1/connectors/boards/cards/{UNKNOWN}/checklists", {"name": "x", "items": ["y"]}),
+    ],
+)
+def test_a_read_key_writes_nothing(desk: Desk, method: str, path: str, body: dict[str, Any]) -> None:
+    reader = desk.gateway.with_key("read")
+    desk.gateway.clear("boards")
+
+    reply = reader.request(method, path, json={"connection_id": reader.connections["boards"], **body})
+
+    assert (reply.status, reply.code) == (403, "write_scope_required")
+    assert desk.sent() == []
+
+
+@requirement("auth:read-key-reads")
+def test_a_read_key_describes_boards(desk: Desk) -> None:
+    reader = desk.gateway.with_key("read")
+
+    assert reader.get("/boards/lists", board_id=desk.examples["board_id"]).status == 200
+
+
+@requirement("calls:all-faults")
+@pytest.mark.parametrize(
+    ("path", "body", "faults"),
+    [
+        ("cards", {"list_id": "", "name": "", "lables": []}, {"list_id", "name", "lables"}),
+        ("cards", {"list_id": UNKNOWN, "name": "x", "due": "soon", "labels": "bug"}, {"due", "labels"}),
+        ("cards", {"list_id": UNKNOWN, "name": "x\u0000", "desc": 5, "labels": [""]}, {"name", "desc", "labels.0"}),
+        (f"cards/{UNKNOWN}/move", {"position": "middle", "comment": " "}, {"list_id", "position", "comment"}),
+        (f"cards/{UNKNOWN}/move", {"list_id": UNKNOWN, "card_id": UNKNOWN}, {"card_id"}),
+        (f"cards/{UNKNOWN}/checklists", {"items": {}, "skip_if_present": "yes"}, {"name", "items", "skip_if_present"}),
+    ],
+)
+def test_all_faults_of_a_request_are_named_together(
+    desk: Desk, path: str, body: dict[str, Any], faults: set[str]
+) -> None:
+    desk.gateway.clear("boards")
+
+    reply = desk.gateway.post(f"/boards/{path}", **body)
+
+    assert (reply.status, reply.code) == (422, "invalid_parameters")
+    assert {detail["parameter"] for detail in reply.details} == faults
+    assert desk.sent() == []
+
+
+@requirement("boards:budget")
+def test_the_budgets_are_the_documented_ones() -> None:
+    assert BOARDS.budgets == {
+        "token": Budget(100, per_seconds=10),
+        "key": Budget(300, per_seconds=10),
+        "members": Budget(100, per_seconds=900),
+    }
+    assert next(iter(BOARDS.budgets)) == "token"
