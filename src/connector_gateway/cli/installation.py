@@ -54,7 +54,7 @@ def describe(data: Path) -> Mapping[str, Any]:
 def manage(data: Path, work: Callable[[App], Awaitable[T]], *, json: bool) -> T:
     """The result of *work* on the installation, with its database open; a refusal is printed and ends the command."""
     environment = dict(os.environ)
-    if "GATEWAY_DATABASE_URL" not in environment:
+    if not environment.get("GATEWAY_DATABASE_URL"):
         environment |= environment_of(data)
     environment.setdefault("GATEWAY_OPERATOR_TOKEN", "not needed by commands")
     try:

@@ -1,0 +1,155 @@
+"""``dev`` and ``sandbox`` as a newcomer and as tools meet them: real processes."""
+
+import json
+import signal
+import socket
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from connector_gateway.connectors import CONNECTORS
+from harness.serving import wait_until
+
+FIXED_NAMES = {
+    "base_url",
+    "sandbox_url",
+    "operator_token",
+    "workspace_id",
+    "keys",
+    "connections",
+    "upstreams",
+    "examples",
+}
+
+
+@dataclass(frozen=True)
+class Dev:
+    """A running ``dev`` and what it tells tools."""
+
+    process: subprocess.Popen[str]
+    described: dict[str, Any]
+    data: Path
+
+    def call(self, connector: str, path: str, key: str = "write", **query: Any) -> httpx.Response:
+        return httpx.get(
+            f"{self.described['base_url']}/v1/connectors/{connector}{path}",
+            params={"connection_id": self.described["connections"][connector], **query},
+            headers={"Authorization": f"Bearer {self.described['keys'][key]}"},
+        )
+
+
+@contextmanager
+def dev(data: Path, port: int, *options: str) -> Iterator[Dev]:
+    description = data / "dev.json"
+    description.unlink(missing_ok=True)
+    command = [sys.executable, "-m", "connector_gateway", "dev", "--data", str(data)]
+    ports = ["--port", str(port), "--sandbox-port", str(port + 1)]
+    process = subprocess.Popen([*command, *ports, *options], stdout=subprocess.PIPE, text=True)
+    try:
+        wait_until(lambda: description.exists() or process.poll() is not None, 30)
+        yield Dev(process, json.loads(description.read_text()), data)
+    finally:
+        process.kill()
+        process.communicate(timeout=20)
+
+
+def free_block() -> int:
+    """The first of ten free ports."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port if port < 65_000 else port - 1000
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dev]:
+    with dev(tmp_path_factory.mktemp("dev") / "data", free_block(), "--quiet") as running:
+        yield running
+
+
+def test_it_describes_itself_to_tools_by_fixed_names_and_to_this_user_only(running: Dev) -> None:
+    mode = stat.S_IMODE((running.data / "dev.json").stat().st_mode)
+
+    assert FIXED_NAMES == set(running.described)
+    assert {"read", "write"} == set(running.described["keys"])
+    assert list(CONNECTORS) == list(running.described["connections"])
+    assert 0o600 == mode
+
+
+def test_each_application_listens_on_the_ports_after_the_control_routes(running: Dev) -> None:
+    control = int(running.described["sandbox_url"].rpartition(":")[2])
+
+    upstreams = running.described["upstreams"]
+    assert [control + 1 + place for place in range(6)] == [
+        int(upstream["base_url"].rpartition(":")[2]) for upstream in upstreams.values()
+    ]
+    assert f"http://127.0.0.1:{control + 7}" == upstreams["tables"]["content_url"]
+
+
+def test_its_keys_and_connections_work_at_once(running: Dev) -> None:
+    reply = running.call("notes", "/databases", "read", limit=1)
+
+    assert 200 == reply.status_code
+    assert 1 == len(reply.json()["data"])
+
+
+def test_the_examples_lead_to_seeded_objects(running: Dev) -> None:
+    example = running.described["examples"]["notes"]
+    body = {
+        "connection_id": running.described["connections"]["notes"],
+        "database_id": example["database_id"],
+        "property": "Name",
+        "value": example["title"],
+    }
+
+    reply = httpx.post(
+        f"{running.described['base_url']}/v1/connectors/notes/pages/search",
+        json=body,
+        headers={"Authorization": f"Bearer {running.described['keys']['read']}"},
+    )
+
+    assert example["page_id"] in [page["page_id"] for page in reply.json()["data"]["pages"]]
+
+
+def test_after_a_kill_it_starts_again_with_the_same_keys_connections_and_history(tmp_path: Path) -> None:
+    port = free_block()
+    with dev(tmp_path, port, "--quiet") as first:
+        run_id = first.call("notes", "/databases").json()["run_id"]
+        first.process.send_signal(signal.SIGKILL)
+        first.process.wait(10)
+
+        with dev(tmp_path, port, "--quiet") as second:
+            headers = {"Authorization": f"Bearer {first.described['keys']['read']}"}
+            found = httpx.get(f"{second.described['base_url']}/v1/runs/{run_id}", headers=headers)
+
+    assert first.described["keys"] == second.described["keys"]
+    assert first.described["connections"] == second.described["connections"]
+    assert "ok" == found.json()["data"]["status"]
+
+
+def test_being_told_to_stop_is_no_error(tmp_path: Path) -> None:
+    with dev(tmp_path, free_block(), "--quiet") as running:
+        running.process.send_signal(signal.SIGINT)
+        ended = running.process.wait(20)
+
+    assert 0 == ended
+
+
+def test_a_port_in_use_is_named(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        command = [sys.executable, "-m", "connector_gateway", "dev", "--data", str(tmp_path), "--port", str(port)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+
+    assert 1 == done.returncode
+    assert f"Port {port} is in use" in done.stderr

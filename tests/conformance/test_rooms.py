@@ -1,0 +1,139 @@
+"""What must hold for every operation of every room."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from connector_gateway.connectors import CONNECTORS
+from connector_gateway.kit.operation import AnyConnector, AnyOperation
+from connector_gateway.kit.shapes import Params
+from connector_gateway.sandbox import EMULATORS
+from harness.playing import playing
+from harness.requirement import requirement
+from harness.serving import Gateway, Reply, serving
+
+OPERATIONS = [(connector, operation) for connector in CONNECTORS.values() for operation in connector.operations]
+NAMES = [f"{connector.name} {operation.name}" for connector, operation in OPERATIONS]
+WRITES = [pair for pair in OPERATIONS if pair[1].scope == "write"]
+
+every_operation = pytest.mark.parametrize(("connector", "operation"), OPERATIONS, ids=NAMES)
+every_write = pytest.mark.parametrize(
+    ("connector", "operation"), WRITES, ids=[f"{connector.name} {operation.name}" for connector, operation in WRITES]
+)
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    with playing(**EMULATORS) as sandbox, serving(sandbox, tmp_path_factory.mktemp("rooms")) as gateway:
+        yield gateway
+
+
+def call(
+    gateway: Gateway, connector: AnyConnector, operation: AnyOperation, values: dict[str, Any], **more: Any
+) -> Reply:
+    path = operation.path.format(**dict.fromkeys(operation.path_names, "11111111111141118111111111111111"))
+    sent = {"params": values} if operation.method == "GET" else {"json": values}
+    return gateway.request(operation.method, f"/v1/connectors/{connector.name}{path}", **sent, **more)
+
+
+def test_the_rooms_stand_in_the_order_of_the_specification() -> None:
+    assert ["notes", "boards", "mail", "chat", "crm", "tables"] == list(CONNECTORS)
+    assert list(CONNECTORS) == list(EMULATORS)
+
+
+@requirement("service:operations")
+def test_there_are_thirty_operations_five_in_each_room() -> None:
+    assert [5] * 6 == [len(connector.operations) for connector in CONNECTORS.values()]
+
+
+@every_operation
+def test_it_is_described_for_callers(connector: AnyConnector, operation: AnyOperation) -> None:
+    assert operation.summary.endswith(".")
+    assert issubclass(operation.params, Params)
+    assert operation.path_names <= set(operation.parameters)
+
+
+@requirement("idempotency:recovery")
+@every_write
+def test_a_write_can_be_looked_up_when_its_outcome_is_in_doubt(
+    connector: AnyConnector, operation: AnyOperation
+) -> None:
+    assert operation.recover is not None
+
+
+@requirement("health:openapi", "service:prefix")
+@every_operation
+def test_it_stands_in_the_openapi_document_with_all_its_errors(
+    gateway: Gateway, connector: AnyConnector, operation: AnyOperation
+) -> None:
+    document = gateway.request("GET", "/openapi.json").body
+
+    described = document["paths"][f"/v1/connectors/{connector.name}{operation.path}"][operation.method.lower()]
+    told = " ".join(response["description"] for response in described["responses"].values())
+    assert [] == [error.code for error in operation.refusals if f"`{error.code}`" not in told]
+    assert f"{connector.name}_{operation.name}" == described["operationId"]
+
+
+@requirement(
+    "auth:bearer", "calls:missing-key", "calls:error-shape", "calls:www-authenticate", "calls:remaining-everywhere"
+)
+@every_operation
+def test_it_asks_for_a_key_in_the_one_error_shape(
+    gateway: Gateway, connector: AnyConnector, operation: AnyOperation
+) -> None:
+    reply = call(gateway, connector, operation, {}, headers={"Authorization": ""})
+
+    assert (401, "missing_api_key") == (reply.status, reply.code)
+    assert {"run_id", "connector", "error"} == set(reply.body)
+    assert {"code", "message", "remedy", "details"} == set(reply.body["error"])
+    assert connector.name == reply.body["connector"]
+    assert "Bearer" == reply.headers["www-authenticate"]
+    assert "0" == reply.headers["x-service-ratelimit-remaining"]
+
+
+@requirement("auth:read-key-refused", "calls:write-scope-code", "calls:order-of-checks")
+@every_write
+def test_a_read_key_is_refused_before_anything_else_is_looked_at(
+    gateway: Gateway, connector: AnyConnector, operation: AnyOperation
+) -> None:
+    reader = gateway.with_key("read", calls_per_minute=1000)
+
+    reply = call(reader, connector, operation, {"nonsense": True})
+
+    assert (403, "write_scope_required") == (reply.status, reply.code)
+
+
+@requirement("calls:unknown-parameter")
+@every_operation
+def test_an_unknown_parameter_is_named(gateway: Gateway, connector: AnyConnector, operation: AnyOperation) -> None:
+    reply = call(gateway, connector, operation, {"connection_id": "conn_x", "no_such_parameter": "1"})
+
+    assert (422, "invalid_parameters") == (reply.status, reply.code)
+    assert "no_such_parameter" in [detail["parameter"] for detail in reply.details]
+
+
+@requirement("calls:connection-required", "calls:all-faults")
+@every_operation
+def test_a_missing_connection_is_named_with_every_other_fault(
+    gateway: Gateway, connector: AnyConnector, operation: AnyOperation
+) -> None:
+    reply = call(gateway, connector, operation, {})
+
+    required = {name for name, field in operation.parameters.items() if field.is_required()} - operation.path_names
+    assert (422, "invalid_parameters") == (reply.status, reply.code)
+    assert required | {"connection_id"} <= {detail["parameter"] for detail in reply.details}
+
+
+@requirement("service:run-in-history")
+@every_operation
+def test_its_run_is_in_the_history(gateway: Gateway, connector: AnyConnector, operation: AnyOperation) -> None:
+    reply = call(gateway, connector, operation, {"no_such_parameter": "1"})
+
+    run = gateway.request("GET", f"/v1/runs/{reply.body['run_id']}").data
+    assert (connector.name, operation.name, "error", "invalid_parameters") == (
+        run["connector"],
+        run["operation"],
+        run["status"],
+        run["code"],
+    )

@@ -1,0 +1,91 @@
+"""The control routes, on the sandbox's own port only."""
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from connector_gateway.sandbox import EMULATORS, Sandbox
+from harness.playing import playing
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with playing(notes=EMULATORS["notes"], boards=EMULATORS["boards"]) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def control(sandbox: Sandbox) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=f"{sandbox.address}/_control") as control:
+        control.post("/reset")
+        yield control
+
+
+def me(sandbox: Sandbox) -> httpx.Response:
+    address, token = (
+        sandbox.emulators["notes"].stage.addresses["base"],
+        sandbox.emulators["notes"].credentials()["token"],
+    )
+    headers = {"Authorization": f"Bearer {token}", "Notion-Version": "2026-03-11"}
+    return httpx.get(f"{address}/v1/users/me", headers=headers)
+
+
+def test_the_journal_tells_what_arrived_and_is_cleared(sandbox: Sandbox, control: httpx.Client) -> None:
+    me(sandbox)
+
+    told = control.get("/notes/requests").json()
+    control.delete("/notes/requests")
+
+    assert [("GET", "/v1/users/me", 200)] == [(seen["method"], seen["path"], seen["status"]) for seen in told]
+    assert [] == control.get("/notes/requests").json()
+
+
+def test_a_fault_meets_as_many_requests_as_was_said(sandbox: Sandbox, control: httpx.Client) -> None:
+    control.post(
+        "/notes/faults", json={"path": "/v1/users", "times": 1, "fault": "status", "status": 502, "body": "no"}
+    )
+
+    assert [502, 200] == [me(sandbox).status_code, me(sandbox).status_code]
+
+
+def test_faults_are_cleared(sandbox: Sandbox, control: httpx.Client) -> None:
+    control.post("/notes/faults", json={"times": 5, "fault": "drop_before"})
+    control.delete("/notes/faults")
+
+    assert 200 == me(sandbox).status_code
+
+
+def test_a_cut_connection_is_in_the_journal_without_a_status(sandbox: Sandbox, control: httpx.Client) -> None:
+    control.post("/notes/faults", json={"fault": "drop_before"})
+
+    with pytest.raises(httpx.TransportError):
+        me(sandbox)
+
+    assert [None] == [seen["status"] for seen in control.get("/notes/requests").json()]
+
+
+def test_an_authorisation_is_withdrawn_and_granted_again(sandbox: Sandbox, control: httpx.Client) -> None:
+    control.post("/notes/revoke")
+    withdrawn = me(sandbox).status_code
+    control.post("/notes/authorise")
+
+    assert [401, 200] == [withdrawn, me(sandbox).status_code]
+
+
+def test_an_unknown_knob_is_refused_with_those_there_are(control: httpx.Client) -> None:
+    reply = control.post("/notes/knobs", json={"volume": 11})
+
+    assert 422 == reply.status_code
+    assert "limits" in reply.json()["error"]
+
+
+def test_an_unknown_emulator_is_refused_with_those_there_are(control: httpx.Client) -> None:
+    reply = control.get("/calendar/requests")
+
+    assert 404 == reply.status_code
+    assert "notes, boards" in reply.json()["error"]
+
+
+def test_a_bad_act_is_refused(control: httpx.Client) -> None:
+    assert 422 == control.post("/notes/act", json={"action": "dance"}).status_code
