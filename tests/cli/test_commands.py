@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 from connector_gateway.cli import main
 from connector_gateway.sandbox import EMULATORS
 from harness.playing import playing
+from harness.requirement import requirement
 from harness.serving import Gateway, serving
 
 
@@ -53,6 +54,7 @@ def shell(gateway: Gateway) -> Shell:
     )
 
 
+@requirement("management:cli")
 def test_a_key_made_on_the_command_line_opens_the_running_gateway(gateway: Gateway, shell: Shell) -> None:
     workspace = shell.json("workspaces", "create", "Command line", "--plan", "paid")
     key = shell.json("keys", "create", workspace["workspace_id"], "--scope", "read", "--calls-per-minute", "5")
@@ -63,6 +65,7 @@ def test_a_key_made_on_the_command_line_opens_the_running_gateway(gateway: Gatew
     assert "5" == reply.headers["x-service-ratelimit-remaining"]
 
 
+@requirement("management:cli")
 def test_a_key_revoked_on_the_command_line_is_listed_without_itself(shell: Shell) -> None:
     workspace = shell.json("workspaces", "create", "Revoking")
     key = shell.json("keys", "create", workspace["workspace_id"])
@@ -75,6 +78,7 @@ def test_a_key_revoked_on_the_command_line_is_listed_without_itself(shell: Shell
     assert key["key"][-4:] == listed[0]["ending"]
 
 
+@requirement("management:cli")
 def test_a_connection_made_with_credentials_from_standard_input_carries_calls(gateway: Gateway, shell: Shell) -> None:
     credentials = json.dumps(gateway.sandbox.emulators["notes"].credentials())
 
@@ -110,6 +114,7 @@ def test_an_operation_takes_lists_and_objects_as_json(gateway: Gateway, shell: S
     assert 2 == created["data"]["properties_written"]
 
 
+@requirement("runs:cli")
 def test_a_run_is_explained_as_a_time_line(gateway: Gateway, shell: Shell) -> None:
     reply = gateway.get("/notes/databases", limit=1)
 

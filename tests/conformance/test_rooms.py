@@ -16,10 +16,28 @@ from harness.serving import Gateway, Reply, serving
 OPERATIONS = [(connector, operation) for connector in CONNECTORS.values() for operation in connector.operations]
 NAMES = [f"{connector.name} {operation.name}" for connector, operation in OPERATIONS]
 WRITES = [pair for pair in OPERATIONS if pair[1].scope == "write"]
+PAGES = [pair for pair in OPERATIONS if "cursor" in pair[1].parameters]
+
+PAGED = {
+    "notes list_databases": (25, 100),
+    "notes read_events": (50, 200),
+    "mail search_messages": (25, 100),
+    "chat list_channels": (100, 200),
+    "chat read_events": (50, 200),
+    "crm look_up_contacts": (25, 100),
+    "tables read_records": (50, 100),
+}
+"""The operations that answer with a page of a list, with how long it is unless told and how long it may be."""
+
+LISTED = {"crm list_properties", "tables list_tables"}
+"""Those that answer with a whole list."""
 
 every_operation = pytest.mark.parametrize(("connector", "operation"), OPERATIONS, ids=NAMES)
 every_write = pytest.mark.parametrize(
     ("connector", "operation"), WRITES, ids=[f"{connector.name} {operation.name}" for connector, operation in WRITES]
+)
+every_page = pytest.mark.parametrize(
+    ("connector", "operation"), PAGES, ids=[f"{connector.name} {operation.name}" for connector, operation in PAGES]
 )
 
 
@@ -137,3 +155,44 @@ def test_its_run_is_in_the_history(gateway: Gateway, connector: AnyConnector, op
         run["status"],
         run["code"],
     )
+
+
+@requirement("calls:success", "envelope:fields", "envelope:data", "envelope:next-cursor", "calls:cursor-everywhere")
+@every_operation
+def test_its_one_success_is_an_envelope_of_a_list_or_an_object(
+    gateway: Gateway, connector: AnyConnector, operation: AnyOperation
+) -> None:
+    document = gateway.request("GET", "/openapi.json").body
+    name = f"{connector.name} {operation.name}"
+
+    described = document["paths"][f"/v1/connectors/{connector.name}{operation.path}"][operation.method.lower()]
+    (success,) = [status for status in described["responses"] if status.startswith("2")]
+    envelope = described["responses"][success]["content"]["application/json"]["schema"]
+    assert "200" == success
+    assert (name in PAGED) == ("next_cursor" in envelope["required"]) == ("cursor" in operation.parameters)
+    assert (name in {*PAGED, *LISTED}) == (envelope["properties"]["data"].get("type") == "array")
+
+
+@requirement(
+    "notes:databases:limit",
+    "notes:events:limit",
+    "mail:search:limit",
+    "chat:channels:limit",
+    "chat:events:limit",
+    "crm:contacts:limit",
+    "tables:records:limit",
+)
+@every_page
+def test_its_pages_are_as_long_as_promised(connector: AnyConnector, operation: AnyOperation) -> None:
+    limit = operation.params.model_json_schema()["properties"]["limit"]
+
+    assert PAGED[f"{connector.name} {operation.name}"] == (limit["default"], limit["maximum"])
+    assert 1 == limit["minimum"]
+
+
+@requirement("events:nowhere-else")
+@pytest.mark.parametrize("connector", ["boards", "mail", "crm", "tables"])
+def test_only_notes_and_chat_have_events(gateway: Gateway, connector: str) -> None:
+    reply = gateway.request("GET", f"/v1/connectors/{connector}/events")
+
+    assert (404, "route_not_found") == (reply.status, reply.code)

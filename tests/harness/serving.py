@@ -123,7 +123,7 @@ class Gateway:
         stage = self.sandbox.emulators[connector].stage
         stage.journal.clear()
         stage.faults.clear()
-        stage.knobs = {**stage.default_knobs, "limits": False}
+        stage.knobs.update({**stage.default_knobs, "limits": False})
 
     def fault(self, connector: str, **fault: Any) -> None:
         """Let the next matching request to the third party go wrong (see the control route)."""
@@ -189,7 +189,7 @@ def serving(
     thread = threading.Thread(target=running.run, name="gateway", daemon=True)
     thread.start()
     try:
-        _wait_until(lambda: running.started or not thread.is_alive())
+        wait_until(lambda: running.started or not thread.is_alive())
         port = running.servers[0].sockets[0].getsockname()[1]
         loop = running.servers[0].get_loop()
         gateway = _caller(f"http://127.0.0.1:{port}", app, sandbox, loop, connectors)
@@ -217,7 +217,7 @@ def _caller(
     return Gateway(base_url, app, sandbox, key, workspace_id, connections, loop)
 
 
-def _wait_until(holds: Callable[[], bool], seconds: float = 10) -> None:
+def wait_until(holds: Callable[[], bool], seconds: float = 10) -> None:
     deadline = time.monotonic() + seconds
     while not holds():
         if time.monotonic() > deadline:

@@ -75,7 +75,31 @@ def _crm(described: Described) -> Stop:
     )
 
 
-STOPS: Mapping[str, Callable[[Described], Stop]] = {"notes": _notes, "boards": _boards, "chat": _chat, "crm": _crm}
+def _tables(described: Described) -> Stop:
+    example = described["examples"]["tables"]
+    return Stop(
+        "two records, one of which names an option that does not exist",
+        "POST",
+        "/v1/connectors/tables/records",
+        body={
+            "connection_id": described["connections"]["tables"],
+            "base_id": example["base_id"],
+            "table": example["table"],
+            "records": [
+                {"Name": "Acme", example["select_field"]: "Open", "Value": "12.50"},
+                {"Name": "Bolt", example["select_field"]: "Maybe"},
+            ],
+        },
+    )
+
+
+STOPS: Mapping[str, Callable[[Described], Stop]] = {
+    "notes": _notes,
+    "boards": _boards,
+    "chat": _chat,
+    "crm": _crm,
+    "tables": _tables,
+}
 """The call to show for each connector."""
 
 

@@ -6,7 +6,8 @@ from connector_gateway.connectors.boards import BOARDS
 from connector_gateway.connectors.chat import CHAT
 from connector_gateway.connectors.crm import CRM
 from connector_gateway.connectors.notes import NOTES
+from connector_gateway.connectors.tables import TABLES
 from connector_gateway.kit.operation import AnyConnector
 
-CONNECTORS: Mapping[str, AnyConnector] = {connector.name: connector for connector in (NOTES, BOARDS, CHAT, CRM)}
+CONNECTORS: Mapping[str, AnyConnector] = {connector.name: connector for connector in (NOTES, BOARDS, CHAT, CRM, TABLES)}
 """Every connector by name."""

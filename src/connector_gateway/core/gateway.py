@@ -124,7 +124,13 @@ class Gateway:
         connection, run = work.connection, work.run
         name = ClaimName(connection.workspace_id, connection.connection_id, work.operation.name, key)
         taking = self._claims.take(name, run.run_id, self._patience.queue_seconds)
-        taken, _ = await asyncio.gather(taking, recording.open())
+        taken, opened = await asyncio.gather(taking, recording.open(), return_exceptions=True)
+        if isinstance(taken, BaseException):
+            raise taken
+        if isinstance(opened, BaseException):
+            if not isinstance(taken, First):
+                await taken.abandon()
+            raise opened
         if isinstance(taken, First):
             run.idempotency = {"key": key, "outcome": "replayed", "first_run_id": taken.run_id}
             return work.replay(taken)

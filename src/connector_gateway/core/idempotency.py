@@ -104,6 +104,10 @@ class Claim:
         """Give the key free: nothing was done."""
         await self._claims.release(self._name)
 
+    async def abandon(self) -> None:
+        """Leave the claim as it was found: this call did nothing."""
+        await (self.put_back() if self.earlier else self.release())
+
 
 class Claims:
     """Takes, waits for and keeps claims."""

@@ -65,6 +65,8 @@ class Keys:
         self._database = database
         self._clock = clock
         self._known: OrderedDict[bytes, tuple[float, Caller | None]] = OrderedDict()
+        self._revoked = 0
+        """How many were revoked here: what was looked up while one was may be out of date, and is not remembered."""
 
     async def authenticate(self, authorization: str | None) -> Caller:
         """The caller of an ``Authorization`` header."""
@@ -75,8 +77,10 @@ class Keys:
         now = self._clock.now()
         looked_up_at, caller = self._known.get(digest, (0.0, None))
         if now - looked_up_at > REMEMBER_SECONDS:
+            revoked = self._revoked
             caller = await self._look_up(digest)
-            self._remember(digest, now, caller)
+            if revoked == self._revoked:
+                self._remember(digest, now, caller)
         if caller is None or (caller.expires_at is not None and caller.expires_at <= now):
             raise InvalidApiKey("The API key is unknown, revoked or expired.")
         return caller
@@ -133,6 +137,7 @@ class Keys:
         row = await self._database.write(lambda connection: connection.execute(revoke).mappings().first())
         if row is None:
             raise KeyNotFound(f"There is no key {key_id}.")
+        self._revoked += 1
         self._known.pop(row["digest"], None)
         return _public(row)
 

@@ -1,19 +1,32 @@
 """Pacing: requests leave at the rate that the third party allows, in order; nothing is dropped that can wait."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from connector_gateway.kit.budget import Budget, Charge
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import UpstreamRateLimited
-from connector_gateway.storage.shared import Shared, Take
+from connector_gateway.storage.shared import Shared, Slot, Take
 
-SLACK = 1.015
-"""Windows are kept this much longer than the third party's, since requests spaced exactly arrive a little unevenly."""
+SLACK = 1.003
+"""Windows are kept this much longer than the third party's, since clocks differ a little."""
 
 
 def stretched(budgets: Mapping[str, Budget]) -> Mapping[str, Budget]:
     """*budgets* as they are kept here."""
     return {name: Budget(budget.limit, budget.per_seconds * SLACK) for name, budget in budgets.items()}
+
+
+@dataclass(slots=True)
+class SharedTurn:
+    """A turn that was taken of shared budgets."""
+
+    shared: Shared
+    slot: Slot
+
+    async def answered(self) -> None:
+        """Note that the third party has counted the request, now at the latest."""
+        await self.shared.answered(self.slot)
 
 
 class ConnectionPacer:
@@ -28,11 +41,9 @@ class ConnectionPacer:
         self._shared = shared
         self._clock = clock
 
-    async def admit(self, charges: Sequence[Charge], deadline: float) -> None:
+    async def admit(self, charges: Sequence[Charge], deadline: float) -> "SharedTurn":
         """Wait for a turn; ``UpstreamRateLimited`` at once when it cannot come by *deadline*, in epoch seconds."""
         takes = self._takes(charges)
-        if not takes:
-            return
         slot = await self._shared.reserve(takes, deadline)
         wait = slot.wait
         try:
@@ -44,6 +55,7 @@ class ConnectionPacer:
         except BaseException:
             await self._shared.release(slot)
             raise
+        return SharedTurn(self._shared, slot)
 
     async def close(self, charges: Sequence[Charge], seconds: float) -> None:
         """Let nothing through on these budgets for that long, because the third party said so."""

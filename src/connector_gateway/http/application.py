@@ -8,13 +8,13 @@ from functools import cached_property
 from pydantic_core import to_json
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
-from starlette.routing import Route, Router
+from starlette.routing import Route, Router, request_response
 
 from connector_gateway.http.accounts import Accounts, management_routes
 from connector_gateway.http.downloads import download_routes
 from connector_gateway.http.metrics import Metrics
 from connector_gateway.http.openapi import openapi
-from connector_gateway.http.routes import Edge, NotFound, operation_route
+from connector_gateway.http.routes import Edge, Methods, NotFound, operation_route
 from connector_gateway.kit.operation import AnyConnector
 
 Check = Callable[[], Awaitable[None]]
@@ -67,15 +67,19 @@ def application(service: Service, lifespan: Callable[[Router], AbstractAsyncCont
     async def page(_: Request) -> Response:
         return HTMLResponse(service.page)
 
+    def shown(path: str, show: Callable[[Request], Awaitable[Response]]) -> Route:
+        endpoint = request_response(show)
+        return Route(path, Methods(service.edge, {"GET": endpoint, "HEAD": endpoint}))
+
     return Router(
         [
             operation_route(service.edge, service.connectors.values()),
             *management_routes(service.accounts),
-            Route("/healthz", alive),
-            Route("/readyz", ready),
-            Route("/metrics", metrics),
-            Route("/openapi.json", document),
-            Route("/docs", page),
+            shown("/healthz", alive),
+            shown("/readyz", ready),
+            shown("/metrics", metrics),
+            shown("/openapi.json", document),
+            shown("/docs", page),
             *download_routes(service.edge, service.download_path),
         ],
         default=NotFound(service.edge),

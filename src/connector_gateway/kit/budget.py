@@ -34,10 +34,18 @@ class Charge:
     units: float = 1
 
 
+class Turn(Protocol):
+    """A request's place in the order."""
+
+    async def answered(self) -> None:
+        """Note that the third party has counted the request, now at the latest."""
+        ...
+
+
 class Pacer(Protocol):
     """Lets requests through at the pace that one connector's budgets allow, in order."""
 
-    async def admit(self, charges: Sequence[Charge], deadline: float) -> None:
+    async def admit(self, charges: Sequence[Charge], deadline: float) -> Turn:
         """Wait for a turn; ``UpstreamRateLimited`` at once when it cannot come by *deadline*, in epoch seconds."""
         ...
 

@@ -233,7 +233,7 @@ class Upstream:
         """One exchange, in its turn, and noted however it ends."""
         secrets = await self.door.credentials()
         queued = time.perf_counter()
-        await self.pacer.admit(request.charges, deadline)
+        turn = await self.pacer.admit(request.charges, deadline)
         sent_at, sent = self.clock.now(), time.perf_counter()
         status: int | None = None
         try:
@@ -241,6 +241,7 @@ class Upstream:
                 request.method, request.url, {**self.authorise(secrets), **request.headers}, request.body
             )
             status = answer.status
+            await turn.answered()
         finally:
             waited, took = sent - queued, time.perf_counter() - sent
             self.trace.exchanges.append(

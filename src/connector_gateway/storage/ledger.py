@@ -1,11 +1,14 @@
 """What was taken of one budget, and when: the arithmetic of sliding windows, with no clock of its own."""
 
 from bisect import bisect_left, bisect_right, insort
+from collections import deque
 from dataclasses import dataclass, field
 
 from connector_gateway.kit.budget import Budget
 
 PRUNE_FROM = 1024
+USUAL_OF, USUAL_FROM = 20, 10
+"""How many recent answers tell how quick they can be, and how many it takes to know."""
 
 
 @dataclass(slots=True, order=True)
@@ -28,6 +31,7 @@ class Ledger:
         self._head = 0
         self._sum = 0.0
         self._full_until = (float("inf"), 0.0)
+        self._took: deque[float] = deque(maxlen=USUAL_OF)
 
     def earliest(self, now: float, units: float, not_before: float = 0.0) -> float:
         """The first instant from *now* and *not_before* on at which *units* fit; *now* must never go back."""
@@ -56,13 +60,26 @@ class Ledger:
 
     def remove(self, entry: Entry) -> None:
         """Give back what *entry* took; forgotten ones have nothing to give."""
-        index = bisect_left(self._entries, entry, lo=self._head)
-        while index < len(self._entries) and self._entries[index] is not entry:
-            index += 1
-        if index < len(self._entries):
+        index = self._index(entry)
+        if index is not None:
             del self._entries[index]
             self._sum -= entry.units
             self._full_until = (float("inf"), 0.0)
+
+    def answered(self, entry: Entry, now: float) -> None:
+        """Count *entry* from when its request can have arrived at the latest.
+
+        What an answer took longer than the quickest ones may have been spent on the way there.
+        """
+        took = now - entry.at
+        usual = min(self._took) if len(self._took) >= USUAL_FROM else 0.0
+        self._took.append(took)
+        late = min(took - usual, self.budget.per_seconds / 2)
+        index = self._index(entry)
+        if late > 0 and index is not None:
+            del self._entries[index]
+            entry.at += late
+            insort(self._entries, entry, lo=self._head)
 
     def due(self, entry: Entry, now: float) -> float:
         """When *entry* may really go ahead, after those before it in the queue and those that have gone already."""
@@ -110,6 +127,13 @@ class Ledger:
             if taken > room:
                 return last.at
         return None
+
+    def _index(self, entry: Entry) -> int | None:
+        """Where *entry* stands, unless it was forgotten."""
+        index = bisect_left(self._entries, entry, lo=self._head)
+        while index < len(self._entries) and self._entries[index] is not entry:
+            index += 1
+        return index if index < len(self._entries) else None
 
     def _forget(self, now: float) -> None:
         """Leave entries out of account that have left the window which ends at *now*, and drop them now and then."""

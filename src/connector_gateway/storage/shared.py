@@ -70,6 +70,10 @@ class Shared(Protocol):
         """Give a turn back that will not be used."""
         ...
 
+    async def answered(self, slot: Slot) -> None:
+        """Count what *slot* took from when its request can have arrived at the latest: it was answered now."""
+        ...
+
     async def close(self, takes: Sequence[Take], until: float) -> None:
         """Give no turns of these budgets before *until*."""
         ...
@@ -112,7 +116,7 @@ class Memory:
         now = self._clock.now()
         wanted = [(self._ledger(take), take.units) for take in takes]
         at = now
-        while (later := max(ledger.earliest(now, units, at) for ledger, units in wanted)) > at:
+        while wanted and (later := max(ledger.earliest(now, units, at) for ledger, units in wanted)) > at:
             at = later
         if at > max(now, deadline):
             return Slot(at, at - now)
@@ -141,6 +145,12 @@ class Memory:
         """Give a turn back that will not be used."""
         for ledger, entry in slot.taken:
             ledger.remove(entry)
+
+    async def answered(self, slot: Slot) -> None:
+        """Count what *slot* took from when its request can have arrived at the latest: it was answered now."""
+        now = self._clock.now()
+        for ledger, entry in slot.taken:
+            ledger.answered(entry, now)
 
     async def close(self, takes: Sequence[Take], until: float) -> None:
         """Give no turns of these budgets before *until*."""

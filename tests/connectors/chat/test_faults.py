@@ -20,6 +20,7 @@ from connectors.chat.reading import (
     without,
     workspace,
 )
+from harness.requirement import requirement
 from harness.serving import Gateway, Reply
 
 POST = "/api/chat.postMessage"
@@ -129,6 +130,7 @@ def test_a_refusal_in_no_known_form_is_unexpected(gateway: Gateway, status: int,
     assert "glitch" not in str(refused.body)
 
 
+@requirement("calls:unknown-parameter")
 @pytest.mark.parametrize("field", ["colour", "as_user"])
 @every_write
 def test_an_unknown_field_is_refused_by_name(gateway: Gateway, write: Write, field: str) -> None:
@@ -141,6 +143,7 @@ def test_an_unknown_field_is_refused_by_name(gateway: Gateway, write: Write, fie
 # Throttling
 
 
+@requirement("service:backoff")
 @pytest.mark.parametrize(
     "throttle",
     [
@@ -179,6 +182,7 @@ def test_a_listing_survives_a_passing_failure(gateway: Gateway, status: int) -> 
     assert asked(gateway, "conversations.list") == 3
 
 
+@requirement("calls:upstream-error", "calls:upstream-timeout")
 @pytest.mark.parametrize(
     ("fault", "status", "code"),
     [
@@ -202,6 +206,7 @@ def test_a_listing_that_keeps_failing_says_how(gateway: Gateway, fault: dict[str
     assert "glitch" not in str(failed.body)
 
 
+@requirement("calls:never-blindly")
 @pytest.mark.parametrize(
     "fault",
     [
@@ -251,6 +256,7 @@ CUTS = [{"fault": "drop_after"}, {"fault": "garbage"}]
 SILENCE = {"fault": "slow_body", "seconds": 4}
 
 
+@requirement("calls:outcome-looked-for")
 @pytest.mark.parametrize("fault", [*CUTS, SILENCE], ids=lambda fault: fault["fault"])
 def test_a_post_without_an_answer_is_found(gateway: Gateway, fault: dict[str, Any]) -> None:
     gateway.fault("chat", path=POST, **fault)
@@ -271,6 +277,7 @@ def test_a_post_that_the_application_calls_a_fatal_error_is_found(gateway: Gatew
     assert said(gateway, "fatal") == [RANDOM]
 
 
+@requirement("idempotency:never-two")
 def test_a_post_cut_after_the_write_and_repeated_is_one_message(gateway: Gateway) -> None:
     post = partial(gateway.post, "/chat/messages", channel="random", text="cut", idempotency_key="cut")
     gateway.fault("chat", path=POST, fault="drop_after")
@@ -282,6 +289,7 @@ def test_a_post_cut_after_the_write_and_repeated_is_one_message(gateway: Gateway
     assert said(gateway, "cut") == [RANDOM]
 
 
+@requirement("calls:outcome-unknown")
 def test_a_post_that_could_not_be_looked_for_is_found_by_the_repetition(gateway: Gateway) -> None:
     post = partial(gateway.post, "/chat/messages", channel=RANDOM, text="blind", idempotency_key="blind")
     gateway.fault("chat", path=POST, fault="drop_after")
@@ -357,6 +365,7 @@ def test_two_equal_posts_without_answers_are_two_messages(gateway: Gateway) -> N
     assert said(gateway, "twins") == [RANDOM, RANDOM]
 
 
+@requirement("calls:outcome-unknown")
 def test_a_post_cut_before_it_arrived_is_made_by_the_repetition(gateway: Gateway) -> None:
     post = partial(gateway.post, "/chat/messages", channel=RANDOM, text="cut early", idempotency_key="cut early")
     gateway.fault("chat", path=POST, fault="drop_before")
@@ -368,6 +377,7 @@ def test_a_post_cut_before_it_arrived_is_made_by_the_repetition(gateway: Gateway
     assert said(gateway, "cut early") == [RANDOM]
 
 
+@requirement("calls:never-blindly")
 def test_a_post_that_may_still_be_carried_out_is_not_repeated(gateway: Gateway) -> None:
     post = partial(gateway.post, "/chat/messages", channel=PRIVATE, text="slow", idempotency_key="slow")
     gateway.fault("chat", path=POST, fault="delay", seconds=20)
@@ -468,6 +478,7 @@ def test_a_reaction_without_an_answer_is_there_all_the_same(gateway: Gateway, fa
 # Repetition
 
 
+@requirement("chat:messages:idempotency", "idempotency:replay", "idempotency:replay-header", "idempotency:replay-run")
 def test_a_repeated_key_gives_the_first_message(gateway: Gateway) -> None:
     first = gateway.post("/chat/messages", channel=RANDOM, text="once", idempotency_key="once")
     again = gateway.post("/chat/messages", channel=RANDOM, text="something else", idempotency_key="once")
@@ -478,6 +489,7 @@ def test_a_repeated_key_gives_the_first_message(gateway: Gateway) -> None:
     assert said(gateway, "something else") == []
 
 
+@requirement("idempotency:together")
 def test_a_key_used_twenty_times_at_once_posts_one_message(gateway: Gateway) -> None:
     post = partial(gateway.post, "/chat/messages", channel="random", text="stampede", idempotency_key="stampede")
 
@@ -487,6 +499,7 @@ def test_a_key_used_twenty_times_at_once_posts_one_message(gateway: Gateway) -> 
     assert said(gateway, "stampede") == [RANDOM]
 
 
+@requirement("idempotency:header")
 @every_write
 def test_the_header_makes_every_write_repeatable(gateway: Gateway, write: Write) -> None:
     header = {"Idempotency-Key": "by header"}
@@ -499,6 +512,7 @@ def test_the_header_makes_every_write_repeatable(gateway: Gateway, write: Write)
     assert asked(gateway, write.upstream.removeprefix("/api/")) == 1
 
 
+@requirement("idempotency:released")
 def test_a_refusal_gives_the_key_free(gateway: Gateway) -> None:
     refused = gateway.post("/chat/messages", channel=ARCHIVED, text="try again", idempotency_key="freed")
     gateway.clear("chat")

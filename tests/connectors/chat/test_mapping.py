@@ -7,6 +7,7 @@ import pytest
 
 from connector_gateway.connectors.chat import mapping
 from connector_gateway.kit.errors import AmbiguousChannel, ChannelNotFound
+from harness.requirement import requirement
 
 ANYWHERE = {"chat:write", "chat:write.public"}
 MEMBERS_ONLY = {"chat:write"}
@@ -16,6 +17,7 @@ def channel(**fields: Any) -> dict[str, Any]:
     return {"id": "C1", "name": "ops", "is_private": False, "is_member": False, "num_members": 4} | fields
 
 
+@requirement("chat:messages:channel")
 @pytest.mark.parametrize(
     ("named", "is_channel", "is_user"),
     [
@@ -69,6 +71,7 @@ def test_a_name_of_no_channel_is_refused() -> None:
     assert refusal.value.details == [{"parameter": "channel", "value": "#ops"}]
 
 
+@requirement("chat:channels:types")
 @pytest.mark.parametrize(
     ("types", "expected"),
     [
@@ -82,6 +85,7 @@ def test_types_become_the_vendors(types: str, expected: str) -> None:
     assert expected == mapping.vendor_types(types)
 
 
+@requirement("chat:channels:postable")
 @pytest.mark.parametrize(
     ("raw", "scopes", "listed"),
     [
@@ -139,6 +143,7 @@ def test_an_edit_that_the_vendor_does_not_date_happened_now() -> None:
     assert mapping.edited_message("C1", {"ts": "1790000001.000200"}, now).edited_at == now
 
 
+@requirement("chat:reactions:colons")
 @pytest.mark.parametrize(
     ("given", "expected"),
     [("eyes", "eyes"), (":eyes:", "eyes"), (":+1:", "+1"), (":wave::skin-tone-3:", "wave::skin-tone-3")],

@@ -23,6 +23,7 @@ from connectors.chat.reading import (
     without,
     workspace,
 )
+from harness.requirement import requirement
 from harness.serving import Gateway, Reply
 
 UNKNOWN_TS = "1700000000.000001"
@@ -46,6 +47,7 @@ def every_channel(gateway: Gateway, **query: Any) -> list[dict[str, Any]]:
 # Posting
 
 
+@requirement("chat:messages:posted", "envelope:fields", "envelope:connector", "service:own-shapes")
 def test_a_post_answers_with_the_message_and_nothing_else(gateway: Gateway) -> None:
     reply = gateway.post("/chat/messages", channel=RANDOM, text="deploy *ok*")
 
@@ -62,6 +64,7 @@ def test_a_post_answers_with_the_message_and_nothing_else(gateway: Gateway) -> N
     assert message(gateway, RANDOM, ts).text == "deploy *ok*"
 
 
+@requirement("chat:messages:channel", "chat:channels:names")
 @pytest.mark.parametrize(
     ("channel", "channel_id"),
     [
@@ -88,11 +91,13 @@ def test_a_first_post_to_a_person_opens_the_conversation(gateway: Gateway) -> No
     assert said(gateway, "hello there") == [posted["channel_id"]]
 
 
+@requirement("chat:channel-not-found")
 @pytest.mark.parametrize("person", ["U04NW000045", "U00NOBODY00", "U05DEPLOYER"])
 def test_a_person_who_cannot_be_written_to_is_no_channel(gateway: Gateway, person: str) -> None:
     assert gateway.post("/chat/messages", channel=person, text="hello").code == "channel_not_found"
 
 
+@requirement("chat:messages:thread")
 def test_a_reply_stands_in_its_thread(gateway: Gateway) -> None:
     root = post(gateway, "a question")
 
@@ -124,6 +129,7 @@ def test_a_thread_that_is_not_there_is_refused(gateway: Gateway) -> None:
     assert said(gateway, "lost") == []
 
 
+@requirement("chat:messages:markup")
 def test_markup_reaches_the_application_unchanged(gateway: Gateway) -> None:
     text = f"*bold* <@{PERSON}> <https://example.com|link> &amp; :tada:\n> quoted"
 
@@ -132,12 +138,14 @@ def test_markup_reaches_the_application_unchanged(gateway: Gateway) -> None:
     assert message(gateway, RANDOM, ts).text == text.replace("\n> ", "\n&gt; ")
 
 
+@requirement("chat:messages:length")
 def test_forty_thousand_characters_are_one_message(gateway: Gateway) -> None:
     ts = post(gateway, "é" * 40_000)
 
     assert message(gateway, RANDOM, ts).text == "é" * 40_000
 
 
+@requirement("chat:messages:length")
 @pytest.mark.parametrize("text", ["x" * 40_001, "", "  \n "])
 def test_a_text_that_is_too_long_or_blank_is_refused_before_anything_is_asked(gateway: Gateway, text: str) -> None:
     refused = gateway.post("/chat/messages", channel=RANDOM, text=text)
@@ -147,6 +155,7 @@ def test_a_text_that_is_too_long_or_blank_is_refused_before_anything_is_asked(ga
     assert gateway.journal("chat") == []
 
 
+@requirement("calls:all-faults")
 def test_all_faults_of_a_post_are_reported_together(gateway: Gateway) -> None:
     refused = gateway.post("/chat/messages", channel="two words", text=5, thread_ts="1790000000", colour="red")
 
@@ -165,6 +174,7 @@ def test_the_marker_of_a_post_does_not_show_the_key(gateway: Gateway) -> None:
 # Channels that cannot be posted into
 
 
+@requirement("chat:channel-not-found")
 @pytest.mark.parametrize("channel", [FOREIGN, "compensation-2025", "C00NOWHERE0", "no-such-channel", "#nowhere"])
 def test_an_unknown_channel_and_a_private_one_without_invitation_are_not_found(gateway: Gateway, channel: str) -> None:
     refused = gateway.post("/chat/messages", channel=channel, text="hello")
@@ -172,6 +182,7 @@ def test_an_unknown_channel_and_a_private_one_without_invitation_are_not_found(g
     assert (refused.status, refused.code) == (404, "channel_not_found")
 
 
+@requirement("chat:messages:private")
 def test_a_private_channel_is_found_by_name_once_the_app_is_invited(gateway: Gateway) -> None:
     before = gateway.post("/chat/messages", channel="team-checkout-private", text="now?", idempotency_key="invited")
     gateway.act("chat", action="invite", channel_id="C04PRV00001")
@@ -182,6 +193,7 @@ def test_a_private_channel_is_found_by_name_once_the_app_is_invited(gateway: Gat
     assert after.data["channel_id"] == "C04PRV00001"
 
 
+@requirement("chat:not-in-channel")
 @pytest.mark.parametrize("channel", [UNJOINED, "finance"])
 def test_a_public_channel_without_membership_is_refused_where_the_app_may_not_post_everywhere(
     gateway: Gateway, channel: str
@@ -248,6 +260,7 @@ def test_a_name_that_went_to_another_channel_is_followed_once_the_first_is_archi
 # Editing
 
 
+@requirement("chat:messages:edited", "chat:messages:edit")
 def test_an_edit_answers_with_when_it_was_made(gateway: Gateway) -> None:
     ts = post(gateway, "draft")
 
@@ -277,12 +290,14 @@ def test_an_edit_leaves_the_marker_of_the_post(gateway: Gateway) -> None:
     assert message(gateway, RANDOM, ts).metadata == marked
 
 
+@requirement("chat:messages:length")
 def test_an_edit_takes_four_thousand_characters(gateway: Gateway) -> None:
     ts = post(gateway, "draft")
 
     assert gateway.patch(f"/chat/messages/{ts}", channel=RANDOM, text="x" * 4_000).status == 200
 
 
+@requirement("chat:messages:length")
 @pytest.mark.parametrize("text", ["x" * 4_001, "", " "])
 def test_an_edit_that_is_too_long_or_blank_is_refused_before_anything_is_asked(gateway: Gateway, text: str) -> None:
     refused = gateway.patch(f"/chat/messages/{OURS}", channel=GENERAL, text=text)
@@ -291,18 +306,21 @@ def test_an_edit_that_is_too_long_or_blank_is_refused_before_anything_is_asked(g
     assert gateway.journal("chat") == []
 
 
+@requirement("chat:messages:not-author")
 def test_a_message_of_someone_else_cannot_be_edited(gateway: Gateway) -> None:
     refused = gateway.patch(f"/chat/messages/{THEIRS}", channel=GENERAL, text="mine now")
 
     assert (refused.status, refused.code) == (403, "not_message_author")
 
 
+@requirement("chat:messages:not-found")
 def test_a_message_that_is_not_there_cannot_be_edited(gateway: Gateway) -> None:
     refused = gateway.patch(f"/chat/messages/{UNKNOWN_TS}", channel=GENERAL, text="hello")
 
     assert (refused.status, refused.code) == (404, "message_not_found")
 
 
+@requirement("chat:messages:edit-channel")
 def test_a_message_is_not_found_in_another_channel_than_its_own(gateway: Gateway) -> None:
     assert gateway.patch(f"/chat/messages/{OURS}", channel=RANDOM, text="hello").code == "message_not_found"
 
@@ -335,6 +353,7 @@ def test_an_edit_after_the_workspace_closed_the_message_is_forbidden(gateway: Ga
 # Listing channels
 
 
+@requirement("chat:channels:fields", "envelope:next-cursor")
 def test_channels_are_listed_with_what_the_interface_promises(gateway: Gateway) -> None:
     reply = gateway.get("/chat/channels", limit=1)
 
@@ -342,6 +361,7 @@ def test_channels_are_listed_with_what_the_interface_promises(gateway: Gateway) 
     assert reply.data == [{"channel_id": GENERAL, "name": "general", "is_private": False, "member_count": 46}]
 
 
+@requirement("chat:channels:postable", "chat:channels:cursor", "service:paging", "chat:channels:types")
 def test_every_channel_that_can_be_posted_into_is_listed_once(gateway: Gateway) -> None:
     listed = [channel["channel_id"] for channel in every_channel(gateway)]
 
@@ -355,6 +375,7 @@ def test_every_channel_that_can_be_posted_into_is_listed_once(gateway: Gateway) 
     assert set(listed) == open_to_posts
 
 
+@requirement("chat:channels:postable")
 def test_only_channels_the_app_is_in_are_listed_where_it_may_not_post_everywhere(gateway: Gateway) -> None:
     gateway.knob("chat", scopes=without("chat:write.public"))
 
@@ -364,6 +385,7 @@ def test_only_channels_the_app_is_in_are_listed_where_it_may_not_post_everywhere
     assert UNJOINED not in listed
 
 
+@requirement("chat:channels:types")
 @pytest.mark.parametrize(
     ("types", "private"), [("public", {False}), ("private", {True}), ("public,private", {False, True})]
 )
@@ -371,6 +393,7 @@ def test_channels_are_listed_by_type(gateway: Gateway, types: str, private: set[
     assert private == {channel["is_private"] for channel in every_channel(gateway, types=types, limit=200)}
 
 
+@requirement("chat:channels:types")
 def test_conversations_with_people_are_listed_by_the_person(gateway: Gateway) -> None:
     listed = every_channel(gateway, types="im", limit=200)
 
@@ -395,6 +418,7 @@ def test_a_short_page_is_filled_up_by_one_more_request_at_most(gateway: Gateway)
     assert asked(gateway, "conversations.list") == 4
 
 
+@requirement("chat:channels:limit")
 def test_no_page_is_longer_than_asked_for(gateway: Gateway) -> None:
     pages = every_page(gateway, limit=40)
 
@@ -408,6 +432,7 @@ def test_every_page_has_a_cursor_of_its_own(gateway: Gateway) -> None:
     assert all(earlier != later for earlier, later in pairwise(cursors))
 
 
+@requirement("calls:cursor-bound")
 def test_a_cursor_is_bound_to_its_types(gateway: Gateway) -> None:
     cursor = gateway.get("/chat/channels", limit=5).body["next_cursor"]
 
@@ -431,6 +456,7 @@ def test_a_cursor_that_the_application_no_longer_knows_is_refused_as_such(gatewa
     assert (refused.status, refused.code) == (422, "invalid_cursor")
 
 
+@requirement("chat:channels:limit", "chat:channels:types")
 @pytest.mark.parametrize(
     ("query", "parameter"),
     [
@@ -453,6 +479,7 @@ def test_a_listing_that_cannot_be_is_refused(gateway: Gateway, query: dict[str, 
 # Reactions
 
 
+@requirement("chat:reactions:fields", "chat:reactions:add", "chat:reactions:colons")
 def test_a_reaction_answers_with_whether_it_was_there(gateway: Gateway) -> None:
     ts = post(gateway, "react to me")
 
@@ -485,6 +512,7 @@ def test_emoji_may_have_skin_tones_and_be_the_workspaces_own(gateway: Gateway, e
     assert gateway.post("/chat/reactions", channel=RANDOM, message_ts=ts, emoji=emoji).data["emoji"] == emoji.strip(":")
 
 
+@requirement("chat:reactions:not-found")
 @pytest.mark.parametrize("emoji", ["no_such_emoji", ":no_such_emoji:", "👀", "wave::skin-tone-9"])
 def test_an_unknown_emoji_is_not_found(gateway: Gateway, emoji: str) -> None:
     refused = gateway.post("/chat/reactions", channel=GENERAL, message_ts=OURS, emoji=emoji)
@@ -528,6 +556,7 @@ def test_a_message_of_an_archived_channel_gets_no_reaction(gateway: Gateway) -> 
 # Events and what is watched
 
 
+@requirement("events:polling", "chat:events:page", "envelope:last-page")
 def test_the_feed_of_events_is_an_empty_page(gateway: Gateway) -> None:
     reply = gateway.get(
         "/chat/events", channel=GENERAL, since="2026-11-01T00:00:00Z", type="message.keyword", limit=200
@@ -537,6 +566,7 @@ def test_the_feed_of_events_is_an_empty_page(gateway: Gateway) -> None:
     assert gateway.journal("chat") == []
 
 
+@requirement("chat:events:parameters", "chat:events:limit")
 @pytest.mark.parametrize(
     ("query", "parameter"),
     [({"since": "yesterday"}, "since"), ({"limit": 201}, "limit"), ({"type": "page.created"}, "type")],
@@ -545,10 +575,12 @@ def test_a_reading_of_events_that_cannot_be_is_refused(gateway: Gateway, query: 
     assert [detail["parameter"] for detail in gateway.get("/chat/events", **query).details] == [parameter]
 
 
+@requirement("chat:events:page", "calls:cursor-forged")
 def test_a_forged_cursor_of_events_is_refused(gateway: Gateway) -> None:
     assert gateway.get("/chat/events", cursor="forged").code == "invalid_cursor"
 
 
+@requirement("chat:watching:settings")
 def test_what_a_connection_watches_is_kept_with_it(gateway: Gateway) -> None:
     settings = {"channels": ["general", RANDOM], "keywords": ["outage"]}
     path = f"/v1/connections/{gateway.connections['chat']}"
@@ -558,6 +590,7 @@ def test_what_a_connection_watches_is_kept_with_it(gateway: Gateway) -> None:
     assert changed.data["settings"] == settings
 
 
+@requirement("chat:watching:settings")
 @pytest.mark.parametrize(
     "settings", [{"keywords": "outage"}, {"keywords": [" "]}, {"words": []}, {"channels": ["a b"]}]
 )
@@ -570,6 +603,7 @@ def test_what_cannot_be_watched_is_refused(gateway: Gateway, settings: dict[str,
 # Who may
 
 
+@requirement("auth:read-key-writes-nothing")
 @pytest.mark.parametrize(
     ("method", "path", "body"),
     [
@@ -585,6 +619,7 @@ def test_a_read_key_writes_nothing(gateway: Gateway, method: str, path: str, bod
     assert gateway.journal("chat") == []
 
 
+@requirement("auth:read-key-reads")
 def test_a_read_key_lists_channels(gateway: Gateway) -> None:
     assert gateway.with_key("read").get("/chat/channels", limit=1).status == 200
 
@@ -608,6 +643,7 @@ def test_a_permission_that_was_not_granted_is_missed(
     assert (refused.status, refused.code) == (403, "connection_scope_missing")
 
 
+@requirement("auth:connection-revoked", "calls:www-authenticate")
 def test_a_withdrawn_authorisation_is_told_until_it_is_granted_again(gateway: Gateway) -> None:
     gateway.revoke("chat")
     revoked = gateway.post("/chat/messages", channel=RANDOM, text="hello")

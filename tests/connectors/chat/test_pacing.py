@@ -9,6 +9,7 @@ from connector_gateway.connectors.chat import CHAT
 from connector_gateway.connectors.chat.emulator import ChatEmulator
 from connectors.chat.reading import PRIVATE, RANDOM, UNJOINED
 from harness.playing import playing
+from harness.requirement import requirement
 from harness.serving import Gateway, serving
 
 
@@ -21,6 +22,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
         yield gateway
 
 
+@requirement("limits:bursts")
 def test_posts_into_one_channel_leave_a_second_apart_and_others_do_not_wait(gateway: Gateway) -> None:
     def post(channel: str) -> float:
         return float(gateway.post("/chat/messages", channel=channel, text="paced").data["message_ts"])
@@ -34,6 +36,7 @@ def test_posts_into_one_channel_leave_a_second_apart_and_others_do_not_wait(gate
     assert 429 not in [status for _, _, status in gateway.journal("chat")]
 
 
+@requirement("limits:retry-after", "calls:retry-after")
 def test_a_throttle_longer_than_a_call_may_wait_is_told_with_its_length(gateway: Gateway) -> None:
     gateway.fault(
         "chat", path="/api/chat.postMessage", fault="status", status=429, headers={"Retry-After": "90"}, body=""
@@ -48,6 +51,7 @@ def test_a_throttle_longer_than_a_call_may_wait_is_told_with_its_length(gateway:
     assert elsewhere.status == 200
 
 
+@requirement("calls:queue-time")
 def test_a_call_that_cannot_start_in_time_is_refused_at_once(gateway: Gateway) -> None:
     refused = gateway.post("/chat/messages", channel=UNJOINED, text="not yet", idempotency_key="throttled")
 

@@ -11,6 +11,7 @@ import pytest
 from connector_gateway.sandbox.sandbox import Sandbox
 from connectors.crm.conftest import UNHURRIED
 from connectors.crm.looking import Looking
+from harness.requirement import requirement
 from harness.serving import Gateway, Reply, serving
 
 OBJECTS = "/crm/objects/2026-09"
@@ -138,6 +139,7 @@ READS = [
 # Writes in doubt
 
 
+@requirement("calls:outcome-looked-for")
 @pytest.mark.parametrize(("write", "request_of"), [*SINGLE, LINK])
 @pytest.mark.parametrize("fault", ["drop_after", "garbage"])
 def test_a_write_whose_answer_is_lost_is_found(
@@ -191,6 +193,7 @@ def test_a_write_that_was_cut_off_before_it_arrived_is_reported_and_done_by_a_re
     assert writer.traces() == 1
 
 
+@requirement("calls:never-blindly")
 @pytest.mark.parametrize(("write", "request_of"), SINGLE)
 def test_a_write_without_any_answer_is_not_repeated_while_it_may_still_be_carried_out(
     waiting: Writer, write: str, request_of: tuple[str, str]
@@ -205,6 +208,7 @@ def test_a_write_without_any_answer_is_not_repeated_while_it_may_still_be_carrie
     assert waiting.traces() == 0
 
 
+@requirement("idempotency:together", "idempotency:header")
 @pytest.mark.parametrize(("write", "request_of"), [*SINGLE, LINK])
 def test_one_key_writes_once_however_many_use_it_at_once(
     writer: Writer, write: str, request_of: tuple[str, str]
@@ -226,6 +230,7 @@ def test_two_deals_alike_whose_answers_are_lost_are_two_deals(writer: Writer) ->
     assert writer.traces() == 2
 
 
+@requirement("idempotency:crash")
 def test_a_deal_that_one_process_lost_is_found_by_another(
     crm_sandbox: Sandbox, portal: Looking, tmp_path: Path
 ) -> None:
@@ -289,6 +294,7 @@ def test_a_contact_found_after_a_lost_answer_was_updated_if_it_is_older(writer: 
     assert skipped.code == "outcome_unknown"
 
 
+@requirement("idempotency:released")
 def test_a_refusal_leaves_the_key_free(writer: Writer) -> None:
     refused = writer.open(pipeline="Nowhere", headers={"Idempotency-Key": writer.mark})
     repeated = writer.open(headers={"Idempotency-Key": writer.mark})
@@ -309,6 +315,7 @@ def test_a_move_that_the_application_refuses_leaves_the_key_free(writer: Writer)
 # Notes that fail
 
 
+@requirement("crm:deals:note-failed")
 @pytest.mark.parametrize(
     "fault",
     [
@@ -494,6 +501,7 @@ def test_a_missing_permission_is_named(writer: Writer) -> None:
     assert reply.details == [{"scopes": ["crm.objects.contacts.write"]}]
 
 
+@requirement("auth:read-key-writes-nothing")
 @pytest.mark.parametrize("write", ["upsert", "open", "move"])
 def test_a_key_that_may_only_read_writes_nothing(writer: Writer, write: str) -> None:
     reader = Writer(writer.gateway.with_key("read"), writer.portal, writer.mark, writer.deal_id)
@@ -503,6 +511,7 @@ def test_a_key_that_may_only_read_writes_nothing(writer: Writer, write: str) -> 
     assert writer.gateway.journal("crm") == []
 
 
+@requirement("auth:read-key-reads")
 def test_a_key_that_may_only_read_reads(writer: Writer) -> None:
     reader = writer.gateway.with_key("read")
 
@@ -518,6 +527,7 @@ def test_an_unknown_field_is_refused(writer: Writer, write: str) -> None:
     assert [detail["parameter"] for detail in reply.details] == ["nonsense"]
 
 
+@requirement("auth:connection-revoked")
 @pytest.mark.parametrize("write", ["upsert", "open_for", "move"])
 def test_a_withdrawn_authorisation_is_told_until_it_is_given_again(writer: Writer, write: str) -> None:
     writer.gateway.revoke("crm")

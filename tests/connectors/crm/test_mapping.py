@@ -22,6 +22,7 @@ from connector_gateway.kit.errors import (
     UpstreamUnexpected,
 )
 from connector_gateway.kit.transport import Answer
+from harness.requirement import requirement
 
 OPTIONS = [{"value": "a", "label": "A"}, {"value": "b", "label": "B"}]
 
@@ -35,6 +36,7 @@ SEVERAL = described("enumeration", fieldType="checkbox", options=OPTIONS)
 OWNER = described("enumeration", fieldType="select", options=[], externalOptions=True)
 
 
+@requirement("crm:contacts:properties")
 @pytest.mark.parametrize(
     ("definition", "value", "text"),
     [
@@ -99,6 +101,7 @@ def test_a_value_that_would_lose_something_is_refused(definition: dict[str, Any]
     assert refused.value.details[0]["property"] == "p"
 
 
+@requirement("crm:option-missing")
 @pytest.mark.parametrize(("definition", "value"), [(ONE, "c"), (ONE, "A"), (SEVERAL, ["a", "c"]), (ONE, "a;b")])
 def test_a_value_that_is_no_option_is_refused_with_those_that_are(definition: dict[str, Any], value: Any) -> None:
     with pytest.raises(OptionMissing) as refused:

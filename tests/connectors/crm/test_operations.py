@@ -8,6 +8,7 @@ import pytest
 from connector_gateway.connectors.crm.emulator.catalogue import CONTACTS
 from connector_gateway.connectors.crm.emulator.definitions import Definition
 from connectors.crm.looking import Looking, every_contact
+from harness.requirement import requirement
 from harness.serving import Gateway
 
 STAGES = [
@@ -28,6 +29,7 @@ def deal(gateway: Gateway, **more: Any) -> Any:
 # Writing contacts
 
 
+@requirement("crm:contacts:written", "crm:contacts:upsert")
 def test_a_new_contact_is_created(gateway: Gateway, portal: Looking) -> None:
     reply = contact(gateway, "  Ana.New@Acme.test ", {"firstname": "Ana", "lifecyclestage": "lead"})
 
@@ -46,6 +48,7 @@ def test_a_new_contact_is_created(gateway: Gateway, portal: Looking) -> None:
     }
 
 
+@requirement("crm:contacts:upsert", "crm:contacts:match-key", "crm:contacts:on-conflict")
 def test_an_email_that_differs_in_case_and_blanks_updates_the_contact(gateway: Gateway, portal: Looking) -> None:
     first = contact(gateway, "case@acme.test", {"firstname": "Ana"})
     again = contact(gateway, "\tCASE@Acme.Test ", {"lastname": "Poe", "email": " Case@acme.test"})
@@ -60,6 +63,7 @@ def test_an_email_that_differs_in_case_and_blanks_updates_the_contact(gateway: G
     assert portal.count("contacts", email="case@acme.test", firstname="Ana", lastname="Poe") == 1
 
 
+@requirement("crm:contacts:on-conflict", "crm:contacts:skipped")
 def test_an_existing_contact_is_left_untouched_when_conflicts_are_to_be_skipped(
     gateway: Gateway, portal: Looking
 ) -> None:
@@ -78,6 +82,7 @@ def test_an_existing_contact_is_left_untouched_when_conflicts_are_to_be_skipped(
     assert [method for method, path, _ in gateway.journal("crm") if "batch/read" not in path] == []
 
 
+@requirement("crm:contacts:on-conflict")
 def test_a_contact_that_is_not_there_is_created_when_conflicts_are_to_be_skipped(gateway: Gateway) -> None:
     reply = contact(gateway, "fresh.skip@acme.test", {"firstname": "Ana"}, on_conflict="skip")
 
@@ -115,6 +120,7 @@ def test_many_writers_that_skip_conflicts_make_one_contact(gateway: Gateway, por
     assert portal.count("contacts", email="skipping.crowd@acme.test") == 1
 
 
+@requirement("crm:contacts:properties")
 def test_values_are_written_as_the_types_of_their_properties_want_them(gateway: Gateway, portal: Looking) -> None:
     sent = {
         "firstname": "Ünal <b>",
@@ -162,6 +168,7 @@ def test_a_property_defined_a_moment_ago_can_be_written(gateway: Gateway, portal
     assert reply.data["properties_written"] == ["brand_new"]
 
 
+@requirement("crm:property-not-found", "crm:option-missing")
 @pytest.mark.parametrize(
     ("properties", "code", "detail"),
     [
@@ -187,6 +194,7 @@ def test_a_property_that_cannot_be_written_is_named_and_nothing_is_written(
     assert portal.contact("refused@acme.test") == {}
 
 
+@requirement("crm:property-not-found")
 def test_all_unknown_properties_are_named_together_with_those_that_there_are(gateway: Gateway) -> None:
     reply = contact(gateway, "unknown@acme.test", {"shoe_size": 44, "firstname": "Ana", "hat_size": 58})
 
@@ -210,6 +218,7 @@ def test_another_email_among_the_properties_is_refused(gateway: Gateway) -> None
     assert reply.details == [{"parameter": "properties.email", "message": "Should equal email"}]
 
 
+@requirement("calls:all-faults")
 def test_all_faults_of_a_request_are_reported_together(gateway: Gateway) -> None:
     reply = gateway.post("/crm/contacts", email="x", on_conflict="merge", create_company="yes", speed="high")
 
@@ -236,6 +245,7 @@ def test_a_unique_value_of_another_contact_is_a_conflict(gateway: Gateway) -> No
 # Companies of contacts
 
 
+@requirement("crm:contacts:company")
 @pytest.mark.parametrize(
     "reference",
     ["aurora-archi.example", " HTTPS://www.Aurora-Archi.example/about?x=1 ", "aurora-archi.example.", "{company_id}"],
@@ -250,6 +260,7 @@ def test_a_contact_is_linked_to_the_oldest_company_of_a_domain_or_to_one_by_iden
     assert portal.linked("contacts", reply.data["contact_id"], "companies") == [company_id]
 
 
+@requirement("crm:contacts:company-not-found")
 @pytest.mark.parametrize(
     ("reference", "more"),
     [("nobody.test", {}), ("424242", {}), ("424242", {"create_company": True}), ("no-such", {"create_company": True})],
@@ -271,6 +282,7 @@ def test_what_is_neither_a_domain_nor_an_identifier_is_refused(gateway: Gateway,
     assert (reply.status, [detail["parameter"] for detail in reply.details]) == (422, ["associate_company"])
 
 
+@requirement("crm:contacts:create-company")
 def test_a_missing_company_is_created_once_even_if_the_search_does_not_know_it_yet(
     gateway: Gateway, portal: Looking
 ) -> None:
@@ -300,6 +312,7 @@ def test_contacts_that_want_the_same_new_company_at_once_share_it(gateway: Gatew
 # Looking up
 
 
+@requirement("crm:contacts:by-email", "crm:contacts:found", "crm:contacts:common")
 def test_a_contact_is_looked_up_by_email(gateway: Gateway) -> None:
     reply = gateway.get("/crm/contacts", email=" Ana.Lindqvist@aurora-archi.EXAMPLE ")
 
@@ -324,6 +337,7 @@ def test_a_contact_is_looked_up_by_email(gateway: Gateway) -> None:
     }
 
 
+@requirement("crm:contacts:by-email")
 def test_an_email_that_nobody_has_finds_nothing(gateway: Gateway) -> None:
     reply = gateway.get("/crm/contacts", email="nobody+here@acme.test")
 
@@ -362,6 +376,7 @@ def test_the_search_learns_of_a_contact_after_a_while(gateway: Gateway) -> None:
     assert [item["email"] for item in after.data] == ["late@acme.test"]
 
 
+@requirement("crm:contacts:unfiltered", "crm:contacts:cursor")
 def test_all_contacts_are_listed_page_by_page(gateway: Gateway, portal: Looking) -> None:
     found = every_contact(gateway, limit=100)
 
@@ -378,6 +393,7 @@ def test_a_search_goes_on_past_the_cap_of_the_application(gateway: Gateway) -> N
     assert {item["tier"] for item in whole} == {"gold"}
 
 
+@requirement("crm:contacts:limit")
 def test_a_page_has_25_contacts_unless_told_otherwise(gateway: Gateway) -> None:
     assert len(gateway.get("/crm/contacts").data) == 25
     assert len(gateway.get("/crm/contacts", property="tier", value="gold").data) == 25
@@ -403,6 +419,7 @@ def test_owners_are_asked_for_once_for_many_lookups(gateway: Gateway) -> None:
     assert [path for _, path, _ in gateway.journal("crm") if "owners" in path] == []
 
 
+@requirement("crm:contacts:by-property", "crm:contacts:common")
 @pytest.mark.parametrize(
     ("name", "value", "shown"),
     [
@@ -423,6 +440,7 @@ def test_a_property_of_any_type_is_matched(gateway: Gateway, name: str, value: s
     assert "typed.search@acme.test" in {item["email"] for item in found}
 
 
+@requirement("crm:contacts:half-filter", "crm:contacts:limit")
 @pytest.mark.parametrize(
     ("query", "parameter"),
     [
@@ -443,6 +461,7 @@ def test_a_lookup_that_makes_no_sense_is_refused(gateway: Gateway, query: dict[s
     assert parameter in [detail["parameter"] for detail in reply.details]
 
 
+@requirement("crm:property-not-found")
 def test_a_lookup_by_an_unknown_property_names_those_that_there_are(gateway: Gateway) -> None:
     reply = gateway.get("/crm/contacts", property="teir", value="gold")
 
@@ -456,6 +475,7 @@ def test_a_number_is_not_looked_up_by_a_word(gateway: Gateway) -> None:
     assert (reply.status, reply.code) == (422, "lossy_cast")
 
 
+@requirement("calls:cursor-bound")
 def test_a_cursor_holds_only_for_its_own_filter(gateway: Gateway) -> None:
     cursor = gateway.get("/crm/contacts", property="tier", value="gold").body["next_cursor"]
     foreign = gateway.get("/crm/contacts", property="tier", value="silver", cursor=cursor)
@@ -467,6 +487,7 @@ def test_a_cursor_holds_only_for_its_own_filter(gateway: Gateway) -> None:
 # Opening deals
 
 
+@requirement("crm:deals:created", "crm:deals:create", "crm:deals:contact")
 def test_a_deal_is_opened_in_a_stage_and_for_a_contact(gateway: Gateway, portal: Looking) -> None:
     reply = deal(gateway, pipeline="Sales Pipeline", dealstage="Qualified To Buy", amount=1250.5, contact_id="50912")
     deal_id = reply.data["deal_id"]
@@ -487,6 +508,7 @@ def test_a_deal_is_opened_in_a_stage_and_for_a_contact(gateway: Gateway, portal:
     assert portal.linked("deals", deal_id, "contacts") == [50912]
 
 
+@requirement("crm:deals:pipeline", "crm:deals:stage")
 @pytest.mark.parametrize(
     ("pipeline", "dealstage"),
     [("98112230", "98112233"), ("Partnerships", "Contract Sent"), (" partnerships", "CONTRACT sent")],
@@ -498,6 +520,7 @@ def test_pipeline_and_stage_go_by_identifier_or_name(gateway: Gateway, pipeline:
     assert (reply.data["amount"], reply.data["associated_contacts"]) == (None, [])
 
 
+@requirement("crm:deals:amount")
 @pytest.mark.parametrize(
     ("sent", "kept"),
     [
@@ -532,6 +555,7 @@ def test_an_amount_that_no_json_number_returns_unchanged_is_refused(gateway: Gat
     assert [detail["parameter"] for detail in reply.details] == ["amount"]
 
 
+@requirement("crm:deals:pipeline")
 def test_a_pipeline_that_does_not_exist_is_refused_with_those_that_do(gateway: Gateway) -> None:
     reply = deal(gateway, pipeline="Renewals")
 
@@ -540,6 +564,7 @@ def test_a_pipeline_that_does_not_exist_is_refused_with_those_that_do(gateway: G
     assert reply.details[0]["allowed"][:2] == ["Sales Pipeline", "Partnerships"]
 
 
+@requirement("crm:deals:stage", "crm:stage-not-found")
 @pytest.mark.parametrize("stage", ["Pilot", "98112232", "nowhere"])
 def test_a_stage_of_another_pipeline_is_refused_with_those_of_the_pipeline(gateway: Gateway, stage: str) -> None:
     before = len(gateway.journal("crm"))
@@ -591,6 +616,7 @@ def test_a_deal_needs_name_pipeline_and_stage(gateway: Gateway) -> None:
 # Changing deals
 
 
+@requirement("crm:deals:updated", "crm:deals:move", "crm:deals:note")
 def test_a_deal_is_moved_changed_and_noted(gateway: Gateway, portal: Looking) -> None:
     deal_id = deal(gateway).data["deal_id"]
     reply = gateway.patch(
@@ -618,6 +644,7 @@ def test_a_deal_is_moved_changed_and_noted(gateway: Gateway, portal: Looking) ->
     assert len(notes) == 1
 
 
+@requirement("crm:deals:only-sent")
 def test_properties_alone_leave_the_stage(gateway: Gateway, portal: Looking) -> None:
     deal_id = deal(gateway).data["deal_id"]
     reply = gateway.patch(f"/crm/deals/{deal_id}", properties={"dealname": "Renamed", "amount": 0.3})
@@ -699,6 +726,7 @@ def test_an_unknown_deal_is_not_found(gateway: Gateway, deal_id: str) -> None:
 # Properties
 
 
+@requirement("crm:properties:fields", "crm:properties:list")
 def test_the_properties_of_an_object_type_are_listed(gateway: Gateway) -> None:
     reply = gateway.get("/crm/properties", object_type="contacts")
     by_name = {item["name"]: item for item in reply.data}
@@ -715,6 +743,7 @@ def test_the_properties_of_an_object_type_are_listed(gateway: Gateway) -> None:
     assert by_name["email"] == {"name": "email", "label": "Email", "type": "string", "options": [], "custom": False}
 
 
+@requirement("crm:properties:custom")
 @pytest.mark.parametrize(
     ("object_type", "names"),
     [("companies", ["account_code", "segment"]), ("deals", ["external_ref", "risk", "signed_on"])],

@@ -1,50 +1,93 @@
 """The notes operations, from the caller's side, against the emulator on real HTTP."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
 from connector_gateway.connectors.notes import NOTES
 from connector_gateway.connectors.notes.emulator import NotesEmulator
 from harness.playing import playing
+from harness.requirement import requirement
 from harness.serving import Gateway, serving
 
 
-@pytest.fixture(scope="module")
-def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    with (
-        playing(notes=NotesEmulator) as sandbox,
-        serving(sandbox, tmp_path_factory.mktemp("notes"), connectors={"notes": NOTES}) as gateway,
-    ):
-        yield gateway
+def walked(gateway: Gateway, **query: Any) -> Iterator[list[dict[str, Any]]]:
+    """Every page of the listing of databases."""
+    cursor: dict[str, str] | None = {}
+    while cursor is not None:
+        reply = gateway.get("/notes/databases", **query, **cursor)
+        yield reply.data
+        cursor = {"cursor": reply.body["next_cursor"]} if reply.body["next_cursor"] else None
 
 
-@pytest.fixture
-def gateway(room: Gateway) -> Gateway:
-    room.clear("notes")
-    return room
+def search(gateway: Gateway, database_id: str, name: str, value: str) -> Any:
+    return gateway.post("/notes/pages/search", database_id=database_id, property=name, value=value).data
 
 
+# Databases
+
+
+@requirement(
+    "notes:databases:shared",
+    "notes:databases:newest-first",
+    "notes:databases:by-edit",
+    "notes:databases:cursor",
+    "service:paging",
+)
 def test_every_shared_database_is_listed_once_newest_first(gateway: Gateway) -> None:
-    pages, cursor = [], None
-    while True:
-        reply = gateway.get("/notes/databases", limit=100, **({"cursor": cursor} if cursor else {}))
-        pages += reply.data
-        cursor = reply.body["next_cursor"]
-        if cursor is None:
-            break
+    listed = [item for page in walked(gateway, limit=100) for item in page]
 
-    assert len(pages) >= 150
-    assert len({page["database_id"] for page in pages}) == len(pages)
-    assert sorted(pages, key=lambda page: page["last_edited_at"], reverse=True) == pages
+    assert len(listed) >= 150
+    assert len({item["database_id"] for item in listed}) == len(listed)
+    assert sorted(listed, key=lambda item: item["last_edited_at"], reverse=True) == listed
 
 
-def test_a_page_is_created_with_its_values_cast(gateway: Gateway) -> None:
-    database_id = gateway.examples("notes")["database_id"]
+@requirement("notes:databases:limit")
+def test_a_listing_has_25_databases_unless_said_otherwise(gateway: Gateway) -> None:
+    assert 25 == len(gateway.get("/notes/databases").data)
 
+
+@requirement("notes:databases:limit")
+@pytest.mark.parametrize("limit", [1, 7, 100])
+def test_pages_are_full_up_to_the_last(gateway: Gateway, limit: int) -> None:
+    pages = list(walked(gateway, limit=limit, query="marketing"))
+
+    assert {limit} >= {len(page) for page in pages[:-1]}
+    assert 1 <= len(pages[-1]) <= limit
+
+
+def test_what_is_edited_while_a_caller_pages_is_neither_lost_nor_doubled(gateway: Gateway, leads: str) -> None:
+    first = gateway.get("/notes/databases", limit=100)
+    gateway.act("notes", action="rename_property", database_id=leads, property="Due", name="Deadline")
+    gateway.act("notes", action="rename_property", database_id=leads, property="Deadline", name="Due")
+    rest = gateway.get("/notes/databases", limit=100, cursor=first.body["next_cursor"]).data
+    ids = [item["database_id"] for item in first.data + rest]
+
+    assert len(set(ids)) == len(ids)
+    assert leads in ids
+
+
+@requirement("notes:databases:fields", "service:own-shapes", "envelope:timestamps")
+def test_a_database_is_described_by_its_properties(gateway: Gateway, leads: str) -> None:
+    (listed,) = [item for page in walked(gateway, query="leads") for item in page if item["database_id"] == leads]
+
+    assert {"database_id", "title", "properties", "last_edited_at"} == listed.keys()
+    assert {"Name", "Stage", "Status", "Value", "Due", "Tags", "Email", "Hot", "Owner", "Score"} == set(
+        listed["properties"]
+    )
+    assert datetime.fromisoformat(listed["last_edited_at"]).tzinfo == UTC
+
+
+# Creating
+
+
+@requirement("notes:pages:cast", "notes:pages:skipped")
+def test_a_page_is_created_with_its_values_cast(gateway: Gateway, leads: str) -> None:
     created = gateway.post(
         "/notes/pages",
-        database_id=database_id,
+        database_id=leads,
         properties={"Name": "Acme", "Stage": "Open", "Value": "12.5", "Hot": "true", "Score": 3},
         children=["Hello", {"type": "callout", "text": "note"}],
     )
@@ -53,18 +96,121 @@ def test_a_page_is_created_with_its_values_cast(gateway: Gateway) -> None:
     assert created.data["properties_skipped"] == ["Score"]
 
 
-def test_a_connection_cut_after_the_write_still_answers_with_the_one_page(gateway: Gateway) -> None:
-    database_id = gateway.examples("notes")["database_id"]
-    gateway.fault("notes", method="POST", path="/v1/pages", fault="drop_after")
+@requirement("notes:pages:created")
+def test_a_created_page_is_told_with_its_address_and_time(gateway: Gateway, leads: str) -> None:
+    created = gateway.post("/notes/pages", database_id=leads, properties={"Name": "told"}).data
+    age = datetime.now(UTC) - datetime.fromisoformat(created["created_at"])
 
-    created = gateway.post(
-        "/notes/pages", database_id=database_id, properties={"Name": "cut once"}, idempotency_key="cut-1"
-    )
-    again = gateway.post(
-        "/notes/pages", database_id=database_id, properties={"Name": "cut once"}, idempotency_key="cut-1"
-    )
-    found = gateway.post("/notes/pages/search", database_id=database_id, property="Name", value="cut once")
+    assert {"page_id", "url", "created_at", "properties_written", "properties_skipped"} == created.keys()
+    assert created["url"].startswith("https://")
+    assert timedelta(minutes=-1) < age < timedelta(minutes=3)
+
+
+@requirement("notes:pages:cast")
+def test_every_value_arrives_as_it_was_sent(gateway: Gateway, leads: str) -> None:
+    properties = {
+        "Name": "arrived",
+        "Value": "1234.5",
+        "Stage": "Won",
+        "Status": "Waiting",
+        "Tags": ["Öko", "eu"],
+        "Due": "2026-11-02",
+        "Email": "ann@acme.test",
+        "Hot": True,
+    }
+    gateway.post("/notes/pages", database_id=leads, properties=properties)
+    texts = {**properties, "Tags": "Öko", "Hot": "true"}
+    found = [
+        {page["title"] for page in search(gateway, leads, name, str(value))["pages"]} for name, value in texts.items()
+    ]
+
+    assert all("arrived" in titles for titles in found)
+
+
+def test_a_page_may_be_created_without_any_value(gateway: Gateway, leads: str) -> None:
+    created = gateway.post("/notes/pages", database_id=leads, properties={}).data
+
+    assert (0, []) == (created["properties_written"], created["properties_skipped"])
+
+
+def test_a_warm_creation_takes_one_request(gateway: Gateway, leads: str) -> None:
+    gateway.post("/notes/pages", database_id=leads, properties={"Name": "warm up"})
+    gateway.clear("notes")
+    gateway.post("/notes/pages", database_id=leads, properties={"Name": "warm"})
+
+    assert [("POST", "/v1/pages", 200)] == gateway.journal("notes")
+
+
+@requirement("idempotency:never-two", "calls:outcome-looked-for")
+def test_a_connection_cut_after_the_write_still_answers_with_the_one_page(gateway: Gateway, leads: str) -> None:
+    gateway.fault("notes", method="POST", path="/v1/pages", fault="drop_after")
+    properties = {"Name": "cut once"}
+
+    created = gateway.post("/notes/pages", database_id=leads, properties=properties, idempotency_key="cut-1")
+    again = gateway.post("/notes/pages", database_id=leads, properties=properties, idempotency_key="cut-1")
 
     assert created.data == again.data
     assert again.headers["idempotent-replayed"] == "true"
-    assert found.data["match_count"] == 1
+    assert 1 == search(gateway, leads, "Name", "cut once")["match_count"]
+
+
+# Updating
+
+
+@requirement("notes:pages:updated", "notes:pages:only-sent")
+def test_only_the_properties_sent_are_changed(gateway: Gateway, leads: str) -> None:
+    properties = {"Name": "changing", "Value": 1, "Stage": "Open"}
+    page_id = gateway.post("/notes/pages", database_id=leads, properties=properties).data["page_id"]
+    updated = gateway.patch(f"/notes/pages/{page_id}", properties={"Value": 4242, "Score": 1}).data
+
+    assert {"page_id", "updated", "archived", "last_edited_at"} == updated.keys()
+    assert (["Value"], False) == (updated["updated"], updated["archived"])
+    assert [page_id] == [page["page_id"] for page in search(gateway, leads, "Value", "4242")["pages"]]
+    assert page_id in {page["page_id"] for page in search(gateway, leads, "Stage", "Open")["pages"]}
+
+
+def test_values_are_cleared_with_null(gateway: Gateway, leads: str) -> None:
+    properties = {"Name": "clearing", "Value": 77, "Tags": ["eu"], "Email": "a@b.test", "Due": "2026-11-02"}
+    page_id = gateway.post("/notes/pages", database_id=leads, properties=properties).data["page_id"]
+    cleared = dict.fromkeys(("Value", "Tags", "Email", "Due"))
+    updated = gateway.patch(f"/notes/pages/{page_id}", properties=cleared).data
+
+    assert ["Value", "Tags", "Email", "Due"] == updated["updated"]
+    assert page_id in {page["page_id"] for page in search(gateway, leads, "Email", "")["pages"]}
+
+
+# Events
+
+
+@requirement("events:polling", "notes:events:page", "envelope:last-page")
+def test_the_feed_is_empty_and_has_no_next_page(gateway: Gateway) -> None:
+    reply = gateway.get("/notes/events", since="2026-11-02", type="page.created", limit=200)
+
+    assert ([], None) == (reply.data, reply.body["next_cursor"])
+
+
+@requirement("notes:events:limit", "notes:events:parameters")
+@pytest.mark.parametrize("query", [{"limit": 201}, {"type": "page.deleted"}, {"since": "yesterday"}, {"limit": 0}])
+def test_filters_of_the_feed_are_checked(gateway: Gateway, query: dict[str, Any]) -> None:
+    reply = gateway.get("/notes/events", **query)
+
+    assert (422, list(query)) == (reply.status, [detail["parameter"] for detail in reply.details])
+
+
+# Pace
+
+
+@requirement("notes:budget", "limits:bursts")
+def test_under_our_pacing_the_vendor_never_has_to_throttle(tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("paced")
+    with (
+        playing(notes=NotesEmulator) as sandbox,
+        serving(sandbox, folder, connectors={"notes": NOTES}, GATEWAY_NOTES_BUDGET="3/1") as gateway,
+    ):
+        database_id = gateway.examples("notes")["database_id"]
+        calls = [lambda: gateway.post("/notes/pages", database_id=database_id, properties={"Name": "paced"})] * 10
+        replies = gateway.together(*calls)
+        statuses = {status for _, _, status in gateway.journal("notes")}
+
+    assert {200} == {reply.status for reply in replies}
+    assert {200} == statuses

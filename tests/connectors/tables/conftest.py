@@ -1,14 +1,25 @@
-"""A stand-in for Airtable with the seed in it, by a clock that is told to go."""
+"""A stand-in for Airtable with the seed in it, by a clock that is told to go; and the gateway in front of another."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 import requests
 
+from connector_gateway.connectors.tables import TABLES
 from connector_gateway.connectors.tables.emulator import TablesEmulator
+from connector_gateway.connectors.tables.emulator.model import Base
+from connector_gateway.core.files import Files
+from connector_gateway.kit.budget import Budget
+from connector_gateway.kit.identifiers import WorkspaceId
+from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.sandbox.sandbox import Sandbox
+from connectors.tables.looking import Looking, copied, looking_at
 from connectors.tables.played import HandClock, Played
 from harness.playing import playing
+from harness.serving import Gateway, serving
+
+UNHURRIED: AnyConnector = replace(TABLES, budgets=dict.fromkeys(TABLES.budgets, Budget(100_000, 1)))
 
 
 @pytest.fixture(scope="module")
@@ -29,3 +40,35 @@ def airtable(airtable_sandbox: Sandbox) -> Iterator[Played]:
         yield played
         if played.steered or played.has_written():
             played.emulator.reset()
+
+
+@pytest.fixture(scope="module")
+def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    files = Files(2, 12_000_000, reachable=lambda address: address == "127.0.0.1")
+    with (
+        playing(tables=TablesEmulator) as sandbox,
+        serving(sandbox, tmp_path_factory.mktemp("tables"), connectors={"tables": UNHURRIED}, files=files) as gateway,
+    ):
+        yield gateway
+
+
+@pytest.fixture(scope="module")
+def seeded(room: Gateway) -> list[Base]:
+    return copied(looking_at(room).emulator.workspace.bases)
+
+
+@pytest.fixture
+def gateway(room: Gateway, seeded: list[Base]) -> Gateway:
+    """The gateway before the seed, with a connection that remembers nothing."""
+    emulator = looking_at(room).emulator
+    emulator.workspace.bases = copied(seeded)
+    emulator.authorise()
+    room.clear("tables")
+    workspace_id = WorkspaceId(room.workspace_id)
+    made = room.run(room.app.connections.create(workspace_id, "tables", emulator.credentials()))
+    return replace(room, connections={"tables": made["connection_id"]})
+
+
+@pytest.fixture
+def inside(gateway: Gateway) -> Looking:
+    return looking_at(gateway)

@@ -171,6 +171,9 @@ def test_cells_can_be_asked_as_text(airtable: Played) -> None:
         "OR(RECORD_ID()='{id}', FALSE())",
         "NOT(RECORD_ID()!='{id}')",
         "((RECORD_ID()='{id}'))",
+        "NOT(IS_AFTER(CREATED_TIME(), '2026-01-05T09:00:00.000Z'))",
+        "IS_AFTER(DATETIME_PARSE('2026-01-05T10:00:00Z'), CREATED_TIME())",
+        "NOT(OR(IS_AFTER(CREATED_TIME(), 'a while ago'), RECORD_ID()!='{id}'))",
     ],
 )
 def test_formulas_that_filters_are_written_in(airtable: Played, formula: str) -> None:
@@ -199,6 +202,7 @@ def test_a_formula_finds_a_value_with_quotes_and_an_empty_cell(airtable: Played)
         "{Value}>3",
         "AND(",
         "RECORD_ID(1)",
+        "IS_AFTER(CREATED_TIME())",
         "{Name}='x' 'y'",
         "'open",
         "(" * 80,

@@ -73,6 +73,8 @@ def unwrap(answer: Answer, missing: type[GatewayError] = UpstreamUnexpected) -> 
     if answer.accepted:
         raw: Raw = answer.json()
         return raw
+    if answer.raw is None:
+        raise UpstreamError("The application's doorkeeper turned the request away.", private=answer.text)
     refusal = missing if answer.status == 404 else REFUSALS.get(answer.status, UpstreamUnexpected)
     raise refusal(MESSAGES[refusal], private=answer.text)
 

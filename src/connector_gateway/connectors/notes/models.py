@@ -7,7 +7,8 @@ from pydantic_core import PydanticCustomError
 
 from connector_gateway.kit.shapes import Cursor, IdempotencyKey, Instant, Name, Params, Result
 
-NotesId = Annotated[str, Field(pattern=r"^[0-9a-fA-F]{8}(-?)[0-9a-fA-F]{4}(-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{8}$")]
+UUID_FORM = r"^(?:[0-9a-fA-F]{32}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$"
+NotesId = Annotated[str, Field(pattern=UUID_FORM)]
 """A UUID, with or without dashes."""
 
 Properties = dict[str, Any]

@@ -60,6 +60,8 @@ class Connections:
         self._connectors = connectors
         self._clock = clock
         self._known: OrderedDict[str, tuple[float, Connection]] = OrderedDict()
+        self._changed = 0
+        """How many were changed here: what was looked up while one was may be out of date, and is not remembered."""
 
     async def open(self, caller: Caller, connector: str, connection_id: str) -> Connection:
         """The connection for a call of *caller* to *connector*."""
@@ -85,9 +87,11 @@ class Connections:
             query = select(tables.connections).where(
                 tables.connections.c.connection_id == connection_id, tables.connections.c.deleted.is_(False)
             )
+            changed = self._changed
             row = await self._database.read(lambda reading: reading.execute(query).first())
             connection = self._connection(row) if row else None
-            self._remember(connection_id, now, connection)
+            if changed == self._changed:
+                self._remember(connection_id, now, connection)
         return connection
 
     async def create(
@@ -178,6 +182,7 @@ class Connections:
             .returning(*tables.connections.c)
         )
         row = await self._database.write(lambda writing: writing.execute(change).mappings().first())
+        self._changed += 1
         self._known.pop(connection_id, None)
         if row is None:
             raise _not_found(connection_id)

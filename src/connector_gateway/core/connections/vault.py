@@ -32,7 +32,7 @@ class Vault:
         name, nonce = sealed[:NAME_BYTES], sealed[NAME_BYTES : NAME_BYTES + NONCE_BYTES]
         try:
             opened = self._ciphers[name].decrypt(nonce, sealed[NAME_BYTES + NONCE_BYTES :], owner.encode())
-        except (KeyError, InvalidTag) as fault:
+        except (KeyError, ValueError, InvalidTag) as fault:
             raise InternalError("The connection's secrets cannot be opened.", private=f"{owner}: {fault!r}") from fault
         secrets: Mapping[str, str] = from_json(opened)
         return secrets

@@ -1,7 +1,8 @@
 """The small part of the vendor's formulas that filters are understood in.
 
-Comparisons (``=``, ``!=``) of ``RECORD_ID()``, ``{Field}``, texts, numbers, ``TRUE()``, ``FALSE()`` and ``BLANK()``,
-joined by ``AND``, ``OR`` and ``NOT``. Whatever else the vendor can do is refused like a formula that is wrong.
+Comparisons (``=``, ``!=``, ``IS_AFTER``) of ``RECORD_ID()``, ``CREATED_TIME()``, ``{Field}``, texts, numbers, times,
+``TRUE()``, ``FALSE()`` and ``BLANK()``, joined by ``AND``, ``OR`` and ``NOT``. ``DATETIME_PARSE`` takes ISO times only.
+Whatever else the vendor can do is refused like a formula that is wrong.
 """
 
 import re
@@ -9,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from connector_gateway.connectors.tables.emulator import times
 from connector_gateway.connectors.tables.emulator.model import Field, Record, Table, find
 from connector_gateway.connectors.tables.emulator.refusals import Refusal, invalid_formula
 from connector_gateway.connectors.tables.emulator.values import Reader, text_of
@@ -151,6 +153,11 @@ def _is_true(value: Any) -> bool:
     return bool(value) and not (isinstance(value, Mapping) and set(value) & {"error", "specialValue"})
 
 
+def _is_after(left: Any, right: Any) -> bool:
+    first, second = (times.read_instant(text_of(side), "utc") for side in (left, right))
+    return first is not None and second is not None and first > second
+
+
 COMPARISONS: dict[Token, Callable[[Any, Any], bool]] = {
     ("sign", "="): _equal,
     ("sign", "!="): lambda left, right: not _equal(left, right),
@@ -160,6 +167,9 @@ FUNCTIONS: dict[str, tuple[int, int, Callable[[list[Formula]], Formula]]] = {
     "AND": (1, 1000, lambda parts: lambda row: all(_is_true(part(row)) for part in parts)),
     "OR": (1, 1000, lambda parts: lambda row: any(_is_true(part(row)) for part in parts)),
     "NOT": (1, 1, lambda parts: lambda row: not _is_true(parts[0](row))),
+    "CREATED_TIME": (0, 0, lambda _: lambda row: times.written(row.record.created_at)),
+    "DATETIME_PARSE": (1, 1, lambda parts: parts[0]),
+    "IS_AFTER": (2, 2, lambda parts: lambda row: _is_after(*(part(row) for part in parts))),
     "RECORD_ID": (0, 0, lambda _: lambda row: row.record.id),
     "TRUE": (0, 0, lambda _: _constant(True)),
     "FALSE": (0, 0, lambda _: _constant(False)),

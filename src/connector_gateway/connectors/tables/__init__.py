@@ -1,0 +1,30 @@
+"""tables: a spreadsheet-style database."""
+
+from connector_gateway.connectors.tables import operations
+from connector_gateway.connectors.tables.client import (
+    ACCOUNT_BUDGET,
+    ADDRESS,
+    BASE_BUDGET,
+    CONTENT_ADDRESS,
+    TablesClient,
+    authorise,
+    throttled,
+)
+from connector_gateway.kit.operation import Connector
+
+TABLES = Connector(
+    name="tables",
+    summary="Bases, tables and records of a spreadsheet-style database.",
+    addresses={"base": ADDRESS, "content": CONTENT_ADDRESS},
+    budgets={"base": BASE_BUDGET, "account": ACCOUNT_BUDGET},
+    authorise=authorise,
+    client=TablesClient,
+    operations=(
+        operations.read_records,
+        operations.create_records,
+        operations.update_record,
+        operations.attach_file,
+        operations.list_tables,
+    ),
+    throttled=throttled,
+)

@@ -1,0 +1,340 @@
+"""Cell values, one small function per field type: into the vendor's form without loss, and what is the same of both."""
+
+import re
+from collections.abc import Callable, Mapping
+from datetime import UTC, date, datetime
+from decimal import Decimal, InvalidOperation
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from email_validator import EmailNotValidError, validate_email
+
+from connector_gateway.kit.errors import LossyCast
+
+Raw = Mapping[str, Any]
+
+MAX_EXACT_INTEGER = 2**53
+MAX_ITEMS = 1000
+PERCENT_DIGITS = 2
+"""A percent is kept as a fraction: what is shown with one digit has three."""
+
+RECORD_ID = re.compile(r"rec[A-Za-z0-9]+")
+USER_ID = re.compile(r"usr[A-Za-z0-9]+")
+HOST = re.compile(r"[^\s/@]+\.[^\s/@]+(/\S*)?")
+
+
+# Writing
+
+
+def cast(described: Raw, value: Any) -> Any:
+    """The vendor's form of *value* for the field *described*; ``LossyCast`` where it would lose something.
+
+    Whether a select has the options is not looked at here.
+    """
+    if value is None:
+        return None
+    name, kind = described["name"], described["type"]
+    try:
+        return CASTS[kind](described, value)
+    except (ValueError, InvalidOperation, OverflowError) as fault:
+        raise LossyCast(
+            f"The value of {name!r} cannot become {kind} without loss: {fault}.",
+            {"field": name, "type": kind, "value": plain(value)},
+        ) from fault
+
+
+def _text(_: Raw, value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
+        return number_text(value)
+    raise ValueError("it is no text")
+
+
+def number_text(number: float | Decimal) -> str:
+    """A number as people write it: no exponent, no trailing zeros."""
+    text = format(Decimal(str(number)), "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _email(_: Raw, value: Any) -> str:
+    text = _string(value, "it is no e-mail address")
+    try:
+        if text:
+            validate_email(text, check_deliverability=False, test_environment=True)
+    except EmailNotValidError as fault:
+        raise ValueError("it is no e-mail address") from fault
+    return text
+
+
+def _url(_: Raw, value: Any) -> str:
+    text = _string(value, "it is no URL")
+    parts = urlsplit(text)
+    has_scheme = bool(parts.scheme and (parts.netloc or parts.path)) and not re.search(r"\s", text)
+    if text and not has_scheme and not HOST.fullmatch(text):
+        raise ValueError("it is no URL")
+    return text
+
+
+def _phone(_: Raw, value: Any) -> str:
+    return _string(value, "it is no text, and a number would lose leading signs")
+
+
+def _number(described: Raw, value: Any) -> int | float:
+    return exact_number(value, _option(described, "precision", 8))
+
+
+def _percent(described: Raw, value: Any) -> int | float:
+    return exact_number(value, _option(described, "precision", 8) + PERCENT_DIGITS)
+
+
+def _duration(described: Raw, value: Any) -> int | float:
+    return exact_number(value, len(_option(described, "durationFormat", "h:mm").partition(".")[2]))
+
+
+def _rating(described: Raw, value: Any) -> int | float:
+    stars = exact_number(value, 0)
+    most = _option(described, "max", 10)
+    if not 1 <= stars <= most:
+        raise ValueError(f"it should be 1 to {most}")
+    return stars
+
+
+def exact_number(value: Any, digits: int) -> int | float:
+    """*value* as a JSON number that says exactly the same, with at most *digits* after the point."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
+        raise ValueError("it is no number")
+    text = value.strip() if isinstance(value, str) else str(value)
+    if not text.isascii() or "_" in text:
+        raise ValueError("it is no plain decimal number")
+    number = Decimal(text)
+    if not number.is_finite():
+        raise ValueError("it is not finite")
+    if abs(number) > MAX_EXACT_INTEGER:
+        raise ValueError("it has more digits than the application keeps")
+    if round(number, digits) != number:
+        raise ValueError(f"the field has {digits} digits after the point")
+    if number == number.to_integral_value():
+        return int(number)
+    if Decimal(repr(float(number))) != number:
+        raise ValueError("it has more digits than the application keeps")
+    return float(number)
+
+
+def _checkbox(_: Raw, value: Any) -> bool:
+    choices = {True: True, False: False, "true": True, "false": False}
+    if not isinstance(value, bool | str) or value not in choices:
+        raise ValueError("it is neither true nor false")
+    return choices[value]
+
+
+def _select(_: Raw, value: Any) -> str:
+    return _string(value, "it is no option name")
+
+
+def _selects(_: Raw, value: Any) -> list[str]:
+    return list(dict.fromkeys(_strings(value)))
+
+
+def _date(_: Raw, value: Any) -> str:
+    text = _string(value, "it is no ISO 8601 date").strip()
+    if len(text) != len("2026-11-02"):
+        raise ValueError("it should be a date without a time, such as 2026-11-02")
+    return date.fromisoformat(text).isoformat()
+
+
+def _date_time(_: Raw, value: Any) -> str:
+    moment = datetime.fromisoformat(_string(value, "it is no ISO 8601 date and time").strip())
+    if moment.tzinfo is None:
+        raise ValueError("it needs a time with an offset, such as 2026-11-02T09:30:00Z")
+    if moment.microsecond % 1000:
+        raise ValueError("the application keeps milliseconds")
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _collaborator(described: Raw, value: Any) -> dict[str, str]:
+    if isinstance(value, dict) and len(value) == 1 and value.keys() <= {"id", "email"}:
+        (text,) = value.values()
+        return _collaborator(described, text)
+    text = _string(value, "it is neither an e-mail address nor a user").strip()
+    return {"id": text} if USER_ID.fullmatch(text) else {"email": _required(_email(described, text))}
+
+
+def _collaborators(described: Raw, value: Any) -> list[dict[str, str]]:
+    return [_collaborator(described, item) for item in _items(value)]
+
+
+def _links(_: Raw, value: Any) -> list[str]:
+    identifiers = [text.strip() for text in _strings(value)]
+    if not all(RECORD_ID.fullmatch(text) for text in identifiers):
+        raise ValueError("it is no record identifier, or list of them")
+    return list(dict.fromkeys(identifiers))
+
+
+def _attachments(_: Raw, value: Any) -> list[dict[str, str]]:
+    return [_attachment(item) for item in _items(value)]
+
+
+def _attachment(value: Any) -> dict[str, str]:
+    about = {"url": value} if isinstance(value, str) else value
+    if not isinstance(about, dict) or not {"url"} <= about.keys() <= {"url", "filename"}:
+        raise ValueError("it is neither a link nor an object of url and perhaps filename")
+    if not all(isinstance(part, str) and part for part in about.values()):
+        raise ValueError("url and filename should be text")
+    parts = urlsplit(about["url"])
+    if parts.scheme not in {"http", "https"} or not parts.netloc:
+        raise ValueError("it is no http or https link")
+    return dict(about)
+
+
+def _barcode(_: Raw, value: Any) -> dict[str, str]:
+    about = {"text": value} if isinstance(value, str) else value
+    if not isinstance(about, dict) or not {"text"} <= about.keys() <= {"text", "type"}:
+        raise ValueError("it is neither text nor an object of text and perhaps type")
+    return {name: _string(part, "text and type should be text") for name, part in about.items()}
+
+
+CASTS: Mapping[str, Callable[[Raw, Any], Any]] = {
+    "singleLineText": _text,
+    "multilineText": _text,
+    "richText": _text,
+    "email": _email,
+    "url": _url,
+    "phoneNumber": _phone,
+    "number": _number,
+    "currency": _number,
+    "percent": _percent,
+    "duration": _duration,
+    "rating": _rating,
+    "checkbox": _checkbox,
+    "singleSelect": _select,
+    "multipleSelects": _selects,
+    "singleCollaborator": _collaborator,
+    "multipleCollaborators": _collaborators,
+    "date": _date,
+    "dateTime": _date_time,
+    "multipleRecordLinks": _links,
+    "multipleAttachments": _attachments,
+    "barcode": _barcode,
+}
+"""The types that can be written; whatever is not here is computed, or not known, and is only read."""
+
+
+def _option(described: Raw, name: str, default: Any) -> Any:
+    return (described.get("options") or {}).get(name, default)
+
+
+def _string(value: Any, otherwise: str) -> str:
+    if not isinstance(value, str):
+        raise ValueError(otherwise)
+    return value
+
+
+def _required(text: str) -> str:
+    if not text:
+        raise ValueError("it is empty")
+    return text
+
+
+def _items(value: Any) -> list[Any]:
+    items = value if isinstance(value, list) else [value]
+    if len(items) > MAX_ITEMS:
+        raise ValueError(f"it has more than {MAX_ITEMS} items")
+    return items
+
+
+def _strings(value: Any) -> list[str]:
+    return [_string(item, "it is no string or list of strings") for item in _items(value)]
+
+
+# Options
+
+
+def missing_options(described: Raw, written: Any) -> list[str]:
+    """The options that *written*, in the vendor's form, names and the select *described* lacks."""
+    if written is None or described["type"] not in {"singleSelect", "multipleSelects"}:
+        return []
+    wanted = [written] if isinstance(written, str) else written
+    known = options(described)
+    return [name for name in wanted if name not in known]
+
+
+def options(described: Raw) -> list[str]:
+    """The names of a select's options."""
+    return [choice["name"] for choice in _option(described, "choices", [])]
+
+
+# Showing
+
+
+def plain(value: Any) -> Any:
+    """*value* as JSON can say it without changing it: exact decimals as numbers where they are, else as text."""
+    if isinstance(value, Decimal):
+        number = float(value)
+        return number if Decimal(repr(number)) == value else str(value)
+    if isinstance(value, dict):
+        return {name: plain(part) for name, part in value.items()}
+    return [plain(part) for part in value] if isinstance(value, list) else value
+
+
+# Comparing
+
+
+def same(kind: str, written: Any, held: Any) -> bool:
+    """Whether a cell that holds *held* says what was *written*; an empty cell is told in several ways."""
+    if _empty(written) or _empty(held):
+        return _empty(written) and _empty(held)
+    return SAMES.get(kind, _equal)(written, held)
+
+
+def _empty(value: Any) -> bool:
+    return value is None or value is False or value in ("", [])
+
+
+def _equal(written: Any, held: Any) -> bool:
+    return bool(written == held)
+
+
+def _same_text(written: str, held: str) -> bool:
+    return written.strip() == held.strip()
+
+
+def _same_set(written: list[str], held: list[str]) -> bool:
+    return set(written) == set(held)
+
+
+def _same_moment(written: str, held: str) -> bool:
+    return datetime.fromisoformat(written) == datetime.fromisoformat(held)
+
+
+def _same_person(written: Raw, held: Raw) -> bool:
+    return all(held.get(name) == part for name, part in written.items())
+
+
+def _same_people(written: list[Raw], held: list[Raw]) -> bool:
+    return len(written) == len(held) and all(any(_same_person(one, other) for other in held) for one in written)
+
+
+def _same_files(written: list[Raw], held: list[Raw]) -> bool:
+    """By name: a file is kept under another link than it was fetched from."""
+    return [item.get("filename") or last_segment(item["url"]) for item in written] == [
+        item.get("filename") for item in held
+    ]
+
+
+def last_segment(url: str) -> str:
+    """The file name at the end of a link."""
+    return unquote(urlsplit(url).path.rpartition("/")[2])
+
+
+SAMES: Mapping[str, Callable[[Any, Any], bool]] = {
+    **dict.fromkeys(("singleLineText", "multilineText", "richText", "email", "url", "phoneNumber"), _same_text),
+    "multipleSelects": _same_set,
+    "singleCollaborator": _same_person,
+    "multipleCollaborators": _same_people,
+    "dateTime": _same_moment,
+    "multipleRecordLinks": _same_set,
+    "multipleAttachments": _same_files,
+    "barcode": _same_person,
+}
+"""The types whose cells may be told in other words than they were written."""

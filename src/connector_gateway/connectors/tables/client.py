@@ -1,0 +1,264 @@
+"""The vendor's wire: one method per request, version 0 (in the path)."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from urllib.parse import quote
+
+from connector_gateway.kit.budget import Budget, Charge
+from connector_gateway.kit.errors import (
+    BaseNotFound,
+    ConnectionRevoked,
+    FieldNotFound,
+    FileTooLarge,
+    GatewayError,
+    InvalidCursor,
+    RecordNotFound,
+    SelectOptionMissing,
+    TableNotFound,
+    UpstreamForbidden,
+    UpstreamRefused,
+    UpstreamUnexpected,
+    ViewNotFound,
+)
+from connector_gateway.kit.transport import Answer
+from connector_gateway.kit.upstream import Pause, Upstream, retry_after
+
+ADDRESS = "https://api.airtable.com"
+CONTENT_ADDRESS = "https://content.airtable.com"
+"""Files are uploaded to a host of their own."""
+
+BASE_BUDGET = Budget(5, per_seconds=1)
+"""Five requests a second per base, on every plan. Source: airtable.com/developers/web/api/rate-limits."""
+
+ACCOUNT_BUDGET = Budget(50, per_seconds=1)
+"""Fifty requests a second for all traffic of one user's tokens. Source: the same page."""
+
+ACCOUNT = Charge("account")
+
+LOCKOUT_SECONDS = 30.0
+"""After a 429 every request is refused for that long; the answer itself does not say so. Source: the same page."""
+
+RETRIABLE_SECONDS = 1.0
+"""How long to wait after a 503 which says that nothing was done and that it may be sent again."""
+
+PAGE_SIZE = 100
+MAX_WALK = 200
+"""Upstream pages of one list before it is given up as endless."""
+
+Raw = dict[str, Any]
+Values = Mapping[str, Any]
+
+REFUSALS: Mapping[str, type[GatewayError]] = {
+    "INVALID_PERMISSIONS": UpstreamForbidden,
+    "LIST_RECORDS_ITERATOR_NOT_AVAILABLE": InvalidCursor,
+    "VIEW_NAME_NOT_FOUND": ViewNotFound,
+    "VIEW_ID_NOT_FOUND": ViewNotFound,
+    "UNKNOWN_FIELD_NAME": FieldNotFound,
+    "INVALID_MULTIPLE_CHOICE_OPTIONS": SelectOptionMissing,
+    "PUBLIC_API_BILLING_LIMIT_EXCEEDED": UpstreamForbidden,
+}
+"""What a refusal means by its type; a missing option is told in words about permissions, but is no 403."""
+
+STATUSES: Mapping[int, type[GatewayError]] = {
+    401: ConnectionRevoked,
+    403: UpstreamForbidden,
+    413: FileTooLarge,
+    422: UpstreamRefused,
+    429: UpstreamForbidden,
+}
+"""What it means by its status, where the type says nothing more; a 429 that gets here says "never", not "later"."""
+
+NOT_THERE = "INVALID_PERMISSIONS_OR_MODEL_NOT_FOUND"
+"""A base or table that does not exist, or not for this token: the vendor does not say which."""
+
+MESSAGES: Mapping[type[GatewayError], str] = {
+    BaseNotFound: "The base does not exist or is not shared with this connection.",
+    ConnectionRevoked: "The authorisation of this connection was withdrawn.",
+    FieldNotFound: "The table has no such field.",
+    FileTooLarge: "The application does not take files of this size.",
+    InvalidCursor: "The list this cursor belongs to is no longer kept by the application.",
+    RecordNotFound: "The table has no such record.",
+    SelectOptionMissing: "A select value is not a configured option, and the account may not add one.",
+    TableNotFound: "The table does not exist or is not shared with this connection.",
+    UpstreamForbidden: "The application does not allow this connection to do that.",
+    UpstreamRefused: "The application refused the values.",
+    UpstreamUnexpected: "The application refused in an unknown way.",
+    ViewNotFound: "The table has no such view.",
+}
+
+
+def authorise(credentials: Mapping[str, str]) -> Mapping[str, str]:
+    """The headers of every request."""
+    return {"Authorization": f"Bearer {credentials['token']}"}
+
+
+def throttled(answer: Answer) -> Pause | None:
+    """How long the base has to rest after a 429, or after a 503 that asks for a repeat; a used-up plan is neither."""
+    kind, _ = _said(answer)
+    if answer.status == 429 and kind != "PUBLIC_API_BILLING_LIMIT_EXCEEDED":
+        return Pause(retry_after(answer, LOCKOUT_SECONDS), {"base"})
+    if answer.status == 503 and kind == "RETRIABLE_ERROR":
+        return Pause(retry_after(answer, RETRIABLE_SECONDS), {"base"})
+    return None
+
+
+def unwrap(
+    answer: Answer, missing: type[GatewayError] = RecordNotFound, model: type[GatewayError] = TableNotFound
+) -> Raw:
+    """The JSON of an accepted request; a refused one raises its catalogue error.
+
+    *missing* is what a 404 means here, *model* what is absent when the vendor speaks of a model.
+    """
+    if answer.accepted:
+        raw: Raw = answer.json()
+        return raw
+    kind, message = _said(answer)
+    by_type, by_status = {**REFUSALS, NOT_THERE: model}, {**STATUSES, 404: missing}
+    refusal = by_type.get(kind) or by_status.get(answer.status, UpstreamUnexpected)
+    raise refusal(MESSAGES[refusal], private=f"{kind}: {message}" if kind else answer.text)
+
+
+def _said(answer: Answer) -> tuple[str, str]:
+    """Type and message of a refusal, from whichever of the vendor's three envelopes; empty where there is none."""
+    raw = answer.raw if isinstance(answer.raw, dict) else {}
+    several = raw.get("errors")
+    if isinstance(several, list) and several and isinstance(several[0], dict):
+        return str(several[0].get("error")), str(several[0].get("message"))
+    error = raw.get("error")
+    if isinstance(error, dict):
+        return str(error.get("type")), str(error.get("message"))
+    return (error, "") if isinstance(error, str) else ("", "")
+
+
+class TablesClient:
+    """The vendor's requests that the operations are made of; fields are named by their identifiers but in a list."""
+
+    def __init__(self, upstream: Upstream) -> None:
+        self._upstream = upstream
+
+    async def list_bases(self) -> AsyncIterator[Raw]:
+        """Every base that the token sees. Source: airtable.com/developers/web/api/list-bases, read 2026-11."""
+        query: Raw = {}
+        for _ in range(MAX_WALK):
+            answer = await self._upstream.send("GET", "/v0/meta/bases", ACCOUNT, writes=False, query=query)
+            raw = unwrap(answer)
+            for base in raw["bases"]:
+                yield base
+            if not raw.get("offset"):
+                return
+            query = {"offset": raw["offset"]}
+
+    async def get_base_schema(self, base_id: str) -> list[Raw]:
+        """The tables of a base with fields and views.
+
+        Source: airtable.com/developers/web/api/get-base-schema, read 2026-11.
+        """
+        path = f"/v0/meta/bases/{_segment(base_id)}/tables"
+        answer = await self._upstream.send("GET", path, *_charges(base_id), writes=False)
+        tables: list[Raw] = unwrap(answer, BaseNotFound, BaseNotFound)["tables"]
+        return tables
+
+    async def list_records(
+        self, base_id: str, table_id: str, *, view_id: str | None, page_size: int, offset: str | None
+    ) -> Raw:
+        """A page of a table or view, by field names. Source: airtable.com/developers/web/api/list-records, 2026-11."""
+        query = {"pageSize": page_size, "view": view_id, "offset": offset}
+        given = [(name, value) for name, value in query.items() if value is not None]
+        return await self._list(base_id, table_id, given)
+
+    async def list_records_created_since(
+        self, base_id: str, table_id: str, since: datetime, field_ids: Sequence[str]
+    ) -> AsyncIterator[Raw]:
+        """The records made after an instant, with some fields.
+
+        Source: airtable.com/developers/web/api/list-records and support.airtable.com/docs/formula-field-reference,
+        read 2026-11.
+        """
+        after = since.strftime("%Y-%m-%dT%H:%M:%S.000Z")
+        formula = f"IS_AFTER(CREATED_TIME(), DATETIME_PARSE('{after}'))"
+        fields = [("fields[]", field_id) for field_id in field_ids]
+        async for raw in self._filter(base_id, table_id, formula, fields):
+            yield raw
+
+    async def existing_records(self, base_id: str, table_id: str, record_ids: Sequence[str]) -> set[str]:
+        """Those of *record_ids* that are in that very table.
+
+        Source: airtable.com/developers/web/api/list-records, read 2026-11.
+        """
+        found: set[str] = set()
+        for start in range(0, len(record_ids), PAGE_SIZE):
+            tests = (f"RECORD_ID()='{record_id}'" for record_id in record_ids[start : start + PAGE_SIZE])
+            async for raw in self._filter(base_id, table_id, f"OR({','.join(tests)})", []):
+                found.add(raw["id"])
+        return found
+
+    async def get_record(self, base_id: str, table_id: str, record_id: str) -> Raw:
+        """A record, of whichever table of the base. Source: airtable.com/developers/web/api/get-record, 2026-11."""
+        path = f"{_table(base_id, table_id)}/{record_id}"
+        query = {"returnFieldsByFieldId": "true"}
+        answer = await self._upstream.send("GET", path, *_charges(base_id), writes=False, query=query)
+        return unwrap(answer, RecordNotFound, RecordNotFound)
+
+    async def create_records(
+        self, base_id: str, table_id: str, rows: Sequence[Values], *, typecast: bool
+    ) -> Sequence[Raw]:
+        """New records in the order of *rows*, all of them or none; *typecast* lets selects gain options.
+
+        Source: airtable.com/developers/web/api/create-records, read 2026-11.
+        """
+        body = {"records": [{"fields": row} for row in rows], "typecast": typecast, "returnFieldsByFieldId": True}
+        made: Sequence[Raw] = unwrap(await self._write("POST", base_id, _table(base_id, table_id), body))["records"]
+        return made
+
+    async def update_record(self, base_id: str, table_id: str, record_id: str, values: Values) -> Raw:
+        """A record after a change. Source: airtable.com/developers/web/api/update-record, read 2026-11."""
+        path = f"{_table(base_id, table_id)}/{record_id}"
+        body = {"fields": values, "typecast": False, "returnFieldsByFieldId": True}
+        return unwrap(await self._write("PATCH", base_id, path, body))
+
+    async def upload_attachment(self, base_id: str, record_id: str, field_id: str, file: Values) -> Raw:
+        """A record with that field only, after *file* was appended to it.
+
+        Source: airtable.com/developers/web/api/upload-attachment, read 2026-11.
+        """
+        path = f"/v0/{_segment(base_id)}/{record_id}/{field_id}/uploadAttachment"
+        return unwrap(await self._write("POST", base_id, path, file, host="content"))
+
+    async def _filter(
+        self, base_id: str, table_id: str, formula: str, more: Sequence[tuple[str, str]]
+    ) -> AsyncIterator[Raw]:
+        """Every record that *formula* holds for."""
+        query = [("filterByFormula", formula), ("pageSize", str(PAGE_SIZE)), ("returnFieldsByFieldId", "true"), *more]
+        offset: list[tuple[str, str]] = []
+        for _ in range(MAX_WALK):
+            raw = await self._list(base_id, table_id, [*query, *offset])
+            for record in raw["records"]:
+                yield record
+            if not raw.get("offset"):
+                return
+            offset = [("offset", raw["offset"])]
+
+    async def _list(self, base_id: str, table_id: str, query: Sequence[tuple[str, Any]]) -> Raw:
+        path = _table(base_id, table_id)
+        answer = await self._upstream.send("GET", path, *_charges(base_id), writes=False, query=query)
+        return unwrap(answer, TableNotFound)
+
+    async def _write(self, method: str, base_id: str, path: str, body: Values, host: str = "base") -> Answer:
+        return await self._upstream.send(method, path, *_charges(base_id), writes=True, json=body, host=host)
+
+
+def _charges(base_id: str) -> tuple[Charge, Charge]:
+    """What a request to a base takes: of the base's budget, whoever asks, and of the account's."""
+    return Charge("base", on=base_id), ACCOUNT
+
+
+def _table(base_id: str, table_id: str) -> str:
+    return f"/v0/{_segment(base_id)}/{quote(table_id, safe='')}"
+
+
+def _segment(base_id: str) -> str:
+    """A base identifier as part of a path; words that the vendor has routes for are no bases."""
+    if not base_id.startswith("app"):
+        raise BaseNotFound(f"{base_id} is no identifier of a base.", {"parameter": "base_id"})
+    return quote(base_id, safe="")

@@ -1,0 +1,166 @@
+"""What the tables operations accept and return."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from connector_gateway.kit.shapes import Cursor, Identifier, Instant, Name, Params, Result
+
+MAX_RECORDS = 10
+"""Records per call; more are refused by the operation, under a code of their own."""
+
+MAX_URL = 4000
+
+Fields = dict[str, Any]
+
+
+class ReadRecords(Params):
+    """Which records to read."""
+
+    base_id: Identifier
+    """Base to read from."""
+
+    table: Name
+    """Table name or identifier."""
+
+    view: Name | None = None
+    """View name or identifier; its own filter and order apply."""
+
+    limit: Annotated[int, Field(ge=1, le=100)] = 50
+    cursor: Cursor | None = None
+    """``next_cursor`` of the previous response; it works for some minutes."""
+
+
+class Record(Result):
+    """A record of a table."""
+
+    record_id: str
+    fields: Fields
+    """Field name to value; empty fields are left out."""
+
+    created_at: Instant
+
+
+class CreateRecords(Params):
+    """Records to be made in one table."""
+
+    base_id: Identifier
+    """Base holding the table."""
+
+    table: Name
+    """Table name or identifier."""
+
+    records: Annotated[list[Fields], Field(min_length=1, json_schema_extra={"maxItems": MAX_RECORDS})]
+    """One to ten objects of field name to value; values are cast to the field's type, and refused where that would
+    lose something."""
+
+    allow_new_options: bool = False
+    """Let a select field gain an option it lacks; otherwise the record fails."""
+
+
+class FailedRecord(Result):
+    """A record that was not made, and the first reason why."""
+
+    index: int
+    """Its place in ``records``, from 0."""
+
+    error: Literal["select_option_missing", "lossy_cast", "read_only_field", "field_not_found", "upstream_refused"]
+    field: str | None
+    """The field at fault; null when the application refused the record without saying which."""
+
+    value: Any
+
+
+class CreatedRecords(Result):
+    """What became of the records."""
+
+    created: list[str]
+    """Identifiers of the records made, in the order they were given."""
+
+    failed: list[FailedRecord]
+
+    @property
+    def complete(self) -> bool:
+        """Whether every record was made."""
+        return not self.failed
+
+
+class UpdateRecord(Params):
+    """What is to be changed of a record."""
+
+    record_id: Identifier
+    base_id: Identifier
+    """Base holding the record."""
+
+    table: Name
+    """Table name or identifier."""
+
+    fields: Annotated[Fields, Field(min_length=1)]
+    """Field name to value, null to clear; only the fields sent are changed, and computed fields are refused."""
+
+
+class UpdatedRecord(Result):
+    """The record after the change."""
+
+    record_id: str
+    updated_fields: list[str]
+    """Names of the fields written."""
+
+    updated_at: Instant
+
+
+class AttachFile(Params):
+    """A file to be added to a record."""
+
+    record_id: Identifier
+    """Record that holds the attachment."""
+
+    field: Name
+    """Attachment field name on the table."""
+
+    url: Annotated[str, Field(min_length=1, max_length=MAX_URL)]
+    """Publicly reachable http or https link to the file."""
+
+    filename: Annotated[str, Field(min_length=1, max_length=255)] | None = None
+    """Display name; otherwise the last path segment of the link."""
+
+
+class AttachedFile(Result):
+    """The attachment that was made; what the field held before is still there."""
+
+    record_id: str
+    field: str
+    attachment_id: str
+    filename: str
+    size_bytes: int
+
+
+class ListTables(Params):
+    """Which base to describe."""
+
+    base_id: Identifier
+    """Base to describe."""
+
+    include_views: bool = True
+    """Include the view list of each table."""
+
+
+class TableField(Result):
+    """A field of a table."""
+
+    name: str
+    type: str
+    """The application's own word, such as singleSelect or number."""
+
+
+class Table(Result):
+    """A table of a base."""
+
+    table: str
+    """Table name."""
+
+    table_id: str
+    primary_field: str
+    fields: list[TableField]
+    views: Annotated[list[str] | None, Field(exclude_if=lambda views: views is None)] = None
+    """View names, where they were asked for."""

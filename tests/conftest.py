@@ -1,0 +1,43 @@
+"""What tests of several folders ask for."""
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from connector_gateway.storage.database import Database
+from harness.clocks import HandClock
+from harness.postgres import new_database, postgres
+
+
+@pytest.fixture(scope="session")
+def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with postgres(tmp_path_factory.mktemp("postgres")) as address:
+        yield address
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """An empty database of each kind in turn."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'gateway.db'}"
+    return new_database(request.getfixturevalue("postgres_server"))
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def common_database_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A database of each kind in turn, which the tests of a module share."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path_factory.mktemp('common') / 'gateway.db'}"
+    return new_database(request.getfixturevalue("postgres_server"))
+
+
+@pytest.fixture
+async def database(database_url: str) -> AsyncIterator[Database]:
+    async with Database(database_url) as opened:
+        yield opened
+
+
+@pytest.fixture
+def clock() -> HandClock:
+    return HandClock()

@@ -1,0 +1,504 @@
+"""Property values into the vendor's form and back, type by type: exact ones pass, lossy ones are refused."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from pydantic_core import to_json
+
+from connector_gateway.connectors.notes import casts, mapping
+from connector_gateway.connectors.notes.emulator.checks import utf16_length
+from connector_gateway.kit.errors import (
+    AmbiguousDatabase,
+    InvalidParameters,
+    LossyCast,
+    PropertyNotFound,
+    SelectOptionMissing,
+    UnsupportedBlock,
+)
+from harness.requirement import requirement
+
+UID = "0b1c2d3e-4f50-4617-8293-a4b5c6d7e8f9"
+OTHER = "1b1c2d3e-4f50-4617-8293-a4b5c6d7e8f9"
+OPTIONS = [{"id": "o1", "name": "Open"}, {"id": "o2", "name": "Won, at last"}, {"id": "o3", "name": " blank "}]
+
+
+def described(kind: str) -> dict[str, Any]:
+    return {"id": "p1", "name": "P", "type": kind, kind: {"options": OPTIONS} if kind in OPTIONED else {}}
+
+
+OPTIONED = {"select", "multi_select", "status"}
+
+
+def cast(kind: str, value: Any) -> Any:
+    return casts.cast("P", described(kind), value)
+
+
+def text(*parts: str) -> list[dict[str, Any]]:
+    return [{"type": "text", "text": {"content": part}} for part in parts]
+
+
+# Writing
+
+
+@requirement("notes:pages:cast", "notes:cast:exact")
+@pytest.mark.parametrize(
+    ("kind", "value", "form"),
+    [
+        ("title", "Acme", text("Acme")),
+        ("title", "", []),
+        ("title", 12, text("12")),
+        ("title", Decimal("12.50"), text("12.5")),
+        ("title", Decimal("1e21"), text("1000000000000000000000")),
+        ("title", None, []),
+        ("rich_text", "  kept as it is \n", text("  kept as it is \n")),
+        ("rich_text", -3, text("-3")),
+        ("rich_text", None, []),
+        ("number", 12, 12),
+        ("number", Decimal("12.5"), 12.5),
+        ("number", Decimal("12.0"), 12),
+        ("number", Decimal("1e3"), 1000),
+        ("number", Decimal("-0.0"), 0),
+        ("number", "12.5", 12.5),
+        ("number", " 12.50 ", 12.5),
+        ("number", "+7", 7),
+        ("number", "1e3", 1000),
+        ("number", 2**53, 2**53),
+        ("number", -(2**53), -(2**53)),
+        ("number", None, None),
+        ("checkbox", True, True),
+        ("checkbox", False, False),
+        ("checkbox", "true", True),
+        ("checkbox", "false", False),
+        ("select", "Open", {"id": "o1"}),
+        ("select", "Won, at last", {"id": "o2"}),
+        ("select", " blank ", {"id": "o3"}),
+        ("select", None, None),
+        ("status", "Open", {"id": "o1"}),
+        ("multi_select", "Open", [{"id": "o1"}]),
+        ("multi_select", "Won, at last", [{"id": "o2"}]),
+        ("multi_select", ["Open", "Won, at last", "Open"], [{"id": "o1"}, {"id": "o2"}]),
+        ("multi_select", [], []),
+        ("multi_select", None, []),
+        ("date", "2026-11-02", {"start": "2026-11-02"}),
+        ("date", " 2026-11-02 ", {"start": "2026-11-02"}),
+        ("date", "2026-11-02T09:30:00Z", {"start": "2026-11-02T09:30:00+00:00"}),
+        ("date", "2026-11-02T09:30:00.250+02:00", {"start": "2026-11-02T09:30:00.250000+02:00"}),
+        ("date", None, None),
+        ("url", "https://example.com/a?b=c%20d#e", "https://example.com/a?b=c%20d#e"),
+        ("url", "mailto:ann@example.com", "mailto:ann@example.com"),
+        ("url", None, None),
+        ("email", "ann@acme.test", "ann@acme.test"),
+        ("email", None, None),
+        ("phone_number", "+49 (30) 55-50", "+49 (30) 55-50"),
+        ("phone_number", None, None),
+        ("people", UID, [{"id": UID}]),
+        ("people", UID.replace("-", "").upper(), [{"id": UID}]),
+        ("people", [UID, OTHER], [{"id": UID}, {"id": OTHER}]),
+        ("people", [UID, UID.replace("-", "")], [{"id": UID}]),
+        ("people", None, []),
+        ("relation", [UID], [{"id": UID}]),
+        ("relation", [], []),
+        ("relation", None, []),
+        (
+            "files",
+            "https://example.com/a/b.pdf?c=d",
+            [{"name": "b.pdf", "type": "external", "external": {"url": "https://example.com/a/b.pdf?c=d"}}],
+        ),
+        (
+            "files",
+            ["http://example.com"],
+            [{"name": "example.com", "type": "external", "external": {"url": "http://example.com"}}],
+        ),
+        ("files", None, []),
+        ("place", {"lat": Decimal("1.5"), "lon": 2, "name": "Here"}, {"lat": 1.5, "lon": 2, "name": "Here"}),
+        ("place", None, None),
+    ],
+)
+def test_what_loses_nothing_is_cast(kind: str, value: Any, form: Any) -> None:
+    assert form == cast(kind, value)
+
+
+@requirement("notes:pages:lossy-cast", "notes:lossy-cast:details")
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        ("title", True),
+        ("title", ["a"]),
+        ("title", {"a": 1}),
+        ("title", "x" * 190_001),
+        ("rich_text", False),
+        ("number", ""),
+        ("number", " "),
+        ("number", "1,200"),
+        ("number", "5 kg"),
+        ("number", "1_000"),
+        ("number", "٣"),
+        ("number", "NaN"),
+        ("number", "Infinity"),
+        ("number", "0x10"),
+        ("number", True),
+        ("number", [1]),
+        ("number", {"a": 1}),
+        ("number", 2**53 + 1),
+        ("number", "9007199254740993"),
+        ("number", Decimal("0.1234567890123456789")),
+        ("number", "1e999999999"),
+        ("number", "1e-999999999"),
+        ("number", Decimal("1e300")),
+        ("checkbox", "yes"),
+        ("checkbox", "TRUE"),
+        ("checkbox", 1),
+        ("checkbox", 0),
+        ("checkbox", None),
+        ("checkbox", []),
+        ("select", 5),
+        ("select", True),
+        ("select", ["Open"]),
+        ("select", {"name": "Open"}),
+        ("status", ["Open"]),
+        ("status", None),
+        ("multi_select", 5),
+        ("multi_select", [5]),
+        ("multi_select", [None]),
+        ("multi_select", ["Open"] * 101),
+        ("date", ""),
+        ("date", "02.11.2026"),
+        ("date", "2026-02-30"),
+        ("date", "2026-11-02T09:30:00"),
+        ("date", "2026-11-02T09:30:00.123456Z"),
+        ("date", "tomorrow"),
+        ("date", 1_795_000_000),
+        ("date", True),
+        ("date", ["2026-11-02"]),
+        ("url", ""),
+        ("url", "no address"),
+        ("url", "https://exa mple.com"),
+        ("url", "https://[::1"),
+        ("url", "https://example.com/" + "x" * 2000),
+        ("url", 5),
+        ("email", "ann"),
+        ("email", "ann@"),
+        ("email", "Ann <ann@acme.test>"),
+        ("email", "a" * 200 + "@acme.test"),
+        ("email", True),
+        ("phone_number", 4930),
+        ("phone_number", ""),
+        ("phone_number", "1" * 201),
+        ("people", "Ann"),
+        ("people", [5]),
+        ("people", [UID] * 101),
+        ("relation", "nope"),
+        ("relation", {"id": UID}),
+        ("files", "ftp://example.com/a"),
+        ("files", "a.pdf"),
+        ("files", "https://[oops"),
+        ("files", 5),
+        ("place", "Lisboa"),
+        ("place", {"lat": 1}),
+        ("place", {"lat": 1, "lon": "east"}),
+        ("place", {"lat": 1, "lon": [2]}),
+        ("place", {"lat": True, "lon": 2}),
+        ("place", {"lat": 1, "lon": 2, "planet": "Mars"}),
+        ("place", {"lat": 1, "lon": 2, "name": ["Here"]}),
+        ("place", []),
+    ],
+)
+def test_what_would_lose_something_is_refused_with_property_type_and_value(kind: str, value: Any) -> None:
+    with pytest.raises(LossyCast) as refused:
+        cast(kind, value)
+    (detail,) = refused.value.details
+
+    assert ("P", kind) == (detail["property"], detail["type"])
+    assert "value" in detail
+    assert "<class" not in refused.value.message
+    assert to_json(detail)
+
+
+@requirement("notes:select-option-missing")
+@pytest.mark.parametrize("kind", sorted(OPTIONED))
+@pytest.mark.parametrize("value", ["open", "Open ", "", "Nope"])
+def test_an_option_that_is_not_configured_is_refused_with_those_that_are(kind: str, value: str) -> None:
+    with pytest.raises(SelectOptionMissing) as refused:
+        cast(kind, value)
+
+    assert [{"property": "P", "value": value, "allowed": ["Open", "Won, at last", " blank "]}] == refused.value.details
+
+
+@requirement("notes:blocks:long-text")
+@pytest.mark.parametrize("letter", ["a", "é", "会", "👩‍👩‍👧", "🎉"])
+def test_long_text_is_split_into_parts_that_the_vendor_takes(letter: str) -> None:
+    content = letter * 3000
+    parts = [part["text"]["content"] for part in casts.rich_text(content)]
+
+    assert content == "".join(parts)
+    assert max(map(utf16_length, parts)) <= 2000
+
+
+def test_the_longest_text_is_what_a_hundred_parts_hold() -> None:
+    assert len(casts.rich_text("x" * 190_000)) <= 100
+
+
+@requirement("notes:skipped:computed")
+def test_several_properties_are_written_by_their_ids_and_computed_ones_skipped() -> None:
+    schema = {
+        "Name": {"id": "title", "name": "Name", "type": "title", "title": {}},
+        "Stage": {"id": "a%3Ab", "name": "Stage", "type": "select", "select": {"options": OPTIONS}},
+        "Score": {"id": "s", "name": "Score", "type": "formula", "formula": {}},
+        "Mood": {"id": "m", "name": "Mood", "type": "sentiment", "sentiment": {}},
+    }
+    written, skipped = mapping.writable(schema, {"Score": 1, "Stage": "Open", "Mood": "good", "Name": "Acme"})
+
+    assert {"a:b": {"select": {"id": "o1"}}, "title": {"title": text("Acme")}} == written
+    assert ["Score", "Mood"] == skipped
+
+
+@requirement("notes:property-not-found")
+def test_every_unknown_property_is_named() -> None:
+    with pytest.raises(PropertyNotFound) as refused:
+        mapping.writable({"Name": described("title")}, {"Name": "a", "name": "b", "Nope": "c"})
+
+    assert ["name", "Nope"] == [detail["property"] for detail in refused.value.details]
+
+
+# Reading
+
+
+def value(kind: str, content: Any) -> dict[str, Any]:
+    return {"id": "p1", "type": kind, kind: content}
+
+
+PERSON = {"object": "user", "id": UID, "name": "Ann", "person": {"email": "ann@acme.test"}}
+
+READ = [
+    ("title", text("Ac", "me"), ["Acme"]),
+    ("title", [], []),
+    ("rich_text", [{"plain_text": "shown", "type": "mention"}], ["shown"]),
+    ("number", 12.5, ["12.5"]),
+    ("number", 12.0, ["12"]),
+    ("number", 1e21, ["1000000000000000000000"]),
+    ("number", 1e-7, ["0.0000001"]),
+    ("number", 0, ["0"]),
+    ("number", None, []),
+    ("select", {"id": "o1", "name": "Open"}, ["Open"]),
+    ("select", None, []),
+    ("multi_select", [{"name": "a"}, {"name": "b"}], ["a", "b"]),
+    ("status", {"name": "Done"}, ["Done"]),
+    ("date", {"start": "2026-11-02", "end": None}, ["2026-11-02"]),
+    ("date", {"start": "2026-11-02", "end": "2026-11-03"}, ["2026-11-02", "2026-11-02/2026-11-03"]),
+    ("date", None, []),
+    ("checkbox", True, ["true"]),
+    ("checkbox", False, ["false"]),
+    ("url", "https://example.com", ["https://example.com"]),
+    ("email", None, []),
+    ("phone_number", "110", ["110"]),
+    ("people", [PERSON], ["Ann", UID, "ann@acme.test"]),
+    ("people", [{"object": "user", "id": UID}], [UID]),
+    ("relation", [{"id": UID}], [UID]),
+    ("files", [{"name": "a.pdf", "external": {"url": "https://e.com/a"}}], ["a.pdf", "https://e.com/a"]),
+    ("files", [{"name": "b.png", "file": {"url": "https://e.com/b"}}], ["b.png", "https://e.com/b"]),
+    ("files", [{"name": "", "file_upload": {"id": UID}}], []),
+    ("place", {"lat": 1, "lon": 2, "name": "Here", "address": None}, ["Here"]),
+    ("created_by", PERSON, ["Ann", UID, "ann@acme.test"]),
+    ("created_time", "2026-11-02T09:30:00.000Z", ["2026-11-02T09:30:00.000Z"]),
+    ("unique_id", {"prefix": "EV", "number": 7}, ["EV-7", "7"]),
+    ("unique_id", {"prefix": None, "number": 7}, ["7"]),
+    ("verification", {"state": "verified"}, ["verified"]),
+    ("verification", None, []),
+    ("formula", {"type": "string", "string": "so"}, ["so"]),
+    ("formula", {"type": "number", "number": 1.5}, ["1.5"]),
+    ("formula", {"type": "boolean", "boolean": False}, ["false"]),
+    ("formula", {"type": "date", "date": {"start": "2026-11-02"}}, ["2026-11-02"]),
+    ("formula", {"type": "number", "number": None}, []),
+    ("formula", {"type": "unsupported", "unsupported": {}}, []),
+    ("rollup", {"type": "number", "number": 3, "function": "count"}, ["3"]),
+    ("rollup", {"type": "date", "date": None, "function": "latest_date"}, []),
+    ("rollup", {"type": "array", "array": [value("number", 1), value("title", text("a"))]}, ["1", "a"]),
+    ("rollup", {"type": "unsupported", "function": "count"}, []),
+    ("button", {}, []),
+    ("sentiment", {"score": 5}, []),
+    ("sentiment", ["a"], []),
+    ("sentiment", "plain", ["plain"]),
+]
+
+
+@requirement("notes:search:types")
+@pytest.mark.parametrize(("kind", "content", "found"), READ)
+def test_a_value_is_found_by_its_texts(kind: str, content: Any, found: list[str]) -> None:
+    assert found == casts.texts(value(kind, content))
+
+
+@requirement("notes:search:trimmed", "notes:search:match", "notes:search:types")
+@pytest.mark.parametrize(
+    ("kind", "content", "wanted", "match", "matches"),
+    [
+        ("title", text("  Acme "), "Acme", "exact", True),
+        ("title", text("Acme"), "acme", "exact", False),
+        ("title", text("Acme GmbH"), "Acme", "exact", False),
+        ("title", text("Acme GmbH"), "me Gm", "contains", True),
+        ("title", [], "", "exact", True),
+        ("title", text("  "), "", "exact", True),
+        ("title", text("a"), "", "exact", False),
+        ("title", text("a"), "", "contains", True),
+        ("number", 12.5, "12.50", "exact", True),
+        ("number", 1000, "1e3", "exact", True),
+        ("number", 1000, "1000", "exact", True),
+        ("number", 1000, "00", "contains", True),
+        ("number", 12, "twelve", "exact", False),
+        ("formula", {"type": "number", "number": 5}, "5.0", "exact", True),
+        ("multi_select", [{"name": "a"}, {"name": "b"}], "b", "exact", True),
+        ("relation", [{"id": UID}], UID.replace("-", "").upper(), "exact", True),
+        ("people", [PERSON], "ann@acme.test", "exact", True),
+        ("people", [PERSON], "acme", "contains", True),
+        ("checkbox", True, "true", "exact", True),
+        ("checkbox", False, "true", "exact", False),
+    ],
+)
+def test_values_match_as_text_after_trimming(
+    kind: str, content: Any, wanted: str, match: str, *, matches: bool
+) -> None:
+    assert matches == mapping.matches(value(kind, content), wanted, match)
+
+
+# Recognising
+
+
+@pytest.mark.parametrize(
+    ("kind", "written", "held"),
+    [
+        ("title", "Acme", text("Ac", "me")),
+        ("title", None, []),
+        ("number", "12.0", 12),
+        ("select", "Open", {"id": "o1", "name": "Open", "color": "red"}),
+        ("select", None, None),
+        ("multi_select", ["Won, at last", "Open"], [{"id": "o1", "name": "Open"}, {"id": "o2", "name": "Won"}]),
+        ("multi_select", None, []),
+        ("date", "2026-11-02", {"start": "2026-11-02", "end": None, "time_zone": None}),
+        ("date", "2026-11-02T09:30:00Z", {"start": "2026-11-02T10:30:00.000+01:00", "end": None}),
+        ("people", [UID, UID], [{"object": "user", "id": UID}]),
+        ("relation", [OTHER, UID], [{"id": UID}, {"id": OTHER}]),
+        ("files", "https://e.com/a", [{"name": "a", "type": "external", "external": {"url": "https://e.com/a"}}]),
+        ("place", {"lat": 1, "lon": 2}, {"lat": 1.0, "lon": 2, "name": None, "address": None}),
+        ("checkbox", "false", False),
+        ("url", "https://e.com", "https://e.com"),
+    ],
+)
+def test_a_page_bears_what_was_written_on_it(kind: str, written: Any, held: Any) -> None:
+    page = {"properties": {"P": value(kind, held)}}
+
+    assert mapping.bears(page, {"p1": {kind: cast(kind, written)}})
+
+
+@pytest.mark.parametrize("kind", ["people", "relation"])
+def test_a_page_that_shows_only_part_of_a_long_list_bears_it_nevertheless(kind: str) -> None:
+    ids = [f"{number:08x}-4f50-4617-8293-a4b5c6d7e8f9" for number in range(40)]
+    page = {"properties": {"P": value(kind, [{"id": uid} for uid in ids[:25]]) | {"has_more": True}}}
+
+    assert mapping.bears(page, {"p1": {kind: cast(kind, ids)}})
+
+
+@pytest.mark.parametrize(
+    ("kind", "written", "held"),
+    [
+        ("title", "Acme", text("Acme ")),
+        ("number", 1, 2),
+        ("number", 0, None),
+        ("select", "Open", None),
+        ("select", None, {"id": "o1", "name": "Open"}),
+        ("multi_select", "Open", [{"id": "o1"}, {"id": "o2"}]),
+        ("date", "2026-11-02", {"start": "2026-11-02T00:00:00.000+00:00"}),
+        ("date", "2026-11-02T09:30:00Z", {"start": "2026-11-02T09:30:00.000", "time_zone": "America/New_York"}),
+        ("relation", [UID, OTHER], [{"id": UID}]),
+        ("checkbox", True, False),
+    ],
+)
+def test_a_page_that_holds_something_else_does_not_bear_it(kind: str, written: Any, held: Any) -> None:
+    page = {"properties": {"P": value(kind, held)}}
+
+    assert not mapping.bears(page, {"p1": {kind: cast(kind, written)}})
+
+
+# Body blocks
+
+
+@requirement("notes:blocks:forms", "notes:pages:children")
+@pytest.mark.parametrize(
+    ("child", "kind"),
+    [
+        ("Hello", "paragraph"),
+        ({"type": "paragraph", "text": "Hello"}, "paragraph"),
+        ({"type": "bulleted_list_item", "text": "Hello"}, "bulleted_list_item"),
+        ({"type": "callout", "text": "Hello"}, "callout"),
+    ],
+)
+def test_a_body_block_is_a_string_or_a_kind_with_text(child: Any, kind: str) -> None:
+    ((block,),) = mapping.block_groups([child])
+
+    assert {"object": "block", "type": kind, kind: {"rich_text": text("Hello")}} == block
+
+
+@requirement("notes:blocks:unsupported")
+@pytest.mark.parametrize("kind", ["heading_1", "", None, 5, ["paragraph"], {}])
+def test_other_kinds_of_blocks_are_refused_by_place(kind: Any) -> None:
+    with pytest.raises(UnsupportedBlock) as refused:
+        mapping.block_groups(["fine", {"type": kind, "text": "x"}])
+
+    assert (1, "children.1.type") == (refused.value.details[0]["index"], refused.value.details[0]["parameter"])
+
+
+@pytest.mark.parametrize(
+    "child",
+    [
+        5,
+        None,
+        ["a"],
+        {"type": "paragraph"},
+        {"type": "paragraph", "text": 5},
+        {"type": "paragraph", "text": "a", "color": "red"},
+        {"type": "paragraph", "text": "x" * 200_001},
+    ],
+)
+def test_a_malformed_block_is_refused_by_place(child: Any) -> None:
+    with pytest.raises(InvalidParameters) as refused:
+        mapping.block_groups([child])
+
+    assert refused.value.details[0]["parameter"].startswith("children.0")
+
+
+@requirement("notes:blocks:hundred")
+@pytest.mark.parametrize(("count", "sizes"), [(0, [0]), (1, [1]), (100, [100]), (101, [100, 1]), (250, [100, 100, 50])])
+def test_blocks_travel_in_groups_that_a_request_may_carry(count: int, sizes: list[int]) -> None:
+    assert sizes == [len(group) for group in mapping.block_groups(["x"] * count)]
+
+
+def test_heavy_blocks_travel_in_smaller_groups() -> None:
+    groups = mapping.block_groups(["会" * 30_000] * 20)
+
+    assert max(len(to_json(group)) for group in groups) < 500_000
+
+
+# Databases
+
+
+@requirement("notes:sources:first")
+def test_of_several_sources_the_first_that_has_all_names_is_meant() -> None:
+    sources: list[Mapping[str, Any]] = [
+        {"id": "1", "title": [], "properties": {"A": {}}},
+        {"id": "2", "title": [], "properties": {"A": {}, "B": {}}},
+    ]
+
+    assert "1" == mapping.choose_source(sources, ["A"])["id"]
+    assert "2" == mapping.choose_source(sources, ["B"])["id"]
+
+
+@requirement("notes:sources:ambiguous")
+def test_a_name_that_no_source_has_makes_a_database_of_several_ambiguous() -> None:
+    sources: list[Mapping[str, Any]] = [
+        {"id": "1", "title": text("One"), "properties": {"A": {}}},
+        {"id": "2", "title": text("Two"), "properties": {"B": {}}},
+    ]
+    with pytest.raises(AmbiguousDatabase) as refused:
+        mapping.choose_source(sources, ["A", "B"])
+
+    assert ["One", "Two"] == [detail["data_source"] for detail in refused.value.details]

@@ -1,0 +1,122 @@
+"""kill -9 in the middle of a write: whoever repeats the call gets one page, never two."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from connector_gateway.connectors.notes.emulator import NotesEmulator
+from connector_gateway.sandbox.sandbox import Sandbox
+from harness.installed import Calling, Installation, installed, wait_until
+from harness.playing import playing
+from harness.requirement import requirement
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with playing(notes=NotesEmulator) as started:
+        yield started
+
+
+@pytest.fixture
+def emulator(sandbox: Sandbox) -> NotesEmulator:
+    emulator = sandbox.emulators["notes"]
+    assert isinstance(emulator, NotesEmulator)
+    emulator.stage.faults.clear()
+    emulator.stage.knobs["limits"] = False
+    return emulator
+
+
+@pytest.fixture(scope="module")
+def installation(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    folder: Path = tmp_path_factory.mktemp("installation")
+    with installed(sandbox, folder) as started:
+        yield started
+
+
+def create(installation: Installation, emulator: NotesEmulator, name: str, **more: Any) -> Any:
+    database_id = emulator.examples()["database_id"]
+    return installation.call(
+        "POST", "/notes/pages", database_id=database_id, properties={"Name": name}, idempotency_key=name, **more
+    )
+
+
+def pages(emulator: NotesEmulator, name: str) -> list[str]:
+    return [page.id for page in emulator.workspace.pages.values() if page.title == name]
+
+
+def killed_in(installation: Installation, emulator: NotesEmulator, fault: dict[str, Any], **more: Any) -> str:
+    """The name of a page whose creation was killed while *fault* held a request up; the gateway lives again."""
+    name = f"Crash {uuid4()}"
+    installation.http.post(f"{emulator_control(installation)}/faults", json=fault).raise_for_status()
+    calling = Calling(lambda: create(installation, emulator, name, **more))
+    wait_until(lambda: not emulator.stage.faults[0].times)
+    installation.end()
+    assert calling.ended() is None
+    installation.start()
+    return name
+
+
+def emulator_control(installation: Installation) -> str:
+    return f"{installation.sandbox.address}/_control/notes"
+
+
+@requirement("idempotency:crash")
+def test_killed_before_the_write_the_repeat_makes_the_page(installation: Installation, emulator: NotesEmulator) -> None:
+    fault = {"method": "GET", "path": "/v1/databases", "fault": "delay", "seconds": 1.0}
+    name = killed_in(installation, emulator, fault)
+    again = create(installation, emulator, name)
+
+    assert 200 == again.status_code
+    assert [again.json()["data"]["page_id"]] == pages(emulator, name)
+
+
+@requirement("idempotency:crash", "idempotency:never-two")
+def test_killed_after_the_write_the_repeat_finds_the_page(installation: Installation, emulator: NotesEmulator) -> None:
+    fault = {"method": "POST", "path": "/v1/pages", "fault": "slow_body", "seconds": 30}
+    name = killed_in(installation, emulator, fault)
+    again = create(installation, emulator, name)
+
+    assert 200 == again.status_code
+    assert [again.json()["data"]["page_id"]] == pages(emulator, name)
+
+
+def test_killed_while_the_vendor_is_still_writing_the_repeat_waits_and_finds_the_page(
+    installation: Installation, emulator: NotesEmulator
+) -> None:
+    fault = {"method": "POST", "path": "/v1/pages", "fault": "delay", "seconds": 1.5}
+    name = killed_in(installation, emulator, fault)
+    wait_until(lambda: pages(emulator, name))
+    again = create(installation, emulator, name)
+
+    assert 200 == again.status_code
+    assert [again.json()["data"]["page_id"]] == pages(emulator, name)
+
+
+def test_killed_between_the_blocks_the_repeat_completes_the_body_in_order(
+    installation: Installation, emulator: NotesEmulator
+) -> None:
+    texts = [f"line {number}" for number in range(320)]
+    fault = {"method": "PATCH", "path": "/v1/blocks", "fault": "slow_body", "seconds": 30}
+    name = killed_in(installation, emulator, fault, children=texts)
+    again = create(installation, emulator, name, children=texts)
+    (page_id,) = pages(emulator, name)
+    blocks = [emulator.workspace.blocks[uid] for uid in emulator.workspace.pages[page_id].children]
+
+    assert 200 == again.status_code
+    assert texts == [block.content["rich_text"][0]["plain_text"] for block in blocks]
+
+
+@requirement("runs:interrupted", "runs:before-answer")
+def test_the_history_tells_the_killed_run_as_interrupted_and_the_repeat_as_recovered(
+    installation: Installation, emulator: NotesEmulator
+) -> None:
+    fault = {"method": "POST", "path": "/v1/pages", "fault": "slow_body", "seconds": 30}
+    name = killed_in(installation, emulator, fault)
+    create(installation, emulator, name)
+    repeat, killed = installation.manage("GET", "/v1/runs?limit=2")
+
+    assert ("interrupted", "create_page") == (killed["status"], killed["operation"])
+    assert ("ok", "recovered") == (repeat["status"], repeat["idempotency"]["outcome"])

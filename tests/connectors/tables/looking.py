@@ -1,0 +1,102 @@
+"""What is in the bases, as somebody sees it who looks into the application itself."""
+
+import time
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from typing import Any
+
+from connector_gateway.connectors.tables.emulator import TablesEmulator
+from connector_gateway.connectors.tables.emulator.model import Base, Field, Table, find
+from harness.serving import Gateway, Reply
+
+LEADS = "Leads"
+
+
+@dataclass(frozen=True)
+class Looking:
+    """Somebody who looks into the application, and changes things there."""
+
+    emulator: TablesEmulator
+
+    @property
+    def sales(self) -> Base:
+        """The base with everything in it."""
+        return self.emulator.workspace.bases[0]
+
+    @property
+    def office(self) -> Base:
+        """The base where the account may edit, and no more."""
+        return self.emulator.workspace.bases[1]
+
+    def table(self, name: str = LEADS, base: Base | None = None) -> Table:
+        """A table."""
+        found = find((base or self.sales).tables, name)
+        assert found is not None
+        return found
+
+    def field(self, name: str, table: str = LEADS) -> Field:
+        """A field of a table of the sales base."""
+        found = find(self.table(table).fields, name)
+        assert found is not None
+        return found
+
+    def records(self, table: str = LEADS, base: Base | None = None, **fields: Any) -> list[dict[str, Any]]:
+        """The records that have these values."""
+        base = base or self.sales
+        reader, shown = self.emulator._reader(base), self.table(table, base)
+        found = [reader.record(shown, record)["fields"] for record in list(shown.records.values())]
+        return [record for record in found if all(record.get(name) == value for name, value in fields.items())]
+
+    def record(self, record_id: str, base: Base | None = None) -> dict[str, Any]:
+        """The cells of a record."""
+        base = base or self.sales
+        home = base.home(record_id)
+        assert home is not None
+        fields: dict[str, Any] = self.emulator._reader(base).record(*home)["fields"]
+        return fields
+
+    def wait_for(self, seconds: float = 5.0, **fields: Any) -> None:
+        """Return once there is a lead that has these values."""
+        deadline = time.monotonic() + seconds
+        while not self.records(**fields):
+            assert time.monotonic() < deadline, "it was never made"
+            time.sleep(0.02)
+
+    def forget(self, record_id: str) -> None:
+        """Take a record away."""
+        home = self.sales.home(record_id)
+        assert home is not None
+        self.emulator.workspace.delete(self.sales, home[0], [record_id])
+
+    def sent(self, method: str) -> list[str]:
+        """The paths that reached the application with *method*."""
+        return [seen.path for seen in self.emulator.stage.journal if seen.method == method]
+
+
+def copied(bases: Sequence[Base]) -> list[Base]:
+    """*bases* with everything in them that requests or tests may change; far quicker than seeding anew."""
+    return [replace(base, tables=[_copied_table(table) for table in base.tables]) for base in bases]
+
+
+def _copied_table(table: Table) -> Table:
+    records = {key: replace(record, cells=dict(record.cells)) for key, record in table.records.items()}
+    return replace(table, fields=deepcopy(table.fields), views=list(table.views), records=records)
+
+
+def every_page(ask: Callable[..., Reply]) -> list[Sequence[dict[str, Any]]]:
+    """The items of all pages that *ask* gives, one after the other."""
+    pages, cursor = [], None
+    while True:
+        reply = ask(**({"cursor": cursor} if cursor else {}))
+        pages.append(reply.data)
+        cursor = reply.body["next_cursor"]
+        if cursor is None:
+            return pages
+
+
+def looking_at(gateway: Gateway) -> Looking:
+    """A look into the application behind *gateway*."""
+    emulator = gateway.sandbox.emulators["tables"]
+    assert isinstance(emulator, TablesEmulator)
+    return Looking(emulator)

@@ -1,0 +1,244 @@
+"""Cell values: what every type of field takes, what would be lost, and what is the same whichever way it is told."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from connector_gateway.connectors.tables import casts
+from connector_gateway.connectors.tables.emulator.cells import STRICT
+from connector_gateway.kit.errors import LossyCast
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "number": {"precision": 2},
+    "currency": {"precision": 0, "symbol": "€"},
+    "percent": {"precision": 1},
+    "duration": {"durationFormat": "h:mm:ss.SS"},
+    "rating": {"max": 5},
+    "singleSelect": {"choices": [{"id": "sel1", "name": "Open"}, {"id": "sel2", "name": "Won"}]},
+    "multipleSelects": {"choices": [{"id": "sel1", "name": "eu"}, {"id": "sel2", "name": "b2b"}]},
+}
+
+
+def each(kind: str, *values: Any) -> list[tuple[str, Any]]:
+    """One case per value."""
+    return [(kind, value) for value in values]
+
+
+def described(kind: str) -> dict[str, Any]:
+    return {"id": "fld1", "name": "It", "type": kind, "options": OPTIONS.get(kind)}
+
+
+def test_every_type_that_the_application_lets_write_has_a_cast() -> None:
+    assert STRICT.keys() == casts.CASTS.keys()
+
+
+@pytest.mark.parametrize("kind", casts.CASTS)
+def test_null_clears_a_field_of_any_type(kind: str) -> None:
+    assert casts.cast(described(kind), None) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "expected"),
+    [
+        ("singleLineText", "two\nlines ", "two\nlines "),
+        ("singleLineText", "", ""),
+        ("singleLineText", 17, "17"),
+        ("multilineText", Decimal("2.50"), "2.5"),
+        ("richText", "**bold**", "**bold**"),
+        ("email", "", ""),
+        ("url", "", ""),
+        ("phoneNumber", "", ""),
+        ("singleLineText", Decimal("1E+3"), "1000"),
+        ("email", "Ana.Poe@example.com", "Ana.Poe@example.com"),
+        ("url", "https://example.com/a%20b", "https://example.com/a%20b"),
+        ("url", "mailto:ana@example.com", "mailto:ana@example.com"),
+        ("url", "example.com", "example.com"),
+        ("url", "example.com/a?b=c", "example.com/a?b=c"),
+        ("phoneNumber", "+46 40 123", "+46 40 123"),
+        ("number", 12, 12),
+        ("number", Decimal("12.50"), 12.5),
+        ("number", " 12.50 ", 12.5),
+        ("number", "-0.01", -0.01),
+        ("number", "1e3", 1000),
+        ("number", Decimal("12.00"), 12),
+        ("number", 2**53, 2**53),
+        ("currency", "100", 100),
+        ("percent", "0.125", 0.125),
+        ("percent", 33, 33),
+        ("duration", 90, 90),
+        ("duration", "90.25", 90.25),
+        ("rating", 1, 1),
+        ("rating", "5", 5),
+        ("rating", Decimal("3.0"), 3),
+        ("checkbox", True, True),
+        ("checkbox", False, False),
+        ("checkbox", "true", True),
+        ("checkbox", "false", False),
+        ("singleSelect", "Open", "Open"),
+        ("singleSelect", "Anything", "Anything"),
+        ("multipleSelects", "eu", ["eu"]),
+        ("multipleSelects", ["b2b", "eu", "b2b"], ["b2b", "eu"]),
+        ("multipleSelects", [], []),
+        ("date", "2026-11-02", "2026-11-02"),
+        ("date", " 2026-11-02 ", "2026-11-02"),
+        ("dateTime", "2026-11-02T09:30:00Z", "2026-11-02T09:30:00.000Z"),
+        ("dateTime", "2026-11-02T10:30:00.250+01:00", "2026-11-02T09:30:00.250Z"),
+        ("dateTime", "2026-11-02 10:30+01:00", "2026-11-02T09:30:00.000Z"),
+        ("singleCollaborator", "ana@example.com", {"email": "ana@example.com"}),
+        ("singleCollaborator", "usrA8sVd3kQe71LxZm", {"id": "usrA8sVd3kQe71LxZm"}),
+        ("singleCollaborator", {"email": "ana@example.com"}, {"email": "ana@example.com"}),
+        ("singleCollaborator", {"id": "usrA8sVd3kQe71LxZm"}, {"id": "usrA8sVd3kQe71LxZm"}),
+        ("multipleCollaborators", "ana@example.com", [{"email": "ana@example.com"}]),
+        ("multipleCollaborators", ["usr1", {"email": "a@example.com"}], [{"id": "usr1"}, {"email": "a@example.com"}]),
+        ("multipleRecordLinks", "recA", ["recA"]),
+        ("multipleRecordLinks", ["recA", " recB", "recA"], ["recA", "recB"]),
+        ("multipleRecordLinks", [], []),
+        ("multipleAttachments", "https://example.com/a.png", [{"url": "https://example.com/a.png"}]),
+        (
+            "multipleAttachments",
+            ["http://example.com/a", {"url": "https://example.com/b", "filename": "b.png"}],
+            [{"url": "http://example.com/a"}, {"url": "https://example.com/b", "filename": "b.png"}],
+        ),
+        ("multipleAttachments", [], []),
+        ("barcode", "4006381333931", {"text": "4006381333931"}),
+        ("barcode", {"text": "400", "type": "ean13"}, {"text": "400", "type": "ean13"}),
+    ],
+)
+def test_a_value_that_fits_is_cast_exactly(kind: str, value: Any, expected: Any) -> None:
+    cast = casts.cast(described(kind), value)
+
+    assert (type(expected), expected) == (type(cast), cast)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        *each("singleLineText", True, ["a"], {"a": 1}),
+        *each("multilineText", True, ["a"], {"a": 1}),
+        *each("richText", True, ["a"], {"a": 1}),
+        *each("email", "ana", "ana@", "a b@example.com", 1, True, ["ana@example.com"]),
+        *each("url", "nonsense", "two words", "http://", "https://exa mple.com/", 1, []),
+        *each("phoneNumber", 46, True, ["+46"]),
+        *each(
+            "number", "", "a", "1,5", "12 or so", "1_000", "\u0661\u0662", "NaN", "Infinity", "12.345", Decimal("0.001")
+        ),
+        *each("number", True, [1], {}, 2**53 + 1, "9007199254740993", Decimal("1e400")),
+        *each("currency", "0.5", Decimal("0.5"), "€ 5"),
+        *each("percent", "12.5%", "0.1255", True),
+        *each("duration", "1:30", "0.125", Decimal("0.125")),
+        *each("rating", 0, 6, -1, "2.5", Decimal("2.5"), "many", True),
+        *each("checkbox", 1, 0, "True", "yes", "", [], Decimal(1)),
+        *each("singleSelect", 1, True, ["Open"], {"name": "Open"}),
+        *each("multipleSelects", 1, ["eu", 1], [["eu"]], {"name": "eu"}, ["x"] * 1001),
+        *each("date", "2026-11-02T00:00:00Z", "2.11.2026", "2026-02-30", "20261102", "", 20261102, ["2026-11-02"]),
+        *each("dateTime", "2026-11-02", "2026-11-02T09:30:00", "tomorrow", "2026-11-02T09:30:00.0001Z", 1, "", True),
+        *each("dateTime", "0001-01-01T00:00:00+14:00"),
+        *each("singleCollaborator", "Ana", "", 1, ["ana@example.com"], {"name": "Ana"}, {}),
+        *each("singleCollaborator", {"id": "usr1", "email": "ana@example.com"}),
+        *each("multipleCollaborators", 1, ["ana@example.com", "Ana"], [None]),
+        *each("multipleRecordLinks", "Acme", "rec", ["recA", 1], {"id": "recA"}, ["tblA"], "rec/A"),
+        *each("multipleAttachments", "ftp://example.com/a", "a.png", 1, [1], [{"filename": "a"}], [{"id": "att1"}]),
+        *each("multipleAttachments", [{"url": 1}], [{"url": "https://example.com/a", "filename": ""}]),
+        *each("barcode", 1, ["1"], {"type": "ean13"}, {"text": 1}, {"text": "1", "colour": "red"}),
+    ],
+)
+def test_a_value_that_would_lose_something_is_refused(kind: str, value: Any) -> None:
+    with pytest.raises(LossyCast) as refused:
+        casts.cast(described(kind), value)
+
+    assert [{"field": "It", "type": kind, "value": casts.plain(value)}] == refused.value.details
+
+
+def test_digits_are_counted_as_the_field_shows_them() -> None:
+    whole = {"id": "fld1", "name": "It", "type": "duration", "options": {"durationFormat": "h:mm"}}
+
+    assert 61 == casts.cast(whole, 61)
+    with pytest.raises(LossyCast):
+        casts.cast(whole, "61.5")
+
+
+# Options
+
+
+@pytest.mark.parametrize(
+    ("kind", "written", "missing"),
+    [
+        ("singleSelect", "Open", []),
+        ("singleSelect", "open", ["open"]),
+        ("singleSelect", "Open ", ["Open "]),
+        ("singleSelect", "", [""]),
+        ("singleSelect", None, []),
+        ("multipleSelects", ["eu", "us", "EU"], ["us", "EU"]),
+        ("multipleSelects", [], []),
+        ("singleLineText", "anything", []),
+    ],
+)
+def test_options_are_compared_by_every_character(kind: str, written: Any, missing: list[str]) -> None:
+    assert missing == casts.missing_options(described(kind), written)
+
+
+# Showing
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (Decimal("12.5"), 12.5),
+        (Decimal("0.1"), 0.1),
+        (Decimal("0.12345678901234567890"), "0.12345678901234567890"),
+        ({"a": [Decimal("1.5"), "x", None, True, 3]}, {"a": [1.5, "x", None, True, 3]}),
+    ],
+)
+def test_values_are_shown_as_they_were_given(value: Any, shown: Any) -> None:
+    assert shown == casts.plain(value)
+
+
+# Comparing
+
+
+@pytest.mark.parametrize(
+    ("kind", "written", "held"),
+    [
+        ("singleLineText", "a ", "a"),
+        ("richText", "**a**", "**a**\n"),
+        ("number", 2, 2.0),
+        ("checkbox", False, None),
+        ("checkbox", True, True),
+        ("singleLineText", "", None),
+        ("multipleSelects", [], None),
+        ("date", None, None),
+        ("multipleSelects", ["a", "b"], ["b", "a"]),
+        ("multipleRecordLinks", ["recA", "recB"], ["recB", "recA"]),
+        ("dateTime", "2026-11-02T09:30:00.000Z", "2026-11-02T09:30:00+00:00"),
+        ("singleCollaborator", {"email": "a@b.c"}, {"id": "usr1", "email": "a@b.c", "name": "A"}),
+        ("multipleCollaborators", [{"id": "usr2"}, {"id": "usr1"}], [{"id": "usr1"}, {"id": "usr2", "name": "B"}]),
+        ("multipleAttachments", [{"url": "https://a.b/c%20d.png"}], [{"id": "att1", "filename": "c d.png"}]),
+        ("multipleAttachments", [{"url": "https://a.b/c", "filename": "x"}], [{"id": "att1", "filename": "x"}]),
+        ("barcode", {"text": "1"}, {"text": "1", "type": "ean13"}),
+    ],
+)
+def test_what_was_written_is_recognised_when_it_is_read(kind: str, written: Any, held: Any) -> None:
+    assert casts.same(kind, written, held)
+
+
+@pytest.mark.parametrize(
+    ("kind", "written", "held"),
+    [
+        ("singleLineText", "a", "A"),
+        ("singleLineText", "a", None),
+        ("singleLineText", None, "a"),
+        ("number", 2, 2.5),
+        ("number", 0, None),
+        ("checkbox", True, None),
+        ("multipleSelects", ["a"], ["a", "b"]),
+        ("dateTime", "2026-11-02T09:30:00.000Z", "2026-11-02T09:30:00.001Z"),
+        ("singleCollaborator", {"email": "a@b.c"}, {"id": "usr1", "email": "x@b.c"}),
+        ("multipleCollaborators", [{"id": "usr1"}], [{"id": "usr1"}, {"id": "usr2"}]),
+        ("multipleAttachments", [{"url": "https://a.b/c"}], [{"id": "att1", "filename": "d"}]),
+        ("multipleAttachments", [{"url": "https://a.b/c"}], [{"filename": "c"}, {"filename": "c"}]),
+        ("barcode", {"text": "1"}, {"text": "2"}),
+    ],
+)
+def test_what_is_different_is_not_taken_for_the_same(kind: str, written: Any, held: Any) -> None:
+    assert not casts.same(kind, written, held)

@@ -1,0 +1,131 @@
+"""What the application's answers mean."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from connector_gateway.connectors.tables.client import MESSAGES, REFUSALS, STATUSES, throttled, unwrap
+from connector_gateway.kit.errors import (
+    BaseNotFound,
+    ConnectionRevoked,
+    FieldNotFound,
+    FileTooLarge,
+    GatewayError,
+    InvalidCursor,
+    RecordNotFound,
+    SelectOptionMissing,
+    TableNotFound,
+    UpstreamError,
+    UpstreamForbidden,
+    UpstreamRefused,
+    UpstreamUnexpected,
+    ViewNotFound,
+)
+from connector_gateway.kit.transport import Answer
+from connector_gateway.kit.upstream import Pause
+
+
+def answer(status: int, body: Any = b"", headers: Mapping[str, str] | None = None) -> Answer:
+    return Answer(status, headers or {}, body if isinstance(body, bytes) else json.dumps(body).encode())
+
+
+def refusal(kind: str, message: str = "No.") -> dict[str, Any]:
+    return {"error": {"type": kind, "message": message}}
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "expected"),
+    [
+        (401, refusal("AUTHENTICATION_REQUIRED"), ConnectionRevoked),
+        (401, b"", ConnectionRevoked),
+        (403, refusal("INVALID_PERMISSIONS"), UpstreamForbidden),
+        (403, refusal("INVALID_PERMISSIONS_OR_MODEL_NOT_FOUND"), TableNotFound),
+        (403, b"<html>", UpstreamForbidden),
+        (404, {"error": "NOT_FOUND"}, RecordNotFound),
+        (404, refusal("MODEL_ID_NOT_FOUND"), RecordNotFound),
+        (404, b"", RecordNotFound),
+        (413, refusal("REQUEST_TOO_LARGE"), FileTooLarge),
+        (422, refusal("UNKNOWN_FIELD_NAME"), FieldNotFound),
+        (422, refusal("INVALID_MULTIPLE_CHOICE_OPTIONS"), SelectOptionMissing),
+        (422, refusal("INVALID_VALUE_FOR_COLUMN"), UpstreamRefused),
+        (422, refusal("ROW_DOES_NOT_EXIST"), UpstreamRefused),
+        (422, refusal("SOMETHING_NEW"), UpstreamRefused),
+        (422, refusal("VIEW_NAME_NOT_FOUND"), ViewNotFound),
+        (422, refusal("VIEW_ID_NOT_FOUND"), ViewNotFound),
+        (422, {"error": {"type": "LIST_RECORDS_ITERATOR_NOT_AVAILABLE"}}, InvalidCursor),
+        (429, {"errors": [{"error": "PUBLIC_API_BILLING_LIMIT_EXCEEDED", "message": "Used up."}]}, UpstreamForbidden),
+        (400, {"error": "BAD_REQUEST"}, UpstreamUnexpected),
+        (418, b"[]", UpstreamUnexpected),
+        (418, {"error": None}, UpstreamUnexpected),
+        (418, {"errors": []}, UpstreamUnexpected),
+        (418, {"errors": ["?"]}, UpstreamUnexpected),
+    ],
+)
+def test_a_refusal_becomes_ours(status: int, body: Any, expected: type[GatewayError]) -> None:
+    with pytest.raises(GatewayError) as raised:
+        unwrap(answer(status, body))
+
+    assert expected is type(raised.value)
+
+
+def test_what_is_missing_depends_on_what_was_asked_for() -> None:
+    with pytest.raises(BaseNotFound):
+        unwrap(answer(404), missing=BaseNotFound)
+    with pytest.raises(BaseNotFound):
+        unwrap(answer(403, refusal("INVALID_PERMISSIONS_OR_MODEL_NOT_FOUND")), model=BaseNotFound)
+
+
+def test_the_applications_words_are_for_the_log_only() -> None:
+    with pytest.raises(UpstreamRefused) as raised:
+        unwrap(answer(422, refusal("INVALID_VALUE_FOR_COLUMN", 'Field "Größe" is secret')))
+
+    assert 'INVALID_VALUE_FOR_COLUMN: Field "Größe" is secret' == raised.value.private
+    assert ("The application refused the values.", []) == (raised.value.message, raised.value.details)
+
+
+def test_an_accepted_answer_is_its_json() -> None:
+    assert {"id": "recA"} == unwrap(answer(200, {"id": "recA"}))
+
+
+def test_an_accepted_answer_that_is_no_json_is_a_failure() -> None:
+    with pytest.raises(UpstreamError):
+        unwrap(answer(200, b"<html>"))
+
+
+def test_every_refusal_has_its_message() -> None:
+    assert {*REFUSALS.values(), *STATUSES.values(), BaseNotFound, RecordNotFound, TableNotFound} <= MESSAGES.keys()
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "headers", "seconds"),
+    [
+        (429, {"errors": [{"error": "RATE_LIMIT_REACHED", "message": "Slow."}]}, {}, 30),
+        (429, {"error": {"type": "RATE_LIMIT_REACHED"}}, {}, 30),
+        (429, {"error": "TOO_MANY_REQUESTS"}, {}, 30),
+        (429, b"", {}, 30),
+        (429, b"<html>", {"Retry-After": "7"}, 7),
+        (503, {"error": {"type": "RETRIABLE_ERROR"}}, {}, 1),
+        (503, {"error": {"type": "RETRIABLE_ERROR"}}, {"Retry-After": "4"}, 4),
+    ],
+)
+def test_the_base_rests_after_a_throttled_request(
+    status: int, body: Any, headers: Mapping[str, str], seconds: float
+) -> None:
+    assert Pause(seconds, {"base"}) == throttled(answer(status, body, headers))
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (200, {}),
+        (429, {"error": {"type": "PUBLIC_API_BILLING_LIMIT_EXCEEDED"}}),
+        (429, {"errors": [{"error": "PUBLIC_API_BILLING_LIMIT_EXCEEDED"}]}),
+        (503, b"<html>"),
+        (503, {"error": "SERVICE_UNAVAILABLE"}),
+        (500, {"error": {"type": "RETRIABLE_ERROR"}}),
+    ],
+)
+def test_nothing_else_is_throttling(status: int, body: Any) -> None:
+    assert throttled(answer(status, body)) is None

@@ -1,0 +1,471 @@
+"""Creating records, from the caller's side, against the emulator on real HTTP."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from connectors.tables.looking import Looking
+from harness.requirement import requirement
+from harness.serving import Gateway, Reply
+
+FORBIDDEN = {"error": {"type": "INVALID_PERMISSIONS", "message": "No."}}
+
+
+def create(gateway: Gateway, *records: Any, **more: Any) -> Reply:
+    body = {"base_id": gateway.examples("tables")["base_id"], "table": "Leads", "records": list(records)}
+    return gateway.post("/tables/records", **(body | more))
+
+
+def keyed(key: str) -> Mapping[str, str]:
+    return {"Idempotency-Key": key}
+
+
+def names(records: Sequence[Mapping[str, Any]]) -> list[Any]:
+    return [record.get("Name") for record in records]
+
+
+@requirement("tables:records:create", "tables:records:batch")
+def test_records_are_created_in_their_order(gateway: Gateway, inside: Looking) -> None:
+    reply = create(gateway, {"Name": "Acme", "Stage": "Open", "Value": 12.5}, {"Name": "Bolt"}, {})
+
+    assert reply.body == {
+        "run_id": reply.headers["x-run-id"],
+        "connector": "tables",
+        "status": "ok",
+        "data": {"created": reply.data["created"], "failed": []},
+    }
+    acme, bolt, empty = (inside.record(record_id) for record_id in reply.data["created"])
+    assert ("Acme", "Open", 12.5) == (acme["Name"], acme["Stage"], acme["Value"])
+    assert ("Bolt", None) == (bolt["Name"], empty.get("Name"))
+
+
+@requirement("tables:records:create")
+def test_ten_records_take_one_request(gateway: Gateway, inside: Looking) -> None:
+    reply = create(gateway, *({"Name": f"Ten {number}"} for number in range(10)))
+
+    assert 10 == len(reply.data["created"])
+    assert 1 == len(inside.sent("POST"))
+
+
+def test_every_type_of_field_can_be_written(gateway: Gateway, inside: Looking) -> None:
+    company = next(iter(inside.table("Companies / Konten").records))
+    fields = {
+        "Name": 17,
+        "Notes": "two\nlines",
+        "Brief": "**bold**",
+        "Email": "a@example.com",
+        "Website": "example.com/x",
+        "Phone": "+46 40",
+        "Value": " 2.50 ",
+        "Budget/Jahr €": 1000,
+        "Probability": 0.125,
+        "Call length": "90",
+        "Priority": "5",
+        "Hot": "true",
+        "Stage": "Won",
+        "Tags": "日本",
+        "Owner": "jose.aran@example.com",
+        "Watchers": [{"email": "li.wei@example.com"}, "usrA8sVd3kQe71LxZm"],
+        "Due": "2026-11-02",
+        "Next call": "2026-11-02T10:30:00+01:00",
+        "Files": "https://example.com/a%20b.pdf",
+        "Badge": "4006381333931",
+        "Company": company,
+    }
+    record = inside.record(create(gateway, fields).data["created"][0])
+
+    assert ("17", 2.5, 90, 5, True) == tuple(
+        record[name] for name in ("Name", "Value", "Call length", "Priority", "Hot")
+    )
+    assert (["日本"], "2026-11-02T09:30:00.000Z") == (record["Tags"], record["Next call"])
+    assert ["usrT6bNm5jXv83DsUo", "usrA8sVd3kQe71LxZm"] == [user["id"] for user in record["Watchers"]]
+    assert ("José Arán", [company], "a b.pdf") == (
+        record["Owner"]["name"],
+        record["Company"],
+        record["Files"][0]["filename"],
+    )
+
+
+# What is refused as a whole
+
+
+@requirement("tables:records:too-many")
+def test_eleven_records_are_too_many_and_none_is_created(gateway: Gateway) -> None:
+    reply = create(gateway, *({"Name": "x"} for _ in range(11)))
+
+    assert (422, "too_many_records") == (reply.status, reply.code)
+    assert [{"parameter": "records", "count": 11, "max": 10}] == reply.details
+    assert [] == gateway.journal("tables")
+
+
+@pytest.mark.parametrize("records", [[], ["Acme"], [{"Name": "Acme"}, None], {"Name": "Acme"}, None])
+def test_records_are_a_list_of_objects(gateway: Gateway, records: Any) -> None:
+    base_id = gateway.examples("tables")["base_id"]
+    reply = gateway.post("/tables/records", base_id=base_id, table="Leads", records=records)
+
+    assert (422, "invalid_parameters") == (reply.status, reply.code)
+    assert [] == gateway.journal("tables")
+
+
+@pytest.mark.parametrize(
+    ("more", "code"),
+    [
+        ({"base_id": "appNope"}, "base_not_found"),
+        ({"table": "Nope"}, "table_not_found"),
+        ({"allow_new_options": "true"}, "invalid_parameters"),
+        ({"typecast": True}, "invalid_parameters"),
+    ],
+)
+def test_base_table_and_parameters_must_be_right(gateway: Gateway, more: dict[str, Any], code: str) -> None:
+    assert code == create(gateway, {"Name": "x"}, **more).code
+
+
+def test_a_table_that_is_filled_from_elsewhere_takes_no_records(gateway: Gateway, inside: Looking) -> None:
+    reply = create(gateway, {"Name": "x"}, base_id=inside.office.id, table="Imported people")
+
+    assert (403, "upstream_forbidden") == (reply.status, reply.code)
+
+
+# One bad record among good ones
+
+
+@requirement(
+    "tables:records:partial",
+    "tables:records:batch",
+    "tables:records:failures",
+    "tables:records:checked-first",
+    "envelope:status",
+)
+@pytest.mark.parametrize(
+    ("field", "value", "error"),
+    [
+        ("Nmae", "x", "field_not_found"),
+        ("Value per star", 1, "read_only_field"),
+        ("Average revenue", 1.5, "read_only_field"),
+        ("Mood", {"step": 1}, "read_only_field"),
+        ("Value", "a lot", "lossy_cast"),
+        ("Value", 0.125, "lossy_cast"),
+        ("Hot", 1, "lossy_cast"),
+        ("Stage", "Maybe", "select_option_missing"),
+        ("Tags", "us", "select_option_missing"),
+        ("Company", ["recNowhere0000000"], "upstream_refused"),
+        ("Owner", "nobody@example.com", "upstream_refused"),
+    ],
+)
+def test_the_third_of_five_fails_alone(gateway: Gateway, inside: Looking, field: str, value: Any, error: str) -> None:
+    bad = {"Name": "bad", field: value}
+    reply = create(gateway, {"Name": "1"}, {"Name": "2"}, bad, {"Name": "4"}, {"Name": "5"})
+
+    assert "partial" == reply.body["status"]
+    assert [{"index": 2, "error": error, "field": field, "value": value}] == reply.data["failed"]
+    assert ["1", "2", "4", "5"] == names([inside.record(record_id) for record_id in reply.data["created"]])
+    assert [] == inside.records(Name="bad")
+
+
+def test_of_several_options_the_missing_one_is_told(gateway: Gateway) -> None:
+    assert "us" == create(gateway, {"Tags": ["eu", "us"]}).data["failed"][0]["value"]
+
+
+def test_a_record_fails_for_its_first_reason_only(gateway: Gateway) -> None:
+    reply = create(gateway, {"Stage": "Maybe", "Value": "x", "Call": 1, "Nmae": 1})
+
+    assert [("field_not_found", "Nmae")] == [(item["error"], item["field"]) for item in reply.data["failed"]]
+
+
+@requirement("tables:records:all-failed")
+def test_when_all_fail_nothing_is_sent(gateway: Gateway, inside: Looking) -> None:
+    reply = create(gateway, {"Nmae": "x"}, {"Stage": "Maybe"})
+
+    assert ("partial", []) == (reply.body["status"], reply.data["created"])
+    assert [0, 1] == [item["index"] for item in reply.data["failed"]]
+    assert [] == inside.sent("POST")
+
+
+def test_failures_of_both_kinds_are_told_in_the_order_of_the_request(gateway: Gateway) -> None:
+    records = [{"Owner": "usrNobody"}, {"Name": "fine"}, {"Nmae": "x"}, {"Owner": "usrNobody", "Name": "x"}]
+    reply = create(gateway, *records)
+
+    assert [(0, "upstream_refused"), (2, "field_not_found"), (3, "upstream_refused")] == [
+        (item["index"], item["error"]) for item in reply.data["failed"]
+    ]
+    assert 1 == len(reply.data["created"])
+
+
+def test_a_refusal_that_names_no_field_is_told_without_one(gateway: Gateway, inside: Looking) -> None:
+    gateway.fault("tables", method="POST", fault="status", status=422, body={"error": "INVALID_REQUEST"}, times=2)
+    reply = create(gateway, {"Name": "strange", "Notes": "x"})
+
+    assert [{"index": 0, "error": "upstream_refused", "field": None, "value": None}] == reply.data["failed"]
+    assert [] == inside.records(Name="strange")
+
+
+def test_a_field_renamed_while_it_was_remembered_is_found(gateway: Gateway, inside: Looking) -> None:
+    create(gateway, {"Name": "first"})
+    base_id = gateway.examples("tables")["base_id"]
+    gateway.act("tables", action="rename_field", base_id=base_id, table="Leads", field="Name", name="Lead")
+    reply = create(gateway, {"Lead": "second"})
+
+    assert "ok" == reply.body["status"]
+    assert "second" == inside.record(reply.data["created"][0])["Lead"]
+
+
+def test_a_field_that_became_computed_while_it_was_remembered_fails_its_records_only(
+    gateway: Gateway, inside: Looking
+) -> None:
+    create(gateway, {"Name": "first"})
+    inside.field("Phone").type = "autoNumber"
+    reply = create(gateway, {"Name": "one", "Phone": "1"}, {"Name": "two"})
+
+    assert [(0, "read_only_field", "Phone")] == [
+        (item["index"], item["error"], item["field"]) for item in reply.data["failed"]
+    ]
+    assert ["two"] == names([inside.record(record_id) for record_id in reply.data["created"]])
+
+
+def test_a_table_deleted_while_it_was_remembered_is_not_found(gateway: Gateway, inside: Looking) -> None:
+    create(gateway, {"Name": "first"})
+    inside.sales.tables.remove(inside.table())
+
+    assert "table_not_found" == create(gateway, {"Name": "second"}).code
+
+
+# New options
+
+
+@requirement("tables:records:new-options")
+def test_options_are_not_added_unless_that_is_allowed(gateway: Gateway, inside: Looking) -> None:
+    create(gateway, {"Name": "x", "Stage": "Paused"})
+
+    assert "Paused" not in inside.field("Stage").choices()
+
+
+@requirement("tables:records:new-options")
+def test_an_option_that_is_allowed_is_added_once(gateway: Gateway, inside: Looking) -> None:
+    reply = create(
+        gateway,
+        {"Stage": "Paused"},
+        {"Stage": "Open"},
+        {"Stage": "Paused", "Tags": ["eu", "us"]},
+        allow_new_options=True,
+    )
+
+    assert ("ok", 3) == (reply.body["status"], len(reply.data["created"]))
+    assert ["Paused", "Open", "Paused"] == [inside.record(made)["Stage"] for made in reply.data["created"]]
+    assert 1 == inside.field("Stage").choices().count("Paused")
+    assert ["eu", "us"] == inside.record(reply.data["created"][2])["Tags"]
+
+
+@requirement("tables:records:options-only")
+@pytest.mark.parametrize(
+    ("fields", "error", "field"),
+    [
+        ({"Stage": "Paused", "Value": "12 or so"}, "lossy_cast", "Value"),
+        ({"Stage": "Paused", "Hot": "yes"}, "lossy_cast", "Hot"),
+        ({"Stage": "Paused", "Due": "tomorrow"}, "lossy_cast", "Due"),
+        ({"Stage": "Paused", "Call": "x"}, "read_only_field", "Call"),
+        ({"Stage": " Paused"}, "lossy_cast", "Stage"),
+        ({"Stage": ""}, "lossy_cast", "Stage"),
+        ({"Stage": "Paused", "Company": ["recNowhere0000000"]}, "upstream_refused", "Company"),
+        ({"Stage": "Paused", "Owner": "nobody@example.com"}, "upstream_refused", "Owner"),
+    ],
+)
+def test_allowing_options_allows_nothing_else(
+    gateway: Gateway, inside: Looking, fields: dict[str, Any], error: str, field: str
+) -> None:
+    companies = len(inside.table("Companies / Konten").records)
+    reply = create(gateway, fields, allow_new_options=True)
+
+    assert [(error, field)] == [(item["error"], item["field"]) for item in reply.data["failed"]]
+    assert "Paused" not in inside.field("Stage").choices()
+    assert companies == len(inside.table("Companies / Konten").records)
+
+
+def test_an_account_that_may_not_add_options_fails_those_records_only(gateway: Gateway, inside: Looking) -> None:
+    where = {"base_id": inside.office.id, "table": "Inventory"}
+    reply = create(gateway, {"Kind": "Plants"}, {"Kind": "Hardware", "Item": "x"}, allow_new_options=True, **where)
+
+    assert [{"index": 0, "error": "select_option_missing", "field": "Kind", "value": "Plants"}] == reply.data["failed"]
+    assert 1 == len(reply.data["created"])
+
+
+def test_what_was_created_is_told_when_the_rest_is_forbidden(gateway: Gateway, inside: Looking) -> None:
+    gateway.fault("tables", method="POST", fault="delay", seconds=0)
+    gateway.fault("tables", method="POST", fault="status", status=403, body=FORBIDDEN)
+    reply = create(gateway, {"Name": "one"}, {"Name": "two", "Stage": "Paused"}, allow_new_options=True)
+
+    assert ["one"] == names([inside.record(record_id) for record_id in reply.data["created"]])
+    assert [{"index": 1, "error": "upstream_refused", "field": None, "value": None}] == reply.data["failed"]
+
+
+# Once, and not twice
+
+
+@requirement("idempotency:replay", "idempotency:header")
+def test_a_repeated_key_creates_nothing_more(gateway: Gateway, inside: Looking) -> None:
+    first = create(gateway, {"Name": "once"}, {"Nmae": "x"}, headers=keyed("k1"))
+    again = create(gateway, {"Name": "once"}, {"Nmae": "x"}, headers=keyed("k1"))
+
+    assert first.body | {"run_id": again.body["run_id"]} == again.body
+    assert "partial" == again.body["status"]
+    assert "true" == again.headers["idempotent-replayed"]
+    assert 1 == len(inside.records(Name="once"))
+
+
+@requirement("idempotency:together")
+def test_a_key_used_twenty_times_at_once_creates_once(gateway: Gateway, inside: Looking) -> None:
+    replies = gateway.together(*[lambda: create(gateway, {"Name": "crowd"}, headers=keyed("k20"))] * 20)
+
+    assert 1 == len({reply.data["created"][0] for reply in replies})
+    assert 1 == len(inside.records(Name="crowd"))
+
+
+def test_without_a_key_two_calls_create_two(gateway: Gateway, inside: Looking) -> None:
+    create(gateway, {"Name": "twins"})
+    create(gateway, {"Name": "twins"})
+
+    assert 2 == len(inside.records(Name="twins"))
+
+
+@requirement("calls:outcome-looked-for")
+@pytest.mark.parametrize("fault", ["drop_after", "garbage"])
+def test_records_that_were_made_although_no_answer_came_are_found(
+    gateway: Gateway, inside: Looking, fault: str
+) -> None:
+    gateway.fault("tables", method="POST", fault=fault)
+    fields = {
+        "Name": "found",
+        "Value": 2.5,
+        "Tags": ["日本", "eu"],
+        "Hot": False,
+        "Next call": "2026-11-02T10:30:00+01:00",
+        "Owner": "jose.aran@example.com",
+        "Watchers": ["usrA8sVd3kQe71LxZm", "li.wei@example.com"],
+        "Files": ["https://example.com/a.pdf"],
+        "Badge": "123",
+        "Due": None,
+    }
+    reply = create(gateway, {"Name": "found"}, fields, {"Name": "found"})
+
+    assert 3 == len(inside.records(Name="found"))
+    assert ("found", 2.5) == (
+        inside.record(reply.data["created"][1])["Name"],
+        inside.record(reply.data["created"][1])["Value"],
+    )
+    assert 3 == len(set(reply.data["created"]))
+
+
+def test_an_identical_record_of_an_earlier_call_is_not_taken_for_ours(gateway: Gateway, inside: Looking) -> None:
+    create(gateway, {"Name": "same"})
+    gateway.fault("tables", method="POST", fault="drop_before")
+    reply = create(gateway, {"Name": "same"})
+
+    assert (502, "outcome_unknown") == (reply.status, reply.code)
+    assert 1 == len(inside.records(Name="same"))
+
+
+def test_two_identical_calls_cut_at_once_find_a_record_each(gateway: Gateway, inside: Looking) -> None:
+    gateway.fault("tables", method="POST", fault="drop_after", times=2)
+    replies = gateway.together(*[lambda: create(gateway, {"Name": "pair"})] * 2)
+
+    assert 2 == len({reply.data["created"][0] for reply in replies})
+    assert 2 == len(inside.records(Name="pair"))
+
+
+def test_a_repeat_after_nothing_was_done_creates(gateway: Gateway, inside: Looking) -> None:
+    gateway.fault("tables", method="POST", fault="drop_before")
+    first = create(gateway, {"Name": "late"}, headers=keyed("late"))
+    again = create(gateway, {"Name": "late"}, headers=keyed("late"))
+
+    assert "outcome_unknown" == first.code
+    assert "ok" == again.body["status"]
+    assert 1 == len(inside.records(Name="late"))
+
+
+def test_a_repeat_finds_what_was_done_after_nobody_waited_any_longer(gateway: Gateway, inside: Looking) -> None:
+    gateway.fault("tables", method="POST", fault="delay", seconds=2.3)
+    first = create(gateway, {"Name": "slow"}, headers=keyed("slow"))
+    inside.wait_for(Name="slow")
+    again = create(gateway, {"Name": "slow"}, headers=keyed("slow"))
+
+    assert (502, "outcome_unknown") == (first.status, first.code)
+    assert "ok" == again.body["status"]
+    assert 1 == len(inside.records(Name="slow"))
+
+
+@requirement("idempotency:released")
+def test_a_definite_failure_leaves_the_key_free(gateway: Gateway, inside: Looking) -> None:
+    gateway.fault("tables", method="POST", fault="status", status=403, body=FORBIDDEN)
+    first = create(gateway, {"Name": "free"}, headers=keyed("free"))
+    again = create(gateway, {"Name": "else"}, headers=keyed("free"))
+
+    assert "upstream_forbidden" == first.code
+    assert ["else"] == names([inside.record(record_id) for record_id in again.data["created"]])
+
+
+def test_what_is_half_made_is_completed_at_once_where_that_is_safe(gateway: Gateway, inside: Looking) -> None:
+    gateway.fault("tables", method="POST", fault="delay", seconds=0)
+    gateway.fault("tables", method="POST", fault="status", status=500)
+    reply = create(gateway, {"Name": "half"}, {"Name": "half", "Stage": "Paused"}, allow_new_options=True)
+
+    assert ("ok", 2) == (reply.body["status"], len(reply.data["created"]))
+    assert [None, "Paused"] == [record.get("Stage") for record in inside.records(Name="half")]
+
+
+def test_a_repeat_completes_what_was_half_made(gateway: Gateway, inside: Looking) -> None:
+    gateway.fault("tables", method="POST", fault="delay", seconds=0)
+    gateway.fault("tables", method="POST", fault="status", status=500, times=2)
+    records = [{"Name": "half"}, {"Nmae": "x"}, {"Name": "half", "Stage": "Paused"}]
+    first = create(gateway, *records, allow_new_options=True, headers=keyed("half"))
+    again = create(gateway, *records, allow_new_options=True, headers=keyed("half"))
+
+    assert (502, "upstream_error") == (first.status, first.code)
+    assert (2, [1]) == (len(again.data["created"]), [item["index"] for item in again.data["failed"]])
+    assert [None, "Paused"] == [record.get("Stage") for record in inside.records(Name="half")]
+
+
+def test_what_was_made_stays_made_when_the_table_has_changed_since(gateway: Gateway, inside: Looking) -> None:
+    gateway.fault("tables", method="POST", fault="delay", seconds=0)
+    gateway.fault("tables", method="POST", fault="status", status=500, times=2)
+    records = [{"Name": "half", "Phone": "1"}, {"Name": "half", "Stage": "Paused"}]
+    create(gateway, *records, allow_new_options=True, headers=keyed("changed"))
+    inside.field("Phone").type = "autoNumber"
+    again = create(gateway, *records, allow_new_options=True, headers=keyed("changed"))
+
+    assert ("ok", 2) == (again.body["status"], len(again.data["created"]))
+
+
+def test_what_may_still_be_made_is_not_repeated(gateway: Gateway, inside: Looking) -> None:
+    gateway.fault("tables", method="POST", fault="delay", seconds=0)
+    gateway.fault("tables", method="POST", fault="drop_before")
+    records = [{"Name": "half"}, {"Name": "half", "Stage": "Paused"}]
+    first = create(gateway, *records, allow_new_options=True, headers=keyed("wait"))
+    again = create(gateway, *records, allow_new_options=True, headers=keyed("wait"))
+
+    assert ["outcome_unknown"] * 2 == [first.code, again.code]
+    assert 1 <= again.body["retry_after"] <= 5
+    assert 1 == len(inside.records(Name="half"))
+
+
+def test_when_only_some_records_are_there_nobody_guesses(gateway: Gateway, inside: Looking) -> None:
+    base_id = gateway.examples("tables")["base_id"]
+    gateway.act("tables", action="create_record", base_id=base_id, table="Leads", fields={"Name": "a colleague's"})
+    gateway.fault("tables", method="POST", fault="drop_before")
+    records = [{"Name": "a colleague's"}, {"Name": "ours"}]
+    first = create(gateway, *records, headers=keyed("some"))
+    again = create(gateway, *records, headers=keyed("some"))
+
+    assert ["outcome_unknown"] * 2 == [first.code, again.code]
+    assert [] == inside.records(Name="ours")
+
+
+@requirement("service:backoff")
+def test_a_service_that_says_try_again_is_asked_again(gateway: Gateway, inside: Looking) -> None:
+    retriable = {"error": {"type": "RETRIABLE_ERROR", "message": "Safe to retry."}}
+    gateway.fault(
+        "tables", method="POST", fault="status", status=503, headers={"Retry-After": "0"}, body=retriable, times=2
+    )
+
+    assert "ok" == create(gateway, {"Name": "again"}).body["status"]
+    assert [503, 503, 200] == [status for method, _, status in gateway.journal("tables") if method == "POST"]
+    assert 1 == len(inside.records(Name="again"))

@@ -1,0 +1,446 @@
+"""Reading, updating and listing, from the caller's side, against the emulator on real HTTP."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from connectors.tables.looking import Looking, every_page
+from harness.requirement import requirement
+from harness.serving import Gateway, Reply
+
+
+def read(gateway: Gateway, table: str = "Leads", **query: Any) -> Reply:
+    return gateway.get(
+        "/tables/records", **({"base_id": gateway.examples("tables")["base_id"], "table": table} | query)
+    )
+
+
+def update(gateway: Gateway, fields: Mapping[str, Any], record_id: str | None = None, **more: Any) -> Reply:
+    examples = gateway.examples("tables")
+    body = {"base_id": examples["base_id"], "table": "Leads", "fields": dict(fields)} | more
+    return gateway.patch(f"/tables/records/{record_id or examples['record_id']}", **body)
+
+
+# Reading records
+
+
+@requirement("tables:records:fields", "tables:records:read", "envelope:timestamps")
+def test_a_page_of_records_is_read(gateway: Gateway, inside: Looking) -> None:
+    reply = read(gateway, limit=1)
+    record_id = gateway.examples("tables")["record_id"]
+
+    assert reply.body == {
+        "run_id": reply.headers["x-run-id"],
+        "connector": "tables",
+        "status": "ok",
+        "data": [{"record_id": record_id, "fields": reply.data[0]["fields"], "created_at": "2026-01-05T09:00:00Z"}],
+        "next_cursor": reply.body["next_cursor"],
+    }
+    assert reply.data[0]["fields"].keys() == inside.record(record_id).keys()
+    assert reply.data[0]["fields"]["Due"] == inside.record(record_id)["Due"]
+
+
+@requirement("tables:records:limit")
+def test_fifty_records_are_a_page_unless_said_otherwise(gateway: Gateway) -> None:
+    assert 50 == len(read(gateway).data)
+
+
+@requirement("tables:records:cursor", "service:paging", "calls:cursor-everywhere")
+def test_every_record_is_on_one_page_only(gateway: Gateway, inside: Looking) -> None:
+    pages = every_page(lambda **cursor: read(gateway, limit=100, **cursor))
+    found = [record["record_id"] for page in pages for record in page]
+
+    assert [100, 100, 100, 100, 100, 100, 40] == [len(page) for page in pages]
+    assert list(inside.table().records) == found
+
+
+@requirement("envelope:last-page")
+def test_the_last_page_has_no_cursor(gateway: Gateway) -> None:
+    assert (
+        read(gateway, 'Bookings? "2026"', base_id=gateway.examples("tables")["other_base_id"]).body["next_cursor"]
+        is None
+    )
+
+
+@requirement("tables:records:view")
+def test_a_view_filters_and_sorts(gateway: Gateway, inside: Looking) -> None:
+    pages = every_page(lambda **cursor: read(gateway, view="Open leads", limit=100, **cursor))
+    found = [record["fields"] for page in pages for record in page]
+    values = [fields.get("Value", 0) for fields in found]
+
+    assert len(inside.records(Stage="Open")) == len(found)
+    assert {"Open"} == {fields["Stage"] for fields in found}
+    assert sorted(values, reverse=True) == values
+
+
+def test_fields_hidden_in_a_view_are_read_all_the_same(gateway: Gateway) -> None:
+    assert "Email" in {name for record in read(gateway, view="Open leads").data for name in record["fields"]}
+
+
+def test_a_view_that_lets_nothing_through_gives_an_empty_page(gateway: Gateway) -> None:
+    reply = read(gateway, view="Nothing yet")
+
+    assert ([], None) == (reply.data, reply.body["next_cursor"])
+
+
+@requirement("tables:records:read")
+def test_tables_and_views_may_be_named_by_their_identifiers(gateway: Gateway, inside: Looking) -> None:
+    table = inside.table()
+    view = next(view for view in table.views if view.name == "Open leads")
+
+    by_name, by_id = read(gateway, view="Open leads").data, read(gateway, table.id, view=view.id).data
+
+    assert [record["record_id"] for record in by_name] == [record["record_id"] for record in by_id]
+
+
+@pytest.mark.parametrize(
+    ("base", "table", "view"),
+    [
+        ("base_id", "Companies / Konten", "Grid view"),
+        ("base_id", "Leads", "Hot / heiß"),
+        ("other_base_id", 'Bookings? "2026"', None),
+    ],
+)
+def test_names_may_hold_slashes_and_whatever_else(gateway: Gateway, base: str, table: str, view: str | None) -> None:
+    more = {} if view is None else {"view": view}
+
+    assert read(gateway, table, base_id=gateway.examples("tables")[base], **more).data
+
+
+def test_names_in_addresses_are_decoded_once(gateway: Gateway) -> None:
+    base_id = gateway.examples("tables")["base_id"]
+    path = f"/v1/connectors/tables/records?connection_id={gateway.connections['tables']}&base_id={base_id}&limit=1"
+    right = gateway.request("GET", f"{path}&table=Companies%20%2F%20Konten")
+    twice = gateway.request("GET", f"{path}&table=Companies%2520%252F%2520Konten")
+
+    assert 1 == len(right.data)
+    assert "table_not_found" == twice.code
+
+
+def test_a_known_table_costs_one_request(gateway: Gateway) -> None:
+    read(gateway)
+    gateway.clear("tables")
+    read(gateway, view="Open leads")
+
+    assert 1 == len(gateway.journal("tables"))
+
+
+@requirement("tables:records:limit")
+def test_calls_that_begin_together_read_the_schema_once(gateway: Gateway, inside: Looking) -> None:
+    replies = gateway.together(*[lambda: read(gateway, limit=1)] * 10)
+
+    assert [200] * 10 == [reply.status for reply in replies]
+    assert 1 == len([path for path in inside.sent("GET") if path.startswith("/v0/meta/")])
+
+
+@requirement("tables:records:limit")
+@pytest.mark.parametrize("limit", [0, 101, "many"])
+def test_pages_have_one_to_a_hundred_records(gateway: Gateway, limit: Any) -> None:
+    reply = read(gateway, limit=limit)
+
+    assert (422, "invalid_parameters") == (reply.status, reply.code)
+    assert ["limit"] == [detail["parameter"] for detail in reply.details]
+
+
+@requirement("tables:base-not-found")
+@pytest.mark.parametrize("base_id", ["appDoesNotExist00", "hidden", "nope", "meta", "tblLooksLikeATable"])
+def test_an_unknown_base_is_not_found(gateway: Gateway, base_id: str) -> None:
+    wanted = gateway.examples("tables")["hidden_base_id"] if base_id == "hidden" else base_id
+    reply = read(gateway, base_id=wanted)
+
+    assert (404, "base_not_found") == (reply.status, reply.code)
+
+
+def test_a_base_that_could_be_no_identifier_is_a_bad_parameter(gateway: Gateway) -> None:
+    assert "invalid_parameters" == read(gateway, base_id="app/../meta").code
+
+
+@requirement("tables:table-not-found")
+def test_an_unknown_table_is_not_found_and_the_tables_are_named(gateway: Gateway) -> None:
+    reply = read(gateway, "leads")
+
+    assert (404, "table_not_found") == (reply.status, reply.code)
+    assert [{"parameter": "table", "value": "leads", "allowed": ["Leads", "Companies / Konten"]}] == reply.details
+
+
+@requirement("tables:view-not-found")
+def test_an_unknown_view_is_not_found_and_the_views_are_named(gateway: Gateway) -> None:
+    reply = read(gateway, "Companies / Konten", view="Open leads")
+
+    assert (404, "view_not_found") == (reply.status, reply.code)
+    assert [{"parameter": "view", "value": "Open leads", "allowed": ["Grid view"]}] == reply.details
+
+
+@requirement("calls:cursor-bound", "calls:cursor-forged")
+def test_a_cursor_is_bound_to_what_it_was_issued_for(gateway: Gateway) -> None:
+    cursor = read(gateway).body["next_cursor"]
+
+    assert "invalid_cursor" == read(gateway, cursor=cursor, view="Open leads").code
+    assert "invalid_cursor" == read(gateway, "Companies / Konten", cursor=cursor).code
+    assert "invalid_cursor" == read(gateway, cursor=cursor[:-2] + "AA").code
+
+
+def test_the_page_size_may_change_from_page_to_page(gateway: Gateway) -> None:
+    cursor = read(gateway, limit=10).body["next_cursor"]
+
+    assert 20 == len(read(gateway, limit=20, cursor=cursor).data)
+
+
+def test_a_cursor_whose_list_is_no_longer_kept_is_invalid(gateway: Gateway) -> None:
+    cursor = read(gateway).body["next_cursor"]
+    gateway.knob("tables", offset_seconds=-1)
+    reply = read(gateway, cursor=cursor)
+
+    assert (422, "invalid_cursor") == (reply.status, reply.code)
+
+
+def test_a_table_that_was_renamed_a_moment_ago_is_found_by_its_new_name(gateway: Gateway, inside: Looking) -> None:
+    read(gateway)
+    inside.table().name = "Prospects"
+
+    assert 1 == len(read(gateway, "Prospects", limit=1).data)
+
+
+def test_a_table_that_was_deleted_a_moment_ago_is_not_found(gateway: Gateway, inside: Looking) -> None:
+    read(gateway)
+    inside.sales.tables.remove(inside.table())
+    reply = read(gateway)
+
+    assert "table_not_found" == reply.code
+    assert ["Companies / Konten"] == reply.details[0]["allowed"]
+
+
+def test_a_view_that_was_deleted_a_moment_ago_is_not_found(gateway: Gateway, inside: Looking) -> None:
+    read(gateway, view="Gallery")
+    inside.table().views.pop(6)
+    reply = read(gateway, view="Gallery")
+
+    assert "view_not_found" == reply.code
+    assert "Gallery" not in reply.details[0]["allowed"]
+
+
+# Updating a record
+
+
+@requirement("tables:records:updated", "tables:records:update")
+def test_the_named_fields_are_updated_and_no_others(gateway: Gateway, inside: Looking) -> None:
+    record_id = gateway.examples("tables")["record_id"]
+    before = inside.record(record_id)
+    reply = update(gateway, {"Stage": "Won", "Value": "12.50", "Hot": False})
+
+    assert reply.body == {
+        "run_id": reply.headers["x-run-id"],
+        "connector": "tables",
+        "status": "ok",
+        "data": {
+            "record_id": record_id,
+            "updated_fields": ["Stage", "Value", "Hot"],
+            "updated_at": reply.data["updated_at"],
+        },
+    }
+    after = inside.record(record_id)
+    assert ("Won", 12.5, None) == (after["Stage"], after["Value"], after.get("Hot"))
+    assert {"Stage", "Value", "Hot", "Changed", "Changed by", "Value per star"} >= {
+        name for name in before if before[name] != after.get(name) and name != "Files"
+    }
+
+
+def test_null_clears_a_field(gateway: Gateway, inside: Looking) -> None:
+    update(gateway, {"Tags": None, "Due": None, "Owner": None})
+
+    assert {"Tags", "Due", "Owner"}.isdisjoint(inside.record(gateway.examples("tables")["record_id"]))
+
+
+@requirement("tables:records:read-only", "tables:read-only-field")
+@pytest.mark.parametrize(
+    "field",
+    [
+        *("Value per star", "Average revenue", "City", "Companies", "Created", "Changed", "Created by", "Changed by"),
+        *("No.", "Call", "Summary", "Source", "Manual sort", "Mood"),
+    ],
+)
+def test_a_field_that_is_computed_or_not_known_is_refused(gateway: Gateway, inside: Looking, field: str) -> None:
+    reply = update(gateway, {"Name": "Never", field: "1"})
+
+    assert (422, "read_only_field") == (reply.status, reply.code)
+    assert [{"field": field, "type": inside.field(field).type, "value": "1"}] == reply.details
+    assert [] == inside.sent("PATCH")
+
+
+@requirement("tables:field-not-found")
+def test_unknown_fields_are_not_found_and_all_of_them_are_named(gateway: Gateway, inside: Looking) -> None:
+    reply = update(gateway, {"name": "x", "Name": "y", "Nmae": 1})
+
+    assert (404, "field_not_found") == (reply.status, reply.code)
+    assert [("name", "x"), ("Nmae", 1)] == [(detail["field"], detail["value"]) for detail in reply.details]
+    assert [field.name for field in inside.table().fields] == reply.details[0]["allowed"]
+    assert [] == inside.sent("PATCH")
+
+
+def test_a_value_that_does_not_fit_is_a_lossy_cast(gateway: Gateway, inside: Looking) -> None:
+    reply = update(gateway, {"Value": 12.345})
+
+    assert (422, "lossy_cast") == (reply.status, reply.code)
+    assert [{"field": "Value", "type": "number", "value": 12.345}] == reply.details
+    assert [] == inside.sent("PATCH")
+
+
+@requirement("tables:records:new-options")
+@pytest.mark.parametrize(("field", "value", "missing"), [("Stage", "Maybe", "Maybe"), ("Tags", ["eu", "EU"], "EU")])
+def test_an_option_that_is_missing_is_never_added(
+    gateway: Gateway, inside: Looking, field: str, value: Any, missing: str
+) -> None:
+    reply = update(gateway, {field: value})
+
+    assert (409, "select_option_missing") == (reply.status, reply.code)
+    assert [{"field": field, "value": missing, "allowed": inside.field(field).choices()}] == reply.details
+
+
+@requirement("tables:record-not-found")
+def test_a_record_that_does_not_exist_is_not_found(gateway: Gateway) -> None:
+    reply = update(gateway, {"Name": "x"}, "recDoesNotExist00")
+
+    assert (404, "record_not_found") == (reply.status, reply.code)
+
+
+@requirement("tables:record-not-found")
+def test_a_record_of_another_table_is_not_found(gateway: Gateway, inside: Looking) -> None:
+    record_id = next(iter(inside.table("Companies / Konten").records))
+
+    assert "record_not_found" == update(gateway, {"Name": "x"}, record_id).code
+
+
+@pytest.mark.parametrize(
+    ("more", "code"), [({"base_id": "appNope"}, "base_not_found"), ({"table": "Nope"}, "table_not_found")]
+)
+def test_base_and_table_must_be_there(gateway: Gateway, more: dict[str, str], code: str) -> None:
+    assert code == update(gateway, {"Name": "x"}, **more).code
+
+
+def test_a_record_is_updated_with_something(gateway: Gateway) -> None:
+    reply = update(gateway, {})
+
+    assert "invalid_parameters" == reply.code
+    assert ["fields"] == [detail["parameter"] for detail in reply.details]
+
+
+def test_a_field_renamed_while_it_was_remembered_goes_by_either_name(gateway: Gateway, inside: Looking) -> None:
+    update(gateway, {"Name": "first"})
+    base_id = gateway.examples("tables")["base_id"]
+    gateway.act("tables", action="rename_field", base_id=base_id, table="Leads", field="Name", name="Lead")
+    old = update(gateway, {"Name": "by the old name"})
+    new = update(gateway, {"Lead": "by the new name"})
+
+    assert [["Name"], ["Lead"]] == [old.data["updated_fields"], new.data["updated_fields"]]
+    assert "by the new name" == inside.record(gateway.examples("tables")["record_id"])["Lead"]
+    assert "field_not_found" == update(gateway, {"Name": "gone by now"}).code
+
+
+def test_a_field_deleted_while_it_was_remembered_is_not_found(gateway: Gateway, inside: Looking) -> None:
+    update(gateway, {"Phone": "+46"})
+    inside.table().fields.remove(inside.field("Phone"))
+    reply = update(gateway, {"Phone": "+47"})
+
+    assert "field_not_found" == reply.code
+    assert "Phone" not in reply.details[0]["allowed"]
+
+
+def test_an_option_added_while_the_others_were_remembered_is_used(gateway: Gateway, inside: Looking) -> None:
+    update(gateway, {"Stage": "Won"})
+    options = inside.field("Stage").options or {}
+    options["choices"].append({"id": "selNew", "name": "Paused", "color": "redLight2"})
+
+    assert ["Stage"] == update(gateway, {"Stage": "Paused"}).data["updated_fields"]
+
+
+def test_a_field_that_became_computed_while_it_was_remembered_is_refused(gateway: Gateway, inside: Looking) -> None:
+    update(gateway, {"Phone": "+46"})
+    inside.field("Phone").type = "autoNumber"
+
+    assert "read_only_field" == update(gateway, {"Phone": "+47"}).code
+
+
+def test_a_link_to_a_record_that_is_not_there_is_refused_by_the_application(gateway: Gateway) -> None:
+    reply = update(gateway, {"Company": ["recDoesNotExist00"]})
+
+    assert (422, "upstream_refused") == (reply.status, reply.code)
+    assert "recDoesNotExist00" not in reply.body["error"]["message"]
+
+
+def test_a_table_that_is_filled_from_elsewhere_takes_no_writes(gateway: Gateway, inside: Looking) -> None:
+    record_id = next(iter(inside.table("Imported people", inside.office).records))
+    reply = update(gateway, {"Name": "x"}, record_id, base_id=inside.office.id, table="Imported people")
+
+    assert (403, "upstream_forbidden") == (reply.status, reply.code)
+
+
+# Listing tables
+
+
+@requirement("tables:tables:fields", "tables:tables:list")
+def test_tables_are_described(gateway: Gateway, inside: Looking) -> None:
+    reply = gateway.get("/tables/tables", base_id=gateway.examples("tables")["other_base_id"])
+    inventory = inside.table("Inventory", inside.office)
+
+    assert ["run_id", "connector", "status", "data"] == list(reply.body)
+    assert ["Inventory", 'Bookings? "2026"', "Imported people"] == [table["table"] for table in reply.data]
+    assert reply.data[0] == {
+        "table": "Inventory",
+        "table_id": inventory.id,
+        "primary_field": "Item",
+        "fields": [
+            {"name": "Item", "type": "singleLineText"},
+            {"name": "Kind", "type": "singleSelect"},
+            {"name": "Price", "type": "currency"},
+            {"name": "In use", "type": "checkbox"},
+            {"name": "Photos", "type": "multipleAttachments"},
+        ],
+        "views": ["Grid view"],
+    }
+
+
+def test_types_that_nobody_knows_are_told_as_they_are(gateway: Gateway) -> None:
+    leads = gateway.get("/tables/tables", base_id=gateway.examples("tables")["base_id"]).data[0]
+
+    assert {"name": "Mood", "type": "emotionScale"} in leads["fields"]
+
+
+@requirement("tables:tables:views")
+def test_views_are_left_out_when_they_are_not_wanted(gateway: Gateway) -> None:
+    reply = gateway.get("/tables/tables", base_id=gateway.examples("tables")["base_id"], include_views="false")
+
+    assert {"table", "table_id", "primary_field", "fields"} == set(reply.data[0])
+
+
+def test_tables_are_always_told_as_they_are_now(gateway: Gateway, inside: Looking) -> None:
+    base_id = gateway.examples("tables")["base_id"]
+    gateway.get("/tables/tables", base_id=base_id)
+    inside.table().name = "Prospects"
+
+    assert "Prospects" == gateway.get("/tables/tables", base_id=base_id).data[0]["table"]
+
+
+def test_an_unknown_base_has_no_tables(gateway: Gateway) -> None:
+    assert "base_not_found" == gateway.get("/tables/tables", base_id="appDoesNotExist00").code
+
+
+# Every operation
+
+
+def test_the_description_of_the_service_has_all_five(gateway: Gateway) -> None:
+    paths = gateway.request("GET", "/openapi.json").body["paths"]
+    described = {
+        operation["operationId"]
+        for path, methods in paths.items()
+        if path.startswith("/v1/connectors/tables/")
+        for operation in methods.values()
+    }
+
+    assert described == {
+        "tables_read_records",
+        "tables_create_records",
+        "tables_update_record",
+        "tables_attach_file",
+        "tables_list_tables",
+    }

@@ -1,0 +1,69 @@
+"""Bursts, and what the application says to those that are too many for it."""
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from connector_gateway.connectors.tables import TABLES
+from connector_gateway.connectors.tables.client import BASE_BUDGET
+from connector_gateway.connectors.tables.emulator import TablesEmulator
+from harness.playing import playing
+from harness.requirement import requirement
+from harness.serving import Gateway, Reply, serving
+
+BUDGET = f"{BASE_BUDGET.limit}/{BASE_BUDGET.per_seconds}"
+THROTTLED = {"errors": [{"error": "RATE_LIMIT_REACHED", "message": "Rate limit exceeded."}]}
+
+
+@pytest.fixture
+def paced(tmp_path: Path) -> Iterator[Gateway]:
+    """A gateway that keeps the application's limits, and lets nothing wait for longer than a few seconds."""
+    with (
+        playing(tables=TablesEmulator) as sandbox,
+        serving(
+            sandbox,
+            tmp_path,
+            connectors={"tables": TABLES},
+            GATEWAY_TABLES_BUDGET=BUDGET,
+            GATEWAY_QUEUE_SECONDS="5",
+            GATEWAY_RUN_SECONDS="5",
+        ) as gateway,
+    ):
+        yield gateway
+
+
+def read(gateway: Gateway, base_id: str, table: str) -> Reply:
+    return gateway.get("/tables/records", base_id=base_id, table=table, limit=1)
+
+
+@requirement("limits:bursts")
+def test_a_burst_is_spread_over_the_seconds_it_needs_and_none_of_it_is_refused(paced: Gateway) -> None:
+    examples = paced.examples("tables")
+    tables = [(examples["base_id"], "Leads"), (examples["other_base_id"], "Inventory")] * 8
+    replies = paced.together(*[partial(read, paced, *table) for table in tables])
+    seen = [exchange.at for exchange in paced.sandbox.emulators["tables"].stage.journal]
+
+    assert [200] * 16 == [reply.status for reply in replies]
+    assert 2 + 16 == len(seen)
+    assert 1 <= seen[-1] - seen[0] <= 2
+
+
+def test_a_lock_out_holds_for_that_base_and_for_thirty_seconds(paced: Gateway) -> None:
+    paced.fault("tables", path="/v0/meta/bases/appLocked", fault="status", status=429, body=THROTTLED)
+    first, second = (paced.get("/tables/tables", base_id="appLocked") for _ in range(2))
+    other = paced.get("/tables/tables", base_id=paced.examples("tables")["base_id"])
+
+    assert [429, 429, 200] == [first.status, second.status, other.status]
+    assert ["upstream_rate_limited"] * 2 == [first.code, second.code]
+    assert (30, "30") == (first.body["retry_after"], first.headers["retry-after"])
+    assert second.body["retry_after"] in {29, 30}
+    assert 1 == len([path for _, path, _ in paced.journal("tables") if "appLocked" in path])
+
+
+def test_a_wait_that_the_application_names_is_kept_instead(paced: Gateway) -> None:
+    throttled = {"status": 429, "body": THROTTLED, "headers": {"Retry-After": "7"}}
+    paced.fault("tables", path="/v0/meta/bases/appLocked", fault="status", **throttled)
+
+    assert 7 == paced.get("/tables/tables", base_id="appLocked").body["retry_after"]

@@ -1,0 +1,364 @@
+"""Everything a caller can get wrong in a query or a body, and how it is said."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+import pytest
+from pydantic import Field
+from pydantic_core import to_json
+
+from connector_gateway.core.arguments import MAX_DEPTH, Arguments, Body, decode
+from connector_gateway.kit.errors import InvalidJson, InvalidParameters, PayloadTooLarge
+from connector_gateway.kit.shapes import IdempotencyKey, Identifier, Instant, Params
+from harness.requirement import requirement
+
+
+class Order(Params):
+    """An order."""
+
+    order_id: Identifier | None = None
+    name: Annotated[str, Field(max_length=20)]
+    count: Annotated[int, Field(ge=1, le=100)] = 1
+    express: bool = False
+    colours: list[str] = Field(default_factory=list, max_length=3)
+    size: Literal["small", "large"] = "small"
+    due: Instant | None = None
+    extra: dict[str, Any] | None = None
+    sender: str | None = Field(default=None, alias="from")
+    idempotency_key: IdempotencyKey | None = None
+
+
+def from_query(*query: tuple[str, str], path: Mapping[str, str] | None = None) -> Order:
+    return Arguments(path=path or {}, query=[("connection_id", "conn_1"), *query]).read(Order)
+
+
+def from_text(text: str | bytes, *query: tuple[str, str], path: Mapping[str, str] | None = None) -> Order:
+    body = text if isinstance(text, bytes) else text.encode()
+    return Arguments(path=path or {}, query=query, body=Body(body)).read(Order)
+
+
+def from_body(*query: tuple[str, str], path: Mapping[str, str] | None = None, **values: Any) -> Order:
+    return from_text(to_json({"connection_id": "conn_1", "name": "n"} | values), *query, path=path)
+
+
+def faults(read: Any, *arguments: Any, **more: Any) -> Sequence[Mapping[str, Any]]:
+    with pytest.raises(InvalidParameters) as refused:
+        read(*arguments, **more)
+    to_json(refused.value.details)
+    to_json(refused.value.message)
+    return refused.value.details
+
+
+def wrong(read: Any, *arguments: Any, **more: Any) -> list[str]:
+    """The parameters that are at fault."""
+    return list(dict.fromkeys(fault["parameter"] for fault in faults(read, *arguments, **more)))
+
+
+# Text
+
+
+@requirement("calls:query-types", "calls:parameters")
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("count", "42", 42),
+        ("express", "true", True),
+        ("express", "1", True),
+        ("express", "false", False),
+        ("express", "0", False),
+        ("colours", "red,green", ["red", "green"]),
+        ("colours", "red", ["red"]),
+        ("size", "large", "large"),
+        ("from", "me", "me"),
+    ],
+)
+def test_text_of_a_query_is_read_by_the_type_of_its_parameter(name: str, text: str, value: Any) -> None:
+    order = from_query(("name", "n"), (name, text))
+
+    assert value == order.model_dump(by_alias=True)[name]
+
+
+@requirement("calls:query-types")
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("count", "5.0"),
+        ("count", "five"),
+        ("count", ""),
+        ("count", "0"),
+        ("count", "101"),
+        ("count", "9" * 18),
+        ("count", "9" * 5000),
+        ("count", "٣"),
+        ("count", " 5"),
+        ("express", "yes"),
+        ("express", "TRUE"),
+        ("express", ""),
+        ("colours", "a,b,c,d"),
+        ("size", "huge"),
+        ("size", ""),
+        ("due", "tomorrow"),
+        ("due", "2026-13-01"),
+        ("due", "9999-12-31T23:59:59-23:59"),
+        ("name", "n" * 21),
+    ],
+)
+def test_text_that_does_not_fit_is_refused_by_name(name: str, text: str) -> None:
+    given = {"name": "n"} | {name: text}
+
+    assert [name] == wrong(from_query, *given.items())
+
+
+def test_a_parameter_given_twice_is_refused() -> None:
+    assert ["name"] == wrong(from_query, ("name", "a"), ("name", "a"))
+
+
+def test_a_connection_named_twice_in_a_query_is_refused() -> None:
+    assert ["connection_id"] == wrong(from_query, ("name", "a"), ("connection_id", "conn_2"))
+
+
+@requirement("calls:parameters")
+def test_a_parameter_of_the_path_cannot_be_given_in_the_query_too() -> None:
+    assert ["order_id"] == wrong(from_query, ("name", "n"), ("order_id", "a"), path={"order_id": "b"})
+
+
+@pytest.mark.parametrize("order_id", ["..", "%2e%2e", "a/b", "a?b", "a#b", " ", "", "a b", "ä", "-", "a" * 201])
+def test_an_identifier_that_could_mean_something_in_an_address_is_refused(order_id: str) -> None:
+    assert ["order_id"] == wrong(from_query, ("name", "n"), path={"order_id": order_id})
+
+
+def test_bytes_that_are_no_utf_8_are_refused_by_name() -> None:
+    assert ["name"] == wrong(from_query, ("name", "caf\udce9"))
+
+
+def test_a_name_of_a_parameter_that_is_no_utf_8_is_refused_in_a_way_that_can_be_told() -> None:
+    strange = ("caf\udce9", "x")
+
+    assert ["query"] == wrong(from_query, ("name", "n"), strange, strange)
+    assert ["query"] == wrong(from_body, strange, strange)
+
+
+# Bodies
+
+
+@requirement("calls:strict-json", "calls:parameters")
+def test_a_body_is_read_as_it_is_typed() -> None:
+    order = from_body(count=3, express=True, colours=["red"], due="2026-11-02T10:00:00+01:00")
+
+    assert (3, True, ["red"]) == (order.count, order.express, order.colours)
+    assert order.due is not None
+    assert "2026-11-02T09:00:00+00:00" == order.due.isoformat()
+
+
+@requirement("calls:strict-json")
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("name", None),
+        ("name", 5),
+        ("name", ["n"]),
+        ("name", {"n": 1}),
+        ("name", True),
+        ("name", "n" * 21),
+        ("count", "5"),
+        ("count", 5.0),
+        ("count", 1.5),
+        ("count", True),
+        ("count", None),
+        ("count", 10**30),
+        ("express", "true"),
+        ("express", 1),
+        ("express", None),
+        ("colours", "red"),
+        ("colours", [1]),
+        ("colours", ["a"] * 4),
+        ("colours", {"a": 1}),
+        ("size", "huge"),
+        ("size", 1),
+        ("due", 5),
+        ("due", ""),
+        ("due", "0000-01-01"),
+        ("extra", []),
+        ("idempotency_key", ""),
+        ("idempotency_key", "k" * 256),
+        ("idempotency_key", 5),
+    ],
+)
+def test_a_value_of_another_type_is_refused_by_name(name: str, value: Any) -> None:
+    assert name == wrong(from_body, **{name: value})[0].partition(".")[0]
+
+
+def test_what_is_allowed_is_said() -> None:
+    (fault,) = faults(from_body, size="huge")
+
+    assert "'small' or 'large'" == fault["allowed"]
+
+
+@requirement("calls:all-faults")
+def test_all_faults_are_reported_together() -> None:
+    text = '{"count": "5", "colour": 1, "size": "huge", "extra": {"a": "\\u0000"}}'
+
+    assert ["connection_id", "extra.a", "name", "count", "size", "colour"] == wrong(from_text, text, ("x", "y"))[1:]
+
+
+@requirement("calls:unknown-parameter")
+def test_an_unknown_parameter_is_named() -> None:
+    (fault,) = faults(from_body, nmae="n")
+
+    assert {"parameter": "nmae", "message": "Unknown parameter"} == fault
+
+
+def test_a_missing_parameter_is_named() -> None:
+    (fault,) = faults(from_text, '{"connection_id": "conn_1"}')
+
+    assert {"parameter": "name", "message": "Field required"} == fault
+
+
+def test_a_reserved_name_is_known_by_the_name_that_callers_use() -> None:
+    assert "me" == from_text('{"connection_id": "c", "name": "n", "from": "me"}').sender
+    assert ["sender"] == wrong(from_body, sender="me")
+
+
+@requirement("calls:invalid-json")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "{'a': 1}",
+        '{"name": "n",}',
+        '{"name": "n"} {}',
+        '{"name": NaN}',
+        '{"name": Infinity}',
+        '{"name": -Infinity}',
+        '{"name": "a", "name": "b"}',
+        '{"extra": {"a": 1, "a": 2}}',
+        '{"\\ud800": 1, "\\ud800": 2}',
+        '{"name": "a\nb"}',
+        '{"count": ' + "9" * 5000 + "}",
+        '{"extra": ' + "[" * 100_000 + "]" * 100_000 + "}",
+        '{"count": 01}',
+        "\ufeff{}",
+        '{"count": 1E+99999999999999999999}',
+    ],
+)
+def test_what_is_no_json_is_refused(text: str) -> None:
+    with pytest.raises(InvalidJson) as refused:
+        from_text(text)
+
+    assert refused.value.message.endswith(".")
+    assert len(refused.value.message) < 300
+    assert to_json(refused.value.message)
+
+
+@pytest.mark.parametrize("text", [b"\xff\xfe", b'{"name": "\xe9"}', b'{"name": "\xed\xa0\x80"}', b"\x00"])
+def test_bytes_that_are_no_utf_8_are_no_json(text: bytes) -> None:
+    with pytest.raises(InvalidJson):
+        from_text(text)
+
+
+@requirement("calls:no-object")
+@pytest.mark.parametrize("text", ["[]", '"text"', "5", "null", "true"])
+def test_json_that_is_no_object_is_refused(text: str) -> None:
+    assert ["body"] == wrong(from_text, text)
+
+
+@pytest.mark.parametrize("character", ["\x00", "\x08", "\x1b", "\x7f", "\ud800"])
+def test_characters_that_nobody_keeps_are_refused_wherever_they_stand(character: str) -> None:
+    escaped = f"\\u{ord(character):04x}"
+    text = f'{{"connection_id": "c", "name": "a{escaped}", "extra": {{"list": [{{"deep": "{escaped}"}}]}}}}'
+
+    assert ["name", "extra.list.0.deep"] == wrong(from_text, text)
+
+
+@pytest.mark.parametrize("character", ["\x00", "\x1b", "\ud800"])
+def test_names_with_such_characters_are_refused_in_a_way_that_can_be_told(character: str) -> None:
+    escaped = f"\\u{ord(character):04x}"
+    text = f'{{"connection_id": "c", "name": "n", "{escaped}": 1, "extra": {{"{escaped}": 1}}}}'
+
+    assert {"body", "extra"} <= set(wrong(from_text, text))
+
+
+def test_tabs_line_ends_and_every_other_script_are_kept() -> None:
+    name = "a\tb\nc\rd é 会 👩‍👩‍👧 \u2028"
+
+    assert name == from_body(name=name).name
+
+
+@pytest.mark.parametrize("depth", [MAX_DEPTH + 2, 500])
+def test_deep_nesting_is_refused(depth: int) -> None:
+    text = '{"connection_id": "c", "name": "n", "extra": {"a": ' + "[" * depth + "]" * depth + "}}"
+
+    assert wrong(from_text, text)[0].startswith("extra.a.0")
+
+
+@pytest.mark.parametrize("number", ["1e400", "-1e400", "1e999999999", "1e-999999999", "9" * 1000])
+def test_numbers_beyond_all_measure_are_refused_by_name(number: str) -> None:
+    text = f'{{"connection_id": "c", "name": "n", "extra": {{"a": [{number}]}}}}'
+
+    assert ["extra.a.0"] == wrong(from_text, text)
+
+
+@pytest.mark.parametrize("number", ["1e308", "5e-324", "0.1", "12345678901234567890.123456789", "0e999"])
+def test_numbers_stay_exact(number: str) -> None:
+    order = from_text(f'{{"connection_id": "c", "name": "n", "extra": {{"a": {number}}}}}')
+
+    assert order.extra is not None
+    assert decode(number.encode()) == order.extra["a"]
+
+
+def test_a_body_that_could_not_be_read_is_refused_when_it_is_wanted() -> None:
+    arguments = Arguments(path={}, body=Body(refusal=PayloadTooLarge("Too large.")))
+
+    with pytest.raises(PayloadTooLarge):
+        arguments.read(Order)
+
+
+# The connection
+
+
+@requirement("calls:connection-in-query")
+def test_a_connection_may_be_named_in_the_query_of_a_body_too() -> None:
+    assert "n" == from_text('{"name": "n"}', ("connection_id", "conn_1")).name
+
+
+def test_a_connection_named_twice_alike_is_fine() -> None:
+    assert "n" == from_body(("connection_id", "conn_1")).name
+
+
+@requirement("calls:connection-twice")
+def test_a_connection_named_twice_differently_is_refused() -> None:
+    assert ["connection_id"] == wrong(from_body, ("connection_id", "conn_2"))
+
+
+@pytest.mark.parametrize("value", ["5", "null", '""', "[]", "true"])
+def test_a_connection_that_is_no_identifier_is_refused(value: str) -> None:
+    assert ["connection_id"] == wrong(from_text, f'{{"connection_id": {value}, "name": "n"}}')
+
+
+@requirement("calls:parameters")
+def test_other_parameters_belong_into_the_body() -> None:
+    assert ["name"] == wrong(from_body, ("name", "n"))
+
+
+def test_a_parameter_of_the_path_cannot_stand_in_the_body_too() -> None:
+    assert ["order_id"] == wrong(from_body, path={"order_id": "a"}, order_id="a")
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "named"),
+    [
+        ((("connection_id", "conn_1"),), b"", "conn_1"),
+        ((), b'{"connection_id": "conn_2"}', "conn_2"),
+        ((("connection_id", "conn_1"),), b'{"connection_id": "conn_2"}', "conn_1"),
+        ((), b"{", None),
+        ((), b"[]", None),
+        ((), b'{"connection_id": 5}', None),
+        ((), b'{"connection_id": "\\u0000"}', None),
+        ((("connection_id", ""),), b"", None),
+    ],
+)
+def test_the_connection_is_known_for_the_history_whatever_else_is_wrong(
+    query: Sequence[tuple[str, str]], text: bytes, named: str | None
+) -> None:
+    assert named == Arguments(path={}, query=query, body=Body(text)).connection_id

@@ -1,0 +1,72 @@
+"""The way of a call through the core: limits, cursors, and who may do what."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from connector_gateway.kit.errors import InvalidCursor, RateLimited
+from harness.clocks import HandClock
+from harness.rehearsing import Stage, data, rehearsing
+from harness.requirement import requirement
+
+
+@pytest.fixture
+async def stage(tmp_path_factory: pytest.TempPathFactory, clock: HandClock) -> AsyncIterator[Stage]:
+    async with rehearsing(f"sqlite:///{tmp_path_factory.mktemp('calls') / 'gateway.db'}", clock) as prepared:
+        yield prepared
+
+
+@requirement("limits:rolling-minute", "calls:rate-limited")
+async def test_a_key_may_call_so_often_in_any_minute(stage: Stage, clock: HandClock) -> None:
+    caller = await stage.new_caller(calls_per_minute=2)
+    await stage.list(caller)
+    clock.at += 20
+    await stage.list(caller)
+    clock.at += 15
+    with pytest.raises(RateLimited) as refused:
+        await stage.list(caller)
+    clock.at += 25
+    await stage.list(caller)
+
+    assert 25 == refused.value.retry_after
+
+
+@requirement("calls:refused-uncounted")
+async def test_calls_that_were_one_too_many_do_not_prolong_the_wait(stage: Stage, clock: HandClock) -> None:
+    caller = await stage.new_caller(calls_per_minute=1)
+    await stage.list(caller)
+    clock.at += 59
+    with pytest.raises(RateLimited):
+        await stage.list(caller)
+    clock.at += 1
+
+    assert "ok" == (await stage.list(caller)).status
+
+
+@requirement("calls:cursor-everywhere")
+async def test_a_list_is_walked_by_its_cursors(stage: Stage) -> None:
+    stage.shelf.things += ["a", "b", "c", "d"]
+    first = await stage.list()
+    second = await stage.list(cursor=first.next_cursor or "")
+
+    assert [{"thing_id": "a"}, {"thing_id": "b"}] == data(first)
+    assert [{"thing_id": "c"}, {"thing_id": "d"}] == data(second)
+    assert None is second.next_cursor
+
+
+@requirement("calls:cursor-bound")
+async def test_a_cursor_may_be_used_with_another_limit_but_not_with_another_filter(stage: Stage) -> None:
+    stage.shelf.things += ["a", "b", "c", "d"]
+    cursor = (await stage.list()).next_cursor or ""
+    rest = await stage.list(cursor=cursor, limit="1")
+    with pytest.raises(InvalidCursor):
+        await stage.list(cursor=cursor, colour="red")
+
+    assert [{"thing_id": "c"}] == data(rest)
+
+
+async def test_a_cursor_holds_for_its_own_connection(stage: Stage) -> None:
+    stage.shelf.things += ["a", "b", "c"]
+    cursor = (await stage.list()).next_cursor or ""
+    with pytest.raises(InvalidCursor):
+        await stage.list(cursor=cursor, connection_id=await stage.new_connection())

@@ -1,0 +1,181 @@
+"""Connections, on both databases."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from connector_gateway.core.connections import Connections, Vault
+from connector_gateway.core.connections.connections import REMEMBER_SECONDS
+from connector_gateway.core.keys import Caller
+from connector_gateway.core.secrets import SecretKeys
+from connector_gateway.core.workspaces import Workspaces
+from connector_gateway.kit.errors import (
+    ConnectionMismatch,
+    ConnectionNotFound,
+    InternalError,
+    InvalidParameters,
+    WorkspaceNotFound,
+)
+from connector_gateway.kit.identifiers import KeyId, WorkspaceId
+from connector_gateway.storage.database import Database
+from harness.clocks import HandClock
+from harness.rehearsing import Shelf, connectors
+from harness.requirement import requirement
+
+
+@dataclass
+class Office:
+    """Connections at two processes on one database."""
+
+    here: Connections
+    elsewhere: Connections
+    workspaces: Workspaces
+    caller: Caller
+    clock: HandClock
+
+    async def make(self, **more: Any) -> str:
+        made = await self.here.create(
+            self.caller.workspace_id, **({"connector": "shelf", "credentials": {"token": "sesame"}} | more)
+        )
+        return str(made["connection_id"])
+
+
+def vault(*secrets: str) -> Vault:
+    return Vault(SecretKeys(secrets or ["a secret that only tests know"]))
+
+
+@pytest.fixture
+async def office(common_database_url: str, clock: HandClock) -> AsyncIterator[Office]:
+    async with Database(common_database_url) as here, Database(common_database_url) as elsewhere:
+        workspaces, known = Workspaces(here, clock), connectors(Shelf())
+        workspace_id = (await workspaces.create("tests"))["workspace_id"]
+        caller = Caller(KeyId("key_1"), workspace_id, "read_write", 120, None, None)
+        yield Office(
+            Connections(here, vault(), known, clock),
+            Connections(elsewhere, vault(), known, clock),
+            workspaces,
+            caller,
+            clock,
+        )
+
+
+@requirement("service:connection")
+async def test_a_connection_opens_the_way_to_its_secrets(office: Office) -> None:
+    connection = await office.here.open(office.caller, "shelf", await office.make())
+
+    assert {"token": "sesame"} == await connection.credentials()
+    assert "sesame" not in repr(connection)
+
+
+async def test_connections_of_one_account_share_its_budget_and_show_no_secret(office: Office) -> None:
+    one = await office.here.open(office.caller, "shelf", await office.make())
+    same = await office.here.open(office.caller, "shelf", await office.make())
+    other = await office.here.open(office.caller, "shelf", await office.make(credentials={"token": "other"}))
+
+    assert one.account == same.account != other.account
+    assert "sesame" not in one.account
+
+
+@requirement("calls:unknown-connection", "calls:foreign-connection", "keys:connections")
+async def test_unknown_foreign_and_forbidden_connections_look_the_same(office: Office) -> None:
+    own = await office.make()
+    stranger = Caller(KeyId("k"), WorkspaceId("ws_other"), "read", 120, None, None)
+    limited = Caller(KeyId("k"), office.caller.workspace_id, "read", 120, frozenset(), None)
+    refusals = [
+        await refusal(office, office.caller, "conn_nothing"),
+        await refusal(office, stranger, own),
+        await refusal(office, limited, own),
+    ]
+
+    assert [ConnectionNotFound] * 3 == list(map(type, refusals))
+
+
+async def refusal(office: Office, caller: Caller, connection_id: str) -> BaseException:
+    with pytest.raises(ConnectionNotFound) as refused:
+        await office.here.open(caller, "shelf", connection_id)
+    return refused.value
+
+
+@requirement("calls:connection-mismatch")
+async def test_a_connection_of_another_connector_is_a_mismatch(office: Office) -> None:
+    with pytest.raises(ConnectionMismatch):
+        await office.here.open(office.caller, "notes", await office.make())
+
+
+async def test_a_change_holds_here_at_once_and_elsewhere_within_three_seconds(office: Office) -> None:
+    uid = await office.make()
+    await office.here.open(office.caller, "shelf", uid)
+    await office.elsewhere.open(office.caller, "shelf", uid)
+    await office.here.change(uid, credentials={"token": "new"})
+    here = await office.here.open(office.caller, "shelf", uid)
+    office.clock.at += REMEMBER_SECONDS + 0.1
+    elsewhere = await office.elsewhere.open(office.caller, "shelf", uid)
+
+    assert {"token": "new"} == await here.credentials() == await elsewhere.credentials()
+
+
+async def test_a_removed_connection_is_gone_here_at_once_and_elsewhere_within_three_seconds(office: Office) -> None:
+    uid = await office.make()
+    await office.elsewhere.open(office.caller, "shelf", uid)
+    await office.here.remove(uid)
+    office.clock.at += REMEMBER_SECONDS + 0.1
+
+    assert None is await office.here.find(uid)
+    assert None is await office.elsewhere.find(uid)
+    assert [] == await office.here.list(office.caller.workspace_id)
+
+
+async def test_what_a_call_finds_out_is_noted(office: Office) -> None:
+    uid = await office.make()
+    connection = await office.here.open(office.caller, "shelf", uid)
+    await office.here.observe(connection, "revoked")
+    revoked = await office.here.show(uid)
+    again = await office.here.open(office.caller, "shelf", uid)
+    await office.here.observe(again, "active")
+
+    assert "revoked" == revoked["status"]
+    assert "active" == (await office.here.show(uid))["status"]
+
+
+async def test_connections_are_listed_by_workspace_and_connector(office: Office) -> None:
+    uid = await office.make()
+
+    assert [uid] == [item["connection_id"] for item in await office.here.list(office.caller.workspace_id)]
+    assert [] == await office.here.list(office.caller.workspace_id, "notes")
+    assert [] == await office.here.list(WorkspaceId("ws_other"))
+
+
+async def test_a_connection_for_no_workspace_is_not_made(office: Office) -> None:
+    with pytest.raises(WorkspaceNotFound):
+        await office.here.create(WorkspaceId("ws_nothing"), "shelf", {"token": "t"})
+
+
+async def test_a_connection_of_no_connector_is_refused_with_those_there_are(office: Office) -> None:
+    with pytest.raises(InvalidParameters) as refused:
+        await office.make(connector="fax")
+
+    assert [{"parameter": "connector", "allowed": ["shelf"]}] == refused.value.details
+
+
+async def test_missing_secrets_are_named(office: Office) -> None:
+    with pytest.raises(InvalidParameters) as refused:
+        await office.make(credentials={"password": "x"})
+
+    assert ["credentials.token"] == [detail["parameter"] for detail in refused.value.details]
+
+
+async def test_secrets_sealed_with_a_key_that_is_gone_end_in_a_fault_of_ours(
+    office: Office, common_database_url: str
+) -> None:
+    uid = await office.make()
+    async with Database(common_database_url) as other:
+        rotated = Connections(other, vault("another secret of ours"), connectors(Shelf()), office.clock)
+        with pytest.raises(InternalError):
+            await rotated.open(office.caller, "shelf", uid)
+
+
+async def test_a_workspace_that_does_not_exist_cannot_be_changed(office: Office) -> None:
+    with pytest.raises(WorkspaceNotFound):
+        await office.workspaces.change(WorkspaceId("ws_nothing"), name="x")

@@ -1,0 +1,370 @@
+"""Fetching files from public links: what is let through, what is not, and how much is read."""
+
+import gzip
+import itertools
+import socket
+from collections import defaultdict, deque
+from collections.abc import Iterator
+
+import pytest
+from aiohttp.abc import AbstractResolver, ResolveResult
+
+from connector_gateway.core.files import MAX_URL, Files, filename, is_public
+from connector_gateway.kit.call import RemoteFile
+from connector_gateway.kit.errors import FileTooLarge, GatewayError, UrlNotAllowed, UrlUnreachable
+from harness.publishing import Published, moved, published, publishing
+from harness.requirement import requirement
+
+KEEP = 1000
+MOST = 5000
+HERE = "127.0.0.1"
+
+
+class Names(AbstractResolver):
+    """Knows some names; one with several addresses has the next one each time it is asked for."""
+
+    def __init__(self, **names: str) -> None:
+        self._names = {name.replace("_", "."): deque(addresses.split()) for name, addresses in names.items()}
+        self.asked: defaultdict[str, int] = defaultdict(int)
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        self.asked[host] += 1
+        addresses = self._names[host]
+        address = addresses[0]
+        addresses.rotate(-1)
+        kind = socket.AF_INET6 if ":" in address else socket.AF_INET
+        flags = socket.AI_NUMERICHOST
+        return [{"hostname": host, "host": address, "port": port, "family": kind, "proto": 0, "flags": flags}]
+
+    async def close(self) -> None:
+        return None
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[str]:
+    pages = {
+        "/small.png": published(b"x" * 10),
+        "/just-kept.bin": published(b"x" * KEEP),
+        "/kept-no-more.bin": published(b"x" * (KEEP + 1)),
+        "/largest.bin": published(b"x" * MOST),
+        "/too-large.bin": published(b"x" * (MOST + 1)),
+        "/unsaid.bin": Published([b"x" * (KEEP + 1)], headers={"Content-Type": "video/mp4"}),
+        "/endless.bin": Published(itertools.repeat(b"x" * 100)),
+        "/breaks-off.png": Published([b"x" * 10], headers={"Content-Length": "11"}),
+        "/says-less.png": Published([b"x" * 10], headers={"Content-Length": "9"}),
+        "/says-nonsense.png": Published([b"x"], headers={"Content-Length": "many"}),
+        "/packed.txt": published(gzip.compress(b"y" * 900), "text/plain", Content_Encoding="gzip"),
+        "/bomb.txt": published(gzip.compress(b"y" * 1_000_000), "text/plain", Content_Encoding="gzip"),
+        "/odd-type": published(b"x", "whatever; charset"),
+        "/": published(b"x", "image/png", Content_Disposition="inline; filename*=UTF-8''na%C3%AFve.png"),
+        "/gone.png": Published(status=404),
+        "/failing.png": Published(status=500),
+        "/empty": Published(status=204),
+        "/moved": moved("/small.png"),
+        "/moved/name.png?x=1": moved("../small.png", 308),
+        "/to-nowhere": Published(status=302),
+        "/to-file": moved("file:///etc/passwd"),
+        "/to-userinfo": moved("http://me@example.com/"),
+        "/to-private": moved("http://10.0.0.1/"),
+        "/to-metadata": moved("http://169.254.169.254/latest/meta-data"),
+        "/to-mapped": moved("http://[::ffff:10.0.0.1]/"),
+        "/loop": moved("/loop"),
+        **{f"/hop{step}": moved(f"/hop{step + 1}") for step in range(5)},
+        "/hop5": published(b"arrived"),
+        "/hop-too-many": moved("/hop0"),
+    }
+    with publishing(pages) as address:
+        yield address
+
+
+def files(timeout_seconds: float = 5, **names: str) -> Files:
+    """Files to which this machine is the internet, and nothing else is."""
+    return Files(
+        timeout_seconds, MOST, resolver=Names(**names) if names else None, reachable=lambda address: address == HERE
+    )
+
+
+async def refusal(fetching: Files, url: str) -> GatewayError:
+    with pytest.raises(GatewayError) as caught:
+        await fetching.fetch(url, KEEP)
+    return caught.value
+
+
+# What is public
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "1.1.1.1",
+        "93.184.216.34",
+        "2606:4700:4700::1111",
+        "::ffff:1.1.1.1",
+        "64:ff9b::1.1.1.1",
+        "2002:101:101::1",
+    ],
+)
+def test_addresses_of_the_internet_are_public(address: str) -> None:
+    assert is_public(address)
+
+
+@requirement("tables:links:public-only")
+@pytest.mark.parametrize(
+    "address",
+    [
+        "127.0.0.1",
+        "127.255.255.254",
+        "0.0.0.0",
+        "10.1.2.3",
+        "172.16.0.1",
+        "192.168.1.1",
+        "100.64.0.1",
+        "100.100.100.200",
+        "169.254.169.254",
+        "168.63.129.16",
+        "192.0.0.8",
+        "198.18.0.1",
+        "224.0.0.1",
+        "240.0.0.1",
+        "255.255.255.255",
+        "::",
+        "::1",
+        "::127.0.0.1",
+        "::ffff:127.0.0.1",
+        "::ffff:10.0.0.1",
+        "::ffff:0:10.0.0.1",
+        "64:ff9b::10.0.0.1",
+        "64:ff9b::169.254.169.254",
+        "64:ff9b:1::1.1.1.1",
+        "2002:7f00:1::1",
+        "2002:a00:1::",
+        "2001::1",
+        "2001:db8::1",
+        "fe80::1",
+        "fe80::1%eth0",
+        "fec0::1",
+        "fc00::1",
+        "fd00:ec2::254",
+        "ff02::1",
+        "4000::1",
+        "127.1",
+        "2130706433",
+        "localhost",
+        "",
+    ],
+)
+def test_everything_else_is_not(address: str) -> None:
+    assert not is_public(address)
+
+
+# Where a link may lead
+
+
+@requirement("tables:links:public-only", "tables:links:not-allowed")
+async def test_a_link_to_this_machine_is_not_followed(site: str) -> None:
+    assert isinstance(await refusal(Files(5, MOST), f"{site}/small.png"), UrlNotAllowed)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://localhost:{port}/small.png",
+        "http://127.1:{port}/",
+        "http://2130706433:{port}/",
+        "http://0x7f000001:{port}/",
+        "http://0177.0.0.1:{port}/",
+        "http://[::1]:{port}/",
+        "http://[::ffff:127.0.0.1]:{port}/",
+        "http://[::ffff:7f00:1]:{port}/",
+        "http://0.0.0.0:{port}/",
+        "http://169.254.169.254/latest/meta-data",
+        "http://192.168.0.1/",
+        "http://\uff11\uff12\uff17.0.0.1:{port}/",
+    ],
+)
+async def test_other_ways_to_say_this_machine_or_network_are_not_followed_either(site: str, url: str) -> None:
+    refused = await refusal(Files(5, MOST), url.format(port=site.rpartition(":")[2]))
+
+    assert isinstance(refused, UrlNotAllowed)
+    assert [{"parameter": "url"}] == refused.details
+
+
+@requirement("tables:links:not-allowed")
+@pytest.mark.parametrize(
+    "url",
+    [
+        "file:///etc/passwd",
+        "ftp://example.com/a",
+        "gopher://example.com/",
+        "data:text/plain,hello",
+        "//example.com/a",
+        "example.com/a",
+        "http://",
+        "http:///path",
+        "http://[::1",
+        "http://me:secret@example.com/",
+        "http://me@example.com/",
+        "http://@example.com/",
+        "http://:secret@example.com/",
+        "http://example.com/" + "a" * MAX_URL,
+    ],
+)
+async def test_what_is_no_plain_web_address_is_not_allowed(url: str) -> None:
+    assert isinstance(await refusal(files(), url), UrlNotAllowed)
+
+
+async def test_a_name_of_a_private_address_is_not_followed() -> None:
+    assert isinstance(await refusal(files(intra_test="10.0.0.1"), "http://intra.test/"), UrlNotAllowed)
+
+
+@requirement("tables:links:public-only")
+async def test_a_name_that_means_another_address_the_second_time_is_not_followed_there(site: str) -> None:
+    port = site.rpartition(":")[2]
+    fetching = files(twice_test=f"{HERE} 10.0.0.1")
+
+    assert isinstance(await refusal(fetching, f"http://twice.test:{port}/moved"), UrlNotAllowed)
+
+
+@requirement("tables:links:public-only")
+async def test_the_address_that_was_checked_is_the_one_connected_to(site: str) -> None:
+    names = Names(twice_test=f"{HERE} 10.0.0.1")
+    fetching = Files(5, MOST, resolver=names, reachable=lambda address: address == HERE)
+    file = await fetching.fetch(f"http://twice.test:{site.rpartition(':')[2]}/small.png", KEEP)
+
+    assert 10 == file.size_bytes
+    assert {"twice.test": 1} == names.asked
+
+
+@requirement("tables:links:redirects")
+@pytest.mark.parametrize("path", ["/to-private", "/to-metadata", "/to-mapped", "/to-file", "/to-userinfo"])
+async def test_a_redirect_leads_no_further_than_a_link(site: str, path: str) -> None:
+    assert isinstance(await refusal(files(), site + path), UrlNotAllowed)
+
+
+@requirement("tables:links:redirects")
+@pytest.mark.parametrize("path", ["/moved", "/moved/name.png?x=1", "/hop0"])
+async def test_redirects_are_followed_relative_ones_too(site: str, path: str) -> None:
+    assert (await files().fetch(site + path, KEEP)).content in {b"x" * 10, b"arrived"}
+
+
+@requirement("tables:links:redirects")
+@pytest.mark.parametrize("path", ["/hop-too-many", "/loop"])
+async def test_more_than_five_redirects_are_not_followed(site: str, path: str) -> None:
+    refused = await refusal(files(), site + path)
+
+    assert isinstance(refused, UrlUnreachable)
+    assert "5" in refused.message
+
+
+# What cannot be had
+
+
+@requirement("tables:links:unreachable")
+@pytest.mark.parametrize(
+    "path", ["/gone.png", "/failing.png", "/empty", "/to-nowhere", "/breaks-off.png", "/says-nonsense.png"]
+)
+async def test_what_is_not_there_or_not_whole_is_unreachable(site: str, path: str) -> None:
+    assert isinstance(await refusal(files(), site + path), UrlUnreachable)
+
+
+async def test_a_server_that_does_not_listen_is_unreachable() -> None:
+    with socket.create_server((HERE, 0)) as closed:
+        port = closed.getsockname()[1]
+
+    assert isinstance(await refusal(files(), f"http://{HERE}:{port}/"), UrlUnreachable)
+
+
+async def test_a_name_that_does_not_exist_is_unreachable() -> None:
+    assert isinstance(await refusal(Files(5, MOST), "http://nobody.invalid/"), UrlUnreachable)
+
+
+async def test_a_server_that_says_nothing_is_given_up() -> None:
+    with socket.create_server((HERE, 0)) as silent:
+        url = f"http://{HERE}:{silent.getsockname()[1]}/"
+        refused = await refusal(files(timeout_seconds=0.05), url)
+
+    assert isinstance(refused, UrlUnreachable)
+
+
+async def test_the_servers_words_stay_out_of_what_the_caller_sees() -> None:
+    refused = await refusal(Files(5, MOST), "http://nobody.invalid/")
+
+    assert "nobody.invalid" in refused.private
+    assert "nobody.invalid" not in refused.message
+
+
+# How much is read
+
+
+@requirement("tables:links:type")
+async def test_a_file_is_what_its_server_says_of_it(site: str) -> None:
+    assert RemoteFile("small.png", "image/png", 10, b"x" * 10) == await files().fetch(f"{site}/small.png", KEEP)
+
+
+@pytest.mark.parametrize(
+    ("path", "size_bytes"), [("/kept-no-more.bin", KEEP + 1), ("/largest.bin", MOST), ("/unsaid.bin", KEEP + 1)]
+)
+async def test_larger_files_than_wanted_are_only_measured(site: str, path: str, size_bytes: int) -> None:
+    file = await files().fetch(site + path, KEEP)
+
+    assert (size_bytes, None) == (file.size_bytes, file.content)
+
+
+@pytest.mark.parametrize(("path", "size_bytes"), [("/just-kept.bin", KEEP), ("/says-less.png", 9)])
+async def test_others_are_kept_as_far_as_their_server_says_they_go(site: str, path: str, size_bytes: int) -> None:
+    file = await files().fetch(site + path, KEEP)
+
+    assert (size_bytes, b"x" * size_bytes) == (file.size_bytes, file.content)
+
+
+@requirement("tables:links:too-large")
+@pytest.mark.parametrize("path", ["/too-large.bin", "/endless.bin", "/bomb.txt"])
+async def test_more_than_the_limit_is_not_taken_whatever_was_said(site: str, path: str) -> None:
+    refused = await refusal(files(), site + path)
+
+    assert isinstance(refused, FileTooLarge)
+    assert [{"parameter": "url", "max_bytes": MOST}] == refused.details
+
+
+async def test_a_file_that_was_packed_for_the_way_is_unpacked(site: str) -> None:
+    file = await files().fetch(f"{site}/packed.txt", KEEP)
+
+    assert (900, b"y" * 900) == (file.size_bytes, file.content)
+
+
+async def test_a_type_that_is_none_becomes_the_general_one(site: str) -> None:
+    assert "application/octet-stream" == (await files().fetch(f"{site}/odd-type", KEEP)).mime_type
+
+
+# Names
+
+
+async def test_a_file_is_named_by_its_link_not_by_where_that_leads(site: str) -> None:
+    assert "name.png" == (await files().fetch(f"{site}/moved/name.png?x=1", KEEP)).name
+
+
+async def test_a_link_that_names_no_file_leaves_it_to_the_server(site: str) -> None:
+    assert "naïve.png" == (await files().fetch(f"{site}/", KEEP)).name
+
+
+@pytest.mark.parametrize(
+    ("url", "disposition", "mime_type", "expected"),
+    [
+        ("http://a.test/b/c.pdf?d=e#f", "", "application/pdf", "c.pdf"),
+        ("http://a.test/B%C3%BCro%20%231.jpg", "", "image/jpeg", "Büro #1.jpg"),
+        ("http://a.test/..%2F..%2Fetc%2Fpasswd", "", "text/plain", "passwd"),
+        ("http://a.test/a%5Cb.txt", "", "text/plain", "b.txt"),
+        ("http://a.test/a%00%0Ab.txt", "", "text/plain", "ab.txt"),
+        ("http://a.test/%FF.txt", "", "text/plain", ".txt"),
+        ("http://a.test/c.pdf", 'attachment; filename="other.pdf"', "application/pdf", "c.pdf"),
+        ("http://a.test/", 'attachment; filename="other.pdf"', "application/pdf", "other.pdf"),
+        ("http://a.test", "", "image/png", "file.png"),
+        ("http://a.test/..", "", "text/plain", "file.txt"),
+        ("http://a.test/", "", "no/such", "file"),
+        ("http://a.test/" + "a" * 300 + ".png", "", "image/png", "a" * 251 + ".png"),
+    ],
+)
+def test_names_are_plain_file_names(url: str, disposition: str, mime_type: str, expected: str) -> None:
+    assert expected == filename(url, disposition, mime_type)

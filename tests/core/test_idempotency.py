@@ -1,0 +1,433 @@
+"""Idempotency, on both databases and by a clock that is set by hand."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from connector_gateway.core.idempotency import WINDOW_SECONDS
+from connector_gateway.core.processes import DEAD_AFTER_SECONDS
+from connector_gateway.core.runs import Recording
+from connector_gateway.kit.errors import (
+    GatewayError,
+    IdempotencyInProgress,
+    InvalidParameters,
+    OutcomeUnknown,
+    UpstreamError,
+    UpstreamRefused,
+)
+from harness.clocks import HandClock
+from harness.rehearsing import (
+    REFUSED,
+    SETTLE_SECONDS,
+    Stage,
+    Trouble,
+    data,
+    doubtful,
+    put_blindly,
+    put_pair,
+    rehearsing,
+)
+from harness.requirement import requirement
+
+GRACE_SECONDS = 5.0
+
+
+@pytest.fixture
+async def stage(common_database_url: str, clock: HandClock) -> AsyncIterator[Stage]:
+    async with rehearsing(common_database_url, clock) as prepared:
+        yield prepared
+
+
+async def refusal(stage: Stage, **more: Any) -> GatewayError:
+    with pytest.raises(GatewayError) as refused:
+        await stage.put(**more)
+    return refused.value
+
+
+@requirement("idempotency:replay", "idempotency:replay-run")
+async def test_a_repeat_gets_the_first_result_with_a_run_of_its_own(stage: Stage) -> None:
+    first = await stage.put()
+    again = await stage.put()
+
+    assert (data(first), first.status) == (data(again), again.status)
+    assert (False, True) == (first.replayed, again.replayed)
+    assert first.run_id != again.run_id
+    assert ["cup"] == stage.shelf.things
+
+
+@requirement("idempotency:replay")
+async def test_a_repeat_gets_the_first_result_whatever_else_it_says(stage: Stage) -> None:
+    first = await stage.put("cup")
+    again = await stage.put("plate")
+
+    assert data(first) == data(again)
+    assert ["cup"] == stage.shelf.things
+
+
+@requirement("idempotency:together")
+async def test_twenty_at_once_put_one_thing_and_all_get_it(stage: Stage) -> None:
+    envelopes = await asyncio.gather(*(stage.put() for _ in range(20)))
+
+    assert ["cup"] == stage.shelf.things
+    assert 1 == len({envelope.data for envelope in envelopes})
+    assert 19 == sum(envelope.replayed for envelope in envelopes)
+
+
+async def test_the_history_tells_first_and_replayed(stage: Stage) -> None:
+    first = await stage.put()
+    again = await stage.put()
+    told = [(await stage.app.runs.show(envelope.run_id, None))["idempotency"] for envelope in (first, again)]
+
+    assert [
+        {"key": "key-1", "outcome": "first"},
+        {"key": "key-1", "outcome": "replayed", "first_run_id": first.run_id},
+    ] == told
+
+
+@requirement("idempotency:scope")
+async def test_other_keys_other_connections_and_other_operations_are_other_writes(stage: Stage) -> None:
+    await stage.put("one", "key-1")
+    await stage.put("two", "key-2")
+    await stage.put("three", "key-1", connection_id=await stage.new_connection())
+    await stage.put("four", "key-1", operation=put_blindly)
+
+    assert ["one", "two", "three", "four"] == stage.shelf.things
+
+
+async def test_without_a_key_every_call_is_a_write_of_its_own(stage: Stage) -> None:
+    await stage.put(key=None)
+    await stage.put(key=None)
+
+    assert ["cup", "cup"] == stage.shelf.things
+
+
+@requirement("idempotency:header")
+async def test_the_key_of_the_header_means_the_same_as_that_of_the_body(stage: Stage) -> None:
+    first = await stage.put(key=None, header="key-1")
+    again = await stage.put(key="key-1")
+
+    assert data(first) == data(again)
+    assert ["cup"] == stage.shelf.things
+
+
+@requirement("idempotency:header-differs")
+async def test_a_header_that_says_another_key_than_the_body_is_refused(stage: Stage) -> None:
+    refused = await refusal(stage, key="key-1", header="key-2")
+
+    assert isinstance(refused, InvalidParameters)
+    assert "idempotency_key" == refused.details[0]["parameter"]
+    assert [] == stage.shelf.things
+
+
+@pytest.mark.parametrize("header", ["", "k" * 256])
+async def test_a_header_that_is_no_key_is_refused(stage: Stage, header: str) -> None:
+    refused = await refusal(stage, key=None, header=header)
+
+    assert isinstance(refused, InvalidParameters)
+    assert "Idempotency-Key" == refused.details[0]["parameter"]
+
+
+@requirement("idempotency:released")
+async def test_a_definite_refusal_gives_the_key_free(stage: Stage) -> None:
+    stage.shelf.troubles.append(REFUSED)
+    refused = await refusal(stage)
+    again = await stage.put()
+
+    assert isinstance(refused, UpstreamRefused)
+    assert not again.replayed
+    assert ["cup"] == stage.shelf.things
+
+
+async def test_those_who_wait_for_a_call_that_is_refused_try_themselves(stage: Stage) -> None:
+    stage.shelf.troubles.append(REFUSED)
+    outcomes = await asyncio.gather(*(stage.put() for _ in range(5)), return_exceptions=True)
+
+    assert 1 == sum(isinstance(outcome, UpstreamRefused) for outcome in outcomes)
+    assert ["cup"] == stage.shelf.things
+
+
+@requirement("idempotency:window", "limits:idempotency-window")
+async def test_a_key_counts_for_24_hours_from_the_success(stage: Stage, clock: HandClock) -> None:
+    first = await stage.put()
+    clock.at += WINDOW_SECONDS - 1
+    within = await stage.put()
+    clock.at += 2
+    after = await stage.put()
+
+    assert (True, False) == (within.replayed, after.replayed)
+    assert first.run_id != after.run_id
+    assert ["cup", "cup"] == stage.shelf.things
+
+
+@requirement("idempotency:in-progress")
+async def test_a_caller_does_not_wait_forever_for_another_one(stage: Stage) -> None:
+    stage.shelf.gate.clear()
+    holding = asyncio.create_task(stage.put())
+    async with rehearsing(stage.app.settings.database_url, HandClock(), stage.shelf) as other:
+        other.workspace_id, other.caller = stage.workspace_id, stage.caller
+        other.connection_id = stage.connection_id
+        await stage.shelf.was_asked()
+        refused = await refusal(other)
+        stage.shelf.gate.set()
+        await holding
+
+    assert isinstance(refused, IdempotencyInProgress)
+    assert 1 == refused.retry_after
+    assert ["cup"] == stage.shelf.things
+
+
+async def test_a_repeat_at_another_process_waits_for_the_first_and_gets_its_result(stage: Stage) -> None:
+    stage.shelf.gate.clear()
+    holding = asyncio.create_task(stage.put())
+    async with rehearsing(stage.app.settings.database_url, stage.clock, stage.shelf) as other:
+        other.workspace_id, other.caller = stage.workspace_id, stage.caller
+        other.connection_id = stage.connection_id
+        repeating = asyncio.create_task(other.put())
+        await asyncio.sleep(0.05)
+        stage.shelf.gate.set()
+        first, again = await asyncio.gather(holding, repeating)
+
+    assert data(first) == data(again)
+    assert ["cup"] == stage.shelf.things
+
+
+async def test_a_call_that_cannot_be_recorded_gives_the_key_free(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fail(_: Recording) -> None:
+        raise OSError("the disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Recording, "open", fail)
+        refused = await refusal(stage)
+    again = await stage.put()
+
+    assert "internal_error" == refused.code
+    assert not again.replayed
+    assert ["cup"] == stage.shelf.things
+
+
+# Doubt
+
+
+@requirement("calls:outcome-looked-for")
+async def test_what_was_done_in_doubt_is_found_at_once(stage: Stage) -> None:
+    stage.shelf.troubles.append(doubtful("cut", done=True))
+    first = await stage.put()
+    again = await stage.put()
+
+    assert {"thing_id": "recovered"} == data(first) == data(again)
+    assert ["cup"] == stage.shelf.things
+
+
+async def test_an_unkeyed_write_in_doubt_is_looked_for_as_well(stage: Stage) -> None:
+    stage.shelf.troubles.append(doubtful("cut", done=True))
+    envelope = await stage.put(key=None)
+
+    assert {"thing_id": "recovered"} == data(envelope)
+
+
+@requirement("calls:outcome-unknown")
+async def test_what_was_not_done_in_doubt_is_said_to_be_unknown(stage: Stage) -> None:
+    stage.shelf.troubles.append(doubtful("cut"))
+    refused = await refusal(stage)
+
+    assert isinstance(refused, OutcomeUnknown)
+    assert 1 == stage.shelf.asked
+
+
+@requirement("idempotency:never-two")
+async def test_after_a_cut_a_repeat_waits_out_the_grace_looks_again_and_writes(stage: Stage, clock: HandClock) -> None:
+    stage.shelf.troubles.append(doubtful("cut"))
+    await refusal(stage)
+    doubted_at = clock.at
+    again = await stage.put()
+
+    assert {"thing_id": "thing 1"} == data(again)
+    assert doubted_at + GRACE_SECONDS == clock.at
+    assert 3 == len(stage.shelf.attempts)
+
+
+@requirement("idempotency:never-two")
+async def test_after_a_cut_a_thing_that_comes_late_is_found_and_not_made_again(stage: Stage) -> None:
+    stage.shelf.troubles.append(doubtful("cut"))
+    await refusal(stage)
+    stage.shelf.things.append("cup")
+    again = await stage.put()
+
+    assert {"thing_id": "recovered"} == data(again)
+    assert ["cup"] == stage.shelf.things
+
+
+@requirement("calls:never-blindly")
+async def test_after_silence_a_repeat_is_put_off_until_the_third_party_has_surely_ended(
+    stage: Stage, clock: HandClock
+) -> None:
+    stage.shelf.troubles.append(doubtful("silent"))
+    await refusal(stage)
+    clock.at += 10
+    early = await refusal(stage)
+    clock.at += SETTLE_SECONDS - 10
+    late = await stage.put()
+
+    assert isinstance(early, OutcomeUnknown)
+    assert SETTLE_SECONDS - 10 == early.retry_after
+    assert {"thing_id": "thing 1"} == data(late)
+    assert ["cup"] == stage.shelf.things
+
+
+async def test_putting_a_repeat_off_does_not_prolong_the_doubt(stage: Stage, clock: HandClock) -> None:
+    stage.shelf.troubles.append(doubtful("silent"))
+    await refusal(stage)
+    clock.at += 30
+    await refusal(stage)
+    clock.at += 10
+    again = await refusal(stage)
+
+    assert SETTLE_SECONDS - 40 == again.retry_after
+
+
+async def test_after_silence_a_thing_that_comes_late_is_found(stage: Stage, clock: HandClock) -> None:
+    stage.shelf.troubles.append(doubtful("silent"))
+    await refusal(stage)
+    clock.at += 10
+    stage.shelf.things.append("cup")
+    again = await stage.put()
+
+    assert {"thing_id": "recovered"} == data(again)
+    assert ["cup"] == stage.shelf.things
+
+
+@pytest.mark.parametrize("doubt", ["failed", "garbled"])
+async def test_after_a_failure_that_was_answered_a_repeat_looks_and_writes_at_once(
+    stage: Stage, clock: HandClock, doubt: Any
+) -> None:
+    stage.shelf.troubles.append(Trouble(UpstreamError("Oh.", doubt=doubt)))
+    await refusal(stage)
+    before = clock.at
+    again = await stage.put()
+
+    assert {"thing_id": "thing 1"} == data(again)
+    assert before == clock.at
+    assert 2 == len(stage.shelf.attempts)
+
+
+async def test_a_bug_of_ours_leaves_the_write_in_doubt(stage: Stage) -> None:
+    stage.shelf.troubles.append(Trouble(KeyError("id"), done=True))
+    refused = await refusal(stage)
+    again = await stage.put()
+
+    assert "internal_error" == refused.code
+    assert {"thing_id": "recovered"} == data(again)
+    assert ["cup"] == stage.shelf.things
+
+
+async def test_a_call_that_is_cancelled_leaves_the_write_in_doubt(stage: Stage, clock: HandClock) -> None:
+    stage.shelf.gate.clear()
+    cancelled = asyncio.create_task(stage.put())
+    await stage.shelf.was_asked()
+    cancelled.cancel()
+    await asyncio.gather(cancelled, return_exceptions=True)
+    stage.shelf.gate.set()
+    before = clock.at
+    again = await stage.put()
+
+    assert {"thing_id": "thing 1"} == data(again)
+    assert before + GRACE_SECONDS == clock.at
+    assert "interrupted" == stage.shelf.attempts[0].doubt
+
+
+async def test_a_cancelled_call_is_told_as_interrupted(stage: Stage) -> None:
+    stage.shelf.gate.clear()
+    cancelled = asyncio.create_task(stage.put())
+    await stage.shelf.was_asked()
+    cancelled.cancel()
+    await asyncio.gather(cancelled, return_exceptions=True)
+    (run,) = await stage.app.runs.list(stage.workspace_id)
+
+    assert "interrupted" == run["status"]
+
+
+async def test_a_write_that_stops_halfway_is_in_doubt_even_after_a_definite_refusal(stage: Stage) -> None:
+    stage.shelf.troubles += [None, REFUSED]
+    refused = await refusal(stage, operation=put_pair)
+    again = await stage.put(operation=put_pair)
+
+    assert isinstance(refused, UpstreamRefused)
+    assert {"thing_id": "recovered"} == data(again)
+    assert {"first": "thing 1"} == stage.shelf.attempts[0].progress
+
+
+@requirement("calls:never-blindly")
+async def test_a_write_without_a_way_to_look_is_never_repeated_after_doubt(stage: Stage, clock: HandClock) -> None:
+    stage.shelf.troubles.append(doubtful("cut"))
+    await refusal(stage, operation=put_blindly)
+    clock.at += 1000
+    again = await refusal(stage, operation=put_blindly)
+
+    assert isinstance(again, OutcomeUnknown)
+    assert 1 == stage.shelf.asked
+
+
+async def test_when_looking_fails_as_well_the_doubt_stays(stage: Stage, clock: HandClock) -> None:
+    stage.shelf.troubles.append(doubtful("cut"))
+    await refusal(stage)
+    things, stage.shelf.things = stage.shelf.things, None  # type: ignore[assignment]
+    failed = await refusal(stage)
+    stage.shelf.things = things
+    again = await stage.put()
+
+    assert "internal_error" == failed.code
+    assert {"thing_id": "thing 1"} == data(again)
+
+
+# Crashes
+
+
+@requirement("idempotency:crash")
+async def test_what_a_dead_process_held_is_looked_for_before_it_is_written(database_url: str, clock: HandClock) -> None:
+    async with rehearsing(database_url, clock) as dead:
+        dead.shelf.gate.clear()
+        lost = asyncio.create_task(dead.put())
+        await dead.shelf.was_asked()
+        async with rehearsing(database_url, clock, dead.shelf) as living:
+            living.workspace_id, living.caller = dead.workspace_id, dead.caller
+            living.connection_id = dead.connection_id
+            await living.app._processes.beat()
+            dead.shelf.things.append("cup")
+            again = await living.put()
+        dead.shelf.gate.set()
+        lost.cancel()
+        await asyncio.gather(lost, return_exceptions=True)
+
+    assert {"thing_id": "recovered"} == data(again)
+    assert "interrupted" == dead.shelf.attempts[0].doubt
+    assert ["cup"] == dead.shelf.things
+
+
+async def test_what_a_living_process_holds_is_left_alone(stage: Stage, clock: HandClock) -> None:
+    stage.shelf.gate.clear()
+    await stage.app._processes.beat()
+    holding = asyncio.create_task(stage.put())
+    await stage.shelf.was_asked()
+    clock.at += DEAD_AFTER_SECONDS - 1
+    await stage.app._processes.beat()
+    stage.shelf.gate.set()
+    first = await holding
+    again = await stage.put()
+
+    assert again.replayed
+    assert data(first) == data(again)
+
+
+async def test_expired_claims_are_purged(database_url: str, clock: HandClock) -> None:
+    async with rehearsing(database_url, clock) as stage:
+        await stage.put(key="old")
+        clock.at += WINDOW_SECONDS - 10
+        await stage.put(key="young")
+        clock.at += 20
+        purged = await stage.app._claims.purge()
+        again = await stage.put(key="young")
+
+    assert 1 == purged
+    assert again.replayed

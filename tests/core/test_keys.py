@@ -1,0 +1,247 @@
+"""API keys, on both databases."""
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from connector_gateway.core.keys import REMEMBER_SECONDS, Caller, Keys, bearer, new_key, well_formed
+from connector_gateway.core.workspaces import Workspaces
+from connector_gateway.kit.errors import (
+    InvalidApiKey,
+    KeyNotFound,
+    MissingApiKey,
+    WorkspaceNotFound,
+    WriteScopeRequired,
+)
+from connector_gateway.kit.identifiers import ConnectionId, KeyId, WorkspaceId
+from connector_gateway.storage import tables
+from connector_gateway.storage.database import Database
+from harness.clocks import HandClock
+from harness.requirement import requirement
+
+
+@dataclass
+class Office:
+    """Keys at two processes on one database."""
+
+    here: Keys
+    elsewhere: Keys
+    workspace_id: WorkspaceId
+    clock: HandClock
+
+    async def issue(self, **more: Any) -> dict[str, Any]:
+        return await self.here.create(self.workspace_id, **({"scope": "read_write"} | more))
+
+
+@pytest.fixture
+async def office(common_database_url: str, clock: HandClock) -> AsyncIterator[Office]:
+    async with Database(common_database_url) as here, Database(common_database_url) as elsewhere:
+        workspace = await Workspaces(here, clock).create("tests")
+        yield Office(Keys(here, clock), Keys(elsewhere, clock), workspace["workspace_id"], clock)
+
+
+async def knows(keys: Keys, key: str) -> bool:
+    try:
+        await keys.authenticate(f"Bearer {key}")
+    except InvalidApiKey:
+        return False
+    return True
+
+
+# What keys look like
+
+
+@requirement("keys:form")
+def test_a_key_can_be_recognised_by_scanners() -> None:
+    key = new_key()
+
+    assert key.startswith("cgw_")
+    assert 4 + 43 + 6 == len(key)
+    assert well_formed(key)
+
+
+def test_no_two_keys_are_the_same() -> None:
+    assert 100 == len({new_key() for _ in range(100)})
+
+
+@requirement("keys:form")
+@pytest.mark.parametrize("place", [4, 20, 46, 47, 52])
+def test_a_typing_error_shows(place: int) -> None:
+    key = new_key()
+    other = "x" if key[place] != "x" else "y"
+
+    assert not well_formed(key[:place] + other + key[place + 1 :])
+
+
+@pytest.mark.parametrize("key", ["", "cgw_", "sk_live_123", "cgw_" + "ä" * 49, "cgw_" + "a" * 49])
+def test_what_is_no_key_of_ours_is_known_without_looking(key: str) -> None:
+    assert not well_formed(key)
+
+
+def test_a_key_with_too_little_or_too_much_is_none() -> None:
+    key = new_key()
+
+    assert not well_formed(key[:-1])
+    assert not well_formed(key + "0")
+
+
+@pytest.mark.parametrize("header", [None, "", "Bearer", "Bearer  ", "Basic abc", "Token abc"])
+def test_a_header_without_a_key_is_missing_one(header: str | None) -> None:
+    with pytest.raises(MissingApiKey):
+        bearer(header)
+
+
+@pytest.mark.parametrize("header", ["Bearer abc", "bearer abc", "BEARER   abc  "])
+def test_a_header_with_a_key_gives_it(header: str) -> None:
+    assert "abc" == bearer(header)
+
+
+# Who they are for
+
+
+@requirement("auth:workspace", "auth:scopes")
+async def test_a_key_tells_who_calls(office: Office) -> None:
+    issued = await office.issue(scope="read", calls_per_minute=7, connection_ids=["conn_1"])
+    caller = await office.here.authenticate(f"Bearer {issued['key']}")
+
+    assert (issued["key_id"], office.workspace_id, "read", 7) == (
+        caller.key_id,
+        caller.workspace_id,
+        caller.scope,
+        caller.calls_per_minute,
+    )
+    assert frozenset({ConnectionId("conn_1")}) == caller.connection_ids
+
+
+async def test_a_key_is_not_stored(office: Office) -> None:
+    issued = await office.issue()
+    listed = await office.here.list(office.workspace_id)
+
+    assert [issued["key_id"]] == [key["key_id"] for key in listed]
+    assert issued["key"] not in str(listed)
+
+
+@requirement("keys:hashed")
+async def test_only_the_digest_of_a_key_is_stored(office: Office) -> None:
+    issued = await office.issue()
+    query = select(tables.keys).where(tables.keys.c.key_id == issued["key_id"])
+    row = await office.here._database.read(lambda reading: reading.execute(query).mappings().one())
+
+    assert hashlib.sha256(issued["key"].encode()).digest() == row["digest"]
+    assert issued["key"][:-4] not in str(dict(row))
+
+
+async def test_keys_are_listed_newest_first(office: Office) -> None:
+    office.clock.at += 1
+    issued = [(await office.issue(name=str(number)))["key_id"] for number in range(3)]
+
+    assert sorted(issued, reverse=True) == [key["key_id"] for key in await office.here.list(office.workspace_id)]
+
+
+@requirement("calls:invalid-key")
+async def test_an_unknown_key_is_refused(office: Office) -> None:
+    assert not await knows(office.here, new_key())
+
+
+async def test_a_key_for_no_workspace_is_not_made(office: Office) -> None:
+    with pytest.raises(WorkspaceNotFound):
+        await office.here.create(WorkspaceId("ws_nothing"), "read")
+
+
+def test_a_reader_may_not_write() -> None:
+    caller = Caller(KeyId("key_1"), WorkspaceId("ws_1"), "read", 120, None, None)
+
+    caller.require("read")
+    with pytest.raises(WriteScopeRequired):
+        caller.require("write")
+
+
+@requirement("keys:connections")
+def test_a_key_limited_to_connections_may_use_no_other() -> None:
+    limited = Caller(KeyId("k"), WorkspaceId("w"), "read", 120, frozenset({ConnectionId("conn_1")}), None)
+    free = Caller(KeyId("k"), WorkspaceId("w"), "read", 120, None, None)
+
+    assert [True, False] == [limited.may_use(ConnectionId(uid)) for uid in ("conn_1", "conn_2")]
+    assert free.may_use(ConnectionId("conn_2"))
+
+
+def test_a_key_limited_to_no_connections_may_use_none() -> None:
+    assert not Caller(KeyId("k"), WorkspaceId("w"), "read", 120, frozenset(), None).may_use(ConnectionId("c"))
+
+
+# How they end
+
+
+@requirement("keys:expiry", "calls:invalid-key")
+async def test_a_key_works_until_it_expires(office: Office) -> None:
+    key = (await office.issue(expires_at=office.clock.at + 10))["key"]
+    before = await knows(office.here, key)
+    office.clock.at += 9
+    still = await knows(office.here, key)
+    office.clock.at += 1
+    after = await knows(office.here, key)
+
+    assert (True, True, False) == (before, still, after)
+
+
+@requirement("calls:invalid-key")
+async def test_a_revoked_key_is_refused_here_at_once(office: Office) -> None:
+    issued = await office.issue()
+    before = await knows(office.here, issued["key"])
+    await office.here.revoke(issued["key_id"])
+
+    assert (True, False) == (before, await knows(office.here, issued["key"]))
+
+
+async def test_a_revoked_key_is_refused_elsewhere_within_three_seconds(office: Office) -> None:
+    issued = await office.issue()
+    before = await knows(office.elsewhere, issued["key"])
+    await office.here.revoke(issued["key_id"])
+    office.clock.at += REMEMBER_SECONDS + 0.1
+
+    assert 3.0 == REMEMBER_SECONDS
+    assert (True, False) == (before, await knows(office.elsewhere, issued["key"]))
+
+
+async def test_a_key_that_is_revoked_while_it_is_looked_up_is_not_remembered(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    issued = await office.issue()
+    revoked, read = asyncio.Event(), office.here._database.read
+
+    async def slowly(work: Any) -> Any:
+        found = await read(work)
+        await revoked.wait()
+        return found
+
+    monkeypatch.setattr(office.here._database, "read", slowly)
+    looking = asyncio.create_task(knows(office.here, issued["key"]))
+    await asyncio.sleep(0.05)
+    await office.here.revoke(issued["key_id"])
+    revoked.set()
+    await looking
+
+    assert not await knows(office.here, issued["key"])
+
+
+async def test_revoking_twice_is_no_fault(office: Office) -> None:
+    issued = await office.issue()
+    await office.here.revoke(issued["key_id"])
+
+    assert issued["key_id"] == (await office.here.revoke(issued["key_id"]))["key_id"]
+
+
+async def test_a_key_that_does_not_exist_cannot_be_revoked(office: Office) -> None:
+    with pytest.raises(KeyNotFound):
+        await office.here.revoke(KeyId("key_nothing"))
+
+
+async def test_a_key_made_elsewhere_is_known_here_at_once(office: Office) -> None:
+    issued = await office.elsewhere.create(office.workspace_id, "read")
+
+    assert await knows(office.here, issued["key"])

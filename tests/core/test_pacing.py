@@ -1,0 +1,317 @@
+"""Pacing on virtual time: whole minutes of queueing, over in milliseconds."""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from connector_gateway.core.pacing import SLACK, ConnectionPacer, stretched
+from connector_gateway.kit.budget import Budget, Charge
+from connector_gateway.kit.errors import UpstreamRateLimited
+from connector_gateway.storage.shared import Memory
+from harness.clocks import NOON, LoopClock, in_no_time
+from harness.requirement import requirement
+
+ONE = Charge("all")
+BOTH = (Charge("all"), Charge("each"))
+
+
+@dataclass
+class Street:
+    """Callers on their way through one pacer, and when each of them got through."""
+
+    budgets: dict[str, Budget]
+    clock: LoopClock = field(default_factory=LoopClock)
+    passed: list[tuple[Any, float]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.shared = Memory(self.clock)
+        self.pacer = self.pacer_of("account")
+
+    def pacer_of(self, account: str) -> ConnectionPacer:
+        return ConnectionPacer("notes", stretched(self.budgets), account, self.shared, self.clock)
+
+    async def walk(
+        self, name: Any = "", *, patience: float = 1000.0, charges: Sequence[Charge] = (ONE,), account: str = "account"
+    ) -> None:
+        await self.pacer_of(account).admit(charges, self.clock.now() + patience)
+        self.passed.append((name, round(self.clock.now() - NOON, 6)))
+
+    async def crowd(self, names: Iterable[int]) -> None:
+        """Callers who come one right after the other."""
+        await asyncio.gather(*(self._come(place, name) for place, name in enumerate(names)))
+
+    async def _come(self, place: int, name: int) -> None:
+        await self.clock.sleep(place / 10_000)
+        await self.walk(name)
+
+    @property
+    def by_name(self) -> list[float]:
+        """When each got through, by their names in order."""
+        return [at for _, at in sorted(self.passed)]
+
+    @property
+    def names(self) -> list[Any]:
+        return [name for name, _ in self.passed]
+
+    @property
+    def times(self) -> list[float]:
+        return [at for _, at in self.passed]
+
+    def most_within(self, seconds: float) -> int:
+        """The most that passed in any window of *seconds*."""
+        return max(sum(at <= other < at + seconds - 1e-6 for other in self.times) for at in self.times)
+
+
+def street(*, each: str | None = None, **budgets: str) -> Street:
+    more = {"each": each} if each else {}
+    return Street({name: Budget.parse(text) for name, text in (budgets | more).items()})
+
+
+@requirement("limits:bursts", "calls:queue-order")
+def test_a_burst_leaves_in_the_order_in_which_it_came() -> None:
+    busy = street(all="3/1")
+
+    async def burst() -> None:
+        await busy.crowd(range(30))
+
+    in_no_time(burst())
+
+    assert list(range(30)) == busy.names
+
+
+def test_no_second_sees_more_than_the_budget() -> None:
+    busy = street(all="3/1")
+
+    async def burst() -> None:
+        await busy.crowd(range(30))
+
+    in_no_time(burst())
+
+    assert 3 == busy.most_within(1.0)
+
+
+@pytest.mark.parametrize("budget", ["3/1", "100/10", "1/1", "250/1"])
+def test_at_saturation_at_least_98_percent_of_the_budget_is_used(budget: str) -> None:
+    busy = street(all=budget)
+    allowed = Budget.parse(budget)
+    calls = int(allowed.limit * 20)
+
+    async def burst() -> None:
+        await busy.crowd(range(calls))
+
+    in_no_time(burst())
+    rate = (calls - allowed.limit) / busy.times[-1]
+
+    assert rate >= 0.98 * allowed.limit / allowed.per_seconds
+
+
+@requirement("calls:queue-time")
+def test_a_call_that_cannot_start_in_time_is_refused_at_once_with_the_true_wait() -> None:
+    busy = street(all="1/10")
+
+    async def three() -> tuple[float, float | None]:
+        waiting = asyncio.gather(busy.walk("first"), busy.walk("second"))
+        await asyncio.sleep(1)
+        with pytest.raises(UpstreamRateLimited) as refused:
+            await busy.walk("third", patience=15)
+        answered_at = busy.clock.now() - NOON
+        await waiting
+        return answered_at, refused.value.retry_after
+
+    answered_at, retry_after = in_no_time(three())
+
+    assert 1.0 == answered_at
+    assert 20 == retry_after
+    assert ["first", "second"] == busy.names
+
+
+def test_a_refused_call_takes_nothing_from_those_who_wait() -> None:
+    busy = street(all="1/10")
+
+    async def three() -> None:
+        await busy.walk("first")
+        with pytest.raises(UpstreamRateLimited):
+            await busy.walk("impatient", patience=1)
+        await busy.walk("patient")
+
+    in_no_time(three())
+
+    assert [0.0, round(10 * SLACK, 6)] == busy.times
+
+
+def test_a_caller_who_leaves_the_queue_gives_the_turn_back() -> None:
+    busy = street(all="1/10")
+
+    async def leave() -> None:
+        await busy.walk("first")
+        leaving = asyncio.create_task(busy.walk("leaving"))
+        await asyncio.sleep(1)
+        leaving.cancel()
+        await asyncio.gather(leaving, return_exceptions=True)
+        await busy.walk("next")
+
+    in_no_time(leave())
+
+    assert [("first", 0.0), ("next", round(10 * SLACK, 6))] == busy.passed
+
+
+def test_a_throttling_third_party_stops_the_budget_for_everyone() -> None:
+    busy = street(all="3/1")
+
+    async def throttle() -> None:
+        waiting = asyncio.create_task(busy.crowd(range(6)))
+        await asyncio.sleep(0.5)
+        await busy.pacer.close([ONE], 20)
+        await asyncio.gather(waiting, busy.walk("late"))
+
+    in_no_time(throttle())
+
+    assert 4 == len([at for at in busy.times if at >= 20.5])
+
+
+def test_after_throttling_the_queue_leaves_in_order_and_within_the_budget() -> None:
+    busy = street(all="3/1")
+
+    async def throttle() -> None:
+        waiting = asyncio.create_task(busy.crowd(range(60)))
+        await asyncio.sleep(0.5)
+        await busy.pacer.close([ONE], 5)
+        await asyncio.sleep(0.1)
+        await asyncio.gather(waiting, busy.crowd(range(60, 70)))
+
+    in_no_time(throttle())
+
+    assert sorted(busy.times) == busy.by_name
+    assert 70 == len(busy.times)
+    assert 3 == busy.most_within(1.0)
+
+
+def test_a_call_that_throttling_keeps_from_starting_in_time_is_refused_with_the_true_wait() -> None:
+    busy = street(all="1/1")
+
+    async def throttle() -> float | None:
+        await busy.walk("first")
+        await busy.pacer.close([ONE], 100)
+        with pytest.raises(UpstreamRateLimited) as refused:
+            await busy.walk("second", patience=30)
+        return refused.value.retry_after
+
+    assert 100 == in_no_time(throttle())
+
+
+def test_a_call_that_waits_is_refused_when_throttling_outlasts_its_patience() -> None:
+    busy = street(all="1/1")
+
+    async def throttle() -> None:
+        await busy.walk("first")
+        waiting = asyncio.create_task(busy.walk("second", patience=30))
+        await asyncio.sleep(0.5)
+        await busy.pacer.close([ONE], 100)
+        with pytest.raises(UpstreamRateLimited):
+            await waiting
+
+    in_no_time(throttle())
+
+    assert ["first"] == busy.names
+
+
+def test_every_account_has_a_budget_of_its_own() -> None:
+    busy = street(all="1/10")
+
+    async def two() -> None:
+        await asyncio.gather(busy.walk("one", account="one"), busy.walk("other", account="other"))
+
+    in_no_time(two())
+
+    assert [0.0, 0.0] == busy.times
+
+
+def test_a_charge_on_something_of_the_third_partys_is_shared_by_all_accounts() -> None:
+    busy = street(all="1/10")
+    charge = (Charge("all", on="base"),)
+
+    async def two() -> None:
+        await asyncio.gather(
+            busy.walk("one", account="one", charges=charge), busy.walk("other", account="other", charges=charge)
+        )
+
+    in_no_time(two())
+
+    assert [0.0, round(10 * SLACK, 6)] == busy.times
+
+
+def test_a_request_of_two_budgets_waits_for_both() -> None:
+    busy = street(all="10/1", each="1/2")
+
+    async def three() -> None:
+        await asyncio.gather(*(busy.walk(number, charges=BOTH) for number in range(3)))
+
+    in_no_time(three())
+
+    assert [0.0, 2 * SLACK, 4 * SLACK] == busy.times
+
+
+def test_one_full_budget_does_not_hold_back_those_who_do_not_need_it() -> None:
+    busy = street(all="10/1", each="1/100")
+
+    async def three() -> None:
+        await asyncio.gather(
+            busy.walk("first", charges=BOTH), busy.walk("second", charges=BOTH), busy.walk("free", charges=[ONE])
+        )
+
+    in_no_time(three())
+
+    assert [("first", 0.0), ("free", 0.0), ("second", round(100 * SLACK, 6))] == busy.passed
+
+
+def test_heavy_requests_take_more_of_the_budget() -> None:
+    busy = street(all="10/1")
+
+    async def three() -> None:
+        await asyncio.gather(*(busy.walk(number, charges=[Charge("all", units=5)]) for number in range(4)))
+
+    in_no_time(three())
+
+    assert [0.0, 0.0, SLACK, SLACK] == busy.times
+
+
+def test_a_request_that_costs_nothing_never_waits() -> None:
+    busy = street(all="1/100")
+
+    async def two() -> None:
+        await busy.walk("first")
+        await busy.walk("free", charges=[])
+
+    in_no_time(two())
+
+    assert [0.0, 0.0] == busy.times
+
+
+def test_a_turn_that_is_free_now_is_taken_and_counted_even_after_the_deadline() -> None:
+    busy = street(all="1/10")
+
+    async def two() -> None:
+        await busy.walk("late", patience=-5)
+        await busy.walk("next")
+
+    in_no_time(two())
+
+    assert [0.0, round(10 * SLACK, 6)] == busy.times
+
+
+def test_a_loop_that_stalls_makes_nobody_leave_too_early_or_out_of_order() -> None:
+    busy = street(all="3/1")
+
+    async def stall() -> None:
+        waiting = asyncio.create_task(busy.crowd(range(30)))
+        await asyncio.sleep(0.1)
+        asyncio.get_running_loop()._ticks.time = 3.7  # type: ignore[attr-defined]  # the whole process was suspended
+        await waiting
+
+    in_no_time(stall())
+
+    assert sorted(busy.times) == busy.by_name
+    assert 3 == busy.most_within(1.0)

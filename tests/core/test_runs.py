@@ -1,0 +1,186 @@
+"""The history of runs and what dead processes leave, on both databases."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from connector_gateway.core.idempotency import Claims
+from connector_gateway.core.keys import Caller
+from connector_gateway.core.processes import DEAD_AFTER_SECONDS, Processes
+from connector_gateway.core.runs import Run, Runs
+from connector_gateway.kit.errors import GatewayError, InternalError, RunNotFound, UpstreamRefused
+from connector_gateway.kit.identifiers import KeyId, ProcessId, RunId, WorkspaceId, run_id, ulid
+from connector_gateway.kit.upstream import Exchange
+from connector_gateway.storage.database import Database
+from harness.clocks import HandClock
+from harness.rehearsing import list_things, put_thing
+from harness.requirement import requirement
+
+DAY = 24 * 60 * 60
+
+
+@dataclass
+class Node:
+    """What one process records."""
+
+    database: Database
+    clock: HandClock
+    process_id: ProcessId = field(default_factory=lambda: ProcessId(f"proc_{ulid()}"))
+    workspace_id: WorkspaceId = field(default_factory=lambda: WorkspaceId(f"ws_{ulid()}"))
+
+    def __post_init__(self) -> None:
+        self.runs = Runs(self.database, self.process_id, self.clock)
+        self.claims = Claims(self.database, self.process_id, self.clock)
+        self.processes = Processes(
+            self.database, self.process_id, self.runs, self.claims, self.clock, keep_runs_seconds=30 * DAY
+        )
+        self.caller = Caller(KeyId("key_1"), self.workspace_id, "read_write", 120, None, None)
+
+    async def record(
+        self, ends: GatewayError | None = None, operation: Any = list_things, connection_id: str | None = "conn_1"
+    ) -> Run:
+        """One run, that ends well or with *ends*."""
+        run = Run("test")
+        with nullcontext() if ends is None else pytest.raises(type(ends)):
+            async with self.runs.record(run, self.caller, "shelf", operation, connection_id) as recording:
+                await recording.open()
+                run.trace.exchanges.append(Exchange(self.clock.now(), "GET", "/x", 200, 1.23456, 2.0))
+                if ends is not None:
+                    raise ends
+                run.succeed("ok")
+        return run
+
+    async def listed(self, **filters: Any) -> list[RunId]:
+        return [row["run_id"] for row in await self.runs.list(self.workspace_id, **filters)]
+
+
+@pytest.fixture
+async def node(common_database_url: str, clock: HandClock) -> AsyncIterator[Node]:
+    async with Database(common_database_url) as database:
+        yield Node(database, clock)
+
+
+@requirement("runs:row")
+async def test_a_run_is_told_as_it_went(node: Node) -> None:
+    run = await node.record()
+    told = await node.runs.show(run.run_id, node.workspace_id)
+
+    assert ("ok", 200, None) == (told["status"], told["http_status"], told["code"])
+    assert ("shelf", "list_things", "test", "conn_1") == tuple(
+        told[name] for name in ("connector", "operation", "surface", "connection_id")
+    )
+    assert node.clock.at == told["started_at"].timestamp()
+    assert [("GET", "/x", 200, 1.235)] == [
+        (exchange["method"], exchange["path"], exchange["status"], exchange["wait_ms"]) for exchange in told["upstream"]
+    ]
+    assert not {"process_id", "workspace_id"} & told.keys()
+
+
+async def test_a_refused_run_is_told_with_its_code(node: Node) -> None:
+    run = await node.record(UpstreamRefused("No.", private="secret words"))
+    told = await node.runs.show(run.run_id, None)
+
+    assert ("error", 422, "upstream_refused") == (told["status"], told["http_status"], told["code"])
+    assert "secret words" not in str(told)
+
+
+async def test_a_fault_of_ours_is_told_as_one(node: Node) -> None:
+    run = Run("test")
+    with pytest.raises(InternalError):
+        async with node.runs.record(run, node.caller, "shelf", list_things, None):
+            raise KeyError("oops")
+    told = await node.runs.show(run.run_id, None)
+
+    assert ("error", 500, "internal_error") == (told["status"], told["http_status"], told["code"])
+
+
+async def test_a_connection_named_at_endless_length_is_cut_off(node: Node) -> None:
+    run = await node.record(connection_id="c" * 5000)
+
+    assert 200 == len((await node.runs.show(run.run_id, None))["connection_id"])
+
+
+@requirement("runs:own-workspace")
+async def test_a_run_of_another_workspace_is_not_found(node: Node) -> None:
+    run = await node.record()
+
+    with pytest.raises(RunNotFound):
+        await node.runs.show(run.run_id, WorkspaceId("ws_other"))
+
+
+async def test_runs_are_listed_newest_first_and_page_by_page(node: Node) -> None:
+    made = [(await node.record()).run_id for _ in range(5)]
+    first = await node.listed(limit=2)
+
+    assert made[::-1] == await node.listed()
+    assert made[::-1][2:] == await node.listed(before=first[-1])
+
+
+@requirement("runs:list")
+async def test_runs_are_filtered(node: Node) -> None:
+    good = (await node.record()).run_id
+    node.clock.at += 10
+    bad = (await node.record(UpstreamRefused("No."), put_thing, "conn_2")).run_id
+
+    assert [bad] == await node.listed(status="error")
+    assert [good] == await node.listed(operation="list_things")
+    assert [bad] == await node.listed(connection_id="conn_2")
+    assert [bad] == await node.listed(since=node.clock.at)
+    assert [] == await node.listed(status="error", operation="list_things")
+
+
+@requirement("calls:run-id-form")
+def test_identifiers_sort_by_time_and_cannot_be_guessed() -> None:
+    assert f"run_{ulid(1)}" < f"run_{ulid(2)}" < run_id()
+    assert 1000 == len({ulid(1) for _ in range(1000)})
+    assert 26 == len(ulid())
+
+
+# The dead
+
+
+@requirement("runs:interrupted")
+async def test_what_a_dead_process_was_doing_is_interrupted(database_url: str, clock: HandClock) -> None:
+    async with Database(database_url) as database:
+        dead, living = Node(database, clock), Node(database, clock)
+        await dead.processes.beat()
+        async with dead.runs.record(run := Run("test"), dead.caller, "shelf", put_thing, None) as recording:
+            await recording.open()
+            clock.at += DEAD_AFTER_SECONDS - 1
+            await living.processes.beat()
+            before = (await living.runs.show(run.run_id, None))["status"]
+            clock.at += 2
+            await living.processes.beat()
+            after = (await living.runs.show(run.run_id, None))["status"]
+
+    assert ("running", "interrupted") == (before, after)
+
+
+async def test_an_embedded_database_has_no_other_process(database_url: str, clock: HandClock) -> None:
+    async with Database(database_url) as database:
+        dead, living = Node(database, clock), Node(database, clock)
+        await dead.processes.beat()
+        async with dead.runs.record(run := Run("test"), dead.caller, "shelf", put_thing, None) as recording:
+            await recording.open()
+            await living.processes.__aenter__()
+            status = (await living.runs.show(run.run_id, None))["status"]
+            living.processes._beating.cancel()
+            await asyncio.gather(living.processes._beating, return_exceptions=True)
+
+    assert ("interrupted" if database.embedded else "running") == status
+
+
+@requirement("runs:retention")
+async def test_runs_past_their_time_are_purged(node: Node) -> None:
+    old = (await node.record()).run_id
+    node.clock.at += 20 * DAY
+    young = (await node.record()).run_id
+    node.clock.at += 11 * DAY
+    await node.processes.purge()
+
+    assert [young] == await node.listed()
+    assert old != young

@@ -1,0 +1,149 @@
+"""Secrets, the vault and cursors: what is sealed and signed here, and nowhere else."""
+
+import pytest
+
+from connector_gateway.core.connections import Vault
+from connector_gateway.core.cursors import Cursors
+from connector_gateway.core.secrets import SecretKeys
+from connector_gateway.kit.errors import InternalError, InvalidCursor
+from harness.requirement import requirement
+
+OLD, NEW, FOREIGN = "an old secret of ours", "a new secret of ours", "a secret of others"
+SECRETS = {"token": "ntn_sesame", "name": "Zoë 会"}
+OWNER = "conn_1"
+
+
+def vault(*secrets: str) -> Vault:
+    return Vault(SecretKeys(secrets))
+
+
+def cursors(*secrets: str) -> Cursors:
+    return Cursors(SecretKeys(secrets))
+
+
+# Secret keys
+
+
+@pytest.mark.parametrize("secrets", [[], [""], ["short"], ["x" * 15], ["x" * 16, "short"]])
+def test_secrets_that_are_too_short_are_refused(secrets: list[str]) -> None:
+    with pytest.raises(ValueError, match="16 or more"):
+        SecretKeys(secrets)
+
+
+def test_every_purpose_has_keys_of_its_own() -> None:
+    secrets = SecretKeys([OLD])
+
+    assert secrets.derive("vault") != secrets.derive("cursors")
+    assert secrets.derive("vault") == SecretKeys([OLD]).derive("vault")
+
+
+def test_secrets_do_not_show_themselves() -> None:
+    assert OLD not in repr(SecretKeys([OLD]))
+
+
+# The vault
+
+
+def test_what_was_sealed_is_opened_for_its_owner() -> None:
+    assert SECRETS == vault(OLD).open(vault(OLD).seal(SECRETS, OWNER), OWNER)
+
+
+def test_what_is_sealed_shows_nothing_and_is_never_the_same() -> None:
+    once, again = vault(OLD).seal(SECRETS, OWNER), vault(OLD).seal(SECRETS, OWNER)
+
+    assert b"sesame" not in once
+    assert once != again
+
+
+def test_what_the_old_key_sealed_is_opened_after_a_rotation() -> None:
+    assert SECRETS == vault(NEW, OLD).open(vault(OLD).seal(SECRETS, OWNER), OWNER)
+
+
+def test_the_new_key_seals_after_a_rotation() -> None:
+    assert SECRETS == vault(NEW).open(vault(NEW, OLD).seal(SECRETS, OWNER), OWNER)
+
+
+def test_what_a_key_sealed_that_is_gone_stays_shut() -> None:
+    with pytest.raises(InternalError):
+        vault(NEW).open(vault(OLD).seal(SECRETS, OWNER), OWNER)
+
+
+def test_what_belongs_to_another_connection_stays_shut() -> None:
+    with pytest.raises(InternalError):
+        vault(OLD).open(vault(OLD).seal(SECRETS, OWNER), "conn_2")
+
+
+@pytest.mark.parametrize("place", [0, 4, 10, 16, 20, -1])
+def test_what_was_altered_stays_shut(place: int) -> None:
+    sealed = bytearray(vault(OLD).seal(SECRETS, OWNER))
+    sealed[place] ^= 1
+
+    with pytest.raises(InternalError):
+        vault(OLD).open(bytes(sealed), OWNER)
+
+
+@pytest.mark.parametrize("length", [0, 3, 4, 16, 20])
+def test_what_was_cut_off_stays_shut(length: int) -> None:
+    with pytest.raises(InternalError):
+        vault(OLD).open(vault(OLD).seal(SECRETS, OWNER)[:length], OWNER)
+
+
+def test_a_refusal_to_open_shows_no_secret() -> None:
+    with pytest.raises(InternalError) as refused:
+        vault(NEW).open(vault(OLD).seal(SECRETS, OWNER), OWNER)
+
+    assert "sesame" not in f"{refused.value.message} {refused.value.private} {refused.value.details}"
+
+
+# Cursors
+
+
+def test_a_cursor_leads_to_where_it_was_issued() -> None:
+    issued = cursors(OLD).issue({"after": ["a", 1], "more": {"x": None}}, "conn_1", {"query": None})
+
+    assert {"after": ["a", 1], "more": {"x": None}} == cursors(OLD).read(issued, "conn_1", {"query": None})
+
+
+def test_a_cursor_travels_in_an_address_as_it_is() -> None:
+    issued = cursors(OLD).issue({"after": "ÿ?>&=" * 20}, "conn_1")
+
+    assert issued.replace("-", "").replace("_", "").isalnum()
+
+
+@requirement("calls:cursor-bound")
+@pytest.mark.parametrize(
+    "bound", [("conn_2", {"query": None}), ("conn_1", {"query": "a"}), ("conn_1",), ("conn_1", {"query": None}, "x")]
+)
+def test_a_cursor_holds_only_for_what_it_was_issued_for(bound: tuple[object, ...]) -> None:
+    issued = cursors(OLD).issue({"after": 1}, "conn_1", {"query": None})
+
+    with pytest.raises(InvalidCursor):
+        cursors(OLD).read(issued, *bound)
+
+
+def test_a_cursor_of_another_installation_is_refused() -> None:
+    with pytest.raises(InvalidCursor):
+        cursors(OLD).read(cursors(FOREIGN).issue({"after": 1}), OWNER)
+
+
+def test_a_cursor_outlives_a_rotation() -> None:
+    assert {"after": 1} == cursors(NEW, OLD).read(cursors(OLD).issue({"after": 1}))
+
+
+@pytest.mark.parametrize("place", [0, 8, 21, 22, 25, -1])
+def test_an_altered_cursor_is_refused(place: int) -> None:
+    issued = cursors(OLD).issue({"after": 12345})
+    other = "B" if issued[place] != "B" else "C"
+    altered = issued[:place] + other + (issued[place + 1 :] if place != -1 else "")
+
+    with pytest.raises(InvalidCursor):
+        cursors(OLD).read(altered)
+
+
+@requirement("calls:cursor-forged")
+@pytest.mark.parametrize("forged", ["", "x", "A", "====", "AAAA", "ä", "\ud800", "a" * 8192, "../..", "eyJhIjoxfQ"])
+def test_a_forged_cursor_is_refused(forged: str) -> None:
+    with pytest.raises(InvalidCursor) as refused:
+        cursors(OLD).read(forged)
+
+    assert [{"parameter": "cursor"}] == refused.value.details

@@ -1,0 +1,146 @@
+"""The gateway as a process of its own, which can be killed."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from connector_gateway.sandbox.sandbox import Sandbox
+from harness.serving import FAST, OPERATOR, WIDE
+
+
+def wait_until(holds: Callable[[], Any], seconds: float = 20) -> None:
+    """Wait until something holds; an error after too long."""
+    deadline = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > deadline:
+            raise TimeoutError("it did not come true in time")
+        time.sleep(0.005)
+
+
+@dataclass
+class Calling:
+    """A call under way, in a thread of its own; its answer is none when the connection broke."""
+
+    call: Callable[[], httpx.Response]
+    answer: httpx.Response | None = None
+    thread: threading.Thread = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.thread = threading.Thread(target=self._run)
+        self.thread.start()
+
+    def _run(self) -> None:
+        try:
+            self.answer = self.call()
+        except httpx.TransportError:
+            self.answer = None
+
+    def ended(self) -> httpx.Response | None:
+        """The answer, once there is one or the connection broke."""
+        self.thread.join(30)
+        return self.answer
+
+
+@dataclass
+class Installation:
+    """One database and port, and the processes that serve it one after the other."""
+
+    sandbox: Sandbox
+    folder: Path
+    http: httpx.Client
+    settings: Mapping[str, str] = field(default_factory=dict)
+    process: subprocess.Popen[bytes] | None = None
+
+    def __post_init__(self) -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self.base_url = f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        """Serve, and return once calls are taken."""
+        environment = {
+            "GATEWAY_DATABASE_URL": f"sqlite:///{self.folder / 'gateway.db'}",
+            "GATEWAY_SECRET_KEYS": "a secret that only tests know",
+            "GATEWAY_OPERATOR_TOKEN": OPERATOR,
+            **{
+                f"GATEWAY_{name.upper()}_{host.upper()}_URL": address
+                for name, emulator in self.sandbox.emulators.items()
+                for host, address in emulator.stage.addresses.items()
+            },
+            **{f"GATEWAY_{name.upper()}_BUDGET": WIDE for name in self.sandbox.emulators},
+        }
+        command = [sys.executable, "-m", "connector_gateway", "serve", "--port", str(self.port)]
+        self.process = subprocess.Popen(
+            command, env={**os.environ, **environment, **FAST, **self.settings}, stderr=subprocess.DEVNULL
+        )
+        wait_until(self.ready)
+
+    def ready(self) -> bool:
+        """Whether it takes calls."""
+        assert self.process is not None
+        assert self.process.poll() is None, "it did not start"
+        try:
+            return self.http.get(f"{self.base_url}/readyz").status_code == 200
+        except httpx.TransportError:
+            return False
+
+    def end(self, number: signal.Signals = signal.SIGKILL) -> int:
+        """Send the process a signal and wait for its end; returns its exit code."""
+        assert self.process is not None
+        self.process.send_signal(number)
+        return self.process.wait(30)
+
+    def manage(self, method: str, path: str, **body: Any) -> Any:
+        """A management request that succeeds."""
+        headers = {"Authorization": f"Bearer {OPERATOR}"}
+        answer = self.http.request(method, self.base_url + path, headers=headers, json=body or None)
+        assert answer.status_code == 200, answer.text
+        return answer.json()["data"]
+
+    def prepare(self) -> None:
+        """Make a workspace, a key and the connections."""
+        workspace_id = self.manage("POST", "/v1/workspaces", name="tests")["workspace_id"]
+        self.key = self.manage("POST", "/v1/keys", workspace_id=workspace_id, scope="read_write")["key"]
+        self.connections = {
+            name: self.manage(
+                "POST",
+                "/v1/connections",
+                workspace_id=workspace_id,
+                connector=name,
+                credentials=emulator.credentials(),
+            )["connection_id"]
+            for name, emulator in self.sandbox.emulators.items()
+        }
+
+    def call(self, method: str, path: str, **body: Any) -> httpx.Response:
+        """A call of an operation."""
+        connector = path.split("/")[1]
+        headers = {"Authorization": f"Bearer {self.key}"}
+        sent = {"connection_id": self.connections[connector]} | body
+        return self.http.request(method, f"{self.base_url}/v1/connectors{path}", headers=headers, json=sent)
+
+
+@contextmanager
+def installed(sandbox: Sandbox, folder: Path, **settings: str) -> Iterator[Installation]:
+    """A started gateway process in front of *sandbox*, ready to call."""
+    with httpx.Client(timeout=30) as http:
+        installation = Installation(sandbox, folder, http, settings)
+        try:
+            installation.start()
+            installation.prepare()
+            yield installation
+        finally:
+            if installation.process is not None and installation.process.poll() is None:
+                installation.end()

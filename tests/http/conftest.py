@@ -1,0 +1,36 @@
+"""A gateway with the notes room and a shelf, over real HTTP; one for all tests of a module."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from connector_gateway.connectors.notes import NOTES
+from connector_gateway.connectors.notes.emulator import NotesEmulator
+from harness.playing import playing
+from harness.rehearsing import Shelf, connectors
+from harness.serving import Gateway, serving
+
+
+@pytest.fixture(scope="module")
+def shelf() -> Shelf:
+    return Shelf()
+
+
+@pytest.fixture(scope="module")
+def house(shelf: Shelf, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    rooms = {"notes": NOTES, **connectors(shelf)}
+    with (
+        playing(notes=NotesEmulator) as sandbox,
+        serving(sandbox, tmp_path_factory.mktemp("http"), connectors=rooms) as gateway,
+    ):
+        created = gateway.run(gateway.app.connections.create(gateway.workspace_id, "shelf", {"token": "t"}))  # type: ignore[arg-type]
+        gateway.connections["shelf"] = created["connection_id"]
+        yield gateway
+
+
+@pytest.fixture
+def gateway(house: Gateway, shelf: Shelf) -> Gateway:
+    house.clear("notes")
+    shelf.things.clear()
+    shelf.troubles.clear()
+    return house

@@ -1,0 +1,516 @@
+"""How calls are taken and answered: the order of checks, headers, bodies, and addresses that lead nowhere."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from connector_gateway.connectors.notes import NOTES
+from harness.rehearsing import REFUSED, Shelf, doubtful
+from harness.requirement import requirement
+from harness.serving import Gateway, Reply, serving
+
+THINGS = "/v1/connectors/shelf/things"
+UNKNOWN = "conn_01KAJ5T6M0Q7Z3X9V2B8N4C1DF"
+RUN_ID = re.compile(r"run_[0-9A-HJKMNP-TV-Z]{26}")
+
+
+def post(gateway: Gateway, content: bytes | str = b"{}", headers: Mapping[str, str | bytes] | None = None) -> Reply:
+    sent: dict[str, Any] = {"Content-Type": "application/json"} | dict(headers or {})
+    return gateway.request("POST", THINGS, content=content, headers=sent)
+
+
+def put(gateway: Gateway, **body: Any) -> Reply:
+    return gateway.post("/shelf/things", **({"name": "cup"} | body))
+
+
+# The order of checks
+
+
+@requirement("auth:bearer", "calls:missing-key", "calls:order-of-checks", "calls:run-id-everywhere")
+@pytest.mark.parametrize("header", [None, "", "Bearer", "Basic abc", "cgw_abc"])
+def test_without_a_key_nothing_else_is_looked_at(gateway: Gateway, header: str | None) -> None:
+    headers = {"Content-Type": "text/plain"} | ({"Authorization": header} if header is not None else {})
+    answer = gateway.http.post(gateway.base_url + THINGS, content=b"{", headers=headers)
+
+    assert (401, "missing_api_key") == (answer.status_code, answer.json()["error"]["code"])
+    assert "Bearer" == answer.headers["www-authenticate"]
+    assert RUN_ID.fullmatch(answer.json()["run_id"])
+
+
+@requirement("calls:invalid-key", "calls:www-authenticate")
+@pytest.mark.parametrize("key", ["nonsense", "cgw_" + "a" * 49, "cgw_ä"])
+def test_with_a_wrong_key_nothing_else_is_looked_at(gateway: Gateway, key: str) -> None:
+    reply = post(gateway, b"{", {"Authorization": f"Bearer {key}".encode("latin-1")})
+
+    assert (401, "invalid_api_key") == (reply.status, reply.code)
+    assert "Bearer" == reply.headers["www-authenticate"]
+
+
+@pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER"])
+def test_the_scheme_of_the_header_may_be_written_in_any_case(gateway: Gateway, scheme: str) -> None:
+    query = {"connection_id": gateway.connections["shelf"]}
+    reply = gateway.request("GET", THINGS, params=query, headers={"Authorization": f"{scheme} {gateway.key}"})
+
+    assert 200 == reply.status
+
+
+@requirement("auth:read-key-refused", "calls:order-of-checks")
+def test_a_read_key_on_a_write_route_is_forbidden_whatever_its_body(gateway: Gateway) -> None:
+    reader = gateway.with_key("read")
+    replies = [post(reader, b"{"), post(reader, b"{}", {"Content-Type": "text/plain"}), post(reader, b"x" * 2_000_000)]
+
+    assert [(403, "write_scope_required")] * 3 == [(reply.status, reply.code) for reply in replies]
+
+
+@requirement("auth:read-key-reads", "auth:scopes")
+def test_a_read_key_may_read(gateway: Gateway) -> None:
+    assert 200 == gateway.with_key("read").get("/shelf/things").status
+
+
+@requirement("calls:order-of-checks")
+def test_parameters_are_checked_before_the_connection(gateway: Gateway) -> None:
+    assert 422 == put(gateway, name=5, connection_id=UNKNOWN).status
+    assert 404 == put(gateway, connection_id=UNKNOWN).status
+
+
+@requirement("calls:order-of-checks")
+def test_the_connection_is_checked_before_idempotency(gateway: Gateway) -> None:
+    put(gateway, idempotency_key="first")
+
+    assert "connection_not_found" == put(gateway, idempotency_key="first", connection_id=UNKNOWN).code
+
+
+@requirement("calls:connection-mismatch")
+def test_a_connection_of_another_connector_is_a_mismatch(gateway: Gateway) -> None:
+    reply = put(gateway, connection_id=gateway.connections["notes"])
+
+    assert (422, "connection_mismatch") == (reply.status, reply.code)
+
+
+# Bodies
+
+
+@requirement("calls:invalid-json", "calls:no-object", "calls:media-type", "calls:too-large")
+@pytest.mark.parametrize(
+    ("content", "kind", "status", "code"),
+    [
+        (b"{", "application/json", 400, "invalid_json"),
+        (b"", "application/json", 400, "invalid_json"),
+        (b"[]", "application/json", 422, "invalid_parameters"),
+        (b"null", "application/json", 422, "invalid_parameters"),
+        (b"{}", "text/plain", 415, "unsupported_media_type"),
+        (b"{}", "application/jsonx", 415, "unsupported_media_type"),
+        (b"a=b", "application/x-www-form-urlencoded", 415, "unsupported_media_type"),
+        (b"{}", "application/json; charset=utf-8", 422, "invalid_parameters"),
+        (b"{}", "Application/JSON", 422, "invalid_parameters"),
+        (b" " * 1_048_577, "application/json", 413, "payload_too_large"),
+        (b'{"name": "\xff"}', "application/json", 400, "invalid_json"),
+    ],
+)
+def test_a_body_that_cannot_be_used_is_refused(
+    gateway: Gateway, content: bytes, kind: str, status: int, code: str
+) -> None:
+    reply = post(gateway, content, {"Content-Type": kind})
+
+    assert (status, code) == (reply.status, reply.code)
+
+
+@requirement("calls:media-type")
+def test_a_body_without_a_type_is_refused(gateway: Gateway) -> None:
+    request = gateway.http.build_request(
+        "POST", gateway.base_url + THINGS, content=b"{}", headers={"Authorization": f"Bearer {gateway.key}"}
+    )
+    answer = gateway.http.send(request)
+
+    assert 415 == answer.status_code
+
+
+def test_no_body_at_all_is_no_json(gateway: Gateway) -> None:
+    reply = gateway.request("POST", THINGS)
+
+    assert (400, "invalid_json") == (reply.status, reply.code)
+
+
+@requirement("calls:too-large")
+def test_a_body_of_unknown_length_is_limited_too(gateway: Gateway) -> None:
+    reply = post(gateway, (b" " * 65536 for _ in range(20)))  # type: ignore[arg-type]
+
+    assert (413, "payload_too_large") == (reply.status, reply.code)
+
+
+def test_a_body_in_pieces_is_read_whole(gateway: Gateway) -> None:
+    connection_id = gateway.connections["shelf"]
+    pieces = (piece.encode() for piece in ("{", f'"connection_id": "{connection_id}", ', '"name": "cup"', "}"))
+
+    assert 200 == post(gateway, pieces).status  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("query", ["caf%E9=1", "%00=1", "a=1&a=2", "%ED%A0%80=1", "=", "&&&x", "name=%FF"])
+def test_strange_queries_are_refused_in_the_one_shape(gateway: Gateway, query: str) -> None:
+    connection_id = gateway.connections["shelf"]
+    read = gateway.request("GET", f"{THINGS}?connection_id={connection_id}&{query}")
+    write = post(gateway.with_key(), f'{{"connection_id": "{connection_id}", "name": "n"}}')
+    written = gateway.request("POST", f"{THINGS}?{query}", json={"connection_id": connection_id, "name": "n"})
+
+    assert (422, "invalid_parameters") == (read.status, read.code)
+    assert 200 == write.status
+    assert (422, "invalid_parameters") == (written.status, written.code)
+
+
+@pytest.mark.parametrize(
+    "page_id", ["..", "%2e%2e", "..%2fusers", "a%00b", "%ff", "x" * 300, "%f0%9f%8e%89", "a b", "a?b", "0b1c2d3e"]
+)
+def test_tricks_in_paths_reach_nobody(gateway: Gateway, page_id: str) -> None:
+    reply = gateway.request(
+        "PATCH",
+        f"/v1/connectors/notes/pages/{page_id}",
+        json={"connection_id": gateway.connections["notes"], "archived": True},
+    )
+
+    assert reply.status in {404, 405, 422}
+    assert {"code", "message", "remedy", "details"} == reply.body["error"].keys()
+    assert [] == gateway.journal("notes")
+
+
+# Answers
+
+
+@requirement("envelope:fields", "envelope:connector", "envelope:data", "envelope:last-page")
+def test_an_answer_has_the_envelope_and_nothing_more(gateway: Gateway) -> None:
+    one, many = put(gateway), gateway.get("/shelf/things")
+
+    assert ["run_id", "connector", "status", "data"] == list(one.body)
+    assert ["run_id", "connector", "status", "data", "next_cursor"] == list(many.body)
+    assert ("shelf", "ok", None) == (many.body["connector"], many.body["status"], many.body["next_cursor"])
+
+
+@requirement("calls:error-shape")
+def test_a_refusal_has_the_error_shape(gateway: Gateway, shelf: Shelf) -> None:
+    shelf.troubles.append(REFUSED)
+    reply = put(gateway)
+
+    assert {"run_id", "connector", "error"} == reply.body.keys()
+    assert {"code", "message", "remedy", "details"} == reply.body["error"].keys()
+    assert ("shelf", "upstream_refused") == (reply.body["connector"], reply.code)
+
+
+@requirement("calls:run-id-everywhere", "calls:run-id-form", "envelope:run-id")
+def test_the_run_is_named_in_body_and_header(gateway: Gateway) -> None:
+    replies = [put(gateway), put(gateway, name=5), gateway.get("/shelf/things", colours="x")]
+
+    assert all(RUN_ID.fullmatch(reply.body["run_id"]) for reply in replies)
+    assert [reply.body["run_id"] for reply in replies] == [reply.headers["x-run-id"] for reply in replies]
+
+
+@requirement("calls:run-id-form")
+def test_run_identifiers_sort_by_time(gateway: Gateway) -> None:
+    runs = [put(gateway).body["run_id"] for _ in range(5)]
+
+    assert sorted(runs) == runs
+
+
+@requirement("conventions:server-timing")
+def test_every_answer_tells_where_the_time_went(gateway: Gateway) -> None:
+    reply = gateway.get("/notes/databases")
+    timing = re.fullmatch(
+        r"queue;dur=(\d+\.\d), upstream;dur=(\d+\.\d), gateway;dur=(\d+\.\d)", reply.headers["server-timing"]
+    )
+
+    assert timing is not None
+    assert float(timing[2]) > 0
+
+
+@requirement("conventions:no-store", "calls:json")
+def test_no_answer_may_be_kept_by_caches(gateway: Gateway) -> None:
+    replies = [put(gateway), put(gateway, name=5), gateway.request("GET", "/v1/nothing")]
+
+    assert ["no-store"] * 3 == [reply.headers["cache-control"] for reply in replies]
+    assert ["application/json"] * 3 == [reply.headers["content-type"] for reply in replies]
+
+
+@requirement("conventions:request-id")
+@pytest.mark.parametrize("path", [THINGS, "/v1/nothing", "/v1/runs"])
+def test_the_callers_own_request_id_is_echoed(gateway: Gateway, path: str) -> None:
+    reply = gateway.request("GET", path, headers={"X-Request-Id": "mine-42"})
+
+    assert "mine-42" == reply.headers["x-request-id"]
+
+
+def test_a_request_id_without_end_is_not_echoed(gateway: Gateway) -> None:
+    reply = gateway.request("GET", THINGS, headers={"X-Request-Id": "x" * 201})
+
+    assert "x-request-id" not in reply.headers
+
+
+@requirement("conventions:traceparent")
+def test_a_trace_of_the_callers_is_accepted(gateway: Gateway) -> None:
+    trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+    assert "run_id" in gateway.request("GET", THINGS, headers={"traceparent": trace}).body
+
+
+@requirement("idempotency:replay-header")
+def test_a_repeat_says_that_it_is_one(gateway: Gateway) -> None:
+    first, again = put(gateway, idempotency_key="twice"), put(gateway, idempotency_key="twice")
+
+    assert "idempotent-replayed" not in first.headers
+    assert "true" == again.headers["idempotent-replayed"]
+
+
+@requirement("idempotency:header")
+def test_the_key_may_travel_in_the_header(gateway: Gateway, shelf: Shelf) -> None:
+    header = {"Idempotency-Key": "in-the-header"}
+    first = gateway.post("/shelf/things", name="cup", headers=header)
+    again = gateway.post("/shelf/things", name="cup", headers=header)
+
+    assert first.data == again.data
+    assert ["cup"] == shelf.things
+
+
+@requirement("calls:outcome-unknown", "calls:retry-after")
+def test_an_unknown_outcome_says_how_to_go_on(gateway: Gateway, shelf: Shelf) -> None:
+    shelf.troubles.append(doubtful("silent"))
+    put(gateway, idempotency_key="silent")
+    reply = put(gateway, idempotency_key="silent")
+
+    assert (502, "outcome_unknown") == (reply.status, reply.code)
+    assert str(reply.body["retry_after"]) == reply.headers["retry-after"]
+    assert "same idempotency key" in reply.body["error"]["remedy"]
+
+
+def test_a_fault_of_ours_has_the_error_shape_and_tells_nothing_of_itself(gateway: Gateway, shelf: Shelf) -> None:
+    shelf.things.append(5)  # type: ignore[arg-type]
+    reply = gateway.get("/shelf/things")
+
+    assert (500, "internal_error") == (reply.status, reply.code)
+    assert "5" not in reply.body["error"]["message"]
+    assert [] == reply.details
+
+
+# Addresses
+
+
+@requirement("calls:unknown-route", "versioning:path", "management:connector-routes")
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/",
+        "/v1",
+        "/v1/",
+        "/v2/connectors/notes/databases",
+        "/v1/connectors",
+        "/v1/connectors/",
+        "/v1/connectors/nowhere/things",
+        "/v1/connectors/shelf",
+        "/v1/connectors/shelf/",
+        "/v1/connectors/shelf/things/",
+        "/v1/connectors/shelf//things",
+        "/v1/connectors/shelf/things/1/2/3",
+        "/v1/connectors/notes/pages/",
+        "/v1/runs/",
+        "/V1/runs",
+        "/_control/notes/requests",
+        "/%00",
+        "/%ff",
+    ],
+)
+def test_where_nothing_is_that_is_said_in_the_error_shape(gateway: Gateway, path: str) -> None:
+    reply = gateway.request("GET", path)
+
+    assert (404, "route_not_found") == (reply.status, reply.code)
+    assert {"run_id", "connector", "error"} == reply.body.keys()
+
+
+@requirement("calls:wrong-method")
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("DELETE", THINGS, "GET, POST"),
+        ("HEAD", THINGS, "GET, POST"),
+        ("OPTIONS", THINGS, "GET, POST"),
+        ("GET", "/v1/connectors/notes/pages", "POST"),
+        ("PUT", "/v1/connectors/notes/pages/0b1c2d3e", "PATCH"),
+        ("GET", "/v1/connectors/notes/pages/0b1c2d3e", "PATCH"),
+        ("PUT", "/v1/keys", "GET, POST"),
+        ("POST", "/v1/runs", "GET"),
+        ("POST", "/healthz", "GET, HEAD"),
+        ("DELETE", "/openapi.json", "GET, HEAD"),
+    ],
+)
+def test_a_method_that_an_address_does_not_take_is_refused_with_those_it_does(
+    gateway: Gateway, method: str, path: str, allowed: str
+) -> None:
+    answer = gateway.http.request(method, gateway.base_url + path, headers={"Authorization": f"Bearer {gateway.key}"})
+
+    assert 405 == answer.status_code
+    assert allowed == answer.headers["allow"]
+    assert method == "HEAD" or answer.json()["error"]["code"] == "method_not_allowed"
+    assert "no-store" == answer.headers["cache-control"]
+
+
+# The key's minute
+
+
+@requirement("limits:rolling-minute", "limits:remaining", "calls:rate-limited", "calls:retry-after")
+def test_the_121st_call_of_a_minute_is_one_too_many(gateway: Gateway) -> None:
+    caller = gateway.with_key()
+    left = [int(caller.get("/shelf/things").headers["x-service-ratelimit-remaining"]) for _ in range(120)]
+    reply = caller.get("/shelf/things")
+
+    assert list(range(119, -1, -1)) == left
+    assert (429, "rate_limited") == (reply.status, reply.code)
+    assert 1 <= reply.body["retry_after"] <= 60
+    assert str(reply.body["retry_after"]) == reply.headers["retry-after"]
+    assert "0" == reply.headers["x-service-ratelimit-remaining"]
+
+
+@requirement("calls:rate-limited", "limits:retry-after")
+def test_the_time_to_wait_is_until_the_oldest_call_leaves_the_minute(gateway: Gateway) -> None:
+    caller = gateway.with_key(calls_per_minute=1)
+    caller.get("/shelf/things")
+
+    assert caller.get("/shelf/things").body["retry_after"] in {59, 60}
+
+
+@requirement("limits:all-connectors", "limits:remaining")
+def test_all_kinds_of_calls_count_even_those_that_are_refused_for_other_reasons(gateway: Gateway) -> None:
+    caller = gateway.with_key("read", calls_per_minute=10)
+    replies = [
+        caller.get("/shelf/things"),
+        caller.get("/shelf/things", colour=""),
+        caller.get("/shelf/things", limit="x"),
+        put(caller),
+        caller.get("/notes/databases", connection_id=UNKNOWN),
+    ]
+
+    assert ["9", "8", "7", "6", "5"] == [reply.headers["x-service-ratelimit-remaining"] for reply in replies]
+
+
+@requirement("calls:remaining-everywhere")
+def test_answers_that_are_no_calls_do_not_count(gateway: Gateway) -> None:
+    caller = gateway.with_key(calls_per_minute=10)
+    replies = [
+        caller.request("GET", "/v1/nothing"),
+        caller.request("DELETE", THINGS),
+        caller.request("GET", "/v1/runs"),
+        caller.request("GET", "/v1/connections"),
+    ]
+
+    assert ["10"] * 4 == [reply.headers["x-service-ratelimit-remaining"] for reply in replies]
+
+
+@requirement("calls:remaining-everywhere")
+def test_without_a_valid_key_nothing_is_left(gateway: Gateway) -> None:
+    replies = [
+        gateway.request("GET", path, headers={"Authorization": "Bearer wrong"})
+        for path in (THINGS, "/v1/nothing", "/v1/runs")
+    ]
+
+    assert ["0"] * 3 == [reply.headers["x-service-ratelimit-remaining"] for reply in replies]
+
+
+@requirement("conventions:ratelimit")
+def test_the_limit_is_told_in_the_draft_standards_words_too(gateway: Gateway) -> None:
+    reply = gateway.with_key(calls_per_minute=10).get("/shelf/things")
+
+    assert '"key";q=10;w=60' == reply.headers["ratelimit-policy"]
+    assert reply.headers["ratelimit"].startswith('"key";r=9;t=')
+
+
+def test_keys_do_not_share_their_minutes(gateway: Gateway) -> None:
+    one, other = gateway.with_key(calls_per_minute=1), gateway.with_key(calls_per_minute=1)
+
+    assert [200, 200, 429] == [caller.get("/shelf/things").status for caller in (one, other, one)]
+
+
+def test_at_once_no_more_calls_are_let_in_than_are_left(gateway: Gateway) -> None:
+    caller = gateway.with_key(calls_per_minute=7)
+    replies = gateway.together(*[lambda: caller.get("/shelf/things")] * 20)
+
+    assert 7 == sum(reply.status == 200 for reply in replies)
+
+
+# The history
+
+
+@requirement("runs:before-answer", "runs:show")
+def test_a_run_is_found_as_soon_as_its_answer_is_there(gateway: Gateway) -> None:
+    replies = gateway.together(*[lambda: gateway.get("/shelf/things")] * 8, *[lambda: put(gateway, name=5)] * 8)
+    found = [gateway.request("GET", f"/v1/runs/{reply.body['run_id']}") for reply in replies]
+
+    assert [200] * 16 == [reply.status for reply in found]
+
+
+@requirement("runs:row")
+def test_a_run_tells_how_it_went(gateway: Gateway) -> None:
+    reply = gateway.get("/notes/databases", limit=1)
+    run = gateway.request("GET", f"/v1/runs/{reply.body['run_id']}").body["data"]
+
+    assert ("ok", 200, None) == (run["status"], run["http_status"], run["code"])
+    assert ("notes", "list_databases", "http") == (run["connector"], run["operation"], run["surface"])
+    assert gateway.connections["notes"] == run["connection_id"]
+    assert {"at", "method", "path", "status", "wait_ms", "duration_ms"} == run["upstream"][0].keys()
+    assert run["duration_ms"] >= run["upstream"][0]["duration_ms"] > 0
+
+
+@requirement("runs:row")
+def test_a_refused_run_tells_why(gateway: Gateway) -> None:
+    reply = put(gateway, name=5)
+    run = gateway.request("GET", f"/v1/runs/{reply.body['run_id']}").body["data"]
+
+    assert ("error", 422, "invalid_parameters") == (run["status"], run["http_status"], run["code"])
+
+
+def test_a_call_that_was_one_too_many_has_its_run(gateway: Gateway) -> None:
+    caller = gateway.with_key(calls_per_minute=1)
+    caller.get("/shelf/things")
+    reply = caller.get("/shelf/things")
+
+    assert "rate_limited" == gateway.request("GET", f"/v1/runs/{reply.body['run_id']}").body["data"]["code"]
+
+
+@requirement("runs:discreet")
+def test_the_history_keeps_no_values_no_texts_and_no_tokens(gateway: Gateway) -> None:
+    database_id = gateway.examples("notes")["database_id"]
+    reply = gateway.post(
+        "/notes/pages", database_id=database_id, properties={"Name": "Sesame opens"}, children=["Sesame closes"]
+    )
+    run = gateway.request("GET", f"/v1/runs/{reply.body['run_id']}").body["data"]
+
+    assert "Sesame" not in str(run)
+    assert gateway.sandbox.emulators["notes"].credentials()["token"] not in str(run)
+
+
+# How many at once
+
+
+def test_more_calls_than_the_service_takes_are_turned_away_at_once(
+    gateway: Gateway, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("small")
+    with serving(gateway.sandbox, folder, connectors={"notes": NOTES}, GATEWAY_MAX_CALLS="2") as small:
+        small.fault("notes", method="POST", path="/v1/search", fault="delay", seconds=0.5, times=2)
+        replies = small.together(*[lambda: small.get("/notes/databases")] * 6)
+
+    assert [200] * 2 + [503] * 4 == sorted(reply.status for reply in replies)
+    assert ["1"] * 4 == [reply.headers["retry-after"] for reply in replies if reply.status == 503]
+    assert {"overloaded"} == {reply.code for reply in replies if reply.status == 503}
+
+
+# Versions
+
+
+@requirement("versioning:nothing-else")
+@pytest.mark.parametrize("header", ["Accept-Version", "X-Api-Version", "Version"])
+def test_no_header_names_a_version(gateway: Gateway, header: str) -> None:
+    query = {"connection_id": gateway.connections["shelf"]}
+
+    assert 200 == gateway.request("GET", THINGS, params=query, headers={header: "2"}).status
+
+
+@requirement("versioning:nothing-else")
+@pytest.mark.parametrize("name", ["version", "api_version", "v"])
+def test_no_parameter_names_a_version(gateway: Gateway, name: str) -> None:
+    assert [name] == [detail["parameter"] for detail in gateway.get("/shelf/things", **{name: "1"}).details]

@@ -1,0 +1,410 @@
+"""The management routes: workspaces, keys, connections and the history, for operators and for keys."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from harness.requirement import requirement
+from harness.serving import Gateway, Reply
+
+NOWHERE = "ws_01KAJ5T6M0Q7Z3X9V2B8N4C1DF"
+CREDENTIALS = {"token": "ntn_top_secret_token"}
+
+
+def made(gateway: Gateway, path: str, **body: Any) -> dict[str, Any]:
+    """What an operator makes."""
+    data: dict[str, Any] = gateway.operator("POST", path, json=body).data
+    return data
+
+
+@pytest.fixture
+def workspace(gateway: Gateway) -> str:
+    return str(made(gateway, "/v1/workspaces", name="Acme")["workspace_id"])
+
+
+@pytest.fixture
+def connection(gateway: Gateway, workspace: str) -> str:
+    body = {"workspace_id": workspace, "connector": "notes", "credentials": CREDENTIALS}
+    return str(made(gateway, "/v1/connections", **body)["connection_id"])
+
+
+def keyed(gateway: Gateway, workspace: str, **more: Any) -> Callable[..., Reply]:
+    """Requests with a new key of *workspace*."""
+    key = made(gateway, "/v1/keys", **({"workspace_id": workspace, "scope": "read_write"} | more))["key"]
+    return lambda method, path, **sent: gateway.request(
+        method, path, headers={"Authorization": f"Bearer {key}"}, **sent
+    )
+
+
+def faults(reply: Reply) -> list[str]:
+    assert reply.status == 422, reply.body
+    return [detail["parameter"] for detail in reply.details]
+
+
+# Workspaces
+
+
+@requirement("management:workspaces", "plans:free-or-paid")
+def test_a_workspace_is_made_listed_and_changed(gateway: Gateway) -> None:
+    workspace = made(gateway, "/v1/workspaces", name="Acme", plan="paid")
+    changed = gateway.operator(
+        "PATCH", f"/v1/workspaces/{workspace['workspace_id']}", json={"name": "Acme & Co", "plan": "free"}
+    ).data
+    listed = gateway.operator("GET", "/v1/workspaces").data
+
+    assert {"workspace_id", "name", "plan", "created_at"} == workspace.keys()
+    assert ("Acme & Co", "free") == (changed["name"], changed["plan"])
+    assert changed == listed[0]
+
+
+@requirement("plans:free-or-paid")
+def test_a_workspace_is_free_unless_said_otherwise(gateway: Gateway) -> None:
+    assert "free" == made(gateway, "/v1/workspaces", name="Acme")["plan"]
+
+
+def test_changing_nothing_of_a_workspace_changes_nothing(gateway: Gateway, workspace: str) -> None:
+    assert "Acme" == gateway.operator("PATCH", f"/v1/workspaces/{workspace}", json={}).data["name"]
+
+
+@pytest.mark.parametrize(
+    ("body", "parameters"),
+    [
+        ({}, ["name"]),
+        ({"name": ""}, ["name"]),
+        ({"name": "x" * 201}, ["name"]),
+        ({"name": 5, "plan": "gold"}, ["name", "plan"]),
+        ({"name": "x", "colour": "red"}, ["colour"]),
+    ],
+)
+def test_a_workspace_that_does_not_fit_is_refused(gateway: Gateway, body: Any, parameters: list[str]) -> None:
+    assert parameters == faults(gateway.operator("POST", "/v1/workspaces", json=body))
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "code"),
+    [
+        ("PATCH", f"/v1/workspaces/{NOWHERE}", {"name": "x"}, "workspace_not_found"),
+        ("POST", "/v1/keys", {"workspace_id": NOWHERE, "scope": "read"}, "workspace_not_found"),
+        (
+            "POST",
+            "/v1/connections",
+            {"workspace_id": NOWHERE, "connector": "notes", "credentials": CREDENTIALS},
+            "workspace_not_found",
+        ),
+        ("DELETE", "/v1/keys/key_nothing", None, "key_not_found"),
+        ("GET", "/v1/connections/conn_nothing", None, "connection_not_found"),
+        ("PATCH", "/v1/connections/conn_nothing", {"name": "x"}, "connection_not_found"),
+        ("DELETE", "/v1/connections/conn_nothing", None, "connection_not_found"),
+        ("GET", "/v1/runs/run_nothing", None, "run_not_found"),
+    ],
+)
+def test_what_does_not_exist_is_not_found(gateway: Gateway, method: str, path: str, body: Any, code: str) -> None:
+    reply = gateway.operator(method, path, json=body)
+
+    assert (404, code) == (reply.status, reply.code)
+
+
+# Who may
+
+
+OPERATORS_ONLY = [
+    ("POST", "/v1/workspaces"),
+    ("GET", "/v1/workspaces"),
+    ("PATCH", "/v1/workspaces/ws_1"),
+    ("POST", "/v1/keys"),
+    ("GET", "/v1/keys"),
+    ("DELETE", "/v1/keys/key_1"),
+    ("POST", "/v1/connections"),
+    ("PATCH", "/v1/connections/conn_1"),
+    ("DELETE", "/v1/connections/conn_1"),
+]
+
+
+@requirement("management:operator-only")
+@pytest.mark.parametrize(("method", "path"), OPERATORS_ONLY)
+def test_a_key_may_not_manage(gateway: Gateway, method: str, path: str) -> None:
+    reply = gateway.request(method, path, content=b"{")
+
+    assert (403, "operator_token_required") == (reply.status, reply.code)
+
+
+@pytest.mark.parametrize(("method", "path"), [*OPERATORS_ONLY, ("GET", "/v1/runs"), ("GET", "/v1/connections")])
+@pytest.mark.parametrize(
+    ("header", "code"), [("", "missing_api_key"), ("Bearer op_0123456789abcdef", "invalid_api_key")]
+)
+def test_without_a_valid_token_nothing_is_said(
+    gateway: Gateway, method: str, path: str, header: str, code: str
+) -> None:
+    reply = gateway.request(method, path, headers={"Authorization": header}, content=b"{")
+
+    assert (401, code) == (reply.status, reply.code)
+    assert "Bearer" == reply.headers["www-authenticate"]
+
+
+@requirement("runs:own-workspace", "auth:workspace")
+def test_a_foreign_workspaces_key_sees_nothing_of_it(gateway: Gateway, connection: str) -> None:
+    foreign = keyed(gateway, made(gateway, "/v1/workspaces", name="Other")["workspace_id"])
+    own_run = gateway.get("/shelf/things").body["run_id"]
+
+    assert [] == foreign("GET", "/v1/connections").data
+    assert [] == foreign("GET", "/v1/runs").data
+    assert "connection_not_found" == foreign("GET", f"/v1/connections/{connection}").code
+    assert "run_not_found" == foreign("GET", f"/v1/runs/{own_run}").code
+    assert [] == foreign("GET", f"/v1/runs?workspace_id={gateway.workspace_id}").data
+    assert [] == foreign("GET", f"/v1/connections?workspace_id={gateway.workspace_id}").data
+
+
+@requirement("management:operator-only", "runs:show")
+def test_a_key_sees_its_own_workspaces_connections_and_runs(gateway: Gateway, workspace: str, connection: str) -> None:
+    own = keyed(gateway, workspace)
+    run = own("GET", "/v1/connectors/shelf/things").body["run_id"]
+
+    assert [connection] == [item["connection_id"] for item in own("GET", "/v1/connections").data]
+    assert connection == own("GET", f"/v1/connections/{connection}").data["connection_id"]
+    assert [run] == [item["run_id"] for item in own("GET", "/v1/runs").data]
+    assert run == own("GET", f"/v1/runs/{run}").data["run_id"]
+
+
+# Keys
+
+
+@requirement("management:keys")
+def test_a_key_is_shown_once(gateway: Gateway, workspace: str) -> None:
+    created = made(gateway, "/v1/keys", workspace_id=workspace, scope="read", name="ci")
+    listed = gateway.operator("GET", f"/v1/keys?workspace_id={workspace}").data
+
+    assert created["key"].startswith("cgw_")
+    assert created["key"].endswith(created["ending"])
+    assert [{name: value for name, value in created.items() if name != "key"}] == listed
+    assert created["key"] not in str(listed)
+
+
+@requirement("management:keys", "calls:invalid-key")
+def test_a_revoked_key_is_worthless_at_once(gateway: Gateway, workspace: str) -> None:
+    created = made(gateway, "/v1/keys", workspace_id=workspace, scope="read")
+    header = {"Authorization": f"Bearer {created['key']}"}
+    before = gateway.request("GET", "/v1/runs", headers=header)
+    revoked = gateway.operator("DELETE", f"/v1/keys/{created['key_id']}").data
+    after = gateway.request("GET", "/v1/runs", headers=header)
+
+    assert (200, 401) == (before.status, after.status)
+    assert revoked["revoked_at"] is not None
+
+
+@requirement("keys:expiry", "calls:invalid-key")
+def test_an_expired_key_is_worthless(gateway: Gateway, workspace: str) -> None:
+    past = (datetime.now(UTC) - timedelta(seconds=1)).isoformat()
+
+    assert "invalid_api_key" == keyed(gateway, workspace, expires_at=past)("GET", "/v1/runs").code
+
+
+def test_a_key_may_have_a_limit_of_its_own(gateway: Gateway, workspace: str) -> None:
+    own = keyed(gateway, workspace, calls_per_minute=2)
+
+    assert "2" == own("GET", "/v1/runs").headers["x-service-ratelimit-remaining"]
+
+
+@requirement("keys:connections")
+def test_a_key_may_be_limited_to_connections(gateway: Gateway, workspace: str, connection: str) -> None:
+    own = keyed(gateway, workspace, connection_ids=["conn_other"])
+    reply = own("GET", f"/v1/connectors/notes/databases?connection_id={connection}")
+
+    assert "connection_not_found" == reply.code
+
+
+@requirement("auth:scopes")
+@pytest.mark.parametrize(
+    ("more", "parameters"),
+    [
+        ({"scope": "all"}, ["scope"]),
+        ({"scope": None}, ["scope"]),
+        ({"calls_per_minute": 0}, ["calls_per_minute"]),
+        ({"calls_per_minute": 10**9}, ["calls_per_minute"]),
+        ({"calls_per_minute": "5"}, ["calls_per_minute"]),
+        ({"expires_at": "never"}, ["expires_at"]),
+        ({"connection_ids": "conn_1"}, ["connection_ids"]),
+        ({"name": "x" * 201}, ["name"]),
+        ({"workspace_id": ""}, ["workspace_id"]),
+    ],
+)
+def test_a_key_that_does_not_fit_is_refused(
+    gateway: Gateway, workspace: str, more: dict[str, Any], parameters: list[str]
+) -> None:
+    body = {"workspace_id": workspace, "scope": "read"} | more
+
+    assert parameters == faults(gateway.operator("POST", "/v1/keys", json=body))
+
+
+# Connections
+
+
+@requirement("management:connections")
+def test_a_connection_is_made_and_its_secrets_are_never_shown(gateway: Gateway, workspace: str) -> None:
+    body = {"workspace_id": workspace, "connector": "notes", "name": "Ours", "credentials": CREDENTIALS}
+    created = gateway.operator("POST", "/v1/connections", json=body)
+    shown = gateway.operator("GET", f"/v1/connections/{created.data['connection_id']}")
+    changed = gateway.operator(
+        "PATCH", f"/v1/connections/{created.data['connection_id']}", json={"credentials": {"token": "ntn_new_secret"}}
+    )
+    listed = gateway.operator("GET", f"/v1/connections?workspace_id={workspace}&connector=notes")
+
+    assert ("Ours", "active", {}) == tuple(created.data[name] for name in ("name", "status", "settings"))
+    assert created.data == shown.data
+    assert "secret" not in f"{created.body} {shown.body} {changed.body} {listed.body}"
+    assert "settings" in changed.data
+
+
+def test_secrets_are_not_readable_in_the_database(gateway: Gateway, connection: str) -> None:
+    database = gateway.app.settings.database_url.removeprefix("sqlite:///")
+    with open(database, "rb") as file, open(database + "-wal", "rb") as log:  # noqa: PTH123  # both as bytes
+        kept = file.read() + log.read()
+
+    assert connection.encode() in kept
+    assert CREDENTIALS["token"].encode() not in kept
+
+
+@requirement("service:connection")
+def test_new_credentials_are_used_by_the_next_call(gateway: Gateway) -> None:
+    body = {"workspace_id": gateway.workspace_id, "connector": "notes", "credentials": {"token": "wrong"}}
+    connection = made(gateway, "/v1/connections", **body)["connection_id"]
+    before = gateway.get("/notes/databases", connection_id=connection)
+    credentials = gateway.sandbox.emulators["notes"].credentials()
+    changed = gateway.operator("PATCH", f"/v1/connections/{connection}", json={"credentials": credentials}).data
+    after = gateway.get("/notes/databases", connection_id=connection)
+
+    assert ("connection_revoked", "active", 200) == (before.code, changed["status"], after.status)
+
+
+@requirement("management:connections")
+def test_a_removed_connection_is_gone_and_its_history_stays(gateway: Gateway, workspace: str, connection: str) -> None:
+    own = keyed(gateway, workspace)
+    run = own("GET", f"/v1/connectors/notes/databases?connection_id={connection}").body["run_id"]
+    gateway.operator("DELETE", f"/v1/connections/{connection}")
+    call = own("GET", f"/v1/connectors/notes/databases?connection_id={connection}")
+
+    assert "connection_not_found" == call.code
+    assert "connection_not_found" == gateway.operator("DELETE", f"/v1/connections/{connection}").code
+    assert [] == own("GET", "/v1/connections").data
+    assert run in [item["run_id"] for item in own("GET", f"/v1/runs?connection_id={connection}").data]
+
+
+@pytest.mark.parametrize(
+    ("more", "parameters"),
+    [
+        ({"connector": "fax"}, ["connector"]),
+        ({"connector": 5}, ["connector"]),
+        ({"credentials": {}}, ["credentials.token"]),
+        ({"credentials": {"token": 5}}, ["credentials.token"]),
+        ({"credentials": None}, ["credentials"]),
+        ({"credentials": {"token": "a\u0000"}}, ["credentials.token"]),
+        ({"settings": {"colour": "red"}}, ["settings.colour"]),
+        ({"settings": []}, ["settings"]),
+    ],
+)
+def test_a_connection_that_does_not_fit_is_refused(
+    gateway: Gateway, workspace: str, more: dict[str, Any], parameters: list[str]
+) -> None:
+    body = {"workspace_id": workspace, "connector": "notes", "credentials": CREDENTIALS} | more
+    reply = gateway.operator("POST", "/v1/connections", json=body)
+
+    assert parameters == faults(reply)
+    assert "secret" not in str(reply.body)
+
+
+# Runs
+
+
+@requirement("runs:list")
+def test_runs_are_told_newest_first_page_by_page(gateway: Gateway, workspace: str) -> None:
+    own = keyed(gateway, workspace)
+    made_runs = [own("GET", "/v1/connectors/shelf/things").body["run_id"] for _ in range(7)]
+    first = own("GET", "/v1/runs?limit=3")
+    second = own("GET", f"/v1/runs?limit=3&cursor={first.body['next_cursor']}")
+    third = own("GET", f"/v1/runs?limit=3&cursor={second.body['next_cursor']}")
+    told = [run["run_id"] for reply in (first, second, third) for run in reply.data]
+
+    assert made_runs[::-1] == told
+    assert third.body["next_cursor"] is None
+
+
+def test_a_full_last_page_has_no_cursor(gateway: Gateway, workspace: str) -> None:
+    own = keyed(gateway, workspace)
+    own("GET", "/v1/connectors/shelf/things")
+
+    assert None is own("GET", "/v1/runs?limit=1").body["next_cursor"]
+
+
+@pytest.mark.parametrize("more", ["&status=error", "&workspace_id=ws_1", "&since=2020-01-01"])
+def test_a_cursor_holds_for_its_own_filters(gateway: Gateway, more: str) -> None:
+    gateway.get("/shelf/things")
+    gateway.get("/shelf/things")
+    cursor = gateway.operator("GET", "/v1/runs?limit=1").body["next_cursor"]
+
+    assert "invalid_cursor" == gateway.operator("GET", f"/v1/runs?limit=1&cursor={cursor}{more}").code
+
+
+def test_a_cursor_holds_for_its_own_workspace(gateway: Gateway, workspace: str) -> None:
+    gateway.get("/shelf/things")
+    gateway.get("/shelf/things")
+    cursor = gateway.request("GET", "/v1/runs?limit=1").body["next_cursor"]
+
+    assert "invalid_cursor" == keyed(gateway, workspace)("GET", f"/v1/runs?limit=1&cursor={cursor}").code
+
+
+@requirement("runs:list")
+def test_runs_are_filtered(gateway: Gateway, workspace: str) -> None:
+    body = {"workspace_id": workspace, "connector": "shelf", "credentials": {"token": "t"}}
+    connection = made(gateway, "/v1/connections", **body)["connection_id"]
+    own = keyed(gateway, workspace)
+    good = own("GET", f"/v1/connectors/shelf/things?connection_id={connection}").body["run_id"]
+    bad = own("GET", f"/v1/connectors/notes/databases?connection_id={connection}").body["run_id"]
+
+    def told(query: str) -> list[str]:
+        return [run["run_id"] for run in own("GET", f"/v1/runs?{query}").data]
+
+    assert [good] == told("status=ok")
+    assert [bad] == told("status=error")
+    assert [good] == told("operation=list_things")
+    assert [bad] == told("connector=notes")
+    assert [bad, good] == told(f"connection_id={connection}")
+    assert [] == told("connection_id=conn_other")
+    assert [] == told("since=2100-01-01T00:00:00Z")
+    assert [bad, good] == told("since=2020-01-01")
+
+
+@pytest.mark.parametrize(
+    ("query", "parameter"),
+    [("limit=0", "limit"), ("limit=201", "limit"), ("status=odd", "status"), ("since=x", "since"), ("a=b", "a")],
+)
+def test_filters_that_do_not_fit_are_refused(gateway: Gateway, query: str, parameter: str) -> None:
+    assert [parameter] == faults(gateway.request("GET", f"/v1/runs?{query}"))
+
+
+@pytest.mark.parametrize("cursor", ["x", "AAAA", "=", "%00", "a" * 8192, "ÄÖ"])
+def test_a_cursor_of_ones_own_making_is_refused(gateway: Gateway, cursor: str) -> None:
+    reply = gateway.request("GET", "/v1/runs", params={"cursor": cursor})
+
+    assert 422 == reply.status
+
+
+def test_management_answers_and_refusals_have_their_shapes(gateway: Gateway) -> None:
+    good, bad = gateway.operator("GET", "/v1/workspaces"), gateway.operator("POST", "/v1/workspaces", json={})
+
+    assert ["data"] == list(good.body)
+    assert {"run_id", "connector", "error"} == bad.body.keys()
+    assert None is bad.body["connector"]
+    assert bad.body["run_id"] == bad.headers["x-run-id"]
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "status"),
+    [(b"{", "application/json", 400), (b"{}", "text/plain", 415), (b" " * 1_100_000, "application/json", 413)],
+)
+def test_bodies_are_read_as_strictly_as_those_of_calls(
+    gateway: Gateway, content: bytes, kind: str, status: int
+) -> None:
+    headers = {"Authorization": "Bearer op_0123456789abcdef0123456789abcdef", "Content-Type": kind}
+
+    assert status == gateway.request("POST", "/v1/workspaces", headers=headers, content=content).status

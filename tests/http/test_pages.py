@@ -1,0 +1,155 @@
+"""What the service tells of itself: health, metrics, the OpenAPI document and the reference."""
+
+import re
+import threading
+from typing import Any
+
+import pytest
+import schemathesis
+from prometheus_client.parser import text_string_to_metric_families
+from schemathesis.core.result import Ok
+
+from connector_gateway.connectors import CONNECTORS
+from connector_gateway.http.openapi import openapi
+from connector_gateway.kit.errors import catalogue
+from harness.requirement import requirement
+from harness.serving import Gateway
+
+OPEN = ["/healthz", "/readyz", "/metrics", "/openapi.json", "/docs"]
+
+
+@pytest.mark.parametrize("path", OPEN)
+def test_it_needs_no_key(gateway: Gateway, path: str) -> None:
+    answer = gateway.http.get(gateway.base_url + path)
+    head = gateway.http.head(gateway.base_url + path)
+
+    assert (200, 200, b"") == (answer.status_code, head.status_code, head.content)
+
+
+@requirement("health:alive")
+def test_it_says_that_it_is_alive(gateway: Gateway) -> None:
+    assert {"status": "alive"} == gateway.request("GET", "/healthz").body
+
+
+@requirement("health:ready")
+def test_it_says_that_it_is_ready_and_what_it_looked_at(gateway: Gateway) -> None:
+    assert {"status": "ready", "checks": {"database": "ok"}} == gateway.request("GET", "/readyz").body
+
+
+@requirement("health:ready")
+def test_it_is_not_ready_without_its_database(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gateway.app.database, "_engine", None)
+    reply = gateway.request("GET", "/readyz")
+
+    assert 503 == reply.status
+    assert "not ready" == reply.body["status"]
+    assert reply.body["checks"]["database"].startswith("failed")
+
+
+def counted(gateway: Gateway, **labels: str) -> float:
+    """Calls counted so far."""
+    text = gateway.http.get(f"{gateway.base_url}/metrics").text
+    samples = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
+    return sum(sample.value for sample in samples if sample.name == "gateway_calls_total" and labels == sample.labels)
+
+
+@requirement("health:metrics")
+def test_calls_are_counted_by_operation_and_status(gateway: Gateway) -> None:
+    labels = {"connector": "shelf", "operation": "list_things", "status": "200"}
+    before = counted(gateway, **labels)
+    gateway.get("/shelf/things")
+    gateway.get("/shelf/things", limit="x")
+
+    assert 1 == counted(gateway, **labels) - before
+    assert 1 <= counted(gateway, **(labels | {"status": "422"}))
+
+
+@pytest.fixture(scope="module")
+def document(house: Gateway) -> dict[str, Any]:
+    described: dict[str, Any] = house.http.get(f"{house.base_url}/openapi.json").json()
+    return described
+
+
+def references(value: Any) -> set[str]:
+    """Every reference in a document."""
+    if isinstance(value, dict):
+        own = {value["$ref"]} if isinstance(value.get("$ref"), str) else set()
+        return own.union(*map(references, value.values()))
+    return set().union(*map(references, value)) if isinstance(value, list) else set()
+
+
+def found(document: Any, reference: str) -> Any:
+    """What a reference leads to."""
+    for part in reference.removeprefix("#/").split("/"):
+        document = document[part]
+    return document
+
+
+@requirement("health:openapi")
+def test_the_document_is_openapi_3_1(document: dict[str, Any]) -> None:
+    assert "3.1.0" == document["openapi"]
+    assert all(found(document, reference) for reference in references(document))
+
+
+def test_the_document_can_be_read_by_tools(document: dict[str, Any]) -> None:
+    schema = schemathesis.openapi.from_dict(document)
+    read = [result for result in schema.get_all_operations() if isinstance(result, Ok)]
+
+    assert sum(len(methods) for methods in document["paths"].values()) == len(read)
+
+
+def test_operations_have_names_of_their_own(document: dict[str, Any]) -> None:
+    names = [described["operationId"] for methods in document["paths"].values() for described in methods.values()]
+
+    assert sorted(set(names)) == sorted(names)
+
+
+@requirement("auth:bearer", "calls:missing-key")
+def test_every_route_of_the_document_is_there(gateway: Gateway, document: dict[str, Any]) -> None:
+    replies = [
+        gateway.request(method.upper(), re.sub(r"{\w+}", "x", path), headers={"Authorization": ""})
+        for path, methods in document["paths"].items()
+        for method in methods
+    ]
+
+    assert {401} == {reply.status for reply in replies}
+
+
+def test_the_document_of_all_rooms_names_thirty_operations() -> None:
+    paths = openapi(CONNECTORS.values(), "http://127.0.0.1")["paths"]
+    operations = [path for path, methods in paths.items() if path.startswith("/v1/connectors/") for _ in methods]
+
+    assert 5 * len(CONNECTORS) == len(operations)
+
+
+@requirement("errors:remedy")
+def test_every_error_has_a_code_of_its_own_a_status_and_a_remedy() -> None:
+    errors = list(catalogue())
+
+    assert len(errors) == len({error.code for error in errors})
+    assert all(400 <= error.status <= 504 for error in errors)
+    assert all(error.remedy.endswith(".") and (error.__doc__ or "").endswith(".") for error in errors)
+
+
+def test_the_reference_needs_nothing_from_elsewhere(gateway: Gateway) -> None:
+    page = gateway.http.get(f"{gateway.base_url}/docs").text
+    loaded = re.findall(r"""(?:src|srcset|action|poster|data)\s*=\s*["']([^"']+)|url\(([^)]+)\)|@import""", page)
+    links = re.findall(r"""<link[^>]*href\s*=\s*["']([^"']+)""", page)
+
+    assert [] == loaded
+    assert [] == [link for link in links if not link.startswith(("#", "data:"))]
+    assert "<script" not in page
+
+
+@requirement("health:docs")
+def test_the_reference_names_every_operation(gateway: Gateway, document: dict[str, Any]) -> None:
+    page = gateway.http.get(f"{gateway.base_url}/docs").text
+
+    assert [] == [path for path in document["paths"] if path not in page]
+
+
+def test_threads_do_not_pile_up(gateway: Gateway) -> None:
+    before = threading.active_count()
+    gateway.together(*[lambda: gateway.get("/shelf/things")] * 20)
+
+    assert threading.active_count() <= before + 5

@@ -1,0 +1,40 @@
+"""What is promised around the interface."""
+
+from requirements.requirement import section
+
+AROUND = (
+    *section(
+        "decisions: Around",
+        ("runs:row", "A run tells connection, operation, status, code, duration, upstream requests, key and times."),
+        ("runs:before-answer", "A run is committed before its answer leaves, and survives a killed process."),
+        ("runs:interrupted", "A call cut short by a crash is found as interrupted."),
+        ("runs:show", "A run is read by its identifier."),
+        ("runs:list", "Runs are listed by connection, operation, status and instant, page by page."),
+        ("runs:own-workspace", "A key sees the runs of its own workspace only."),
+        ("runs:cli", "The command line tells the history."),
+        ("runs:console", "The console tells the history.", "There is no console yet; it comes with connect pages."),
+        ("runs:retention", "Runs are kept for 30 days unless set otherwise."),
+        ("runs:discreet", "The history holds no property values, texts or tokens."),
+        ("management:workspaces", "Workspaces are created, listed and changed by the operator."),
+        ("management:keys", "Keys are created, listed and revoked by the operator."),
+        ("management:connections", "Connections are created, listed, shown, changed and deleted by the operator."),
+        ("management:operator-only", "A workspace's key reads its connections and runs, and manages nothing."),
+        ("management:cli", "The command line does the same."),
+        ("management:connector-routes", "Nothing but the thirty operations stands below /v1/connectors/."),
+        ("plans:free-or-paid", "A workspace is on the free or a paid plan."),
+        ("health:alive", "/healthz answers while the process lives."),
+        ("health:ready", "/readyz answers when the database and the shared store do."),
+        ("health:metrics", "/metrics counts calls for Prometheus."),
+        ("health:openapi", "/openapi.json describes every operation with its errors."),
+        ("health:docs", "/docs shows the reference."),
+        ("conventions:request-id", "X-Request-Id comes back."),
+        ("conventions:traceparent", "A traceparent is accepted."),
+        ("conventions:server-timing", "Server-Timing tells queue, upstream and gateway apart."),
+        ("conventions:ratelimit", "RateLimit and RateLimit-Policy tell the key's window."),
+        ("conventions:no-store", "No answer may be stored."),
+        ("keys:form", "A key is cgw_, 43 url-safe characters, and a checksum."),
+        ("keys:hashed", "Only the SHA-256 of a key is stored."),
+        ("keys:expiry", "A key may expire."),
+        ("keys:connections", "A key may be limited to some connections."),
+    ),
+)

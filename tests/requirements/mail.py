@@ -1,0 +1,50 @@
+"""What is promised of the mail connector."""
+
+from requirements.requirement import section
+
+MAIL = (
+    *section(
+        "interface §2.4",
+        ("mail:search:fields", "A message has identifier, thread, sender, subject, instant, labels, has_attachments."),
+        ("mail:send:fields", "A sent message has identifier, thread, recipients and instant."),
+        ("mail:labels:fields", "A change of labels tells the message's labels afterwards and those created."),
+        ("mail:attachments:fields", "An attachment has identifier, name, type, size, address and expiry."),
+        ("mail:drafts:fields", "A draft has its identifier, that of its message, and instant."),
+    ),
+    *section(
+        "interface §4.3",
+        ("mail:search:syntax", "Messages are found in the provider's own search syntax."),
+        ("mail:search:body", "The body comes only when asked for."),
+        ("mail:search:limit", "A page has 1 to 100 messages, 25 unless told."),
+        ("mail:search:cursor", "A search goes on at its cursor."),
+        ("mail:send:from", "A message is sent from the connected address."),
+        ("mail:send:validated", "Every recipient is validated before anything is sent."),
+        ("mail:send:subject-of-reply", "A reply keeps the original subject, whatever else is given."),
+        ("mail:send:plain-text", "A message has a plain text beside its HTML."),
+        ("mail:send:thread", "A message is sent into a given thread."),
+        ("mail:labels:add-remove", "Labels are applied and stripped by their names."),
+        ("mail:labels:create-missing", "Labels that the mailbox lacks are created when that is asked for."),
+        ("mail:attachments:message", "An attachment is fetched by its message and identifier."),
+        ("mail:attachments:as", "An attachment comes as a link unless its content is asked for."),
+        ("mail:drafts:create", "A draft is created with recipients, subject and body."),
+        ("mail:drafts:unsent", "Creating a draft sends nothing."),
+    ),
+    *section(
+        "decisions: mail",
+        ("mail:attachments:ids", "An attachment's identifier begins with att_ and is the same at every reading."),
+        ("mail:attachments:listed", "Attachments are listed beside the body."),
+        ("mail:attachments:vendor-ids", "The application's own identifier of an attachment is taken too."),
+        ("mail:search:body-forms", "A body has a text and an HTML form."),
+        ("mail:attachments:base64", "As base64 the content replaces address and expiry."),
+        ("mail:links:address", "A link stands below the download base and is signed."),
+        ("mail:links:lifetime", "A link lasts 15 minutes, for any number of downloads."),
+        ("mail:links:streamed", "A link passes the file on as a download under its name."),
+        ("mail:links:invalid", "A forged or expired link is 404."),
+        ("mail:send:invalid-recipient", "Bad recipients are 422 invalid_recipient, all of them named, nothing sent."),
+        ("mail:labels:not-found", "A label to apply that the mailbox lacks is 404 label_not_found, nothing changed."),
+        ("mail:labels:nothing-to-strip", "A label to strip that the mailbox lacks is passed over."),
+        ("mail:send:reply-headers", "A reply names the message it answers, and those before it."),
+        ("mail:send:thread-not-found", "An unknown thread is 404 thread_not_found."),
+        ("mail:send:two-phases", "A message is drafted and then sent, and never sent twice."),
+    ),
+)

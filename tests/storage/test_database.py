@@ -1,0 +1,152 @@
+"""The database: group commits, migrations, and the schema, on both kinds."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import Connection, insert, select, text
+from sqlalchemy.exc import DBAPIError
+
+from connector_gateway.storage import tables
+from connector_gateway.storage.database import Database
+
+INSERT = insert(tables.workspaces)
+
+
+def workspace(name: str, **more: Any) -> dict[str, Any]:
+    return {"workspace_id": name, "name": name, "plan": "free", "created_at": 1.0} | more
+
+
+async def names(database: Database) -> set[str]:
+    rows = await database.read(lambda reading: reading.execute(select(tables.workspaces.c.name)).all())
+    return {row.name for row in rows}
+
+
+async def test_what_was_put_is_read(database: Database) -> None:
+    await database.put(INSERT, workspace("one"))
+
+    assert {"one"} == await names(database)
+
+
+async def test_the_result_of_a_write_comes_back(database: Database) -> None:
+    def work(writing: Connection) -> int:
+        writing.execute(INSERT, workspace("one"))
+        return 42
+
+    assert 42 == await database.write(work)
+    assert {"one"} == await names(database)
+
+
+async def test_many_writers_at_once_are_all_committed(database: Database) -> None:
+    await asyncio.gather(*(database.put(INSERT, workspace(f"ws {number}")) for number in range(300)))
+
+    assert {f"ws {number}" for number in range(300)} == await names(database)
+
+
+async def test_writers_of_rows_and_of_work_share_transactions_in_order(database: Database) -> None:
+    def rename(writing: Connection) -> None:
+        writing.execute(tables.workspaces.update().values(name="renamed"))
+
+    await asyncio.gather(
+        database.put(INSERT, workspace("before")), database.write(rename), database.put(INSERT, workspace("after"))
+    )
+
+    assert {"renamed", "after"} == await names(database)
+
+
+async def test_one_bad_writer_hurts_nobody(database: Database) -> None:
+    await database.put(INSERT, workspace("taken"))
+
+    outcomes = await asyncio.gather(
+        *(database.put(INSERT, workspace(name)) for name in ("a", "b", "taken", "c")),
+        database.put(INSERT, workspace("d")),
+        return_exceptions=True,
+    )
+
+    assert [None] * 4 == [outcome for outcome in outcomes if not isinstance(outcome, Exception)]
+    assert isinstance(outcomes[2], DBAPIError)
+    assert {"taken", "a", "b", "c", "d"} == await names(database)
+
+
+async def test_work_that_fails_leaves_nothing_behind(database: Database) -> None:
+    def half(writing: Connection) -> None:
+        writing.execute(INSERT, workspace("half"))
+        raise LookupError("halfway")
+
+    outcomes = await asyncio.gather(
+        database.write(half), database.put(INSERT, workspace("other")), return_exceptions=True
+    )
+
+    assert isinstance(outcomes[0], LookupError)
+    assert {"other"} == await names(database)
+
+
+async def test_a_writer_who_leaves_hurts_nobody(database: Database) -> None:
+    leaving = asyncio.create_task(database.put(INSERT, workspace("left")))
+    await asyncio.sleep(0)
+    leaving.cancel()
+    await asyncio.gather(leaving, return_exceptions=True)
+    await database.put(INSERT, workspace("next"))
+
+    assert {"left", "next"} == await names(database)
+
+
+async def test_closing_waits_for_what_was_given_to_write(database_url: str) -> None:
+    async with Database(database_url) as first:
+        writing = [asyncio.create_task(first.put(INSERT, workspace(f"ws {number}"))) for number in range(50)]
+        await asyncio.sleep(0)
+    await asyncio.gather(*writing)
+
+    async with Database(database_url) as second:
+        assert 50 == len(await names(second))
+
+
+async def test_reading_goes_on_while_something_is_being_written(database: Database) -> None:
+    seen: list[set[str]] = []
+    loop = asyncio.get_running_loop()
+
+    def work(writing: Connection) -> None:
+        writing.execute(INSERT, workspace("unfinished"))
+        seen.append(asyncio.run_coroutine_threadsafe(names(database), loop).result(5))
+
+    await database.write(work)
+
+    assert [set()] == seen
+
+
+async def test_two_openings_of_one_database_write_side_by_side(database_url: str) -> None:
+    async with Database(database_url) as one, Database(database_url) as other:
+        await asyncio.gather(
+            *(one.put(INSERT, workspace(f"one {number}")) for number in range(40)),
+            *(other.put(INSERT, workspace(f"other {number}")) for number in range(40)),
+        )
+
+        assert 80 == len(await names(one))
+
+
+async def test_migrating_again_changes_nothing(database: Database) -> None:
+    await database.put(INSERT, workspace("kept"))
+    await asyncio.to_thread(database.migrate)
+
+    assert {"kept"} == await names(database)
+
+
+async def test_the_migrations_lead_to_the_tables_that_the_statements_are_made_of(database: Database) -> None:
+    def differences(reading: Connection) -> list[Any]:
+        context = MigrationContext.configure(reading, opts={"compare_type": True, "compare_server_default": True})
+        return list(compare_metadata(context, tables.metadata))
+
+    assert [] == await database.read(differences)
+
+
+async def test_it_answers_when_it_is_there(database: Database) -> None:
+    assert None is await database.ping()  # type: ignore[func-returns-value]
+
+
+async def test_embedded_databases_keep_a_log_beside_them_so_that_readers_never_wait(tmp_path: Path) -> None:
+    async with Database(f"sqlite:///{tmp_path / 'gateway.db'}") as database:
+        mode = await database.read(lambda reading: reading.execute(text("PRAGMA journal_mode")).scalar())
+
+    assert "wal" == mode

@@ -1,0 +1,198 @@
+"""The arithmetic of sliding windows, on any history that hypothesis can think of."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from connector_gateway.kit.budget import Budget
+from connector_gateway.storage.ledger import PRUNE_FROM, Entry, Ledger
+
+NOON = 1_795_000_000.0
+TICK = 0.05
+
+
+@dataclass
+class History:
+    """Requests that reserve, leave, wake late and go, on one ledger; and the instants at which they really went."""
+
+    ledger: Ledger
+    now: float = NOON
+    waiting: list[Entry] = field(default_factory=list)
+    gone: list[tuple[float, float]] = field(default_factory=list)
+    turns: int = 0
+
+    def reserve(self, units: float) -> None:
+        """Take the earliest place there is."""
+        at = self.ledger.earliest(self.now, units)
+        self.turns += 1
+        entry = Entry(at, units, self.turns if at > self.now else 0)
+        self.ledger.insert(entry)
+        if at > self.now:
+            self.waiting.append(entry)
+        else:
+            self.go(entry)
+
+    def go(self, entry: Entry) -> None:
+        """Note that a request went."""
+        entry.turn = 0
+        self.gone.append((self.now, entry.units))
+
+    def leave(self, which: int) -> None:
+        """Let one of those who wait go away."""
+        if self.waiting:
+            self.ledger.remove(self.waiting.pop(which % len(self.waiting)))
+
+    def wake(self, which: int) -> None:
+        """Let one of those whose time has come ask whether it may go ahead."""
+        awake = [entry for entry in self.waiting if entry.at <= self.now]
+        if awake:
+            entry = awake[which % len(awake)]
+            due = self.ledger.due(entry, self.now)
+            assert due >= self.now
+            self.ledger.remove(entry)
+            entry.at = due
+            self.ledger.insert(entry)
+            if due <= self.now:
+                self.waiting.remove(entry)
+                self.go(entry)
+
+    def act(self, act: str, number: int) -> None:
+        """One thing that happens."""
+        limit = int(self.ledger.budget.limit)
+        if act == "reserve":
+            self.reserve(number % limit + 1)
+        elif act == "leave":
+            self.leave(number)
+        elif act == "wake":
+            self.wake(number)
+        elif act == "close":
+            self.ledger.closed_until = max(self.ledger.closed_until, self.now + number * TICK)
+        else:
+            self.now += number * TICK
+
+    def live(self, acts: Iterable[tuple[str, int]]) -> None:
+        """Everything that happens; then those who still wait go, in the order of their times."""
+        for act, number in acts:
+            self.act(act, number)
+        while self.waiting:
+            self.now = max(self.now, min(entry.at for entry in self.waiting))
+            self.wake(0)
+
+    @property
+    def most(self) -> float:
+        """The most units that went ahead in any window."""
+        per_seconds = self.ledger.budget.per_seconds
+        return max(
+            (sum(units for at, units in self.gone if start <= at < start + per_seconds) for start, _ in self.gone),
+            default=0.0,
+        )
+
+
+def placed(ledger: Ledger, *requests: tuple[float, float]) -> list[float]:
+    """Where requests of so many units, so many seconds apart, get their places."""
+    now, places = NOON, []
+    for units, pause in requests:
+        now += pause
+        places.append(ledger.earliest(now, units))
+        ledger.insert(Entry(places[-1], units))
+    return places
+
+
+@given(
+    limit=st.integers(1, 6),
+    per_seconds=st.sampled_from([0.5, 1.0, 1.015, 10.0]),
+    acts=st.lists(
+        st.tuples(st.sampled_from(["reserve", "reserve", "wake", "time", "leave", "close"]), st.integers(0, 40)),
+        max_size=60,
+    ),
+)
+@settings(max_examples=400, deadline=None)
+def test_no_window_ever_holds_more_than_the_limit(limit: int, per_seconds: float, acts: list[tuple[str, int]]) -> None:
+    history = History(Ledger(Budget(limit, per_seconds)))
+    history.live(acts)
+
+    assert history.most <= limit
+
+
+@given(st.lists(st.tuples(st.just(1.0), st.floats(0, 3)), max_size=60))
+@settings(max_examples=200, deadline=None)
+def test_equal_requests_get_places_in_the_order_in_which_they_come(requests: list[tuple[float, float]]) -> None:
+    places = placed(Ledger(Budget(5, 2)), *requests)
+
+    assert sorted(places) == places
+
+
+@given(st.lists(st.integers(1, 5), min_size=1, max_size=60))
+@settings(max_examples=200, deadline=None)
+def test_the_earliest_place_is_never_later_than_it_must_be(requests: list[int]) -> None:
+    places = placed(Ledger(Budget(5, 1.0)), *((units, 0.0) for units in requests))
+
+    assert max(places) - NOON <= len(requests) - 1
+
+
+def test_what_is_given_back_can_be_taken_again() -> None:
+    ledger = Ledger(Budget(1, 10))
+    ledger.insert(Entry(NOON, 1))
+    waiting = Entry(ledger.earliest(NOON, 1), 1)
+    ledger.insert(waiting)
+    ledger.remove(waiting)
+
+    assert NOON + 10 == ledger.earliest(NOON, 1)
+
+
+def test_what_has_left_the_window_cannot_be_given_back() -> None:
+    ledger = Ledger(Budget(2, 10))
+    past = Entry(NOON, 1)
+    ledger.insert(past)
+    ledger.insert(Entry(NOON + 5, 1))
+    ledger.earliest(NOON + 11, 1)
+    ledger.remove(past)
+
+    assert 1 == ledger.remaining(NOON + 11)
+
+
+def test_a_closed_ledger_gives_no_place_before_it_opens() -> None:
+    ledger = Ledger(Budget(3, 1))
+    ledger.closed_until = NOON + 30
+
+    assert NOON + 30 == ledger.earliest(NOON, 1)
+
+
+def test_a_closed_ledger_is_not_idle() -> None:
+    ledger = Ledger(Budget(3, 1))
+    ledger.closed_until = NOON + 30
+
+    assert not ledger.idle(NOON)
+    assert ledger.idle(NOON + 30)
+
+
+def test_a_ledger_is_idle_once_its_window_is_empty() -> None:
+    ledger = Ledger(Budget(3, 1))
+    ledger.insert(Entry(NOON, 1))
+
+    assert not ledger.idle(NOON + 0.5)
+    assert ledger.idle(NOON + 1)
+
+
+def test_more_than_the_limit_at_once_never_fits() -> None:
+    with pytest.raises(ValueError, match="never fit"):
+        Ledger(Budget(3, 1)).earliest(NOON, 4)
+
+
+def test_a_small_request_may_use_a_gap_that_a_large_one_cannot() -> None:
+    ledger = Ledger(Budget(5, 10))
+    ledger.insert(Entry(NOON, 4))
+    large = ledger.earliest(NOON, 3)
+    ledger.insert(Entry(large, 3))
+
+    assert (NOON + 10, NOON) == (large, ledger.earliest(NOON, 1))
+
+
+def test_what_is_long_past_is_dropped() -> None:
+    ledger = Ledger(Budget(10_000, 1))
+    placed(ledger, *[(1.0, 1.0)] * (PRUNE_FROM * 3))
+
+    assert len(ledger._entries) <= PRUNE_FROM + 1
