@@ -514,3 +514,10 @@ def test_no_header_names_a_version(gateway: Gateway, header: str) -> None:
 @pytest.mark.parametrize("name", ["version", "api_version", "v"])
 def test_no_parameter_names_a_version(gateway: Gateway, name: str) -> None:
     assert [name] == [detail["parameter"] for detail in gateway.get("/shelf/things", **{name: "1"}).details]
+
+
+def test_an_encoded_slash_stays_inside_its_segment(gateway: Gateway) -> None:
+    reply = gateway.request("PATCH", "/v1/connectors/notes/pages/a%2Fsearch", json={"connection_id": "conn_x"})
+
+    assert 422 == reply.status
+    assert "page_id" in [detail["parameter"] for detail in reply.details]

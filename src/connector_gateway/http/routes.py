@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote
 
 import structlog
 from starlette.routing import Route
@@ -151,7 +151,7 @@ class Operations:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on to the operation at its address."""
-        connector, *segments = scope["path_params"]["address"].split("/")
+        connector, *segments = _segments(scope)
         for address in self._addresses.get((connector, len(segments)), ()):
             parameters = address.match(segments)
             if parameters is not None:
@@ -159,6 +159,12 @@ class Operations:
                 await address.methods(scope, receive, send)
                 return
         await self._not_found(scope, receive, send)
+
+
+def _segments(scope: Scope) -> list[str]:
+    """The segments below the prefix, each decoded by itself, so that an encoded slash stays inside its segment."""
+    raw: bytes = scope["raw_path"]
+    return [unquote(segment) for segment in raw.decode("latin-1")[len(PREFIX) + 1 :].split("/")]
 
 
 def operation_route(edge: Edge, connectors: Iterable[AnyConnector]) -> Route:
