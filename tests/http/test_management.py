@@ -408,3 +408,14 @@ def test_bodies_are_read_as_strictly_as_those_of_calls(
     headers = {"Authorization": "Bearer op_0123456789abcdef0123456789abcdef", "Content-Type": kind}
 
     assert status == gateway.request("POST", "/v1/workspaces", headers=headers, content=content).status
+
+
+def test_a_key_limited_to_some_connections_sees_only_those_and_their_runs(gateway: Gateway) -> None:
+    gateway.get("/notes/databases", limit=1)
+    limited = gateway.with_key("read", connection_ids=["conn_elsewhere"])
+
+    seen = limited.request("GET", "/v1/connections").data + limited.request("GET", "/v1/runs").data
+    shown = limited.request("GET", f"/v1/connections/{gateway.connections['notes']}")
+
+    assert [] == seen
+    assert "connection_not_found" == shown.code

@@ -1,7 +1,7 @@
 """Runs: a record of every call, written before its answer leaves, and the history made of them."""
 
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -100,19 +100,22 @@ class Runs:
         finally:
             await recording.close()
 
-    async def show(self, wanted: str, workspace_id: WorkspaceId | None) -> dict[str, Any]:
-        """One run, of *workspace_id* where given."""
+    async def show(
+        self, wanted: str, workspace_id: WorkspaceId | None, connection_ids: Collection[str] | None = None
+    ) -> dict[str, Any]:
+        """One run, of *workspace_id* and through one of *connection_ids* where given."""
         query = select(tables.runs).where(tables.runs.c.run_id == wanted)
         if workspace_id is not None:
             query = query.where(tables.runs.c.workspace_id == workspace_id)
         row = await self._database.read(lambda reading: reading.execute(query).mappings().first())
-        if row is None:
+        if row is None or (connection_ids is not None and row["connection_id"] not in connection_ids):
             raise RunNotFound(f"There is no run {wanted} in this workspace.", {"parameter": "run_id", "value": wanted})
         return _public(row)
 
     async def list(
         self,
         workspace_id: WorkspaceId | None,
+        connection_ids: Collection[str] | None = None,
         *,
         before: str | None = None,
         limit: int = 50,
@@ -123,6 +126,8 @@ class Runs:
         query = select(tables.runs).order_by(tables.runs.c.run_id.desc()).limit(limit)
         if workspace_id is not None:
             query = query.where(tables.runs.c.workspace_id == workspace_id)
+        if connection_ids is not None:
+            query = query.where(tables.runs.c.connection_id.in_(connection_ids))
         if before is not None:
             query = query.where(tables.runs.c.run_id < before)
         if since is not None:

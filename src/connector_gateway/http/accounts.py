@@ -2,7 +2,7 @@
 
 import hmac
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_type_hints
 
@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from connector_gateway.core.arguments import Arguments
 from connector_gateway.core.connections import Connections
 from connector_gateway.core.cursors import Cursors
-from connector_gateway.core.keys import Keys, bearer
+from connector_gateway.core.keys import Caller, Keys, bearer
 from connector_gateway.core.runs import Runs
 from connector_gateway.core.workspaces import Plan, Workspaces
 from connector_gateway.http.answers import Answer, Exchange, refused, shown
@@ -41,10 +41,20 @@ class Accounts:
 
 @dataclass(frozen=True)
 class Asked:
-    """A management request that was let in: *workspace_id* is None for the operator, who sees all."""
+    """A management request that was let in: *caller* is None for the operator, who sees all."""
 
     accounts: Accounts
-    workspace_id: WorkspaceId | None
+    caller: Caller | None
+
+    @property
+    def workspace_id(self) -> WorkspaceId | None:
+        """The workspace that can be seen; all of them if None."""
+        return self.caller.workspace_id if self.caller else None
+
+    @property
+    def connection_ids(self) -> Collection[ConnectionId] | None:
+        """The connections that can be seen; all of the workspace if None."""
+        return self.caller.connection_ids if self.caller else None
 
     def within(self, workspace_id: str | None) -> WorkspaceId | None:
         """The workspace to look into; a key's own, whatever was asked for."""
@@ -247,13 +257,15 @@ async def create_connection(asked: Asked, params: CreateConnection) -> Answer:
 @manages("GET /v1/connections", open_to_keys=True)
 async def list_connections(asked: Asked, params: ListConnections) -> Answer:
     """List connections, newest first; secrets are never shown."""
-    return shown(await asked.accounts.connections.list(asked.within(params.workspace_id), params.connector))
+    workspace_id = asked.within(params.workspace_id)
+    return shown(await asked.accounts.connections.list(workspace_id, params.connector, asked.connection_ids))
 
 
 @manages("GET /v1/connections/{connection_id}", open_to_keys=True)
 async def show_connection(asked: Asked, params: NameConnection) -> Answer:
     """Show a connection."""
-    return shown(await asked.accounts.connections.show(params.connection_id, asked.workspace_id))
+    found = await asked.accounts.connections.show(params.connection_id, asked.workspace_id, asked.connection_ids)
+    return shown(found)
 
 
 @manages("PATCH /v1/connections/{connection_id}")
@@ -272,7 +284,7 @@ async def remove_connection(asked: Asked, params: NameConnection) -> Answer:
 @manages("GET /v1/runs/{run_id}", open_to_keys=True)
 async def show_run(asked: Asked, params: ShowRun) -> Answer:
     """Show a run: how it ended, and every request it made upstream."""
-    return shown(await asked.accounts.runs.show(params.run_id, asked.workspace_id))
+    return shown(await asked.accounts.runs.show(params.run_id, asked.workspace_id, asked.connection_ids))
 
 
 @manages("GET /v1/runs", open_to_keys=True)
@@ -283,7 +295,9 @@ async def list_runs(asked: Asked, params: ListRuns) -> Answer:
     binding = ("runs", workspace_id, filters, params.since)
     before = asked.accounts.cursors.read(params.cursor, *binding)["before"] if params.cursor else None
     since = params.since.timestamp() if params.since else None
-    rows = await asked.accounts.runs.list(workspace_id, before=before, limit=params.limit + 1, since=since, **filters)
+    rows = await asked.accounts.runs.list(
+        workspace_id, asked.connection_ids, before=before, limit=params.limit + 1, since=since, **filters
+    )
     page = rows[: params.limit]
     more = len(rows) > params.limit
     cursor = asked.accounts.cursors.issue({"before": page[-1]["run_id"]}, *binding) if more else None
@@ -310,17 +324,17 @@ class ManagementEndpoint:
 
     async def _answer(self, exchange: Exchange) -> Answer:
         management, edge = self._management, self._accounts.edge
-        workspace_id = await self._let_in(exchange)
+        caller = await self._let_in(exchange)
         arguments = Arguments(
             path=exchange.scope["path_params"],
             query=query_of(exchange.scope),
             body=await read_body(exchange, edge.max_body_bytes) if management.method in {"POST", "PATCH"} else None,
         )
         params = arguments.read(management.params, connection=False)
-        return await management.perform(Asked(self._accounts, workspace_id), params)
+        return await management.perform(Asked(self._accounts, caller), params)
 
-    async def _let_in(self, exchange: Exchange) -> WorkspaceId | None:
-        """None for the operator; the workspace of a key where keys are let in."""
+    async def _let_in(self, exchange: Exchange) -> Caller | None:
+        """None for the operator; the holder of a key where keys are let in."""
         authorization = exchange.header("authorization")
         if hmac.compare_digest(bearer(authorization).encode(), self._accounts.operator_token.encode()):
             return None
@@ -331,7 +345,7 @@ class ManagementEndpoint:
         exchange.run.allowance = await self._accounts.edge.limits.look(caller)
         if not self._management.open_to_keys:
             raise OperatorTokenRequired("An API key cannot do this.")
-        return caller.workspace_id
+        return caller
 
 
 def management_routes(accounts: Accounts) -> list[Route]:

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -128,9 +128,12 @@ class Connections:
         return _public(row)
 
     async def list(
-        self, workspace_id: WorkspaceId | None = None, connector: str | None = None
+        self,
+        workspace_id: WorkspaceId | None = None,
+        connector: str | None = None,
+        connection_ids: Collection[str] | None = None,
     ) -> Sequence[dict[str, Any]]:
-        """Connections, newest first."""
+        """Connections, newest first; those of a workspace, of a connector, among *connection_ids*, where given."""
         query = (
             select(tables.connections)
             .where(tables.connections.c.deleted.is_(False))
@@ -140,16 +143,24 @@ class Connections:
             query = query.where(tables.connections.c.workspace_id == workspace_id)
         if connector is not None:
             query = query.where(tables.connections.c.connector == connector)
+        if connection_ids is not None:
+            query = query.where(tables.connections.c.connection_id.in_(connection_ids))
         rows = await self._database.read(lambda reading: reading.execute(query).mappings().all())
         return [_public(row) for row in rows]
 
-    async def show(self, connection_id: str, workspace_id: WorkspaceId | None = None) -> dict[str, Any]:
-        """One connection, of *workspace_id* where given."""
+    async def show(
+        self,
+        connection_id: str,
+        workspace_id: WorkspaceId | None = None,
+        connection_ids: Collection[str] | None = None,
+    ) -> dict[str, Any]:
+        """One connection, of *workspace_id* and among *connection_ids* where given."""
         query = select(tables.connections).where(
             tables.connections.c.connection_id == connection_id, tables.connections.c.deleted.is_(False)
         )
         row = await self._database.read(lambda reading: reading.execute(query).mappings().first())
-        if row is None or workspace_id not in {None, row["workspace_id"]}:
+        hidden = connection_ids is not None and connection_id not in connection_ids
+        if row is None or hidden or workspace_id not in {None, row["workspace_id"]}:
             raise _not_found(connection_id)
         return _public(row)
 
