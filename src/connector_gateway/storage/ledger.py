@@ -1,14 +1,16 @@
 """What was taken of one budget, and when: the arithmetic of sliding windows, with no clock of its own."""
 
 from bisect import bisect_left, bisect_right, insort
-from collections import deque
 from dataclasses import dataclass, field
 
 from connector_gateway.kit.budget import Budget
 
 PRUNE_FROM = 1024
-USUAL_OF, USUAL_FROM = 20, 10
-"""How many recent answers tell how quick they can be, and how many it takes to know."""
+USUAL_FROM = 10
+"""How many answers it takes to know how quick they usually are."""
+
+SLOWER, QUICKER = 1.002, 0.99
+"""Steps that settle where five in six answers take longer."""
 
 
 @dataclass(slots=True, order=True)
@@ -31,7 +33,8 @@ class Ledger:
         self._head = 0
         self._sum = 0.0
         self._full_until = (float("inf"), 0.0)
-        self._took: deque[float] = deque(maxlen=USUAL_OF)
+        self._usual = 0.0
+        self._answers = 0
 
     def earliest(self, now: float, units: float, not_before: float = 0.0) -> float:
         """The first instant from *now* and *not_before* on at which *units* fit; *now* must never go back."""
@@ -69,17 +72,24 @@ class Ledger:
     def answered(self, entry: Entry, now: float) -> None:
         """Count *entry* from when its request can have arrived at the latest.
 
-        What an answer took longer than the quickest ones may have been spent on the way there.
+        What an answer took longer than quick ones usually take may have been spent on the way there.
         """
         took = now - entry.at
-        usual = min(self._took) if len(self._took) >= USUAL_FROM else 0.0
-        self._took.append(took)
-        late = min(took - usual, self.budget.per_seconds / 2)
+        late = min(took - self._usual if self._answers >= USUAL_FROM else took, self.budget.per_seconds / 2)
+        self._learn(took)
         index = self._index(entry)
         if late > 0 and index is not None:
             del self._entries[index]
             entry.at += late
             insort(self._entries, entry, lo=self._head)
+
+    def _learn(self, took: float) -> None:
+        """Follow what quick answers take: at once down, slowly up, so that a burst does not pass for usual."""
+        self._answers += 1
+        if self._answers == 1:
+            self._usual = took
+        else:
+            self._usual *= SLOWER if took > self._usual else QUICKER
 
     def due(self, entry: Entry, now: float) -> float:
         """When *entry* may really go ahead, after those before it in the queue and those that have gone already."""
