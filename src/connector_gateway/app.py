@@ -77,7 +77,6 @@ class App:
             self._limits,
             metrics,
             max_body_bytes=self.settings.max_body_bytes,
-            max_calls=self.settings.max_calls,
         )
         accounts = Accounts(
             edge,
@@ -121,4 +120,5 @@ class App:
             transport=self._transport,
             clock=self.clock,
             patience=self.settings.patience,
+            max_calls=self.settings.max_calls,
         )

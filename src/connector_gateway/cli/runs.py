@@ -1,7 +1,7 @@
 """``runs``: the history, and one call explained."""
 
 from collections.abc import Iterator, Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ def runs() -> None:
 @click.option("--connection", help="Only runs through this connection.")
 @click.option("--operation", help="Only runs of this operation.")
 @click.option("--status", type=click.Choice(["ok", "partial", "error", "running", "interrupted"]))
+@click.option("--since", type=click.DateTime(), help="Only runs that started at or after this instant, in UTC.")
 @click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True)
 @data_folder
 @as_json
@@ -31,6 +32,7 @@ def list_runs(
     connection: str | None,
     operation: str | None,
     status: str | None,
+    since: datetime | None,
     limit: int,
     data: Path,
     *,
@@ -40,7 +42,14 @@ def list_runs(
     wanted = WorkspaceId(workspace) if workspace else None
     found = manage(
         data,
-        lambda app: app.runs.list(wanted, limit=limit, connection_id=connection, operation=operation, status=status),
+        lambda app: app.runs.list(
+            wanted,
+            limit=limit,
+            since=since.replace(tzinfo=UTC).timestamp() if since else None,
+            connection_id=connection,
+            operation=operation,
+            status=status,
+        ),
         json=as_json,
     )
     show(found if as_json else [_summary(run) for run in found], json=as_json)

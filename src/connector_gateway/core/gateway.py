@@ -1,8 +1,8 @@
 """The way of a call, told once; HTTP, command line and every later surface end here."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,7 @@ from connector_gateway.core.work import Work, exclusive_to
 from connector_gateway.kit.budget import Budget
 from connector_gateway.kit.call import Download
 from connector_gateway.kit.clock import Clock
-from connector_gateway.kit.errors import ConnectionRevoked, LinkNotFound
+from connector_gateway.kit.errors import ConnectionRevoked, LinkNotFound, Overloaded
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
 from connector_gateway.kit.shapes import Params
 from connector_gateway.kit.transport import Transport
@@ -57,6 +57,7 @@ class Gateway:
         transport: Transport,
         clock: Clock,
         patience: Patience,
+        max_calls: int,
     ) -> None:
         self._sites = sites
         self._runs = runs
@@ -70,6 +71,8 @@ class Gateway:
         self._transport = transport
         self._clock = clock
         self._patience = patience
+        self._max_calls = max_calls
+        self._under_way = 0
         self._memories = Memories(clock)
         self._budgets = {name: stretched(site.budgets) for name, site in sites.items()}
 
@@ -85,9 +88,21 @@ class Gateway:
             key = arguments.idempotency_key(params) if operation.scope == "write" else None
             connection = await self._connections.open(caller, connector, arguments.connection_id or "")
             work = self._work(run, connection, operation, params)
-            envelope = await self._carry_out(work, recording, key)
+            with self._place():
+                envelope = await self._carry_out(work, recording, key)
             run.succeed(envelope.status)
             return envelope
+
+    @contextmanager
+    def _place(self) -> Iterator[None]:
+        """A place among the calls under way; there are only so many."""
+        if self._under_way >= self._max_calls:
+            raise Overloaded("More calls are under way than this service takes.", retry_after=1)
+        self._under_way += 1
+        try:
+            yield
+        finally:
+            self._under_way -= 1
 
     @asynccontextmanager
     async def download(self, run: Run, token: str) -> AsyncIterator[Download]:

@@ -15,7 +15,7 @@ from connector_gateway.core.limits import Limits
 from connector_gateway.http.answers import Answer, Exchange, allow, enveloped, refused
 from connector_gateway.http.bodies import read_body
 from connector_gateway.http.metrics import Metrics
-from connector_gateway.kit.errors import GatewayError, InternalError, MethodNotAllowed, Overloaded, RouteNotFound
+from connector_gateway.kit.errors import GatewayError, InternalError, MethodNotAllowed, RouteNotFound
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
 
 PREFIX = "/v1/connectors"
@@ -24,35 +24,25 @@ log = structlog.get_logger()
 
 
 class Edge:
-    """What every request meets first: how many may be under way, who is calling, how much a body may weigh."""
+    """What every request meets first: who is calling, and how much a body may weigh."""
 
-    def __init__(
-        self, gateway: Gateway, keys: Keys, limits: Limits, metrics: Metrics, *, max_body_bytes: int, max_calls: int
-    ) -> None:
+    def __init__(self, gateway: Gateway, keys: Keys, limits: Limits, metrics: Metrics, *, max_body_bytes: int) -> None:
         self.gateway = gateway
         self.keys = keys
         self.limits = limits
         self.metrics = metrics
         self.max_body_bytes = max_body_bytes
-        self._max_calls = max_calls
-        self._under_way = 0
 
     async def answer(self, exchange: Exchange, connector: str, operation: AnyOperation) -> Answer:
         """The answer to a call of *operation*."""
-        if self._under_way >= self._max_calls:
-            raise Overloaded("More calls are under way than this service takes.", retry_after=1)
-        self._under_way += 1
-        try:
-            caller = await self.keys.authenticate(exchange.header("authorization"))
-            arguments = Arguments(
-                path=exchange.scope["path_params"],
-                query=query_of(exchange.scope),
-                body=None if operation.method == "GET" else await read_body(exchange, self.max_body_bytes),
-                idempotency_header=exchange.header("idempotency-key"),
-            )
-            return enveloped(await self.gateway.call(exchange.run, caller, connector, operation, arguments))
-        finally:
-            self._under_way -= 1
+        caller = await self.keys.authenticate(exchange.header("authorization"))
+        arguments = Arguments(
+            path=exchange.scope["path_params"],
+            query=query_of(exchange.scope),
+            body=None if operation.method == "GET" else await read_body(exchange, self.max_body_bytes),
+            idempotency_header=exchange.header("idempotency-key"),
+        )
+        return enveloped(await self.gateway.call(exchange.run, caller, connector, operation, arguments))
 
     async def peek(self, exchange: Exchange) -> None:
         """Find out what the key has left, if there is a valid one, for answers that are no calls."""

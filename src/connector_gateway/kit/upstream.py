@@ -253,7 +253,7 @@ class Upstream:
         """One exchange in its turn; an accepted body is left open on *stack*, and the exchange is timed to its end."""
         secrets = await self.door.credentials()
         queued = time.perf_counter()
-        await self.pacer.admit(request.charges, deadline)
+        turn = await self.pacer.admit(request.charges, deadline)
         sent = time.perf_counter()
         seen = Exchange(self.clock.now(), request.method, request.path, None, (sent - queued) * 1000, 0.0)
         self.trace.exchanges.append(seen)
@@ -263,6 +263,7 @@ class Upstream:
             answering = self.transport.stream(request.method, request.url, headers)
             status, received, pieces = await opened.enter_async_context(answering)
             seen.status = status
+            await turn.answered()
             answer = Streamed(status, received, b"", pieces)
             if answer.accepted:
                 await stack.enter_async_context(opened.pop_all())

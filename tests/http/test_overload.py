@@ -1,0 +1,24 @@
+"""More calls at once than the service takes."""
+
+from pathlib import Path
+
+from connector_gateway.connectors.notes import NOTES
+from connector_gateway.connectors.notes.emulator import NotesEmulator
+from harness.playing import playing
+from harness.serving import serving
+
+
+def test_a_call_too_many_is_refused_at_once_and_found_in_the_history(tmp_path: Path) -> None:
+    with (
+        playing(notes=NotesEmulator) as sandbox,
+        serving(sandbox, tmp_path, connectors={"notes": NOTES}, GATEWAY_MAX_CALLS="1") as gateway,
+    ):
+        gateway.clear("notes")
+        gateway.fault("notes", path="/v1/search", fault="delay", seconds=1, times=1)
+        replies = gateway.together(*[lambda: gateway.get("/notes/databases", limit=1)] * 3)
+        refused = [reply for reply in replies if reply.status == 503]
+        run = gateway.request("GET", f"/v1/runs/{refused[0].body['run_id']}").data
+
+    assert [200, 503, 503] == sorted(reply.status for reply in replies)
+    assert {"overloaded"} == {reply.code for reply in refused}
+    assert ("error", "overloaded") == (run["status"], run["code"])
