@@ -1,6 +1,7 @@
 """``dev`` and ``sandbox`` as a newcomer and as tools meet them: real processes."""
 
 import json
+import secrets
 import signal
 import socket
 import stat
@@ -62,11 +63,14 @@ def dev(data: Path, port: int, *options: str) -> Iterator[Dev]:
 
 
 def free_block() -> int:
-    """The first of ten free ports."""
+    """The first of ten free ports, below those that the system hands out."""
+    first = secrets.choice(range(10_000, 30_000, 10))
+    return first if all(map(is_free, range(first, first + 10))) else free_block()
+
+
+def is_free(port: int) -> bool:
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    return port if port < 65_000 else port - 1000
+        return probe.connect_ex(("127.0.0.1", port)) != 0
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ from connector_gateway.cli.dev import HOST, Place
 from connector_gateway.cli.installation import environment_of
 from connector_gateway.cli.output import console
 from connector_gateway.cli.serving import server
-from connector_gateway.cli.tour import STOPS, curl
+from connector_gateway.cli.tour import STOPS, curl, examples_of
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.kit.errors import GatewayError
 from connector_gateway.settings import Settings
@@ -97,7 +97,7 @@ async def _set_up(app: App, place: Place, secret: Mapping[str, str], sandbox: Ma
         "keys": kept["keys"],
         "connections": connections,
         "upstreams": sandbox["upstreams"],
-        "examples": sandbox["examples"],
+        "examples": examples_of(sandbox),
     }
 
 

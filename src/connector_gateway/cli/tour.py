@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
 
+from connector_gateway.connectors.mail.mapping import attachment_id
+
 Described = Mapping[str, Any]
 
 
@@ -42,6 +44,19 @@ def _boards(described: Described) -> Stop:
             "name": "Fix the door 🚪",
             "due": "2026-12-01T10:00:00+01:00",
             "labels": example["labels"],
+        },
+    )
+
+
+def _mail(described: Described) -> Stop:
+    return Stop(
+        "messages found in the provider's own search syntax",
+        "GET",
+        "/v1/connectors/mail/messages",
+        query={
+            "connection_id": described["connections"]["mail"],
+            "q": described["examples"]["mail"]["q"],
+            "limit": "2",
         },
     )
 
@@ -96,11 +111,21 @@ def _tables(described: Described) -> Stop:
 STOPS: Mapping[str, Callable[[Described], Stop]] = {
     "notes": _notes,
     "boards": _boards,
+    "mail": _mail,
     "chat": _chat,
     "crm": _crm,
     "tables": _tables,
 }
 """The call to show for each connector."""
+
+
+def examples_of(sandbox: Mapping[str, Any]) -> dict[str, Any]:
+    """The sandbox's examples, by the names that callers of the gateway use."""
+    examples = dict(sandbox["examples"])
+    mail = examples["mail"]
+    attachment = attachment_id(mail["attachment_message_id"], mail["attachment_part_id"])
+    examples["mail"] = mail | {"message_id": mail["attachment_message_id"], "attachment_id": attachment}
+    return examples
 
 
 def curl(described: Described, stop: Stop) -> str:

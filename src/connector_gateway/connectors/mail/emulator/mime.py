@@ -116,8 +116,8 @@ class Part:
     def addresses(self, *names: str) -> list[tuple[str, str]]:
         """Display name and address of everyone in the headers of those *names*."""
         wanted = {name.lower() for name in names}
-        values = [decoded(value) for key, value in self.headers if key.lower() in wanted]
-        return [(name, address) for name, address in getaddresses(values) if address]
+        values = [value for key, value in self.headers if key.lower() in wanted]
+        return [(decoded(name), address) for name, address in getaddresses(values) if address]
 
 
 def parse(raw: bytes) -> Part:

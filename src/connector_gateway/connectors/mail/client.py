@@ -1,0 +1,348 @@
+"""The vendor's wire: one method per request, version v1."""
+
+import binascii
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from functools import reduce
+from typing import Any
+from urllib.parse import quote
+
+from pydantic_core import from_json
+
+from connector_gateway.kit.budget import Budget, Charge
+from connector_gateway.kit.errors import (
+    AttachmentNotFound,
+    ConnectionRevoked,
+    ConnectionScopeMissing,
+    GatewayError,
+    InvalidCursor,
+    MessageNotFound,
+    ThreadNotFound,
+    UpstreamConflict,
+    UpstreamError,
+    UpstreamForbidden,
+    UpstreamRefused,
+    UpstreamUnexpected,
+)
+from connector_gateway.kit.transport import Answer
+from connector_gateway.kit.upstream import Pause, Upstream, retry_after
+
+ADDRESS = "https://gmail.googleapis.com"
+PREFIX = "/gmail/v1/users/me"
+
+USER_BUDGET = Budget(6_000, per_seconds=60)
+"""Quota units a minute for one user of one project.
+
+Source: developers.google.com/workspace/gmail/api/reference/quota, read 2026-11.
+"""
+
+SENDING_BUDGET = Budget(2_000, per_seconds=24 * 60 * 60)
+"""Messages a day that the larger accounts may send; smaller ones are told so by the vendor.
+
+Source: support.google.com/a/answer/166852, read 2026-11.
+"""
+
+SENDING = Charge("sending")
+
+READERS = 8
+"""How many messages of one mailbox are read at once; somewhat above that, the vendor refuses."""
+
+PAUSE_SECONDS = 1.0
+"""How long to rest where the vendor does not say; it counts units by the minute, but requests at once by the moment."""
+
+DAILY_PAUSE_SECONDS = 3600.0
+"""How long to rest when the project's day is used up."""
+
+LONGEST_REST_SECONDS = 3600.0
+"""A longer rest is that of an account which may send no more today; reading goes on."""
+
+THROTTLES = frozenset({"rateLimitExceeded", "userRateLimitExceeded", "quotaExceeded", "dailyLimitExceeded"})
+"""Reasons of a 403 that mean "later" and not "no"."""
+
+RETRY_AFTER = re.compile(r"Retry after (\d{4}-\d\d-\d\dT[\d:.]+Z)")
+"""The only place where the vendor tells when to come back."""
+
+PAGE_SIZE = 100
+MAX_WALK = 20
+"""Upstream pages of one listing before it is given up as endless."""
+
+MARKER = "X-Connector-Gateway-Attempt"
+"""Header by which an attempt recognises the message that it made; the vendor keeps it, and replaces identifiers."""
+
+THREADING_HEADERS = ("Subject", "Message-ID", "Message-Id", "Message-id", "References", "In-Reply-To", MARKER)
+"""In every spelling that is about, since nobody promises that case does not matter."""
+
+Raw = dict[str, Any]
+
+REFUSALS: Mapping[int, type[GatewayError]] = {
+    400: UpstreamRefused,
+    401: ConnectionRevoked,
+    403: UpstreamForbidden,
+    409: UpstreamConflict,
+    413: UpstreamRefused,
+    414: UpstreamRefused,
+}
+"""What a refusal means; 404 depends on what was asked for."""
+
+REASONS: Mapping[str, type[GatewayError]] = {
+    "insufficientPermissions": ConnectionScopeMissing,
+    "accessNotConfigured": UpstreamUnexpected,
+    "failedPrecondition": UpstreamForbidden,
+}
+"""What a reason says more exactly than its status."""
+
+MESSAGES: Mapping[type[GatewayError], str] = {
+    AttachmentNotFound: "The message has no such attachment.",
+    ConnectionRevoked: "The authorisation of this connection was withdrawn.",
+    ConnectionScopeMissing: "The connection was authorised without a permission that this needs.",
+    InvalidCursor: "The application does not know the cursor any more.",
+    MessageNotFound: "The mailbox has no such message.",
+    ThreadNotFound: "The mailbox has no such thread.",
+    UpstreamConflict: "The application refused because of another change.",
+    UpstreamForbidden: "The application does not allow this connection to do that.",
+    UpstreamRefused: "The application refused the values.",
+    UpstreamUnexpected: "The application refused in an unknown way.",
+}
+
+
+def authorise(credentials: Mapping[str, str]) -> Mapping[str, str]:
+    """The headers of every request."""
+    return {"Authorization": f"Bearer {credentials['token']}"}
+
+
+def throttled(answer: Answer) -> Pause | None:
+    """How long to rest when the vendor throttles, which it says with 429 and with some of its 403."""
+    if answer.status not in {403, 429}:
+        return None
+    reason = reason_of(answer)
+    if answer.status == 403 and reason not in THROTTLES:
+        return None
+    if reason == "dailyLimitExceeded":
+        return Pause(DAILY_PAUSE_SECONDS, {"user"})
+    told = RETRY_AFTER.search(answer.text)
+    if told is None:
+        return Pause(retry_after(answer, PAUSE_SECONDS), {"user"})
+    seconds = max(PAUSE_SECONDS, (datetime.fromisoformat(told[1]) - _answered_at(answer)).total_seconds())
+    return Pause(seconds, {"sending"} if seconds > LONGEST_REST_SECONDS else {"user"})
+
+
+def reason_of(answer: Answer) -> str:
+    """The vendor's word for why it refused; empty where it gives none."""
+    error = answer.raw.get("error") if isinstance(answer.raw, dict) else None
+    faults = [*(error.get("errors") or []), *(error.get("details") or [])] if isinstance(error, dict) else []
+    return next((str(fault["reason"]) for fault in faults if isinstance(fault, dict) and "reason" in fault), "")
+
+
+def unwrap(answer: Answer, missing: type[GatewayError] = UpstreamUnexpected, *, named: bool = False) -> Raw:
+    """The JSON of an accepted request; a refused one raises its catalogue error.
+
+    A 404 raises *missing*; so does a 400 where nothing but an identifier was *named*, for it was malformed.
+    """
+    if answer.accepted:
+        raw: Raw = answer.json()
+        return raw
+    refusal = REASONS.get(reason_of(answer)) or REFUSALS.get(answer.status, UpstreamUnexpected)
+    if answer.status == 404 or (named and refusal is UpstreamRefused):
+        refusal = missing
+    raise refusal(MESSAGES[refusal], private=answer.text)
+
+
+class MailClient:
+    """The vendor's requests that the operations are made of."""
+
+    def __init__(self, upstream: Upstream) -> None:
+        self._upstream = upstream
+
+    async def list_messages(self, query: Mapping[str, Any], page_token: str | None = None) -> Raw:
+        """A page of identifiers, newest first. Source: …/gmail/api/reference/rest/v1/users.messages/list, 2026-11."""
+        paged = {**query} | ({"pageToken": page_token} if page_token else {})
+        answer = await self._read("/messages", 5, paged)
+        return unwrap(answer, InvalidCursor if page_token else UpstreamUnexpected, named=bool(page_token))
+
+    async def get_message(self, message_id: str, form: str = "full", fields: str = "") -> Raw:
+        """A message in one of the vendor's forms. Source: …/rest/v1/users.messages/get, read 2026-11."""
+        query = {"format": form} | ({"fields": fields} if fields else {})
+        return unwrap(await self._read(f"/messages/{_quoted(message_id)}", 20, query), MessageNotFound, named=True)
+
+    async def stream_attachment(self, message_id: str, attachment_id: str) -> AsyncGenerator[bytes, None]:
+        """The bytes of a part, the last ones only once all are known to have come.
+
+        Source: …/rest/v1/users.messages.attachments/get, read 2026-11.
+        """
+        path = f"{PREFIX}/messages/{_quoted(message_id)}/attachments/{_quoted(attachment_id)}"
+        async with self._upstream.stream(path, _units(20)) as answer:
+            if not answer.accepted:
+                unwrap(answer, AttachmentNotFound, named=True)
+            content, ready = Content(), b""
+            async for piece in answer.pieces:
+                if ready:
+                    yield ready
+                ready = content.take(piece)
+            content.finish()
+            yield ready
+
+    async def modify_message(self, message_id: str, add: Sequence[str], remove: Sequence[str]) -> Raw:
+        """A message after a change of its labels. Source: …/rest/v1/users.messages/modify, read 2026-11."""
+        body = {"addLabelIds": add, "removeLabelIds": remove}
+        return unwrap(await self._write(f"/messages/{_quoted(message_id)}/modify", 5, body), MessageNotFound)
+
+    async def get_thread(self, thread_id: str) -> Raw:
+        """A thread with the headers that replies follow. Source: …/rest/v1/users.threads/get, read 2026-11."""
+        query = [("format", "metadata"), *(("metadataHeaders", name) for name in THREADING_HEADERS)]
+        return unwrap(await self._read(f"/threads/{_quoted(thread_id)}", 40, query), ThreadNotFound, named=True)
+
+    async def list_labels(self) -> Sequence[Raw]:
+        """All labels. Source: …/rest/v1/users.labels/list, read 2026-11."""
+        labels: Sequence[Raw] = unwrap(await self._read("/labels", 1)).get("labels", [])
+        return labels
+
+    async def create_label(self, name: str) -> Raw | None:
+        """A new label, or None where one of that name exists. Source: …/rest/v1/users.labels/create, read 2026-11."""
+        body = {"name": name, "labelListVisibility": "labelShow", "messageListVisibility": "show"}
+        answer = await self._write("/labels", 5, body)
+        return None if answer.status == 409 else unwrap(answer)
+
+    async def list_send_as(self) -> Sequence[Raw]:
+        """The addresses that the account sends from. Source: …/rest/v1/users.settings.sendAs/list, read 2026-11."""
+        addresses: Sequence[Raw] = unwrap(await self._read("/settings/sendAs", 1)).get("sendAs", [])
+        return addresses
+
+    async def create_draft(self, raw: str, thread_id: str | None) -> Raw:
+        """A new draft of an encoded message. Source: …/rest/v1/users.drafts/create, read 2026-11."""
+        message = {"raw": raw} | ({"threadId": thread_id} if thread_id else {})
+        return unwrap(await self._write("/drafts", 10, {"message": message}), ThreadNotFound)
+
+    async def send_draft(self, draft_id: str) -> Raw | None:
+        """The message that a draft became, or None where there is no such draft any more.
+
+        Source: …/rest/v1/users.drafts/send, read 2026-11.
+        """
+        answer = await self._write("/drafts/send", 100, {"id": draft_id}, SENDING)
+        return None if answer.status == 404 else unwrap(answer)
+
+    async def get_draft(self, draft_id: str) -> Raw | None:
+        """A draft, or None where there is no such draft any more. Source: …/rest/v1/users.drafts/get, read 2026-11."""
+        answer = await self._read(f"/drafts/{_quoted(draft_id)}", 20, {"format": "minimal"})
+        return None if answer.status == 404 else unwrap(answer)
+
+    async def delete_draft(self, draft_id: str) -> None:
+        """Delete a draft for good. Source: …/rest/v1/users.drafts/delete, read 2026-11."""
+        path = f"{PREFIX}/drafts/{_quoted(draft_id)}"
+        answer = await self._upstream.send("DELETE", path, _units(10), writes=True)
+        if not answer.accepted and answer.status != 404:
+            unwrap(answer)
+
+    async def list_drafts(self) -> AsyncIterator[Raw]:
+        """Every draft, newest first. Source: …/rest/v1/users.drafts/list, read 2026-11."""
+        page_token: str | None = None
+        for _ in range(MAX_WALK):
+            query = {"maxResults": PAGE_SIZE} | ({"pageToken": page_token} if page_token else {})
+            raw = unwrap(await self._read("/drafts", 5, query))
+            for draft in raw.get("drafts", []):
+                yield draft
+            page_token = raw.get("nextPageToken")
+            if not page_token:
+                return
+
+    async def _read(self, path: str, units: int, query: Mapping[str, Any] | Sequence[tuple[str, Any]] = ()) -> Answer:
+        return await self._upstream.send("GET", PREFIX + path, _units(units), writes=False, query=query)
+
+    async def _write(self, path: str, units: int, body: Mapping[str, Any], *more: Charge) -> Answer:
+        return await self._upstream.send("POST", PREFIX + path, _units(units), *more, writes=True, json=body)
+
+
+def _units(units: int) -> Charge:
+    """What a request of that price takes."""
+    return Charge("user", units=units)
+
+
+def _quoted(identifier: str) -> str:
+    return quote(identifier, safe="")
+
+
+def _answered_at(answer: Answer) -> datetime:
+    """When the vendor answered, by its own clock where it tells."""
+    try:
+        return parsedate_to_datetime(answer.headers.get("Date", ""))
+    except ValueError:
+        return datetime.now(UTC)
+
+
+# The shape of a message without its texts
+
+
+def _outline(deeper: str, _: int) -> str:
+    return f"partId,mimeType,filename,headers,body(size,attachmentId),parts({deeper})"
+
+
+OUTLINE = "id,threadId,labelIds,internalDate,payload({})".format(
+    reduce(_outline, range(5), "partId,mimeType,filename,headers,body,parts")
+)
+"""Leaves out the texts of all but absurdly nested messages, which come whole where the vendor does not heed it."""
+
+
+# Bytes within JSON
+
+BEGIN = re.compile(rb'"data"\s*:\s*"')
+NOT_BASE64 = re.compile(rb"[^A-Za-z0-9_\-+/]")
+TO_STANDARD = bytes.maketrans(b"-_", b"+/")
+MAX_FRAME_BYTES = 64 * 1024
+"""How much there may be around the content."""
+
+
+class Content:
+    """Reads the bytes that a JSON answer carries as base64 under ``data``, without ever holding all of it."""
+
+    def __init__(self) -> None:
+        self._begun = False
+        self._ended = False
+        self._rest = b""
+
+    def take(self, piece: bytes) -> bytes:
+        """The bytes that can be told once *piece* of the answer has come."""
+        self._rest += piece
+        if not self._begun:
+            self._begin()
+        if not self._begun or self._ended:
+            self._require_room()
+            return b""
+        end = NOT_BASE64.search(self._rest)
+        length = end.start() if end else len(self._rest) // 4 * 4
+        encoded, self._rest, self._ended = self._rest[:length], self._rest[length:], bool(end)
+        return _bytes_of(encoded)
+
+    def finish(self) -> None:
+        """Make sure that nothing is missing; ``UpstreamError`` if the answer broke off."""
+        if self._ended and b'"' in self._rest:
+            return
+        if self._begun or not _says_empty(self._rest):
+            raise UpstreamError(
+                "The application's answer broke off or holds no content.", private=repr(self._rest[:500])
+            )
+
+    def _begin(self) -> None:
+        found = BEGIN.search(self._rest)
+        if found:
+            self._begun, self._rest = True, self._rest[found.end() :]
+
+    def _require_room(self) -> None:
+        if len(self._rest) > MAX_FRAME_BYTES:
+            raise UpstreamError("The application's answer holds no content.", private=repr(self._rest[:500]))
+
+
+def _bytes_of(encoded: bytes) -> bytes:
+    """What *encoded* means, in whichever of the two alphabets, with or without padding."""
+    try:
+        return binascii.a2b_base64(encoded.translate(TO_STANDARD) + b"=" * (-len(encoded) % 4))
+    except binascii.Error as fault:
+        raise UpstreamError("The application's content cannot be decoded.", private=str(fault)) from fault
+
+
+def _says_empty(text: bytes) -> bool:
+    try:
+        raw = from_json(text)
+    except ValueError:
+        return False
+    return isinstance(raw, dict) and not raw.get("size")

@@ -1,0 +1,340 @@
+"""Mail as it is written: the parts of what arrived, and the bytes of what is sent."""
+
+import re
+from base64 import encodebytes, urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from email.errors import HeaderParseError
+from email.header import Header, decode_header
+from email.message import Message
+from email.utils import format_datetime, formataddr
+from typing import Any
+
+from html2text import HTML2Text
+
+Part = Mapping[str, Any]
+
+SIGNATURES = frozenset({"application/pgp-signature", "application/pkcs7-signature", "application/x-pkcs7-signature"})
+
+
+# What arrived
+
+
+def header(part: Part, name: str) -> str:
+    """The first header of that name, whatever its case; empty when there is none."""
+    wanted = name.lower()
+    return next((decoded(raw["value"]) for raw in part.get("headers", []) if raw["name"].lower() == wanted), "")
+
+
+def decoded(value: str) -> str:
+    """*value* with encoded words decoded, where the vendor has left any."""
+    if "=?" not in value:
+        return value
+    try:
+        return "".join(
+            chunk if isinstance(chunk, str) else in_characters(chunk, charset or "")
+            for chunk, charset in decode_header(value)
+        )
+    except (HeaderParseError, ValueError):
+        return value
+
+
+def in_characters(content: bytes, charset: str) -> str:
+    """*content* by its character set; by the likely one where it is not named, or not known."""
+    try:
+        if charset.lower() not in {"", "us-ascii", "ascii"}:
+            return content.decode(charset, "replace")
+    except (LookupError, ValueError):
+        pass
+    try:
+        return content.decode("utf-8")
+    except ValueError:
+        return content.decode("latin-1")
+
+
+def leaves(part: Part, around: Part | None = None) -> Iterator[tuple[Part, Part]]:
+    """Every part that holds no others, with the one it is in; an attached message is one part, whatever it holds."""
+    inner = [] if part.get("mimeType") == "message/rfc822" else part.get("parts") or []
+    if not inner:
+        yield part, around or {}
+    for below in inner:
+        yield from leaves(below, part)
+
+
+def attachments(payload: Part) -> list[Part]:
+    """The parts that a reader would call attachments."""
+    return [part for part, around in leaves(payload) if is_attachment(part, around)]
+
+
+def is_attachment(part: Part, around: Part) -> bool:
+    """Whether *part*, within *around*, is a file of its own and no piece of the text."""
+    kind, outer = part.get("mimeType", ""), around.get("mimeType", "")
+    if kind == "message/rfc822":
+        return True
+    if kind.startswith("multipart/") or not (part.get("filename") or _disposition(part) == "attachment"):
+        return False
+    shown_inline = _disposition(part) != "attachment" and header(part, "Content-ID")
+    if outer == "multipart/related" and kind.startswith("image/") and shown_inline:
+        return False
+    if outer == "multipart/alternative" and kind == "text/calendar":
+        return False
+    return not (outer == "multipart/signed" and kind in SIGNATURES)
+
+
+def find(payload: Part, part_id: str) -> Part | None:
+    """The file of that identifier, at any depth."""
+    if payload.get("partId", "") == part_id:
+        return None if payload.get("mimeType", "").startswith("multipart/") else payload
+    return next((found for below in payload.get("parts") or [] if (found := find(below, part_id))), None)
+
+
+def files(part: Part) -> Iterator[Part]:
+    """The parts, at any depth, whose content the vendor hands out by itself."""
+    if (part.get("body") or {}).get("attachmentId"):
+        yield part
+    for below in part.get("parts") or []:
+        yield from files(below)
+
+
+def body_part(part: Part, mime_type: str) -> Part | None:
+    """The part that says in *mime_type* what the message says; of alternatives the last, which is the best."""
+    kind = part.get("mimeType", "")
+    if kind == "message/rfc822":
+        return None
+    inner = part.get("parts") or []
+    if not inner:
+        shown = kind == mime_type and not part.get("filename") and _disposition(part) != "attachment"
+        return part if shown else None
+    ordered = reversed(inner) if kind == "multipart/alternative" else inner
+    return next((found for below in ordered if (found := body_part(below, mime_type))), None)
+
+
+def inline_content(part: Part) -> bytes | None:
+    """The bytes that came with a part; None where they are to be fetched."""
+    body = part.get("body") or {}
+    if "data" not in body:
+        return None if body.get("attachmentId") else b""
+    data: str = body["data"]
+    return urlsafe_b64decode(data.rstrip("=") + "=" * (-len(data.rstrip("=")) % 4))
+
+
+def text(part: Part, content: bytes) -> str:
+    """The *content* of a text part as characters, with plain line ends."""
+    described = Message()
+    described["Content-Type"] = " ".join(header(part, "Content-Type").split())
+    charset = described.get_param("charset", "")
+    return in_characters(content, charset if isinstance(charset, str) else "").replace("\r\n", "\n")
+
+
+def _disposition(part: Part) -> str:
+    return header(part, "Content-Disposition").partition(";")[0].strip().lower()
+
+
+# What is sent
+
+
+@dataclass(frozen=True, slots=True)
+class Mailbox:
+    """An address, and the name beside it."""
+
+    name: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """A message to be sent."""
+
+    sender: Mailbox
+    to: Sequence[Mailbox]
+    subject: str
+    body_html: str
+    marker: tuple[str, str]
+    """A header by which it is recognised."""
+
+    written_at: datetime
+    in_reply_to: str = ""
+    references: Sequence[str] = field(default=())
+
+
+def raw(letter: Letter) -> str:
+    """*letter* as the vendor takes it: written out, in URL-safe base64."""
+    return urlsafe_b64encode(written(letter)).decode()
+
+
+def written(letter: Letter) -> bytes:
+    """*letter* in the format of RFC 5322, its HTML beside the same in plain text.
+
+    The headers are folded here, since the standard library breaks long identifiers and encoded words at wrong places.
+    """
+    _, token = letter.marker
+    headers = [
+        ("From", _mailbox(letter.sender)),
+        ("To", ",\r\n ".join(map(_mailbox, letter.to))),
+        ("Subject", _encoded(letter.subject, "Subject")),
+        ("Date", format_datetime(letter.written_at)),
+        ("Message-ID", f"<{token.lower()}@{letter.sender.address.rpartition('@')[2]}>"),
+        letter.marker,
+        *([("In-Reply-To", letter.in_reply_to)] if letter.in_reply_to else []),
+        *([("References", "\r\n ".join(letter.references))] if letter.references else []),
+        ("MIME-Version", "1.0"),
+        ("Content-Type", f'multipart/alternative; boundary="=_{token}"'),
+    ]
+    head = "".join(f"{name}: {value}\r\n" for name, value in headers)
+    parts = [("plain", plain_text(letter.body_html)), ("html", letter.body_html)]
+    body = "".join(f"--=_{token}\r\n{_text_part(kind, content)}\r\n" for kind, content in parts)
+    return f"{head}\r\n{body}--=_{token}--\r\n".encode("ascii")
+
+
+def _text_part(kind: str, content: str) -> str:
+    lines = re.sub(r"\r\n|\r|\n", "\r\n", content).encode()
+    encoded = encodebytes(lines).decode().replace("\n", "\r\n")
+    return f'Content-Type: text/{kind}; charset="utf-8"\r\nContent-Transfer-Encoding: base64\r\n\r\n{encoded}'
+
+
+def _mailbox(mailbox: Mailbox) -> str:
+    name = " ".join(mailbox.name.split())
+    if name.isascii() and "=?" not in name:
+        return formataddr((name, mailbox.address))
+    return f"{_words(name, 'To')} <{mailbox.address}>"
+
+
+def _encoded(value: str, name: str) -> str:
+    """*value* as it is, or in encoded words where it is not plain, would be taken for such words, or is too long."""
+    line = " ".join(value.split())
+    if line.isascii() and "=?" not in line and len(line) < MAX_PLAIN_LINE:
+        return line
+    return _words(line, name)
+
+
+def _words(line: str, name: str) -> str:
+    """*line* in encoded words, folded as the header of that name wants them."""
+    return Header(line, "utf-8", maxlinelen=MAX_WORD, header_name=name).encode(linesep="\r\n")
+
+
+MAX_WORD = 75
+"""RFC 2047 allows an encoded word no more."""
+
+MAX_PLAIN_LINE = 900
+"""RFC 5322 allows 998 characters a line."""
+
+
+# HTML as plain text
+
+SHOWN_LINK = re.compile(r"(?:https?|ftp|mailto|tel):\S", re.IGNORECASE)
+UNSEEN = re.compile(r"<!--|<(script|style|title)\b", re.IGNORECASE)
+TAG = re.compile(r"<[a-z/!?]", re.IGNORECASE)
+ENDLESS_CHARACTER = re.compile(r"&#(?:x[0-9a-f]{8,}|[0-9]{8,});?", re.IGNORECASE)
+"""A character whose number has more digits than there are characters."""
+
+MAX_DEPTH = 20
+"""Lists and quotations nested deeper are written as if they were not."""
+
+NO_TEXT = "(This message has no text.)"
+
+
+def plain_text(body_html: str) -> str:
+    """What *body_html* says, for readers without HTML; never empty, which filters would take for spam."""
+    found = _PlainText().handle(_closed(ENDLESS_CHARACTER.sub("\ufffd", _seen(body_html))))
+    lines = "\n".join(line.rstrip() for line in found.replace("\xa0", " ").splitlines())
+    said = re.sub(r"\n{3,}", "\n\n", lines).strip("\n")
+    return said if said.strip() else NO_TEXT
+
+
+def _seen(markup: str) -> str:
+    """*markup* without comments, scripts, styles and title; what is never closed hides all the rest, as in browsers."""
+    kept, at = [], 0
+    while opened := UNSEEN.search(markup, at):
+        kept.append(markup[at : opened.start()])
+        ending = re.escape(f"</{opened[1]}") + r"[^>]*>" if opened[1] else "-->"
+        closed = re.compile(ending, re.IGNORECASE).search(markup, opened.end())
+        at = closed.end() if closed else len(markup)
+    return "".join([*kept, markup[at:]])
+
+
+def _closed(markup: str) -> str:
+    """*markup* without declarations, and with every sign that opens no tag written out.
+
+    The standard library's parser looks for the end of whatever is opened, again and again, and fails at some of it.
+    """
+    *closed, rest = markup.split(">")
+    return "".join([*map(_closed_tag, closed), _written_out(rest)])
+
+
+def _closed_tag(segment: str) -> str:
+    found = TAG.search(segment)
+    if found is None:
+        return _written_out(segment) + ">"
+    text, tag = _written_out(segment[: found.start()]), segment[found.start() + 1 :]
+    return text if tag[0] in "!?" else f"{text}<{_written_out(tag)}>"
+
+
+def _written_out(piece: str) -> str:
+    return piece.replace("<", "&lt;")
+
+
+class _PlainText(HTML2Text):
+    """The converter, without what only Markdown needs."""
+
+    def __init__(self) -> None:
+        super().__init__(bodywidth=0)
+        self.unicode_snob = True
+        self.ignore_emphasis = True
+        self.ul_item_mark = "-"
+        self._link: tuple[str, int] | None = None
+        self._cells = 0
+
+    def handle_data(self, data: str, entity_char: bool = False) -> None:  # noqa: ARG002, FBT001, FBT002  # theirs
+        """Take text as it is: what a character means to Markdown does not matter."""
+        super().handle_data(data, entity_char=True)
+
+    def handle_tag(self, tag: str, attrs: dict[str, str | None], start: bool) -> None:  # noqa: FBT001  # theirs
+        """Write links, pictures, tables and headings as people do in plain mail."""
+        if tag == "a":
+            self._end_link()
+            self._link = ((attrs.get("href") or "").strip(), len(self.outtextlist)) if start else None
+        elif tag == "img":
+            self.handle_data(attrs.get("alt") or "")
+        elif tag in {"td", "th", "tr", "table"}:
+            self._table(tag, start=start)
+        elif re.fullmatch(r"h[1-6]", tag):
+            self.p()
+        elif tag in {"ul", "ol", "blockquote"} and self._too_deep(tag, start=start):
+            self.pbr()
+        elif tag not in {"abbr", "code", "del", "head", "kbd", "s", "strike", "tt"}:
+            super().handle_tag(tag, attrs, start)
+
+    def _end_link(self) -> None:
+        """Write the address behind what the link is called, unless it is called just that."""
+        if self._link is None:
+            return
+        href, begun = self._link
+        called = "".join(self.outtextlist[begun:]).strip()
+        if SHOWN_LINK.match(href) and called.rstrip("/") not in _ways_to_write(href):
+            self.p_p = 0
+            self.o(f" ({href})" if called else href)
+
+    def _table(self, tag: str, *, start: bool) -> None:
+        """One row per line, with bars between cells."""
+        if tag == "table":
+            self.p()
+        elif tag == "tr":
+            self.pbr()
+            self._cells = 0
+        elif start:
+            self._cells += 1
+            if self._cells > 1:
+                self.space = True
+                self.o("|")
+                self.space = True
+
+    def _too_deep(self, tag: str, *, start: bool) -> bool:
+        """Whether a list or quotation begins too deep, or ends without having begun."""
+        depth = self.blockquote if tag == "blockquote" else len(self.list)
+        return depth >= MAX_DEPTH if start else depth == 0
+
+
+def _ways_to_write(href: str) -> set[str]:
+    bare = re.sub(r"^(?:https?://|mailto:|tel:)", "", href, flags=re.IGNORECASE)
+    return {way.rstrip("/") for way in (href, bare, bare.partition("?")[0], bare.removeprefix("www."))}

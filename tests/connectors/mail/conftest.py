@@ -1,0 +1,42 @@
+"""The gateway in front of a mailbox whose limits do not hold tests up."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from connector_gateway.connectors.mail import MAIL
+from connector_gateway.connectors.mail.emulator import MailEmulator
+from connector_gateway.kit.budget import Budget
+from connector_gateway.kit.operation import AnyConnector
+from connector_gateway.sandbox.sandbox import Sandbox
+from connectors.mail.looking import Looking
+from harness.playing import playing
+from harness.serving import Gateway, serving
+
+UNHURRIED: AnyConnector = replace(MAIL, budgets=dict.fromkeys(MAIL.budgets, Budget(1_000_000, 1)))
+
+
+@pytest.fixture(scope="module")
+def mail_sandbox() -> Iterator[Sandbox]:
+    with playing(mail=MailEmulator) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture(scope="module")
+def room(mail_sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    with serving(mail_sandbox, tmp_path_factory.mktemp("mail"), connectors={"mail": UNHURRIED}) as gateway:
+        yield gateway
+
+
+@pytest.fixture
+def gateway(room: Gateway) -> Gateway:
+    room.clear("mail")
+    return room
+
+
+@pytest.fixture
+def mailbox(mail_sandbox: Sandbox) -> Looking:
+    emulator = mail_sandbox.emulators["mail"]
+    assert isinstance(emulator, MailEmulator)
+    return Looking(emulator)

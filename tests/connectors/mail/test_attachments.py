@@ -1,0 +1,430 @@
+"""Fetching attachments and following download links, against the emulator on real HTTP."""
+
+from base64 import b64decode
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import httpx
+import pytest
+
+from connector_gateway.connectors.mail.emulator.compose import FILLER
+from connector_gateway.connectors.mail.emulator.specimens import CSV, PDF
+from connector_gateway.sandbox.sandbox import Sandbox
+from connectors.mail.conftest import UNHURRIED
+from connectors.mail.looking import Looking, code_of, file, follow, one, received
+from harness.requirement import requirement
+from harness.serving import Gateway, Reply, serving
+
+MANIFEST = 'subject:"Manifest for sailing 41"'
+MESSAGES = "/gmail/v1/users/me/messages"
+
+
+def fetch(gateway: Gateway, attachment_id: str, message_id: str, form: str = "link", **more: str) -> Reply:
+    return gateway.get(f"/mail/attachments/{attachment_id}", message_id=message_id, **{"as": form}, **more)
+
+
+def attachment(gateway: Gateway, q: str = MANIFEST, place: int = 0) -> tuple[str, str]:
+    """Identifiers of an attachment and of its message."""
+    found = one(gateway, q, include_body=True)
+    return found["attachments"][place]["attachment_id"], found["message_id"]
+
+
+def link_to(gateway: Gateway, name: str, content: bytes = b"content", mime_type: str = "application/pdf") -> str:
+    """A download link for a file of that name, which somebody has just sent."""
+    message_id = received(gateway, f"With {len(name)} {content[:9]!r}", file(name, content, mime_type))
+    listed = gateway.get("/mail/messages", q="in:inbox", limit=1, include_body=True).data[0]
+    assert listed["message_id"] == message_id
+    url = fetch(gateway, listed["attachments"][0]["attachment_id"], message_id).data["download_url"]
+    assert isinstance(url, str)
+    return url
+
+
+# Fetching
+
+
+@requirement("mail:attachments:fields", "mail:attachments:message", "mail:links:address", "mail:links:lifetime")
+def test_an_attachment_is_fetched_as_a_short_lived_link(gateway: Gateway) -> None:
+    attachment_id, message_id = attachment(gateway)
+    before = datetime.now(UTC).timestamp()
+
+    reply = fetch(gateway, attachment_id, message_id)
+
+    assert reply.body == {
+        "run_id": reply.headers["x-run-id"],
+        "connector": "mail",
+        "status": "ok",
+        "data": {
+            "attachment_id": attachment_id,
+            "filename": "manifest-41.pdf",
+            "mime_type": "application/pdf",
+            "size_bytes": 193,
+            "download_url": reply.data["download_url"],
+            "expires_at": reply.data["expires_at"],
+        },
+    }
+    assert reply.data["download_url"].startswith(gateway.app.settings.download_base + "/")
+    assert 890 < datetime.fromisoformat(reply.data["expires_at"]).timestamp() - before < 910
+
+
+@requirement("mail:attachments:as")
+def test_a_link_is_what_is_given_unless_said_otherwise(gateway: Gateway) -> None:
+    attachment_id, message_id = attachment(gateway)
+
+    assert "download_url" in gateway.get(f"/mail/attachments/{attachment_id}", message_id=message_id).data
+
+
+@requirement("mail:attachments:as", "mail:attachments:base64")
+def test_an_attachment_is_fetched_as_base64(gateway: Gateway) -> None:
+    attachment_id, message_id = attachment(gateway, place=1)
+
+    data = fetch(gateway, attachment_id, message_id, "base64").data
+
+    assert data.keys() == {"attachment_id", "filename", "mime_type", "size_bytes", "content_base64"}
+    assert b64decode(data["content_base64"], validate=True) == CSV
+    assert data["size_bytes"] == len(CSV)
+
+
+@requirement("mail:attachments:ids")
+def test_the_name_of_an_attachment_stays(gateway: Gateway) -> None:
+    first = one(gateway, MANIFEST, include_body=True)["attachments"]
+    again = one(gateway, MANIFEST, include_body=True)["attachments"]
+
+    assert first == again
+
+
+@requirement("mail:attachments:vendor-ids")
+def test_the_applications_own_names_are_taken_too(gateway: Gateway, mailbox: Looking) -> None:
+    attachment_id, message_id = attachment(gateway, place=1)
+    message = mailbox.own.messages[message_id]
+    (_, csv) = message.root.attachments
+    own = mailbox.emulator.desk.attachments.identify(message, csv)
+
+    reply = fetch(gateway, own, message_id)
+
+    assert (reply.data["attachment_id"], reply.data["filename"]) == (attachment_id, "arrivals.csv")
+
+
+def test_the_applications_own_name_is_told_apart_among_files_of_one_size(gateway: Gateway, mailbox: Looking) -> None:
+    files = [file("a.txt", b"first"), file("b.txt", b"other"), file("c.txt", b"third")]
+    message = mailbox.own.messages[received(gateway, "Three of one size", *files)]
+    own = mailbox.emulator.desk.attachments.identify(message, message.root.attachments[1])
+
+    data = fetch(gateway, own, message.id, "base64").data
+
+    assert (data["filename"], b64decode(data["content_base64"])) == ("b.txt", b"other")
+
+
+def test_an_attached_message_can_be_fetched(gateway: Gateway) -> None:
+    data = fetch(gateway, *attachment(gateway, 'subject:"Fwd: Berth 14"'), "base64").data
+
+    assert (data["filename"], data["mime_type"]) == ("attachment.eml", "message/rfc822")
+    assert b"Subject: Berth 14" in b64decode(data["content_base64"])
+
+
+def test_an_empty_file_can_be_fetched(gateway: Gateway) -> None:
+    message_id = received(gateway, "Nothing inside", file("empty.txt", b"", "text/plain"))
+    (listed,) = one(gateway, 'subject:"Nothing inside"', include_body=True)["attachments"]
+
+    data = fetch(gateway, listed["attachment_id"], message_id, "base64").data
+
+    assert (data["size_bytes"], data["content_base64"]) == (0, "")
+
+
+@pytest.mark.parametrize("attachment_id", ["att_", "att_nonsense", "att_MTox", "ANGjdJ8-unknown", "x"])
+def test_a_name_that_stands_for_nothing_is_refused(gateway: Gateway, attachment_id: str) -> None:
+    reply = fetch(gateway, attachment_id, gateway.examples("mail")["attachment_message_id"])
+
+    assert (reply.status, reply.code) == (404, "attachment_not_found")
+
+
+@requirement("mail:attachments:message")
+def test_an_attachment_of_another_message_is_refused(gateway: Gateway) -> None:
+    attachment_id, _ = attachment(gateway)
+
+    reply = fetch(gateway, attachment_id, gateway.examples("mail")["message_id"])
+
+    assert (reply.status, reply.code) == (404, "attachment_not_found")
+
+
+@pytest.mark.parametrize("message_id", ["19a3f0c2b7d4e851", "no-message-of-this-form"])
+def test_an_attachment_of_a_message_that_is_not_there_is_refused(gateway: Gateway, message_id: str) -> None:
+    reply = fetch(gateway, attachment(gateway)[0], message_id)
+
+    assert (reply.status, reply.code) == (404, "message_not_found")
+
+
+@pytest.mark.parametrize(
+    ("query", "parameter"),
+    [({"as": "file"}, "as"), ({"form": "link"}, "form"), ({"message_id": ""}, "message_id")],
+)
+def test_a_fetch_that_cannot_be_read_is_refused(gateway: Gateway, query: dict[str, str], parameter: str) -> None:
+    attachment_id, message_id = attachment(gateway)
+
+    reply = gateway.get(f"/mail/attachments/{attachment_id}", **{"message_id": message_id, **query})
+
+    assert (reply.status, reply.code) == (422, "invalid_parameters")
+    assert [parameter] == [detail["parameter"] for detail in reply.details]
+
+
+# Following links
+
+
+@requirement("mail:links:streamed")
+def test_a_link_leads_to_the_file_without_a_key(gateway: Gateway) -> None:
+    response = follow(gateway, fetch(gateway, *attachment(gateway)).data["download_url"])
+
+    assert (response.status_code, response.content) == (200, PDF)
+    assert response.headers["content-type"] == "application/pdf"
+    assert response.headers["content-length"] == "193"
+    assert response.headers["content-disposition"] == (
+        "attachment; filename=\"manifest-41.pdf\"; filename*=UTF-8''manifest-41.pdf"
+    )
+    assert response.headers["cache-control"] == "no-store"
+    assert response.headers["x-content-type-options"] == "nosniff"
+
+
+@requirement("mail:links:lifetime")
+def test_a_link_can_be_followed_again(gateway: Gateway) -> None:
+    url = fetch(gateway, *attachment(gateway)).data["download_url"]
+
+    assert [PDF, PDF] == [follow(gateway, url).content, follow(gateway, url).content]
+
+
+def test_the_head_of_a_link_tells_what_is_there(gateway: Gateway) -> None:
+    url = fetch(gateway, *attachment(gateway)).data["download_url"]
+    gateway.clear("mail")
+
+    response = follow(gateway, url, "HEAD")
+
+    assert (response.status_code, response.content, response.headers["content-length"]) == (200, b"", "193")
+    assert len(gateway.journal("mail")) == 1
+
+
+@pytest.mark.parametrize("method", ["POST", "DELETE", "PUT"])
+def test_a_link_can_only_be_read(gateway: Gateway, method: str) -> None:
+    response = follow(gateway, fetch(gateway, *attachment(gateway)).data["download_url"], method)
+
+    assert (response.status_code, response.headers["allow"]) == (405, "GET, HEAD")
+
+
+def test_a_short_text_that_comes_with_its_message_is_a_file_as_well(gateway: Gateway, mailbox: Looking) -> None:
+    raw = (
+        b"From: ben@acmefreight.test\r\nSubject: Bare attachment\r\nContent-Type: text/plain\r\n"
+        b"Content-Disposition: attachment\r\n\r\nJust a note.\r\n"
+    )
+    message = mailbox.receive(raw)
+    (listed,) = one(gateway, 'subject:"Bare attachment"', include_body=True)["attachments"]
+
+    reply = fetch(gateway, listed["attachment_id"], message.id)
+
+    assert reply.data["filename"] == "attachment.txt"
+    assert follow(gateway, reply.data["download_url"]).content == b"Just a note.\r\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "saved"),
+    [
+        ("plan.pdf", "plan.pdf"),
+        ("../../etc/passwd", "passwd"),
+        ("..\\..\\evil.exe", "evil.exe"),
+        ("/etc/shadow", "shadow"),
+        ("C:\\boot.ini", "boot.ini"),
+        ("..", "attachment.pdf"),
+        (".htaccess", "htaccess"),
+        ("Übersicht 2026.pdf", "Übersicht 2026.pdf"),
+        ("重要案件.pdf", "重要案件.pdf"),
+        ('a"b;c%d.pdf', "a'b_c_d.pdf"),
+        ("invoice\u202efdp.exe", "invoicefdp.exe"),
+        ("x" * 300 + ".pdf", "x" * 146 + ".pdf"),
+    ],
+)
+def test_a_file_is_saved_under_its_own_name_and_nowhere_else(gateway: Gateway, name: str, saved: str) -> None:
+    disposition = follow(gateway, link_to(gateway, name)).headers["content-disposition"]
+
+    plain, _, extended = disposition.removeprefix("attachment; ").partition("; ")
+    assert unquote(extended.removeprefix("filename*=UTF-8''")) == saved
+    assert plain.isascii()
+    assert "/" not in plain
+    assert plain.count('"') == 2
+
+
+@pytest.mark.parametrize("mime_type", ["text/html", "image/svg+xml"])
+def test_a_page_is_saved_and_never_shown(gateway: Gateway, mime_type: str) -> None:
+    response = follow(gateway, link_to(gateway, "page", b"<script>alert(1)</script>", mime_type))
+
+    assert response.headers["content-disposition"].startswith("attachment;")
+    assert response.headers["content-security-policy"] == "sandbox"
+
+
+def test_a_kind_that_is_no_media_type_is_passed_on_as_bytes(gateway: Gateway) -> None:
+    response = follow(gateway, link_to(gateway, "odd.bin", b"odd", "x y/z"))
+
+    assert response.headers["content-type"] == "application/octet-stream"
+
+
+# Links that lead nowhere
+
+
+@requirement("mail:links:invalid")
+@pytest.mark.parametrize("token", ["x", "AAAA", "x" * 5000, "%00", "%C3%BC"])
+def test_a_forged_link_leads_nowhere(gateway: Gateway, token: str) -> None:
+    reply = gateway.request("GET", f"/v1/downloads/{token}", headers={"Authorization": ""})
+
+    assert (reply.status, reply.code) == (404, "link_not_found")
+    assert reply.body["run_id"] == reply.headers["x-run-id"]
+
+
+@requirement("mail:links:invalid")
+@pytest.mark.parametrize("place", [0, 5, 21, 30, 60, -1])
+def test_an_altered_link_leads_nowhere(gateway: Gateway, place: int) -> None:
+    url = fetch(gateway, *attachment(gateway)).data["download_url"]
+    base, _, token = url.rpartition("/")
+    letters = list(token)
+    letters[place] = "B" if letters[place] == "A" else "A"
+
+    assert follow(gateway, f"{base}/{''.join(letters)}").status_code == 404
+
+
+def test_a_cursor_is_no_link(gateway: Gateway) -> None:
+    cursor = gateway.get("/mail/messages", q="", limit=1).body["next_cursor"]
+
+    assert follow(gateway, f"/v1/downloads/{cursor}").json()["error"]["code"] == "link_not_found"
+
+
+@requirement("mail:links:invalid")
+def test_a_link_expires(mail_sandbox: Sandbox, tmp_path: Path) -> None:
+    with serving(mail_sandbox, tmp_path, connectors={"mail": UNHURRIED}, GATEWAY_LINK_SECONDS="0.001") as gateway:
+        gateway.clear("mail")
+        response = follow(gateway, fetch(gateway, *attachment(gateway)).data["download_url"])
+
+    assert (response.status_code, code_of(response)) == (404, "link_not_found")
+
+
+def test_a_link_of_another_installation_leads_nowhere(gateway: Gateway, mail_sandbox: Sandbox, tmp_path: Path) -> None:
+    url = fetch(gateway, *attachment(gateway)).data["download_url"]
+
+    with serving(mail_sandbox, tmp_path, connectors={"mail": UNHURRIED}) as other:
+        response = follow(other, url)
+
+    assert (response.status_code, code_of(response)) == (404, "link_not_found")
+
+
+@requirement("mail:links:address")
+def test_links_are_published_where_the_operator_says(mail_sandbox: Sandbox, tmp_path: Path) -> None:
+    with serving(
+        mail_sandbox, tmp_path, connectors={"mail": UNHURRIED}, GATEWAY_DOWNLOAD_BASE="https://files.test/mail/"
+    ) as gateway:
+        gateway.clear("mail")
+        url = fetch(gateway, *attachment(gateway)).data["download_url"]
+
+        assert urlsplit(url)[:2] == ("https", "files.test")
+        assert follow(gateway, url).content == PDF
+
+
+def test_a_link_of_a_removed_connection_leads_nowhere(mail_sandbox: Sandbox, tmp_path: Path) -> None:
+    with serving(mail_sandbox, tmp_path, connectors={"mail": UNHURRIED}) as gateway:
+        gateway.clear("mail")
+        url = fetch(gateway, *attachment(gateway)).data["download_url"]
+        gateway.operator("DELETE", f"/v1/connections/{gateway.connections['mail']}")
+        response = follow(gateway, url)
+
+    assert (response.status_code, code_of(response)) == (404, "link_not_found")
+
+
+def test_a_link_of_a_revoked_connection_says_so_until_it_is_authorised_again(gateway: Gateway) -> None:
+    url = fetch(gateway, *attachment(gateway)).data["download_url"]
+    gateway.revoke("mail")
+    refused = follow(gateway, url)
+    gateway.authorise("mail")
+
+    assert (refused.status_code, code_of(refused)) == (401, "connection_revoked")
+    assert follow(gateway, url).status_code == 200
+
+
+def test_a_link_to_a_message_that_was_deleted_leads_nowhere(gateway: Gateway) -> None:
+    url = link_to(gateway, "gone.pdf")
+    newest = gateway.get("/mail/messages", q="in:inbox", limit=1).data[0]["message_id"]
+    gateway.act("mail", action="delete", message_id=newest)
+
+    response = follow(gateway, url)
+
+    assert (response.status_code, code_of(response)) == (404, "message_not_found")
+
+
+# Large files, and failures on the way
+
+
+@requirement("mail:links:streamed")
+def test_a_large_file_passes_through(gateway: Gateway) -> None:
+    size = 25 * 1024 * 1024
+    message_id = received(gateway, "Large", {"filename": "large.bin", "size_bytes": size})
+    (listed,) = one(gateway, "subject:Large", include_body=True)["attachments"]
+    url = fetch(gateway, listed["attachment_id"], message_id).data["download_url"]
+
+    response = follow(gateway, url)
+
+    assert int(response.headers["content-length"]) == size == len(response.content)
+    assert response.content.endswith(FILLER[: size % len(FILLER)])
+
+
+@pytest.mark.parametrize(
+    ("fault", "answered"),
+    [
+        ({"fault": "status", "status": 503}, (200, None)),
+        ({"fault": "status", "status": 503, "times": 3}, (502, "upstream_error")),
+        ({"fault": "drop_before"}, (200, None)),
+        ({"fault": "drop_before", "times": 3}, (502, "upstream_error")),
+        ({"fault": "status", "status": 429, "headers": {"Retry-After": "0"}}, (200, None)),
+        ({"fault": "status", "status": 404}, (404, "attachment_not_found")),
+        ({"fault": "status", "status": 400}, (404, "attachment_not_found")),
+        ({"fault": "status", "status": 418}, (502, "upstream_unexpected")),
+        ({"fault": "garbage"}, (502, "upstream_error")),
+    ],
+)
+def test_a_download_is_tried_again_where_that_may_help(
+    gateway: Gateway, fault: dict[str, Any], answered: tuple[int, str | None]
+) -> None:
+    attachment_id, message_id = attachment(gateway)
+    url = fetch(gateway, attachment_id, message_id).data["download_url"]
+    gateway.fault("mail", path=f"{MESSAGES}/{message_id}/attachments", **fault)
+
+    response = follow(gateway, url)
+
+    assert (response.status_code, code_of(response)) == answered
+
+
+def test_a_download_that_the_application_throttles_for_long_says_when_to_come_back(
+    mail_sandbox: Sandbox, tmp_path: Path
+) -> None:
+    with serving(mail_sandbox, tmp_path, connectors={"mail": UNHURRIED}) as gateway:
+        gateway.clear("mail")
+        attachment_id, message_id = attachment(gateway)
+        url = fetch(gateway, attachment_id, message_id).data["download_url"]
+        gateway.fault("mail", path=MESSAGES, fault="status", status=429, headers={"Retry-After": "900"})
+
+        response = follow(gateway, url)
+
+    assert (response.status_code, code_of(response)) == (429, "upstream_rate_limited")
+    assert response.headers["retry-after"] == "900"
+
+
+def test_silence_before_the_first_byte_is_a_timeout(gateway: Gateway) -> None:
+    attachment_id, message_id = attachment(gateway)
+    url = fetch(gateway, attachment_id, message_id).data["download_url"]
+    gateway.fault("mail", path=f"{MESSAGES}/{message_id}/attachments", fault="delay", seconds=2.5)
+
+    response = follow(gateway, url)
+
+    assert (response.status_code, code_of(response)) == (504, "upstream_timeout")
+
+
+def test_silence_in_the_middle_breaks_the_download_off(gateway: Gateway) -> None:
+    message_id = received(gateway, "Breaks off", {"filename": "long.bin", "size_bytes": 4 * 1024 * 1024})
+    (listed,) = one(gateway, 'subject:"Breaks off"', include_body=True)["attachments"]
+    url = fetch(gateway, listed["attachment_id"], message_id).data["download_url"]
+    gateway.fault("mail", path=f"{MESSAGES}/{message_id}/attachments", fault="slow_body", seconds=50)
+
+    with pytest.raises(httpx.RemoteProtocolError):
+        follow(gateway, url)

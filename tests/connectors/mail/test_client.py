@@ -1,0 +1,154 @@
+"""How the vendor's answers are understood, without a mailbox."""
+
+import json
+import tracemalloc
+from base64 import b64encode, urlsafe_b64encode
+from typing import Any
+
+import pytest
+
+from connector_gateway.connectors.mail.client import Content, throttled, unwrap
+from connector_gateway.kit.errors import (
+    ConnectionRevoked,
+    ConnectionScopeMissing,
+    GatewayError,
+    MessageNotFound,
+    UpstreamConflict,
+    UpstreamError,
+    UpstreamForbidden,
+    UpstreamRefused,
+    UpstreamUnexpected,
+)
+from connector_gateway.kit.transport import Answer
+from connector_gateway.kit.upstream import Pause
+
+DATE = {"Date": "Fri, 20 Nov 2026 10:00:00 GMT"}
+
+
+def refusal(status: int, reason: str = "", message: str = "", **headers: str) -> Answer:
+    error = {"code": status, "message": message, "errors": [{"reason": reason, "message": message}]}
+    return Answer(status, DATE | headers, json.dumps({"error": error}).encode())
+
+
+@pytest.mark.parametrize(
+    ("answer", "pause"),
+    [
+        (refusal(429, "rateLimitExceeded", "Too many concurrent requests for user."), Pause(1.0, {"user"})),
+        (refusal(403, "rateLimitExceeded", "Quota exceeded for quota metric 'Queries'"), Pause(1.0, {"user"})),
+        (refusal(403, "userRateLimitExceeded", "x", **{"Retry-After": "7"}), Pause(7.0, {"user"})),
+        (refusal(429, "x", "Limit.  Retry after 2026-11-20T10:15:00.000Z"), Pause(900.0, {"user"})),
+        (refusal(403, "userRateLimitExceeded", "Retry after 2026-11-20T10:00:30Z"), Pause(30.0, {"user"})),
+        (refusal(429, "x", "Retry after 2026-11-20T09:59:00.000Z"), Pause(1.0, {"user"})),
+        (refusal(429, "x", "Retry after 2026-11-21T08:00:00.000Z"), Pause(79_200.0, {"sending"})),
+        (refusal(403, "dailyLimitExceeded", "Daily Limit Exceeded"), Pause(3600.0, {"user"})),
+        (Answer(429, {}, b"<html>Too many</html>"), Pause(1.0, {"user"})),
+        (refusal(403, "insufficientPermissions"), None),
+        (refusal(403, "domainPolicy"), None),
+        (Answer(403, {}, b"<html>No</html>"), None),
+        (refusal(400, "rateLimitExceeded"), None),
+        (Answer(200, {}, b"{}"), None),
+    ],
+)
+def test_a_refusal_that_means_later_says_how_much_later(answer: Answer, pause: Pause | None) -> None:
+    assert throttled(answer) == pause
+
+
+@pytest.mark.parametrize(
+    ("answer", "named", "error"),
+    [
+        (refusal(400, "invalidArgument"), False, UpstreamRefused),
+        (refusal(400, "invalidArgument"), True, MessageNotFound),
+        (refusal(400, "failedPrecondition"), True, UpstreamForbidden),
+        (refusal(401, "authError"), True, ConnectionRevoked),
+        (refusal(403, "insufficientPermissions"), True, ConnectionScopeMissing),
+        (refusal(403, "domainPolicy"), True, UpstreamForbidden),
+        (refusal(403, "accessNotConfigured"), True, UpstreamUnexpected),
+        (refusal(404, "notFound"), False, MessageNotFound),
+        (refusal(409, "aborted"), False, UpstreamConflict),
+        (refusal(413, "uploadTooLarge"), False, UpstreamRefused),
+        (refusal(418), True, UpstreamUnexpected),
+        (Answer(403, {}, b'["odd"]'), False, UpstreamForbidden),
+        (Answer(403, {}, b'{"error":{"errors":[7],"details":null}}'), False, UpstreamForbidden),
+        (Answer(200, {}, b"<html>"), False, UpstreamError),
+    ],
+)
+def test_a_refusal_becomes_an_error_of_the_catalogue(answer: Answer, error: type[GatewayError], *, named: bool) -> None:
+    with pytest.raises(error) as refused:
+        unwrap(answer, MessageNotFound, named=named)
+
+    assert type(refused.value) is error
+    assert "html" not in refused.value.message
+
+
+BYTES = bytes(range(256)) * 5
+
+
+def answer_with(encoded: str, **more: Any) -> bytes:
+    return json.dumps({"attachmentId": 'a"b', "size": len(BYTES), "data": encoded, **more}).encode()
+
+
+URLSAFE = urlsafe_b64encode(BYTES).decode()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        answer_with(URLSAFE),
+        answer_with(URLSAFE.rstrip("=")),
+        answer_with(b64encode(BYTES).decode()),
+        answer_with(URLSAFE, more="after"),
+        answer_with(URLSAFE).replace(b"=", rb"\u003d"),
+        answer_with(URLSAFE).replace(b'"data": ', b'\n  "data"  :\n "'[:-1]),
+    ],
+)
+@pytest.mark.parametrize("step", [1, 2, 3, 5, 64, 100_000])
+def test_content_is_read_whatever_the_pieces_it_comes_in(answer: bytes, step: int) -> None:
+    content = Content()
+
+    told = b"".join(content.take(answer[at : at + step]) for at in range(0, len(answer), step))
+    content.finish()
+
+    assert told == BYTES
+
+
+def read(answer: bytes) -> bytes:
+    content = Content()
+    told = content.take(answer)
+    content.finish()
+    return told
+
+
+@pytest.mark.parametrize("answer", [b"{}", b'{"size": 0}', b'{"size": 0, "data": ""}'])
+def test_no_content_is_content_too(answer: bytes) -> None:
+    assert read(answer) == b""
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        answer_with(URLSAFE)[:-40],
+        answer_with("AAA=")[:-2],
+        answer_with("A"),
+        b'{"size": 12}',
+        b"<html>",
+        b"",
+        b"x" * 100_000,
+    ],
+)
+def test_content_that_broke_off_is_no_content(answer: bytes) -> None:
+    with pytest.raises(UpstreamError):
+        read(answer)
+
+
+def test_content_is_never_held_whole() -> None:
+    piece = urlsafe_b64encode(b"x" * 48 * 1024)
+    content = Content()
+    tracemalloc.start()
+
+    content.take(b'{"size": 1, "data": "')
+    passed = sum(len(content.take(piece)) for _ in range(500))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert passed == 500 * 48 * 1024
+    assert peak < 1024 * 1024

@@ -1,0 +1,489 @@
+"""What happens when the application, the way to it, or the caller's key fails."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from connector_gateway.sandbox.sandbox import Sandbox
+from connectors.mail.conftest import UNHURRIED
+from connectors.mail.looking import Looking, received
+from harness.requirement import requirement
+from harness.serving import Gateway, Reply, serving
+
+ME = "/gmail/v1/users/me"
+HTML = "<html><body>Bad Gateway</body></html>"
+
+DRAFTS, SEND, MODIFY, LABELS = f"{ME}/drafts", f"{ME}/drafts/send", f"{ME}/messages/", f"{ME}/labels"
+
+numbers = count(1)
+
+
+@dataclass(frozen=True)
+class Writer:
+    """A caller whose every write leaves one trace that is its own."""
+
+    gateway: Gateway
+    mailbox: Looking
+    mark: str
+    message_id: str
+
+    def send(self, **more: Any) -> Reply:
+        return self.gateway.post("/mail/messages", **(self._letter() | more))
+
+    def reply(self, **more: Any) -> Reply:
+        return self.send(thread_id=self.message_id, **more)
+
+    def draft(self, **more: Any) -> Reply:
+        return self.gateway.post("/mail/drafts", **(self._letter() | more))
+
+    def label(self, **more: Any) -> Reply:
+        body: dict[str, Any] = {"add": [self.mark], "create_missing": True}
+        return self.gateway.post(f"/mail/messages/{self.message_id}/labels", **(body | more))
+
+    def harm(self, path: str, **fault: Any) -> None:
+        """Let the next such write in the application go wrong."""
+        self.gateway.fault("mail", method="POST", path=path, **fault)
+
+    def keyed(self, name: str) -> Reply:
+        """The write of that name, under the key that is always the same for this caller."""
+        reply: Reply = getattr(self, name)(headers={"Idempotency-Key": self.mark})
+        return reply
+
+    def sent(self) -> int:
+        """How many messages were sent."""
+        return len(self.mailbox.sent(self.mark)) + len(self.mailbox.sent(f"Re: {self.mark}"))
+
+    def drafts(self) -> int:
+        """How many drafts there are."""
+        return len(self.mailbox.drafts(self.mark)) + len(self.mailbox.drafts(f"Re: {self.mark}"))
+
+    def labels(self) -> int:
+        """How many labels there are."""
+        return [label.name for label in self.mailbox.own.labels.values()].count(self.mark)
+
+    def traces(self) -> tuple[int, int, int]:
+        """What was sent, kept as a draft, and created as a label."""
+        return self.sent(), self.drafts(), self.labels()
+
+    def _letter(self) -> dict[str, Any]:
+        return {"to": ["ben@acmefreight.test"], "subject": self.mark, "body_html": "<p>Hello</p>"}
+
+
+@pytest.fixture
+def writer(gateway: Gateway, mailbox: Looking) -> Writer:
+    mark = f"Mark {next(numbers)}"
+    return Writer(gateway, mailbox, mark, received(gateway, mark))
+
+
+@pytest.fixture
+def fresh(mail_sandbox: Sandbox, mailbox: Looking, tmp_path: Path) -> Iterator[Writer]:
+    """An impatient caller of a gateway of its own, whose budgets may be closed."""
+    impatient = {"GATEWAY_QUEUE_SECONDS": "0.5", "GATEWAY_RUN_SECONDS": "0.5"}
+    with serving(mail_sandbox, tmp_path, connectors={"mail": UNHURRIED}, **impatient) as gateway:  # type: ignore[arg-type]
+        gateway.clear("mail")
+        mark = f"Mark {next(numbers)}"
+        yield Writer(gateway, mailbox, mark, received(gateway, mark))
+
+
+def call(gateway: Gateway, name: str, **more: Any) -> Reply:
+    """One call of each operation that does nothing remarkable."""
+    examples = gateway.examples("mail")
+    letter: dict[str, Any] = {"to": ["ben@acmefreight.test"], "subject": "Plain call", "body_html": "<p>Hello</p>"}
+    calls = {
+        "search": lambda: gateway.get("/mail/messages", **({"q": "in:inbox", "limit": "2"} | more)),
+        "send": lambda: gateway.post("/mail/messages", **(letter | more)),
+        "label": lambda: gateway.post(
+            f"/mail/messages/{examples['message_id']}/labels", **({"add": ["STARRED"], "remove": ["UNREAD"]} | more)
+        ),
+        "fetch": lambda: gateway.get(
+            "/mail/attachments/att_MWExZjdmODMwMDBkNWQwODox",
+            **({"message_id": examples["attachment_message_id"]} | more),
+        ),
+        "draft": lambda: gateway.post("/mail/drafts", **(letter | more)),
+    }
+    return calls[name]()
+
+
+OPERATIONS = ["search", "send", "label", "fetch", "draft"]
+WRITES = ["send", "label", "draft"]
+
+
+# The way to the application, and its moods
+
+
+@requirement("service:backoff")
+@pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"status": 429, "headers": {"Retry-After": "0"}, "body": {"error": {"errors": [{"reason": "x"}]}}},
+        {
+            "status": 403,
+            "headers": {"Retry-After": "0"},
+            "body": {"error": {"errors": [{"reason": "userRateLimitExceeded"}]}},
+        },
+    ],
+)
+def test_a_throttled_request_is_sent_again(gateway: Gateway, name: str, fault: dict[str, Any]) -> None:
+    gateway.fault("mail", fault="status", **fault)
+
+    assert call(gateway, name).status == 200
+
+
+@pytest.mark.parametrize(
+    ("throttle", "least"), [("quota", 1), ("exhausted", 1), ("retry_after_403", 29), ("retry_after_429", 29)]
+)
+def test_each_way_of_saying_slow_down_is_understood(fresh: Writer, throttle: str, least: int) -> None:
+    fresh.gateway.knob("mail", force=throttle)
+
+    reply = call(fresh.gateway, "search")
+
+    assert (reply.status, reply.code) == (429, "upstream_rate_limited")
+    assert least <= reply.body["retry_after"] <= least + 2
+    assert reply.headers["retry-after"] == str(reply.body["retry_after"])
+
+
+def test_a_throttle_without_a_time_is_waited_out(gateway: Gateway) -> None:
+    gateway.fault("mail", fault="status", status=429, body={"error": {"errors": [{"reason": "rateLimitExceeded"}]}})
+
+    assert call(gateway, "search").status == 200
+
+
+def test_an_account_that_may_send_no_more_today_can_still_be_read(fresh: Writer) -> None:
+    fresh.gateway.knob("mail", limits=True, sends_per_day=0)
+
+    refused = fresh.send()
+
+    assert (refused.status, refused.code) == (429, "upstream_rate_limited")
+    assert refused.body["retry_after"] > 80_000
+    assert call(fresh.gateway, "search").status == 200
+    assert call(fresh.gateway, "send").code == "upstream_rate_limited"
+    assert fresh.traces() == (0, 0, 0)
+
+
+@pytest.mark.parametrize("name", ["search", "fetch"])
+@pytest.mark.parametrize(
+    ("fault", "code"),
+    [
+        ({"fault": "status", "status": 500}, "upstream_error"),
+        ({"fault": "status", "status": 502, "body": HTML}, "upstream_error"),
+        ({"fault": "status", "status": 503}, "upstream_error"),
+        ({"fault": "drop_before"}, "upstream_error"),
+    ],
+)
+def test_a_read_that_fails_is_tried_again_and_then_given_up(
+    gateway: Gateway, name: str, fault: dict[str, Any], code: str
+) -> None:
+    gateway.fault("mail", **fault, times=2)
+    tried_again = call(gateway, name)
+    gateway.fault("mail", **fault, times=9)
+    given_up = call(gateway, name)
+
+    assert tried_again.status == 200
+    assert (given_up.status, given_up.code) == (502, code)
+    assert "html" not in str(given_up.body).lower()
+
+
+def test_a_read_that_answers_garbage_is_given_up(gateway: Gateway) -> None:
+    gateway.fault("mail", fault="garbage")
+
+    assert call(gateway, "search").code == "upstream_error"
+
+
+def test_a_failure_in_the_middle_of_a_page_is_told_as_it_is(gateway: Gateway) -> None:
+    gateway.fault("mail", path=f"{ME}/messages/", fault="status", status=500, times=100)
+
+    reply = call(gateway, "search", limit="10")
+
+    assert (reply.status, reply.code) == (502, "upstream_error")
+
+
+@requirement("calls:upstream-timeout")
+def test_a_read_that_is_not_answered_is_a_timeout(gateway: Gateway) -> None:
+    gateway.fault("mail", fault="delay", seconds=2.5)
+
+    assert (call(gateway, "search").status, gateway.journal("mail")) == (504, [])
+
+
+# What the application does not allow
+
+
+@requirement("auth:connection-revoked")
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_a_revoked_connection_is_told_until_it_is_authorised_again(gateway: Gateway, name: str) -> None:
+    gateway.revoke("mail")
+    refused = call(gateway, name)
+    gateway.authorise("mail")
+
+    assert (refused.status, refused.code) == (401, "connection_revoked")
+    assert call(gateway, name).status == 200
+
+
+@pytest.mark.parametrize(
+    ("force", "answered"),
+    [
+        ("scope", (403, "connection_scope_missing")),
+        ("domain_policy", (403, "upstream_forbidden")),
+        ("mail_disabled", (403, "upstream_forbidden")),
+        ("api_disabled", (502, "upstream_unexpected")),
+        ("unauthenticated", (401, "connection_revoked")),
+    ],
+)
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_what_is_not_allowed_is_told(gateway: Gateway, name: str, force: str, answered: tuple[int, str]) -> None:
+    gateway.knob("mail", force=force)
+
+    reply = call(gateway, name)
+
+    assert (reply.status, reply.code) == answered
+    assert "Gmail" not in str(reply.body)
+
+
+def test_a_day_of_the_whole_project_that_is_used_up_is_told(fresh: Writer) -> None:
+    fresh.gateway.knob("mail", force="daily_limit")
+
+    reply = call(fresh.gateway, "search")
+
+    assert (reply.code, reply.body["retry_after"]) == ("upstream_rate_limited", 3600)
+
+
+# What the caller may not do
+
+
+@requirement("auth:read-key-writes-nothing")
+@pytest.mark.parametrize("name", WRITES)
+def test_a_key_that_may_only_read_writes_nothing(writer: Writer, name: str) -> None:
+    reader = writer.gateway.with_key("read")
+
+    reply = call(reader, name)
+
+    assert (reply.status, reply.code) == (403, "write_scope_required")
+    assert writer.gateway.journal("mail") == []
+
+
+@requirement("auth:read-key-reads")
+@pytest.mark.parametrize("name", ["search", "fetch"])
+def test_a_key_that_may_only_read_reads(gateway: Gateway, name: str) -> None:
+    assert call(gateway.with_key("read"), name).status == 200
+
+
+@requirement("calls:unknown-parameter")
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_an_unknown_parameter_is_refused(gateway: Gateway, name: str) -> None:
+    reply = call(gateway, name, colour="red")
+
+    assert (reply.status, reply.code) == (422, "invalid_parameters")
+    assert ["colour"] == [detail["parameter"] for detail in reply.details]
+
+
+# Writes in doubt
+
+
+@requirement("mail:send:two-phases", "calls:outcome-looked-for")
+@pytest.mark.parametrize("name", ["send", "reply"])
+@pytest.mark.parametrize("path", [DRAFTS, SEND])
+@pytest.mark.parametrize("fault", [{"fault": "drop_after"}, {"fault": "garbage"}])
+def test_a_message_whose_answer_is_lost_is_sent_once(
+    writer: Writer, name: str, path: str, fault: dict[str, Any]
+) -> None:
+    writer.harm(path, **fault)
+
+    reply = getattr(writer, name)()
+
+    assert reply.status == 200
+    assert writer.traces() == (1, 0, 0)
+    assert reply.data["message_id"] in writer.mailbox.own.messages
+
+
+@requirement("mail:send:two-phases")
+@pytest.mark.parametrize("fault", [{"fault": "drop_before"}, {"fault": "status", "status": 503, "body": HTML}])
+def test_a_draft_that_was_not_sent_is_sent_after_all(writer: Writer, fault: dict[str, Any]) -> None:
+    writer.harm(SEND, **fault)
+
+    assert writer.send().status == 200
+    assert writer.traces() == (1, 0, 0)
+
+
+def test_a_message_whose_sending_takes_too_long_is_sent_once(writer: Writer) -> None:
+    writer.harm(SEND, fault="delay", seconds=2.5)
+
+    assert writer.send().status == 200
+    assert writer.traces() == (1, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("fault", "code"),
+    [
+        ({"fault": "drop_before"}, "outcome_unknown"),
+        ({"fault": "status", "status": 500}, "upstream_error"),
+        ({"fault": "status", "status": 502, "body": HTML}, "upstream_error"),
+    ],
+)
+@pytest.mark.parametrize("name", ["send", "draft"])
+def test_what_was_not_even_drafted_is_told_and_can_be_repeated(
+    writer: Writer, name: str, fault: dict[str, Any], code: str
+) -> None:
+    writer.harm(DRAFTS, **fault)
+    first = writer.keyed(name)
+    after_first = writer.traces()
+    again = writer.keyed(name)
+
+    assert (first.status, first.code) == (502, code)
+    assert after_first == (0, 0, 0)
+    assert again.status == 200
+    assert sum(writer.traces()) == 1
+
+
+@pytest.mark.parametrize("fault", [{"fault": "drop_after"}, {"fault": "garbage"}])
+def test_a_draft_whose_answer_is_lost_is_made_once(writer: Writer, fault: dict[str, Any]) -> None:
+    writer.harm(DRAFTS, **fault)
+
+    reply = writer.draft()
+
+    assert reply.status == 200
+    assert writer.mailbox.own.drafts[reply.data["draft_id"]].id == reply.data["message_id"]
+    assert writer.traces() == (0, 1, 0)
+
+
+@pytest.mark.parametrize("path", [MODIFY, LABELS])
+@pytest.mark.parametrize(
+    "fault",
+    [{"fault": "drop_before"}, {"fault": "drop_after"}, {"fault": "garbage"}, {"fault": "status", "status": 503}],
+)
+def test_a_change_of_labels_in_doubt_is_finished(writer: Writer, path: str, fault: dict[str, Any]) -> None:
+    writer.harm(path, **fault)
+
+    reply = writer.label()
+
+    assert reply.data == {
+        "message_id": writer.message_id,
+        "labels": ["UNREAD", "INBOX", writer.mark],
+        "created": [writer.mark],
+    }
+    assert writer.traces() == (0, 0, 1)
+
+
+def test_a_message_that_was_sent_is_found_by_a_repeat_when_nobody_could_look_before(writer: Writer) -> None:
+    writer.harm(SEND, fault="drop_after")
+    writer.gateway.fault("mail", method="GET", path=f"{DRAFTS}/", fault="status", status=503, times=3)
+    first = writer.keyed("send")
+    again = writer.keyed("send")
+
+    (sent,) = writer.mailbox.sent(writer.mark)
+    assert (first.status, first.code) == (502, "outcome_unknown")
+    assert (again.data["message_id"], again.data["to"]) == (sent.id, ["ben@acmefreight.test"])
+    assert writer.traces() == (1, 0, 0)
+
+
+def test_a_message_that_was_sent_is_found_even_where_its_thread_is_not(writer: Writer) -> None:
+    writer.harm(SEND, fault="drop_after")
+    writer.gateway.fault("mail", method="GET", path=f"{ME}/threads/", fault="status", status=404)
+
+    reply = writer.send()
+
+    assert [reply.data["message_id"]] == [sent.id for sent in writer.mailbox.sent(writer.mark)]
+
+
+@requirement("mail:send:two-phases", "calls:never-blindly")
+def test_what_cannot_be_found_any_more_is_never_sent_again(writer: Writer) -> None:
+    writer.harm(SEND, fault="drop_after")
+    writer.gateway.fault("mail", method="GET", path=f"{DRAFTS}/", fault="status", status=503, times=3)
+    writer.keyed("send")
+    writer.gateway.act("mail", action="delete", message_id=writer.mailbox.sent(writer.mark)[0].id)
+
+    again = writer.keyed("send")
+
+    assert (again.status, again.code) == (502, "outcome_unknown")
+    assert writer.traces() == (0, 0, 0)
+
+
+def test_a_draft_that_seems_gone_is_looked_for(writer: Writer) -> None:
+    writer.harm(SEND, fault="status", status=404)
+
+    assert writer.send().status == 200
+    assert writer.traces() == (1, 0, 0)
+
+
+def test_a_draft_that_somebody_takes_away_is_told(writer: Writer) -> None:
+    writer.harm(SEND, fault="status", status=404)
+    writer.gateway.fault("mail", method="GET", path=f"{DRAFTS}/", fault="status", status=404)
+
+    reply = writer.send()
+
+    assert (reply.status, reply.code) == (409, "upstream_conflict")
+    assert writer.sent() == 0
+
+
+def test_a_message_that_is_refused_leaves_no_draft_behind(writer: Writer) -> None:
+    writer.harm(SEND, fault="status", status=400, body={"error": {"errors": [{"reason": "invalidArgument"}]}})
+
+    first = writer.keyed("send")
+    after_first = writer.traces()
+    again = writer.keyed("send")
+
+    assert (first.status, first.code, after_first) == (422, "upstream_refused", (0, 0, 0))
+    assert (again.status, writer.traces()) == (200, (1, 0, 0))
+
+
+def test_two_messages_of_the_same_content_are_two(writer: Writer) -> None:
+    writer.harm(SEND, fault="drop_after", times=2)
+
+    replies = writer.gateway.together(writer.send, writer.send)
+
+    assert len({reply.data["message_id"] for reply in replies}) == 2
+    assert writer.traces() == (2, 0, 0)
+
+
+def test_two_drafts_of_the_same_content_are_two(writer: Writer) -> None:
+    writer.harm(DRAFTS, fault="drop_after", times=2)
+
+    replies = writer.gateway.together(writer.draft, writer.draft)
+
+    assert len({reply.data["draft_id"] for reply in replies}) == 2
+    assert writer.traces() == (0, 2, 0)
+
+
+# Repeats
+
+
+@requirement("idempotency:replay", "idempotency:header")
+@pytest.mark.parametrize("name", ["send", "reply", "draft", "label"])
+def test_a_repeated_key_gives_the_first_result_again(writer: Writer, name: str) -> None:
+    first = writer.keyed(name)
+    again = writer.keyed(name)
+
+    assert again.data == first.data
+    assert again.headers["idempotent-replayed"] == "true"
+    assert again.body["run_id"] != first.body["run_id"]
+    assert sum(writer.traces()) == 1
+
+
+@requirement("idempotency:together")
+@pytest.mark.parametrize("name", ["send", "draft", "label"])
+def test_twenty_repeats_at_once_do_it_once(writer: Writer, name: str) -> None:
+    replies = writer.gateway.together(*[lambda: writer.keyed(name)] * 20)
+
+    assert [replies[0].data] * 20 == [reply.data for reply in replies]
+    assert sum(writer.traces()) == 1
+
+
+def test_without_a_key_every_call_sends(writer: Writer) -> None:
+    writer.send()
+    writer.send()
+
+    assert writer.traces() == (2, 0, 0)
+
+
+@requirement("limits:bursts")
+def test_requests_wait_for_the_accounts_budget_and_are_not_dropped(mail_sandbox: Sandbox, tmp_path: Path) -> None:
+    with serving(mail_sandbox, tmp_path, connectors={"mail": UNHURRIED}, GATEWAY_MAIL_BUDGET="400/1") as gateway:
+        gateway.clear("mail")
+        replies = gateway.together(*[lambda: call(gateway, "search", limit="10")] * 4)
+
+    assert [200] * 4 == [reply.status for reply in replies]
+    assert len(gateway.journal("mail")) >= 44
+    assert max(float(reply.headers["server-timing"].split("dur=")[1].split(",")[0]) for reply in replies) > 900

@@ -1,0 +1,137 @@
+"""Between the vendor's JSON and our shapes, without a mailbox."""
+
+from typing import Any
+
+import pytest
+
+from connector_gateway.connectors.mail import mapping
+from connector_gateway.connectors.mail.mime import Mailbox
+from connector_gateway.kit.errors import AttachmentNotFound, ThreadNotFound
+
+NAMES = {"INBOX": "INBOX", "Label_1": "Clients", "Label_2": "clients", "Label_3": "Büro"}
+
+
+@pytest.mark.parametrize(
+    ("name", "label_id"),
+    [
+        ("Clients", "Label_1"),
+        ("clients", "Label_2"),
+        ("CLIENTS", "Label_1"),
+        (" Clients ", "Label_1"),
+        ("BÜRO", "Label_3"),
+        ("inbox", "INBOX"),
+        ("Label_1", None),
+    ],
+)
+def test_a_label_is_found_exactly_or_but_for_case(name: str, label_id: str | None) -> None:
+    assert mapping.label_id(NAMES, name) == label_id
+
+
+@pytest.mark.parametrize("part_id", ["", "0", "1.0.2"])
+def test_a_name_of_an_attachment_leads_back_to_its_part(part_id: str) -> None:
+    name = mapping.attachment_id("19a3f0c2b7d4e851", part_id)
+
+    assert name.startswith("att_")
+    assert mapping.part_id(name, "19a3f0c2b7d4e851") == part_id
+
+
+def test_a_name_of_the_vendors_leads_to_no_part_of_ours() -> None:
+    assert mapping.part_id("ANGjdJ8", "19a3f0c2b7d4e851") is None
+
+
+@pytest.mark.parametrize("name", ["att_", "att_A", "att_____", mapping.attachment_id("19a3f0c2b7d4e852", "1")])
+def test_a_name_of_another_message_is_refused(name: str) -> None:
+    with pytest.raises(AttachmentNotFound):
+        mapping.part_id(name, "19a3f0c2b7d4e851")
+
+
+def message(at: int, *labels: str, **headers: str) -> dict[str, Any]:
+    written = [{"name": name.replace("_", "-"), "value": value} for name, value in headers.items()]
+    return {"id": str(at), "internalDate": str(at), "labelIds": list(labels), "payload": {"headers": written}}
+
+
+@pytest.mark.parametrize(
+    ("messages", "parent"),
+    [
+        ([message(1, Subject="Plan", Message_ID="<a@x>")], mapping.Parent("Re: Plan", "<a@x>", ["<a@x>"])),
+        ([message(1, Subject="re: Plan", Message_Id="<a@x>")], mapping.Parent("re: Plan", "<a@x>", ["<a@x>"])),
+        ([message(1, Subject="", Message_ID="<a@x>")], mapping.Parent("Re:", "<a@x>", ["<a@x>"])),
+        ([message(1, SUBJECT="Plan")], mapping.Parent("Re: Plan")),
+        (
+            [message(1, Subject="Plan", Message_ID="<b@x>", References="<a@x>\r\n <r@x>")],
+            mapping.Parent("Re: Plan", "<b@x>", ["<a@x>", "<r@x>", "<b@x>"]),
+        ),
+        (
+            [message(1, Subject="Plan", Message_ID="<b@x>", In_Reply_To="<a@x> (by Ben)")],
+            mapping.Parent("Re: Plan", "<b@x>", ["<a@x>", "<b@x>"]),
+        ),
+        (
+            [message(2, Subject="Two", Message_ID="<b@x>"), message(1, Subject="One", Message_ID="<a@x>")],
+            mapping.Parent("Re: Two", "<b@x>", ["<b@x>"]),
+        ),
+        (
+            [
+                message(1, Subject="One", Message_ID="<a@x>"),
+                message(2, "DRAFT", Subject="Two", Message_ID="<b@x>"),
+                message(3, "TRASH", Subject="Three", Message_ID="<c@x>"),
+            ],
+            mapping.Parent("Re: One", "<a@x>", ["<a@x>"]),
+        ),
+        ([message(1, Subject="Plan", Message_ID="<é@x> <a b@x>")], mapping.Parent("Re: Plan")),
+    ],
+)
+def test_a_reply_follows_the_last_message_that_counts(messages: list[Any], parent: mapping.Parent) -> None:
+    found = mapping.parent({"messages": messages})
+
+    assert (found.subject, found.message_id, list(found.references)) == (
+        parent.subject,
+        parent.message_id,
+        list(parent.references),
+    )
+
+
+def test_a_long_chain_keeps_its_first_and_its_last_identifiers() -> None:
+    chain = [f"<{number}@x>" for number in range(60)]
+
+    found = mapping.parent({"messages": [message(1, Message_ID="<60@x>", References=" ".join(chain))]})
+
+    assert list(found.references) == ["<0@x>", *chain[41:], "<60@x>"]
+
+
+@pytest.mark.parametrize("messages", [[], [message(1, "DRAFT")], [message(1, "TRASH", "INBOX")]])
+def test_a_thread_without_a_message_that_counts_is_none(messages: list[Any]) -> None:
+    with pytest.raises(ThreadNotFound):
+        mapping.parent({"messages": messages})
+
+
+@pytest.mark.parametrize(
+    ("written", "recipient"),
+    [
+        ("ben@acme.test", Mailbox("", "ben@acme.test")),
+        ("Ben <ben@acme.test>", Mailbox("Ben", "ben@acme.test")),
+        ('"Roe, Ben" <ben@acme.test>', Mailbox("Roe, Ben", "ben@acme.test")),
+        ("Grüße <ben@büro.example>", Mailbox("Grüße", "ben@xn--bro-hoa.example")),
+        ("<ben@acme.test>", Mailbox("", "ben@acme.test")),
+        ("ben+tag@mail.acme.test", Mailbox("", "ben+tag@mail.acme.test")),
+        ("o'neill@acme.test", Mailbox("", "o'neill@acme.test")),
+    ],
+)
+def test_a_recipient_is_an_address_perhaps_with_a_name(written: str, recipient: Mailbox) -> None:
+    assert mapping.recipients([written]) == [recipient]
+
+
+@pytest.mark.parametrize(
+    ("addresses", "own"),
+    [
+        ([{"sendAsEmail": "a@x.test"}], Mailbox("", "a@x.test")),
+        (
+            [
+                {"sendAsEmail": "alias@x.test", "displayName": "Sales", "isDefault": True},
+                {"sendAsEmail": "a@x.test", "displayName": "Ana", "isPrimary": True},
+            ],
+            Mailbox("Ana", "a@x.test"),
+        ),
+    ],
+)
+def test_mail_is_sent_from_the_connected_address(addresses: list[dict[str, Any]], own: Mailbox) -> None:
+    assert mapping.own_mailbox(addresses) == own

@@ -1,0 +1,235 @@
+"""How mail is read and written, without a mailbox."""
+
+from base64 import urlsafe_b64encode
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from email import message_from_bytes
+from email.policy import default
+from typing import Any
+
+import pytest
+
+from connector_gateway.connectors.mail import mime
+from connector_gateway.connectors.mail.mime import Letter, Mailbox
+from harness.requirement import requirement
+
+
+def part(kind: str, *parts: dict[str, Any], part_id: str = "", filename: str = "", **headers: str) -> dict[str, Any]:
+    written = [{"name": name.replace("_", "-"), "value": value} for name, value in headers.items()]
+    body: dict[str, Any] = {"size": 0} if parts else {"size": 4, "data": urlsafe_b64encode(kind.encode()).decode()}
+    made = {"partId": part_id, "mimeType": kind, "filename": filename, "headers": written, "body": body}
+    return made | ({"parts": list(parts)} if parts else {})
+
+
+TEXT, HTML = part("text/plain", part_id="0"), part("text/html", part_id="1")
+LOGO = part("image/png", filename="logo.png", Content_ID="<logo>", Content_Disposition="inline")
+ATTACHED_LOGO = part("image/png", filename="a", Content_ID="<a>", content_disposition="ATTACHMENT")
+PDF = part("application/pdf", filename="plan.pdf")
+INVITATION = part("text/calendar", filename="invite.ics")
+SIGNATURE = part("application/pgp-signature", filename="signature.asc")
+ATTACHED_HTML = part("text/html", Content_Disposition="ATTACHMENT; filename=x")
+INNER = part("message/rfc822", part("multipart/mixed", TEXT, PDF))
+
+
+@pytest.mark.parametrize(
+    ("payload", "count"),
+    [
+        (TEXT, 0),
+        (part("multipart/alternative", TEXT, HTML), 0),
+        (part("multipart/mixed", TEXT, PDF), 1),
+        (part("multipart/mixed", TEXT, LOGO), 1),
+        (part("multipart/related", HTML, LOGO), 0),
+        (part("multipart/related", HTML, {**LOGO, "headers": []}), 1),
+        (part("multipart/related", HTML, ATTACHED_LOGO), 1),
+        (part("multipart/related", HTML, PDF), 1),
+        (part("multipart/alternative", TEXT, INVITATION), 0),
+        (part("multipart/mixed", TEXT, INVITATION), 1),
+        (part("multipart/signed", TEXT, SIGNATURE), 0),
+        (part("multipart/mixed", TEXT, SIGNATURE), 1),
+        (part("multipart/mixed", TEXT, ATTACHED_HTML), 1),
+        (part("multipart/mixed", TEXT, INNER), 1),
+        (PDF, 1),
+        ({}, 0),
+    ],
+)  # fmt: skip
+def test_files_of_their_own_are_attachments(payload: dict[str, Any], count: int) -> None:
+    assert len(mime.attachments(payload)) == count
+
+
+@pytest.mark.parametrize(
+    ("payload", "mime_type", "found"),
+    [
+        (TEXT, "text/plain", TEXT),
+        (TEXT, "text/html", None),
+        (part("multipart/alternative", TEXT, HTML), "text/html", HTML),
+        (part("multipart/alternative", part("text/html"), part("multipart/related", HTML, LOGO)), "text/html", HTML),
+        (part("multipart/related", HTML, part("text/html", part_id="9")), "text/html", HTML),
+        (part("multipart/mixed", TEXT, part("text/plain", part_id="9")), "text/plain", TEXT),
+        (part("multipart/mixed", ATTACHED_HTML, HTML), "text/html", HTML),
+        (part("multipart/mixed", part("text/plain", filename="notes.txt")), "text/plain", None),
+        (part("multipart/mixed", INNER), "text/plain", None),
+        ({}, "text/plain", None),
+    ],
+)
+def test_the_body_is_what_the_sender_meant(payload: dict[str, Any], mime_type: str, found: Any) -> None:
+    assert mime.body_part(payload, mime_type) == found
+
+
+@pytest.mark.parametrize(
+    ("content", "content_type", "text"),
+    [
+        ("Grüße".encode(), "text/plain; charset=utf-8", "Grüße"),
+        ("Grüße".encode(), "text/plain", "Grüße"),
+        ("Grüße".encode(), 'text/plain; charset="US-ASCII"', "Grüße"),
+        ("Grüße".encode("latin-1"), "text/plain; charset=iso-8859-1", "Grüße"),
+        ("Grüße".encode("latin-1"), "text/plain", "Grüße"),
+        ("Grüße".encode("latin-1"), "text/plain; charset=x-unknown", "Grüße"),
+        ("入港".encode("iso-2022-jp"), "text/plain; charset=ISO-2022-JP", "入港"),
+        ("Grüße".encode("latin-1"), "text/plain; charset=utf-8", "Gr\ufffd\ufffde"),
+        (b"plain", "text/plain; charset=hex", "plain"),
+        (b"plain", "text/plain; charset=", "plain"),
+        (b"a\r\nb", "text/plain;\r\n charset=utf-8", "a\nb"),
+    ],
+)
+def test_text_is_read_in_its_character_set(content: bytes, content_type: str, text: str) -> None:
+    assert mime.text(part("text/plain", Content_Type=content_type), content) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "decoded"),
+    [
+        ("plain", "plain"),
+        ("=?utf-8?q?Gr=C3=BC=C3=9Fe?=", "Grüße"),
+        ("=?ISO-2022-JP?B?GyRCRn45QRsoQg==?= by", "入港 by"),
+        ("=?utf-8?b?broken", "=?utf-8?b?broken"),
+        ("=?x-unknown?q?a?=", "a"),
+    ],
+)
+def test_headers_are_read_whether_the_vendor_decoded_them_or_not(value: str, decoded: str) -> None:
+    assert mime.header(part("text/plain", SUBJECT=value), "Subject") == decoded
+
+
+@requirement("mail:send:plain-text")
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("<p>One</p><p>Two</p>", "One\n\nTwo"),
+        ("One<br>Two", "One\nTwo"),
+        ("<h1>Title</h1><p>Text</p>", "Title\n\nText"),
+        ("<b>bold</b> <i>italic</i> <code>code</code> <s>gone</s>", "bold italic code gone"),
+        ("<a href='https://x.test/a'>here</a>.", "here (https://x.test/a)."),
+        ("<a href='https://x.test/'>https://x.test</a>", "https://x.test"),
+        ("<a href='https://www.x.test'>x.test</a>", "x.test"),
+        ("<a href='mailto:a@x.test?subject=Hi'>a@x.test</a>", "a@x.test"),
+        ("<a href='mailto:a@x.test'>Ana</a>", "Ana (mailto:a@x.test)"),
+        ("<a href='https://x.test'><img src='a.png'></a>", "https://x.test"),
+        ("<a href='#top'>up</a> <a href='javascript:x()'>run</a> <a>bare</a>", "up run bare"),
+        ("<img src='a.png' alt='Our ship'>", "Our ship"),
+        ("<ul><li>one<li>two<ul><li>deep</ul></ul>", "  - one\n  - two\n    - deep"),
+        ("<ol><li>one</li><li>two</li></ol>", "  1. one\n  2. two"),
+        ("<table><tr><th>Item</th><th>Price</th></tr><tr><td>Rope</td> <td>12</td></tr></table>",
+         "Item | Price\nRope | 12"),
+        ("<blockquote>said<br>so</blockquote>", "> said\n> so"),
+        ("<pre>a  b\n  c</pre>", "    a  b\n      c"),
+        ("1. no list\n- _as_ * it [is] \\", "1. no list - _as_ * it [is] \\"),
+        ("&auml; &#8364; &nbsp;| &lt;p&gt; &unknown;", "ä €  | <p> &unknown;"),
+        ("<script>if (a < b) { x() }</script><style>p{}</style><!-- no --><title>no</title>Yes", "Yes"),
+        ("Before<script>never closed", "Before"),
+        ("<![if !mso]>Shown<![endif]><?xml?>", "Shown"),
+        ("a < b > c", "a < b > c"),
+        ("", mime.NO_TEXT),
+        ("<p> </p>", mime.NO_TEXT),
+        ("&#99999999999999999999;", "\ufffd"),
+    ],
+)  # fmt: skip
+def test_html_is_readable_as_plain_text(html: str, text: str) -> None:
+    assert mime.plain_text(html) == text
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["<", "<!--", "<![CDATA[>", "<script", "<a href='https://x.test'>x", "<ul><li>", "<blockquote>", "&", '<a b=">'],
+)
+def test_hostile_html_takes_no_longer_than_its_length_allows(piece: str) -> None:
+    assert mime.plain_text(piece * (30_000 // len(piece)))
+
+
+def letter(**more: Any) -> Letter:
+    given: dict[str, Any] = {
+        "sender": Mailbox("Nora Lind", "nora@brightfjord.test"),
+        "to": [Mailbox("", "ben@acmefreight.test")],
+        "subject": "Plan",
+        "body_html": "<p>Hi</p>",
+        "marker": ("X-Marker", "01ABC"),
+        "written_at": datetime(2026, 11, 20, 8, tzinfo=UTC),
+    }
+    return Letter(**(given | more))
+
+
+def test_a_letter_is_written_out() -> None:
+    assert mime.written(letter()).decode() == (
+        "From: Nora Lind <nora@brightfjord.test>\r\n"
+        "To: ben@acmefreight.test\r\n"
+        "Subject: Plan\r\n"
+        "Date: Fri, 20 Nov 2026 08:00:00 +0000\r\n"
+        "Message-ID: <01abc@brightfjord.test>\r\n"
+        "X-Marker: 01ABC\r\n"
+        "MIME-Version: 1.0\r\n"
+        'Content-Type: multipart/alternative; boundary="=_01ABC"\r\n'
+        "\r\n"
+        "--=_01ABC\r\n"
+        'Content-Type: text/plain; charset="utf-8"\r\n'
+        "Content-Transfer-Encoding: base64\r\n"
+        "\r\n"
+        "SGk=\r\n"
+        "\r\n"
+        "--=_01ABC\r\n"
+        'Content-Type: text/html; charset="utf-8"\r\n'
+        "Content-Transfer-Encoding: base64\r\n"
+        "\r\n"
+        "PHA+SGk8L3A+\r\n"
+        "\r\n"
+        "--=_01ABC--\r\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "Ben Roe", "Roe, Ben", 'The "Captain"', "Müller, Greta", "佐藤 由紀", "=?utf-8?q?trick?="],
+)
+def test_a_name_is_read_as_it_was_written(name: str) -> None:
+    raw = mime.written(letter(to=[Mailbox(name, "x@y.test"), Mailbox(name, "z@y.test")]))
+
+    addresses = message_from_bytes(raw, policy=default)["To"].addresses
+    assert [(name, "x@y.test"), (name, "z@y.test")] == [(each.display_name, each.addr_spec) for each in addresses]
+
+
+@pytest.mark.parametrize(
+    "subject", ["", "Plan", "Grüße", "重要" * 300, "long " * 300, "y" * 2000, "=?utf-8?q?a?=", "a =?b"]
+)
+def test_a_subject_is_read_as_it_was_written(subject: str) -> None:
+    raw = mime.written(letter(subject=subject))
+
+    assert str(message_from_bytes(raw, policy=default)["Subject"]) == subject.strip()
+
+
+def chain(length: int) -> Sequence[str]:
+    return [f"<{'A' * 80}{number}@outlook-shop.test>" for number in range(length)]
+
+
+@pytest.mark.parametrize("length", [1, 2, 21])
+def test_long_identifiers_stay_whole(length: int) -> None:
+    raw = mime.written(letter(in_reply_to=chain(length)[-1], references=chain(length)))
+
+    lines = raw.split(b"\r\n")
+    read = message_from_bytes(raw, policy=default)
+    assert str(read["References"]).split() == list(chain(length))
+    assert str(read["In-Reply-To"]) == chain(length)[-1]
+    assert max(map(len, lines)) < 998
+
+
+def test_every_line_of_every_header_is_short_enough() -> None:
+    raw = mime.written(letter(subject="重要案件" * 400, to=[Mailbox("Ü" * 300, f"a{n}@x.test") for n in range(500)]))
+
+    assert max(len(line) for line in raw.split(b"\r\n")) < 998
+    assert all(len(word) <= 75 for word in raw.split() if word.startswith(b"=?"))

@@ -1,0 +1,256 @@
+"""Searching the mailbox, from the caller's side, against the emulator on real HTTP."""
+
+import pytest
+
+from connectors.mail.looking import Looking, every_message, one, received
+from harness.requirement import requirement
+from harness.serving import Gateway
+
+MESSAGES = "/gmail/v1/users/me/messages"
+
+
+@requirement("mail:search:fields", "mail:search:body")
+def test_a_found_message_is_summarised(gateway: Gateway) -> None:
+    reply = gateway.get("/mail/messages", q='subject:"Manifest for sailing 41"')
+
+    message_id = gateway.examples("mail")["attachment_message_id"]
+    assert reply.status == 200
+    assert reply.body == {
+        "run_id": reply.headers["x-run-id"],
+        "connector": "mail",
+        "status": "ok",
+        "data": [
+            {
+                "message_id": message_id,
+                "thread_id": message_id,
+                "from": "Ben Roe <ben@acmefreight.test>",
+                "subject": "Manifest for sailing 41",
+                "received_at": "2026-11-20T08:00:00Z",
+                "has_attachments": True,
+                "labels": ["INBOX", "CATEGORY_PERSONAL", "UNREAD", "IMPORTANT", "Clients/Acme Freight"],
+            }
+        ],
+        "next_cursor": None,
+    }
+
+
+@requirement("mail:search:body", "mail:search:body-forms", "mail:attachments:listed", "mail:attachments:ids")
+def test_the_body_comes_with_its_attachments_when_asked_for(gateway: Gateway) -> None:
+    found = one(gateway, 'subject:"Manifest for sailing 41"', include_body=True)
+
+    assert found["body"] == {
+        "text": "Manifest and arrivals attached. Please confirm the reefers by Friday.",
+        "html": "<p>Manifest and <b>arrivals</b> attached.</p><p>Please confirm the reefers by Friday.</p>",
+    }
+    assert [
+        {"filename": "manifest-41.pdf", "mime_type": "application/pdf", "size_bytes": 193},
+        {"filename": "arrivals.csv", "mime_type": "text/csv", "size_bytes": 88},
+    ] == [{name: value for name, value in each.items() if name != "attachment_id"} for each in found["attachments"]]
+    assert all(each["attachment_id"].startswith("att_") for each in found["attachments"])
+
+
+@requirement("mail:search:syntax")
+def test_the_providers_own_syntax_decides_what_is_found(gateway: Gateway) -> None:
+    found = every_message(gateway, q="from:ben@acmefreight.test has:attachment -filename:eml", limit=50)
+
+    assert "Manifest for sailing 41" in {each["subject"] for each in found}
+    assert {"Ben Roe <ben@acmefreight.test>"} == {each["from"] for each in found}
+    assert all(each["has_attachments"] for each in found)
+
+
+def test_nothing_found_is_an_empty_page(gateway: Gateway) -> None:
+    reply = gateway.get("/mail/messages", q="subject:nobody-ever-wrote-this")
+
+    assert reply.data == []
+    assert reply.body["next_cursor"] is None
+
+
+@requirement("mail:search:cursor", "service:paging")
+def test_pages_hold_every_message_once_newest_first(gateway: Gateway) -> None:
+    found = every_message(gateway, q="category:promotions", limit=20)
+
+    assert len(found) == 45
+    assert len({each["message_id"] for each in found}) == 45
+    assert sorted(found, key=lambda each: each["received_at"], reverse=True) == found
+
+
+@requirement("mail:search:limit")
+def test_a_page_holds_25_unless_said_otherwise(gateway: Gateway) -> None:
+    assert len(gateway.get("/mail/messages", q="").data) == 25
+
+
+def test_the_limit_may_change_from_page_to_page(gateway: Gateway) -> None:
+    first = gateway.get("/mail/messages", q="category:promotions", limit=3)
+    more = gateway.get("/mail/messages", q="category:promotions", limit=5, cursor=first.body["next_cursor"])
+
+    assert len(more.data) == 5
+    assert not {each["message_id"] for each in first.data} & {each["message_id"] for each in more.data}
+
+
+@requirement("calls:cursor-bound")
+def test_a_cursor_of_another_search_is_refused(gateway: Gateway) -> None:
+    cursor = gateway.get("/mail/messages", q="category:promotions", limit=3).body["next_cursor"]
+
+    reply = gateway.get("/mail/messages", q="category:social", limit=3, cursor=cursor)
+
+    assert (reply.status, reply.code) == (422, "invalid_cursor")
+
+
+def test_a_cursor_that_the_application_has_forgotten_is_refused(gateway: Gateway) -> None:
+    cursor = gateway.get("/mail/messages", q="category:promotions", limit=3).body["next_cursor"]
+    refusal = {"error": {"code": 400, "message": "Invalid pageToken", "errors": [{"reason": "invalidArgument"}]}}
+    gateway.fault("mail", path=MESSAGES, fault="status", status=400, body=refusal)
+
+    reply = gateway.get("/mail/messages", q="category:promotions", limit=3, cursor=cursor)
+
+    assert (reply.status, reply.code) == (422, "invalid_cursor")
+
+
+@requirement("mail:search:limit")
+@pytest.mark.parametrize(
+    ("query", "parameter"),
+    [
+        ({}, "q"),
+        ({"q": "a", "limit": "0"}, "limit"),
+        ({"q": "a", "limit": "101"}, "limit"),
+        ({"q": "a", "limit": "ten"}, "limit"),
+        ({"q": "a", "include_body": "perhaps"}, "include_body"),
+        ({"q": "a" * 1001}, "q"),
+        ({"q": "a", "label": "INBOX"}, "label"),
+    ],
+)
+def test_a_search_that_cannot_be_read_is_refused(gateway: Gateway, query: dict[str, str], parameter: str) -> None:
+    reply = gateway.get("/mail/messages", **query)
+
+    assert (reply.status, reply.code) == (422, "invalid_parameters")
+    assert [parameter] == [detail["parameter"] for detail in reply.details]
+
+
+@pytest.mark.parametrize(
+    ("subject", "has_attachments"),
+    [
+        ("New letterhead with logo", False),
+        ("Signed: insurance terms", False),
+        ("Invitation: Dry dock walk", False),
+        ("Fwd: Berth 14", True),
+        ("Übersicht Herbst", True),
+        ("Quay survey 2026", True),
+        ("Only a rich form", False),
+    ],
+)
+def test_only_files_of_their_own_count_as_attachments(gateway: Gateway, subject: str, *, has_attachments: bool) -> None:
+    found = one(gateway, f'subject:"{subject}"')
+
+    assert found["has_attachments"] is has_attachments
+
+
+@requirement("mail:attachments:listed")
+def test_attachments_are_named_as_their_senders_named_them(gateway: Gateway) -> None:
+    found = one(gateway, 'subject:"Übersicht Herbst"', include_body=True)
+
+    names = ["Übersicht Herbst 2026 \u2013 Endfassung.pdf", "Entwürfe.pdf", "plan.html"]
+    assert names == [each["filename"] for each in found["attachments"]]
+    assert found["body"] == {"text": "Names in two old ways and one new.", "html": None}
+
+
+def test_an_attached_message_is_one_attachment_whatever_it_holds(gateway: Gateway) -> None:
+    found = one(gateway, 'subject:"Fwd: Berth 14"', include_body=True)
+
+    assert [("attachment.eml", "message/rfc822")] == [
+        (each["filename"], each["mime_type"]) for each in found["attachments"]
+    ]
+    assert found["body"]["text"] == "See below, with their original."
+
+
+@pytest.mark.parametrize(
+    ("q", "text"),
+    [
+        (
+            "from:yuki@minato-line.test subject:入港予定のお知らせ",
+            "十一月二十二日に入港します。\nよろしくお願いします。",
+        ),
+        ('subject:"Grüße aus Hamburg"', "Schöne Grüße aus Hamburg, die Kaimauer hält."),
+        ('subject:"From a very old terminal"', "Kühlung läuft.\n"),
+    ],
+)
+def test_bodies_are_read_in_their_own_character_set(gateway: Gateway, q: str, text: str) -> None:
+    assert one(gateway, q, include_body=True)["body"]["text"] == text
+
+
+def test_subjects_and_senders_are_read_in_their_own_character_set(gateway: Gateway) -> None:
+    gateway.knob("mail", decode_headers=False)
+
+    found = one(gateway, "from:yuki@minato-line.test subject:入港予定のお知らせ")
+
+    assert (found["subject"], found["from"]) == ("入港予定のお知らせ", "佐藤 由紀 <yuki@minato-line.test>")
+
+
+def test_a_message_without_subject_and_text_has_empty_ones(gateway: Gateway, mailbox: Looking) -> None:
+    message_id = next(key for key, held in mailbox.own.messages.items() if not held.header("Subject"))
+
+    found = next(
+        each for each in every_message(gateway, q="", limit=100, include_body=True) if each["message_id"] == message_id
+    )
+
+    assert (found["subject"], found["body"]) == ("", {"text": "", "html": None})
+
+
+def test_a_long_text_that_comes_by_itself_is_read_as_well(gateway: Gateway) -> None:
+    gateway.knob("mail", inline_text_bytes=10)
+
+    found = one(gateway, 'subject:"Manifest for sailing 41"', include_body=True)
+
+    assert found["body"]["text"] == "Manifest and arrivals attached. Please confirm the reefers by Friday."
+
+
+def test_drafts_are_found_and_recognised_by_their_label(gateway: Gateway) -> None:
+    found = every_message(gateway, q="in:draft")
+
+    assert len(found) >= 9
+    assert all("DRAFT" in each["labels"] for each in found)
+
+
+def test_a_label_made_a_moment_ago_is_shown_by_its_name(gateway: Gateway, mailbox: Looking) -> None:
+    message_id = received(gateway, "Freshly labelled")
+    one(gateway, 'subject:"Freshly labelled"')
+    mailbox.add_label("Label_901", "Made just now")
+    mailbox.own.relabel(mailbox.own.messages[message_id], ["Label_901"], [])
+
+    assert "Made just now" in one(gateway, 'subject:"Freshly labelled"')["labels"]
+
+
+def test_a_label_that_nobody_knows_keeps_its_identifier(gateway: Gateway, mailbox: Looking) -> None:
+    message_id = received(gateway, "Strangely labelled")
+    mailbox.own.messages[message_id].label_ids.append("Label_902")
+
+    assert "Label_902" in one(gateway, 'subject:"Strangely labelled"')["labels"]
+
+
+def test_a_message_that_vanishes_while_it_is_read_is_left_out(gateway: Gateway) -> None:
+    listed = gateway.get("/mail/messages", q="category:social", limit=5).data
+    gateway.fault("mail", path=f"{MESSAGES}/{listed[2]['message_id']}", fault="status", status=404, body={"error": {}})
+
+    reply = gateway.get("/mail/messages", q="category:social", limit=5)
+
+    assert reply.data == [each for each in listed if each is not listed[2]]
+    assert reply.body["next_cursor"] is not None
+
+
+def test_a_page_costs_a_list_its_messages_and_the_labels_once(gateway: Gateway) -> None:
+    gateway.get("/mail/messages", q="category:social", limit=10)
+    gateway.clear("mail")
+
+    gateway.get("/mail/messages", q="category:social", limit=10)
+
+    paths = [path for _, path, _ in gateway.journal("mail")]
+    assert paths[0] == MESSAGES
+    assert len(paths) == 11
+
+
+def test_searches_at_the_same_time_never_read_more_at_once_than_the_application_bears(gateway: Gateway) -> None:
+    gateway.knob("mail", limits=True, units_per_minute=1_000_000)
+
+    replies = gateway.together(*[lambda: gateway.get("/mail/messages", q="category:social", limit=20)] * 12)
+
+    assert [20] * 12 == [len(reply.data) for reply in replies]
+    assert {200} == {status for _, _, status in gateway.journal("mail")}

@@ -1,0 +1,319 @@
+"""Sending mail and making drafts, from the caller's side, against the emulator on real HTTP."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from connectors.mail.looking import OWN, Looking, plain, received, recipients
+from harness.requirement import requirement
+from harness.serving import Gateway, Reply
+
+HTML = "<p>Dear Ben,</p><p>see <a href='https://brightfjord.test/offer'>our offer</a>.</p>"
+
+
+def send(gateway: Gateway, subject: str, **more: Any) -> Reply:
+    return gateway.post(
+        "/mail/messages", **({"to": ["ben@acmefreight.test"], "body_html": HTML} | more), subject=subject
+    )
+
+
+def draft(gateway: Gateway, subject: str, **more: Any) -> Reply:
+    return gateway.post("/mail/drafts", **({"to": ["ben@acmefreight.test"], "body_html": HTML} | more), subject=subject)
+
+
+# Sending
+
+
+@requirement("mail:send:fields", "mail:send:from")
+def test_a_message_is_sent_from_the_connected_address(gateway: Gateway, mailbox: Looking) -> None:
+    before = datetime.now(UTC)
+
+    reply = send(gateway, "Offer 7")
+
+    (sent,) = mailbox.sent("Offer 7")
+    assert reply.body == {
+        "run_id": reply.headers["x-run-id"],
+        "connector": "mail",
+        "status": "ok",
+        "data": {
+            "message_id": sent.id,
+            "thread_id": sent.thread_id,
+            "to": ["ben@acmefreight.test"],
+            "sent_at": reply.data["sent_at"],
+        },
+    }
+    assert before.timestamp() - 1 <= datetime.fromisoformat(reply.data["sent_at"]).timestamp()
+    assert str(mailbox.letter(sent.id)["From"]) == f"Nora Lind <{OWN}>"
+    assert mailbox.drafts("Offer 7") == []
+
+
+@requirement("mail:send:plain-text")
+def test_the_html_is_sent_as_it_is_beside_a_plain_text_of_it(gateway: Gateway, mailbox: Looking) -> None:
+    message_id = send(gateway, "Two forms", body_html="<p>Schöne Grüße 😀</p>\n" + HTML).data["message_id"]
+
+    letter = mailbox.letter(message_id)
+    html = letter.get_body(("html",))
+    assert ["text/plain", "text/html"] == [part.get_content_type() for part in letter.iter_parts()]
+    assert html is not None
+    assert html.get_content().replace("\r", "").rstrip("\n") == "<p>Schöne Grüße 😀</p>\n" + HTML
+    assert plain(letter) == ("Schöne Grüße 😀\n\nDear Ben,\n\nsee our offer (https://brightfjord.test/offer).")
+
+
+def test_every_recipient_gets_it_once_whatever_the_name(gateway: Gateway, mailbox: Looking) -> None:
+    to = [
+        "Ben Roe <ben@acmefreight.test>",
+        "BEN@acmefreight.test",
+        "Müller, Greta <greta@kaiwerk.test>",
+        '"Lind, Jonas" <jonas@brightfjord.test>',
+        " priya@brightfjord.test ",
+    ]
+
+    reply = send(gateway, "To several", to=to)
+
+    assert reply.data["to"] == [
+        "ben@acmefreight.test",
+        "greta@kaiwerk.test",
+        "jonas@brightfjord.test",
+        "priya@brightfjord.test",
+    ]
+    assert recipients(mailbox.letter(reply.data["message_id"])) == [
+        ("Ben Roe", "ben@acmefreight.test"),
+        ("Müller, Greta", "greta@kaiwerk.test"),
+        ("Lind, Jonas", "jonas@brightfjord.test"),
+        ("", "priya@brightfjord.test"),
+    ]
+
+
+def test_it_arrives(gateway: Gateway, mailbox: Looking) -> None:
+    send(gateway, "For Priya", to=["Priya Raman <priya@brightfjord.test>"])
+
+    inbox = mailbox.emulator.desk.office.mailboxes["priya@brightfjord.test"].messages.values()
+    assert ["For Priya"] == [message.header("Subject") for message in inbox if message.header("Subject") == "For Priya"]
+
+
+@pytest.mark.parametrize(
+    "subject",
+    [
+        "",
+        "Grüße aus dem Büro",
+        "重要案件のお知らせ、" * 20,
+        "a " * 900 + "b",
+        "x" * 1900,
+        "=?utf-8?q?not_encoded?= by us",
+        "tabs\tand  blanks",
+    ],
+)
+def test_any_subject_of_one_line_arrives_as_it_was_meant(gateway: Gateway, mailbox: Looking, subject: str) -> None:
+    message_id = send(gateway, subject).data["message_id"]
+
+    assert str(mailbox.letter(message_id)["Subject"]) == " ".join(subject.split())
+
+
+@pytest.mark.parametrize("line_end", ["\r\n", "\n", "\r", "\x85", "\u2028"])
+def test_a_subject_of_two_lines_is_refused(gateway: Gateway, line_end: str) -> None:
+    reply = send(gateway, f"Hello{line_end}Bcc: everyone@acmefreight.test")
+
+    assert (reply.status, reply.code) == (422, "invalid_parameters")
+    assert ["subject"] == [detail["parameter"] for detail in reply.details]
+    assert gateway.journal("mail") == []
+
+
+@requirement("mail:send:validated", "mail:send:invalid-recipient")
+@pytest.mark.parametrize(
+    "recipient",
+    [
+        "ben@acmefreight.test\r\nBcc: everyone@acmefreight.test",
+        "Ben\nBcc: everyone@acmefreight.test <ben@acmefreight.test>",
+        "Ben\u2028Bcc: everyone@acmefreight.test <ben@acmefreight.test>",
+        "ben@acmefreight.test, greta@kaiwerk.test",
+        "ben",
+        "ben@",
+        "@acmefreight.test",
+        "ben roe@acmefreight.test",
+        "ben@acmefreight",
+        "ben@acme..test",
+        "ben@-acme.test",
+        "bén@acmefreight.test",
+        "ben@[192.168.0.1]",
+        "Ben <ben@acmefreight.test> Roe",
+        "Ben <>",
+        "",
+        "b" * 65 + "@acmefreight.test",
+        "ben@" + "a." * 126 + "test",
+    ],
+)
+def test_what_is_no_address_is_refused(gateway: Gateway, recipient: str) -> None:
+    reply = send(gateway, "Never sent", to=[recipient])
+
+    assert (reply.status, reply.code) == (422, "invalid_recipient")
+    assert [(0, recipient)] == [(detail["index"], detail["value"]) for detail in reply.details]
+    assert gateway.journal("mail") == []
+
+
+@requirement("mail:send:validated")
+def test_one_bad_recipient_in_fifty_stops_all_and_is_named(gateway: Gateway, mailbox: Looking) -> None:
+    to = [f"guest{number}@acmefreight.test" for number in range(50)]
+    to[31] = "guest31@acmefreight,test"
+
+    reply = send(gateway, "Fifty", to=to)
+
+    assert reply.code == "invalid_recipient"
+    assert [(31, "guest31@acmefreight,test", "to.31")] == [
+        (detail["index"], detail["value"], detail["parameter"]) for detail in reply.details
+    ]
+    assert mailbox.sent("Fifty") == []
+
+
+@requirement("mail:send:invalid-recipient")
+def test_every_bad_recipient_is_named(gateway: Gateway) -> None:
+    reply = send(gateway, "Three", to=["a", "b@kaiwerk.test", "c"])
+
+    assert [0, 2] == [detail["index"] for detail in reply.details]
+
+
+def test_an_international_domain_is_written_in_ascii(gateway: Gateway) -> None:
+    assert send(gateway, "International", to=["greta@büro.test"]).data["to"] == ["greta@xn--bro-hoa.test"]
+
+
+@pytest.mark.parametrize(
+    ("body", "parameter"),
+    [
+        ({"to": []}, "to"),
+        ({"to": "ben@acmefreight.test"}, "to"),
+        ({"to": [7]}, "to.0"),
+        ({"to": ["a@b.test"] * 501}, "to"),
+        ({"body_html": None}, "body_html"),
+        ({"cc": ["a@b.test"]}, "cc"),
+        ({"thread_id": "../labels"}, "thread_id"),
+    ],
+)
+def test_a_message_that_cannot_be_read_is_refused(gateway: Gateway, body: dict[str, Any], parameter: str) -> None:
+    reply = send(gateway, "Unreadable", **body)
+
+    assert (reply.status, reply.code) == (422, "invalid_parameters")
+    assert [parameter] == [detail["parameter"] for detail in reply.details]
+
+
+def test_html_without_any_text_still_has_a_plain_form(gateway: Gateway, mailbox: Looking) -> None:
+    message_id = send(gateway, "Only a picture", body_html="<img src='https://x.test/a.png'>").data["message_id"]
+
+    assert plain(mailbox.letter(message_id)).strip() == "(This message has no text.)"
+
+
+def test_scripts_and_styles_are_no_text(gateway: Gateway, mailbox: Looking) -> None:
+    html = "<head><title>T</title><style>p{color:red}</style></head><script>if (a<b) { steal() }</script><p>Hello</p>"
+
+    message_id = send(gateway, "Scripted", body_html=html).data["message_id"]
+
+    assert plain(mailbox.letter(message_id)).strip() == "Hello"
+
+
+def test_a_long_message_is_sent_whole(gateway: Gateway, mailbox: Looking) -> None:
+    html = "<p>A line of a long report.</p>\n" * 25_000
+
+    message_id = send(gateway, "A long report", body_html=html).data["message_id"]
+
+    body = mailbox.letter(message_id).get_body(("html",))
+    assert body is not None
+    assert len(body.get_content().splitlines()) == 25_000
+
+
+# Replying
+
+
+@requirement("mail:send:thread", "mail:send:subject-of-reply", "mail:send:reply-headers")
+def test_a_reply_keeps_subject_and_thread_and_follows_the_last_message(gateway: Gateway, mailbox: Looking) -> None:
+    thread_id = gateway.examples("mail")["thread_id"]
+    chain = [message.message_id for message in mailbox.own.threads[thread_id]]
+    subject = mailbox.own.threads[thread_id][0].header("Subject")
+
+    reply = send(gateway, "Ignored", thread_id=thread_id)
+
+    letter = mailbox.letter(reply.data["message_id"])
+    assert reply.data["thread_id"] == thread_id
+    assert str(letter["Subject"]) == f"Re: {subject}"
+    assert str(letter["In-Reply-To"]) == chain[-1]
+    assert str(letter["References"]).split() == chain
+
+
+@requirement("mail:send:reply-headers")
+def test_a_reply_to_an_outlook_user_keeps_long_identifiers_whole(gateway: Gateway, mailbox: Looking) -> None:
+    (parent,) = mailbox.under("Berth fees, long thread ahead", "INBOX")
+
+    reply = send(gateway, "Ignored", thread_id=parent.thread_id)
+
+    raw = mailbox.own.messages[reply.data["message_id"]].raw
+    assert len(parent.message_id) > 78
+    assert f"References: {parent.message_id}\r\n".encode() in raw
+    assert reply.data["thread_id"] == parent.thread_id
+
+
+def test_a_reply_to_a_reply_has_one_re(gateway: Gateway, mailbox: Looking) -> None:
+    message_id = received(gateway, "RE: Lighthouse")
+
+    reply = send(gateway, "Ignored", thread_id=message_id)
+
+    assert str(mailbox.letter(reply.data["message_id"])["Subject"]) == "RE: Lighthouse"
+
+
+def test_drafts_and_thrown_away_messages_are_not_replied_to(gateway: Gateway, mailbox: Looking) -> None:
+    message_id = received(gateway, "Anchor")
+    thrown_away = received(gateway, "Re: Anchor", thread_id=message_id)
+    gateway.act("mail", action="trash", message_id=thrown_away)
+
+    reply = send(gateway, "Ignored", thread_id=message_id)
+
+    parent = mailbox.own.messages[message_id]
+    assert str(mailbox.letter(reply.data["message_id"])["In-Reply-To"]) == parent.message_id
+
+
+@requirement("mail:send:thread-not-found")
+@pytest.mark.parametrize("thread_id", ["19a3e99010aa2b77", "no-thread-of-this-form"])
+def test_a_thread_that_is_not_there_cannot_be_replied_to(gateway: Gateway, thread_id: str) -> None:
+    reply = send(gateway, "Ignored", thread_id=thread_id)
+
+    assert (reply.status, reply.code) == (404, "thread_not_found")
+
+
+@requirement("mail:send:thread-not-found")
+def test_a_thread_of_drafts_cannot_be_replied_to(gateway: Gateway, mailbox: Looking) -> None:
+    message_id = draft(gateway, "Lonely draft").data["message_id"]
+
+    reply = send(gateway, "Ignored", thread_id=mailbox.own.messages[message_id].thread_id)
+
+    assert (reply.status, reply.code) == (404, "thread_not_found")
+    assert len(mailbox.drafts("Lonely draft")) == 1
+
+
+# Drafts
+
+
+@requirement("mail:drafts:fields", "mail:drafts:create", "mail:drafts:unsent")
+def test_a_draft_is_kept_and_not_sent(gateway: Gateway, mailbox: Looking) -> None:
+    reply = draft(gateway, "Plan B", to=["Ben Roe <ben@acmefreight.test>", "greta@kaiwerk.test"])
+
+    (kept,) = mailbox.drafts("Plan B")
+    (draft_id,) = (key for key, held in mailbox.own.drafts.items() if held is kept)
+    assert reply.body == {
+        "run_id": reply.headers["x-run-id"],
+        "connector": "mail",
+        "status": "ok",
+        "data": {"draft_id": draft_id, "message_id": kept.id, "created_at": reply.data["created_at"]},
+    }
+    assert mailbox.sent("Plan B") == []
+    assert ["ben@acmefreight.test", "greta@kaiwerk.test"] == [
+        address for _, address in recipients(mailbox.letter(kept.id))
+    ]
+
+
+@requirement("mail:send:validated")
+def test_a_draft_to_a_bad_recipient_is_refused(gateway: Gateway, mailbox: Looking) -> None:
+    reply = draft(gateway, "Plan C", to=["ben@acmefreight.test", "nobody"])
+
+    assert (reply.status, reply.code) == (422, "invalid_recipient")
+    assert mailbox.drafts("Plan C") == []
+
+
+def test_a_draft_takes_no_thread(gateway: Gateway) -> None:
+    assert draft(gateway, "Plan D", thread_id="19a3e99010aa2b77").code == "invalid_parameters"
