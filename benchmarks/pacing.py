@@ -1,4 +1,7 @@
-"""Pacing at saturation: how much of each budget is used, and how often the third party had to say no."""
+"""Pacing at saturation: how much of each budget is used, and how often the third party had to say no.
+
+Used is the time that full windows need, over the time from the first request to the first one after them.
+"""
 
 import json
 import subprocess
@@ -120,11 +123,11 @@ def _saturate(here: Place, order: Order) -> tuple[str, str, str, bool]:
     statuses = _burst(here, order)
     seen = [entry for entry in httpx.get(control, timeout=60).json() if entry["path"].startswith(order.counted)]
     budget = next(iter(CONNECTORS[order.connector].budgets.values()))
-    lasted = seen[-1]["at"] - seen[0]["at"]
-    allowed = budget.limit * (lasted / budget.per_seconds + 1)
-    used, refused = len(seen) / allowed, sum(entry["status"] == 429 for entry in seen)
+    windows = int((len(seen) - 1) // budget.limit)
+    lasted = seen[windows * int(budget.limit)]["at"] - seen[0]["at"]
+    used, refused = windows * budget.per_seconds / lasted, sum(entry["status"] == 429 for entry in seen)
     good = used >= 0.98 and refused == 0 and statuses == {"200": order.calls}
-    figure = f"{used:.1%} ({len(seen)} requests in {lasted:.1f} s); {refused} refused upstream; answers {statuses}"
+    figure = f"{used:.1%} ({windows} windows in {lasted:.1f} s); {refused} refused upstream; answers {statuses}"
     return f"{order.connector}: budget used at saturation; upstream 429s", figure, ">= 98%; 0", good
 
 

@@ -7,10 +7,10 @@ from connector_gateway.kit.budget import Budget
 
 PRUNE_FROM = 1024
 USUAL_FROM = 10
-"""How many answers it takes to know how quick they usually are."""
+"""How many answers it takes to know how quick they can be."""
 
-SLOWER, QUICKER = 1.002, 0.99
-"""Steps that settle where five in six answers take longer."""
+SLOWER = 1.001
+"""How the quickest answer is slowly forgotten, should the way to the third party have become longer."""
 
 
 @dataclass(slots=True, order=True)
@@ -33,7 +33,7 @@ class Ledger:
         self._head = 0
         self._sum = 0.0
         self._full_until = (float("inf"), 0.0)
-        self._usual = 0.0
+        self._quickest = 0.0
         self._answers = 0
 
     def earliest(self, now: float, units: float, not_before: float = 0.0) -> float:
@@ -72,10 +72,10 @@ class Ledger:
     def answered(self, entry: Entry, now: float) -> None:
         """Count *entry* from when its request can have arrived at the latest.
 
-        What an answer took longer than quick ones usually take may have been spent on the way there.
+        What an answer took longer than the quickest may have been spent on the way there.
         """
         took = now - entry.at
-        late = min(took - self._usual if self._answers >= USUAL_FROM else took, self.budget.per_seconds / 2)
+        late = min(took - self._quickest if self._answers >= USUAL_FROM else took, self.budget.per_seconds / 2)
         self._learn(took)
         index = self._index(entry)
         if late > 0 and index is not None:
@@ -84,12 +84,9 @@ class Ledger:
             insort(self._entries, entry, lo=self._head)
 
     def _learn(self, took: float) -> None:
-        """Follow what quick answers take: at once down, slowly up, so that a burst does not pass for usual."""
+        """Follow what the quickest answers take."""
         self._answers += 1
-        if self._answers == 1:
-            self._usual = took
-        else:
-            self._usual *= SLOWER if took > self._usual else QUICKER
+        self._quickest = took if self._answers == 1 else min(took, self._quickest * SLOWER)
 
     def due(self, entry: Entry, now: float) -> float:
         """When *entry* may really go ahead, after those before it in the queue and those that have gone already."""
