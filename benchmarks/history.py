@@ -48,7 +48,7 @@ async def _timed(runs: Runs, number: int) -> float:
 
 def _run(number: int) -> dict[str, object]:
     return {
-        "run_id": f"run_{ulid(1_700_000_000_000 + number)}",
+        "run_id": f"run_{ulid(1_700_000_000_000 + number << 80)}",
         "workspace_id": "ws_bench",
         "key_id": "key_bench",
         "connection_id": f"conn_{number % CONNECTIONS}",

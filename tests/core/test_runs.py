@@ -135,8 +135,10 @@ async def test_runs_are_filtered(node: Node) -> None:
 
 @requirement("calls:run-id-form")
 def test_identifiers_sort_by_time_and_cannot_be_guessed() -> None:
-    assert f"run_{ulid(1)}" < f"run_{ulid(2)}" < run_id()
-    assert 1000 == len({ulid(1) for _ in range(1000)})
+    minted = [run_id() for _ in range(5000)]
+
+    assert f"run_{ulid(1 << 80)}" < f"run_{ulid(2 << 80)}" < run_id()
+    assert sorted(set(minted)) == minted
     assert 26 == len(ulid())
 
 
