@@ -5,9 +5,15 @@ import sys
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import history, overhead, pacing, starting
+from benchmarks import history, mail, overhead, pacing, starting
 
-BENCHMARKS = {"overhead": overhead.rows, "starting": starting.rows, "history": history.rows, "pacing": pacing.rows}
+BENCHMARKS = {
+    "overhead": overhead.rows,
+    "starting": starting.rows,
+    "history": history.rows,
+    "mail": mail.rows,
+    "pacing": pacing.rows,
+}
 
 
 def main(names: list[str]) -> int:

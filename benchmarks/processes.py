@@ -31,6 +31,12 @@ class Server:
         """Resident memory now."""
         return int(Path(f"/proc/{self.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
+    @property
+    def peak_memory_bytes(self) -> int:
+        """The most resident memory it ever had."""
+        status = Path(f"/proc/{self.pid}/status").read_text()
+        return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")) * 1024
+
 
 def free_port() -> int:
     with socket.socket() as probe:

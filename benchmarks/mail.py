@@ -1,0 +1,71 @@
+"""Mail: searches against the floor of the quota, and memory while a large attachment passes through."""
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx
+
+from benchmarks.pacing import Place, place
+
+SEARCHES, PAGE = 5, 100
+UNITS_OF_A_SEARCH = 5 + PAGE * 20
+UNITS, PER_SECONDS = 6_000, 60
+ATTACHMENT_BYTES = 25 * 1024 * 1024
+MEBIBYTE = 1024 * 1024
+
+
+def rows() -> Iterator[tuple[str, str, str, bool]]:
+    """What is measured, the figure, the bar, and whether it is reached."""
+    with place() as here:
+        yield _attachment(here)
+        yield _searches(here)
+
+
+def _searches(here: Place) -> tuple[str, str, str, bool]:
+    """Searches that need more than a minute's quota, all at once."""
+    floor = (SEARCHES * UNITS_OF_A_SEARCH - 1) // UNITS * PER_SECONDS
+    began = time.perf_counter()
+    with ThreadPoolExecutor(SEARCHES) as pool:
+        found = list(pool.map(lambda _: _call(here, "/messages", q="in:anywhere", limit=PAGE), range(SEARCHES)))
+    took = time.perf_counter() - began
+    whole = all(len(reply["data"]) == PAGE for reply in found)
+    figure = f"{took / floor:.2f}x ({took:.1f} s / {floor} s)"
+    return (
+        f"mail: {SEARCHES} searches of {PAGE} over the quota's floor",
+        figure,
+        "<= 1.2x",
+        whole and took / floor <= 1.2,
+    )
+
+
+def _attachment(here: Place) -> tuple[str, str, str, bool]:
+    """Peak memory over idle, while an attachment is downloaded by its link."""
+    act = f"{here.sandbox['sandbox_url']}/_control/mail/act"
+    attachments = [{"filename": "large.bin", "mime_type": "application/octet-stream", "size_bytes": ATTACHMENT_BYTES}]
+    message = {"action": "receive", "from": "ana@acme.test", "subject": "Large enough", "body_html": "<p>See below</p>"}
+    httpx.post(act, json=message | {"attachments": attachments}, timeout=60).raise_for_status()
+    (found,) = _call(here, "/messages", q='subject:"Large enough"', include_body="true")["data"]
+    idle = here.gateway.memory_bytes
+    link = _call(here, f"/attachments/{found['attachments'][0]['attachment_id']}", message_id=found["message_id"])
+    size = _download(link["data"]["download_url"].replace("http://127.0.0.1:8080", here.gateway.url))
+    more = (here.gateway.peak_memory_bytes - idle) / MEBIBYTE
+    figure = f"{more:.1f} MiB over idle for {size / MEBIBYTE:.0f} MiB"
+    return "mail: peak memory of a download by link", figure, "<= 64 MiB", size == ATTACHMENT_BYTES and more <= 64
+
+
+def _download(url: str) -> int:
+    with httpx.stream("GET", url, timeout=120) as response:
+        response.raise_for_status()
+        return sum(len(piece) for piece in response.iter_bytes())
+
+
+def _call(here: Place, path: str, **query: Any) -> Any:
+    reply = httpx.get(
+        f"{here.gateway.url}/v1/connectors/mail{path}",
+        params={"connection_id": here.connections["mail"], **query},
+        headers={"Authorization": f"Bearer {here.key}"},
+        timeout=600,
+    )
+    return reply.raise_for_status().json()
