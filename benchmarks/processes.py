@@ -45,6 +45,11 @@ def free_port() -> int:
         return port
 
 
+def is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) != 0
+
+
 @contextmanager
 def started(*command: str, port: int, ready: str = "/", **environment: str) -> Iterator[Server]:
     """The server of ``python -m command``, once it answers at *ready*; it is ended with the block."""

@@ -7,7 +7,10 @@ from connector_gateway.kit.budget import Budget
 
 PRUNE_FROM = 1024
 USUAL_FROM = 10
-"""How many answers it takes to know how quick they can be."""
+"""How many answers it takes at the least to know how quick they can be; and a whole window, which may start cold."""
+
+GIVEN = 0.01
+"""The part of a window that is given away for certainty: so much of an answer's time always counts as lateness."""
 
 SLOWER = 1.001
 """How the quickest answer is slowly forgotten, should the way to the third party have become longer."""
@@ -75,7 +78,8 @@ class Ledger:
         What an answer took longer than the quickest may have been spent on the way there.
         """
         took = now - entry.at
-        late = min(took - self._quickest if self._answers >= USUAL_FROM else took, self.budget.per_seconds / 2)
+        late = took - self._quickest if self._answers >= max(USUAL_FROM, self.budget.limit) else took
+        late = min(max(late, min(took, GIVEN * self.budget.per_seconds)), self.budget.per_seconds / 2)
         self._learn(took)
         index = self._index(entry)
         if late > 0 and index is not None:
