@@ -178,14 +178,18 @@ async def test_a_caller_does_not_wait_forever_for_another_one(stage: Stage) -> N
     assert ["cup"] == stage.shelf.things
 
 
-async def test_a_repeat_at_another_process_waits_for_the_first_and_gets_its_result(stage: Stage) -> None:
+async def test_a_repeat_at_another_process_waits_for_the_first_and_gets_its_result(
+    stage: Stage, clock: HandClock
+) -> None:
     stage.shelf.gate.clear()
     holding = asyncio.create_task(stage.put())
+    await stage.shelf.was_asked()
+    clock.slept.clear()
     async with rehearsing(stage.app.settings.database_url, stage.clock, stage.shelf) as other:
         other.workspace_id, other.caller = stage.workspace_id, stage.caller
         other.connection_id = stage.connection_id
         repeating = asyncio.create_task(other.put())
-        await asyncio.sleep(0.05)
+        await clock.slept.wait()
         stage.shelf.gate.set()
         first, again = await asyncio.gather(holding, repeating)
 

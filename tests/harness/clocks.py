@@ -16,12 +16,15 @@ class HandClock:
 
     def __init__(self, at: float = NOON) -> None:
         self.at = at
+        self.slept = asyncio.Event()
+        """Set when somebody has slept."""
 
     def now(self) -> float:
         return self.at
 
     async def sleep(self, seconds: float) -> None:
         self.at += max(0.0, seconds)
+        self.slept.set()
         await asyncio.sleep(0)
 
 
