@@ -2,14 +2,15 @@
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from pydantic.fields import FieldInfo
-from pydantic_core import PydanticUndefined
 
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.http.openapi import openapi
+from connector_gateway.http.reference import kind
 from connector_gateway.http.routes import PREFIX
 from connector_gateway.kit.errors import catalogue
 from connector_gateway.kit.operation import EVERY_CALL, AnyConnector, AnyOperation
@@ -37,11 +38,12 @@ def connector_page(connector: AnyConnector) -> str:
 
 def operation_section(connector: AnyConnector, operation: AnyOperation) -> str:
     """One operation: route, parameters, result and what it can be refused for."""
+    schemas = operation.params.model_json_schema()["properties"]
     parameters = [
         "| Parameter | Type | Required | Meaning |",
         "|---|---|---|---|",
         "| connection_id | string | yes | The authorised connection to act through. |",
-        *(parameter_row(name, declared) for name, declared in operation.parameters.items()),
+        *(parameter_row(name, declared, schemas[name]) for name, declared in operation.parameters.items()),
     ]
     fields = [f"`{declared.alias or name}`" for name, declared in operation.item.model_fields.items()]
     shape = "an array of objects with" if operation.result is not operation.item else "an object with"
@@ -59,14 +61,11 @@ def operation_section(connector: AnyConnector, operation: AnyOperation) -> str:
     )
 
 
-def parameter_row(name: str, declared: FieldInfo) -> str:
+def parameter_row(name: str, declared: FieldInfo, schema: Mapping[str, Any]) -> str:
     """One row of a table of parameters."""
-    kind = str(getattr(declared.annotation, "__name__", declared.annotation)).replace("typing.", "").replace("|", "or")
-    default = (
-        "" if declared.default in {None, PydanticUndefined, ""} else f" Default: `{json.dumps(declared.default)}`."
-    )
-    meaning = " ".join((declared.description or "").split())
-    return f"| {name} | {kind} | {'yes' if declared.is_required() else 'no'} | {meaning}{default} |"
+    meaning = " ".join((declared.description or "").replace("``", "`").split())
+    shape = kind(schema).replace(" | ", " or ")
+    return f"| {name} | {shape} | {'yes' if declared.is_required() else 'no'} | {meaning} |"
 
 
 def errors_page() -> str:

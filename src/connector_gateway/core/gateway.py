@@ -126,7 +126,8 @@ class Gateway:
         except ConnectionRevoked:
             await self._connections.observe(work.connection, "revoked")
             raise
-        await self._connections.observe(work.connection, "active")
+        if work.run.trace.exchanges:
+            await self._connections.observe(work.connection, "active")
         return envelope
 
     async def _once(self, work: Work, recording: Recording, key: str | None) -> Envelope:
