@@ -92,5 +92,6 @@ def environment_of(settings: Mapping[str, str], folder: Path) -> dict[str, str]:
         "GATEWAY_DATABASE_URL": f"sqlite:///{folder / 'gateway.db'}",
         "GATEWAY_SECRET_KEYS": "a secret for measuring only",
         "GATEWAY_OPERATOR_TOKEN": "op_for_measuring_only",
+        "GATEWAY_WATCH": "off",
         **settings,
     }

@@ -2,12 +2,17 @@
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 
 from starlette.routing import Router
 
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.connections import Connections, Vault
 from connector_gateway.core.cursors import Cursors
+from connector_gateway.core.events.feed import Feed
+from connector_gateway.core.events.hooks import Hooks
+from connector_gateway.core.events.watchers import Watchers
+from connector_gateway.core.events.watches import Watches
 from connector_gateway.core.files import Files
 from connector_gateway.core.gateway import Gateway
 from connector_gateway.core.idempotency import Claims
@@ -59,20 +64,37 @@ class App:
         self._limits = Limits(self._shared)
         self._claims = Claims(self.database, process_id, self.clock)
         self._transport = Transport(settings.upstream_timeout_seconds)
+        self._feed = Feed(self.database, self.clock)
+        self._watches = Watches(self.database, process_id, self.clock)
+        self._observing = {
+            name: connector.observing for name, connector in connectors.items() if connector.observing is not None
+        }
+        self.hooks = Hooks(
+            database=self.database,
+            vault=Vault(secrets),
+            watches=self._watches,
+            feed=self._feed,
+            connections=self.connections,
+            observing=self._observing,
+            secrets={name: site.hook_secrets for name, site in settings.sites.items()},
+            clock=self.clock,
+        )
         self._processes = Processes(
             self.database,
             process_id,
-            self.runs,
-            self._claims,
             self.clock,
+            runs=self.runs,
+            claims=self._claims,
+            feed=self._feed,
             keep_runs_seconds=settings.keep_runs_days * DAY_SECONDS,
         )
 
     def http(self) -> Router:
         """The service over HTTP; what stands behind it is opened and closed with it."""
         metrics = Metrics()
+        gateway = self._gateway()
         edge = Edge(
-            self._gateway(),
+            gateway,
             self.keys,
             self._limits,
             metrics,
@@ -84,6 +106,7 @@ class App:
             self.keys,
             self.connections,
             self.runs,
+            self.hooks,
             self._cursors,
             self.settings.operator_token,
         )
@@ -91,20 +114,37 @@ class App:
             self._connectors,
             edge,
             accounts,
+            self.hooks,
+            self.clock,
             metrics,
             {"database": self.database.ping},
             self.settings.base_url,
             self.settings.download_path,
         )
-        return application(service, self._lifespan)
+        return application(service, partial(self._lifespan, self._watchers(gateway)))
 
     @asynccontextmanager
-    async def _lifespan(self, _: Router) -> AsyncIterator[None]:
+    async def _lifespan(self, watchers: Watchers, _: Router) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(self.database)
             await stack.enter_async_context(self._transport)
             await stack.enter_async_context(self._processes)
+            if self.settings.watch:
+                await stack.enter_async_context(watchers)
             yield
+
+    def _watchers(self, gateway: Gateway) -> Watchers:
+        return Watchers(
+            database=self.database,
+            watches=self._watches,
+            feed=self._feed,
+            connections=self.connections,
+            runs=self.runs,
+            processes=self._processes,
+            sites={name: self.settings.sites[name] for name in self._observing},
+            client=gateway.watcher,
+            clock=self.clock,
+        )
 
     def _gateway(self) -> Gateway:
         return Gateway(
@@ -121,4 +161,5 @@ class App:
             clock=self.clock,
             patience=self.settings.patience,
             max_calls=self.settings.max_calls,
+            events=self._feed,
         )

@@ -37,6 +37,9 @@ class Settings:
     max_calls: int
     upstream_timeout_seconds: float
     keep_runs_days: float
+    watch: bool
+    """Whether this process takes part in observing changes."""
+
     patience: Patience
     sites: Mapping[str, Site]
 
@@ -64,6 +67,7 @@ class Settings:
             max_calls=reader.number("MAX_CALLS", 5000),
             upstream_timeout_seconds=reader.number("UPSTREAM_TIMEOUT_SECONDS", 30.0),
             keep_runs_days=reader.number("KEEP_RUNS_DAYS", 30.0),
+            watch=reader.switch("WATCH", default=True),
             patience=Patience(
                 queue_seconds=reader.number("QUEUE_SECONDS", 30.0),
                 run_seconds=reader.number("RUN_SECONDS", 120.0),
@@ -117,6 +121,13 @@ class _Reader:
             raise SettingsError(f"{PREFIX}{name} is {text!r}; it should be a number above 0.")
         return value
 
+    def switch(self, name: str, *, default: bool) -> bool:
+        """A setting that is ``on`` or ``off``."""
+        text = self.text(name, "on" if default else "off").lower()
+        if text not in {"on", "off"}:
+            raise SettingsError(f"{PREFIX}{name} is {text!r}; it should be on or off.")
+        return text == "on"
+
     def site(self, connector: AnyConnector) -> Site:
         """Where *connector* is and what it allows: its own facts, unless set otherwise."""
         prefix = connector.name.upper()
@@ -131,4 +142,7 @@ class _Reader:
             budgets[primary] = Budget.parse(text) if text else budgets[primary]
         except ValueError as fault:
             raise SettingsError(f"{PREFIX}{prefix}_BUDGET: {fault}") from fault
-        return Site(connector, addresses, budgets)
+        secrets = tuple(filter(None, self.text(f"{prefix}_HOOK_SECRET", "").split(",")))
+        observing = connector.observing
+        every = self.number(f"{prefix}_WATCH_SECONDS", observing.every_seconds) if observing else None
+        return Site(connector, addresses, budgets, every, secrets)

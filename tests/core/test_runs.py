@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from connector_gateway.core.events.feed import Feed
 from connector_gateway.core.idempotency import Claims
 from connector_gateway.core.keys import Caller
 from connector_gateway.core.processes import DEAD_AFTER_SECONDS, Processes
@@ -36,7 +37,13 @@ class Node:
         self.runs = Runs(self.database, self.process_id, self.clock)
         self.claims = Claims(self.database, self.process_id, self.clock)
         self.processes = Processes(
-            self.database, self.process_id, self.runs, self.claims, self.clock, keep_runs_seconds=30 * DAY
+            self.database,
+            self.process_id,
+            self.clock,
+            runs=self.runs,
+            claims=self.claims,
+            feed=Feed(self.database, self.clock),
+            keep_runs_seconds=30 * DAY,
         )
         self.caller = Caller(KeyId("key_1"), self.workspace_id, "read_write", 120, None, None)
 

@@ -36,7 +36,7 @@ CHAT = (
     *section(
         "interface §6",
         ("chat:events:keyword", "A message with a keyword in a watched channel is observed.", UNOBSERVED),
-        ("chat:events:retention-paid", "On paid plans events are kept for 30 days.", UNOBSERVED),
+        ("chat:events:retention-paid", "On paid plans events are kept for 30 days."),
     ),
     *section(
         "decisions: chat",
@@ -52,6 +52,6 @@ CHAT = (
         ("chat:watching:default", "Unless told, every channel that the app is in is watched.", UNOBSERVED),
         ("chat:watching:posted", "Without keywords every message is observed as message.posted.", UNOBSERVED),
         ("chat:watching:words", "Whole words match in any case, one event per message and keyword.", UNOBSERVED),
-        ("chat:events:retention-free", "On the free plan events are kept for 7 days.", UNOBSERVED),
+        ("chat:events:retention-free", "On the free plan events are kept for 7 days."),
     ),
 )

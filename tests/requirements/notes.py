@@ -47,8 +47,8 @@ NOTES = (
         ("notes:events:page-created", "A page made in the application is observed.", UNOBSERVED),
         ("notes:events:property-updated", "A property changed in the application is observed.", UNOBSERVED),
         ("notes:events:from-to", "A change of a property tells the value before and after.", UNOBSERVED),
-        ("notes:events:retention-paid", "On paid plans events are kept for 30 days.", UNOBSERVED),
-        ("notes:events:retention-free", "On the free plan events are kept for 7 days.", UNOBSERVED),
+        ("notes:events:retention-paid", "On paid plans events are kept for 30 days."),
+        ("notes:events:retention-free", "On the free plan events are kept for 7 days."),
     ),
     *section(
         "interface §7",

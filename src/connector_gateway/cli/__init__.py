@@ -13,6 +13,7 @@ COMMANDS = {
     "workspaces": ("manage", "Create, list and change workspaces."),
     "keys": ("manage", "Create, list and revoke API keys."),
     "connections": ("manage", "Create, list, change and remove connections."),
+    "hooks": ("manage", "Show and forget the tokens that deliveries are signed with."),
     "runs": ("runs", "Explain calls by their run_id."),
     "call": ("call", "Call an operation: connector-gateway call CONNECTOR OPERATION."),
 }

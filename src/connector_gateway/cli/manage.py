@@ -1,4 +1,4 @@
-"""``workspaces``, ``keys`` and ``connections``: management, on the installation's own database."""
+"""``workspaces``, ``keys``, ``connections`` and ``hooks``: management, on the installation's own database."""
 
 import sys
 from collections.abc import Awaitable, Callable
@@ -200,6 +200,20 @@ def change_connection(
     _act(data, lambda app: app.connections.change(connection_id, **changes), json=as_json)
 
 
+@connections.command("watch")
+@click.argument("connection_id")
+@click.option("--channel", "channels", multiple=True, help="A channel to watch; none means every one the app is in.")
+@click.option("--keyword", "keywords", multiple=True, help="A word to look for; none means every message.")
+@data_folder
+@as_json
+def watch_connection(
+    connection_id: str, channels: tuple[str, ...], keywords: tuple[str, ...], data: Path, *, as_json: bool
+) -> None:
+    """Choose what a chat connection watches for, in place of what it watched for before."""
+    settings = {"channels": list(channels), "keywords": list(keywords)}
+    _act(data, lambda app: app.connections.change(connection_id, settings=settings), json=as_json)
+
+
 @connections.command("remove")
 @click.argument("connection_id")
 @data_folder
@@ -207,6 +221,29 @@ def change_connection(
 def remove_connection(connection_id: str, data: Path, *, as_json: bool) -> None:
     """Remove a connection and its secrets; its history stays."""
     _act(data, lambda app: app.connections.remove(connection_id), json=as_json)
+
+
+@click.group()
+def hooks() -> None:
+    """Show and forget the tokens that applications sign their deliveries with."""
+
+
+@hooks.command("show")
+@click.argument("connector", type=connector)
+@data_folder
+@as_json
+def show_hook(connector: str, data: Path, *, as_json: bool) -> None:
+    """Show the token that an application handed over, to be confirmed in its settings."""
+    _act(data, lambda app: app.hooks.show(connector), json=as_json)
+
+
+@hooks.command("forget")
+@click.argument("connector", type=connector)
+@data_folder
+@as_json
+def forget_hook(connector: str, data: Path, *, as_json: bool) -> None:
+    """Forget the token, so that the application can hand over another one."""
+    _act(data, lambda app: app.hooks.forget(connector), json=as_json)
 
 
 def _given(**options: Any) -> dict[str, Any]:

@@ -22,21 +22,26 @@ class Envelope:
     run_id: RunId
     connector: str
     status: Status
-    data: bytes
+    data: list[bytes]
+    """As JSON, in one piece unless it is large."""
+
     paged: bool = False
     next_cursor: str | None = None
     replayed: bool = False
+    warnings: Sequence[str] = ()
 
-    def to_json(self) -> bytes:
-        """The envelope as JSON text; ``next_cursor`` only where the operation returns pages."""
+    def to_json(self) -> list[bytes]:
+        """The envelope as JSON text, in as many pieces as ``data``; ``next_cursor`` only for pages."""
+        first, *more = self.data
         cursor = b"" if not self.paged else b',"next_cursor":' + to_json(self.next_cursor)
-        return b'{"run_id":"%b","connector":"%b","status":"%b","data":%b%b}' % (
+        head = b'{"run_id":"%b","connector":"%b","status":"%b","data":%b' % (
             self.run_id.encode(),
             self.connector.encode(),
             self.status.encode(),
-            self.data,
-            cursor,
+            first,
         )
+        end = cursor + b"}"
+        return [head, *more, end] if more else [head + end]
 
 
 def refusal(run_id: RunId, connector: str | None, error: GatewayError) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from connector_gateway.core.arguments import Arguments
@@ -16,13 +16,14 @@ from connector_gateway.core.keys import Caller
 from connector_gateway.core.limits import Limits, require
 from connector_gateway.core.links import Links
 from connector_gateway.core.memory import Memories
-from connector_gateway.core.pacing import ConnectionPacer, stretched
+from connector_gateway.core.pacing import ConnectionPacer, YieldingPacer, stretched
 from connector_gateway.core.runs import Recording, Run, Runs
 from connector_gateway.core.work import Work, exclusive_to
 from connector_gateway.kit.budget import Budget
 from connector_gateway.kit.call import Download
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import ConnectionRevoked, LinkNotFound, Overloaded
+from connector_gateway.kit.observing import Events
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
 from connector_gateway.kit.shapes import Params
 from connector_gateway.kit.transport import Transport
@@ -37,6 +38,21 @@ class Site:
     connector: AnyConnector
     addresses: Mapping[str, str]
     budgets: Mapping[str, Budget]
+    watch_seconds: float | None = None
+    """How long after the beginning of a look at everything the next one begins; the connector's own if None."""
+
+    hook_secrets: tuple[str, ...] = field(default=(), repr=False)
+    """What deliveries are signed with; any of them will do, so that they can be rotated."""
+
+    @property
+    def pushed(self) -> bool:
+        """Whether the third party delivers the changes themselves."""
+        observing = self.connector.observing
+        return bool(self.hook_secrets and observing and observing.read)
+
+
+WATCHERS = Patience(queue_seconds=300.0, run_seconds=300.0)
+"""Nobody waits for what looks find."""
 
 
 class Gateway:
@@ -58,6 +74,7 @@ class Gateway:
         clock: Clock,
         patience: Patience,
         max_calls: int,
+        events: Events,
     ) -> None:
         self._sites = sites
         self._runs = runs
@@ -72,6 +89,7 @@ class Gateway:
         self._clock = clock
         self._patience = patience
         self._max_calls = max_calls
+        self._events = events
         self._under_way = 0
         self._memories = Memories(clock)
         self._budgets = {name: stretched(site.budgets) for name, site in sites.items()}
@@ -164,13 +182,24 @@ class Gateway:
             exclusive=exclusive_to(connection, self._shared.exclusive),
             files=self._files,
             links=self._links.of(connection),
+            events=self._events,
             cursors=self._cursors,
             clock=self._clock,
             grace_seconds=self._patience.grace_seconds,
             settle_seconds=self._sites[connection.connector].connector.settle_seconds,
         )
 
-    def _client(self, run: Run, connection: Connection) -> Any:
+    def watcher(self, run: Run, connection: Connection) -> Any:
+        """The room's client for looking at a connection, which lets calls go first and has more patience."""
+        return self._client(run, connection, YieldingPacer, WATCHERS)
+
+    def _client(
+        self,
+        run: Run,
+        connection: Connection,
+        pacer: type[ConnectionPacer] = ConnectionPacer,
+        patience: Patience | None = None,
+    ) -> Any:
         """The room's client for one run through one connection."""
         site = self._sites[connection.connector]
         connector = site.connector
@@ -179,12 +208,10 @@ class Gateway:
             authorise=connector.authorise,
             throttled=connector.throttled,
             door=connection,
-            pacer=ConnectionPacer(
-                connector.name, self._budgets[connector.name], connection.account, self._shared, self._clock
-            ),
+            pacer=pacer(connector.name, self._budgets[connector.name], connection.account, self._shared, self._clock),
             transport=self._transport,
             clock=self._clock,
-            patience=self._patience,
+            patience=patience or self._patience,
             trace=run.trace,
         )
         return connector.client(upstream)

@@ -8,6 +8,11 @@ from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import UpstreamRateLimited
 from connector_gateway.storage.shared import Shared, Slot, Take
 
+YIELD_SECONDS = 20.0
+"""How long a request that nobody waits for lets all others go first."""
+
+YIELD_PAUSE_SECONDS = 0.1
+
 SLACK = 1.003
 """Windows are kept this much longer than the third party's, since clocks differ a little."""
 
@@ -68,6 +73,29 @@ class ConnectionPacer:
         name = f"upstream:{self._connector}:{charge.budget}:{charge.on or self._account}"
         budget = self._budgets[charge.budget]
         return Take(name, budget, min(charge.units, budget.limit))
+
+
+class YieldingPacer(ConnectionPacer):
+    """Lets requests through that nobody waits for: after those of calls, and with room left for the next call."""
+
+    async def admit(self, charges: Sequence[Charge], deadline: float) -> "SharedTurn":
+        """Wait until nobody else wants the turn; after a while, wait in line like a call, so that it comes at all."""
+        takes = self._takes(charges)
+        yields_until = min(self._clock.now() + YIELD_SECONDS, deadline)
+        while self._clock.now() < yields_until:
+            wait = YIELD_PAUSE_SECONDS
+            if all([await self._leaves_room(take) for take in takes]):
+                slot = await self._shared.reserve(takes, 0.0)
+                if slot.wait <= 0:
+                    return SharedTurn(self._shared, slot)
+                wait = slot.wait
+            await self._clock.sleep(min(wait, max(0.0, yields_until - self._clock.now())))
+        return await super().admit(charges, deadline)
+
+    async def _leaves_room(self, take: Take) -> bool:
+        """Whether a call could still go ahead at once after *take*."""
+        allowance = await self._shared.look(take)
+        return allowance.remaining >= min(take.units + 1, take.budget.limit)
 
 
 def _too_long(wait: float) -> UpstreamRateLimited:

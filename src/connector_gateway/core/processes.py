@@ -5,9 +5,10 @@ from contextlib import suppress
 from typing import Self
 
 import structlog
-from sqlalchemy import delete
+from sqlalchemy import delete, func, select
 from sqlalchemy.dialects.postgresql import insert
 
+from connector_gateway.core.events.feed import Feed
 from connector_gateway.core.idempotency import Claims
 from connector_gateway.core.runs import Runs
 from connector_gateway.kit.clock import Clock
@@ -19,6 +20,9 @@ HEARTBEAT_SECONDS = 2.0
 DEAD_AFTER_SECONDS = 10.0
 PURGE_EVERY = 30
 """Beats between two purges."""
+
+MAX_PURGES = 50
+"""Steps of one purge; each is bounded, so that nobody waits long for it."""
 
 _insert = insert(tables.processes)
 BEAT = _insert.on_conflict_do_update(
@@ -35,20 +39,26 @@ class Processes:
         self,
         database: Database,
         process_id: ProcessId,
-        runs: Runs,
-        claims: Claims,
         clock: Clock,
         *,
+        runs: Runs,
+        claims: Claims,
+        feed: Feed,
         keep_runs_seconds: float,
     ) -> None:
         self._database = database
         self._process_id = process_id
         self._runs = runs
         self._claims = claims
+        self._feed = feed
+        self.absent_since: float | None = None
+        """Since when no process lived, until this one did; None if one did all the time, or none ever before."""
+
         self._clock = clock
         self._keep_runs_seconds = keep_runs_seconds
 
     async def __aenter__(self) -> Self:
+        self.absent_since = await self._last_sign_of_life()
         if self._database.embedded:
             await self._database.write(lambda writing: writing.execute(delete(tables.processes)))
         await self.beat()
@@ -61,6 +71,13 @@ class Processes:
             await self._beating
         leave = delete(tables.processes).where(tables.processes.c.process_id == self._process_id)
         await self._database.write(lambda writing: writing.execute(leave))
+
+    async def _last_sign_of_life(self) -> float | None:
+        """When any process was last alive, in epoch seconds; None if one is now, or none ever was."""
+        query = select(func.max(tables.processes.c.seen_at))
+        last: float | None = await self._database.read(lambda reading: reading.execute(query).scalar())
+        recent = last is not None and last > self._clock.now() - 2 * HEARTBEAT_SECONDS
+        return None if recent and not self._database.embedded else last
 
     async def beat(self) -> None:
         """Say that this process lives, and settle what those have left that have been silent for too long."""
@@ -77,6 +94,9 @@ class Processes:
         """Delete a bounded number of records that are past their time."""
         await self._runs.purge(self._clock.now() - self._keep_runs_seconds)
         await self._claims.purge()
+        for _ in range(MAX_PURGES):
+            if not await self._feed.purge():
+                break
 
     async def _beat_forever(self) -> None:
         beats = 0

@@ -100,6 +100,22 @@ class Runs:
         finally:
             await recording.close()
 
+    async def note(
+        self, run: Run, workspace_id: WorkspaceId, connection_id: str, connector: str, operation: str
+    ) -> None:
+        """Commit a run that no caller asked for."""
+        identity = {
+            "run_id": run.run_id,
+            "workspace_id": workspace_id,
+            "key_id": "",
+            "connection_id": connection_id,
+            "connector": connector,
+            "operation": operation,
+            "surface": run.surface,
+            "started_at": self._clock.now() - run.duration_ms / 1000,
+        }
+        await Recording(self._database, identity, self._process_id, run).close()
+
     async def show(
         self, wanted: str, workspace_id: WorkspaceId | None, connection_ids: Collection[str] | None = None
     ) -> dict[str, Any]:

@@ -4,8 +4,6 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
-from pydantic_core import to_json
-
 from connector_gateway.core.connections import Connection
 from connector_gateway.core.cursors import Cursors
 from connector_gateway.core.envelope import Envelope, Status
@@ -14,8 +12,9 @@ from connector_gateway.core.runs import Run
 from connector_gateway.kit.call import Attempt, Call, Exclusive, Files, Links, Memory, Notebook
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import Doubt, GatewayError, OutcomeUnknown
+from connector_gateway.kit.observing import Events
 from connector_gateway.kit.operation import AnyOperation
-from connector_gateway.kit.shapes import Listing, Page, Params, Position, Result
+from connector_gateway.kit.shapes import Listing, Page, Params, Position, Result, json_pieces
 
 UNBOUND = {"cursor", "limit"}
 """Parameters that may change from page to page."""
@@ -51,6 +50,7 @@ class Work:
     exclusive: Exclusive
     files: Files
     links: Links
+    events: Events
     cursors: Cursors
     clock: Clock
     grace_seconds: float
@@ -71,7 +71,7 @@ class Work:
             if result is None:
                 result = await self._attempt(claim, claim.started_at)
             envelope = self._envelope(result)
-            await claim.finish(envelope.status, envelope.data)
+            await claim.finish(envelope.status, b"".join(envelope.data))
         except GatewayError as error:
             doubt = error.doubt or ("failed" if claim.begun else None)
             await (claim.doubt(doubt) if doubt else claim.release())
@@ -85,7 +85,7 @@ class Work:
         """The envelope of a first result, given again."""
         status: Status = "partial" if first.status == "partial" else "ok"
         return Envelope(
-            self.run.run_id, self.connection.connector, status, first.data, paged=self.operation.pages, replayed=True
+            self.run.run_id, self.connection.connector, status, [first.data], paged=self.operation.pages, replayed=True
         )
 
     async def _attempt(self, notebook: Scratch | Claim, started_at: float) -> AnyResult:
@@ -155,6 +155,7 @@ class Work:
             exclusive=self.exclusive,
             files=self.files,
             links=self.links,
+            events=self.events,
         )
 
     def _position(self) -> Position | None:
@@ -169,10 +170,11 @@ class Work:
         run_id, connector = self.run.run_id, self.connection.connector
         if isinstance(result, Page):
             cursor = None if result.position is None else self.cursors.issue(result.position, *self._binding())
-            return Envelope(run_id, connector, "ok", to_json(result.items), paged=True, next_cursor=cursor)
+            items = json_pieces(result.items)
+            return Envelope(run_id, connector, "ok", items, paged=True, next_cursor=cursor, warnings=result.warnings)
         if isinstance(result, Listing):
-            return Envelope(run_id, connector, "ok", to_json(result.items))
-        return Envelope(run_id, connector, "ok" if result.complete else "partial", to_json(result))
+            return Envelope(run_id, connector, "ok", json_pieces(result.items))
+        return Envelope(run_id, connector, "ok" if result.complete else "partial", json_pieces(result))
 
 
 def exclusive_to(connection: Connection, hold: Exclusive) -> Exclusive:

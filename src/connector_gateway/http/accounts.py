@@ -13,6 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from connector_gateway.core.arguments import Arguments
 from connector_gateway.core.connections import Connections
 from connector_gateway.core.cursors import Cursors
+from connector_gateway.core.events.hooks import Hooks
 from connector_gateway.core.keys import Caller, Keys, bearer
 from connector_gateway.core.runs import Runs
 from connector_gateway.core.workspaces import Plan, Workspaces
@@ -35,6 +36,7 @@ class Accounts:
     keys: Keys
     connections: Connections
     runs: Runs
+    hooks: Hooks
     cursors: Cursors
     operator_token: str
 
@@ -176,6 +178,12 @@ class ChangeConnection(Params):
     credentials: dict[str, str] | None = Field(default=None, repr=False)
 
 
+class NameHook(Params):
+    """Whose deliveries."""
+
+    connector: Identifier
+
+
 class ShowRun(Params):
     """Which run to show."""
 
@@ -279,6 +287,18 @@ async def change_connection(asked: Asked, params: ChangeConnection) -> Answer:
 async def remove_connection(asked: Asked, params: NameConnection) -> Answer:
     """Remove a connection and its secrets; its history stays."""
     return shown(await asked.accounts.connections.remove(params.connection_id))
+
+
+@manages("GET /v1/hooks/{connector}")
+async def show_hook(asked: Asked, params: NameHook) -> Answer:
+    """Show the token that an application handed over for its deliveries, to be confirmed in its settings."""
+    return shown(await asked.accounts.hooks.show(params.connector))
+
+
+@manages("DELETE /v1/hooks/{connector}")
+async def forget_hook(asked: Asked, params: NameHook) -> Answer:
+    """Forget the token of an application's deliveries, so that it can hand over another one."""
+    return shown(await asked.accounts.hooks.forget(params.connector))
 
 
 @manages("GET /v1/runs/{run_id}", open_to_keys=True)

@@ -26,6 +26,8 @@ class Answer:
     status: int
     body: bytes
     headers: Iterable[tuple[bytes, bytes]] = ()
+    more: Sequence[bytes] = ()
+    """What follows the body, where that is too large to be copied into one piece."""
 
 
 @dataclass
@@ -46,16 +48,21 @@ class Exchange:
 
     async def send(self, answer: Answer, send: Send) -> None:
         """Send *answer* with the headers that every answer carries."""
-        length = (b"content-length", str(len(answer.body)).encode())
+        length = (b"content-length", b"%d" % (len(answer.body) + sum(map(len, answer.more))))
         headers = [(b"content-type", b"application/json"), *common(self), *answer.headers, length]
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-        body = b"" if self.scope["method"] == "HEAD" else answer.body
-        await send({"type": "http.response.body", "body": body})
+        *earlier, last = [b""] if self.scope["method"] == "HEAD" else [answer.body, *answer.more]
+        for piece in earlier:
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+        await send({"type": "http.response.body", "body": last})
 
 
 def enveloped(envelope: Envelope) -> Answer:
     """The answer to a call that succeeded."""
-    return Answer(200, envelope.to_json(), [(b"idempotent-replayed", b"true")] if envelope.replayed else ())
+    headers: RawHeaders = [(b"idempotent-replayed", b"true")] if envelope.replayed else []
+    headers += [(b"warning", f'199 - "{warning}"'.encode()) for warning in envelope.warnings]
+    body, *more = envelope.to_json()
+    return Answer(200, body, headers, more)
 
 
 def shown(data: Any, *, next_cursor: str | None = None, paged: bool = False) -> Answer:

@@ -10,11 +10,14 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route, Router, request_response
 
+from connector_gateway.core.events.hooks import Hooks
 from connector_gateway.http.accounts import Accounts, management_routes
 from connector_gateway.http.downloads import download_routes
+from connector_gateway.http.hooks import hook_route
 from connector_gateway.http.metrics import Metrics
 from connector_gateway.http.openapi import openapi
 from connector_gateway.http.routes import Edge, Methods, NotFound, operation_route
+from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.operation import AnyConnector
 
 Check = Callable[[], Awaitable[None]]
@@ -27,6 +30,8 @@ class Service:
     connectors: Mapping[str, AnyConnector]
     edge: Edge
     accounts: Accounts
+    hooks: Hooks
+    clock: Clock
     metrics: Metrics
     checks: Mapping[str, Check]
     """What must answer before calls can be taken, by name."""
@@ -75,6 +80,7 @@ def application(service: Service, lifespan: Callable[[Router], AbstractAsyncCont
         [
             operation_route(service.edge, service.connectors.values()),
             *management_routes(service.accounts),
+            hook_route(service.edge, service.hooks, service.clock),
             shown("/healthz", alive),
             shown("/readyz", ready),
             shown("/metrics", metrics),

@@ -9,11 +9,19 @@ from connector_gateway.kit.errors import InvalidJson, PayloadTooLarge, Unsupport
 JSON_TYPE = "application/json"
 
 
+async def read_raw(exchange: Exchange, max_bytes: int) -> bytes:
+    """The body of a request as it came; ``PayloadTooLarge`` beyond the limit."""
+    body = await _read(exchange.receive, exchange.header("content-length"), max_bytes)
+    if body is None:
+        raise _too_large(max_bytes)
+    return body
+
+
 async def read_body(exchange: Exchange, max_bytes: int) -> Body:
     """The JSON body of a request, or why it cannot be read; nothing is raised yet."""
     text = await _read(exchange.receive, exchange.header("content-length"), max_bytes)
     if text is None:
-        return Body(refusal=PayloadTooLarge(f"The body is larger than {max_bytes} bytes.", {"max_bytes": max_bytes}))
+        return Body(refusal=_too_large(max_bytes))
     content_type = (exchange.header("content-type") or "").partition(";")[0].strip().lower()
     if content_type != JSON_TYPE and (text or content_type):
         return Body(refusal=UnsupportedMediaType(f"The body is declared as {content_type or 'nothing'}."))
@@ -33,3 +41,7 @@ async def _read(receive: Receive, declared: str | None, max_bytes: int) -> bytes
             return None
         if not message.get("more_body", False):
             return bytes(body)
+
+
+def _too_large(max_bytes: int) -> PayloadTooLarge:
+    return PayloadTooLarge(f"The body is larger than {max_bytes} bytes.", {"max_bytes": max_bytes})

@@ -9,6 +9,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import Doubt
 from connector_gateway.kit.identifiers import ConnectionId
+from connector_gateway.kit.observing import Events
 from connector_gateway.kit.shapes import Position
 
 C = TypeVar("C")
@@ -123,6 +124,7 @@ class Call(Generic[C]):
     exclusive: "Exclusive"
     files: Files
     links: Links
+    events: Events
 
     async def recall(self, name: str, seconds: float, find: Callable[[], Awaitable[T]], *, fresh: bool = False) -> T:
         """What is remembered under *name*; otherwise, or if it must be *fresh*, what *find* finds, once for all."""

@@ -86,6 +86,14 @@ class InvalidApiKey(CallerError):
     remedy = "Use a current key of your workspace; its operator can issue a new one."
 
 
+class InvalidSignature(CallerError):
+    """A delivery to a hook is not signed, wrongly signed, or too old."""
+
+    status = 401
+    code = "invalid_signature"
+    remedy = "Sign the raw body with the secret that this installation knows, and send it at once."
+
+
 class WriteScopeRequired(CallerError):
     """A key with read scope calls an operation that writes."""
 
@@ -210,6 +218,14 @@ class KeyNotFound(CallerError):
     status = 404
     code = "key_not_found"
     remedy = "List the keys with GET /v1/keys."
+
+
+class HookNotFound(CallerError):
+    """No secret was handed over for the hook."""
+
+    status = 404
+    code = "hook_not_found"
+    remedy = "Let the application send its verification request to the hook's address first."
 
 
 class RunNotFound(CallerError):

@@ -40,6 +40,7 @@ from connector_gateway.kit.errors import (
     WriteScopeRequired,
     catalogue,
 )
+from connector_gateway.kit.observing import Observing
 from connector_gateway.kit.shapes import Listing, Page, Params, Position, Result
 from connector_gateway.kit.transport import Answer
 from connector_gateway.kit.upstream import Pause, Upstream, standard_throttle
@@ -216,6 +217,9 @@ class Connector(Generic[C]):
 
     settings: type[Params] = field(default=Params)
     """What can be set on a connection."""
+
+    observing: Observing[C] | None = None
+    """How changes are observed, where they are."""
 
 
 AnyConnector = Connector[Any]

@@ -2,10 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from secrets import token_hex
 from typing import Annotated, Any, Generic, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
-from pydantic_core import PydanticCustomError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    SerializationInfo,
+    WithJsonSchema,
+)
+from pydantic_core import PydanticCustomError, to_json
 
 Item = TypeVar("Item")
 
@@ -47,6 +56,8 @@ class Page(BaseModel, Generic[Item]):
 
     items: Sequence[Item]
     position: Position | None = None
+    warnings: Sequence[str] = ()
+    """What readers should know of the list, in sentences; they travel beside the answer."""
 
 
 class Listing(BaseModel, Generic[Item]):
@@ -88,3 +99,34 @@ Cursor = Annotated[str, Field(min_length=1, max_length=8192)]
 
 Name = Annotated[str, Field(min_length=1, max_length=1000)]
 """A name in the third-party application, exactly as it is written there."""
+
+
+# Files within JSON
+
+BOUNDARY = token_hex(16)
+"""Stands in JSON where a file belongs; random, so that nothing else in it can be taken for a place of one."""
+
+
+def _write_base64(pieces: list[bytes], info: SerializationInfo) -> str:
+    """Leave a place for *pieces* where the context collects them; otherwise write them out."""
+    if not isinstance(info.context, list):
+        return b"".join(pieces).decode("ascii")
+    info.context.append(pieces)
+    return BOUNDARY
+
+
+Base64 = Annotated[list[bytes], PlainSerializer(_write_base64), WithJsonSchema({"type": "string"})]
+"""A file as base64, in pieces of any size."""
+
+
+def json_pieces(value: Any) -> list[bytes]:
+    """*value* as JSON: in one piece, unless it holds files, whose pieces are passed on without a copy."""
+    files: list[list[bytes]] = []
+    text = to_json(value, context=files)
+    if not files:
+        return [text]
+    before, *after = text.split(BOUNDARY.encode())
+    found = [before]
+    for file, following in zip(files, after, strict=True):
+        found += [*file, following]
+    return found

@@ -5,6 +5,7 @@ from typing import Any
 from pydantic_core import from_json, to_json
 from sqlalchemy import (
     JSON,
+    BigInteger,
     Boolean,
     Column,
     Dialect,
@@ -18,6 +19,7 @@ from sqlalchemy import (
     Table,
     Text,
     TypeDecorator,
+    UniqueConstraint,
     text,
 )
 
@@ -132,3 +134,84 @@ claims = Table(
     Column("expires_at", Double, nullable=False, index=True),
 )
 """Idempotency: ``state`` is ``held``, ``doubtful`` or ``done``; ``data`` is the first answer as JSON text."""
+
+watches = Table(
+    "watches",
+    metadata,
+    Column("connection_id", String(40), primary_key=True),
+    Column("connector", String(20), nullable=False),
+    Column("account", String(200)),
+    Column("state", FastJson, nullable=False),
+    Column("due_at", Double, index=True),
+    Column("whole_at", Double),
+    Column("behind_since", Double),
+    Column("failures", Integer, nullable=False),
+    Column("lease", String(40)),
+    Column("leased_by", String(40)),
+    Column("sequence", BigInteger, nullable=False),
+    Column("observed_at", Double, nullable=False),
+    Index("ix_watches_account", "connector", "account"),
+)
+"""Connections whose changes are observed.
+
+``due_at`` is when to look next, ``whole_at`` when to look at everything; ``lease`` names the one look under way.
+``behind_since`` is since when nothing is known of what was pushed; ``state`` is what the room notes of the connection.
+``sequence`` and ``observed_at`` are those of the newest event.
+"""
+
+snapshots = Table(
+    "snapshots",
+    metadata,
+    Column("connection_id", String(40), primary_key=True),
+    Column("scope", String(80), primary_key=True),
+    Column("name", String(200), primary_key=True),
+    Column("value", FastJson, nullable=False),
+    Index("ix_snapshots_name", "scope", "name"),
+)
+"""What things were like when they were last looked at, in the room's own terms."""
+
+hints = Table(
+    "hints",
+    metadata,
+    Column("connection_id", String(40), primary_key=True),
+    Column("hint", String(200), primary_key=True),
+)
+"""What a delivery said is worth a look before everything is looked at."""
+
+events = Table(
+    "events",
+    metadata,
+    Column("connection_id", String(40), primary_key=True),
+    Column("sequence", BigInteger, primary_key=True, autoincrement=False),
+    Column("event_id", String(40), nullable=False),
+    Column("type", String(40), nullable=False),
+    Column("channel", String(40)),
+    Column("observed_at", Double, nullable=False, index=True),
+    Column("data", FastJson, nullable=False),
+    UniqueConstraint("connection_id", "event_id"),
+    Index("ix_events_since", "connection_id", "observed_at", "sequence"),
+)
+"""Observed events; ``sequence`` orders those of a connection, and none ever appears after a later one."""
+
+gaps = Table(
+    "gaps",
+    metadata,
+    Column("gap_id", String(40), primary_key=True),
+    Column("connection_id", String(40), nullable=False),
+    Column("channel", String(40)),
+    Column("since_at", Double, nullable=False),
+    Column("until_at", Double, nullable=False),
+    Column("noted_at", Double, nullable=False, index=True),
+    Column("run_id", String(40), nullable=False),
+    Index("ix_gaps_connection", "connection_id", "until_at"),
+)
+"""Times of which events may be missing."""
+
+hooks = Table(
+    "hooks",
+    metadata,
+    Column("connector", String(20), primary_key=True),
+    Column("sealed", LargeBinary, nullable=False),
+    Column("received_at", Double, nullable=False),
+)
+"""Secrets that third parties handed over, with which their deliveries are signed."""

@@ -157,13 +157,26 @@ async def add_reaction(call: ChatCall, params: AddReaction) -> AddedReaction:
     return mapping.added_reaction(params.message_ts, name, already_present=already_present)
 
 
-@reads("GET /events")
-async def read_events(call: ChatCall, params: ReadEvents) -> Page[Event]:  # noqa: ARG001  # nothing is observed yet
+@reads("GET /events", errors=NAMING)
+async def read_events(call: ChatCall, params: ReadEvents) -> Page[Event]:
     """Read the messages that were observed on the watched channels, oldest first.
 
-    Observation is not part of this version: the feed is empty.
+    They are kept for 30 days, on the free plan for 7.
+    A header ``Warning`` tells of times of which messages may be missing.
     """
-    return Page[Event](items=[])
+
+    async def read(channel_id: str | None) -> Page[Event]:
+        return await call.events.page(
+            call.connection_id,
+            Event,
+            call.position,
+            limit=params.limit,
+            since=params.since,
+            type=params.type,
+            channel=channel_id,
+        )
+
+    return await (read(None) if params.channel is None else _in_channel(call, params.channel, read))
 
 
 # Finding channels

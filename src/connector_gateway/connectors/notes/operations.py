@@ -176,12 +176,15 @@ async def search_pages(call: NotesCall, params: SearchPages) -> FoundPages:
 
 
 @reads("GET /events")
-async def read_events(call: NotesCall, params: ReadEvents) -> Page[Event]:  # noqa: ARG001  # nothing is observed yet
+async def read_events(call: NotesCall, params: ReadEvents) -> Page[Event]:
     """Read the changes that were observed, oldest first.
 
-    Observation is not part of this version: the feed is empty.
+    They are kept for 30 days, on the free plan for 7.
+    A header ``Warning`` tells of times of which changes may be missing.
     """
-    return Page[Event](items=[])
+    return await call.events.page(
+        call.connection_id, Event, call.position, limit=params.limit, since=params.since, type=params.type
+    )
 
 
 # Databases and their schemas

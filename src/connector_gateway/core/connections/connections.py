@@ -2,7 +2,8 @@
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -12,10 +13,11 @@ from sqlalchemy import Row, insert, select, update
 
 from connector_gateway.core.arguments import faults_of
 from connector_gateway.core.connections.vault import Vault
+from connector_gateway.core.events import watches
 from connector_gateway.core.keys import Caller
 from connector_gateway.core.workspaces import require_workspace
 from connector_gateway.kit.clock import Clock, instant
-from connector_gateway.kit.errors import ConnectionMismatch, ConnectionNotFound, InvalidParameters
+from connector_gateway.kit.errors import ConnectionMismatch, ConnectionNotFound, InternalError, InvalidParameters
 from connector_gateway.kit.identifiers import ConnectionId, WorkspaceId, ulid
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.storage import tables
@@ -94,6 +96,18 @@ class Connections:
                 self._remember(connection_id, now, connection)
         return connection
 
+    async def several(self, connection_ids: Collection[str]) -> Mapping[str, Connection]:
+        """Those of *connection_ids* that there are, as they are now, and whose secrets can be opened."""
+        query = select(tables.connections).where(
+            tables.connections.c.connection_id.in_(connection_ids), tables.connections.c.deleted.is_(False)
+        )
+        rows = await self._database.read(lambda reading: reading.execute(query).all()) if connection_ids else []
+        found = {}
+        for row in rows:
+            with suppress(InternalError):
+                found[row.connection_id] = self._connection(row)
+        return found
+
     async def create(
         self,
         workspace_id: WorkspaceId,
@@ -123,6 +137,8 @@ class Connections:
         def create(connection: Any) -> None:
             require_workspace(connection, workspace_id)
             connection.execute(insert(tables.connections), row)
+            if self._connectors[connector].observing is not None:
+                watches.begin(connection, connection_id, connector, now)
 
         await self._database.write(create)
         return _public(row)
@@ -173,26 +189,40 @@ class Connections:
         self._check(connection.connector, credentials, changes.get("settings", {}))
         if credentials is not None:
             changes |= {"sealed": self._vault.seal(credentials, connection_id), "status": "active"}
-        row = await self._update(connection_id, changes)
-        return _public(row)
+        other_account = credentials is not None
+
+        def renew(writing: Any) -> None:
+            watches.renew(writing, connection_id, self._clock.now(), other_account=other_account)
+
+        return _public(await self._update(connection_id, changes, renew))
 
     async def remove(self, connection_id: str) -> dict[str, Any]:
         """Forget a connection and its secrets; its history stays."""
-        return _public(await self._update(connection_id, {"deleted": True, "sealed": b"", "status": "removed"}))
+        removed = {"deleted": True, "sealed": b"", "status": "removed"}
+        return _public(await self._update(connection_id, removed, lambda writing: watches.end(writing, connection_id)))
 
     async def observe(self, connection: Connection, status: str) -> None:
         """Note what the last call found out about the authorisation: ``active`` or ``revoked``."""
         if connection.status != status:
-            await self._update(connection.connection_id, {"status": status})
+            await self._update(connection.connection_id, {"status": status}, lambda _: None)
 
-    async def _update(self, connection_id: str, changes: Mapping[str, Any]) -> Mapping[Any, Any]:
+    async def _update(
+        self, connection_id: str, changes: Mapping[str, Any], also: Callable[[Any], None]
+    ) -> Mapping[Any, Any]:
+        """Make *changes*, and in the same transaction what *also* does."""
         change = (
             update(tables.connections)
             .where(tables.connections.c.connection_id == connection_id, tables.connections.c.deleted.is_(False))
             .values(updated_at=self._clock.now(), **changes)
             .returning(*tables.connections.c)
         )
-        row = await self._database.write(lambda writing: writing.execute(change).mappings().first())
+
+        def work(writing: Any) -> Mapping[Any, Any] | None:
+            row = writing.execute(change).mappings().first()
+            also(writing)
+            return row  # type: ignore[no-any-return]
+
+        row = await self._database.write(work)
         self._changed += 1
         self._known.pop(connection_id, None)
         if row is None:

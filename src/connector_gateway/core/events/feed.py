@@ -1,0 +1,227 @@
+"""The feed of a connection: what was observed, each change once, in the order of observation, as long as it is kept."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic_core import to_json
+from sqlalchemy import ColumnElement, Row, Select, case, delete, or_, select, tuple_, update
+from sqlalchemy import Connection as Writing
+from sqlalchemy.dialects.postgresql import insert
+
+from connector_gateway.kit.clock import Clock, instant
+from connector_gateway.kit.identifiers import ConnectionId, RunId, ulid
+from connector_gateway.kit.observing import Observation, R
+from connector_gateway.kit.shapes import Instant, Page, Position
+from connector_gateway.storage import tables
+from connector_gateway.storage.database import Database
+
+DAY_SECONDS = 24 * 60 * 60.0
+KEPT_SECONDS: Mapping[str, float] = {"free": 7 * DAY_SECONDS, "paid": 30 * DAY_SECONDS}
+"""How long events are kept, by the workspace's plan."""
+
+PURGE_STEP = 1000
+MAX_WARNINGS = 5
+
+_events, _watches, _gaps = tables.events.c, tables.watches.c, tables.gaps.c
+
+
+def enter(writing: Writing, connection_id: str, observations: Sequence[Observation], now: float) -> None:
+    """Add those of *observations* to a connection's feed that are not in it yet.
+
+    The row of the watch is locked first, so that whoever reads up to an event has seen all before it.
+    Instants are kept as exactly as callers see them, who go on from the last one they saw.
+    """
+    now = round(now, 3)
+    wanted = {event_id(connection_id, observation): observation for observation in observations}
+    if not wanted:
+        return
+    number = (
+        update(tables.watches)
+        .where(_watches.connection_id == connection_id)
+        .values(
+            sequence=_watches.sequence + len(wanted),
+            observed_at=case((_watches.observed_at > now, _watches.observed_at), else_=now),
+        )
+        .returning(_watches.sequence, _watches.observed_at)
+    )
+    numbered = writing.execute(number).first()
+    if numbered is None:
+        return
+    query = select(_events.event_id).where(_events.connection_id == connection_id, _events.event_id.in_(wanted))
+    known = set(writing.execute(query).scalars())
+    fresh = [(name, observation) for name, observation in wanted.items() if name not in known]
+    first = numbered.sequence - len(wanted) + 1
+    rows = [
+        {
+            "connection_id": connection_id,
+            "sequence": sequence,
+            "event_id": name,
+            "type": observation.type,
+            "channel": observation.channel,
+            "observed_at": numbered.observed_at,
+            "data": observation.data,
+        }
+        for sequence, (name, observation) in enumerate(fresh, first)
+    ]
+    if rows:
+        writing.execute(insert(tables.events), rows)
+
+
+def event_id(connection_id: str, observation: Observation) -> str:
+    """The identifier of a change, the same whenever it is seen."""
+    digest = hashlib.sha256(to_json([connection_id, observation.identity])).digest()
+    return f"evt_{ulid(int.from_bytes(digest[:16], 'big'))}"
+
+
+class Feed:
+    """Reads what was observed, notes what may be missing, and deletes what is past its time."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def page(
+        self,
+        connection_id: ConnectionId,
+        shape: type[R],
+        position: Position | None,
+        *,
+        limit: int,
+        since: Instant | None = None,
+        type: str | None = None,  # noqa: A002  # the public name
+        channel: str | None = None,
+    ) -> Page[R]:
+        """Events of a connection, oldest first, from *since* or after *position*."""
+        now = self._clock.now()
+
+        def read(reading: Writing) -> tuple[Sequence[Row[Any]], Sequence[Row[Any]], float]:
+            kept_from = now - KEPT_SECONDS[reading.execute(_plan_of(connection_id)).scalar_one()]
+            start = max(kept_from, position["at"] if position else since.timestamp() if since else 0.0)
+            query = _select(connection_id, start, position, {"type": type, "channel": channel}).limit(limit + 1)
+            gaps = reading.execute(_gaps_after(connection_id, start, channel)).all()
+            return reading.execute(query).all(), gaps, kept_from
+
+        rows, gaps, kept_from = await self._database.read(read)
+        shown = rows[:limit]
+        more = len(rows) > limit
+        return Page[shape](  # type: ignore[valid-type]  # the shape is known at run time only
+            items=[_event(shape, row) for row in shown],
+            position={"at": shown[-1].observed_at, "after": shown[-1].sequence} if more else None,
+            warnings=[*_no_longer_kept(since, kept_from), *map(_missing, gaps)],
+        )
+
+    async def add(self, observations: Mapping[str, Sequence[Observation]]) -> None:
+        """Commit observations to the feeds of connections, all of them or none."""
+        now = self._clock.now()
+
+        def add(writing: Writing) -> None:
+            for connection_id, observed in observations.items():
+                enter(writing, connection_id, observed, now)
+
+        await self._database.write(add)
+
+    async def miss(
+        self, connection_id: ConnectionId, run_id: RunId, since: float, until: float, channel: str | None
+    ) -> None:
+        """Note that events between two instants may be missing; the run tells why."""
+        row = {
+            "gap_id": f"gap_{ulid()}",
+            "connection_id": connection_id,
+            "channel": channel,
+            "since_at": since,
+            "until_at": until,
+            "noted_at": self._clock.now(),
+            "run_id": run_id,
+        }
+        await self._database.put(insert(tables.gaps), row)
+
+    async def purge(self) -> int:
+        """Delete a bounded number of events, and of what belongs to connections that are gone; how many it were."""
+        now = self._clock.now()
+        longest = max(KEPT_SECONDS.values())
+        steps = [
+            *(_expired_events(plan, now - seconds) for plan, seconds in KEPT_SECONDS.items()),
+            _first(tables.events, _events.observed_at < now - longest),
+            _first(tables.gaps, _gaps.noted_at < now - longest),
+            _first(tables.snapshots, _orphaned(tables.snapshots.c.connection_id)),
+            _first(tables.hints, _orphaned(tables.hints.c.connection_id)),
+        ]
+        return sum([await self._delete(table, chosen) for table, chosen in steps])
+
+    async def _delete(self, table: Any, chosen: Select[Any]) -> int:
+        purge = delete(table).where(tuple_(*table.primary_key.columns).in_(chosen))
+        return await self._database.write(lambda writing: writing.execute(purge).rowcount)
+
+
+def _select(
+    connection_id: str, start: float, position: Position | None, filters: Mapping[str, str | None]
+) -> Select[Any]:
+    """Events from an instant on, or after a position; both orders are the same, and the first one is indexed."""
+    query = (
+        select(tables.events)
+        .where(_events.connection_id == connection_id, _events.observed_at >= start)
+        .order_by(_events.observed_at, _events.sequence)
+    )
+    if position is not None:
+        query = query.where(_events.sequence > position["after"])
+    return query.where(*(_events[name] == value for name, value in filters.items() if value is not None))
+
+
+def _plan_of(connection_id: str) -> Select[Any]:
+    return (
+        select(tables.workspaces.c.plan)
+        .join(tables.connections, tables.connections.c.workspace_id == tables.workspaces.c.workspace_id)
+        .where(tables.connections.c.connection_id == connection_id)
+    )
+
+
+def _gaps_after(connection_id: str, start: float, channel: str | None) -> Select[Any]:
+    query = (
+        select(tables.gaps)
+        .where(_gaps.connection_id == connection_id, _gaps.until_at >= start)
+        .order_by(_gaps.until_at.desc())
+        .limit(MAX_WARNINGS)
+    )
+    return query if channel is None else query.where(or_(_gaps.channel.is_(None), _gaps.channel == channel))
+
+
+def _event(shape: type[R], row: Row[Any]) -> R:
+    told = {"event_id": row.event_id, "type": row.type, "observed_at": instant(row.observed_at)}
+    return shape.model_validate({**row.data, **told})
+
+
+def _no_longer_kept(since: Instant | None, kept_from: float) -> list[str]:
+    if since is None or since.timestamp() >= kept_from:
+        return []
+    return [f"Events before {_written(kept_from)} are no longer kept."]
+
+
+def _missing(gap: Row[Any]) -> str:
+    where = f" in channel {gap.channel}" if gap.channel else ""
+    return (
+        f"Events between {_written(gap.since_at)} and {_written(gap.until_at)}{where} may be missing; "
+        f"run {gap.run_id} tells why."
+    )
+
+
+def _written(seconds: float) -> str:
+    return instant(seconds).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _first(table: Any, condition: ColumnElement[bool]) -> tuple[Any, Select[Any]]:
+    return table, select(*table.primary_key.columns).where(condition).limit(PURGE_STEP)
+
+
+def _orphaned(connection_id: ColumnElement[str]) -> ColumnElement[bool]:
+    return connection_id.not_in(select(_watches.connection_id))
+
+
+def _expired_events(plan: str, before: float) -> tuple[Any, Select[Any]]:
+    of_plan = (
+        select(tables.connections.c.connection_id)
+        .join(tables.workspaces, tables.workspaces.c.workspace_id == tables.connections.c.workspace_id)
+        .where(tables.workspaces.c.plan == plan)
+    )
+    table, chosen = _first(tables.events, _events.observed_at < before)
+    return table, chosen.where(_events.connection_id.in_(of_plan))

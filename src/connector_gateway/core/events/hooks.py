@@ -1,0 +1,115 @@
+"""Hooks: what third parties send of their own accord, acknowledged once what it says is kept."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import structlog
+from sqlalchemy import delete, select
+from sqlalchemy.dialects.postgresql import insert
+
+from connector_gateway.core.connections import Connections, Vault
+from connector_gateway.core.events.feed import Feed
+from connector_gateway.core.events.watches import Target, Watches
+from connector_gateway.kit.clock import Clock, instant
+from connector_gateway.kit.errors import HookNotFound, RouteNotFound
+from connector_gateway.kit.observing import Delivery, Observation, Observing, Receipt
+from connector_gateway.storage import tables
+from connector_gateway.storage.database import Database
+
+SECRET = "verification_token"  # noqa: S105  # its name, not a secret
+
+log = structlog.get_logger()
+
+
+class Hooks:
+    """Receives deliveries, and keeps the secrets that they are signed with."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        vault: Vault,
+        watches: Watches,
+        feed: Feed,
+        connections: Connections,
+        observing: Mapping[str, Observing[Any]],
+        secrets: Mapping[str, Sequence[str]],
+        clock: Clock,
+    ) -> None:
+        self._database = database
+        self._vault = vault
+        self._watches = watches
+        self._feed = feed
+        self._connections = connections
+        self._observing = observing
+        self._secrets = secrets
+        self._clock = clock
+
+    async def receive(self, connector: str, delivery: Delivery) -> Mapping[str, Any]:
+        """What to answer to *delivery*, once it is safe to forget it."""
+        observing = self._observing.get(connector)
+        if observing is None:
+            raise RouteNotFound("There is nothing at this address.")
+        receipt = observing.receive(delivery, await self._known_secrets(connector))
+        if receipt.secret is not None:
+            await self._keep_secret(connector, receipt.secret)
+        targets = await self._watches.targets(connector, receipt) if receipt.accounts or receipt.about else []
+        if targets:
+            await self._act(observing, receipt, targets)
+        return receipt.reply or {}
+
+    async def show(self, connector: str) -> dict[str, Any]:
+        """The secret that was handed over for a connector, for the operator to confirm it with."""
+        query = select(tables.hooks).where(tables.hooks.c.connector == connector)
+        row = await self._database.read(lambda reading: reading.execute(query).first())
+        if row is None:
+            raise HookNotFound(f"No secret was handed over for {connector}.", {"parameter": "connector"})
+        secret = self._vault.open(row.sealed, connector)[SECRET]
+        return {"connector": connector, SECRET: secret, "received_at": instant(row.received_at)}
+
+    async def forget(self, connector: str) -> dict[str, Any]:
+        """Forget the secret of a connector, so that another one can be handed over."""
+        shown = await self.show(connector)
+        forget = delete(tables.hooks).where(tables.hooks.c.connector == connector)
+        await self._database.write(lambda writing: writing.execute(forget))
+        return shown
+
+    async def _known_secrets(self, connector: str) -> Sequence[str]:
+        """The secrets of the settings; without any, the one that was handed over."""
+        if self._secrets.get(connector):
+            return self._secrets[connector]
+        try:
+            return [(await self.show(connector))[SECRET]]
+        except HookNotFound:
+            return []
+
+    async def _keep_secret(self, connector: str, secret: str) -> None:
+        """Keep the first secret that comes; any other would let strangers in."""
+        row = {
+            "connector": connector,
+            "sealed": self._vault.seal({SECRET: secret}, connector),
+            "received_at": self._clock.now(),
+        }
+        await self._database.put(insert(tables.hooks).on_conflict_do_nothing(), row)
+        log.info("a hook's secret was handed over", connector=connector)
+
+    async def _act(self, observing: Observing[Any], receipt: Receipt, targets: Sequence[Target]) -> None:
+        """Keep what the delivery says, for everyone it concerns."""
+        names = [target.connection_id for target in targets]
+        if receipt.revoked:
+            for connection in (await self._connections.several(names)).values():
+                await self._connections.observe(connection, "revoked")
+        if receipt.missed_since is not None:
+            await self._watches.fall_behind(receipt.missed_since, tables.watches.c.connection_id.in_(names))
+        await self._watches.wake(names, receipt.hints)
+        if receipt.event is not None and observing.read is not None:
+            await self._feed.add(_observations(observing, receipt.event, targets))
+
+
+def _observations(
+    observing: Observing[Any], event: Mapping[str, Any], targets: Sequence[Target]
+) -> Mapping[str, Sequence[Observation]]:
+    read = observing.read
+    return (
+        {} if read is None else {target.connection_id: read(event, target.settings, target.state) for target in targets}
+    )

@@ -1,0 +1,292 @@
+"""Watchers: take the looks that are due, one connection at a time, and see how each of them ends."""
+
+import asyncio
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any, Self
+
+import structlog
+from sqlalchemy import Connection as Writing
+from sqlalchemy import delete, select, update
+from sqlalchemy.dialects.postgresql import insert
+
+from connector_gateway.core.connections import Connection, Connections
+from connector_gateway.core.events.feed import Feed, enter
+from connector_gateway.core.events.watches import MAX_CLAIMED, Claimed, Watches
+from connector_gateway.core.gateway import Site
+from connector_gateway.core.processes import Processes
+from connector_gateway.core.runs import Run, Runs
+from connector_gateway.kit.clock import Clock
+from connector_gateway.kit.errors import ConnectionRevoked, GatewayError, InternalError
+from connector_gateway.kit.observing import Observation, Observing, Snapshot, State
+from connector_gateway.storage import tables
+from connector_gateway.storage.database import Database
+
+TICK_SECONDS = 0.5
+"""How often looks that are due are claimed; one that is made due in this process is at once."""
+
+MAX_LOOKS = 200
+"""Looks under way in one process."""
+
+LOOK_SECONDS = 30 * 60.0
+REVOKED_SECONDS = 15 * 60.0
+"""How long until a connection whose authorisation was withdrawn is tried again, unless it is changed before."""
+
+MAX_PAUSE_SECONDS = 15 * 60.0
+FIRST_PAUSE_SECONDS = 5.0
+MAX_DOUBLINGS = 10
+
+OPERATION = "observe_events"
+"""What looks are called in the history."""
+
+_watches, _snapshots = tables.watches.c, tables.snapshots.c
+_put = insert(tables.snapshots)
+PUT_SNAPSHOT = _put.on_conflict_do_update(
+    index_elements=[_snapshots.connection_id, _snapshots.scope, _snapshots.name],
+    set_={"value": _put.excluded.value},
+)
+
+log = structlog.get_logger()
+
+
+class TakenOver(Exception):
+    """Another process looks at this connection now."""
+
+
+class Look:
+    """One look at one connection: what the room's ``look`` is handed."""
+
+    def __init__(
+        self, claimed: Claimed, connection: Connection, run: Run, *, database: Database, feed: Feed, clock: Clock
+    ) -> None:
+        self.connection_id = connection.connection_id
+        self.settings = connection.settings
+        self.state: State = claimed.state
+        self.clock = clock
+        self.hints = claimed.hints
+        self.whole = claimed.whole
+        self.behind_since = claimed.behind_since
+        self.upstream: Any = None
+        self.missed = False
+        self._database = database
+        self._feed = feed
+        self._lease = claimed.lease
+        self._run = run
+
+    async def recall(self, scope: str, names: Collection[str] | None = None) -> dict[str, Any]:
+        """The snapshots of *scope* by name: all, or those of *names*."""
+        query = select(_snapshots.name, _snapshots.value).where(
+            _snapshots.connection_id == self.connection_id, _snapshots.scope == scope
+        )
+        if names is not None:
+            query = query.where(_snapshots.name.in_(names))
+        rows = await self._database.read(lambda reading: reading.execute(query).all())
+        return {row.name: row.value for row in rows}
+
+    async def keep(
+        self,
+        observations: Sequence[Observation] = (),
+        snapshots: Sequence[Snapshot] = (),
+        *,
+        state: State | None = None,
+        account: str | None = None,
+    ) -> None:
+        """Commit what was observed together with what things are like now: both or neither."""
+        changes = {"state": state, "account": account}
+        noted = {name: value for name, value in changes.items() if value is not None}
+        now = self.clock.now()
+
+        def keep(writing: Writing) -> None:
+            hold = update(tables.watches).where(
+                _watches.connection_id == self.connection_id, _watches.lease == self._lease
+            )
+            if not writing.execute(hold.values(lease=self._lease, **noted)).rowcount:
+                raise TakenOver
+            enter(writing, self.connection_id, observations, now)
+            self._put(writing, snapshots)
+
+        await self._database.write(keep)
+        self.state = self.state if state is None else state
+
+    async def miss(self, since: float, until: float, why: str, channel: str | None = None) -> None:
+        """Note that changes between two instants may never be seen, and *why*, in a sentence for people."""
+        self.missed = True
+        self._run.status, self._run.code = "partial", "events_missed"
+        log.warning("events may be missing", connection_id=self.connection_id, why=why, channel=channel)
+        await self._feed.miss(self.connection_id, self._run.run_id, since, until, channel)
+
+    def _put(self, writing: Writing, snapshots: Sequence[Snapshot]) -> None:
+        rows = [
+            {"connection_id": self.connection_id, "scope": kept.scope, "name": kept.name, "value": kept.value}
+            for kept in snapshots
+            if kept.value is not None
+        ]
+        if rows:
+            writing.execute(PUT_SNAPSHOT, rows)
+        for kept in snapshots:
+            if kept.value is None:
+                writing.execute(
+                    delete(tables.snapshots).where(
+                        _snapshots.connection_id == self.connection_id,
+                        _snapshots.scope == kept.scope,
+                        _snapshots.name == kept.name,
+                    )
+                )
+
+
+class Watchers:
+    """Looks after all watches, together with every other process that does."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        watches: Watches,
+        feed: Feed,
+        connections: Connections,
+        runs: Runs,
+        processes: Processes,
+        sites: Mapping[str, Site],
+        client: Callable[[Run, Connection], Any],
+        clock: Clock,
+    ) -> None:
+        self._database = database
+        self._watches = watches
+        self._feed = feed
+        self._connections = connections
+        self._runs = runs
+        self._processes = processes
+        self._sites = sites
+        self._client = client
+        self._clock = clock
+        self._looks: set[asyncio.Task[None]] = set()
+        self._stuck: list[Claimed] = []
+        """Looks whose end could not be noted; until it is, nobody else would look."""
+
+    async def __aenter__(self) -> Self:
+        if self._processes.absent_since is not None:
+            await self._fall_behind(self._processes.absent_since)
+        self._watching = asyncio.create_task(self._watch_forever(), name="watchers")
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for task in (self._watching, *self._looks):
+            task.cancel()
+        await asyncio.gather(self._watching, *self._looks, return_exceptions=True)
+        await self._watches.release()
+        await self._fall_behind(self._clock.now())
+
+    async def _fall_behind(self, since: float) -> None:
+        """Note that nobody may have been there for what was pushed *since*."""
+        pushed = [name for name, site in self._sites.items() if site.pushed]
+        if pushed:
+            await self._watches.fall_behind(since, _watches.connector.in_(pushed))
+
+    async def _watch_forever(self) -> None:
+        while True:
+            self._watches.roused.clear()
+            try:
+                await self._free()
+                claimed = await self._claim()
+            except Exception:
+                log.exception("looks could not be claimed")
+                claimed = []
+            if len(claimed) < MAX_CLAIMED:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._watches.roused.wait(), TICK_SECONDS)
+
+    async def _claim(self) -> Sequence[Claimed]:
+        """Begin the looks that are due, as far as there is room for them."""
+        room = MAX_LOOKS - len(self._looks)
+        claimed = await self._watches.claim(room) if room else []
+        self._stuck += claimed
+        connections = await self._connections.several([look.connection_id for look in claimed])
+        for look in claimed:
+            task = asyncio.create_task(self._take(look, connections.get(look.connection_id)), name="look")
+            self._looks.add(task)
+            task.add_done_callback(partial(self._taken, look))
+            self._stuck.remove(look)
+        return claimed
+
+    def _taken(self, look: Claimed, task: asyncio.Task[None]) -> None:
+        self._looks.discard(task)
+        if not task.cancelled() and task.exception():
+            log.error("a look did not end well", connection_id=look.connection_id, exc_info=task.exception())
+            self._stuck.append(look)
+
+    async def _free(self) -> None:
+        """Give back what is stuck, to be tried again."""
+        while self._stuck:
+            again_at = self._clock.now() + FIRST_PAUSE_SECONDS
+            look = self._stuck[-1]
+            await self._watches.give_back(
+                look, whole_at=again_at, behind_since=look.behind_since, failures=look.failures
+            )
+            self._stuck.pop()
+
+    async def _take(self, claimed: Claimed, connection: Connection | None) -> None:
+        """Take one look, and say when the next one is to be."""
+        site = self._sites.get(claimed.connector)
+        observing = site.connector.observing if site else None
+        if connection is None or site is None or observing is None:
+            await self._watches.give_back(claimed, whole_at=None, behind_since=None, failures=0)
+            return
+        began, run = self._clock.now(), Run("watch")
+        look = Look(claimed, connection, run, database=self._database, feed=self._feed, clock=self._clock)
+        look.upstream = self._client(run, connection)
+        try:
+            fault = await self._attempt(observing, look, run)
+        except TakenOver:
+            return
+        if look.missed or (fault is not None and not claimed.failures):
+            await self._runs.note(run, connection.workspace_id, connection.connection_id, claimed.connector, OPERATION)
+        await (self._fail(claimed, connection, fault) if fault else self._succeed(claimed, connection, site, began))
+
+    @staticmethod
+    async def _attempt(observing: Observing[Any], look: Look, run: Run) -> Exception | None:
+        """Why the look failed, noted in its run; None if it did not."""
+        try:
+            async with asyncio.timeout(LOOK_SECONDS):
+                await observing.look(look)
+        except TakenOver:
+            raise
+        except GatewayError as error:
+            run.refuse(error)
+            return error
+        except Exception as fault:
+            log.exception("look failed", connection_id=look.connection_id)
+            run.refuse(InternalError("Something went wrong here.", private=repr(fault)))
+            return fault
+        return None
+
+    async def _succeed(self, claimed: Claimed, connection: Connection, site: Site, began: float) -> None:
+        """Where changes are pushed, there is nothing to look for until something was missed."""
+        await self._connections.observe(connection, "active")
+        next_at = began + (site.watch_seconds or 0.0) if claimed.whole else claimed.whole_at
+        await self._watches.give_back(
+            claimed,
+            whole_at=None if site.pushed else next_at,
+            behind_since=None if site.pushed else began,
+            failures=0,
+        )
+
+    async def _fail(self, claimed: Claimed, connection: Connection, fault: Exception) -> None:
+        """Try again later, and later each time."""
+        if isinstance(fault, ConnectionRevoked):
+            await self._connections.observe(connection, "revoked")
+        pause = _pause_after(fault, claimed.failures)
+        await self._watches.give_back(
+            claimed,
+            whole_at=self._clock.now() + pause,
+            behind_since=claimed.behind_since,
+            failures=min(claimed.failures + 1, MAX_DOUBLINGS),
+        )
+
+
+def _pause_after(fault: Exception, failures: int) -> float:
+    """Seconds until the next look after a failed one."""
+    if isinstance(fault, ConnectionRevoked):
+        return REVOKED_SECONDS
+    asked = fault.retry_after if isinstance(fault, GatewayError) else None
+    return max(asked or 0.0, min(FIRST_PAUSE_SECONDS * 2.0**failures, MAX_PAUSE_SECONDS))

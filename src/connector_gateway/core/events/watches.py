@@ -1,0 +1,234 @@
+"""Watches: which connections are looked at, when next, and by whom; at most one look at a connection at a time.
+
+A look is leased to a process, and lasts as long as that process gives signs of life.
+Whatever a look commits is bound to its lease, so that one that was taken over changes nothing any more.
+"""
+
+import asyncio
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import BindParameter, ColumnElement, Double, bindparam, case, delete, exists, or_, select, update
+from sqlalchemy import Connection as Writing
+from sqlalchemy.dialects.postgresql import insert
+
+from connector_gateway.kit.clock import Clock
+from connector_gateway.kit.identifiers import ConnectionId, ProcessId, ulid
+from connector_gateway.kit.observing import Receipt
+from connector_gateway.storage import tables
+from connector_gateway.storage.database import Database
+
+MAX_HINT = 200
+MAX_CLAIMED = 100
+"""Looks that are claimed in one go."""
+
+
+def _double(name: str) -> BindParameter[float]:
+    return bindparam(name, type_=Double)
+
+
+_watches = tables.watches.c
+_hinted = exists().where(tables.hints.c.connection_id == _watches.connection_id)
+_renewed = _watches.whole_at.is_distinct_from(_double("_claimed_whole_at"))
+_further_behind = _watches.behind_since.is_distinct_from(_double("_claimed_behind_since"))
+GIVE_BACK = (
+    update(tables.watches)
+    .where(_watches.connection_id == bindparam("_connection_id"), _watches.lease == bindparam("_lease"))
+    .values(
+        lease=None,
+        leased_by=None,
+        due_at=case((or_(_hinted, _renewed), _double("_now")), else_=_double("_whole_at")),
+        whole_at=case((_renewed, _watches.whole_at), else_=_double("_whole_at")),
+        behind_since=case((_further_behind, _watches.behind_since), else_=_double("_behind_since")),
+        failures=bindparam("_failures"),
+    )
+)
+"""Ends a look; what came up meanwhile stays."""
+
+PUT_HINT = insert(tables.hints).on_conflict_do_nothing()
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A look that this process is to take."""
+
+    connection_id: ConnectionId
+    connector: str
+    lease: str
+    state: Mapping[str, Any]
+    hints: Collection[str]
+    whole: bool
+    behind_since: float | None
+    failures: int
+    whole_at: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A connection that a delivery concerns."""
+
+    connection_id: ConnectionId
+    settings: Mapping[str, Any]
+    state: Mapping[str, Any]
+
+
+def begin(writing: Writing, connection_id: str, connector: str, now: float) -> None:
+    """Watch a connection, from *now* on."""
+    row: dict[str, Any] = {
+        "connection_id": connection_id,
+        "connector": connector,
+        "account": None,
+        "state": {},
+        "due_at": now,
+        "whole_at": now,
+        "behind_since": now,
+        "failures": 0,
+        "sequence": 0,
+        "observed_at": 0.0,
+    }
+    writing.execute(insert(tables.watches).on_conflict_do_nothing(), row)
+
+
+def renew(writing: Writing, connection_id: str, now: float, *, other_account: bool) -> None:
+    """Look at a connection *now*, since it was changed; it may have become one to *another account*."""
+    forgotten: dict[str, Any] = {"account": None, "state": {}} if other_account else {}
+    change = update(tables.watches).where(_watches.connection_id == connection_id)
+    writing.execute(change.values(due_at=now, whole_at=now, failures=0, **forgotten))
+
+
+def end(writing: Writing, connection_id: str) -> None:
+    """Watch a connection no more."""
+    writing.execute(delete(tables.watches).where(_watches.connection_id == connection_id))
+
+
+class Watches:
+    """Hands out looks, and takes them back."""
+
+    def __init__(self, database: Database, process_id: ProcessId, clock: Clock) -> None:
+        self._database = database
+        self._process_id = process_id
+        self._clock = clock
+        self.roused = asyncio.Event()
+        """Set when something was made due here."""
+
+    async def claim(self, most: int) -> Sequence[Claimed]:
+        """Looks that are due, at most so many; nobody else gets them before they are given back."""
+        due = select(_watches.connection_id).where(*self._claimable()).order_by(_watches.due_at)
+        if not await self._database.read(lambda reading: reading.execute(due.limit(1)).first()):
+            return []
+        lease = ulid()
+        chosen = due.limit(min(most, MAX_CLAIMED)).with_for_update(skip_locked=True)
+        take = (
+            update(tables.watches)
+            .where(_watches.connection_id.in_(chosen), *self._claimable())
+            .values(lease=lease, leased_by=self._process_id)
+            .returning(*_watches)
+        )
+
+        def claim(writing: Writing) -> Sequence[Claimed]:
+            rows = writing.execute(take).all()
+            hints = _take_hints(writing, [row.connection_id for row in rows])
+            return [self._claimed(row, lease, hints.get(row.connection_id, [])) for row in rows]
+
+        return await self._database.write(claim)
+
+    def _claimable(self) -> tuple[ColumnElement[bool], ...]:
+        alive = select(tables.processes.c.process_id)
+        return (
+            _watches.due_at <= self._clock.now(),
+            or_(_watches.leased_by.is_(None), _watches.leased_by.not_in(alive)),
+        )
+
+    def _claimed(self, row: Any, lease: str, hints: Collection[str]) -> Claimed:
+        return Claimed(
+            connection_id=row.connection_id,
+            connector=row.connector,
+            lease=lease,
+            state=row.state,
+            hints=hints,
+            whole=row.whole_at is not None and row.whole_at <= self._clock.now(),
+            behind_since=row.behind_since,
+            failures=row.failures,
+            whole_at=row.whole_at,
+        )
+
+    async def give_back(
+        self, claimed: Claimed, *, whole_at: float | None, behind_since: float | None, failures: int
+    ) -> None:
+        """End a look; the next one at everything is at *whole_at*, or when something comes up.
+
+        What came up meanwhile stays.
+        """
+        values = {
+            "_connection_id": claimed.connection_id,
+            "_lease": claimed.lease,
+            "_now": self._clock.now(),
+            "_claimed_whole_at": claimed.whole_at,
+            "_claimed_behind_since": claimed.behind_since,
+            "_whole_at": whole_at,
+            "_behind_since": behind_since,
+            "_failures": failures,
+        }
+        await self._database.put(GIVE_BACK, values)
+
+    async def release(self) -> None:
+        """Give back every look of this process, to be taken by others at once."""
+        change = update(tables.watches).where(_watches.leased_by == self._process_id)
+        await self._database.write(lambda writing: writing.execute(change.values(lease=None, leased_by=None)))
+
+    async def wake(self, connection_ids: Collection[str], hints: Iterable[str]) -> None:
+        """Make a look due at once, where *hints* say."""
+        rows = [
+            {"connection_id": connection_id, "hint": hint[:MAX_HINT]}
+            for hint in dict.fromkeys(hints)
+            for connection_id in connection_ids
+        ]
+        now = self._clock.now()
+        due = (
+            update(tables.watches)
+            .where(_watches.connection_id.in_(connection_ids), or_(_watches.due_at.is_(None), _watches.due_at > now))
+            .values(due_at=now)
+        )
+
+        def wake(writing: Writing) -> None:
+            writing.execute(PUT_HINT, rows)
+            writing.execute(due)
+
+        if rows:
+            await self._database.write(wake)
+            self.roused.set()
+
+    async def fall_behind(self, since: float, *conditions: ColumnElement[bool]) -> None:
+        """Note that what was pushed *since* may have been missed, and make looks at everything due."""
+        now = self._clock.now()
+        earlier = case((_watches.behind_since < since, _watches.behind_since), else_=since)
+        change = update(tables.watches).where(*conditions).values(behind_since=earlier, due_at=now, whole_at=now)
+        await self._database.write(lambda writing: writing.execute(change))
+        self.roused.set()
+
+    async def targets(self, connector: str, receipt: Receipt) -> Sequence[Target]:
+        """The connections that a delivery concerns."""
+        concerned: list[ColumnElement[bool]] = [_watches.account.in_(receipt.accounts)]
+        if receipt.about is not None:
+            scope, name = receipt.about
+            holders = select(tables.snapshots.c.connection_id).where(
+                tables.snapshots.c.scope == scope, tables.snapshots.c.name == name
+            )
+            concerned.append(_watches.connection_id.in_(holders))
+        query = (
+            select(_watches.connection_id, tables.connections.c.settings, _watches.state)
+            .join(tables.connections, tables.connections.c.connection_id == _watches.connection_id)
+            .where(_watches.connector == connector, or_(*concerned))
+        )
+        rows = await self._database.read(lambda reading: reading.execute(query).all())
+        return [Target(*row) for row in rows]
+
+
+def _take_hints(writing: Writing, connection_ids: Collection[str]) -> dict[str, list[str]]:
+    """The hints of some connections, which are taken away by that."""
+    take = delete(tables.hints).where(tables.hints.c.connection_id.in_(connection_ids))
+    found: dict[str, list[str]] = {}
+    for connection_id, hint in writing.execute(take.returning(*tables.hints.c)):
+        found.setdefault(connection_id, []).append(hint)
+    return found

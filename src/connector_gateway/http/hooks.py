@@ -1,0 +1,47 @@
+"""Hooks: where third parties deliver what they have to say."""
+
+from pydantic_core import to_json
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from connector_gateway.core.events.hooks import Hooks
+from connector_gateway.http.answers import Answer, Exchange, refused
+from connector_gateway.http.bodies import read_raw
+from connector_gateway.http.routes import Edge, Methods, unforeseen
+from connector_gateway.kit.clock import Clock
+from connector_gateway.kit.errors import GatewayError
+from connector_gateway.kit.observing import Delivery
+
+PREFIX = "/hooks"
+
+
+class HookEndpoint:
+    """The address for the deliveries of one third party."""
+
+    def __init__(self, edge: Edge, hooks: Hooks, clock: Clock) -> None:
+        self._edge = edge
+        self._hooks = hooks
+        self._clock = clock
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Acknowledge one delivery, once what it says is kept."""
+        exchange = Exchange(scope, receive)
+        connector = scope["path_params"]["connector"]
+        try:
+            answer = await self._answer(exchange, connector)
+        except GatewayError as error:
+            answer = refused(exchange.run, connector, error)
+        except Exception as fault:  # noqa: BLE001  # the edge of a surface: nothing leaves without our shape
+            answer = refused(exchange.run, connector, unforeseen(fault))
+        await exchange.send(answer, send)
+
+    async def _answer(self, exchange: Exchange, connector: str) -> Answer:
+        received_at = self._clock.now()
+        body = await read_raw(exchange, self._edge.max_body_bytes)
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in exchange.headers.items()}
+        return Answer(200, to_json(await self._hooks.receive(connector, Delivery(headers, body, received_at))))
+
+
+def hook_route(edge: Edge, hooks: Hooks, clock: Clock) -> Route:
+    """The addresses of all hooks."""
+    return Route(PREFIX + "/{connector}", Methods(edge, {"POST": HookEndpoint(edge, hooks, clock)}))

@@ -1,0 +1,165 @@
+"""The words in which a room says how changes are observed, and what it may use while it looks for them.
+
+A *look* asks the third party what has changed since the last one.
+A *delivery* is what the third party sends of its own accord; it may carry changes, or only say where to look.
+"""
+
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+from connector_gateway.kit.clock import Clock
+from connector_gateway.kit.identifiers import ConnectionId
+from connector_gateway.kit.shapes import Instant, Page, Position, Result
+
+C = TypeVar("C")
+R = TypeVar("R", bound=Result)
+State = Mapping[str, Any]
+"""What the room notes of a connection, such as its own user there; small, and at hand for every delivery."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """One change that was seen."""
+
+    identity: tuple[str, ...]
+    """What makes it the same change when it is seen again, by whichever way."""
+
+    type: str
+    data: Mapping[str, Any]
+    """The event as callers see it, without ``event_id``, ``type`` and ``observed_at``."""
+
+    channel: str | None = None
+    """Where it happened, if callers may ask for that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What a thing is like now; a value of None forgets it."""
+
+    scope: str
+    name: str
+    value: Any
+
+
+class Watch(Protocol[C]):
+    """One look at one connection, which nobody else looks at meanwhile."""
+
+    upstream: C
+    connection_id: ConnectionId
+    settings: Mapping[str, Any]
+    state: State
+    clock: Clock
+
+    hints: Collection[str]
+    """Where deliveries said that a look is worth while."""
+
+    whole: bool
+    """Whether everything is to be looked at, and not only where hints say."""
+
+    behind_since: float | None
+    """Since when deliveries may have been missed, in epoch seconds; None if none was."""
+
+    async def recall(self, scope: str, names: Collection[str] | None = None) -> dict[str, Any]:
+        """The snapshots of *scope* by name: all, or those of *names*."""
+        ...
+
+    async def keep(
+        self,
+        observations: Sequence[Observation] = (),
+        snapshots: Sequence[Snapshot] = (),
+        *,
+        state: State | None = None,
+        account: str | None = None,
+    ) -> None:
+        """Commit what was observed together with what things are like now: both or neither.
+
+        *account* is by what deliveries call the connection's account.
+        A look that has been taken over by another process ends here.
+        """
+        ...
+
+    async def miss(self, since: float, until: float, why: str, channel: str | None = None) -> None:
+        """Note that changes between two instants may never be seen, and *why*, in a sentence for people."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """What a third party sent."""
+
+    headers: Mapping[str, str]
+    """By their names in lower case."""
+
+    body: bytes
+    received_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What a delivery is about, once it is known to be genuine."""
+
+    reply: Mapping[str, Any] | None = None
+    """What is to be answered, beside that it arrived."""
+
+    secret: str | None = None
+    """The secret that further deliveries will be signed with, where this one hands it over."""
+
+    accounts: Collection[str] = ()
+    """The accounts it concerns, as ``Watch.keep`` was told them."""
+
+    hints: Collection[str] = ()
+    """Where it is worth while to look."""
+
+    about: tuple[str, str] | None = None
+    """Scope and name of a snapshot: whoever holds it is concerned too."""
+
+    event: Mapping[str, Any] | None = None
+    """What ``read`` makes observations of."""
+
+    revoked: bool = False
+    """Whether it says that the authorisation was withdrawn."""
+
+    missed_since: float | None = None
+    """Since when the third party has left deliveries out, if it says so."""
+
+
+@dataclass(frozen=True)
+class Observing(Generic[C]):
+    """How the changes of one connector are observed."""
+
+    look: Callable[[Watch[C]], Awaitable[None]]
+    """Looks for changes, and keeps them."""
+
+    every_seconds: float
+    """How long after the beginning of a look at everything the next one begins."""
+
+    receive: Callable[[Delivery, Sequence[str]], Receipt]
+    """Reads a delivery that must be signed with one of some secrets, or hand one over while there are none.
+
+    ``InvalidSignature`` or ``InvalidJson`` where it is not genuine, or not readable.
+    """
+
+    read: Callable[[Mapping[str, Any], Mapping[str, Any], State], Sequence[Observation]] | None = None
+    """The observations of a delivered event, by a connection's settings and state; None where deliveries only hint.
+
+    Where deliveries carry the changes themselves, a look is needed only after some may have been missed.
+    """
+
+
+class Events(Protocol):
+    """What was observed, as far as it is kept."""
+
+    async def page(
+        self,
+        connection_id: ConnectionId,
+        shape: type[R],
+        position: Position | None,
+        *,
+        limit: int,
+        since: Instant | None = None,
+        type: str | None = None,  # noqa: A002  # the public name
+        channel: str | None = None,
+    ) -> Page[R]:
+        """Events of a connection, oldest first, from *since* or after *position*."""
+        ...

@@ -1,0 +1,184 @@
+"""What the tests of observed events share: nodes on one database, and a small room that is watched."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from connector_gateway.app import App
+from connector_gateway.core.events.watchers import Watchers
+from connector_gateway.core.events.watches import Watches
+from connector_gateway.kit.budget import Budget
+from connector_gateway.kit.errors import InvalidSignature
+from connector_gateway.kit.observing import Delivery, Observation, Observing, Receipt, Snapshot, Watch
+from connector_gateway.kit.operation import Connector
+from connector_gateway.kit.shapes import Instant, Result
+from connector_gateway.settings import Settings
+from harness.clocks import HandClock
+
+SECRET = "garden-secret"
+
+
+class Sprouted(Result):
+    """Something grew."""
+
+    event_id: str
+    type: str
+    plant: str
+    observed_at: Instant
+
+
+def sprouted(plant: str, bed: str | None = None, kind: str = "sprouted") -> Observation:
+    """The observation that *plant* grew."""
+    return Observation((plant, kind), kind, {"plant": plant}, bed)
+
+
+class Garden:
+    """A room whose looks do what the tests say."""
+
+    def __init__(self) -> None:
+        self.looks: list[Watch[Any]] = []
+        self.script: list[Any] = []
+        self.begun = asyncio.Event()
+        self.gate = asyncio.Event()
+        self.gate.set()
+
+    async def look(self, watch: Watch[Any]) -> None:
+        """Note the look, wait at the gate, then do what comes next in the script."""
+        self.looks.append(watch)
+        self.begun.set()
+        await self.gate.wait()
+        await watch.keep(state={"seen": len(self.looks)}, account="garden-1")
+        step = self.script.pop(0) if self.script else None
+        if isinstance(step, BaseException):
+            raise step
+        if step is not None:
+            await step(watch)
+
+    @staticmethod
+    def receive(delivery: Delivery, secrets: Sequence[str]) -> Receipt:
+        """Take what is signed with one of *secrets* in the plainest way; hand one over while there are none."""
+        signed_with = delivery.headers.get("x-secret")
+        if signed_with is None and not secrets:
+            return Receipt(secret=SECRET)
+        if signed_with not in secrets:
+            raise InvalidSignature("The delivery is not signed.")
+        return RECEIPTS[delivery.body.decode()]
+
+    @staticmethod
+    def read(event: Mapping[str, Any], settings: Mapping[str, Any], state: Mapping[str, Any]) -> Sequence[Observation]:
+        """The plant that grew, for those who were looked at before."""
+        return [sprouted(event["plant"])] if state and not settings.get("deaf") else []
+
+
+RECEIPTS = {
+    "grew": Receipt(accounts=["garden-1"], event={"plant": "pushed"}),
+    "look": Receipt(accounts=["garden-1"], hints=["bed 3", "bed 4"]),
+    "gone": Receipt(accounts=["garden-1"], revoked=True),
+    "lost": Receipt(accounts=["garden-1"], missed_since=1000.0),
+    "whose": Receipt(about=("beds", "bed 7"), hints=["bed 7"]),
+    "hello": Receipt(reply={"challenge": "abc"}),
+}
+
+
+def connector(garden: Garden, *, pushed: bool) -> Connector[Any]:
+    """The garden as a connector."""
+    return Connector(
+        name="garden",
+        summary="A garden.",
+        addresses={"base": "http://garden.invalid"},
+        budgets={"all": Budget(1000, 1)},
+        authorise=lambda credentials: credentials,
+        client=lambda upstream: upstream,
+        operations=(),
+        observing=Observing(
+            look=garden.look, every_seconds=60.0, receive=garden.receive, read=garden.read if pushed else None
+        ),
+    )
+
+
+@dataclass
+class Node:
+    """One process with its part in observing, whose watchers are started by hand."""
+
+    app: App
+    garden: Garden
+    clock: HandClock
+    tasks: list[Watchers] = field(default_factory=list)
+
+    @property
+    def watches(self) -> Watches:
+        return self.app._watches
+
+    async def connect(self, plan: Any = "paid", **settings: Any) -> Any:
+        """A new connection in a workspace of its own."""
+        workspace = await self.app.workspaces.create("tests", plan)
+        made = await self.app.connections.create(
+            workspace["workspace_id"], "garden", {"token": "t"}, settings=settings or None
+        )
+        return made["connection_id"]
+
+    async def watch(self) -> Watchers:
+        """Start this node's watchers."""
+        watchers = self.app._watchers(self.app._gateway())
+        await watchers.__aenter__()
+        self.tasks.append(watchers)
+        return watchers
+
+    async def see(self, connection_id: Any, *observations: Observation) -> None:
+        """Add to the feed what was seen."""
+        await self.app._feed.add({connection_id: observations})
+
+    async def plants(self, connection_id: Any, **filters: Any) -> list[str]:
+        """The plants of a page of the feed."""
+        page = await self.app._feed.page(connection_id, Sprouted, None, **{"limit": 100, **filters})
+        return [event.plant for event in page.items]
+
+    async def deliver(self, body: str, secret: str | None = SECRET) -> Mapping[str, Any]:
+        """Hand a delivery in."""
+        headers = {} if secret is None else {"x-secret": secret}
+        return await self.app.hooks.receive("garden", Delivery(headers, body.encode(), self.clock.now()))
+
+
+@pytest.fixture
+def garden() -> Garden:
+    return Garden()
+
+
+async def _node(database_url: str, garden: Garden, clock: HandClock, **settings: str) -> AsyncIterator[Node]:
+    environment = {
+        "GATEWAY_DATABASE_URL": database_url,
+        "GATEWAY_SECRET_KEYS": "a secret that only tests know",
+        "GATEWAY_OPERATOR_TOKEN": "op_0123456789abcdef",
+    }
+    made = {"garden": connector(garden, pushed="GATEWAY_GARDEN_HOOK_SECRET" in settings)}
+    app = App(Settings.read(environment | settings, made), connectors=made, clock=clock)
+    async with app.database, app._transport:
+        await app._processes.beat()
+        node = Node(app, garden, clock)
+        try:
+            yield node
+        finally:
+            for watchers in node.tasks:
+                await watchers.__aexit__()
+
+
+@pytest.fixture
+async def node(database_url: str, garden: Garden, clock: HandClock) -> AsyncIterator[Node]:
+    """A process whose third party only says where to look."""
+    async for made in _node(database_url, garden, clock):
+        yield made
+
+
+@pytest.fixture
+async def pushed(database_url: str, garden: Garden, clock: HandClock) -> AsyncIterator[Node]:
+    """A process whose third party delivers the changes themselves."""
+    async for made in _node(database_url, garden, clock, GATEWAY_GARDEN_HOOK_SECRET=f"{SECRET},older"):
+        yield made
+
+
+def forget(name: str) -> Snapshot:
+    """The end of a snapshot."""
+    return Snapshot("beds", name, None)

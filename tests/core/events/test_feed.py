@@ -1,0 +1,163 @@
+"""The feed: each change once, in the order of observation, for as long as the plan says; on both databases."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from sqlalchemy import func, select
+
+from connector_gateway.core.events.feed import DAY_SECONDS, PURGE_STEP, Feed
+from connector_gateway.kit.clock import instant
+from connector_gateway.kit.identifiers import RunId
+from connector_gateway.storage import tables
+from connector_gateway.storage.database import Database
+from core.events.conftest import Node, Sprouted, sprouted
+from harness.clocks import NOON
+from harness.requirement import requirement
+
+
+async def test_events_come_in_the_order_in_which_they_were_seen(node: Node) -> None:
+    connection = await node.connect()
+    await node.see(connection, sprouted("b"), sprouted("a"))
+    await node.see(connection, sprouted("c"))
+
+    assert ["b", "a", "c"] == await node.plants(connection)
+
+
+async def test_a_change_seen_again_is_the_same_event(node: Node) -> None:
+    connection = await node.connect()
+    await node.see(connection, sprouted("a"), sprouted("a"))
+    await node.see(connection, sprouted("b"), sprouted("a"))
+    page = await node.app._feed.page(connection, Sprouted, None, limit=10)
+
+    assert ["a", "b"] == [event.plant for event in page.items]
+    assert all(event.event_id.startswith("evt_") for event in page.items)
+
+
+async def test_the_same_change_is_another_event_on_another_connection(node: Node) -> None:
+    first, second = await node.connect(), await node.connect()
+    await node.see(first, sprouted("a"))
+    await node.see(second, sprouted("a"))
+    pages = [await node.app._feed.page(connection, Sprouted, None, limit=10) for connection in (first, second)]
+
+    assert 2 == len({event.event_id for page in pages for event in page.items})
+
+
+async def test_a_cursor_goes_on_where_it_was_however_long_it_was_held(node: Node) -> None:
+    connection = await node.connect()
+    await node.see(connection, *map(sprouted, "abc"))
+    first = await node.app._feed.page(connection, Sprouted, None, limit=2)
+    node.clock.at += 6 * DAY_SECONDS
+    await node.see(connection, sprouted("d"))
+    second = await node.app._feed.page(connection, Sprouted, first.position, limit=2)
+
+    assert ["a", "b"] == [event.plant for event in first.items]
+    assert ["c", "d"] == [event.plant for event in second.items]
+    assert second.position is None
+
+
+async def test_events_since_an_instant_include_that_instant(node: Node) -> None:
+    connection = await node.connect()
+    await node.see(connection, sprouted("a"))
+    node.clock.at += 0.0016
+    await node.see(connection, sprouted("b"))
+    page = await node.app._feed.page(connection, Sprouted, None, limit=10)
+
+    assert ["b"] == await node.plants(connection, since=page.items[1].observed_at)
+    assert [] == await node.plants(connection, since=instant(NOON + 60))
+
+
+async def test_events_are_told_apart_by_type_and_channel(node: Node) -> None:
+    connection = await node.connect()
+    await node.see(connection, sprouted("a", "bed 1"), sprouted("b", "bed 2"), sprouted("c", "bed 1", "withered"))
+
+    assert ["c"] == await node.plants(connection, type="withered")
+    assert ["a", "c"] == await node.plants(connection, channel="bed 1")
+    assert ["a"] == await node.plants(connection, channel="bed 1", type="sprouted")
+
+
+@pytest.mark.parametrize(
+    ("plan", "days"),
+    [
+        pytest.param("free", 7, marks=requirement("notes:events:retention-free", "chat:events:retention-free")),
+        pytest.param("paid", 30, marks=requirement("notes:events:retention-paid", "chat:events:retention-paid")),
+    ],
+)
+async def test_events_are_kept_as_long_as_the_plan_says(node: Node, plan: str, days: int) -> None:
+    connection = await node.connect(plan)
+    await node.see(connection, sprouted("old"))
+    node.clock.at += days * DAY_SECONDS - 60
+    before = await node.plants(connection)
+    node.clock.at += 61
+    after = await node.plants(connection)
+    await node.app._processes.purge()
+
+    assert ["old"] == before
+    assert [] == after
+    assert 0 == await _count(node, tables.events)
+
+
+async def test_a_purge_takes_bounded_steps_and_leaves_what_is_still_kept(node: Node) -> None:
+    free, paid = await node.connect("free"), await node.connect("paid")
+    await node.see(free, *(sprouted(str(number)) for number in range(PURGE_STEP + 1)))
+    await node.see(paid, sprouted("kept"))
+    node.clock.at += 8 * DAY_SECONDS
+    await node.see(free, sprouted("new"))
+    first, second = await node.app._feed.purge(), await node.app._feed.purge()
+
+    assert (PURGE_STEP, 1) == (first, second)
+    assert ["new"] == await node.plants(free)
+    assert ["kept"] == await node.plants(paid)
+
+
+async def test_whoever_asks_for_what_is_no_longer_kept_is_told_so(node: Node) -> None:
+    connection = await node.connect()
+    page = await node.app._feed.page(connection, Sprouted, None, limit=10, since=instant(NOON - 31 * DAY_SECONDS))
+
+    (warning,) = page.warnings
+    assert "no longer kept" in warning
+
+
+async def test_a_gap_is_told_to_everyone_who_reads_over_it(node: Node) -> None:
+    connection = await node.connect()
+    await node.app._feed.miss(connection, RunId("run_1"), NOON - 600, NOON - 300, "bed 1")
+
+    async def warnings(**filters: Any) -> int:
+        page = await node.app._feed.page(connection, Sprouted, None, limit=10, **filters)
+        return len(page.warnings)
+
+    assert 1 == await warnings()
+    assert 1 == await warnings(since=instant(NOON - 400), channel="bed 1")
+    assert 0 == await warnings(channel="bed 2")
+    assert 0 == await warnings(since=instant(NOON - 200))
+
+
+async def test_nothing_is_entered_for_a_connection_that_was_removed(node: Node) -> None:
+    connection = await node.connect()
+    await node.app.connections.remove(connection)
+    await node.see(connection, sprouted("a"))
+
+    assert 0 == await _count(node, tables.events)
+
+
+async def test_whoever_has_read_up_to_an_event_has_seen_all_before_it(node: Node, database_url: str) -> None:
+    connection = await node.connect()
+    async with Database(database_url) as other:
+        feeds = [node.app._feed, Feed(other, node.clock)]
+        both = [
+            feed.add({connection: [sprouted(f"{name}{number}")]})
+            for number in range(25)
+            for name, feed in zip("ab", feeds, strict=True)
+        ]
+        await asyncio.gather(*both)
+    query = select(tables.events.c.sequence).where(tables.events.c.connection_id == connection)
+    sequences = await node.app.database.read(lambda reading: reading.execute(query).scalars().all())
+
+    assert set(range(1, 51)) == set(sequences)
+
+
+async def _count(node: Node, table: Any) -> int:
+    count: int = await node.app.database.read(
+        lambda reading: reading.execute(select(func.count()).select_from(table)).scalar_one()
+    )
+    return count

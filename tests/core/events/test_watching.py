@@ -1,0 +1,356 @@
+"""Watching: who looks, when, how it ends, and what a crash leaves; on both databases."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from connector_gateway.core.events.watchers import FIRST_PAUSE_SECONDS, REVOKED_SECONDS, TICK_SECONDS, Look, TakenOver
+from connector_gateway.core.events.watches import Watches
+from connector_gateway.core.processes import BEAT, DEAD_AFTER_SECONDS
+from connector_gateway.core.runs import Run
+from connector_gateway.kit.errors import ConnectionRevoked, UpstreamRateLimited
+from connector_gateway.kit.identifiers import ProcessId
+from connector_gateway.kit.observing import Snapshot, Watch
+from connector_gateway.storage import tables
+from connector_gateway.storage.database import Database
+from core.events.conftest import Node, Sprouted, forget, sprouted
+from harness.clocks import HandClock
+
+
+async def until(holds: Any, seconds: float = 10) -> None:
+    """Wait until something holds."""
+    async with asyncio.timeout(seconds):
+        while not await holds():  # noqa: ASYNC110  # what is waited for is in the database
+            await asyncio.sleep(0.01)
+
+
+async def row(node: Node, connection_id: Any) -> Any:
+    query = select(tables.watches).where(tables.watches.c.connection_id == connection_id)
+    return await node.app.database.read(lambda reading: reading.execute(query).first())
+
+
+async def looked(node: Node, times: int = 1) -> None:
+    """Wait until that many looks have ended."""
+
+    async def ended() -> bool:
+        begun = len(node.garden.looks) >= times
+        query = select(tables.watches.c.lease)
+        leases = await node.app.database.read(lambda reading: reading.execute(query).scalars().all())
+        return begun and not any(leases)
+
+    await until(ended)
+
+
+async def take(node: Node, look: Any) -> Look:
+    """A claimed look, to be used by hand."""
+    connection = (await node.app.connections.several([look.connection_id]))[look.connection_id]
+    return Look(look, connection, Run("watch"), database=node.app.database, feed=node.app._feed, clock=node.clock)
+
+
+async def other_process(node: Node) -> Watches:
+    """Another process on the same database."""
+    return Watches(node.app.database, ProcessId("proc_other"), node.clock)
+
+
+async def test_a_new_connection_is_looked_at_at_once(node: Node) -> None:
+    await node.watch()
+    connection = await node.connect()
+    await looked(node)
+
+    (look,) = node.garden.looks
+    assert (connection, True) == (look.connection_id, look.whole)
+
+
+async def test_the_next_look_comes_after_the_period(node: Node) -> None:
+    connection = await node.connect()
+    began = node.clock.at
+    await node.watch()
+    await looked(node)
+    watch = await row(node, connection)
+
+    assert began + 60 == watch.due_at
+    assert began == watch.behind_since
+
+
+async def test_one_look_at_a_connection_at_a_time(node: Node) -> None:
+    await node.connect()
+    first = await node.watches.claim(10)
+    again = await node.watches.claim(10)
+    elsewhere = await (await other_process(node)).claim(10)
+
+    assert (1, 0, 0) == (len(first), len(again), len(elsewhere))
+
+
+async def test_processes_that_claim_at_once_never_get_the_same(node: Node, database_url: str) -> None:
+    await asyncio.gather(*(node.connect() for _ in range(20)))
+    now = node.clock.at
+    alive = {"process_id": "proc_other", "started_at": now, "seen_at": now}
+    await node.app.database.put(BEAT, alive)
+    async with Database(database_url) as database:
+        other = Watches(database, ProcessId("proc_other"), node.clock)
+        claims = await asyncio.gather(*(watches.claim(3) for watches in [node.watches, other] * 10))
+    claimed = [look.connection_id for claim in claims for look in claim]
+
+    assert len(set(claimed)) == len(claimed)
+
+
+async def test_the_looks_of_a_dead_process_are_taken_over(node: Node) -> None:
+    connection = await node.connect()
+    (dead,) = await (await other_process(node)).claim(10)
+    (taken,) = await node.watches.claim(10)
+    look = await take(node, dead)
+
+    assert connection == taken.connection_id
+    with pytest.raises(TakenOver):
+        await look.keep([sprouted("late")])
+    assert [] == await node.plants(connection)
+
+
+async def test_what_was_seen_and_what_things_are_like_are_kept_together(node: Node) -> None:
+    connection = await node.connect()
+    (claimed,) = await node.watches.claim(10)
+    look = await take(node, claimed)
+    await look.keep([sprouted("a")], [Snapshot("beds", "1", {"plants": 2}), Snapshot("beds", "2", 3)])
+    await look.keep([], [Snapshot("beds", "1", {"plants": 3}), forget("2")])
+
+    assert {"1": {"plants": 3}} == await look.recall("beds")
+    assert {} == await look.recall("beds", ["2"])
+    assert ["a"] == await node.plants(connection)
+
+
+async def test_a_look_that_failed_comes_again_later_and_later(node: Node) -> None:
+    connection = await node.connect()
+    node.garden.script = [UpstreamRateLimited("Later."), UpstreamRateLimited("Later.", retry_after=120)]
+    await node.watch()
+    await looked(node)
+    first = (await row(node, connection)).due_at - node.clock.at
+    node.clock.at += first
+    await looked(node, 2)
+    second = (await row(node, connection)).due_at - node.clock.at
+
+    assert (FIRST_PAUSE_SECONDS, 120) == (first, second)
+    runs = await node.app.runs.list(None, connection_id=connection)
+    assert [("observe_events", "error", "upstream_rate_limited")] == [
+        (run["operation"], run["status"], run["code"]) for run in runs
+    ]
+
+
+async def test_a_look_whose_end_cannot_be_noted_is_not_stuck(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    await node.connect()
+    give_back = node.watches.give_back
+    faults = [OSError("the disk is full")]
+
+    async def sometimes(*arguments: Any, **values: Any) -> None:
+        if faults:
+            raise faults.pop()
+        await give_back(*arguments, **values)
+
+    monkeypatch.setattr(node.watches, "give_back", sometimes)
+    await node.watch()
+    await looked(node)
+    node.clock.at += FIRST_PAUSE_SECONDS
+    await looked(node, 2)
+
+    assert 2 == len(node.garden.looks)
+
+
+async def test_a_fault_of_ours_ends_one_look_only(node: Node) -> None:
+    connection = await node.connect()
+    node.garden.script = [KeyError("oops")]
+    await node.watch()
+    await looked(node)
+    node.clock.at += FIRST_PAUSE_SECONDS
+    await looked(node, 2)
+
+    assert 0 == (await row(node, connection)).failures
+
+
+async def test_a_withdrawn_authorisation_is_noted_and_tried_again_seldom(node: Node) -> None:
+    connection = await node.connect()
+    node.garden.script = [ConnectionRevoked("Gone.")]
+    await node.watch()
+    await looked(node)
+
+    assert "revoked" == (await node.app.connections.show(connection))["status"]
+    assert node.clock.at + REVOKED_SECONDS == (await row(node, connection)).due_at
+
+
+async def test_a_changed_connection_is_looked_at_at_once(node: Node) -> None:
+    connection = await node.connect()
+    await node.watch()
+    await looked(node)
+    await node.app.connections.change(connection, credentials={"token": "new"})
+    await looked(node, 2)
+
+    assert [True, True] == [look.whole for look in node.garden.looks]
+    assert "garden-1" == (await row(node, connection)).account
+
+
+async def test_a_change_during_a_look_makes_another_one_due(node: Node) -> None:
+    connection = await node.connect()
+    node.garden.gate.clear()
+    await node.watch()
+    await node.garden.begun.wait()
+    node.clock.at += 1
+    await node.app.connections.change(connection, name="new")
+    node.garden.gate.set()
+    await looked(node, 2)
+
+    assert 2 == len(node.garden.looks)
+
+
+async def test_a_removed_connection_is_watched_no_more(node: Node) -> None:
+    connection = await node.connect()
+    (claimed,) = await node.watches.claim(10)
+    look = await take(node, claimed)
+    await look.keep([sprouted("a")], [Snapshot("beds", "1", 1)])
+    await node.app.connections.remove(connection)
+    await node.app._feed.purge()
+
+    assert await row(node, connection) is None
+    assert {} == await look.recall("beds")
+
+
+async def test_what_may_have_been_missed_is_told_in_feed_and_history(node: Node) -> None:
+    connection = await node.connect()
+
+    async def miss(watch: Watch[Any]) -> None:
+        await watch.miss(node.clock.at - 60, node.clock.at, "It was dark.", "bed 1")
+
+    node.garden.script = [miss]
+    await node.watch()
+    await looked(node)
+    (run,) = await node.app.runs.list(None, connection_id=connection)
+    page = await node.app._feed.page(connection, Sprouted, None, limit=10)
+
+    assert ("partial", "events_missed", "watch") == (run["status"], run["code"], run["surface"])
+    (warning,) = page.warnings
+    assert run["run_id"] in warning
+
+
+async def test_a_delivery_wakes_a_look_where_it_says(node: Node) -> None:
+    await node.deliver("", secret=None)
+    connection = await node.connect()
+    await node.watch()
+    await looked(node)
+    await node.deliver("look")
+    await looked(node, 2)
+
+    assert ({"bed 3", "bed 4"}, False) == (set(node.garden.looks[1].hints), node.garden.looks[1].whole)
+    assert node.clock.at + 60 == (await row(node, connection)).whole_at
+
+
+async def test_a_delivery_during_a_look_is_not_lost(node: Node) -> None:
+    await node.deliver("", secret=None)
+    await node.connect()
+    await node.watch()
+    await looked(node)
+    node.garden.gate.clear()
+    node.garden.begun.clear()
+    await node.deliver("look")
+    await node.garden.begun.wait()
+    await node.deliver("look")
+    node.garden.gate.set()
+    await looked(node, 3)
+
+    assert [2, 2] == [len(look.hints) for look in node.garden.looks[1:]]
+
+
+async def test_a_delivery_finds_whoever_holds_what_it_is_about(node: Node) -> None:
+    await node.deliver("", secret=None)
+    await node.connect()
+
+    async def keep(watch: Watch[Any]) -> None:
+        await watch.keep(snapshots=[Snapshot("beds", "bed 7", 1)])
+
+    node.garden.script = [keep]
+    await node.watch()
+    await looked(node)
+    await node.deliver("whose")
+    await looked(node, 2)
+
+    assert ["bed 7"] == list(node.garden.looks[1].hints)
+
+
+async def test_what_is_pushed_is_in_the_feed_once_it_is_acknowledged(pushed: Node) -> None:
+    heard, deaf = await pushed.connect(), await pushed.connect()
+    await pushed.watch()
+    await looked(pushed, 2)
+    await pushed.deliver("grew")
+    await pushed.deliver("grew", "older")
+
+    assert ["pushed"] == await pushed.plants(heard)
+    assert ["pushed"] == await pushed.plants(deaf)
+
+
+async def test_where_changes_are_pushed_nothing_is_looked_at_without_need(pushed: Node) -> None:
+    connection = await pushed.connect()
+    await pushed.watch()
+    await looked(pushed)
+    watch = await row(pushed, connection)
+
+    assert (None, None, None) == (watch.due_at, watch.whole_at, watch.behind_since)
+
+
+async def test_who_left_deliveries_out_says_so_and_is_looked_at(pushed: Node) -> None:
+    await pushed.connect()
+    await pushed.watch()
+    await looked(pushed)
+    await pushed.deliver("lost")
+    await looked(pushed, 2)
+
+    assert 1000.0 == pushed.garden.looks[1].behind_since
+
+
+async def test_a_stopped_process_leaves_word_since_when_nobody_listens(pushed: Node) -> None:
+    connection = await pushed.connect()
+    watchers = await pushed.watch()
+    await looked(pushed)
+    pushed.clock.at += 100
+    await watchers.__aexit__()
+    pushed.tasks.clear()
+
+    assert pushed.clock.at == (await row(pushed, connection)).behind_since
+
+
+async def test_after_a_crash_it_is_known_since_when_nobody_listened(pushed: Node, clock: HandClock) -> None:
+    connection = await pushed.connect()
+    await pushed.watch()
+    await looked(pushed)
+    last_sign_of_life = clock.at
+    clock.at += DEAD_AFTER_SECONDS + 1
+    absent_since = await pushed.app._processes._last_sign_of_life()
+
+    assert last_sign_of_life == absent_since
+    assert (await row(pushed, connection)).behind_since is None
+
+
+async def test_a_delivery_may_say_that_the_authorisation_was_withdrawn(pushed: Node) -> None:
+    connection = await pushed.connect()
+    await pushed.watch()
+    await looked(pushed)
+    await pushed.deliver("gone")
+
+    assert "revoked" == (await pushed.app.connections.show(connection))["status"]
+
+
+async def test_a_secret_is_handed_over_once(node: Node) -> None:
+    await node.deliver("", secret=None)
+    shown = await node.app.hooks.show("garden")
+    stored = await node.app.database.read(lambda reading: reading.execute(select(tables.hooks.c.sealed)).scalar_one())
+    await node.app.hooks.forget("garden")
+    again = await node.deliver("", secret=None)
+
+    assert "garden-secret" == shown["verification_token"]
+    assert b"garden-secret" not in stored
+    assert {} == again
+
+
+async def test_what_is_to_be_answered_is_answered(pushed: Node) -> None:
+    assert {"challenge": "abc"} == await pushed.deliver("hello")
+
+
+def test_others_changes_are_noticed_within_a_second() -> None:
+    assert TICK_SECONDS < 1
