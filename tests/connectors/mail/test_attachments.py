@@ -1,13 +1,15 @@
 """Fetching attachments and following download links, against the emulator on real HTTP."""
 
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from datetime import UTC, datetime
 from pathlib import Path
+from random import Random
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import httpx
 import pytest
+from starlette.types import Message, Receive, Scope, Send
 
 from connector_gateway.connectors.mail.emulator.compose import FILLER
 from connector_gateway.connectors.mail.emulator.specimens import CSV, PDF
@@ -130,6 +132,37 @@ def test_an_empty_file_can_be_fetched(gateway: Gateway) -> None:
     data = fetch(gateway, listed["attachment_id"], message_id, "base64").data
 
     assert (data["size_bytes"], data["content_base64"]) == (0, "")
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 6, 49_151, 49_152, 49_153])
+def test_base64_is_padded_to_the_size_of_the_file(gateway: Gateway, size: int) -> None:
+    content = Random(size).randbytes(size)
+    message_id = received(gateway, f"Padded to {size}", file("padded.bin", content))
+    (listed,) = one(gateway, f'subject:"Padded to {size}"', include_body=True)["attachments"]
+
+    data = fetch(gateway, listed["attachment_id"], message_id, "base64").data
+
+    assert (data["size_bytes"], data["content_base64"]) == (size, b64encode(content).decode())
+
+
+@pytest.mark.parametrize(
+    ("told", "size_bytes", "content"),
+    [
+        ({"size": 193, "data": "-_8"}, 2, "+/8="),
+        ({"size": 2, "data": "+/8="}, 2, "+/8="),
+        ({"data": "QUJD"}, 3, "QUJD"),
+        ({"size": 0}, 0, ""),
+    ],
+)
+def test_base64_is_the_standard_one_whichever_the_application_writes(
+    gateway: Gateway, told: dict[str, Any], size_bytes: int, content: str
+) -> None:
+    attachment_id, message_id = attachment(gateway)
+    gateway.fault("mail", path=f"{MESSAGES}/{message_id}/attachments", fault="status", status=200, body=told)
+
+    data = fetch(gateway, attachment_id, message_id, "base64").data
+
+    assert (data["size_bytes"], data["content_base64"]) == (size_bytes, content)
 
 
 @pytest.mark.parametrize("attachment_id", ["att_", "att_nonsense", "att_MTox", "ANGjdJ8-unknown", "x"])
@@ -367,6 +400,78 @@ def test_a_large_file_passes_through(gateway: Gateway) -> None:
 
     assert int(response.headers["content-length"]) == size == len(response.content)
     assert response.content.endswith(FILLER[: size % len(FILLER)])
+
+
+@requirement("mail:attachments:base64")
+def test_a_large_file_as_base64_is_what_its_link_leads_to(gateway: Gateway) -> None:
+    content = Random(5).randbytes(5_000_000)
+    message_id = received(gateway, "Large both ways", file("large.bin", content))
+    (listed,) = one(gateway, 'subject:"Large both ways"', include_body=True)["attachments"]
+
+    reply = fetch(gateway, listed["attachment_id"], message_id, "base64")
+    linked = follow(gateway, fetch(gateway, listed["attachment_id"], message_id).data["download_url"])
+
+    assert b64decode(reply.data["content_base64"], validate=True) == linked.content == content
+    assert reply.data["size_bytes"] == len(content)
+
+
+def leaving(gateway: Gateway, attachment_id: str, message_id: str) -> tuple[httpx.Response, list[int]]:
+    """The answer to a call for base64, and the sizes of the messages in which its body left the application."""
+    application, sizes = gateway.app.http(), []
+
+    async def weighed(scope: Scope, receive: Receive, send: Send) -> None:
+        async def weigh(message: Message) -> None:
+            sizes.extend([len(message["body"])] if "body" in message else [])
+            await send(message)
+
+        await application(scope, receive, weigh)
+
+    async def call() -> httpx.Response:
+        transport = httpx.ASGITransport(weighed)
+        async with httpx.AsyncClient(transport=transport, base_url=gateway.base_url) as client:
+            return await client.get(
+                f"/v1/connectors/mail/attachments/{attachment_id}",
+                params={"connection_id": gateway.connections["mail"], "message_id": message_id, "as": "base64"},
+                headers={"Authorization": f"Bearer {gateway.key}"},
+            )
+
+    return gateway.run(call()), sizes
+
+
+def test_a_large_file_as_base64_leaves_piece_by_piece(gateway: Gateway) -> None:
+    message_id = received(gateway, "Large in pieces", {"filename": "large.bin", "size_bytes": 4 * 1024 * 1024})
+    (listed,) = one(gateway, 'subject:"Large in pieces"', include_body=True)["attachments"]
+
+    response, sizes = leaving(gateway, listed["attachment_id"], message_id)
+
+    assert response.json()["data"]["size_bytes"] == 4 * 1024 * 1024
+    assert int(response.headers["content-length"]) == sum(sizes) == len(response.content)
+    assert max(sizes) < 128 * 1024
+
+
+@pytest.mark.parametrize(
+    ("fault", "answered"),
+    [
+        ({"fault": "status", "status": 503}, (200, None)),
+        ({"fault": "status", "status": 503, "times": 3}, (502, "upstream_error")),
+        ({"fault": "drop_before", "times": 3}, (502, "upstream_error")),
+        ({"fault": "status", "status": 404}, (404, "attachment_not_found")),
+        ({"fault": "garbage"}, (502, "upstream_error")),
+        ({"fault": "status", "status": 200, "body": {"size": 3, "data": "A"}}, (502, "upstream_error")),
+        ({"fault": "status", "status": 200, "body": {"size": 3}}, (502, "upstream_error")),
+        ({"fault": "status", "status": 200, "body": '{"size": 3, "data": "QUJD'}, (502, "upstream_error")),
+        ({"fault": "slow_body", "seconds": 50}, (504, "upstream_timeout")),
+    ],
+)
+def test_what_goes_wrong_with_a_file_as_base64_is_told(
+    gateway: Gateway, fault: dict[str, Any], answered: tuple[int, str | None]
+) -> None:
+    attachment_id, message_id = attachment(gateway)
+    gateway.fault("mail", path=f"{MESSAGES}/{message_id}/attachments", **fault)
+
+    reply = fetch(gateway, attachment_id, message_id, "base64")
+
+    assert (reply.status, reply.body.get("error", {}).get("code")) == answered
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from connector_gateway.kit.shapes import Cursor, Identifier, Instant, Params, Result
+from connector_gateway.kit.shapes import Base64, Cursor, Identifier, Instant, Params, Result
 
 LINE_ENDS = r"\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029"
 """Everything that some system takes for the end of a line."""
@@ -158,7 +158,7 @@ class FetchedAttachment(Result):
     """Where the file can be had without a key until ``expires_at``, any number of times."""
 
     expires_at: Instant | None = Field(default=None, exclude_if=_absent)
-    content_base64: str | None = Field(default=None, exclude_if=_absent)
+    content_base64: Base64 | None = Field(default=None, exclude_if=_absent)
     """The content, instead of the address, where ``base64`` was asked for."""
 
 

@@ -127,8 +127,8 @@ async def fetch_attachment(call: MailCall, params: FetchAttachment) -> FetchedAt
     part = await _part(call, raw, params.attachment_id)
     found = mapping.attachment(raw["id"], part).model_dump()
     if params.form == "base64":
-        content = await _content(call, raw, part)
-        return FetchedAttachment(**found | {"size_bytes": len(content)}, content_base64=b64encode(content).decode())
+        size_bytes, content = await _content_base64(call, raw, part)
+        return FetchedAttachment(**found | {"size_bytes": size_bytes}, content_base64=content)
     link = call.links.issue({"message": raw["id"], "part": part.get("partId", "")})
     return FetchedAttachment(**found, download_url=link.url, expires_at=link.expires_at)
 
@@ -243,6 +243,19 @@ async def _content(call: MailCall, raw: Raw, part: Raw) -> bytes:
     """The bytes of a part, whole."""
     async with aclosing(_pieces(call.upstream, raw, part)) as pieces:
         return b"".join([piece async for piece in pieces])
+
+
+async def _content_base64(call: MailCall, raw: Raw, part: Raw) -> tuple[int, list[bytes]]:
+    """The size of a part, and its bytes as base64, which is padded at its very end alone."""
+    size_bytes, rest, encoded = 0, b"", []
+    async with aclosing(_pieces(call.upstream, raw, part)) as pieces:
+        async for piece in pieces:
+            size_bytes += len(piece)
+            ready = rest + piece
+            whole = len(ready) // 3 * 3
+            encoded.append(b64encode(ready[:whole]))
+            rest = ready[whole:]
+    return size_bytes, [*encoded, b64encode(rest)]
 
 
 async def _pieces(client: MailClient, raw: Raw, part: Raw) -> AsyncGenerator[bytes, None]:
