@@ -9,12 +9,18 @@ from connector_gateway.kit.clock import Clock, SystemClock
 from connector_gateway.kit.emulation import Emulator, Stage, staged
 from connector_gateway.sandbox.control import control
 
+EVENTS_URL = "events_url"
+"""The knob of emulators that deliver what happens."""
+
 MAX_LINE_BYTES = 32 * 1024
 """Longer request lines than any vendor takes, so that each can refuse too long ones in its own words."""
 
 
 class Sandbox:
-    """Emulators and their control routes on consecutive ports of one address; with port 0, on any free ones."""
+    """Emulators and their control routes on consecutive ports of one address; with port 0, on any free ones.
+
+    With a *hooks_url*, those that deliver what happens do so from the start, each to its own address below it.
+    """
 
     def __init__(
         self,
@@ -22,13 +28,17 @@ class Sandbox:
         *,
         port: int = 0,
         host: str = "127.0.0.1",
+        hooks_url: str | None = None,
         clock: Clock | None = None,
     ) -> None:
         self.host = host
         self.port = port
         self.address = ""
         self.emulators: dict[str, Emulator] = {
-            name: emulator(Stage(clock or SystemClock(), **emulator.knobs)) for name, emulator in emulators.items()
+            name: emulator(
+                Stage(clock or SystemClock(), **{**emulator.knobs, **_deliveries(emulator, name, hooks_url)})
+            )
+            for name, emulator in emulators.items()
         }
         self._runners: list[web.AppRunner] = []
 
@@ -59,6 +69,10 @@ class Sandbox:
         self._runners.append(runner)
         await web.TCPSite(runner, self.host, port).start()
         return f"http://{self.host}:{runner.addresses[0][1]}"
+
+
+def _deliveries(emulator: type[Emulator], name: str, hooks_url: str | None) -> dict[str, str]:
+    return {EVENTS_URL: f"{hooks_url}/{name}"} if hooks_url and EVENTS_URL in emulator.knobs else {}
 
 
 def _upstream(emulator: Emulator) -> dict[str, str]:

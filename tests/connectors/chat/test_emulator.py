@@ -15,8 +15,8 @@ from connector_gateway.connectors.chat.emulator.emoji import canonical
 from connector_gateway.connectors.chat.emulator.methods import METHODS
 from connector_gateway.connectors.chat.emulator.posting import escaped
 from connector_gateway.sandbox import Sandbox
-from connectors.chat.receiving import Answer, Inbox, receiving
 from harness.playing import playing
+from harness.receiving import Answer, Inbox, receiving
 
 GENERAL = "C04GENERAL1"
 UNJOINED_PUBLIC = "C04FINANCE1"

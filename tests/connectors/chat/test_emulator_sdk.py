@@ -14,8 +14,8 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from connector_gateway.connectors.chat.emulator import ChatEmulator, access
 from connector_gateway.sandbox import Sandbox
-from connectors.chat.receiving import receiving
 from harness.playing import playing
+from harness.receiving import receiving
 
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 """The library leaves its connections to the collector."""

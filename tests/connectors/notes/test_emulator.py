@@ -10,79 +10,8 @@ import pytest
 from connector_gateway.connectors.notes.emulator import CLIENT_ID, CLIENT_SECRET, NotesEmulator
 from connector_gateway.connectors.notes.emulator.wire import OAUTH_ROUTES, ROUTES
 from connector_gateway.sandbox.sandbox import Sandbox
+from connectors.notes.asking import Notes, text
 from harness.playing import playing
-
-VERSION = "2026-03-11"
-
-
-class Notes:
-    """A client that says nothing of its own: paths and bodies as they are, JSON back."""
-
-    def __init__(self, sandbox: Sandbox) -> None:
-        emulator = sandbox.emulators["notes"]
-        assert isinstance(emulator, NotesEmulator)
-        self.emulator = emulator
-        self.address = emulator.stage.addresses["base"]
-        self.control = httpx.Client(base_url=sandbox.address)
-        token = emulator.credentials()["token"]
-        headers = {"Authorization": f"Bearer {token}", "Notion-Version": VERSION}
-        self.http = httpx.Client(base_url=self.address, headers=headers)
-
-    def freshen(self) -> None:
-        """Return to the seed if anything is not as it was."""
-        stage, changes = self.emulator.stage, self.emulator.workspace.changes
-        if changes or stage.faults or stage.knobs != {**stage.default_knobs, "limits": False}:
-            self.reset()
-
-    def reset(self) -> None:
-        self.control.post("/_control/reset")
-        self.turn(limits=False)
-        self.examples = self.emulator.examples()
-
-    def turn(self, **knobs: Any) -> httpx.Response:
-        return self.control.post("/_control/notes/knobs", json=knobs)
-
-    def fault(self, **wanted: Any) -> httpx.Response:
-        return self.control.post("/_control/notes/faults", json=wanted)
-
-    def act(self, **action: Any) -> httpx.Response:
-        return self.control.post("/_control/notes/act", json=action)
-
-    def ask(self, method: str, path: str, body: Any = None, **options: Any) -> Any:
-        response = self.http.request(method, path, json=body, **options)
-        assert response.status_code == 200, response.text
-        return response.json()
-
-    def refused(self, method: str, path: str, body: Any = None, **options: Any) -> tuple[int, str, str]:
-        response = self.http.request(method, path, json=body, **options)
-        raw = response.json()
-        assert raw["object"] == "error"
-        assert raw["status"] == response.status_code
-        return response.status_code, raw["code"], raw["message"]
-
-    def source(self, title: str) -> dict[str, Any]:
-        body = {"query": title, "filter": {"property": "object", "value": "data_source"}}
-        found = self.ask("POST", "/v1/search", body)["results"]
-        return next(raw for raw in found if raw["title"] and raw["title"][0]["plain_text"] == title)
-
-    def rows(self, source_id: str, **body: Any) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = []
-        following: dict[str, Any] = {}
-        while True:
-            raw = self.ask("POST", f"/v1/data_sources/{source_id}/query", body | following)
-            found += raw["results"]
-            if not raw["has_more"]:
-                return found
-            following = {"start_cursor": raw["next_cursor"]}
-
-    def create(self, properties: Any = None, source_id: str | None = None, **more: Any) -> dict[str, Any]:
-        parent = {"type": "data_source_id", "data_source_id": source_id or self.examples["data_source_id"]}
-        made: dict[str, Any] = self.ask("POST", "/v1/pages", {"parent": parent, "properties": properties or {}} | more)
-        return made
-
-    def refused_create(self, properties: Any, source_id: str | None = None, **more: Any) -> tuple[int, str, str]:
-        parent = {"data_source_id": source_id or self.examples["data_source_id"]}
-        return self.refused("POST", "/v1/pages", {"parent": parent, "properties": properties} | more)
 
 
 @pytest.fixture(scope="module")
@@ -95,8 +24,7 @@ def sandbox() -> Iterator[Sandbox]:
 def client(sandbox: Sandbox) -> Iterator[Notes]:
     made = Notes(sandbox)
     yield made
-    made.http.close()
-    made.control.close()
+    made.close()
 
 
 @pytest.fixture
@@ -139,10 +67,6 @@ def clock(notes: Notes) -> Iterator[HandClock]:
     notes.emulator.stage.clock = made
     yield made
     notes.emulator.stage.clock = own
-
-
-def text(content: str) -> list[dict[str, Any]]:
-    return [{"text": {"content": content}}]
 
 
 def paragraph(content: str, *children: Any) -> dict[str, Any]:
@@ -1039,6 +963,69 @@ def test_earlier_sorts_come_first_and_options_sort_by_their_order(notes: Notes) 
     assert sorted(opened, reverse=True) == opened
 
 
+def instants(rows: list[dict[str, Any]]) -> list[str]:
+    return [row["last_edited_time"] for row in rows]
+
+
+def test_rows_sort_by_their_last_edit_both_ways(notes: Notes) -> None:
+    source_id = notes.examples["data_source_id"]
+    sort = {"timestamp": "last_edited_time", "direction": "ascending"}
+
+    upwards = instants(notes.rows(source_id, sorts=[sort], page_size=20))
+    downwards = instants(notes.rows(source_id, sorts=[sort | {"direction": "descending"}], page_size=20))
+
+    assert len(set(upwards)) > 50
+    assert sorted(upwards) == upwards
+    assert upwards[::-1] == downwards
+
+
+def test_an_edit_brings_a_row_into_the_window_of_its_minute(notes: Notes, clock: HandClock) -> None:
+    since = {"timestamp": "last_edited_time", "last_edited_time": {"on_or_after": "2026-10-05T14:07:00Z"}}
+    source_id = notes.examples["data_source_id"]
+    before = notes.rows(source_id, filter=since)
+    notes.act(action="update_page", page_id=notes.examples["page_id"], properties={"Value": 1})
+    after = notes.rows(source_id, filter=since)
+
+    assert before == []
+    assert [(notes.examples["page_id"], "2026-10-05T14:07:00.000Z")] == [
+        (row["id"], row["last_edited_time"]) for row in after
+    ]
+
+
+def test_a_filter_by_last_edit_sees_whole_minutes_only(notes: Notes, clock: HandClock) -> None:
+    since = {"timestamp": "last_edited_time", "last_edited_time": {"on_or_after": "2026-10-05T14:07:20Z"}}
+    notes.create()
+
+    assert notes.rows(notes.examples["data_source_id"], filter=since) == []
+
+
+def created_later(notes: Notes, clock: HandClock) -> str:
+    clock.at += 1
+    return str(notes.create()["id"])
+
+
+def test_within_a_minute_rows_sort_in_no_order_of_time(notes: Notes, clock: HandClock) -> None:
+    pages = [created_later(notes, clock) for _ in range(8)]
+    since = {"timestamp": "last_edited_time", "last_edited_time": {"on_or_after": "2026-10-05T14:07:00Z"}}
+    sorts = [{"timestamp": "last_edited_time", "direction": "ascending"}]
+    rows = [row["id"] for row in notes.rows(notes.examples["data_source_id"], filter=since, sorts=sorts)]
+
+    assert sorted(pages) == rows
+    assert pages != rows
+
+
+def test_the_row_cap_cuts_off_what_is_sorted_last(notes: Notes) -> None:
+    notes.turn(row_cap=10)
+    path = f"/v1/data_sources/{notes.examples['data_source_id']}/query"
+    sort = {"timestamp": "last_edited_time", "direction": "descending"}
+    capped = notes.ask("POST", path, {"sorts": [sort]})
+    notes.turn(row_cap=10_000)
+    whole = notes.ask("POST", path, {"sorts": [sort]})
+
+    assert instants(whole["results"])[:10] == instants(capped["results"])
+    assert capped["request_status"]["type"] == "incomplete"
+
+
 def test_cursors_lead_through_every_row_once(notes: Notes) -> None:
     source_id = notes.source("Everything")["id"]
 
@@ -1463,6 +1450,73 @@ def test_a_person_trashes_restores_and_renames(notes: Notes) -> None:
     assert "Stage" not in page["properties"]
 
 
+@pytest.mark.parametrize("actions", [["create_page"], ["update_page"], ["trash_page"], ["trash_page", "restore_page"]])
+def test_what_a_person_does_is_an_edit_of_this_minute(notes: Notes, clock: HandClock, actions: list[str]) -> None:
+    target = {"page_id": notes.examples["page_id"], "database_id": notes.examples["database_id"]}
+    made = [notes.act(action=action, properties={"Value": 1}, **target).json() for action in actions]
+    page = notes.ask("GET", f"/v1/pages/{made[-1]['page_id']}")
+
+    assert page["last_edited_time"] == "2026-10-05T14:07:00.000Z"
+
+
+def test_a_renamed_option_keeps_its_id_and_leaves_the_pages_unedited(notes: Notes) -> None:
+    path = f"/v1/pages/{notes.examples['page_id']}"
+    before = notes.ask("GET", path)
+    stage = before["properties"]["Stage"]["select"]
+    made = notes.act(
+        action="rename_option",
+        database_id=notes.examples["database_id"],
+        property="Stage",
+        option=stage["name"],
+        name="Somewhere",
+    ).json()
+    after = notes.ask("GET", path)
+
+    assert stage | {"name": "Somewhere"} == after["properties"]["Stage"]["select"]
+    assert stage["id"] == made["option_id"]
+    assert before["last_edited_time"] == after["last_edited_time"]
+
+
+def test_an_added_property_is_empty_everywhere_and_can_be_written(notes: Notes) -> None:
+    database_id, path = notes.examples["database_id"], f"/v1/pages/{notes.examples['page_id']}"
+    made = notes.act(
+        action="add_property", database_id=database_id, name="Region", type="select", options=["North", "South"]
+    ).json()
+    empty = notes.ask("GET", path)["properties"]["Region"]
+    notes.act(action="update_page", page_id=notes.examples["page_id"], properties={"Region": "South"})
+    columns = notes.ask("GET", f"/v1/data_sources/{notes.examples['data_source_id']}")["properties"]
+
+    assert {"id": made["property_id"], "type": "select", "select": None} == empty
+    assert ["North", "South"] == [option["name"] for option in columns["Region"]["select"]["options"]]
+    assert plain(notes.ask("GET", path), "Region") == "South"
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        {"action": "rename_property", "property": "Nope", "name": "Phase"},
+        {"action": "rename_property", "property": "Stage", "name": "Value"},
+        {"action": "rename_property", "property": "Stage"},
+        {"action": "rename_option", "property": "Stage", "option": "Nope", "name": "Gained"},
+        {"action": "rename_option", "property": "Stage", "option": "Won", "name": "Lost"},
+        {"action": "rename_option", "property": "Stage", "option": "Won", "name": "a,b"},
+        {"action": "rename_option", "property": "Value", "option": "Won", "name": "Gained"},
+        {"action": "add_property", "name": "Stage", "type": "select"},
+        {"action": "add_property", "name": "Sum", "type": "rollup"},
+        {"action": "add_property", "name": "Sum", "type": "select", "options": "North"},
+        {"action": "add_property", "name": "", "type": "number"},
+    ],
+)
+def test_a_schema_cannot_be_changed_into_what_it_cannot_be(notes: Notes, action: dict[str, Any]) -> None:
+    path = f"/v1/data_sources/{notes.examples['data_source_id']}"
+    before = notes.ask("GET", path)["properties"]
+
+    response = notes.act(database_id=notes.examples["database_id"], **action)
+
+    assert response.status_code == 422
+    assert before == notes.ask("GET", path)["properties"]
+
+
 @pytest.mark.parametrize(
     "action",
     [
@@ -1482,16 +1536,6 @@ def test_a_bad_value_of_a_person_is_told_so(notes: Notes, properties: Any) -> No
     response = notes.act(action="update_page", page_id=notes.examples["page_id"], properties=properties)
 
     assert response.status_code == 422
-
-
-def test_what_happens_is_kept_for_a_sender_of_webhooks(notes: Notes) -> None:
-    page = notes.create({"Name": {"title": text("Watched")}})
-    notes.ask("PATCH", f"/v1/pages/{page['id']}", {"properties": {"Value": {"number": 1}}})
-    notes.ask("PATCH", f"/v1/pages/{page['id']}", {"in_trash": True})
-    changes = [change for change in notes.emulator.workspace.changes if change.entity_id == page["id"]]
-
-    assert [change.type for change in changes] == ["page.created", "page.properties_updated", "page.deleted"]
-    assert (page["properties"]["Value"]["id"],) == changes[1].property_ids
 
 
 def test_a_status_fault_answers_in_place_of_the_vendor(notes: Notes) -> None:

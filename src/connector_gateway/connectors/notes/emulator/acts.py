@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from connector_gateway.connectors.notes.emulator import edits
+from connector_gateway.connectors.notes.emulator import checks, edits, writes
 from connector_gateway.connectors.notes.emulator.refusals import Refusal
 from connector_gateway.connectors.notes.emulator.state import DataSource, Page, Property, User, Workspace
 
@@ -38,12 +38,19 @@ FORMS: dict[str, Callable[[Workspace, Any], Any]] = {
 }
 """How a plain value of a type is told to the vendor; other types take it as it is."""
 
+ADDED = (
+    *("rich_text", "number", "select", "multi_select", "date", "checkbox", "url", "email", "phone_number", "people"),
+    *("files", "created_time", "created_by", "last_edited_time", "last_edited_by"),
+)
+"""The types of which a property can be added, as they need no more than a name and perhaps options."""
+
 
 def act(workspace: Workspace, person: User, action: Mapping[str, Any]) -> dict[str, Any]:
     """Let *person* do one thing; a ``ValueError`` says what is wrong with it."""
     do = ACTIONS.get(action.get("action", ""))
     if do is None:
-        raise ValueError(f"unknown action {action.get('action')!r}; there are {', '.join(ACTIONS)}")
+        known = ", ".join([*ACTIONS, "deliveries", "subscribe", "verify_webhook"])
+        raise ValueError(f"unknown action {action.get('action')!r}; there are {known}")
     try:
         return do(workspace, person, action)
     except Refusal as refusal:
@@ -73,10 +80,32 @@ def _trash(*, into: bool) -> Callable[[Workspace, User, Mapping[str, Any]], dict
     return move
 
 
-def _rename(workspace: Workspace, person: User, action: Mapping[str, Any]) -> dict[str, Any]:
+def _add_property(workspace: Workspace, person: User, action: Mapping[str, Any]) -> dict[str, Any]:
     source = _source(workspace, action)
-    edits.rename_property(workspace, source, str(action.get("property")), str(action.get("name")), person)
-    return {"database_id": source.parent.id}
+    kind = checks.one_of(action.get("type"), "type", ADDED)
+    names = [writes.option_name(name, "options") for name in checks.array(action.get("options", []), "options")]
+    options = [writes.new_option(workspace, name) for name in dict.fromkeys(names)]
+    config = {"format": "number"} if kind == "number" else {}
+    prop = Property(workspace.new_property_id(), _name(action), kind, config, options)
+    edits.add_property(workspace, source, prop, person)
+    return {"property_id": prop.wire_id}
+
+
+def _rename_property(workspace: Workspace, person: User, action: Mapping[str, Any]) -> dict[str, Any]:
+    source = _source(workspace, action)
+    prop = _property(source, str(action.get("property")))
+    edits.rename_property(workspace, source, prop, _name(action), person)
+    return {"property_id": prop.wire_id}
+
+
+def _rename_option(workspace: Workspace, person: User, action: Mapping[str, Any]) -> dict[str, Any]:
+    source = _source(workspace, action)
+    prop = _property(source, str(action.get("property")))
+    option = prop.option(str(action.get("option")))
+    if option is None:
+        raise ValueError(f"{prop.name} has no option {action.get('option')!r}")
+    edits.rename_option(workspace, source, prop, option, writes.option_name(action.get("name"), "name"), author=person)
+    return {"option_id": option.id}
 
 
 ACTIONS = {
@@ -84,7 +113,9 @@ ACTIONS = {
     "update_page": _update,
     "trash_page": _trash(into=True),
     "restore_page": _trash(into=False),
-    "rename_property": _rename,
+    "add_property": _add_property,
+    "rename_property": _rename_property,
+    "rename_option": _rename_option,
 }
 
 
@@ -107,6 +138,10 @@ def _property(source: DataSource | None, name: str) -> Property:
 def _value(workspace: Workspace, prop: Property, value: Any) -> dict[str, Any]:
     form = FORMS.get(prop.type)
     return {prop.type: form(workspace, value) if form else value}
+
+
+def _name(action: Mapping[str, Any]) -> str:
+    return checks.populated(action.get("name"), "name", writes.NAME_LENGTH)
 
 
 def _source(workspace: Workspace, action: Mapping[str, Any]) -> DataSource:

@@ -88,7 +88,7 @@ class Api:
         uid = call.uid("user_id")
         found = self._workspace.users.get(uid)
         if found is None:
-            raise refusals.not_shared("user", uid, call.bot.id, call.bot.name)
+            raise refusals.not_shared("user", uid, call.bot.integration_id, call.bot.name)
         return call.answers.user(found)
 
     def search(self, call: Call) -> dict[str, Any]:
@@ -232,11 +232,12 @@ class Api:
         if not in_trash:
             edits.trash(self._workspace, page, call.bot, into=False)
         edits.update(self._workspace, page, found, call.bot)
-        page.icon, page.cover, page.is_locked = icon, cover, is_locked
+        edits.lock(self._workspace, page, call.bot, locked=is_locked)
+        page.icon, page.cover = icon, cover
+        if body.keys() & {"icon", "cover"}:
+            edits.revise(self._workspace, page, call.bot)
         if erase:
-            page.children.clear()
-        if body.keys() & {"icon", "cover", "is_locked", "erase_content"}:
-            self._workspace.touch(page, call.bot.id, "page.content_updated")
+            edits.erase(self._workspace, page, call.bot)
         if in_trash:
             edits.trash(self._workspace, page, call.bot, into=True)
         return call.answers.page(page)

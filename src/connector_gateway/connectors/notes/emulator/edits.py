@@ -1,15 +1,16 @@
 """What a connection or a person does to pages, once the request has been read."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from connector_gateway.connectors.notes.emulator import blocks, checks, writes
+from connector_gateway.connectors.notes.emulator import blocks, checks, events, writes
 from connector_gateway.connectors.notes.emulator.refusals import invalid
 from connector_gateway.connectors.notes.emulator.state import (
     Block,
     Container,
     Database,
     DataSource,
+    Option,
     Page,
     Parent,
     Property,
@@ -63,8 +64,13 @@ def _prefill(source: DataSource, page: Page) -> None:
 
 
 def _keep(workspace: Workspace, page: Page, found: Given, author_id: str) -> None:
+    offered = [len(prop.options) for prop, _ in found]
     for prop, value in found:
         page.values[prop.id] = writes.keep(workspace, author_id, prop, value)
+    grown = [prop for (prop, _), before in zip(found, offered, strict=True) if len(prop.options) > before]
+    source = workspace.source_of(page)
+    if source and grown:
+        _reshape(workspace, source, author_id, "updated", *grown)
 
 
 def _retitle(workspace: Workspace, page: Page) -> None:
@@ -73,13 +79,27 @@ def _retitle(workspace: Workspace, page: Page) -> None:
 
 
 def update(workspace: Workspace, page: Page, found: Given, author: User) -> None:
-    """Give *page* other values; what is not named stays."""
+    """Give *page* other values; what is not named stays. By the vendor's account, a title is content."""
     workspace.require_editable(page)
-    if found:
-        _keep(workspace, page, found, author.id)
-        _retitle(workspace, page)
-        changed = tuple(prop.wire_id for prop, _ in found)
-        workspace.touch(page, author.id, "page.properties_updated", changed)
+    _keep(workspace, page, found, author.id)
+    _retitle(workspace, page)
+    wire_ids = [prop.wire_id for prop, _ in found if prop.type != "title"]
+    if wire_ids:
+        workspace.touch(page, author.id, "page.properties_updated", {uid: uid for uid in wire_ids})
+    if len(wire_ids) < len(found):
+        revise(workspace, page, author)
+
+
+def revise(workspace: Workspace, page: Page, author: User) -> None:
+    """Note that *page* itself looks different: its title, icon or cover."""
+    workspace.touch(page, author.id, "page.content_updated", events.blocks("page", [page.id]))
+
+
+def lock(workspace: Workspace, page: Page, author: User, *, locked: bool) -> None:
+    """Lock *page* or unlock it, unless it is so already."""
+    if page.is_locked != locked:
+        page.is_locked = locked
+        workspace.touch(page, author.id, "page.locked" if locked else "page.unlocked")
 
 
 def trash(workspace: Workspace, block: Block | Page | Database, author: User, *, into: bool) -> None:
@@ -89,8 +109,11 @@ def trash(workspace: Workspace, block: Block | Page | Database, author: User, *,
     if block.in_trash == into:
         return
     block.in_trash = into
-    kind = type(block).__name__.lower()
-    workspace.touch(block, author.id, f"{kind}.{'deleted' if into else 'undeleted'}")
+    if isinstance(block, Block):
+        _rewrite(workspace, block, author, [block.id])
+    else:
+        kind = type(block).__name__.lower()
+        workspace.touch(block, author.id, f"{kind}.{'deleted' if into else 'undeleted'}")
 
 
 def append(workspace: Workspace, into: Container, body: dict[str, Any], author: User) -> list[str]:
@@ -98,16 +121,52 @@ def append(workspace: Workspace, into: Container, body: dict[str, Any], author: 
     workspace.require_editable(into)
     drafts = blocks.read(checks.need(body, "children", "body"), "body.children")
     made = blocks.place(workspace, into, drafts, author.id, blocks.position(into, body, "body"))
-    page = next(upper for upper in workspace.lineage(into) if isinstance(upper, Page))
-    workspace.touch(page, author.id, "page.content_updated")
-    into.edited_at, into.edited_by = page.edited_at, author.id
+    _rewrite(workspace, into, author, made)
     return made
 
 
-def rename_property(workspace: Workspace, source: DataSource, key: str, name: str, author: User) -> None:
-    """Call the property *key* of *source* by another name."""
-    prop = source.find(key)
-    if prop is None or any(other.name == name for other in source.properties.values()):
-        raise invalid(f"Cannot rename {key} to {name}.")
+def erase(workspace: Workspace, page: Page, author: User) -> None:
+    """Take all blocks off *page*."""
+    erased, page.children = page.children, []
+    _rewrite(workspace, page, author, erased)
+
+
+def _rewrite(workspace: Workspace, within: Container, author: User, block_ids: Iterable[str]) -> None:
+    """Note that blocks are not as they were, on *within*, which they are or lie in, and on the page that holds it."""
+    page = next(upper for upper in workspace.lineage(within) if isinstance(upper, Page))
+    workspace.touch(page, author.id, "page.content_updated", events.blocks("block", block_ids))
+    within.edited_at, within.edited_by = page.edited_at, author.id
+
+
+def add_property(workspace: Workspace, source: DataSource, prop: Property, author: User) -> None:
+    """Give *source* another property, empty on every page there is."""
+    _require_free(source, prop.name)
+    source.properties[prop.id] = prop
+    _reshape(workspace, source, author.id, "created", prop)
+
+
+def rename_property(workspace: Workspace, source: DataSource, prop: Property, name: str, author: User) -> None:
+    """Call *prop* of *source* by another name."""
+    _require_free(source, name)
     prop.name = name
-    workspace.touch(source, author.id, "data_source.schema_updated", (prop.wire_id,))
+    _reshape(workspace, source, author.id, "updated", prop)
+
+
+def rename_option(
+    workspace: Workspace, source: DataSource, prop: Property, option: Option, name: str, *, author: User
+) -> None:
+    """Call *option* of *prop* by another name, also on the pages that have it, which do not count as edited."""
+    if prop.option(name):
+        raise invalid(f"There is an option {name} already.")
+    option.name = name
+    _reshape(workspace, source, author.id, "updated", prop)
+
+
+def _require_free(source: DataSource, name: str) -> None:
+    if any(other.name == name for other in source.properties.values()):
+        raise invalid(f"There is a property {name} already.")
+
+
+def _reshape(workspace: Workspace, source: DataSource, author_id: str, action: str, *props: Property) -> None:
+    """Note what was done to columns of *source*."""
+    workspace.touch(source, author_id, "data_source.schema_updated", events.columns(action, props))

@@ -3,8 +3,7 @@
 import base64
 import binascii
 import hmac
-import string
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -16,12 +15,14 @@ from connector_gateway.connectors.notes.emulator.state import User, Workspace
 
 CLIENT_ID = "5a1c9f0e-7d2b-4c6a-9e83-2f40b1d7c865"
 CLIENT_SECRET = "secret_9XvT2mQk7LwZ4rBn8JcY6dHs1GpFa3EuRi0KoWxNyVt"  # noqa: S105 - opens nothing but the stand-in
+INTEGRATION_ID = "b7e2c4d8-1f35-4a90-8c6e-5d0937f1a264"
+"""The integration of the seeded connection; that of connections by OAuth is the client."""
+
 TOKEN = "ntn_284617395024Kd7mQw3XzR8vYb5tLc1NfHs6PgJ9uAeT2"  # noqa: S105 - the same
 """The fixed token of the seeded connection."""
 
 CODE_SECONDS = 600
 SCOPE = "read_content insert_content update_content read_user_with_email"
-ALPHABET = string.ascii_letters + string.digits
 
 
 @dataclass(slots=True)
@@ -70,9 +71,13 @@ class Authorisations:
         grant = self._find(token, "token")
         return grant.bot if grant else None
 
+    def has(self, bot: User) -> bool:
+        """Whether *bot* is let in at all."""
+        return any(grant.bot is bot for grant in self._good())
+
     def code(self, redirect_uri: str) -> str:
         """A new code for the public connection."""
-        code = self._secret("", 36)
+        code = self._workspace.new_secret("", 36)
         self._codes[code] = Code(redirect_uri, self._workspace.now() + CODE_SECONDS)
         return code
 
@@ -80,9 +85,8 @@ class Authorisations:
         """A new pair for a code, or for the refresh token of a pair that dies by it."""
         kind = checks.one_of(body.get("grant_type"), "body.grant_type", ("authorization_code", "refresh_token"))
         self._spend_code(body) if kind == "authorization_code" else self._spend_refresh_token(body)
-        grant = Grant(
-            self._secret("ntn_", 46), self._public, self._workspace.now(), refresh_token=self._secret("nrt_", 46)
-        )
+        secret = self._workspace.new_secret
+        grant = Grant(secret("ntn_", 46), self._public, self._workspace.now(), refresh_token=secret("nrt_", 46))
         self._grants.append(grant)
         return self._issued(grant)
 
@@ -103,8 +107,10 @@ class Authorisations:
         return {"active": True, "scope": SCOPE, "iat": int(grant.issued_at)}
 
     def _find(self, token: str, kind: str) -> Grant | None:
-        good = (grant for grant in self._grants if not grant.spent and not grant.withdrawn)
-        return next((grant for grant in good if getattr(grant, kind) == token), None)
+        return next((grant for grant in self._good() if getattr(grant, kind) == token), None)
+
+    def _good(self) -> Iterator[Grant]:
+        return (grant for grant in self._grants if not grant.spent and not grant.withdrawn)
 
     def _spend_code(self, body: dict[str, Any]) -> None:
         given = checks.string(checks.need(body, "code", "body"), "body.code")
@@ -134,9 +140,6 @@ class Authorisations:
             "owner": {"type": "user", "user": values.user(owner, owner.id, self._workspace)},
             "duplicated_template_id": None,
         }
-
-    def _secret(self, prefix: str, length: int) -> str:
-        return prefix + "".join(self._workspace.random.choices(ALPHABET, k=length))
 
 
 def require_client(header: str) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from connector_gateway.connectors.notes.emulator import checks, conditions, values
+from connector_gateway.connectors.notes.emulator import checks, conditions, times, values
 from connector_gateway.connectors.notes.emulator.refusals import invalid
 from connector_gateway.connectors.notes.emulator.state import DataSource, Page, Property, Workspace
 
@@ -14,9 +14,10 @@ DEEPEST = 2
 """Levels of compound filters."""
 
 TIMESTAMPS: dict[str, Key] = {
-    "created_time": lambda page: page.created_at,
-    "last_edited_time": lambda page: page.edited_at,
+    "created_time": lambda page: times.minute(page.created_at),
+    "last_edited_time": lambda page: times.minute(page.edited_at),
 }
+"""What is sorted by, as it is shown: within one minute no order is promised."""
 FORMULAS = {"string": "rich_text", "number": "number", "checkbox": "checkbox", "date": "date"}
 FORMULA_TYPES = {"string": str, "number": int | float, "checkbox": bool, "date": str}
 QUANTIFIERS: dict[str, Callable[[list[bool]], bool]] = {

@@ -22,13 +22,13 @@ def invalid(message: str, **additional: Any) -> Refusal:
     return Refusal(400, "validation_error", message, additional=additional or None)
 
 
-def not_shared(kind: str, uid: str, bot_id: str, bot_name: str) -> Refusal:
+def not_shared(kind: str, uid: str, integration_id: str, name: str) -> Refusal:
     """An object that is absent or not shared, which look alike."""
     message = (
         f"Could not find {kind} with ID: {uid}. Make sure the relevant pages and databases are shared "
-        f'with your integration "{bot_name}".'
+        f'with your integration "{name}".'
     )
-    return Refusal(404, "object_not_found", message, additional={"integration_id": bot_id})
+    return Refusal(404, "object_not_found", message, additional={"integration_id": integration_id})
 
 
 def archived() -> Refusal:

@@ -8,6 +8,7 @@ from random import Random
 from typing import Any
 
 from connector_gateway.connectors.notes.emulator import everything, richtext, values
+from connector_gateway.connectors.notes.emulator.oauth import CLIENT_ID, INTEGRATION_ID
 from connector_gateway.connectors.notes.emulator.seeding import Seeder
 from connector_gateway.connectors.notes.emulator.state import (
     Database,
@@ -68,8 +69,8 @@ def plant(now: Callable[[], float], random: Random) -> Seeded:
     for name in PEOPLE:
         seeder.user(name, email=f"{name.split()[0].casefold()}@fernweh.example")
     person = seeder.people[0]
-    internal = seeder.user("Connector", kind="bot")
-    public = seeder.user("Connector (public)", kind="bot", owner_id=person.id)
+    internal = seeder.user("Connector", kind="bot", integration_id=INTEGRATION_ID)
+    public = seeder.user("Connector (public)", kind="bot", owner_id=person.id, integration_id=CLIENT_ID)
 
     leads = _leads(seeder)
     table = everything.plant(seeder, EPOCH - 2 * DAY, leads)

@@ -18,9 +18,6 @@ from connector_gateway.connectors.notes.emulator.state import (
     Workspace,
 )
 
-ID_CHARACTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ:;<=>?@[]^_`{|}~"
-"""Property ids have characters that must be encoded to travel."""
-
 TOP = Parent("workspace")
 
 
@@ -42,7 +39,7 @@ class Seeder:
 
     def property(self, kind: str, name: str, **about: Any) -> Property:
         """A property; a title has the id that every title has."""
-        uid = "title" if kind == "title" else "".join(self.random.choices(ID_CHARACTERS, k=4))
+        uid = "title" if kind == "title" else self.workspace.new_property_id()
         return Property(uid, name, kind, **about)
 
     def options(self, *named: tuple[str, str]) -> list[Option]:

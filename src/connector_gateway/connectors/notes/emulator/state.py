@@ -1,7 +1,7 @@
 """The objects of one workspace, who may see them, and what happens to them."""
 
-from collections import deque
-from collections.abc import Callable, Iterator
+import string
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from random import Random
@@ -13,7 +13,10 @@ from connector_gateway.connectors.notes.emulator import richtext
 from connector_gateway.connectors.notes.emulator.refusals import archived, invalid, not_shared, several_sources
 
 COLORS = ("default", "gray", "brown", "orange", "yellow", "green", "blue", "purple", "pink", "red")
-CHANGES_KEPT = 10_000
+PROPERTY_ID_CHARACTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ:;<=>?@[]^_`{|}~"
+"""Property ids have characters that must be encoded to travel."""
+
+SECRET_CHARACTERS = string.ascii_letters + string.digits
 
 Title = list[tuple[float, str]]
 """Each title an object has had with the instant it was given, oldest first, as the late search index sees them."""
@@ -41,6 +44,9 @@ class User:
     kind: Literal["person", "bot"] = "person"
     email: str = ""
     owner_id: str | None = None
+    """Of a bot: the person who let it in, if it is public."""
+    integration_id: str = ""
+    """Of a bot: whose connection it stands for."""
     shared: set[str] = field(default_factory=set)
     """Of a bot: the databases and pages shared with it; what lies in them is shared too."""
 
@@ -159,14 +165,14 @@ class Block(Container):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Something that happened, as a sender of webhooks would need to know it."""
+    """Something that happened to an object, by the vendor's name for it."""
 
     at: float
     type: str
-    entity_id: str
-    author_id: str
-    parent: Parent
-    property_ids: tuple[str, ...] = ()
+    entity: Entity
+    author_ids: tuple[str, ...]
+    updated: Mapping[str, Any]
+    """What of the object is not as it was, as the vendor tells it, by id: properties, columns or blocks."""
 
 
 Shared = TypeVar("Shared", bound=Entity)
@@ -185,11 +191,20 @@ class Workspace:
         self.sources: dict[str, DataSource] = {}
         self.pages: dict[str, Page] = {}
         self.blocks: dict[str, Block] = {}
-        self.changes: deque[Change] = deque(maxlen=CHANGES_KEPT)
+        self.emit: Callable[[Change], None] = lambda _: None
+        """Is told of every change."""
 
     def new_id(self) -> str:
         """A new identifier."""
         return str(UUID(int=self.random.getrandbits(128), version=4))
+
+    def new_property_id(self) -> str:
+        """A new identifier of a property."""
+        return "".join(self.random.choices(PROPERTY_ID_CHARACTERS, k=4))
+
+    def new_secret(self, prefix: str, length: int) -> str:
+        """A new token: *prefix* and so many characters."""
+        return prefix + "".join(self.random.choices(SECRET_CHARACTERS, k=length))
 
     def find(self, uid: str) -> Database | DataSource | Page | Block | None:
         """The object of that id, whatever it is."""
@@ -223,7 +238,7 @@ class Workspace:
         found = self.find(uid)
         if isinstance(found, Block | Page | Database) and self.may_see(bot, found):
             return found
-        raise not_shared("block", uid, bot.id, bot.name)
+        raise not_shared("block", uid, bot.integration_id, bot.name)
 
     def sole_source(self, database: Database) -> DataSource:
         """The only data source of *database*; refused when there are several."""
@@ -249,12 +264,12 @@ class Workspace:
                 "You must unarchive the ancestor before editing page."
             )
 
-    def touch(self, entity: Entity, author_id: str, what: str, property_ids: tuple[str, ...] = ()) -> None:
-        """Note that *author_id* has just done *what* to *entity*."""
+    def touch(self, entity: Entity, author_id: str, what: str, updated: Mapping[str, Any] | None = None) -> None:
+        """Note that *author_id* has just done *what* to *entity*, and which parts of it are *updated*."""
         entity.edited_at, entity.edited_by = self.now(), author_id
-        self.changes.append(Change(entity.edited_at, what, entity.id, author_id, entity.parent, property_ids))
+        self.emit(Change(entity.edited_at, what, entity, (author_id,), updated or {}))
 
     def _shared(self, kind: str, found: Shared | None, bot: User, uid: str) -> Shared:
         if found is None or not self.may_see(bot, found):
-            raise not_shared(kind, uid, bot.id, bot.name)
+            raise not_shared(kind, uid, bot.integration_id, bot.name)
         return found

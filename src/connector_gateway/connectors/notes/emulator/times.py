@@ -24,6 +24,11 @@ def exact(at: float) -> str:
     return instant(at).isoformat(timespec="milliseconds")
 
 
+def event(at: float) -> str:
+    """An instant of an event: not floored, and with a Z."""
+    return exact(at).removesuffix("+00:00") + "Z"
+
+
 def read(raw: Any, path: str) -> dict[str, Any] | None:
     """The date of a request, in the form it is answered in."""
     if raw is None:

@@ -12,9 +12,11 @@ from aiohttp.typedefs import Handler
 from connector_gateway.connectors.notes.emulator import acts, checks, refusals, seed
 from connector_gateway.connectors.notes.emulator.answers import VERSIONS, Answers
 from connector_gateway.connectors.notes.emulator.api import Api, Call
+from connector_gateway.connectors.notes.emulator.deliveries import Deliverer
 from connector_gateway.connectors.notes.emulator.oauth import TOKEN, Authorisations, Consent, require_client
 from connector_gateway.connectors.notes.emulator.refusals import Refusal, invalid
-from connector_gateway.connectors.notes.emulator.state import User
+from connector_gateway.connectors.notes.emulator.state import Change, User
+from connector_gateway.connectors.notes.emulator.subscription import VERIFICATION_TOKEN, Subscription
 from connector_gateway.kit.emulation import Stage, TokenBucket, application
 
 LOG = logging.getLogger(__name__)
@@ -73,10 +75,24 @@ class NotesEmulator:
         "short_pages": False,
         "next_create": "",
         "auto_approve": False,
+        "events_url": "",
+        "webhook_gather_seconds": 0.2,
+        "webhook_ack_seconds": 5.0,
+        "webhook_retry_seconds": [4**power for power in range(2, 9)],
+        "deliver_twice": False,
+        "deliver_disordered": False,
     }
+    """The first values; what is not plain from its name:
+
+    ``row_cap`` is where a query ends; ``next_create`` is an accident of the next creation: ``503_committed``,
+    ``503_uncommitted`` or ``529``; an empty ``events_url`` sends nothing; ``webhook_gather_seconds`` is how long what
+    happens to one object is gathered; ``webhook_retry_seconds`` are the pauses before another attempt, with which the
+    eighth and last comes a day after the first.
+    """
 
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
+        self._deliverer = Deliverer(stage)
         self.reset()
 
     def applications(self) -> dict[str, web.Application]:
@@ -85,19 +101,27 @@ class NotesEmulator:
         browser, *client = OAUTH_ROUTES
         routes.append(web.route(browser.method, browser.path, self._consent))
         routes += [web.route(route.method, route.path, self._exchanging(route.serve)) for route in client]
-        return {"base": application(routes, self._answering)}
+        made = application(routes, self._answering)
+        made.on_startup.append(self._deliverer.start)
+        made.on_cleanup.append(self._deliverer.stop)
+        return {"base": made}
 
     def reset(self) -> None:
-        """Return to the seed."""
+        """Return to the seed, with nothing under way; webhooks are set up if there was an address from the start."""
+        self._deliverer.forget()
+        self._subscription: Subscription | None = None
         self._seeded = seed.plant(self._now, self.stage.random)
         self.workspace = self._seeded.workspace
+        self.workspace.emit = self._emit
         self._api = Api(self.workspace, self.stage)
+        if self.stage.default_knobs["events_url"]:
+            self._subscription = Subscription(self.workspace, self._seeded.internal, VERIFICATION_TOKEN)
         self._authorisations = Authorisations(self.workspace, self._seeded.internal, self._seeded.public)
         self._buckets: dict[str, TokenBucket] = {}
 
     def credentials(self) -> dict[str, str]:
-        """The token of an internal connection."""
-        return {"token": TOKEN}
+        """The token of an internal connection, and that of webhooks which are set up from the start."""
+        return {"token": TOKEN, "verification_token": VERIFICATION_TOKEN}
 
     def examples(self) -> dict[str, Any]:
         """A database with a page of it, and databases with something special."""
@@ -112,8 +136,43 @@ class NotesEmulator:
         self._authorisations.withdraw(withdrawn=False)
 
     def act(self, action: Mapping[str, Any]) -> dict[str, Any]:
-        """Create, update, trash or restore a page, or rename a property, as a person."""
-        return acts.act(self.workspace, self._seeded.person, action)
+        """Do what a person would do, see to the webhooks in the settings, or read how deliveries went."""
+        match action.get("action"):
+            case "subscribe":
+                return self._subscribe(action)
+            case "verify_webhook":
+                return self._verify(action.get("verification_token"))
+            case "deliveries":
+                return {"deliveries": self._deliverer.described()}
+            case _:
+                return acts.act(self.workspace, self._seeded.person, action)
+
+    def _subscribe(self, action: Mapping[str, Any]) -> dict[str, Any]:
+        """Set up webhooks to the address of the action or else the knob, in place of those there are."""
+        bots = {"internal": self._seeded.internal, "public": self._seeded.public}
+        bot = bots.get(action.get("connection", "internal"))
+        if bot is None:
+            raise ValueError(f"there is no connection {action['connection']!r}; there are {', '.join(bots)}")
+        url = action.get("url") or self.stage.knobs["events_url"]
+        if not str(url).startswith(("http://", "https://")):
+            raise ValueError("a url is needed, in the action or in the knob events_url")
+        self.stage.knobs["events_url"] = url
+        self._subscription = Subscription(self.workspace, bot)
+        self._deliverer.drop()
+        self._deliverer.hand_over(self._subscription)
+        return self._subscription.described()
+
+    def _verify(self, token: Any) -> dict[str, Any]:
+        """Take the token that a person has found at the address."""
+        if self._subscription is None:
+            raise ValueError("there is no subscription yet; subscribe first")
+        self._subscription.verify(token)
+        return self._subscription.described()
+
+    def _emit(self, change: Change) -> None:
+        subscription = self._subscription
+        if subscription and self._authorisations.has(subscription.bot) and subscription.hears(change):
+            self._deliverer.tell(subscription, change)
 
     def _now(self) -> float:
         return self.stage.clock.now()

@@ -14,7 +14,7 @@ Form = Callable[[Any, str], Any]
 
 URL_LENGTH = 2000
 ADDRESS_LENGTH = 200
-OPTION_LENGTH = 100
+NAME_LENGTH = 100
 
 TITLE = Property("title", "title", "title")
 """The only property of a page outside data sources."""
@@ -28,14 +28,19 @@ def _text(most: int) -> Form:
     return _nullable(lambda raw, path: checks.string(raw, path, most))
 
 
+def option_name(raw: Any, path: str) -> str:
+    """What an option may be called."""
+    name = checks.populated(raw, path, NAME_LENGTH)
+    if "," in name:
+        raise invalid(f"Invalid select option, commas not allowed: {name}")
+    return name
+
+
 def _option(raw: Any, path: str) -> dict[str, str]:
     given = checks.obj(raw, path, "id", "name", "color", "description")
     if "id" in given:
-        return {"id": checks.string(given["id"], f"{path}.id", OPTION_LENGTH)}
-    name = checks.populated(checks.need(given, "name", path), f"{path}.name", OPTION_LENGTH)
-    if "," in name:
-        raise invalid(f"Invalid select option, commas not allowed: {name}")
-    return {"name": name}
+        return {"id": checks.string(given["id"], f"{path}.id", NAME_LENGTH)}
+    return {"name": option_name(checks.need(given, "name", path), f"{path}.name")}
 
 
 def _each(check: Form) -> Form:
@@ -57,7 +62,7 @@ def _file(raw: Any, path: str) -> dict[str, Any]:
     kind = "file" if "file" in given else "external"
     link = checks.obj(checks.need(given, kind, path), f"{path}.{kind}", "url", "expiry_time")
     url = checks.populated(checks.need(link, "url", f"{path}.{kind}"), f"{path}.{kind}.url", URL_LENGTH)
-    name = checks.string(checks.need(given, "name", path), f"{path}.name", OPTION_LENGTH)
+    name = checks.string(checks.need(given, "name", path), f"{path}.name", NAME_LENGTH)
     return {"name": name, "type": kind, kind: link | {"url": url}}
 
 
@@ -160,7 +165,7 @@ def _verify_pages(workspace: Workspace, bot: User | None, prop: Property, uids: 
     for uid in uids:
         page = workspace.pages.get(uid)
         if bot and (page is None or not workspace.may_see(bot, page)):
-            raise not_shared("page", uid, bot.id, bot.name)
+            raise not_shared("page", uid, bot.integration_id, bot.name)
         if page is None or page.parent.id != prop.config["data_source_id"]:
             raise invalid(f"{prop.name} is expected to hold pages of data source {prop.config['data_source_id']}.")
 
@@ -185,6 +190,11 @@ def _settled(workspace: Workspace, prop: Property, wanted: dict[str, str]) -> st
         return wanted["id"]
     option = prop.option(wanted["name"])
     if option is None:
-        option = Option(workspace.new_id(), wanted["name"], workspace.random.choice(COLORS))
+        option = new_option(workspace, wanted["name"])
         prop.options.append(option)
     return option.id
+
+
+def new_option(workspace: Workspace, name: str) -> Option:
+    """An option of that name, in any colour."""
+    return Option(workspace.new_id(), name, workspace.random.choice(COLORS))
