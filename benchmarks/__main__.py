@@ -5,7 +5,7 @@ import sys
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import history, mail, overhead, pacing, starting
+from benchmarks import events, history, idle, mail, overhead, pacing, starting
 
 BENCHMARKS = {
     "overhead": overhead.rows,
@@ -13,6 +13,8 @@ BENCHMARKS = {
     "history": history.rows,
     "mail": mail.rows,
     "pacing": pacing.rows,
+    "events": events.rows,
+    "idle": idle.rows,
 }
 
 

@@ -50,29 +50,39 @@ class Place:
 @contextmanager
 def place() -> Iterator[Place]:
     """Sandbox and gateway in processes of their own, budgets as they are, and patience for long queues."""
+    with sandboxed() as described, tempfile.TemporaryDirectory() as folder:
+        port = free_port()
+        settings = {**addresses_of(described), "GATEWAY_QUEUE_SECONDS": "900"}
+        environment = environment_of(settings, Path(folder))
+        command = ("connector_gateway", "serve", "--port", str(port))
+        with started(*command, port=port, ready="/readyz", **environment) as gateway:
+            yield furnished(described, gateway, environment["GATEWAY_OPERATOR_TOKEN"])
+
+
+@contextmanager
+def sandboxed() -> Iterator[dict[str, Any]]:
+    """A sandbox in a process of its own, as it describes itself."""
     sandbox = subprocess.Popen(
         [sys.executable, "-m", "connector_gateway", "sandbox", "--port", str(_block()), "--until-eof"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     )
     try:
-        described = json.loads(sandbox.stdout.readline()) if sandbox.stdout else {}
-        port = free_port()
-        with tempfile.TemporaryDirectory() as folder:
-            addresses = {
-                f"GATEWAY_{connector.upper()}_{name.upper()}": value
-                for connector, upstream in described["upstreams"].items()
-                for name, value in upstream.items()
-                if name.endswith("_url")
-            }
-            environment = environment_of({**addresses, "GATEWAY_QUEUE_SECONDS": "900"}, Path(folder))
-            command = ("connector_gateway", "serve", "--port", str(port))
-            with started(*command, port=port, ready="/readyz", **environment) as gateway:
-                yield _furnished(described, gateway, environment["GATEWAY_OPERATOR_TOKEN"])
+        yield json.loads(sandbox.stdout.readline()) if sandbox.stdout else {}
     finally:
         if sandbox.stdin:
             sandbox.stdin.close()
         sandbox.wait(10)
+
+
+def addresses_of(described: Mapping[str, Any]) -> dict[str, str]:
+    """The settings that lead a gateway to a sandbox."""
+    return {
+        f"GATEWAY_{connector.upper()}_{name.upper()}": value
+        for connector, upstream in described["upstreams"].items()
+        for name, value in upstream.items()
+        if name.endswith("_url")
+    }
 
 
 def _block() -> int:
@@ -81,7 +91,8 @@ def _block() -> int:
     return first if all(map(is_free, range(first, first + 10))) else _block()
 
 
-def _furnished(described: Mapping[str, Any], gateway: Server, operator_token: str) -> Place:
+def furnished(described: Mapping[str, Any], gateway: Server, operator_token: str) -> Place:
+    """A workspace, a key and the connections."""
     operator = httpx.Client(base_url=gateway.url, headers={"Authorization": f"Bearer {operator_token}"}, timeout=60)
 
     def make(path: str, **body: Any) -> Any:

@@ -58,7 +58,7 @@ def started(*command: str, port: int, ready: str = "/", **environment: str) -> I
     )
     server = Server(process.pid, f"http://127.0.0.1:{port}")
     try:
-        _wait_for(server.url + ready, process)
+        wait_for(server.url + ready, process)
         yield server
     finally:
         process.terminate()
@@ -74,7 +74,7 @@ def asgi(module: str, **environment: str) -> Iterator[Server]:
         yield server
 
 
-def _wait_for(url: str, process: subprocess.Popen[bytes]) -> None:
+def wait_for(url: str, process: subprocess.Popen[bytes]) -> None:
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline and process.poll() is None:
         try:

@@ -2,8 +2,6 @@
 
 from requirements.requirement import section
 
-UNOBSERVED = "Nothing is observed yet: the feed of events is an empty page."
-
 CHAT = (
     *section(
         "interface §2.5",
@@ -11,7 +9,7 @@ CHAT = (
         ("chat:messages:edited", "An edited message has identifier, channel and instant."),
         ("chat:channels:fields", "A channel has identifier, name, whether private, and number of members."),
         ("chat:reactions:fields", "A reaction has message, emoji and whether it was there before."),
-        ("chat:events:fields", "An event has identifier, type, channel, author, text, keyword, instant.", UNOBSERVED),
+        ("chat:events:fields", "An event has identifier, type, channel, author, text, keyword, instant."),
     ),
     *section(
         "interface §4.4",
@@ -30,12 +28,12 @@ CHAT = (
         ("chat:events:page", "Events are read in pages with a cursor."),
         ("chat:events:limit", "A page has 1 to 200 events, 50 unless told."),
         ("chat:events:parameters", "What is no instant is refused."),
-        ("chat:events:channel", "Events are of one channel when one is named, else of all watched.", UNOBSERVED),
-        ("chat:events:since", "Only events since the given instant are read.", UNOBSERVED),
+        ("chat:events:channel", "Events are of one channel when one is named, else of all watched."),
+        ("chat:events:since", "Only events since the given instant are read."),
     ),
     *section(
         "interface §6",
-        ("chat:events:keyword", "A message with a keyword in a watched channel is observed.", UNOBSERVED),
+        ("chat:events:keyword", "A message with a keyword in a watched channel is observed."),
         ("chat:events:retention-paid", "On paid plans events are kept for 30 days."),
     ),
     *section(
@@ -49,9 +47,21 @@ CHAT = (
         ("chat:reactions:colons", "An emoji may stand between colons."),
         ("chat:reactions:not-found", "An unknown emoji is 404 emoji_not_found."),
         ("chat:watching:settings", "Keywords and watched channels are settings of the connection."),
-        ("chat:watching:default", "Unless told, every channel that the app is in is watched.", UNOBSERVED),
-        ("chat:watching:posted", "Without keywords every message is observed as message.posted.", UNOBSERVED),
-        ("chat:watching:words", "Whole words match in any case, one event per message and keyword.", UNOBSERVED),
+        ("chat:watching:default", "Unless told, every channel that the app is in is watched."),
+        ("chat:watching:posted", "Without keywords every message is observed as message.posted."),
+        ("chat:watching:words", "Whole words match in any case, one event per message and keyword."),
         ("chat:events:retention-free", "On the free plan events are kept for 7 days."),
+    ),
+    *section(
+        "issue 5: chat receiver",
+        ("chat:events:push", "A message can be read once its delivery was acknowledged."),
+        ("chat:events:once", "A message is one event, however often and by whichever way it comes."),
+        ("chat:events:own", "What the connection itself has posted is not observed."),
+        ("chat:events:revoked", "A delivered withdrawal marks the connection revoked, until a call or look succeeds."),
+        ("chat:events:gaps", "What deliveries missed is read from the history, or told to be missing."),
+        ("chat:events:polled", "Without a signing secret messages are read from the history every period."),
+        ("chat:hook:verification", "The hook's address proves itself with the challenge."),
+        ("chat:hook:signature", "A delivery unsigned, wrongly signed, or signed more than 300 s away is 401."),
+        ("chat:hook:bodies", "A delivery that is no JSON object is 400, an oversized one 413; nothing is kept."),
     ),
 )

@@ -2,8 +2,6 @@
 
 from requirements.requirement import section
 
-UNOBSERVED = "Nothing is observed yet: the feed of events is an empty page."
-
 NOTES = (
     *section(
         "interface §2.2",
@@ -11,7 +9,7 @@ NOTES = (
         ("notes:pages:created", "A new page has identifier, address, creation, and what was written and skipped."),
         ("notes:pages:updated", "A changed page has identifier, properties written, whether archived, and last edit."),
         ("notes:search:fields", "A search tells the number of matches, and of each its page, title and property."),
-        ("notes:events:fields", "An event has identifier, type, page, property, both values, and instant.", UNOBSERVED),
+        ("notes:events:fields", "An event has identifier, type, page, property, both values, and instant."),
     ),
     *section(
         "interface §3",
@@ -39,16 +37,42 @@ NOTES = (
         ("notes:events:page", "Events are read in pages with a cursor."),
         ("notes:events:limit", "A page has 1 to 200 events, 50 unless told."),
         ("notes:events:parameters", "What is no instant or no type of event is refused."),
-        ("notes:events:since", "Only events since the given instant are read.", UNOBSERVED),
-        ("notes:events:type", "Only events of the given type are read.", UNOBSERVED),
+        ("notes:events:since", "Only events since the given instant are read."),
+        ("notes:events:type", "Only events of the given type are read."),
     ),
     *section(
         "interface §6",
-        ("notes:events:page-created", "A page made in the application is observed.", UNOBSERVED),
-        ("notes:events:property-updated", "A property changed in the application is observed.", UNOBSERVED),
-        ("notes:events:from-to", "A change of a property tells the value before and after.", UNOBSERVED),
+        ("notes:events:page-created", "A page made in the application is observed."),
+        ("notes:events:property-updated", "A property changed in the application is observed."),
+        ("notes:events:from-to", "A change of a property tells the value before and after."),
         ("notes:events:retention-paid", "On paid plans events are kept for 30 days."),
         ("notes:events:retention-free", "On the free plan events are kept for 7 days."),
+    ),
+    *section(
+        "issue 5: notes watcher",
+        ("notes:events:once", "Every change is an event once, however often it is looked at or delivered."),
+        ("notes:events:period", "Events come by themselves every period."),
+        ("notes:events:own-changes", "What is changed through the service is observed like any other change."),
+        ("notes:events:minutes", "Edits within a minute, and clocks that are off by one, hide no change."),
+        ("notes:events:trash", "The way into the trash and back is no event."),
+        ("notes:events:renamed", "A property or an option that is renamed is no event."),
+        ("notes:events:added", "A property that is added begins with the empty value of its type."),
+        ("notes:events:truncated", "Values that a page shows in part are compared whole."),
+        ("notes:events:computed", "Values that nobody sets are not observed."),
+        ("notes:events:first-sight", "What was there when a database was seen for the first time is no event."),
+        ("notes:events:restart", "A first look that is cut short goes on where it was, and loses and doubles nothing."),
+        ("notes:events:beyond-cap", "All rows are watched, however many the application lists at once."),
+        ("notes:events:gap", "Rows that cannot be listed are a gap, told once in the history and in a header."),
+        ("notes:events:sweep", "In a large workspace what changed is looked at first, and everything in turn."),
+        ("notes:events:unshared", "A database that is no longer shared is left alone until it is shared again."),
+        ("notes:events:trouble", "Throttling, failures and a withdrawn authorisation delay events and lose none."),
+        ("notes:events:outside", "An instant in the future gives an empty page, one before what is kept a warning."),
+        ("notes:hooks:handshake", "The first token handed over is kept, and any other is refused."),
+        ("notes:hooks:signature", "A delivery is taken if it is signed with the token, over its raw body."),
+        ("notes:hooks:wake", "A delivery makes a look come at once, where it says."),
+        ("notes:hooks:accounts", "A delivery concerns the connections it names, else those that watch its database."),
+        ("notes:hooks:replay", "Deliveries that come twice or out of order add nothing."),
+        ("notes:hooks:refused", "What is unsigned, too large or no JSON object is refused, and nothing is stored."),
     ),
     *section(
         "interface §7",

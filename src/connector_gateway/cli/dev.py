@@ -59,8 +59,9 @@ def dev(port: int, sandbox_port: int, data: Path, *, fresh: bool, quiet: bool) -
 @contextmanager
 def _sandbox(place: Place) -> Iterator[subprocess.Popen[bytes]]:
     """The sandbox in a process of its own, which ends with this one, however that ends."""
+    options = ["--port", str(place.sandbox_port), "--hooks-url", f"{place.base_url}/hooks", "--until-eof"]
     process = subprocess.Popen(  # noqa: S603  # our own program with our own arguments
-        [sys.executable, "-m", "connector_gateway", "sandbox", "--port", str(place.sandbox_port), "--until-eof"],
+        [sys.executable, "-m", "connector_gateway", "sandbox", *options],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         start_new_session=True,

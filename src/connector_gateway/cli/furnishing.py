@@ -25,6 +25,9 @@ from connector_gateway.connectors import CONNECTORS
 from connector_gateway.kit.errors import GatewayError
 from connector_gateway.settings import Settings
 
+SELDOM = {"GATEWAY_NOTES_WATCH_SECONDS": "300"}
+"""Since deliveries come at once, looks at everything may be rare; the environment may say otherwise."""
+
 
 async def furnish(place: Place, sandbox: subprocess.Popen[bytes], *, quiet: bool) -> None:
     """Serve until told to stop, in front of *sandbox*, with everything ready to call."""
@@ -35,7 +38,7 @@ async def furnish(place: Place, sandbox: subprocess.Popen[bytes], *, quiet: bool
     if not line:
         raise click.ClickException("The sandbox did not start; the reason is above.")
     playing = from_json(line)
-    settings = Settings.read(os.environ | _environment(place, playing["upstreams"]), CONNECTORS)
+    settings = Settings.read(SELDOM | os.environ | _environment(place, playing["upstreams"]), CONNECTORS)
     app = App(settings)
     running = server(app.http(), HOST, place.port)
     serving = asyncio.create_task(running.serve())
@@ -66,7 +69,15 @@ def _environment(place: Place, upstreams: Mapping[str, Any]) -> dict[str, str]:
         for name, value in described.items()
         if name.endswith("_url")
     }
-    return addresses | environment_of(place.data) | {"GATEWAY_BASE_URL": place.base_url}
+    return addresses | environment_of(place.data) | _deliveries(upstreams) | {"GATEWAY_BASE_URL": place.base_url}
+
+
+def _deliveries(upstreams: Mapping[str, Any]) -> dict[str, str]:
+    """The secrets that the sandbox signs its deliveries with."""
+    return {
+        "GATEWAY_CHAT_HOOK_SECRET": upstreams["chat"]["signing_secret"],
+        "GATEWAY_NOTES_HOOK_SECRET": upstreams["notes"]["verification_token"],
+    }
 
 
 async def _set_up(app: App, place: Place, secret: Mapping[str, str], sandbox: Mapping[str, Any]) -> dict[str, Any]:

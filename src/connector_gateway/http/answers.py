@@ -1,5 +1,6 @@
 """Answers: bodies in the one shape, with the headers that every answer carries."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -60,9 +61,14 @@ class Exchange:
 def enveloped(envelope: Envelope) -> Answer:
     """The answer to a call that succeeded."""
     headers: RawHeaders = [(b"idempotent-replayed", b"true")] if envelope.replayed else []
-    headers += [(b"warning", f'199 - "{warning}"'.encode()) for warning in envelope.warnings]
+    headers += [(b"warning", b'199 - "%b"' % _quotable(warning)) for warning in envelope.warnings]
     body, *more = envelope.to_json()
     return Answer(200, body, headers, more)
+
+
+def _quotable(text: str) -> bytes:
+    """*text* as a header may quote it, however people have named what it is about."""
+    return re.sub(r"[^ !#-\[\]-~]", "?", text).encode()
 
 
 def shown(data: Any, *, next_cursor: str | None = None, paged: bool = False) -> Answer:

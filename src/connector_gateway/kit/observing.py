@@ -60,8 +60,15 @@ class Watch(Protocol[C]):
     behind_since: float | None
     """Since when deliveries may have been missed, in epoch seconds; None if none was."""
 
+    pushed: bool
+    """Whether deliveries carry the changes, so that looks are taken only after some may have been missed."""
+
     async def recall(self, scope: str, names: Collection[str] | None = None) -> dict[str, Any]:
         """The snapshots of *scope* by name: all, or those of *names*."""
+        ...
+
+    async def overhear(self) -> Collection[str]:
+        """The hints that have come since the look began, or since this was asked last."""
         ...
 
     async def keep(

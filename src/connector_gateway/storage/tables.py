@@ -142,7 +142,7 @@ watches = Table(
     Column("connector", String(20), nullable=False),
     Column("account", String(200)),
     Column("state", FastJson, nullable=False),
-    Column("due_at", Double, index=True),
+    Column("due_at", Double),
     Column("whole_at", Double),
     Column("behind_since", Double),
     Column("failures", Integer, nullable=False),
@@ -151,6 +151,7 @@ watches = Table(
     Column("sequence", BigInteger, nullable=False),
     Column("observed_at", Double, nullable=False),
     Index("ix_watches_account", "connector", "account"),
+    Index("ix_watches_due", "connector", "due_at"),
 )
 """Connections whose changes are observed.
 
@@ -203,6 +204,7 @@ gaps = Table(
     Column("until_at", Double, nullable=False),
     Column("noted_at", Double, nullable=False, index=True),
     Column("run_id", String(40), nullable=False),
+    Column("why", Text, nullable=False),
     Index("ix_gaps_connection", "connection_id", "until_at"),
 )
 """Times of which events may be missing."""

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
-from connector_gateway.core.events.feed import DAY_SECONDS, PURGE_STEP, Feed
+from connector_gateway.core.events.feed import DAY_SECONDS, PURGE_STEP, Feed, Gap
 from connector_gateway.kit.clock import instant
 from connector_gateway.kit.identifiers import RunId
 from connector_gateway.storage import tables
@@ -120,7 +120,7 @@ async def test_whoever_asks_for_what_is_no_longer_kept_is_told_so(node: Node) ->
 
 async def test_a_gap_is_told_to_everyone_who_reads_over_it(node: Node) -> None:
     connection = await node.connect()
-    await node.app._feed.miss(connection, RunId("run_1"), NOON - 600, NOON - 300, "bed 1")
+    await node.app._feed.miss(connection, Gap(RunId("run_1"), NOON - 600, NOON - 300, "It was dark.", "bed 1"))
 
     async def warnings(**filters: Any) -> int:
         page = await node.app._feed.page(connection, Sprouted, None, limit=10, **filters)

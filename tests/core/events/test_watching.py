@@ -76,9 +76,9 @@ async def test_the_next_look_comes_after_the_period(node: Node) -> None:
 
 async def test_one_look_at_a_connection_at_a_time(node: Node) -> None:
     await node.connect()
-    first = await node.watches.claim(10)
-    again = await node.watches.claim(10)
-    elsewhere = await (await other_process(node)).claim(10)
+    first = await node.watches.claim("garden", 10)
+    again = await node.watches.claim("garden", 10)
+    elsewhere = await (await other_process(node)).claim("garden", 10)
 
     assert (1, 0, 0) == (len(first), len(again), len(elsewhere))
 
@@ -90,7 +90,7 @@ async def test_processes_that_claim_at_once_never_get_the_same(node: Node, datab
     await node.app.database.put(BEAT, alive)
     async with Database(database_url) as database:
         other = Watches(database, ProcessId("proc_other"), node.clock)
-        claims = await asyncio.gather(*(watches.claim(3) for watches in [node.watches, other] * 10))
+        claims = await asyncio.gather(*(watches.claim("garden", 3) for watches in [node.watches, other] * 10))
     claimed = [look.connection_id for claim in claims for look in claim]
 
     assert len(set(claimed)) == len(claimed)
@@ -98,8 +98,8 @@ async def test_processes_that_claim_at_once_never_get_the_same(node: Node, datab
 
 async def test_the_looks_of_a_dead_process_are_taken_over(node: Node) -> None:
     connection = await node.connect()
-    (dead,) = await (await other_process(node)).claim(10)
-    (taken,) = await node.watches.claim(10)
+    (dead,) = await (await other_process(node)).claim("garden", 10)
+    (taken,) = await node.watches.claim("garden", 10)
     look = await take(node, dead)
 
     assert connection == taken.connection_id
@@ -110,7 +110,7 @@ async def test_the_looks_of_a_dead_process_are_taken_over(node: Node) -> None:
 
 async def test_what_was_seen_and_what_things_are_like_are_kept_together(node: Node) -> None:
     connection = await node.connect()
-    (claimed,) = await node.watches.claim(10)
+    (claimed,) = await node.watches.claim("garden", 10)
     look = await take(node, claimed)
     await look.keep([sprouted("a")], [Snapshot("beds", "1", {"plants": 2}), Snapshot("beds", "2", 3)])
     await look.keep([], [Snapshot("beds", "1", {"plants": 3}), forget("2")])
@@ -203,7 +203,7 @@ async def test_a_change_during_a_look_makes_another_one_due(node: Node) -> None:
 
 async def test_a_removed_connection_is_watched_no_more(node: Node) -> None:
     connection = await node.connect()
-    (claimed,) = await node.watches.claim(10)
+    (claimed,) = await node.watches.claim("garden", 10)
     look = await take(node, claimed)
     await look.keep([sprouted("a")], [Snapshot("beds", "1", 1)])
     await node.app.connections.remove(connection)
@@ -227,6 +227,7 @@ async def test_what_may_have_been_missed_is_told_in_feed_and_history(node: Node)
 
     assert ("partial", "events_missed", "watch") == (run["status"], run["code"], run["surface"])
     (warning,) = page.warnings
+    assert "It was dark." in warning
     assert run["run_id"] in warning
 
 
@@ -256,6 +257,33 @@ async def test_a_delivery_during_a_look_is_not_lost(node: Node) -> None:
     await looked(node, 3)
 
     assert [2, 2] == [len(look.hints) for look in node.garden.looks[1:]]
+
+
+async def test_a_delivery_is_overheard_by_the_look_under_way(node: Node) -> None:
+    await node.deliver("", secret=None)
+    await node.connect()
+    heard: list[Any] = []
+
+    async def listen(watch: Watch[Any]) -> None:
+        await node.deliver("look")
+        heard.extend([sorted(await watch.overhear()), await watch.overhear()])
+
+    node.garden.script = [listen]
+    await node.watch()
+    await looked(node)
+
+    assert [["bed 3", "bed 4"], []] == heard
+    assert 1 == len(node.garden.looks)
+
+
+async def test_what_was_pushed_once_is_looked_at_when_it_is_pushed_no_more(node: Node) -> None:
+    connection = await node.connect()
+    (claimed,) = await node.watches.claim("garden", 10)
+    await node.watches.give_back(claimed, whole_at=None, behind_since=None, failures=0)
+    await node.watch()
+    await looked(node)
+
+    assert connection == node.garden.looks[0].connection_id
 
 
 async def test_a_delivery_finds_whoever_holds_what_it_is_about(node: Node) -> None:

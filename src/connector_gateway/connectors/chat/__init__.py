@@ -1,8 +1,9 @@
 """chat: a team chat workspace."""
 
-from connector_gateway.connectors.chat import operations
+from connector_gateway.connectors.chat import events, operations
 from connector_gateway.connectors.chat.client import ADDRESS, BUDGETS, ChatClient, authorise, throttled
 from connector_gateway.connectors.chat.models import Watching
+from connector_gateway.kit.observing import Observing
 from connector_gateway.kit.operation import Connector
 
 CHAT = Connector(
@@ -21,4 +22,5 @@ CHAT = Connector(
     ),
     throttled=throttled,
     settings=Watching,
+    observing=Observing(look=events.look, every_seconds=60.0, receive=events.receive, read=events.read),
 )

@@ -60,11 +60,11 @@ BUDGETS: Mapping[str, Budget] = {
 PAGE_SIZE = 200
 """What the vendor advises at most."""
 
-NAME_PAGES = 10
-"""Pages of a list that are read to find a name; the vendor lets twenty be read in a minute."""
+CHANNEL_PAGES = 10
+"""Pages of a list of channels that are read; the vendor lets twenty be read in a minute."""
 
 MESSAGE_PAGES = 50
-"""Pages of messages that are read to find one of ours."""
+"""Pages of messages that are read of one channel, or of one thread."""
 
 CHANNELS = "public_channel,private_channel"
 JSON = {"Content-Type": "application/json; charset=utf-8"}
@@ -74,6 +74,7 @@ MARK = "gateway_post"
 """The type of the metadata by which our own posts are found again; everyone in the channel may read it."""
 
 Raw = dict[str, Any]
+Scopes = frozenset[str]
 Refusals = Mapping[str, type[GatewayError]]
 
 THROTTLES = frozenset({"message_limit_exceeded", "rate_limited", "ratelimited"})
@@ -206,9 +207,13 @@ class ChatClient:
     def __init__(self, upstream: Upstream) -> None:
         self._upstream = upstream
 
-    async def auth_test(self) -> Raw:
-        """Whose the token is, and where. Source: docs.slack.dev/reference/methods/auth.test, read 2026-11."""
-        return unwrap(await self._read("auth.test", "identity", {}))
+    async def auth_test(self) -> tuple[Raw, Scopes]:
+        """Whose the token is, and where; and the token's scopes.
+
+        Source: docs.slack.dev/reference/methods/auth.test, read 2026-11.
+        """
+        answer = await self._read("auth.test", "identity", {})
+        return unwrap(answer), scopes_of(answer)
 
     async def post_message(self, channel_id: str, text: str, thread_ts: str | None, marker: str) -> Raw:
         """A new message, with a *marker* that it can be found by.
@@ -247,31 +252,48 @@ class ChatClient:
         answer = await self._upstream.send("POST", path, charge, writes=False, json={"users": user_id}, headers=JSON)
         return unwrap(answer)
 
-    async def list_conversations(self, types: str, limit: int, cursor: str | None) -> tuple[Raw, frozenset[str]]:
+    async def list_conversations(self, types: str, limit: int, cursor: str | None) -> tuple[Raw, Scopes]:
         """A page of what the app sees, without archived ones, and the permissions it has.
 
         Source: docs.slack.dev/reference/methods/conversations.list, read 2026-11.
         """
         query = {"types": types, "exclude_archived": "true", "limit": limit} | _from(cursor)
         answer = await self._read("conversations.list", "channels", query)
-        scopes = answer.headers.get("X-OAuth-Scopes", "").split(",")
-        return unwrap(answer), frozenset(scope.strip() for scope in scopes)
+        return unwrap(answer), scopes_of(answer)
 
-    async def every_conversation(self) -> AsyncIterator[Raw]:
-        """The channels the app sees, archived ones too, as far as ``NAME_PAGES`` reach.
+    async def every_channel(self) -> AsyncIterator[Raw]:
+        """The channels the app is in, then those it sees, archived ones too, each as far as ``CHANNEL_PAGES`` reach.
 
-        Source: docs.slack.dev/reference/methods/conversations.list, read 2026-11.
+        Source: as of the lists themselves.
         """
-        async for raw in self._channels("conversations.list", "channels"):
-            yield raw
+        async for raw in self.own_conversations(CHANNELS):
+            for channel in raw["channels"]:
+                yield channel
+        async for raw in self._pages("conversations.list", "channels", {"types": CHANNELS}, CHANNEL_PAGES):
+            for channel in raw["channels"]:
+                yield channel
 
-    async def every_own_conversation(self) -> AsyncIterator[Raw]:
-        """The channels the app is in, archived ones too, as far as ``NAME_PAGES`` reach.
+    def own_conversations(self, types: str) -> AsyncIterator[Raw]:
+        """Pages of what the app is in, archived ones too; they may be short, or empty, before the last.
 
         Source: docs.slack.dev/reference/methods/users.conversations, read 2026-11.
         """
-        async for raw in self._channels("users.conversations", "own channels"):
-            yield raw
+        return self._pages("users.conversations", "own channels", {"types": types}, CHANNEL_PAGES)
+
+    def history_pages(self, channel_id: str) -> AsyncIterator[Raw]:
+        """Pages of the messages of a channel, newest first, without replies.
+
+        Source: docs.slack.dev/reference/methods/conversations.history, read 2026-11.
+        """
+        return self._pages("conversations.history", "history", {"channel": channel_id}, MESSAGE_PAGES)
+
+    def reply_pages(self, channel_id: str, ts: str, oldest: str) -> AsyncIterator[Raw]:
+        """Pages of a thread: its first message, then the replies after *oldest*, oldest first.
+
+        Source: docs.slack.dev/reference/methods/conversations.replies, read 2026-11.
+        """
+        query = {"channel": channel_id, "ts": ts, "oldest": oldest}
+        return self._pages("conversations.replies", "replies", query, MESSAGE_PAGES)
 
     async def history(self, channel_id: str, oldest: float, latest: float) -> AsyncIterator[Raw]:
         """The messages of a channel between two instants, newest first, without replies.
@@ -301,36 +323,40 @@ class ChatClient:
                 return found
         raise MessageNotFound(MESSAGES[MessageNotFound], private=answer.text)
 
-    async def _channels(self, method: str, budget: str) -> AsyncIterator[Raw]:
-        """The channels of a list; pages may be short, or empty, before the last."""
-        cursor: str | None = None
-        for _ in range(NAME_PAGES):
-            query = {"types": CHANNELS, "limit": PAGE_SIZE} | _from(cursor)
-            raw = unwrap(await self._read(method, budget, query))
-            for channel in raw["channels"]:
-                yield channel
-            cursor = next_cursor(raw)
-            if not cursor:
-                return
-
     async def _messages(self, method: str, budget: str, query: Mapping[str, Any]) -> AsyncIterator[Raw]:
         """The messages of a list with all their metadata; ``OutcomeUnknown`` if there are too many to read."""
-        cursor: str | None = None
-        for _ in range(MESSAGE_PAGES):
-            paged = {**query, "include_all_metadata": "true", "limit": PAGE_SIZE} | _from(cursor)
-            raw = unwrap(await self._read(method, budget, paged), refusals=BLINDNESS)
+        raw: Raw = {}
+        pages = self._pages(method, budget, {**query, "include_all_metadata": "true"}, MESSAGE_PAGES, BLINDNESS)
+        async for raw in pages:
             for message in raw["messages"]:
                 yield message
+        if next_cursor(raw):
+            raise OutcomeUnknown("Too much was written in the channel since to look through all of it.")
+
+    async def _pages(
+        self, method: str, budget: str, query: Mapping[str, Any], most: int, refusals: Refusals = MappingProxyType({})
+    ) -> AsyncIterator[Raw]:
+        """The pages of a list, at most so many; the last one has a cursor only if there are more."""
+        cursor: str | None = None
+        for _ in range(most):
+            paged = {**query, "limit": PAGE_SIZE} | _from(cursor)
+            raw = unwrap(await self._read(method, budget, paged), refusals=refusals)
+            yield raw
             cursor = next_cursor(raw)
             if not cursor:
                 return
-        raise OutcomeUnknown("Too much was written in the channel since to look through all of it.")
 
     async def _read(self, method: str, budget: str, query: Mapping[str, Any]) -> Answer:
         return await self._upstream.send("GET", f"/api/{method}", Charge(budget), writes=False, query=query)
 
     async def _write(self, method: str, body: Mapping[str, Any], *charges: Charge) -> Answer:
         return await self._upstream.send("POST", f"/api/{method}", *charges, writes=True, json=body, headers=JSON)
+
+
+def scopes_of(answer: Answer) -> Scopes:
+    """The permissions that the token of a request has, as its answer tells them."""
+    told = answer.headers.get("X-OAuth-Scopes", "")
+    return frozenset(filter(None, (scope.strip() for scope in told.split(","))))
 
 
 def next_cursor(raw: Raw) -> str | None:

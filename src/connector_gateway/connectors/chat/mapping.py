@@ -3,11 +3,13 @@
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any
-from unicodedata import normalize
+from unicodedata import category, combining, normalize
 
 from connector_gateway.connectors.chat.models import AddedReaction, Channel, EditedMessage, PostedMessage
 from connector_gateway.kit.errors import AmbiguousChannel, ChannelNotFound
+from connector_gateway.kit.observing import Observation, State
 
 Raw = Mapping[str, Any]
 Names = Mapping[str, Sequence[str]]
@@ -21,7 +23,42 @@ TYPES = {"public": "public_channel", "private": "private_channel", "im": "im"}
 POST_ANYWHERE = "chat:write.public"
 """The permission to post into public channels without being in them."""
 
+SCOPES = {"public_channel": "channels", "private_channel": "groups", "im": "im", "mpim": "mpim"}
+"""What the permissions for a type of conversation begin with."""
+
 ENTITIES = (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))
+MARKUP = re.compile(r"<([^<>|]+)(?:\|([^<>]*))?>")
+"""What the vendor writes for links, mentions and channels, with or without the words that readers see."""
+
+CALLS = frozenset({"!channel", "!everyone", "!here"})
+
+SPOKEN = frozenset({None, "bot_message", "file_share", "me_message", "thread_broadcast"})
+"""Subtypes of messages that somebody wrote; all others tell of what happened to a message or a channel."""
+
+EDGE = "\0"
+MAX_MARKS = 30
+"""Combining marks in a row that count; normalising takes ever longer with more.
+
+Source: Unicode Standard Annex 15, Stream-Safe Text Format.
+"""
+
+UNSPACED = (
+    range(0x0E00, 0x0F00),  # Thai, Lao
+    range(0x1000, 0x10A0),  # Myanmar
+    range(0x1100, 0x1200),  # Hangul
+    range(0x1780, 0x1800),  # Khmer
+    range(0x1950, 0x1AB0),  # Tai Le to Tai Tham
+    range(0x1B00, 0x1B80),  # Balinese
+    range(0x3000, 0xA4D0),  # kana, Bopomofo, Han, Yi
+    range(0xA960, 0xA9E0),  # Hangul, Javanese
+    range(0xA9E0, 0xAA00),  # Myanmar
+    range(0xAA60, 0xAAE0),  # Myanmar, Tai Viet
+    range(0xAC00, 0xD800),  # Hangul
+    range(0xF900, 0xFB00),  # Han
+    range(0x1AFF0, 0x1B170),  # kana
+    range(0x20000, 0x323B0),  # Han
+)
+"""Scripts in which words stand side by side, or have particles attached."""
 
 
 # Naming channels
@@ -145,6 +182,149 @@ def instant(ts: str) -> datetime:
     return datetime.fromtimestamp(int(seconds), UTC) + timedelta(microseconds=int(micros or 0))
 
 
+# Observing messages
+
+
+def readable_types(scopes: Collection[str]) -> str:
+    """The types of conversations that an app of these *scopes* may list and read; empty if there are none."""
+    return ",".join(
+        kind for kind, family in SCOPES.items() if f"{family}:read" in scopes and f"{family}:history" in scopes
+    )
+
+
+def is_watched(channel_id: str, settings: Mapping[str, Any], state: State) -> bool:
+    """Whether a connection watches that channel: all unless its settings name some, by identifier or otherwise."""
+    channels = settings.get("channels")
+    names = state["names"]
+    return not channels or channel_id in channels or any(names.get(named) == channel_id for named in channels)
+
+
+def observed(raw: Raw, channel_id: str, settings: Mapping[str, Any], state: State) -> list[Observation]:
+    """What a message means to a connection: one observation, or one for each keyword in it if there are keywords."""
+    if not _is_inbound(raw, state):
+        return []
+    keywords = settings.get("keywords")
+    if not keywords:
+        return [_observation(raw, channel_id, state, None)]
+    return [_observation(raw, channel_id, state, keyword) for keyword in matching(raw["text"], keywords)]
+
+
+def _is_inbound(raw: Raw, state: State) -> bool:
+    """Whether somebody wrote that message, and not the app itself."""
+    if raw.get("subtype") not in SPOKEN or raw.get("hidden"):
+        return False
+    if not isinstance(raw.get("ts"), str) or not isinstance(raw.get("text"), str):
+        return False
+    is_ours = raw.get("user") == state["user_id"] or raw.get("bot_id", "") == state["bot_id"]
+    return not is_ours
+
+
+def _observation(raw: Raw, channel_id: str, state: State, keyword: str | None) -> Observation:
+    return Observation(
+        identity=(state["team_id"], channel_id, raw["ts"], _folded_text(keyword or "")),
+        type="message.keyword" if keyword else "message.posted",
+        data={
+            "channel_id": channel_id,
+            "author": raw.get("user") or raw.get("bot_id") or "",
+            "text": raw["text"],
+            "matched_keyword": keyword,
+        },
+        channel=channel_id,
+    )
+
+
+def threads(raws: Iterable[Raw], after: str) -> list[str]:
+    """Those of *raws* that were replied to after an instant."""
+    return [raw["ts"] for raw in raws if raw.get("reply_count") and raw.get("latest_reply", after) >= after]
+
+
+def message_ts(seconds: float) -> str:
+    """The identifier that a message of that instant has; they sort as text."""
+    return f"{seconds:017.6f}"
+
+
+# Keywords
+
+
+def matching(text: str, keywords: Iterable[str]) -> list[str]:
+    """Those of *keywords* that a reader finds in *text* as whole words in any case, each once however it is spelt."""
+    wanted: dict[str, str] = {}
+    for keyword in keywords:
+        wanted.setdefault(_within_edges(_folded_text(keyword)), keyword)
+    found = _within_edges(_folded_text(shown(text)))
+    return [keyword for words, keyword in wanted.items() if words.strip(EDGE) and words in found]
+
+
+def shown(text: str) -> str:
+    """*text* as a reader sees it."""
+    return _unescaped(MARKUP.sub(_label, text))
+
+
+def _label(markup: re.Match[str]) -> str:
+    target, label = markup[1], markup[2]
+    if target in CALLS:
+        return f"@{target[1:]}"
+    sigil = target[0] if target[0] in "@#" else ""
+    if label:
+        return sigil + label
+    return markup[0] if sigil or target[0] == "!" else target
+
+
+def _unescaped(text: str) -> str:
+    for entity, character in ENTITIES:
+        text = text.replace(entity, character)
+    return text
+
+
+def _folded_text(text: str) -> str:
+    """*text* without what does not matter in comparison: case, width, composition, and the kind of white space."""
+    text = normalize("NFKC", _with_few_marks(" ".join(text.split())))
+    return normalize("NFKC", text.casefold()).replace("i\u0307", "i")
+
+
+def _with_few_marks(text: str) -> str:
+    if text.isascii():
+        return text
+    kept: list[str] = []
+    marks = 0
+    for character in text:
+        marks = marks + 1 if combining(character) else 0
+        if marks <= MAX_MARKS:
+            kept.append(character)
+    return "".join(kept)
+
+
+def _within_edges(text: str) -> str:
+    """*text* with an edge at every place where a word may begin or end.
+
+    What is a word of *text* is there between edges, so that finding it takes a plain search.
+    """
+    marked = text.translate(_EDGES)
+    return f"{'' if marked.startswith(EDGE) else EDGE}{marked}{'' if marked.endswith(EDGE) else EDGE}"
+
+
+@lru_cache(maxsize=20_000)
+def _edged(code: int) -> str:
+    """A character with an edge on either side, unless it is one that words are written together with."""
+    character = chr(code)
+    kind = category(character)
+    if kind == "Cf" or 0xFE00 <= code <= 0xFE0F:
+        return ""
+    if kind[0] in "LMN" and not any(code in block for block in UNSPACED):
+        return character
+    return f"{EDGE}{character}{EDGE}"
+
+
+class _Edges:
+    """The table by which ``str.translate`` puts the edges in."""
+
+    def __getitem__(self, code: int) -> str:
+        return _edged(code)
+
+
+_EDGES = _Edges()
+
+
 # Recognising what a write has made
 
 
@@ -161,6 +341,4 @@ def says(raw: Raw, text: str) -> bool:
 
 def _plain(text: str) -> str:
     """*text* without what the vendor changes about it: three entities, and the brackets it puts around addresses."""
-    for entity, character in ENTITIES:
-        text = text.replace(entity, character)
-    return text.replace("<", "").replace(">", "").strip()
+    return _unescaped(text).replace("<", "").replace(">", "").strip()

@@ -203,8 +203,7 @@ async def _names(call: ChatCall, outdated: Names | None) -> Names:
     async with call.exclusive("names"):
         names: Names | None = call.memory.get("names")
         if names is None or names is outdated:
-            own = [raw async for raw in call.upstream.every_own_conversation()]
-            names = mapping.names([*own, *[raw async for raw in call.upstream.every_conversation()]])
+            names = mapping.names([raw async for raw in call.upstream.every_channel()])
             call.memory.put("names", names, NAMES_SECONDS)
         return names
 
@@ -227,7 +226,8 @@ async def _workspace(call: ChatCall) -> str:
     async with call.exclusive("workspace"):
         address: str | None = call.memory.get("workspace")
         if address is None:
-            address = str((await call.upstream.auth_test())["url"])
+            raw, _ = await call.upstream.auth_test()
+            address = str(raw["url"])
             call.memory.put("workspace", address, WORKSPACE_SECONDS)
         return address
 

@@ -1,7 +1,8 @@
 """notes: a notes and database workspace."""
 
-from connector_gateway.connectors.notes import operations
+from connector_gateway.connectors.notes import events, operations
 from connector_gateway.connectors.notes.client import ADDRESS, BUDGET, NotesClient, authorise, throttled
+from connector_gateway.kit.observing import Observing
 from connector_gateway.kit.operation import Connector
 
 NOTES = Connector(
@@ -19,4 +20,5 @@ NOTES = Connector(
         operations.read_events,
     ),
     throttled=throttled,
+    observing=Observing(look=events.look, every_seconds=60.0, receive=events.receive),
 )

@@ -387,3 +387,64 @@ TRACES: Mapping[str, Callable[[Any], Any]] = {
     "date": _moment,
     "place": lambda content: (content["lat"], content["lon"]),
 }
+
+
+# Observing
+
+
+def text(value: Raw) -> str:
+    """A property value as one text, which is empty where the value is; only for types of ``ONE_TEXT``."""
+    kind = value["type"]
+    content = value.get(kind)
+    return "" if content is None else ONE_TEXT[kind](content)
+
+
+def mark(value: Raw) -> str:
+    """What is the same as long as a property value is: identifiers where names may change, otherwise its text."""
+    kind = value["type"]
+    if kind not in NAMED:
+        return text(value)
+    traced: str | list[str] = trace(kind, value.get(kind)) or ""
+    return traced if isinstance(traced, str) else ",".join(traced)
+
+
+def _names(content: Iterable[Raw]) -> str:
+    return ", ".join(item.get("name") or item["id"] for item in content)
+
+
+def _period(content: Raw) -> str:
+    zone = f"[{content['time_zone']}]" if content.get("time_zone") else ""
+    return "/".join(f"{moment}{zone}" for moment in (content["start"], content.get("end")) if moment)
+
+
+def _file_text(content: Raw) -> str:
+    """The address of a linked file; that of a hosted one is another every hour, but it has a name."""
+    return (content.get("external") or {}).get("url") or content.get("name") or ""
+
+
+def _place_text(content: Raw) -> str:
+    known = ", ".join(filter(None, _place_texts(content)))
+    return f"{known} ({number_text(content['lat'])}, {number_text(content['lon'])})".lstrip()
+
+
+ONE_TEXT: Mapping[str, Callable[[Any], str]] = {
+    "title": plain_text,
+    "rich_text": plain_text,
+    "number": number_text,
+    "checkbox": lambda content: "true" if content else "false",
+    "select": lambda content: content["name"],
+    "status": lambda content: content["name"],
+    "multi_select": _names,
+    "date": _period,
+    "url": str,
+    "email": str,
+    "phone_number": str,
+    "people": _names,
+    "relation": lambda content: ", ".join(_ids_of(content)),
+    "files": lambda content: ", ".join(map(_file_text, content)),
+    "place": _place_text,
+}
+"""The types whose changes are observed: those that people set, and that nothing computes."""
+
+NAMED = frozenset({"select", "status", "multi_select", "people"})
+"""Types whose values may be called otherwise without being others."""

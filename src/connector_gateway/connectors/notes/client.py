@@ -1,6 +1,7 @@
 """The vendor's wire: one method per request, version 2026-03-11."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import quote
 
@@ -29,6 +30,9 @@ CHARGE = Charge("integration")
 PAGE_SIZE = 100
 MAX_WALK = 200
 """Upstream pages of one listing before it is given up as endless."""
+
+MINUTE = timedelta(minutes=1)
+"""How exactly the vendor tells times: whatever happened within a minute bears its beginning."""
 
 Raw = dict[str, Any]
 
@@ -90,11 +94,15 @@ class NotesClient:
 
         Source: developers.notion.com/reference/post-search, read 2026-11.
         """
-        body = {
-            "filter": {"property": "object", "value": "data_source"},
-            "sort": {"timestamp": "last_edited_time", "direction": "descending"},
-        }
-        async for raw in self._walk("/v1/search", body):
+        async for raw in self._walk("/v1/search", _last_edited_first("data_source")):
+            yield raw
+
+    async def search_pages(self) -> AsyncIterator[Raw]:
+        """The pages shared with the connection, last edited first, as far as the vendor's late index has come.
+
+        Source: developers.notion.com/reference/post-search, read 2026-11.
+        """
+        async for raw in self._walk("/v1/search", _last_edited_first("page")):
             yield raw
 
     async def retrieve_database(self, database_id: str) -> Raw:
@@ -105,17 +113,42 @@ class NotesClient:
         """A data source with its schema. Source: developers.notion.com/reference/retrieve-a-data-source, 2026-11."""
         return unwrap(await self._read(f"/v1/data_sources/{data_source_id}"), DatabaseNotShared)
 
-    async def query_data_source(
-        self, data_source_id: str, body: Mapping[str, Any], property_ids: Sequence[str] = ()
-    ) -> AsyncIterator[Raw]:
-        """Rows of a data source, with all or the given properties; the vendor stops after 10,000.
+    async def rows(
+        self,
+        data_source_id: str,
+        condition: Raw | None = None,
+        property_ids: Sequence[str] = (),
+        *,
+        newest_first: bool = False,
+        reached: str | None = None,
+    ) -> AsyncIterator[list[Raw]]:
+        """Every row that *condition* lets through, once, in order of creation, one upstream page after the other.
 
-        The last item yielded is ``{"incomplete": True}`` where it stopped early.
+        Where the vendor stops, another query begins at the minute that was *reached*.
+        A page that is only ``{"incomplete": True}`` says that more rows were created in that minute than it lists.
         Source: developers.notion.com/reference/query-a-data-source, read 2026-11.
         """
+        path = f"/v1/data_sources/{data_source_id}/query"
         query = [("filter_properties", property_id) for property_id in property_ids]
-        async for raw in self._walk(f"/v1/data_sources/{data_source_id}/query", body, query):
-            yield raw
+        seen: set[str] = set()
+        start = None if reached is None else datetime.fromisoformat(reached)
+        while True:
+            incomplete, last = False, start
+            async for raw in self._pages(path, _in_order(condition, start, newest_first=newest_first), query):
+                incomplete = incomplete or (raw.get("request_status") or {}).get("type") == "incomplete"
+                rows = [row for row in raw["results"] if row["object"] == "page" and row["id"] not in seen]
+                if rows:
+                    seen.update(row["id"] for row in rows)
+                    last = datetime.fromisoformat(rows[-1]["created_time"])
+                    yield rows
+            if not incomplete:
+                return
+            if last == start:
+                yield [{"incomplete": True}]
+                last = start and start + (-MINUTE if newest_first else MINUTE)
+            if last is None:
+                return
+            start = last
 
     async def create_page(self, data_source_id: str, properties: Mapping[str, Any], children: Sequence[Raw]) -> Raw:
         """A new row. Source: developers.notion.com/reference/post-page, read 2026-11."""
@@ -180,19 +213,22 @@ class NotesClient:
         """The integration's own user. Source: developers.notion.com/reference/get-self, read 2026-11."""
         return unwrap(await self._read("/v1/users/me"))
 
-    async def _walk(
+    async def _walk(self, path: str, body: Mapping[str, Any]) -> AsyncIterator[Raw]:
+        """The items of every page of a list that is asked for by POST."""
+        async for raw in self._pages(path, body):
+            for item in raw["results"]:
+                yield item
+
+    async def _pages(
         self, path: str, body: Mapping[str, Any], query: Sequence[tuple[str, str]] = ()
     ) -> AsyncIterator[Raw]:
-        """The items of every page of a list that is asked for by POST."""
+        """Every page of a list that is asked for by POST."""
         cursor: str | None = None
         for _ in range(MAX_WALK):
             paged = {**body, "page_size": PAGE_SIZE} | ({"start_cursor": cursor} if cursor else {})
             answer = await self._upstream.send("POST", path, CHARGE, writes=False, query=query, json=paged)
             raw = unwrap(answer, DatabaseNotShared)
-            for item in raw["results"]:
-                yield item
-            if (raw.get("request_status") or {}).get("type") == "incomplete":
-                yield {"incomplete": True}
+            yield raw
             cursor = raw.get("next_cursor")
             if not cursor:
                 return
@@ -203,6 +239,26 @@ class NotesClient:
 
     async def _write(self, method: str, path: str, body: Mapping[str, Any]) -> Answer:
         return await self._upstream.send(method, path, CHARGE, writes=True, json=body, expects={503}, resends={409})
+
+
+def _last_edited_first(kind: str) -> Raw:
+    return {
+        "filter": {"property": "object", "value": kind},
+        "sort": {"timestamp": "last_edited_time", "direction": "descending"},
+    }
+
+
+def _in_order(condition: Raw | None, start: datetime | None, *, newest_first: bool) -> Raw:
+    """A query in order of creation, beginning with the minute *start* if there is one."""
+    conditions = [] if condition is None else [condition]
+    if start is not None:
+        bound = {"before": (start + MINUTE).isoformat()} if newest_first else {"on_or_after": start.isoformat()}
+        conditions.append({"timestamp": "created_time", "created_time": bound})
+    direction = "descending" if newest_first else "ascending"
+    body: Raw = {"sorts": [{"timestamp": "created_time", "direction": direction}]}
+    if conditions:
+        body["filter"] = conditions[0] if len(conditions) == 1 else {"and": conditions}
+    return body
 
 
 def _endless() -> UpstreamError:

@@ -1,9 +1,14 @@
 """Between the vendor's JSON and our shapes: pure functions."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from urllib.parse import unquote
+from uuid import UUID
+
+from pydantic_core import from_json
 
 from connector_gateway.connectors.notes import casts
 from connector_gateway.connectors.notes.casts import plain_text, rich_text
@@ -20,6 +25,11 @@ Raw = Mapping[str, Any]
 BLOCKS_PER_REQUEST = 100
 BYTES_PER_REQUEST = 400_000
 """The vendor takes 500 KB a request; what surrounds the text is left room."""
+
+MAX_EVENT_TEXT = 10_000
+"""Longer texts are cut off in events; whether they changed is told by all of them."""
+
+MAX_HANDSHAKE_BYTES = 1000
 
 BLOCK_KINDS = ("paragraph", "bulleted_list_item", "callout")
 
@@ -254,3 +264,87 @@ def bears(raw: Raw, written: Mapping[str, Any]) -> bool:
         for property_id, payload in written.items()
         for kind, content in payload.items()
     )
+
+
+# Observing
+
+Entry = Sequence[str]
+"""What a property value was like: its type, its text, and what tells it apart where that is not its text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A property that has another value than before."""
+
+    property_id: str
+    name: str
+    before: str
+    after: str
+
+
+def entries(raw: Raw) -> dict[str, Entry]:
+    """What the properties of a page are like by their ids, without those that are as they are on a new page."""
+    found = {property_id: entry(value) for property_id, value in observable(raw)}
+    return {property_id: made for property_id, made in found.items() if made != _blank(made[0], {})}
+
+
+def observable(raw: Raw) -> Iterator[tuple[str, Raw]]:
+    """The property values of a page whose changes are observed, by their ids."""
+    return ((property_id, value) for property_id, value in by_id(raw).items() if value["type"] in casts.ONE_TEXT)
+
+
+def entry(value: Raw) -> Entry:
+    """What a property value is like."""
+    text, mark = casts.text(value), casts.mark(value)
+    shown = text if len(text) <= MAX_EVENT_TEXT else text[:MAX_EVENT_TEXT] + "…"
+    kept = mark if len(mark) <= MAX_EVENT_TEXT else hashlib.sha256(mark.encode()).hexdigest()
+    return [value["type"], shown] if kept == shown else [value["type"], shown, kept]
+
+
+def changes(raw: Raw, known: Mapping[str, Entry], schema: Raw) -> list[Change]:
+    """How the properties of a page differ from what is *known* of them; what has another type now is no change."""
+    described = {unquote(item["id"]): item for item in schema.values()}
+    names = {unquote(value["id"]): name for name, value in raw["properties"].items()}
+    found = []
+    for property_id, value in observable(raw):
+        after = entry(value)
+        before = known.get(property_id) or _blank(value["type"], described.get(property_id, {})) or after
+        if before[0] == after[0] and before[-1] != after[-1]:
+            found.append(Change(property_id, names[property_id], before[1], after[1]))
+    return found
+
+
+def _blank(kind: str, described: Raw) -> Entry | None:
+    """What a property is like on a new page, as far as its description tells: a status is the first of its options."""
+    if kind == "status":
+        first = next(iter(described.get("status", {}).get("options", [])), None)
+        return first and entry({"type": kind, kind: first})
+    return entry({"type": kind, kind: False if kind == "checkbox" else None})
+
+
+# Deliveries
+
+
+def verification_token(body: bytes) -> str | None:
+    """The token of a delivery that is nothing but the handshake of a subscription."""
+    try:
+        raw = from_json(body) if len(body) <= MAX_HANDSHAKE_BYTES else None
+    except ValueError:
+        return None
+    token = raw.get("verification_token") if isinstance(raw, dict) and len(raw) == 1 else None
+    return token if isinstance(token, str) and token.startswith("secret_") else None
+
+
+def bots(raw: Raw) -> list[str]:
+    """The authorisations through which the object of a delivery can be seen; only public connections are told."""
+    return [user["id"] for user in raw.get("accessible_by") or () if user.get("type") == "bot"]
+
+
+def data_source_id(raw: Raw) -> str | None:
+    """The data source that a delivery is about, or in which the page lies that it is about."""
+    entity, parent = raw.get("entity") or {}, (raw.get("data") or {}).get("parent") or {}
+    named = entity.get("id") if entity.get("type") == "data_source" else parent.get("data_source_id")
+    try:
+        return str(UUID(named))
+    except (ValueError, TypeError, AttributeError):
+        return None

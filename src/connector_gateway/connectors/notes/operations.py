@@ -253,14 +253,12 @@ async def _made(call: NotesCall, source: Raw, written: Mapping[str, Any], attemp
     """The newest row that bears what was written, is ours, was made since, and is no other call's."""
     since = datetime.fromtimestamp(attempt.started_at - CLOCK_SKEW_SECONDS, UTC).replace(second=0, microsecond=0)
     me = await call.recall("me", SCHEMA_SECONDS, call.upstream.retrieve_me)
-    body = {
-        "filter": {"timestamp": "created_time", "created_time": {"on_or_after": since.isoformat()}},
-        "sorts": [{"timestamp": "created_time", "direction": "descending"}],
-    }
-    async for raw in call.upstream.query_data_source(source["id"], body):
-        ours = raw.get("object") == "page" and raw["created_by"]["id"] == me["id"]
-        if ours and mapping.bears(raw, written) and not call.memory.get(f"made {raw['id']}"):
-            return raw
+    condition = {"timestamp": "created_time", "created_time": {"on_or_after": since.isoformat()}}
+    async for rows in call.upstream.rows(source["id"], condition, newest_first=True):
+        for raw in rows:
+            ours = "incomplete" not in raw and raw["created_by"]["id"] == me["id"]
+            if ours and mapping.bears(raw, written) and not call.memory.get(f"made {raw['id']}"):
+                return raw
     return None
 
 
@@ -294,38 +292,15 @@ def _names(raw: Raw, written: Mapping[str, Any]) -> list[str]:
 # Searching
 
 
-async def _rows(call: NotesCall, source: Raw, described: Raw, condition: Raw | None) -> AsyncIterator[Raw]:
+async def _rows(call: NotesCall, source: Raw, described: Raw, condition: dict[str, Any] | None) -> AsyncIterator[Raw]:
     """Every row that *condition* lets through, title and one property only, whatever the vendor's cap on one query."""
     title = next(item for item in source["properties"].values() if item["type"] == "title")
     property_ids = list(dict.fromkeys([unquote(title["id"]), unquote(described["id"])]))
-    seen: set[str] = set()
-    since: str | None = None
-    while True:
-        body = _query(condition, since)
-        newest, incomplete = since, False
-        async for raw in call.upstream.query_data_source(source["id"], body, property_ids):
-            incomplete = incomplete or "incomplete" in raw
-            if raw.get("object") == "page" and raw["id"] not in seen:
-                seen.add(raw["id"])
-                newest = raw["created_time"]
-                yield raw
-        if not incomplete:
-            return
-        if newest == since:
-            raise UpstreamRefused("More pages were created within one minute than the application lists.")
-        since = newest
-
-
-def _query(condition: Raw | None, since: str | None) -> dict[str, Any]:
-    """A query in order of creation, restarted at *since* when an earlier one was cut short."""
-    window = {"timestamp": "created_time", "created_time": {"on_or_after": since}} if since else None
-    conditions = [part for part in (condition, window) if part]
-    body: dict[str, Any] = {"sorts": [{"timestamp": "created_time", "direction": "ascending"}]}
-    if len(conditions) == 1:
-        body["filter"] = conditions[0]
-    elif conditions:
-        body["filter"] = {"and": conditions}
-    return body
+    async for rows in call.upstream.rows(source["id"], condition, property_ids):
+        for raw in rows:
+            if "incomplete" in raw:
+                raise UpstreamRefused("More pages were created within one minute than the application lists.")
+            yield raw
 
 
 async def _whole(call: NotesCall, raw: Raw, described: Raw) -> Raw | None:

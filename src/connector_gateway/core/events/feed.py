@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic_core import to_json
@@ -24,6 +25,17 @@ PURGE_STEP = 1000
 MAX_WARNINGS = 5
 
 _events, _watches, _gaps = tables.events.c, tables.watches.c, tables.gaps.c
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A time of which events may be missing, the look that found it out, and why."""
+
+    run_id: RunId
+    since: float
+    until: float
+    why: str
+    channel: str | None = None
 
 
 def enter(writing: Writing, connection_id: str, observations: Sequence[Observation], now: float) -> None:
@@ -119,20 +131,20 @@ class Feed:
             for connection_id, observed in observations.items():
                 enter(writing, connection_id, observed, now)
 
-        await self._database.write(add)
+        if any(observations.values()):
+            await self._database.write(add)
 
-    async def miss(
-        self, connection_id: ConnectionId, run_id: RunId, since: float, until: float, channel: str | None
-    ) -> None:
-        """Note that events between two instants may be missing; the run tells why."""
+    async def miss(self, connection_id: ConnectionId, gap: Gap) -> None:
+        """Note that events may be missing."""
         row = {
             "gap_id": f"gap_{ulid()}",
             "connection_id": connection_id,
-            "channel": channel,
-            "since_at": since,
-            "until_at": until,
+            "channel": gap.channel,
+            "since_at": gap.since,
+            "until_at": gap.until,
             "noted_at": self._clock.now(),
-            "run_id": run_id,
+            "run_id": gap.run_id,
+            "why": gap.why,
         }
         await self._database.put(insert(tables.gaps), row)
 
@@ -199,10 +211,8 @@ def _no_longer_kept(since: Instant | None, kept_from: float) -> list[str]:
 
 def _missing(gap: Row[Any]) -> str:
     where = f" in channel {gap.channel}" if gap.channel else ""
-    return (
-        f"Events between {_written(gap.since_at)} and {_written(gap.until_at)}{where} may be missing; "
-        f"run {gap.run_id} tells why."
-    )
+    when = f"between {_written(gap.since_at)} and {_written(gap.until_at)}"
+    return f"Events {when}{where} may be missing: {gap.why} See run {gap.run_id}."
 
 
 def _written(seconds: float) -> str:

@@ -1,6 +1,7 @@
 """Watchers: take the looks that are due, one connection at a time, and see how each of them ends."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -12,8 +13,8 @@ from sqlalchemy import delete, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from connector_gateway.core.connections import Connection, Connections
-from connector_gateway.core.events.feed import Feed, enter
-from connector_gateway.core.events.watches import MAX_CLAIMED, Claimed, Watches
+from connector_gateway.core.events.feed import Feed, Gap, enter
+from connector_gateway.core.events.watches import MAX_CLAIMED, Claimed, Watches, take_hints
 from connector_gateway.core.gateway import Site
 from connector_gateway.core.processes import Processes
 from connector_gateway.core.runs import Run, Runs
@@ -27,7 +28,7 @@ TICK_SECONDS = 0.5
 """How often looks that are due are claimed; one that is made due in this process is at once."""
 
 MAX_LOOKS = 200
-"""Looks under way in one process."""
+"""Looks under way in one process at connections of one connector, whose third party may be slow."""
 
 LOOK_SECONDS = 30 * 60.0
 REVOKED_SECONDS = 15 * 60.0
@@ -67,6 +68,7 @@ class Look:
         self.hints = claimed.hints
         self.whole = claimed.whole
         self.behind_since = claimed.behind_since
+        self.pushed = False
         self.upstream: Any = None
         self.missed = False
         self._database = database
@@ -83,6 +85,14 @@ class Look:
             query = query.where(_snapshots.name.in_(names))
         rows = await self._database.read(lambda reading: reading.execute(query).all())
         return {row.name: row.value for row in rows}
+
+    async def overhear(self) -> Collection[str]:
+        """The hints that have come since the look began, or since this was asked last."""
+        query = select(tables.hints).where(tables.hints.c.connection_id == self.connection_id).limit(1)
+        if not await self._database.read(lambda reading: reading.execute(query).first()):
+            return []
+        taken = await self._database.write(lambda writing: take_hints(writing, [self.connection_id]))
+        return taken.get(self.connection_id, [])
 
     async def keep(
         self,
@@ -112,9 +122,8 @@ class Look:
     async def miss(self, since: float, until: float, why: str, channel: str | None = None) -> None:
         """Note that changes between two instants may never be seen, and *why*, in a sentence for people."""
         self.missed = True
-        self._run.status, self._run.code = "partial", "events_missed"
         log.warning("events may be missing", connection_id=self.connection_id, why=why, channel=channel)
-        await self._feed.miss(self.connection_id, self._run.run_id, since, until, channel)
+        await self._feed.miss(self.connection_id, Gap(self._run.run_id, since, until, why, channel))
 
     def _put(self, writing: Writing, snapshots: Sequence[Snapshot]) -> None:
         rows = [
@@ -161,12 +170,14 @@ class Watchers:
         self._client = client
         self._clock = clock
         self._looks: set[asyncio.Task[None]] = set()
+        self._under_way: Counter[str] = Counter()
         self._stuck: list[Claimed] = []
         """Looks whose end could not be noted; until it is, nobody else would look."""
 
     async def __aenter__(self) -> Self:
         if self._processes.absent_since is not None:
             await self._fall_behind(self._processes.absent_since)
+        await self._watches.resume([name for name, site in self._sites.items() if not site.pushed])
         self._watching = asyncio.create_task(self._watch_forever(), name="watchers")
         return self
 
@@ -198,19 +209,24 @@ class Watchers:
 
     async def _claim(self) -> Sequence[Claimed]:
         """Begin the looks that are due, as far as there is room for them."""
-        room = MAX_LOOKS - len(self._looks)
-        claimed = await self._watches.claim(room) if room else []
+        claimed = [look for name in self._sites for look in await self._claim_of(name)]
         self._stuck += claimed
         connections = await self._connections.several([look.connection_id for look in claimed])
         for look in claimed:
             task = asyncio.create_task(self._take(look, connections.get(look.connection_id)), name="look")
             self._looks.add(task)
+            self._under_way[look.connector] += 1
             task.add_done_callback(partial(self._taken, look))
             self._stuck.remove(look)
         return claimed
 
+    async def _claim_of(self, connector: str) -> Sequence[Claimed]:
+        room = MAX_LOOKS - self._under_way[connector]
+        return await self._watches.claim(connector, room) if room else []
+
     def _taken(self, look: Claimed, task: asyncio.Task[None]) -> None:
         self._looks.discard(task)
+        self._under_way[look.connector] -= 1
         if not task.cancelled() and task.exception():
             log.error("a look did not end well", connection_id=look.connection_id, exc_info=task.exception())
             self._stuck.append(look)
@@ -234,11 +250,13 @@ class Watchers:
             return
         began, run = self._clock.now(), Run("watch")
         look = Look(claimed, connection, run, database=self._database, feed=self._feed, clock=self._clock)
-        look.upstream = self._client(run, connection)
+        look.upstream, look.pushed = self._client(run, connection), site.pushed
         try:
             fault = await self._attempt(observing, look, run)
         except TakenOver:
             return
+        if look.missed:
+            run.status, run.code = "partial", "events_missed"
         if look.missed or (fault is not None and not claimed.failures):
             await self._runs.note(run, connection.workspace_id, connection.connection_id, claimed.connector, OPERATION)
         await (self._fail(claimed, connection, fault) if fault else self._succeed(claimed, connection, site, began))

@@ -9,7 +9,19 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import BindParameter, ColumnElement, Double, bindparam, case, delete, exists, or_, select, update
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Double,
+    bindparam,
+    case,
+    delete,
+    exists,
+    func,
+    or_,
+    select,
+    update,
+)
 from sqlalchemy import Connection as Writing
 from sqlalchemy.dialects.postgresql import insert
 
@@ -91,8 +103,12 @@ def begin(writing: Writing, connection_id: str, connector: str, now: float) -> N
 
 
 def renew(writing: Writing, connection_id: str, now: float, *, other_account: bool) -> None:
-    """Look at a connection *now*, since it was changed; it may have become one to *another account*."""
-    forgotten: dict[str, Any] = {"account": None, "state": {}} if other_account else {}
+    """Look at a connection *now*, since it was changed; it may have become one to *another account*.
+
+    Until the account is known, deliveries do not find the connection.
+    """
+    behind_since = func.coalesce(_watches.behind_since, now)
+    forgotten: dict[str, Any] = {"account": None, "state": {}, "behind_since": behind_since} if other_account else {}
     change = update(tables.watches).where(_watches.connection_id == connection_id)
     writing.execute(change.values(due_at=now, whole_at=now, failures=0, **forgotten))
 
@@ -112,9 +128,13 @@ class Watches:
         self.roused = asyncio.Event()
         """Set when something was made due here."""
 
-    async def claim(self, most: int) -> Sequence[Claimed]:
+    async def claim(self, connector: str, most: int) -> Sequence[Claimed]:
         """Looks that are due, at most so many; nobody else gets them before they are given back."""
-        due = select(_watches.connection_id).where(*self._claimable()).order_by(_watches.due_at)
+        due = (
+            select(_watches.connection_id)
+            .where(_watches.connector == connector, *self._claimable())
+            .order_by(_watches.due_at)
+        )
         if not await self._database.read(lambda reading: reading.execute(due.limit(1)).first()):
             return []
         lease = ulid()
@@ -128,7 +148,7 @@ class Watches:
 
         def claim(writing: Writing) -> Sequence[Claimed]:
             rows = writing.execute(take).all()
-            hints = _take_hints(writing, [row.connection_id for row in rows])
+            hints = take_hints(writing, [row.connection_id for row in rows])
             return [self._claimed(row, lease, hints.get(row.connection_id, [])) for row in rows]
 
         return await self._database.write(claim)
@@ -171,6 +191,12 @@ class Watches:
             "_failures": failures,
         }
         await self._database.put(GIVE_BACK, values)
+
+    async def resume(self, connectors: Collection[str]) -> None:
+        """Make looks due that had nothing to wait for: where changes were pushed once, and are no more."""
+        now = self._clock.now()
+        change = update(tables.watches).where(_watches.connector.in_(connectors), _watches.due_at.is_(None))
+        await self._database.write(lambda writing: writing.execute(change.values(due_at=now, whole_at=now)))
 
     async def release(self) -> None:
         """Give back every look of this process, to be taken by others at once."""
@@ -225,7 +251,7 @@ class Watches:
         return [Target(*row) for row in rows]
 
 
-def _take_hints(writing: Writing, connection_ids: Collection[str]) -> dict[str, list[str]]:
+def take_hints(writing: Writing, connection_ids: Collection[str]) -> dict[str, list[str]]:
     """The hints of some connections, which are taken away by that."""
     take = delete(tables.hints).where(tables.hints.c.connection_id.in_(connection_ids))
     found: dict[str, list[str]] = {}

@@ -28,7 +28,7 @@ def upgrade() -> None:
         sa.Column("observed_at", sa.Double(), nullable=False),
         sa.PrimaryKeyConstraint("connection_id"),
     )
-    op.create_index("ix_watches_due_at", "watches", ["due_at"])
+    op.create_index("ix_watches_due", "watches", ["connector", "due_at"])
     op.create_index("ix_watches_account", "watches", ["connector", "account"])
     op.create_table(
         "snapshots",
@@ -68,6 +68,7 @@ def upgrade() -> None:
         sa.Column("until_at", sa.Double(), nullable=False),
         sa.Column("noted_at", sa.Double(), nullable=False),
         sa.Column("run_id", sa.String(length=40), nullable=False),
+        sa.Column("why", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("gap_id"),
     )
     op.create_index("ix_gaps_noted_at", "gaps", ["noted_at"])

@@ -1,0 +1,382 @@
+"""Observing messages: as they are delivered, and from the channels' history where deliveries may have been missed."""
+
+import hashlib
+import hmac
+import re
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic_core import from_json
+
+from connector_gateway.connectors.chat import mapping
+from connector_gateway.connectors.chat.client import ChatClient, Raw, Scopes, next_cursor
+from connector_gateway.connectors.chat.mapping import Names
+from connector_gateway.kit.errors import (
+    AmbiguousChannel,
+    ChannelNotFound,
+    ConnectionScopeMissing,
+    InvalidJson,
+    InvalidSignature,
+    NotInChannel,
+    ThreadNotFound,
+    UpstreamForbidden,
+    UpstreamRateLimited,
+    UpstreamRefused,
+    UpstreamUnexpected,
+)
+from connector_gateway.kit.observing import Delivery, Observation, Receipt, Snapshot, State, Watch
+
+ChatWatch = Watch[ChatClient]
+Found = dict[str, Sequence[Observation]]
+"""What messages mean, by the messages' identifiers, which sort by instant."""
+
+FRESH_SECONDS = 300.0
+"""How far the instant of a signature may be from ours.
+
+Source: docs.slack.dev/authentication/verifying-requests-from-slack, read 2026-11.
+"""
+
+RETRIED_SECONDS = 300.0
+"""How long what was not taken is delivered again: at once, after one minute, and after five.
+
+Source: docs.slack.dev/apis/events-api, read 2026-11.
+"""
+
+SKEW_SECONDS = 60.0
+"""How far the vendor's clock may be from ours."""
+
+NAMES_SECONDS = 300.0
+"""How long it is taken for granted which channel a name means, where looks are frequent."""
+
+MINUTE_SECONDS = 60.0
+FILL_SECONDS = 20 * 60.0
+"""How long one look reads; what it does not reach in that time is told to be missing."""
+
+STEP = 500
+"""Observations that are committed in one go."""
+
+SEEN = "seen"
+"""Snapshots: until when a channel has been read, as long as others have not."""
+
+LIMITED = "limited "
+CHANNELS = "channels"
+"""Hints: deliveries are left out in the minute that follows; a name may mean another channel."""
+
+TIMESTAMP = re.compile(r"[0-9]{1,12}")
+
+UNREADABLE = (
+    ChannelNotFound,
+    ConnectionScopeMissing,
+    NotInChannel,
+    UpstreamForbidden,
+    UpstreamRefused,
+    UpstreamUnexpected,
+)
+"""Refusals that concern one channel only."""
+
+
+# Deliveries
+
+
+def receive(delivery: Delivery, secrets: Sequence[str]) -> Receipt:
+    """What a signed delivery is about. Source: docs.slack.dev/apis/events-api, read 2026-11."""
+    _require_signature(delivery, secrets)
+    envelope = _envelope(delivery.body)
+    match envelope.get("type"):
+        case "url_verification":
+            return Receipt(reply={"challenge": envelope.get("challenge")})
+        case "event_callback" if isinstance(envelope.get("event"), dict):
+            return _receipt(envelope["event"], _installations(envelope), delivery.received_at)
+        case "app_rate_limited" if isinstance(envelope.get("minute_rate_limited"), int):
+            return _limit(envelope["minute_rate_limited"], _installations(envelope))
+    return Receipt()
+
+
+def read(event: Mapping[str, Any], settings: Mapping[str, Any], state: State) -> Sequence[Observation]:
+    """What a delivered message means to a connection."""
+    channel_id = event.get("channel")
+    if not isinstance(channel_id, str) or not state or not mapping.is_watched(channel_id, settings, state):
+        return []
+    return mapping.observed(event, channel_id, settings, state)
+
+
+def _require_signature(delivery: Delivery, secrets: Sequence[str]) -> None:
+    """Refuse what was not signed a short while ago with one of *secrets*."""
+    timestamp = delivery.headers.get("x-slack-request-timestamp", "")
+    if not TIMESTAMP.fullmatch(timestamp) or abs(delivery.received_at - int(timestamp)) > FRESH_SECONDS:
+        raise InvalidSignature("The delivery does not say when it was signed, or was signed too long ago.")
+    signed = b"v0:%s:%s" % (timestamp.encode(), delivery.body)
+    given = delivery.headers.get("x-slack-signature", "").encode()
+    expected = [f"v0={hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()}" for secret in secrets]
+    if not any(hmac.compare_digest(given, signature.encode()) for signature in expected):
+        raise InvalidSignature("The delivery is not signed with a secret of this installation.")
+
+
+def _envelope(body: bytes) -> Raw:
+    with suppress(ValueError):
+        envelope = from_json(body)
+        if isinstance(envelope, dict):
+            return envelope
+    raise InvalidJson("The body is not a JSON object.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Installations:
+    """Where the app was installed for a delivery to be made."""
+
+    teams: Collection[str]
+    users: Collection[str]
+    """As whom the app is there."""
+
+
+def _installations(envelope: Raw) -> _Installations:
+    authorizations = envelope.get("authorizations") or []
+    teams = [
+        envelope.get("team_id"),
+        envelope.get("context_team_id"),
+        *(each.get("team_id") for each in authorizations),
+    ]
+    return _Installations({team for team in teams if team}, {each.get("user_id") for each in authorizations})
+
+
+def _receipt(event: Raw, installations: _Installations, received_at: float) -> Receipt:
+    """What an event is about; a withdrawn authorisation leaves a gap that begins now."""
+    match event.get("type"):
+        case "message":
+            return Receipt(accounts=installations.teams, event=event)
+        case "app_uninstalled":
+            return Receipt(accounts=installations.teams, revoked=True, missed_since=received_at)
+        case "tokens_revoked" if (event.get("tokens") or {}).get("bot"):
+            return Receipt(accounts=installations.teams, revoked=True, missed_since=received_at)
+        case "member_joined_channel" if event.get("user") in installations.users:
+            return Receipt(accounts=installations.teams, hints=[CHANNELS])
+        case "channel_rename" | "group_rename":
+            return Receipt(accounts=installations.teams, hints=[CHANNELS])
+    return Receipt(accounts=installations.teams)
+
+
+def _limit(minute: int, installations: _Installations) -> Receipt:
+    """What was left out comes never again: as though nobody had listened for longer than deliveries are repeated."""
+    hints = [f"{LIMITED}{minute}"]
+    return Receipt(accounts=installations.teams, hints=hints, missed_since=minute - RETRIED_SECONDS)
+
+
+# Looks
+
+
+async def look(watch: ChatWatch) -> None:
+    """Find out whose the connection is and what it watches, then read what was written while nobody listened."""
+    _require_deliveries(watch)
+    raw, scopes = await watch.upstream.auth_test()
+    state = {
+        "team_id": raw["team_id"],
+        "user_id": raw["user_id"],
+        "bot_id": raw.get("bot_id"),
+        **await _names(watch),
+        "began_at": watch.state.get("began_at", watch.behind_since or watch.clock.now()),
+        "blind": watch.state.get("blind", []),
+    }
+    await watch.keep(state=state, account=raw["team_id"])
+    if watch.behind_since is not None:
+        await _Filling(watch, state, watch.behind_since).fill(scopes)
+
+
+def _require_deliveries(watch: ChatWatch) -> None:
+    """Put the look off while deliveries are left out: it could not see what is left out after it."""
+    minutes = [int(hint.removeprefix(LIMITED)) for hint in watch.hints if hint.startswith(LIMITED)]
+    wait = max(minutes, default=0) + MINUTE_SECONDS + SKEW_SECONDS - watch.clock.now()
+    if wait > 0:
+        raise UpstreamRateLimited("The application leaves deliveries out for now.", retry_after=wait)
+
+
+async def _names(watch: ChatWatch) -> Mapping[str, Any]:
+    """The channels that the settings name otherwise than by identifier, None for what there is not, and since when.
+
+    One that was renamed since it was found stays the same, unless another one goes by its name now.
+    """
+    known, named_at = watch.state.get("names", {}), watch.state.get("named_at", 0.0)
+    wanted = {named for named in watch.settings.get("channels", []) if not mapping.is_channel_id(named)}
+    now = watch.clock.now()
+    if not watch.pushed and wanted == known.keys() and now - named_at < NAMES_SECONDS:
+        return {"names": known, "named_at": named_at}
+    by_name: Names = {}
+    if not all(map(mapping.is_user_id, wanted)):
+        by_name = mapping.names([raw async for raw in watch.upstream.every_channel()])
+    names = {named: await _channel_id(watch, named, by_name, known.get(named)) for named in wanted}
+    return {"names": names, "named_at": now}
+
+
+async def _channel_id(watch: ChatWatch, named: str, by_name: Names, known: str | None) -> str | None:
+    """The channel of that name, or the conversation with that person."""
+    is_person = mapping.is_user_id(named)
+    with suppress(AmbiguousChannel, ChannelNotFound, ConnectionScopeMissing):
+        if not is_person:
+            return mapping.named(by_name, named)
+        if known is None:
+            return str((await watch.upstream.open_conversation(named))["channel"]["id"])
+    return known
+
+
+@dataclass(frozen=True, slots=True)
+class _Stretch:
+    """What is read of one channel."""
+
+    channel_id: str
+    since: float
+    began: float
+    after: str
+    """The identifier that a message of *since* has, or of a little before, since clocks differ."""
+
+    threads: list[str] = field(default_factory=list)
+    """Those that were replied to."""
+
+
+@dataclass
+class _Filling:
+    """Reads history since deliveries may have been missed, and keeps what deliveries would have told.
+
+    A channel that was read is noted with the instant, from which the next look goes on if this one is cut short;
+    when all are done, the notes are dropped.
+    """
+
+    watch: ChatWatch
+    state: Mapping[str, Any]
+    since: float
+    began: float = field(init=False)
+    blind: list[str] = field(default_factory=list)
+    """Channels that may not be read."""
+
+    hides_threads: bool = False
+    """Whether a channel has messages from before those that were read; what is replied to them is not seen."""
+
+    def __post_init__(self) -> None:
+        self.began = self.watch.clock.now()
+
+    async def fill(self, scopes: Scopes) -> None:
+        """Read every watched channel, beginning with what has waited longest, and then the threads."""
+        seen = await self.watch.recall(SEEN)
+        channels = await self._channels(scopes)
+        stretches: list[_Stretch] = []
+        late: dict[str, float] = {}
+        for channel_id in sorted(channels, key=lambda channel_id: seen.get(channel_id, self.since)):
+            since = seen.get(channel_id, self.since)
+            if self._is_late():
+                late[channel_id] = since
+            else:
+                stretches.append(await self._fill_channel(channel_id, since))
+        for stretch in stretches:
+            await self._fill_threads(stretch)
+        await self._tell(late)
+        await self._forget({*seen, *channels} - late.keys(), late)
+
+    async def _forget(self, done: Collection[str], late: Mapping[str, float]) -> None:
+        """Drop the notes of what is done; what is late is noted for the next look."""
+        notes = {**dict.fromkeys(done), **late}
+        await self.watch.keep(
+            snapshots=[Snapshot(SEEN, channel_id, instant) for channel_id, instant in notes.items()],
+            state={**self.state, "blind": self.blind},
+        )
+
+    async def _channels(self, scopes: Scopes) -> Collection[str]:
+        """The channels that the settings name, or else all that the app is in."""
+        configured, names = self.watch.settings.get("channels"), self.state["names"]
+        if configured:
+            return {channel_id for named in configured if (channel_id := names.get(named, named))}
+        found: set[str] = set()
+        raw: Raw = {}
+        if types := mapping.readable_types(scopes):
+            async for raw in self.watch.upstream.own_conversations(types):
+                found |= {channel["id"] for channel in raw["channels"] if not channel.get("is_archived")}
+        if not types or next_cursor(raw):
+            await self._tell_blind("", self.since, "The app may not read channels, or is in too many to read them all.")
+        return found
+
+    async def _fill_channel(self, channel_id: str, since: float) -> _Stretch:
+        """Keep what was written in a channel, without replies; what was read of it."""
+        after = mapping.message_ts(max(since - SKEW_SECONDS, self.state["began_at"]))
+        stretch = _Stretch(channel_id, since, self.watch.clock.now(), after)
+        found: Found = {}
+        try:
+            await self._read_channel(stretch, found)
+        except UNREADABLE as refusal:
+            await self._tell_blind(channel_id, since, refusal.message)
+        await self._keep(stretch, found, done=not stretch.threads)
+        return stretch
+
+    async def _read_channel(self, stretch: _Stretch, found: Found) -> None:
+        """Read back to where the stretch begins, at least one page, for the threads that go on."""
+        earliest = mapping.message_ts(self.began)
+        raw: Raw = {}
+        async for raw in self.watch.upstream.history_pages(stretch.channel_id):
+            messages = raw["messages"]
+            found |= self._observed(stretch, messages)
+            stretch.threads.extend(mapping.threads(messages, stretch.after))
+            earliest = min([earliest, *(message["ts"] for message in messages)])
+            if earliest <= stretch.after or self._is_late():
+                break
+        if next_cursor(raw):
+            self.hides_threads = True
+            if earliest > stretch.after:
+                why = "More was written than can be read."
+                await self.watch.miss(stretch.since, float(earliest), why, stretch.channel_id)
+
+    async def _fill_threads(self, stretch: _Stretch) -> None:
+        """Keep what was replied in the threads of a channel."""
+        found: Found = {}
+        whole = True
+        try:
+            for ts in stretch.threads:
+                whole = whole and not self._is_late() and await self._read_thread(stretch, ts, found)
+        except UNREADABLE as refusal:
+            await self._tell_blind(stretch.channel_id, stretch.since, refusal.message)
+        if not whole:
+            why = "More was replied in threads than can be read."
+            await self.watch.miss(stretch.since, self.began, why, stretch.channel_id)
+        await self._keep(stretch, found, done=True)
+
+    async def _read_thread(self, stretch: _Stretch, ts: str, found: Found) -> bool:
+        """Find the replies of a thread; whether that was all of them."""
+        raw: Raw = {}
+        with suppress(ThreadNotFound):
+            async for raw in self.watch.upstream.reply_pages(stretch.channel_id, ts, stretch.after):
+                found |= self._observed(stretch, raw["messages"])
+        return not next_cursor(raw)
+
+    def _observed(self, stretch: _Stretch, raws: Sequence[Raw]) -> Found:
+        """What messages of the stretch mean."""
+        return {
+            raw["ts"]: mapping.observed(raw, stretch.channel_id, self.watch.settings, self.state)
+            for raw in raws
+            if raw["ts"] > stretch.after
+        }
+
+    async def _keep(self, stretch: _Stretch, found: Found, *, done: bool) -> None:
+        """Keep what was found, oldest first, and note it when a channel is *done*."""
+        observations = [observation for ts in sorted(found) for observation in found[ts]]
+        while len(observations) > STEP:
+            await self.watch.keep(observations[:STEP])
+            del observations[:STEP]
+        notes = [Snapshot(SEEN, stretch.channel_id, stretch.began)] if done else []
+        await self.watch.keep(observations, notes)
+
+    async def _tell_blind(self, channel_id: str, since: float, why: str) -> None:
+        """Tell that a channel may not be read; where looks are frequent, only the first of them does."""
+        self.blind.append(channel_id)
+        if self.watch.pushed or channel_id not in self.state["blind"]:
+            await self.watch.miss(since, self.began, why, channel_id or None)
+
+    async def _tell(self, late: Mapping[str, float]) -> None:
+        """Tell what this look does not see; where looks are frequent, the next one goes on with what was late."""
+        if not self.watch.pushed:
+            return
+        if late:
+            why = f"{len(late)} channels could not be read in time."
+            await self.watch.miss(min(late.values()), self.began, why)
+        was_absent = self.since > self.state["began_at"] and self.began - self.since > RETRIED_SECONDS
+        if was_absent and self.hides_threads:
+            await self.watch.miss(self.since, self.began, "Replies in old threads are not in the channels' history.")
+
+    def _is_late(self) -> bool:
+        return self.watch.clock.now() - self.began > FILL_SECONDS

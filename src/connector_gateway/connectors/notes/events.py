@@ -1,0 +1,363 @@
+"""How changes are observed: rows that were edited are read again, and held against what they were like before."""
+
+import hmac
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+from urllib.parse import unquote
+
+from pydantic_core import from_json
+
+from connector_gateway.connectors.notes import casts, mapping
+from connector_gateway.connectors.notes.client import NotesClient
+from connector_gateway.kit.clock import instant
+from connector_gateway.kit.errors import (
+    DatabaseNotShared,
+    GatewayError,
+    InvalidJson,
+    InvalidSignature,
+    PageNotFound,
+    UpstreamError,
+    UpstreamForbidden,
+    UpstreamRefused,
+    UpstreamTimeout,
+    UpstreamUnexpected,
+)
+from connector_gateway.kit.observing import Delivery, Observation, Receipt, Snapshot, Watch
+
+NotesWatch = Watch[NotesClient]
+Raw = Mapping[str, Any]
+
+SIGNATURE = "x-notion-signature"
+
+SOURCES = "source"
+"""The scope in which data sources are remembered; the scope of a page is its data source."""
+
+MINUTE_SECONDS = 60.0
+OVERLAP_SECONDS = 120.0
+"""How far the vendor's clock may be behind ours."""
+
+LISTED_SECONDS = 600.0
+"""How old the note of the last listing may become."""
+
+SOURCES_AT_ONCE = 30
+"""Data sources that are read in one look without a sign of change; further ones have their turn in the next one."""
+
+MAX_SEARCHED = 1000
+"""Pages edited lately of which a search is asked for signs of change."""
+
+PAGES_AT_ONCE = 100
+"""Upstream pages of a data source seen for the first time after which others get their turn."""
+
+MAX_WALKS = 3
+MAX_FAULTS = 3
+"""When so many data sources cannot be read, the fault is not theirs."""
+
+OWN_FAULTS = (UpstreamError, UpstreamForbidden, UpstreamRefused, UpstreamTimeout, UpstreamUnexpected)
+"""What may be wrong with one data source while others can be read."""
+
+
+async def look(watch: NotesWatch) -> None:
+    """Look for changes in the data sources that are shared, or only where deliveries say that there are some."""
+    if not watch.state:
+        me = await watch.upstream.retrieve_me()
+        await watch.keep(state={"user_id": me["id"]}, account=me["id"])
+    tour = _Tour(watch)
+    await tour.visit(watch.hints)
+    if watch.whole:
+        await tour.visit(await _edited(watch))
+        await tour.list_sources()
+        await tour.visit_in_turn()
+    if tour.faults:
+        raise tour.faults[0]
+
+
+def receive(delivery: Delivery, secrets: Sequence[str]) -> Receipt:
+    """Read a delivery, which only says where something changed, or hands over the secret of all others."""
+    token = mapping.verification_token(delivery.body)
+    if token is not None and not secrets:
+        return Receipt(secret=token)
+    if token is not None and _is_among(token, secrets):
+        return Receipt()
+    given = delivery.headers.get(SIGNATURE, "")
+    if not _is_among(given, [_signature(secret, delivery.body) for secret in secrets]):
+        raise InvalidSignature("The delivery is not signed with a secret that is known here.")
+    try:
+        raw = from_json(delivery.body)
+    except ValueError as fault:
+        raise InvalidJson("The delivery is not JSON.", private=str(fault)) from fault
+    if not isinstance(raw, dict):
+        raise InvalidJson("The delivery is no JSON object.")
+    source_id, accounts = mapping.data_source_id(raw), mapping.bots(raw)
+    # Without accounts, whoever watches the data source is concerned.
+    about = (SOURCES, source_id) if source_id and not accounts else None
+    return Receipt(accounts=accounts, hints=[source_id] if source_id else [], about=about)
+
+
+def _signature(secret: str, body: bytes) -> str:
+    return "sha256=" + hmac.new(secret.encode(), body, "sha256").hexdigest()
+
+
+def _is_among(given: str, expected: Sequence[str]) -> bool:
+    """Whether *given* is one of *expected*, compared in a time that tells nothing."""
+    return any(hmac.compare_digest(given.encode(), one.encode()) for one in expected)
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is remembered of a data source."""
+
+    since: float
+    """Rows that are not remembered are new if they were created from then on."""
+
+    watermark: float
+    """When the last look began that found anything; edits from before are known."""
+
+    reached: str | None = ""
+    """The creation of the row up to which rows were read for the first time, newest first; None after the last one."""
+
+    missed: float = 0.0
+    """Until when more was edited than could be listed."""
+
+    gone: bool = False
+    """Whether it is no longer shared."""
+
+
+async def _edited(watch: NotesWatch) -> Sequence[str]:
+    """Data sources in which pages were edited lately, as far as a search tells; none where all are visited anyway."""
+    known = await watch.recall(SOURCES)
+    if len(known) <= SOURCES_AT_ONCE:
+        return []
+    since = _minute(watch.state.get("listed_at", 0.0)) - OVERLAP_SECONDS
+    found: dict[str, None] = {}
+    count = 0
+    async for raw in watch.upstream.search_pages():
+        count += 1
+        if _at(raw["last_edited_time"]) < since or count > MAX_SEARCHED:
+            break
+        found[raw["parent"].get("data_source_id", "")] = None
+    return [source_id for source_id in found if source_id in known]
+
+
+@dataclass
+class _Tour:
+    """One look on its way from data source to data source."""
+
+    watch: NotesWatch
+    listed: dict[str, Raw] = field(default_factory=dict)
+    visited: set[str] = field(default_factory=set)
+    faults: list[GatewayError] = field(default_factory=list)
+
+    async def list_sources(self) -> None:
+        """List the shared data sources, and remember those that were never seen before."""
+        watch, now = self.watch, self.watch.clock.now()
+        async for raw in watch.upstream.search_data_sources():
+            if raw["object"] == "data_source" and not raw["in_trash"]:
+                self.listed[raw["id"]] = raw
+        known = await watch.recall(SOURCES, self.listed)
+        fresh = [raw for source_id, raw in self.listed.items() if source_id not in known]
+        if fresh or now > watch.state.get("listed_at", 0.0) + LISTED_SECONDS:
+            snapshots = [Snapshot(SOURCES, raw["id"], asdict(_first_sight(watch, raw))) for raw in fresh]
+            await watch.keep(snapshots=snapshots, state={**watch.state, "listed_at": now})
+
+    async def visit_in_turn(self) -> None:
+        """Visit all data sources whose rows were not all read yet, and as many others as are read in one look."""
+        watch, known = self.watch, await self.watch.recall(SOURCES)
+        await self.visit([source_id for source_id in self.listed if known[source_id]["reached"] is not None])
+        others = sorted(name for name, remembered in known.items() if name in self.listed or not remembered["gone"])
+        first = bisect_right(others, watch.state.get("turn", ""))
+        in_turn = [*others[first:], *others[:first]][:SOURCES_AT_ONCE]
+        if len(in_turn) < len(others):
+            await watch.keep(state={**watch.state, "turn": in_turn[-1]})
+        await self.visit(in_turn)
+
+    async def visit(self, source_ids: Iterable[str]) -> None:
+        """Look at data sources, each once, and in between wherever deliveries say meanwhile."""
+        for source_id in source_ids:
+            if source_id not in self.visited:
+                await self.enter(source_id)
+                for hint in await self.watch.overhear():
+                    await self.enter(hint)
+
+    async def enter(self, source_id: str) -> None:
+        """Look at one data source; what is wrong with it is raised after the others were looked at."""
+        self.visited.add(source_id)
+        try:
+            await _look_at(self.watch, source_id, self.listed.get(source_id))
+        except OWN_FAULTS as fault:
+            self.faults.append(fault)
+            if len(self.faults) == MAX_FAULTS:
+                raise
+
+
+async def _look_at(watch: NotesWatch, source_id: str, listed: Raw | None) -> None:
+    """Look at one data source, unless it is no longer shared."""
+    remembered = (await watch.recall(SOURCES, [source_id])).get(source_id)
+    try:
+        raw = listed or await watch.upstream.retrieve_data_source(source_id)
+        if not raw["in_trash"]:
+            await _Source(watch, raw, _Known(**remembered) if remembered else _first_sight(watch, raw)).look()
+            return
+    except DatabaseNotShared:
+        pass
+    if remembered:
+        await watch.keep(snapshots=[Snapshot(SOURCES, source_id, {**remembered, "gone": True})])
+
+
+def _first_sight(watch: NotesWatch, raw: Raw) -> _Known:
+    """What to remember of a data source seen for the first time: one made since the last listing is new with all rows.
+
+    Otherwise, rows of this minute may have been there before.
+    """
+    now, listed_at = watch.clock.now(), watch.state.get("listed_at")
+    is_new = listed_at is not None and _at(raw["created_time"]) >= _minute(listed_at) - OVERLAP_SECONDS
+    return _Known(since=0.0 if is_new else _minute(now) + MINUTE_SECONDS, watermark=now)
+
+
+@dataclass
+class _Source:
+    """A data source under look."""
+
+    watch: NotesWatch
+    raw: Raw
+    known: _Known
+
+    async def look(self) -> None:
+        """Read what was edited, and go on with reading what was never read."""
+        if self.known.gone:
+            await self.remember(gone=False)
+        if self.known.reached != "":
+            await self.follow()
+        if self.known.reached is not None:
+            await self.discover()
+
+    async def follow(self) -> None:
+        """Read the rows that were edited since the last look that found any."""
+        # A row that is edited meanwhile may be passed by, but not by the next look, which asks for edits from now on.
+        # A row that enters the trash moves others up, so that one may slip to the upstream page that was read before.
+        # Whoever reads several pages therefore reads them again, until nothing from before this look is new.
+        began = self.watch.clock.now()
+        since = _minute(self.known.watermark) - OVERLAP_SECONDS
+        condition = {"timestamp": "last_edited_time", "last_edited_time": {"on_or_after": instant(since).isoformat()}}
+        for _ in range(MAX_WALKS):
+            pages, slipped = 0, False
+            async for rows in self.watch.upstream.rows(self.raw["id"], condition, newest_first=True):
+                if "incomplete" in rows[0]:
+                    await self.miss(since, began)
+                    continue
+                edited = await self.absorb(rows, self.known)
+                pages, slipped = pages + 1, slipped or any(at < _minute(began) for at in edited)
+            if pages <= 1 or not slipped:
+                break
+        # Where nothing was edited, the next look may as well ask from the same instant on.
+        if pages:
+            await self.remember(watermark=began)
+
+    async def discover(self) -> None:
+        """Read all rows for the first time, newest first, from where that was left."""
+        begun, began, pages = self.known.reached, self.watch.clock.now(), 0
+        async for rows in self.watch.upstream.rows(self.raw["id"], newest_first=True, reached=begun or None):
+            if "incomplete" in rows[0]:
+                await self.miss(self.known.watermark, began)
+                continue
+            pages += 1
+            reached = rows[-1]["created_time"]
+            changes: dict[str, Any] = {"reached": reached}
+            if not self.known.reached:
+                # All later rows are on this page: one that is not has been created since.
+                changes["since"] = self.earliest(_at(reached) + MINUTE_SECONDS, began)
+            await self.absorb(rows, replace(self.known, **changes))
+            if pages >= PAGES_AT_ONCE and reached != begun:
+                return
+        since = self.earliest(0.0, began) if not begun and pages <= 1 else self.known.since
+        await self.remember(reached=None, since=since)
+
+    def earliest(self, since: float, began: float) -> float:
+        """From when on unknown rows are new, after rows created from *since* on were read in a look that began then."""
+        return min(self.known.since, max(since, _minute(began) - OVERLAP_SECONDS))
+
+    async def absorb(self, rows: Sequence[Raw], known: _Known) -> list[float]:
+        """Commit what is new about *rows*, with what is then *known*; when those were edited in which anything is."""
+        pages = await self.watch.recall(self.raw["id"], [raw["id"] for raw in rows])
+        observations: list[Observation] = []
+        snapshots: list[Snapshot] = []
+        edited: list[float] = []
+        for row in sorted(rows, key=lambda row: (row["last_edited_time"], row["created_time"])):
+            try:
+                raw = await _whole(self.watch.upstream, row)
+            except PageNotFound:
+                continue
+            found, page = _compare(self.raw, raw, pages.get(raw["id"]), self.known.since)
+            if page is not pages.get(raw["id"]):
+                observations += found
+                snapshots.append(Snapshot(self.raw["id"], raw["id"], page))
+                edited.append(_at(raw["last_edited_time"]))
+        if known != self.known:
+            snapshots.append(self.note(known))
+        if snapshots:
+            await self.watch.keep(observations, snapshots)
+        self.known = known
+        return edited
+
+    async def miss(self, since: float, until: float) -> None:
+        """Note, once for the same edits, that more rows were created in a minute than can be listed."""
+        if since >= self.known.missed:
+            title = casts.plain_text(self.raw["title"])
+            why = f"More pages of the data source {title!r} were created in one minute than the application lists."
+            await self.watch.miss(since, until, why)
+            await self.remember(missed=until)
+
+    async def remember(self, **changes: Any) -> None:
+        """Commit what is known now."""
+        known = replace(self.known, **changes)
+        if known != self.known:
+            await self.watch.keep(snapshots=[self.note(known)])
+            self.known = known
+
+    def note(self, known: _Known) -> Snapshot:
+        return Snapshot(SOURCES, self.raw["id"], asdict(known))
+
+
+async def _whole(upstream: NotesClient, raw: Raw) -> Raw:
+    """A page with those values read whole of which it shows only a part."""
+    properties = dict(raw["properties"])
+    for name, value in raw["properties"].items():
+        if value["type"] in casts.ONE_TEXT and casts.truncated(value):
+            items = [item async for item in upstream.retrieve_page_property(raw["id"], unquote(value["id"]))]
+            properties[name] = {**value, **casts.completed(value, items)}
+    return {**raw, "properties": properties}
+
+
+def _compare(source: Raw, raw: Raw, before: Raw | None, since: float) -> tuple[list[Observation], Raw]:
+    """What is new about a page, and what to remember of it; *before* itself where nothing is."""
+    values = mapping.entries(raw)
+    if before is None:
+        is_new = _at(raw["created_time"]) >= since
+        return [_created(raw)] if is_new else [], {"changes": 0, "values": values}
+    if values == before["values"]:
+        return [], before
+    changes = mapping.changes(raw, before["values"], source["properties"])
+    number = before["changes"] + bool(changes)
+    return [_updated(source, raw, number, change) for change in changes], {"changes": number, "values": values}
+
+
+def _created(raw: Raw) -> Observation:
+    data = {"page_id": raw["id"], "property": None, "from": None, "to": None}
+    return Observation(("created", raw["id"]), "page.created", data)
+
+
+def _updated(source: Raw, raw: Raw, number: int, change: mapping.Change) -> Observation:
+    """A change; the *number* of the page's changes tells it from an earlier one between the same values."""
+    data = {"page_id": raw["id"], "property": change.name, "from": change.before, "to": change.after}
+    identity = (source["id"], raw["id"], change.property_id, str(number))
+    return Observation(identity, "page.property_updated", data)
+
+
+def _at(text: str) -> float:
+    return mapping.instant(text).timestamp()
+
+
+def _minute(at: float) -> float:
+    """The beginning of the minute, which is all that the vendor tells of an instant."""
+    return at - at % MINUTE_SECONDS

@@ -1,0 +1,125 @@
+"""What the tests of observed messages share: connections that listen, people who write, and deliveries by hand."""
+
+import hashlib
+import hmac
+import json
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import select
+
+from connector_gateway.connectors.chat.emulator.deliveries import SIGNING_SECRET
+from connector_gateway.storage import tables
+from harness.serving import Gateway, Reply, wait_until
+
+TEAM = "T04NW2K7QLM"
+BOT_USER = "U05RELAYBOT"
+
+
+def connect(gateway: Gateway, **settings: Any) -> str:
+    """A new connection, once it listens."""
+    made = gateway.operator(
+        "POST",
+        "/v1/connections",
+        json={
+            "workspace_id": gateway.workspace_id,
+            "connector": "chat",
+            "credentials": gateway.sandbox.emulators["chat"].credentials(),
+            "settings": settings,
+        },
+    )
+    connection_id: str = made.data["connection_id"]
+    heed(gateway, connection_id)
+    return connection_id
+
+
+def change(gateway: Gateway, connection_id: str, **settings: Any) -> None:
+    """Other settings, once they are heeded."""
+    gateway.operator("PATCH", f"/v1/connections/{connection_id}", json={"settings": settings})
+    heed(gateway, connection_id)
+
+
+def heed(gateway: Gateway, connection_id: str) -> None:
+    """Let the watchers not wait for their next round, and wait until they have looked."""
+    gateway.loop.call_soon_threadsafe(gateway.app._watches.roused.set)
+    wait_until(lambda: listens(gateway, connection_id))
+
+
+def watch_of(gateway: Gateway, connection_id: str) -> Any:
+    """What is kept of the watch of a connection."""
+    query = select(tables.watches).where(tables.watches.c.connection_id == connection_id)
+    return gateway.run(gateway.app.database.read(lambda reading: reading.execute(query).one()))
+
+
+def listens(gateway: Gateway, connection_id: str) -> bool:
+    """Whether a connection has been looked at, and nothing more is to be done."""
+    watch = watch_of(gateway, connection_id)
+    return watch.account is not None and watch.due_at is None and watch.lease is None
+
+
+def status_of(gateway: Gateway, connection_id: str) -> str:
+    """Whether a connection is active."""
+    return str(gateway.operator("GET", f"/v1/connections/{connection_id}").data["status"])
+
+
+def act(gateway: Gateway, times: int = 1, **action: Any) -> Any:
+    """Do what a person does, and wait for the acknowledgement of as many deliveries as come of it."""
+    known = len(deliveries(gateway))
+    done = gateway.act("chat", **action)
+    wait_until(lambda: len(deliveries(gateway)) >= known + times)
+    return done
+
+
+def say(gateway: Gateway, channel_id: str, text: str, times: int = 1, **more: Any) -> str:
+    """Write a message and wait until it was delivered; its identifier."""
+    said = act(gateway, times, action="message", channel_id=channel_id, text=text, **more)
+    return str(said["ts"])
+
+
+def deliveries(gateway: Gateway) -> Sequence[dict[str, Any]]:
+    """How deliveries went."""
+    tried: Sequence[dict[str, Any]] = gateway.act("chat", action="deliveries")["deliveries"]
+    return tried
+
+
+def events(gateway: Gateway, connection_id: str, **query: Any) -> Sequence[dict[str, Any]]:
+    """The first page of the feed."""
+    data: Sequence[dict[str, Any]] = gateway.get("/chat/events", connection_id=connection_id, **query).data
+    return data
+
+
+def texts(gateway: Gateway, connection_id: str, **query: Any) -> Sequence[str]:
+    """The texts of the first page of the feed."""
+    return [event["text"] for event in events(gateway, connection_id, **query)]
+
+
+def callback(event: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """The envelope of an event."""
+    authorizations = [{"team_id": TEAM, "user_id": BOT_USER, "is_bot": True}]
+    outer = {"type": "event_callback", "team_id": TEAM, "event_id": "Ev0BYHAND", "authorizations": authorizations}
+    return {**outer, "event": event, **more}
+
+
+def message(channel_id: str, text: str, **more: Any) -> dict[str, Any]:
+    """The event of a new message."""
+    ts = f"{time.time():.6f}"
+    return {"type": "message", "channel": channel_id, "user": "U04NW000002", "text": text, "ts": ts, **more}
+
+
+def signed(body: bytes, at: float | None = None, secret: str = SIGNING_SECRET) -> dict[str, str]:
+    """The headers of a delivery that is signed at an instant."""
+    timestamp = str(int(time.time() if at is None else at))
+    digest = hmac.new(secret.encode(), f"v0:{timestamp}:".encode() + body, hashlib.sha256).hexdigest()
+    return {"X-Slack-Request-Timestamp": timestamp, "X-Slack-Signature": f"v0={digest}"}
+
+
+def deliver(gateway: Gateway, envelope: dict[str, Any], **headers: str) -> Reply:
+    """Deliver an envelope by hand, signed as it should be."""
+    body = json.dumps(envelope).encode()
+    return post(gateway, body, signed(body) | headers)
+
+
+def post(gateway: Gateway, body: bytes, headers: dict[str, str]) -> Reply:
+    """Deliver anything."""
+    return gateway.request("POST", "/hooks/chat", headers=headers, content=body)

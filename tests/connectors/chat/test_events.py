@@ -1,0 +1,569 @@
+"""Messages as they are delivered: each once, on the connections that watch for it."""
+
+import json
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from slack_sdk.signature import SignatureVerifier
+
+from connector_gateway.cli import main
+from connector_gateway.connectors.chat.emulator import ChatEmulator
+from connector_gateway.connectors.chat.emulator.deliveries import SIGNING_SECRET
+from connectors.chat.conftest import UNHURRIED
+from connectors.chat.observing import (
+    BOT_USER,
+    TEAM,
+    act,
+    callback,
+    change,
+    connect,
+    deliver,
+    deliveries,
+    events,
+    heed,
+    message,
+    post,
+    say,
+    signed,
+    status_of,
+    texts,
+    watch_of,
+)
+from connectors.chat.reading import EMPTY, GENERAL, PERSON, PRIVATE, RANDOM, UNJOINED
+from harness.playing import playing
+from harness.requirement import requirement
+from harness.serving import Gateway, Reply, serving, wait_until
+
+MAX_BODY_BYTES = 100_000
+BOT = "B05RELAY9KD"
+
+
+@pytest.fixture(scope="module")
+def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    with (
+        playing(chat=ChatEmulator) as sandbox,
+        serving(
+            sandbox,
+            tmp_path_factory.mktemp("events"),
+            connectors={"chat": UNHURRIED},
+            GATEWAY_WATCH="on",
+            GATEWAY_CHAT_HOOK_SECRET=f"an older secret,{SIGNING_SECRET}",
+            GATEWAY_MAX_BODY_BYTES=str(MAX_BODY_BYTES),
+        ) as gateway,
+    ):
+        yield gateway
+
+
+@pytest.fixture
+def gateway(room: Gateway) -> Gateway:
+    """The gateway, told of everything that happens in the workspace."""
+    room.clear("chat")
+    room.authorise("chat")
+    room.knob("chat", events_url=f"{room.base_url}/hooks/chat")
+    return room
+
+
+@pytest.fixture(scope="module")
+def lasting(room: Gateway) -> str:
+    """A connection for tests that deliver by hand into channels of their own."""
+    room.clear("chat")
+    return connect(room, channels=[RANDOM])
+
+
+# What is observed
+
+
+@requirement("chat:events:push", "chat:events:fields", "chat:watching:posted")
+def test_a_message_can_be_read_once_its_delivery_is_acknowledged(gateway: Gateway) -> None:
+    connection = connect(gateway, channels=[GENERAL])
+    say(gateway, GENERAL, "deploy <now> & here", user=PERSON)
+
+    (event,) = events(gateway, connection)
+    assert event["event_id"].startswith("evt_")
+    assert timedelta(minutes=1) > datetime.now(UTC) - datetime.fromisoformat(event["observed_at"])
+    assert {
+        "type": "message.posted",
+        "channel_id": GENERAL,
+        "author": PERSON,
+        "text": "deploy &lt;now&gt; &amp; here",
+        "matched_keyword": None,
+    } == {name: value for name, value in event.items() if name not in {"event_id", "observed_at"}}
+
+
+@requirement("chat:events:keyword", "chat:watching:settings")
+def test_with_keywords_only_messages_with_one_of_them_are_observed(gateway: Gateway) -> None:
+    connection = connect(gateway, channels=[GENERAL], keywords=["deploy", "R&D"])
+    say(gateway, GENERAL, "lunch?")
+    say(gateway, GENERAL, "DEPLOY!")
+    say(gateway, GENERAL, "redeployment")
+    say(gateway, GENERAL, "ask R&D")
+
+    seen = [(event["type"], event["matched_keyword"], event["text"]) for event in events(gateway, connection)]
+    assert [("message.keyword", "deploy", "DEPLOY!"), ("message.keyword", "R&D", "ask R&amp;D")] == seen
+
+
+@requirement("chat:watching:words")
+def test_a_message_is_an_event_for_each_keyword_in_it(gateway: Gateway) -> None:
+    connection = connect(gateway, channels=[GENERAL], keywords=["build", "deploy", "revert"])
+    say(gateway, GENERAL, "deploy the build, deploy it")
+
+    assert ["build", "deploy"] == sorted(event["matched_keyword"] for event in events(gateway, connection))
+
+
+@requirement("chat:watching:default")
+def test_every_channel_that_the_app_is_in_is_watched_unless_some_are_named(gateway: Gateway) -> None:
+    connection = connect(gateway)
+    say(gateway, RANDOM, "in a public channel")
+    say(gateway, PRIVATE, "in a private channel")
+    say(gateway, "D04IM000001", "to the app itself")
+
+    assert ["in a public channel", "in a private channel", "to the app itself"] == texts(gateway, connection)
+
+
+@requirement("chat:watching:settings")
+@pytest.mark.parametrize("named", [RANDOM, "random", "#random", "#Random"])
+def test_a_channel_is_watched_by_its_identifier_or_its_name(gateway: Gateway, named: str) -> None:
+    connection = connect(gateway, channels=[named])
+    say(gateway, GENERAL, "elsewhere")
+    say(gateway, RANDOM, "here")
+
+    assert ["here"] == texts(gateway, connection)
+
+
+def test_a_person_stands_for_the_conversation_with_them(gateway: Gateway) -> None:
+    connection = connect(gateway, channels=[PERSON])
+    say(gateway, "D04IM000001", "hello, app", user=PERSON)
+
+    assert ["hello, app"] == texts(gateway, connection)
+
+
+def test_a_channel_that_is_not_there_yet_is_watched_once_it_is(gateway: Gateway) -> None:
+    name = f"new-{time.time_ns()}"
+    connection = connect(gateway, channels=[name])
+    say(gateway, RANDOM, "elsewhere")
+    created = act(gateway, action="create", name=name)["channel_id"]
+    act(gateway, 2, action="invite", channel_id=created)
+    wait_until(lambda: watch_of(gateway, connection).state["names"] == {name: created})
+    say(gateway, created, "welcome")
+
+    assert ["welcome"] == texts(gateway, connection)
+
+
+def test_a_renamed_channel_stays_watched_until_another_goes_by_its_name(gateway: Gateway) -> None:
+    name = f"moving-{time.time_ns()}"
+    channel_id = act(gateway, action="create", name=name)["channel_id"]
+    act(gateway, 2, action="invite", channel_id=channel_id)
+    connection = connect(gateway, channels=[name])
+    act(gateway, action="rename", channel_id=channel_id, name=f"{name}-on")
+    say(gateway, channel_id, "still here")
+    other = act(gateway, action="create", name=name)["channel_id"]
+    act(gateway, 2, action="invite", channel_id=other)
+    wait_until(lambda: watch_of(gateway, connection).state["names"] == {name: other})
+    say(gateway, channel_id, "no longer")
+
+    assert ["still here"] == texts(gateway, connection)
+
+
+@requirement("chat:watching:settings")
+def test_settings_apply_from_when_they_are_changed(gateway: Gateway) -> None:
+    connection = connect(gateway, channels=["general"])
+    say(gateway, GENERAL, "first")
+    change(gateway, connection, channels=["random"], keywords=["second"])
+    say(gateway, GENERAL, "second elsewhere")
+    say(gateway, RANDOM, "second")
+    say(gateway, RANDOM, "third")
+
+    assert ["first", "second"] == texts(gateway, connection)
+
+
+@requirement("chat:watching:settings")
+def test_settings_are_changed_from_the_command_line(gateway: Gateway) -> None:
+    connection = connect(gateway, channels=["general"])
+    environment = {
+        "GATEWAY_DATABASE_URL": gateway.app.settings.database_url,
+        "GATEWAY_SECRET_KEYS": ",".join(gateway.app.settings.secret_keys),
+    }
+    command = ["connections", "watch", connection, "--channel", "#random", "--keyword", "on call", "--keyword", "R&D"]
+    result = CliRunner().invoke(main, command, env=environment)
+    heed(gateway, connection)
+    say(gateway, RANDOM, "who is on call?")
+    say(gateway, GENERAL, "on call elsewhere")
+
+    assert 0 == result.exit_code, result.output
+    assert ["on call"] == [event["matched_keyword"] for event in events(gateway, connection)]
+
+
+@pytest.mark.parametrize(
+    "settings", [{"channels": ["two words"]}, {"keywords": [" "]}, {"keywords": ["x" * 101]}, {"channel": []}], ids=str
+)
+def test_settings_that_cannot_be_are_refused(gateway: Gateway, settings: Any) -> None:
+    connection_id = gateway.connections["chat"]
+    reply = gateway.operator("PATCH", f"/v1/connections/{connection_id}", json={"settings": settings})
+
+    assert (422, "invalid_parameters") == (reply.status, reply.code)
+
+
+def test_replies_are_observed_like_messages(gateway: Gateway) -> None:
+    connection = connect(gateway, channels=[GENERAL])
+    parent = say(gateway, GENERAL, "a question")
+    say(gateway, GENERAL, "an answer", thread_ts=parent)
+    say(gateway, GENERAL, "an answer for all", thread_ts=parent, subtype="thread_broadcast")
+
+    assert ["a question", "an answer", "an answer for all"] == texts(gateway, connection)
+
+
+def test_bots_count_like_people(gateway: Gateway) -> None:
+    connection = connect(gateway, channels=[GENERAL])
+    say(gateway, GENERAL, "build 7 is red", subtype="bot_message")
+    say(gateway, GENERAL, "build 8 is green", user="U05DEPLOYER")
+
+    assert ["B09CLASSIC1", "U05DEPLOYER"] == [event["author"] for event in events(gateway, connection)]
+
+
+@requirement("chat:events:own")
+def test_what_was_posted_through_the_connection_is_not_observed(gateway: Gateway) -> None:
+    connection = connect(gateway, channels=[RANDOM])
+    known = len(deliveries(gateway))
+    gateway.post("/chat/messages", channel=RANDOM, text="from us", idempotency_key=f"own-{connection}")
+    wait_until(lambda: len(deliveries(gateway)) > known)
+    say(gateway, RANDOM, "from them")
+
+    assert ["from them"] == texts(gateway, connection)
+
+
+def test_edits_previews_deletions_and_arrivals_are_no_messages(gateway: Gateway) -> None:
+    connection = connect(gateway, channels=[RANDOM])
+    ts = say(gateway, RANDOM, "a message")
+    act(gateway, action="edit", channel_id=RANDOM, ts=ts, text="a better message")
+    act(gateway, action="unfurl", channel_id=RANDOM, ts=ts)
+    act(gateway, action="delete", channel_id=RANDOM, ts=ts)
+    act(gateway, 0, action="kick", channel_id=RANDOM, user=PERSON)
+    act(gateway, 2, action="invite", channel_id=RANDOM, user=PERSON)
+    say(gateway, RANDOM, "the last one")
+
+    assert ["a message", "the last one"] == texts(gateway, connection)
+
+
+def test_a_connection_to_another_workspace_is_told_nothing(gateway: Gateway, lasting: str) -> None:
+    elsewhere = callback(message(RANDOM, "of another team"), team_id="T0ELSEWHERE", authorizations=[])
+    reply = deliver(gateway, elsewhere)
+
+    assert 200 == reply.status
+    assert "of another team" not in texts(gateway, lasting, limit=200)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"team_id": "T0OTHER", "context_team_id": TEAM, "authorizations": []},
+        {"team_id": "T0OTHER", "authorizations": [{"team_id": TEAM, "user_id": BOT_USER}]},
+    ],
+    ids=["context", "authorization"],
+)
+def test_a_shared_channel_is_heard_wherever_the_app_is_installed(
+    gateway: Gateway, lasting: str, more: dict[str, Any], request: pytest.FixtureRequest
+) -> None:
+    text = request.node.name
+    deliver(gateway, callback(message(RANDOM, text, team="T0OTHER"), **more))
+
+    assert text in texts(gateway, lasting, limit=200)
+
+
+# Reading the feed
+
+
+@requirement("chat:events:channel", "chat:events:limit", "chat:events:page", "chat:events:since")
+def test_the_feed_is_read_by_channel_type_instant_and_page(gateway: Gateway) -> None:
+    connection = connect(gateway, channels=[GENERAL, RANDOM])
+    say(gateway, GENERAL, "one")
+    say(gateway, RANDOM, "two")
+    say(gateway, GENERAL, "three")
+    first = gateway.get("/chat/events", connection_id=connection, limit=2)
+    rest = gateway.get("/chat/events", connection_id=connection, limit=2, cursor=first.body["next_cursor"])
+
+    assert [["one", "two"], ["three"]] == [[event["text"] for event in page.data] for page in (first, rest)]
+    assert rest.body["next_cursor"] is None
+    assert ["one", "three"] == texts(gateway, connection, channel="#general")
+    assert ["two"] == texts(gateway, connection, channel=RANDOM)
+    assert [] == texts(gateway, connection, type="message.keyword")
+    assert ["two", "three"] == texts(gateway, connection, since=first.data[1]["observed_at"])
+    assert [] == texts(gateway, connection, since="2100-01-01T00:00:00Z")
+
+
+def test_a_channel_that_is_not_there_has_no_feed(gateway: Gateway) -> None:
+    reply = gateway.get("/chat/events", channel="no-such-channel")
+
+    assert (404, "channel_not_found") == (reply.status, reply.code)
+
+
+def test_a_cursor_of_another_connection_is_refused(gateway: Gateway, lasting: str) -> None:
+    deliver(gateway, callback(message(RANDOM, "one")))
+    deliver(gateway, callback(message(RANDOM, "two")))
+    cursor = gateway.get("/chat/events", connection_id=lasting, limit=1).body["next_cursor"]
+    other = connect(gateway, channels=[EMPTY])
+
+    assert "invalid_cursor" == gateway.get("/chat/events", connection_id=other, limit=1, cursor=cursor).code
+
+
+# Deliveries that come more than once, or in no order
+
+
+@requirement("chat:events:once")
+def test_what_is_delivered_twice_is_one_event(gateway: Gateway) -> None:
+    connection = connect(gateway, channels=[GENERAL])
+    gateway.knob("chat", deliver_twice=True)
+    said = [say(gateway, GENERAL, f"message {number}", times=2) for number in range(5)]
+
+    assert len(said) == len(events(gateway, connection))
+
+
+def test_what_is_delivered_in_disorder_is_all_there(gateway: Gateway) -> None:
+    connection = connect(gateway, channels=[GENERAL])
+    gateway.knob("chat", deliver_disordered=True)
+    known = len(deliveries(gateway))
+    spoken = [f"message {number}" for number in range(6)]
+    for text in spoken:
+        gateway.act("chat", action="message", channel_id=GENERAL, text=text)
+    wait_until(lambda: len(deliveries(gateway)) == known + len(spoken))
+
+    assert spoken == sorted(texts(gateway, connection))
+
+
+@requirement("chat:events:once")
+def test_a_message_under_another_event_identifier_is_the_same_event(gateway: Gateway, lasting: str) -> None:
+    event = message(RANDOM, "eleven deliveries of one message")
+    replies = [deliver(gateway, callback(event, event_id=f"Ev{number}")) for number in range(11)]
+
+    assert {200} == {reply.status for reply in replies}
+    assert 1 == texts(gateway, lasting, limit=200).count(event["text"])
+
+
+def test_a_repeated_delivery_counts_if_the_first_was_lost(gateway: Gateway, lasting: str) -> None:
+    retry = {"X-Slack-Retry-Num": "1", "X-Slack-Retry-Reason": "http_timeout"}
+    deliver(gateway, callback(message(RANDOM, "delivered again")), **retry)
+
+    assert 1 == texts(gateway, lasting, limit=200).count("delivered again")
+
+
+# Who may deliver
+
+
+@requirement("chat:hook:verification")
+def test_the_address_proves_itself_to_the_vendor(gateway: Gateway) -> None:
+    act(gateway, action="verify_url")
+
+    last = deliveries(gateway)[-1]
+    assert ("url_verification", 200, None) == (last["type"], last["status"], last["reason"])
+
+
+@requirement("chat:hook:signature")
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda headers: {},
+        lambda headers: headers | {"X-Slack-Signature": ""},
+        lambda headers: headers | {"X-Slack-Signature": "v0=" + "0" * 64},
+        lambda headers: headers | {"X-Slack-Signature": headers["X-Slack-Signature"].upper()},
+        lambda headers: headers | {"X-Slack-Signature": headers["X-Slack-Signature"][3:]},
+        lambda headers: {"X-Slack-Signature": headers["X-Slack-Signature"]},
+        lambda headers: headers | {"X-Slack-Request-Timestamp": "now"},
+        lambda headers: headers | {"X-Slack-Request-Timestamp": "-1"},
+        lambda headers: headers | {"X-Slack-Request-Timestamp": "9" * 5000},
+        lambda headers: headers | {"X-Slack-Request-Timestamp": str(int(headers["X-Slack-Request-Timestamp"]) + 1)},
+    ],
+    ids=["none", "empty", "wrong", "upper-case", "bare", "no-time", "word", "negative", "endless", "other-time"],
+)
+def test_a_delivery_that_is_not_signed_is_refused(gateway: Gateway, lasting: str, spoil: Any) -> None:
+    body = json.dumps(callback(message(RANDOM, "forged"))).encode()
+    reply = post(gateway, body, spoil(signed(body)))
+
+    assert (401, "invalid_signature") == (reply.status, reply.code)
+    assert "forged" not in texts(gateway, lasting, limit=200)
+
+
+@requirement("chat:hook:signature")
+@pytest.mark.parametrize("seconds", [-310, 310], ids=["old", "future"])
+def test_a_delivery_that_was_signed_at_another_time_is_refused(gateway: Gateway, lasting: str, seconds: float) -> None:
+    body = json.dumps(callback(message(RANDOM, "replayed"))).encode()
+    reply = post(gateway, body, signed(body, time.time() + seconds))
+
+    assert (401, "invalid_signature") == (reply.status, reply.code)
+    assert "replayed" not in texts(gateway, lasting, limit=200)
+
+
+def test_any_of_the_secrets_will_do(gateway: Gateway, lasting: str) -> None:
+    body = json.dumps(callback(message(RANDOM, "signed as before"))).encode()
+    reply = post(gateway, body, signed(body, secret="an older secret"))
+
+    assert 200 == reply.status
+    assert "signed as before" in texts(gateway, lasting, limit=200)
+
+
+@pytest.mark.parametrize("seconds", [0, -290, 290, -310, 310])
+@pytest.mark.parametrize("secret", [SIGNING_SECRET, "not ours"])
+def test_signatures_are_judged_as_the_vendors_own_library_judges_them(
+    gateway: Gateway, secret: str, seconds: float
+) -> None:
+    body = b'{"type": "something_new", "text": "\xf0\x9f\x8e\x89"}'
+    headers = signed(body, time.time() + seconds, secret)
+    reply = post(gateway, body, headers)
+
+    assert SignatureVerifier(SIGNING_SECRET).is_valid_request(body, headers) is (reply.status == 200)
+
+
+@requirement("chat:hook:bodies")
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"not JSON", b"[]", b'"text"', b'{"type": ', b"\xff\xfe", b"[" * 20_000],
+    ids=["empty", "text", "list", "string", "cut", "bytes", "deep"],
+)
+def test_a_delivery_that_is_no_json_object_is_refused(gateway: Gateway, body: bytes) -> None:
+    reply = post(gateway, body, signed(body))
+
+    assert (400, "invalid_json") == (reply.status, reply.code)
+
+
+@requirement("chat:hook:bodies")
+def test_an_oversized_delivery_is_refused(gateway: Gateway, lasting: str) -> None:
+    body = json.dumps(callback(message(RANDOM, "x" * MAX_BODY_BYTES))).encode()
+    reply = post(gateway, body, signed(body))
+
+    assert (413, "payload_too_large") == (reply.status, reply.code)
+    assert 0 == len([text for text in texts(gateway, lasting, limit=200) if text.startswith("xxx")])
+
+
+@pytest.mark.parametrize(
+    "envelope",
+    [
+        {"type": "something_new"},
+        {},
+        {"type": "event_callback"},
+        {"type": "event_callback", "event": "message"},
+        {"type": "app_rate_limited", "team_id": TEAM},
+        callback({"type": "reaction_added", "user": PERSON}),
+        callback({"type": "tokens_revoked", "tokens": {"oauth": [PERSON], "bot": []}}),
+        callback({"type": "member_joined_channel", "user": PERSON, "channel": RANDOM}),
+        callback({"type": "message", "channel": RANDOM}),
+        callback({"type": "message", "channel": {"id": RANDOM}, "text": "odd", "ts": "1.000000"}),
+    ],
+    ids=str,
+)
+def test_what_says_nothing_to_us_is_acknowledged(gateway: Gateway, lasting: str, envelope: dict[str, Any]) -> None:
+    before = texts(gateway, lasting, limit=200)
+    reply = deliver(gateway, envelope)
+
+    assert 200 == reply.status
+    assert before == texts(gateway, lasting, limit=200)
+    assert "active" == status_of(gateway, lasting)
+
+
+# Withdrawn authorisations
+
+
+@requirement("chat:events:revoked")
+@pytest.mark.parametrize(
+    "event",
+    [{"type": "app_uninstalled"}, {"type": "tokens_revoked", "tokens": {"oauth": [], "bot": [BOT_USER]}}],
+    ids=["uninstalled", "revoked"],
+)
+def test_a_withdrawn_authorisation_is_known_without_a_call(gateway: Gateway, event: dict[str, Any]) -> None:
+    connection = connect(gateway, channels=[EMPTY])
+    gateway.knob("chat", events_url="")
+    gateway.revoke("chat")
+    deliver(gateway, callback(event))
+
+    assert "revoked" == status_of(gateway, connection)
+
+
+@requirement("chat:events:revoked")
+def test_what_was_written_while_the_app_was_removed_is_there_once_it_is_back(gateway: Gateway) -> None:
+    connection = connect(gateway, channels=[EMPTY])
+    known = len(deliveries(gateway))
+    gateway.revoke("chat")
+    wait_until(lambda: len(deliveries(gateway)) == known + 2)
+    wait_until(lambda: status_of(gateway, connection) == "revoked")
+    gateway.act("chat", action="message", channel_id=EMPTY, text="are you there?")
+    gateway.authorise("chat")
+    credentials = gateway.sandbox.emulators["chat"].credentials()
+    gateway.operator("PATCH", f"/v1/connections/{connection}", json={"credentials": credentials})
+    wait_until(lambda: texts(gateway, connection) == ["are you there?"])
+
+    assert "active" == status_of(gateway, connection)
+
+
+def test_a_call_that_succeeds_makes_the_connection_active_again(gateway: Gateway) -> None:
+    connection = connect(gateway, channels=[EMPTY])
+    gateway.knob("chat", events_url="")
+    gateway.revoke("chat")
+    deliver(gateway, callback({"type": "app_uninstalled"}))
+    gateway.authorise("chat")
+    before = status_of(gateway, connection)
+    calling: Reply = gateway.get("/chat/channels", connection_id=connection)
+
+    assert ("revoked", 200) == (before, calling.status)
+    assert "active" == status_of(gateway, connection)
+
+
+def test_what_is_written_before_new_credentials_are_tried_is_there(gateway: Gateway) -> None:
+    connection = connect(gateway, channels=[EMPTY])
+    gateway.knob("chat", events_url="")
+    gateway.fault("chat", path="/api/auth.test", fault="delay", seconds=0.5)
+    credentials = gateway.sandbox.emulators["chat"].credentials()
+    gateway.operator("PATCH", f"/v1/connections/{connection}", json={"credentials": credentials})
+    gateway.act("chat", action="message", channel_id=EMPTY, text="meanwhile")
+    heed(gateway, connection)
+
+    assert ["meanwhile"] == texts(gateway, connection)
+
+
+# Deliveries that the vendor leaves out
+
+
+@requirement("chat:events:gaps")
+def test_messages_that_were_left_out_are_read_from_the_history(gateway: Gateway) -> None:
+    connection = connect(gateway, channels=[EMPTY])
+    gateway.knob("chat", events_url="")
+    gateway.act("chat", action="message", channel_id=EMPTY, text="left out")
+    minute = int(time.time() // 60 - 3) * 60
+    deliver(gateway, {"type": "app_rate_limited", "team_id": TEAM, "minute_rate_limited": minute, "api_app_id": "A1"})
+    heed(gateway, connection)
+
+    assert ["left out"] == texts(gateway, connection)
+
+
+@requirement("chat:events:gaps")
+def test_what_cannot_be_read_is_told_with_the_feed_and_in_the_history(gateway: Gateway) -> None:
+    connection = connect(gateway, channels=[UNJOINED])
+    reply = gateway.get("/chat/events", connection_id=connection)
+    (warning,) = reply.headers.get_list("warning")
+    (run,) = gateway.request("GET", f"/v1/runs?connection_id={connection}&operation=observe_events").data
+
+    assert ("partial", "events_missed") == (run["status"], run["code"])
+    assert UNJOINED in warning
+    assert run["run_id"] in warning
+
+
+def test_a_look_waits_until_deliveries_are_complete_again(gateway: Gateway) -> None:
+    connection = connect(gateway, channels=[EMPTY])
+    minute = int(time.time() // 60) * 60
+    deliver(gateway, {"type": "app_rate_limited", "team_id": TEAM, "minute_rate_limited": minute, "api_app_id": "A1"})
+    wait_until(lambda: watch_of(gateway, connection).failures == 1)
+    (run,) = gateway.request("GET", f"/v1/runs?connection_id={connection}").data
+
+    assert ("observe_events", "upstream_rate_limited") == (run["operation"], run["code"])
+    assert minute + 120 <= watch_of(gateway, connection).due_at
+
+
+def test_the_vendors_own_remark_that_it_leaves_deliveries_out_is_understood(gateway: Gateway) -> None:
+    connection = connect(gateway, channels=[EMPTY])
+    gateway.knob("chat", events_per_hour=1)
+    gateway.act("chat", action="message", channel_id=EMPTY, text="delivered")
+    gateway.act("chat", action="message", channel_id=EMPTY, text="not delivered")
+    wait_until(lambda: deliveries(gateway)[-1]["type"] == "app_rate_limited")
+
+    wait_until(lambda: watch_of(gateway, connection).failures == 1)
+    assert ["delivered"] == texts(gateway, connection)

@@ -1,0 +1,241 @@
+"""Keywords: what a reader would find in a message, in any script."""
+
+from typing import Any
+
+import pytest
+
+from connector_gateway.connectors.chat import mapping
+from harness.requirement import requirement
+
+STATE = {"team_id": "T1", "user_id": "U0", "bot_id": "B0", "names": {"ops": "C1", "gone": None}}
+
+
+def raw(**fields: Any) -> dict[str, Any]:
+    return {"type": "message", "ts": "1790000000.000100", "user": "U7", "text": "deploy now"} | fields
+
+
+@requirement("chat:watching:words")
+@pytest.mark.parametrize(
+    ("keyword", "text"),
+    [
+        ("deploy", "deploy"),
+        ("deploy", "Ready? DEPLOY!"),
+        ("deploy", "*deploy* _now_"),
+        ("deploy", "`deploy`, said she"),
+        ("Deploy", "re-deploy"),
+        ("deploy now", "please deploy \n\t now, or never"),
+        ("  deploy   now ", "deploy now"),
+        ("R&D", "our R&amp;D people"),
+        ("a < b", "if a &lt; b"),
+        ("&lt;", "write &amp;lt; for it"),
+        ("C++", "written in C++."),
+        ("C++", "C++11"),
+        ("#deploy", "see #deploy"),
+        ("#general", "see <#C04GENERAL1|general>"),
+        ("@here", "<!here> lunch"),
+        ("@here", "<!here|here> lunch"),
+        ("@ops", "<!subteam^S1|@ops> help"),
+        ("@ada", "<@U7|ada> help"),
+        ("<@U7>", "ask <@U7>, please"),
+        ("status page", "the <https://status.example/a|status page> says"),
+        ("example.com", "<https://example.com/deploy>"),
+        ("ada@example.com", "<mailto:ada@example.com|ada@example.com>"),
+        ("🎉", "done🎉🎉"),
+        ("⚠", "⚠️ careful"),
+        ("👍", "👍🏽"),
+        (":tada:", "done:tada:"),
+        ("straße", "HAUPTSTRASSE, STRASSE"),
+        ("STRASSE", "die straße"),
+        ("café", "cafe\u0301 at nine"),
+        ("istanbul", "İSTANBUL"),
+        ("ΟΔΟΣ", "η οδός οδος"),
+        ("Привет", "ПРИВЕТ!"),
+        ("שלום", "(שלום)"),
+        ("سلام", "«سلام»"),
+        ("नमस्ते", "नमस्ते दुनिया"),
+        ("\uff21\uff22\uff23", "abc"),
+        ("ﬁx", "fix"),
+        ("東京", "東京都に行く"),
+        ("デプロイ", "本番デプロイ完了"),
+        ("API", "このAPIは"),
+        ("ｶﾞ", "ガス"),
+        ("배포", "배포를 시작"),
+        ("ประเทศ", "ประเทศไทย"),
+        ("ລາວ", "ປະເທດລາວ"),
+        ("ខ្មែរ", "ភាសាខ្មែរ"),
+        ("မြန်မာ", "မြန်မာစာ"),
+        ("deploy", "de\u00adploy"),
+    ],
+)
+def test_a_keyword_is_found_as_a_reader_would_find_it(keyword: str, text: str) -> None:
+    assert [keyword] == mapping.matching(text, [keyword])
+
+
+@requirement("chat:watching:words")
+@pytest.mark.parametrize(
+    ("keyword", "text"),
+    [
+        ("deploy", "deployment"),
+        ("deploy", "redeploy"),
+        ("deploy", "deploy2"),
+        ("404", "4040"),
+        ("deploy now", "deploynow"),
+        ("deploy now", "deploy, now"),
+        ("hidden", "<https://example.com/hidden|label>"),
+        ("U7", "<@U77>"),
+        ("amp", "R&amp;D"),
+        ("cafe", "café"),
+        ("cafe", "cafe\u0301"),
+        ("привет", "приветы"),
+        ("नम", "नमस्ते"),
+        ("कि", "किताब"),
+        ("سلام", "السلام"),
+        ("東京", "京都"),
+        ("\u200b", "anything"),
+        ("deploy", ""),
+    ],
+)
+def test_a_part_of_a_word_is_no_keyword(keyword: str, text: str) -> None:
+    assert [] == mapping.matching(text, [keyword])
+
+
+def test_keywords_that_are_the_same_to_a_reader_count_once() -> None:
+    assert ["Deploy", "now"] == mapping.matching("deploy now", ["Deploy", "DEPLOY", "now", "never"])
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a <b> &amp; c", "a b & c"),
+        ("<#C1> and <@U1>", "<#C1> and <@U1>"),
+        ("<!channel>", "@channel"),
+        ("<!subteam^S1>", "<!subteam^S1>"),
+        ("<!date^1790000000^{date}|Friday>", "Friday"),
+        ("<#C1|ops> <https://example.com>", "#ops https://example.com"),
+        ("1 &lt; 2 &gt; 0 &amp;gt;", "1 < 2 > 0 &gt;"),
+    ],
+)
+def test_markup_is_read_as_it_is_shown(text: str, shown: str) -> None:
+    assert shown == mapping.shown(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "deploy " * 5700,
+        "a" * 40_000,
+        "<" * 40_000,
+        "<a|" * 13_000,
+        "漢字" * 20_000,
+        "a" + "\u0345\u0300" * 20_000,
+        "&amp;" * 8_000,
+    ],
+    ids=["words", "letters", "brackets", "labels", "ideographs", "marks", "entities"],
+)
+def test_what_is_searched_grows_no_faster_than_the_message(text: str) -> None:
+    keywords = ["a" * 99 + "b", "<a|" * 33, *(f"deploy deploy {number}" for number in range(98))]
+
+    assert "deploy deploy 7" not in mapping.matching(text, keywords)
+    assert len(mapping._within_edges(mapping._folded_text(mapping.shown(text)))) <= 3 * len(text) + 2
+
+
+@requirement("chat:events:fields", "chat:watching:posted")
+def test_without_keywords_a_message_is_one_observation() -> None:
+    (seen,) = mapping.observed(raw(text="R&amp;D <@U1>"), "C1", {}, STATE)
+
+    assert ("message.posted", "C1") == (seen.type, seen.channel)
+    assert {"channel_id": "C1", "author": "U7", "text": "R&amp;D <@U1>", "matched_keyword": None} == seen.data
+
+
+def test_each_keyword_is_an_observation_of_its_own() -> None:
+    seen = mapping.observed(raw(), "C1", {"keywords": ["now", "deploy", "never"]}, STATE)
+
+    assert ["now", "deploy"] == [one.data["matched_keyword"] for one in seen]
+    assert {"message.keyword"} == {one.type for one in seen}
+    assert 2 == len({one.identity for one in seen})
+
+
+def test_a_keyword_spelt_anew_is_the_same_observation() -> None:
+    (before,) = mapping.observed(raw(), "C1", {"keywords": ["Deploy"]}, STATE)
+    (after,) = mapping.observed(raw(team="T2"), "C1", {"keywords": ["DEPLOY "]}, STATE)
+
+    assert before.identity == after.identity
+
+
+@pytest.mark.parametrize("subtype", [None, "bot_message", "file_share", "me_message", "thread_broadcast"])
+def test_what_somebody_wrote_is_observed(subtype: str | None) -> None:
+    assert mapping.observed(raw(subtype=subtype), "C1", {}, STATE)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"subtype": "message_changed"},
+        {"subtype": "message_deleted"},
+        {"subtype": "channel_join"},
+        {"subtype": "tombstone"},
+        {"subtype": "something_new"},
+        {"hidden": True},
+        {"user": "U0"},
+        {"user": None, "bot_id": "B0"},
+        {"ts": None},
+        {"text": None},
+    ],
+    ids=str,
+)
+def test_anything_else_is_not(fields: dict[str, Any]) -> None:
+    assert [] == mapping.observed(raw(**fields), "C1", {}, STATE)
+
+
+def test_a_message_without_a_person_is_by_its_bot() -> None:
+    (seen,) = mapping.observed(raw(user=None, bot_id="B9", subtype="bot_message"), "C1", {}, STATE)
+
+    assert "B9" == seen.data["author"]
+
+
+@pytest.mark.parametrize(
+    ("channels", "watched"),
+    [
+        ([], True),
+        (["C1"], True),
+        (["ops"], True),
+        (["C2", "#ops"], False),
+        (["gone"], False),
+        (["unheard-of"], False),
+    ],
+    ids=str,
+)
+def test_channels_are_watched_by_identifier_or_by_the_name_they_were_found_by(
+    channels: list[str], *, watched: bool
+) -> None:
+    assert watched is mapping.is_watched("C1", {"channels": channels}, STATE)
+
+
+@pytest.mark.parametrize(
+    ("scopes", "types"),
+    [
+        ({"channels:read", "channels:history"}, "public_channel"),
+        ({"channels:read", "groups:read", "groups:history", "im:history"}, "private_channel"),
+        ({"im:read", "im:history", "mpim:read", "mpim:history"}, "im,mpim"),
+        (set(), ""),
+    ],
+    ids=["public", "private", "direct", "none"],
+)
+def test_conversations_are_read_where_both_permissions_are_held(scopes: set[str], types: str) -> None:
+    assert types == mapping.readable_types(scopes)
+
+
+def test_threads_are_read_that_were_replied_to_since() -> None:
+    raws: list[dict[str, Any]] = [
+        {"ts": "1.000000"},
+        {"ts": "2.000000", "reply_count": 1, "latest_reply": "5.000000"},
+        {"ts": "3.000000", "reply_count": 1, "latest_reply": "4.000000"},
+        {"ts": "4.000000", "reply_count": 1},
+    ]
+
+    assert ["2.000000", "4.000000"] == mapping.threads(raws, "4.500000")
+
+
+@pytest.mark.parametrize(("seconds", "ts"), [(1_790_000_000.5, "1790000000.500000"), (0.0, "0000000000.000000")])
+def test_the_identifier_of_an_instant_sorts_as_text(seconds: float, ts: str) -> None:
+    assert ts == mapping.message_ts(seconds)

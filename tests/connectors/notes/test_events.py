@@ -1,0 +1,377 @@
+"""What is observed of pages: that they are made, and every value that changes, once, with what it was before."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from connectors.notes.watching import Shifted, Watched, watched_from_now, watching
+from harness.requirement import requirement
+from harness.serving import wait_until
+
+
+@pytest.fixture(scope="module")
+def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
+    with watched_from_now(tmp_path_factory.mktemp("events"), "Leads", "Everything") as watched:
+        yield watched
+
+
+@pytest.fixture
+def watched(room: Watched) -> Watched:
+    room.gateway.clear("notes")
+    room.gateway.knob("notes", search_lag_seconds=0)
+    return room
+
+
+@pytest.fixture
+def page(watched: Watched) -> str:
+    """A page that is known."""
+    page_id = watched.create(Name="Acme", Stage="Open", Value=1)
+    watched.look()
+    return page_id
+
+
+# Pages
+
+
+@requirement("notes:events:page-created", "notes:events:fields")
+def test_a_page_that_a_person_makes_is_observed(watched: Watched) -> None:
+    page_id = watched.create(Name="made")
+    watched.look()
+
+    (event,) = [event for event in watched.events(type="page.created") if event["page_id"] == page_id]
+    assert {"event_id", "type", "page_id", "property", "from", "to", "observed_at"} == event.keys()
+    assert event["event_id"].startswith("evt_")
+    assert (None, None, None) == (event["property"], event["from"], event["to"])
+
+
+@requirement("notes:events:own-changes")
+def test_what_is_made_and_changed_through_the_service_is_observed_too(watched: Watched) -> None:
+    database_id = watched.source("Leads").parent.id
+    made = watched.gateway.post("/notes/pages", database_id=database_id, properties={"Name": "ours"}).data["page_id"]
+    watched.look()
+    watched.gateway.patch(f"/notes/pages/{made}", properties={"Value": 4})
+    watched.look()
+
+    assert made in watched.created()
+    assert [("Value", "", "4")] == watched.changes(made)
+
+
+@requirement("notes:events:once")
+def test_looking_again_adds_nothing(watched: Watched, page: str) -> None:
+    watched.update(page, Value=2)
+    watched.look()
+    before = watched.events()
+    watched.look()
+
+    assert before == watched.events()
+
+
+@requirement("notes:events:trash")
+def test_the_way_into_the_trash_and_back_is_no_event(watched: Watched, page: str) -> None:
+    before = watched.events()
+    watched.gateway.act("notes", action="trash_page", page_id=page)
+    watched.look()
+    watched.gateway.act("notes", action="restore_page", page_id=page)
+    watched.look()
+
+    assert before == watched.events()
+
+
+@requirement("notes:events:trash")
+def test_what_changed_around_the_trash_is_seen_after_it(watched: Watched, page: str) -> None:
+    watched.update(page, Value=2)
+    watched.gateway.act("notes", action="trash_page", page_id=page)
+    watched.look()
+    watched.gateway.act("notes", action="restore_page", page_id=page)
+    watched.update(page, Stage="Won")
+    watched.look()
+
+    assert {("Value", "1", "2"), ("Stage", "Open", "Won")} == set(watched.changes(page))
+
+
+@requirement("notes:events:trash")
+def test_a_page_that_was_in_the_trash_at_first_sight_is_no_new_one_when_it_comes_back(watched: Watched) -> None:
+    source = watched.source("Leads")
+    trashed = next(uid for uid in source.rows if watched.emulator.workspace.pages[uid].in_trash)
+    watched.gateway.act("notes", action="restore_page", page_id=trashed)
+    watched.look()
+
+    assert trashed not in watched.created()
+
+
+# Values
+
+
+@requirement("notes:events:property-updated")
+def test_two_values_changed_at_once_are_two_events(watched: Watched, page: str) -> None:
+    watched.update(page, Value=2.5, Stage="Won")
+    watched.look()
+
+    assert {("Value", "1", "2.5"), ("Stage", "Open", "Won")} == set(watched.changes(page))
+
+
+@requirement("notes:events:minutes", "notes:events:once")
+def test_changes_back_and_forth_within_a_minute_are_as_many_events(watched: Watched, page: str) -> None:
+    watched.update(page, Stage="Won")
+    watched.look()
+    watched.update(page, Stage="Open")
+    watched.look()
+    watched.update(page, Stage="Won")
+    watched.look()
+
+    there, back = ("Stage", "Open", "Won"), ("Stage", "Won", "Open")
+    assert [there, back, there] == watched.changes(page)
+
+
+@requirement("notes:events:minutes")
+@pytest.mark.parametrize("seconds", [-90, 90])
+def test_the_clock_of_the_application_may_be_off(watched: Watched, page: str, seconds: float) -> None:
+    watched.emulator.stage.clock = Shifted(seconds)
+    watched.update(page, Value=2)
+    made = watched.create(Name="by another clock")
+    watched.look()
+    watched.emulator.stage.clock = Shifted(0)
+
+    assert [("Value", "1", "2")] == watched.changes(page)
+    assert made in watched.created()
+
+
+FIRST: dict[str, Any] = {
+    "Title": "one",
+    "Text": "a\nb",
+    "Number": 0.1,
+    "Select": "Low",
+    "Multi-select": ["beta", "alpha"],
+    "Status": "In progress",
+    "Date": "2026-11-02",
+    "Checkbox": True,
+    "URL": "https://example.com/1",
+    "Email": "ann@example.com",
+    "Phone": "+49 30 1",
+    "People": ["Hana 佐藤"],
+    "Files & media": ["https://example.com/files/plan.pdf"],
+    "Place": {"lat": 38.7223, "lon": -9.1393, "name": "Lisboa"},
+}
+SECOND: dict[str, Any] = {
+    "Title": "two 🎉",
+    "Text": "<b>",
+    "Number": 1e21,
+    "Select": "Höchste",
+    "Multi-select": ["with space"],
+    "Status": "Done",
+    "Date": {"start": "2026-11-02", "end": "2026-11-03"},
+    "Checkbox": False,
+    "URL": "https://example.com/2",
+    "Email": "bo@example.com",
+    "Phone": "+49 30 2",
+    "People": ["Hana 佐藤", "Zoë de Vries"],
+    "Files & media": ["https://example.com/files/plan.pdf", "https://example.com/b"],
+    "Place": {"lat": 0, "lon": 1.5},
+}
+TEXTS = [
+    ("Title", "one", "two 🎉", ""),
+    ("Text", "a\nb", "<b>", ""),
+    ("Number", "0.1", "1000000000000000000000", ""),
+    ("Select", "Low", "Höchste", ""),
+    ("Multi-select", "beta, alpha", "with space", ""),
+    ("Status", "In progress", "Done", "Not started"),
+    ("Date", "2026-11-02", "2026-11-02/2026-11-03", ""),
+    ("Checkbox", "true", "false", None),
+    ("URL", "https://example.com/1", "https://example.com/2", ""),
+    ("Email", "ann@example.com", "bo@example.com", ""),
+    ("Phone", "+49 30 1", "+49 30 2", ""),
+    ("People", "Hana 佐藤", "Hana 佐藤, Zoë de Vries", ""),
+    (
+        "Files & media",
+        "https://example.com/files/plan.pdf",
+        "https://example.com/files/plan.pdf, https://example.com/b",
+        "",
+    ),
+    ("Place", "Lisboa (38.7223, -9.1393)", "(0, 1.5)", ""),
+]
+EMPTY: dict[str, Any] = dict.fromkeys(FIRST.keys() - {"Checkbox"})
+
+
+@pytest.fixture(scope="module")
+def values(room: Watched) -> list[tuple[str, str, str]]:
+    """What is seen when every type of value is set, changed and emptied again."""
+    room.gateway.clear("notes")
+    page_id = room.create("Everything", **FIRST)
+    room.look()
+    room.update(page_id, **SECOND)
+    room.look()
+    room.update(page_id, **EMPTY)
+    room.look()
+    return room.changes(page_id)
+
+
+@requirement("notes:events:from-to", "notes:events:property-updated")
+@pytest.mark.parametrize(("name", "first", "second", "empty"), TEXTS, ids=[row[0] for row in TEXTS])
+def test_a_change_tells_both_values_as_text(
+    values: list[tuple[str, str, str]], name: str, first: str, second: str, empty: str | None
+) -> None:
+    changed = [(first, second), *([] if empty is None else [(second, empty)])]
+
+    assert changed == [(before, after) for changed_name, before, after in values if changed_name == name]
+
+
+@requirement("notes:events:computed")
+def test_nothing_but_values_that_people_set_is_told(values: list[tuple[str, str, str]]) -> None:
+    assert set(FIRST) == {name for name, _, _ in values}
+
+
+@requirement("notes:events:from-to")
+def test_related_pages_are_told_by_their_identifiers(watched: Watched) -> None:
+    first, second = sorted(page.id for page in watched.rows("Leads")[:2])
+    page_id = watched.create("Everything", Title="related", Relation=[second])
+    watched.look()
+    watched.update(page_id, Relation=[second, first])
+    watched.look()
+
+    assert [("Relation", second, f"{first}, {second}")] == watched.changes(page_id)
+
+
+@requirement("notes:events:truncated")
+def test_values_that_a_page_shows_in_part_are_compared_whole(watched: Watched) -> None:
+    leads = sorted(page.id for page in watched.rows("Leads"))
+    people = [user.name for user in watched.emulator._seeded.workspace.users.values() if user.kind == "person"]
+    page_id = watched.create("Everything", Title="long", Relation=leads[:40], People=people[:30])
+    watched.look()
+    watched.update(page_id, Relation=leads[:39], People=people[:31])
+    watched.look()
+
+    assert {
+        ("Relation", ", ".join(leads[:40]), ", ".join(leads[:39])),
+        ("People", ", ".join(people[:30]), ", ".join(people[:31])),
+    } == set(watched.changes(page_id))
+
+
+def test_another_order_of_people_or_options_is_no_change(watched: Watched) -> None:
+    page_id = watched.create("Leads", Tags=["eu", "us"], Owner=["Hana 佐藤", "Zoë de Vries"])
+    watched.look()
+    watched.update(page_id, Tags=["us", "eu"], Owner=["Zoë de Vries", "Hana 佐藤"])
+    watched.look()
+
+    assert [] == watched.changes(page_id)
+
+
+# Schemas
+
+
+@requirement("notes:events:renamed")
+def test_a_renamed_property_is_no_change_and_is_told_by_its_new_name(watched: Watched, page: str) -> None:
+    before = watched.events()
+    watched.schema("rename_property", property="Value", name="Worth")
+    watched.look()
+    renamed = watched.events()
+    watched.update(page, Worth=2)
+    watched.look()
+    watched.schema("rename_property", property="Worth", name="Value")
+
+    assert before == renamed
+    assert [("Worth", "1", "2")] == watched.changes(page)
+
+
+@requirement("notes:events:renamed")
+def test_a_renamed_option_is_no_change_and_is_told_by_its_new_name(watched: Watched, page: str) -> None:
+    watched.schema("rename_option", property="Stage", option="Open", name="Opened")
+    watched.update(page, Value=2)
+    watched.look()
+    renamed = watched.changes(page)
+    watched.update(page, Stage="Won")
+    watched.look()
+    watched.schema("rename_option", property="Stage", option="Opened", name="Open")
+
+    assert [("Value", "1", "2")] == renamed
+    assert ("Stage", "Opened", "Won") == watched.changes(page)[-1]
+
+
+@requirement("notes:events:added")
+def test_a_property_that_is_added_begins_empty(watched: Watched, page: str) -> None:
+    watched.schema("add_property", name="Note", type="rich_text")
+    watched.schema("add_property", name="Signed", type="checkbox")
+    watched.update(page, Value=2)
+    watched.look()
+    added = watched.changes(page)
+    watched.update(page, Note="first", Signed=True)
+    watched.look()
+
+    assert [("Value", "1", "2")] == added
+    assert {("Note", "", "first"), ("Signed", "false", "true")} == set(watched.changes(page)[1:])
+
+
+@requirement("notes:events:added")
+def test_a_property_that_is_added_and_filled_at_once_was_empty_before(watched: Watched, page: str) -> None:
+    watched.schema("add_property", name="Colour", type="select", options=["red"])
+    watched.update(page, Colour="red")
+    watched.look()
+
+    assert [("Colour", "", "red")] == watched.changes(page)
+
+
+# Trouble
+
+
+@requirement("notes:events:trouble")
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"fault": "status", "status": 429, "headers": {"Retry-After": "0"}, "times": 5},
+        {"fault": "status", "status": 500, "times": 2},
+        {"fault": "drop_after", "times": 2},
+    ],
+    ids=["throttled", "failing", "cut"],
+)
+def test_trouble_delays_events_and_loses_none(watched: Watched, page: str, fault: dict[str, Any]) -> None:
+    watched.update(page, Value=2)
+    watched.gateway.fault("notes", path="/v1/data_sources", **fault)
+    watched.look()
+    watched.update(page, Value=3)
+    watched.look()
+
+    assert [("Value", "1", "2"), ("Value", "2", "3")] == watched.changes(page)
+
+
+@requirement("notes:events:trouble")
+def test_a_data_source_that_cannot_be_read_is_read_later_and_does_not_hold_up_others(
+    watched: Watched, page: str
+) -> None:
+    everything = watched.source("Everything").id
+    other = watched.create("Everything", Title="behind the fault")
+    watched.update(page, Value=2)
+    watched.gateway.fault("notes", fault="status", status=500, path=f"/v1/data_sources/{everything}", times=3)
+    watched.look()
+    meanwhile = watched.changes(page), watched.created()
+    watched.look()
+
+    assert [("Value", "1", "2")] == meanwhile[0]
+    assert other not in meanwhile[1]
+    assert other in watched.created()
+
+
+@requirement("notes:events:trouble")
+def test_changes_made_while_the_authorisation_was_withdrawn_are_seen_once_it_is_back(
+    watched: Watched, page: str
+) -> None:
+    watched.gateway.revoke("notes")
+    watched.update(page, Value=2)
+    watched.look()
+    status = watched.gateway.operator("GET", f"/v1/connections/{watched.connection_id}").data["status"]
+    watched.gateway.authorise("notes")
+    watched.look()
+
+    assert "revoked" == status
+    assert [("Value", "1", "2")] == watched.changes(page)
+
+
+# The period
+
+
+@requirement("notes:events:period")
+def test_events_come_by_themselves_every_period(tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("period")
+    with watching(folder, ["Leads"], GATEWAY_NOTES_WATCH_SECONDS="0.2") as watched:
+        wait_until(lambda: None in {source["reached"] for source in watched.remembered().values()})
+        page_id = watched.create(Name="seen in time")
+        wait_until(lambda: watched.created() == [page_id])

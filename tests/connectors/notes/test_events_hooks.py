@@ -1,0 +1,247 @@
+"""What the application delivers: it must be signed, and all it does is to make a look come at once."""
+
+import hashlib
+import hmac
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from sqlalchemy import func, select
+
+from connector_gateway.storage import tables
+from connectors.notes.watching import Watched, share, watched_from_now
+from harness.requirement import requirement
+from harness.serving import Reply, wait_until
+
+
+@pytest.fixture(scope="module")
+def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
+    with watched_from_now(tmp_path_factory.mktemp("hooks"), "Leads", "Everything") as watched:
+        yield watched
+
+
+@pytest.fixture(scope="module")
+def token(room: Watched) -> str:
+    """The secret that the stand-in has handed over, and signs its deliveries with."""
+    room.gateway.act("notes", action="subscribe", url=f"{room.gateway.base_url}/hooks/notes")
+    wait_until(lambda: shown(room).status == 200)
+    secret = str(shown(room).data["verification_token"])
+    room.gateway.act("notes", action="verify_webhook", verification_token=secret)
+    return secret
+
+
+@pytest.fixture
+def watched(room: Watched, token: str) -> Watched:
+    """The room, with nothing under way."""
+    room.emulator.stage.knobs["events_url"] = ""
+    room.emulator._deliverer.drop()
+    room.settle()
+    return room
+
+
+@pytest.fixture
+def delivered(watched: Watched) -> Watched:
+    """The room, while the stand-in delivers what happens."""
+    address = f"{watched.gateway.base_url}/hooks/notes"
+    watched.emulator.stage.knobs |= {"events_url": address, "deliver_twice": False, "deliver_disordered": False}
+    return watched
+
+
+def shown(watched: Watched) -> Reply:
+    """What the operator is shown of the hook."""
+    return watched.gateway.operator("GET", "/v1/hooks/notes")
+
+
+def delivery(watched: Watched, **more: Any) -> bytes:
+    """The body of a delivery about a page of the leads."""
+    leads = watched.source("Leads")
+    parent = {"id": leads.parent.id, "type": "database", "data_source_id": leads.id}
+    page = {"id": leads.rows[0], "type": "page"}
+    return json.dumps({"type": "page.created", "entity": page, "data": {"parent": parent}, **more}).encode()
+
+
+def signed(body: bytes, secret: str) -> dict[str, str]:
+    return {"X-Notion-Signature": "sha256=" + hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()}
+
+
+def deliver(watched: Watched, body: bytes, headers: dict[str, Any]) -> Reply:
+    return watched.gateway.request("POST", "/hooks/notes", headers=headers, content=body)
+
+
+def stored(watched: Watched) -> tuple[int, int, int]:
+    """How much is stored of what may come of a delivery."""
+
+    def count(reading: Any) -> tuple[int, int, int]:
+        hooks, hints, events = (
+            reading.execute(select(func.count()).select_from(table)).scalar_one()
+            for table in (tables.hooks, tables.hints, tables.events)
+        )
+        return hooks, hints, events
+
+    return watched.gateway.run(watched.gateway.app.database.read(count))
+
+
+# What is genuine
+
+
+@requirement("notes:hooks:wake")
+def test_a_change_is_seen_at_once_when_it_is_delivered(delivered: Watched) -> None:
+    page_id = delivered.create(Name="delivered")
+    wait_until(lambda: page_id in delivered.created())
+    delivered.update(page_id, Value=7)
+    wait_until(lambda: delivered.changes(page_id) == [("Value", "", "7")])
+
+
+@requirement("notes:hooks:wake")
+def test_a_delivered_hint_costs_two_requests(watched: Watched, token: str) -> None:
+    watched.emulator.stage.journal.clear()
+    body = delivery(watched)
+    reply = deliver(watched, body, signed(body, token))
+    wait_until(lambda: len(watched.gateway.journal("notes")) >= 2)
+    watched.settle()
+    leads = f"/v1/data_sources/{watched.source('Leads').id}"
+
+    assert (200, {}) == (reply.status, reply.body)
+    assert [("GET", leads, 200), ("POST", f"{leads}/query", 200)] == watched.gateway.journal("notes")
+
+
+@requirement("notes:hooks:replay", "notes:events:once")
+def test_deliveries_that_come_twice_and_out_of_order_add_nothing(delivered: Watched) -> None:
+    delivered.emulator.stage.knobs |= {"deliver_twice": True, "deliver_disordered": True}
+    made = [delivered.create(Name=str(number)) for number in range(5)]
+    delivered.update(*made, Value=1)
+    wait_until(lambda: set(made) <= set(delivered.created()))
+    delivered.update(*made, Value=2)
+    wait_until(lambda: all(delivered.changes(page_id)[-1:] == [("Value", "1", "2")] for page_id in made))
+    delivered.look()
+    ids = [event["event_id"] for event in delivered.events()]
+
+    assert len(set(ids)) == len(ids)
+    assert [1] * 5 == [delivered.created().count(page_id) for page_id in made]
+
+
+@requirement("notes:hooks:accounts")
+def test_a_delivery_may_say_by_whom_its_object_can_be_seen(watched: Watched, token: str) -> None:
+    page_id = watched.rows("Leads")[0].id
+    bot = {"id": watched.emulator._seeded.internal.id, "type": "bot"}
+    person = {"id": watched.emulator._seeded.person.id, "type": "person"}
+    watched.update(page_id, Value=815)
+    others = delivery(watched, accessible_by=[person, {"id": "another-bot", "type": "bot"}])
+    deliver(watched, others, signed(others, token))
+    unmoved = watched.is_due()
+    ours = delivery(watched, accessible_by=[person, bot])
+    deliver(watched, ours, signed(ours, token))
+    wait_until(lambda: [change[2] for change in watched.changes(page_id)] == ["815"])
+
+    assert not unmoved
+
+
+@requirement("notes:hooks:wake")
+def test_a_delivery_may_be_about_a_data_source_that_was_never_listed(watched: Watched, token: str) -> None:
+    share(watched.emulator, "Leads", "Everything", "Salaries 2025")
+    source = watched.source("Salaries 2025")
+    entity, bot = {"id": source.id, "type": "data_source"}, {"id": watched.emulator._seeded.internal.id, "type": "bot"}
+    body = delivery(watched, type="data_source.created", entity=entity, accessible_by=[bot])
+    deliver(watched, body, signed(body, token))
+    wait_until(lambda: source.id in watched.remembered())
+    watched.settle()
+
+    assert watched.remembered()[source.id]["reached"] is None
+
+
+@requirement("notes:hooks:signature")
+@pytest.mark.parametrize("body", [b'{"type": "comment.created"}', b"{}", b'{"entity": {"type": "page"}, "data": null}'])
+def test_a_delivery_about_anything_else_is_acknowledged(watched: Watched, token: str, body: bytes) -> None:
+    before = stored(watched)
+    reply = deliver(watched, body, signed(body, token))
+
+    assert 200 == reply.status
+    assert before == stored(watched)
+
+
+# The handshake
+
+
+@requirement("notes:hooks:handshake")
+def test_a_handshake_that_is_repeated_is_acknowledged(watched: Watched, token: str) -> None:
+    reply = deliver(watched, json.dumps({"verification_token": token}).encode(), {})
+
+    assert 200 == reply.status
+    assert token == shown(watched).data["verification_token"]
+
+
+@requirement("notes:hooks:handshake")
+def test_another_handshake_is_refused(watched: Watched, token: str) -> None:
+    reply = deliver(watched, b'{"verification_token": "secret_of_a_stranger"}', {})
+
+    assert (401, "invalid_signature") == (reply.status, reply.code)
+    assert token == shown(watched).data["verification_token"]
+
+
+@requirement("notes:hooks:handshake", "notes:hooks:signature")
+def test_without_a_handshake_nothing_is_taken(tmp_path_factory: pytest.TempPathFactory) -> None:
+    with watched_from_now(tmp_path_factory.mktemp("unknown"), "Leads") as watched:
+        body = delivery(watched)
+        reply = deliver(watched, body, signed(body, ""))
+        handed_over = deliver(watched, b'{"verification_token": "secret_1"}', {})
+        taken = deliver(watched, body, signed(body, "secret_1"))
+
+    assert (401, "invalid_signature") == (reply.status, reply.code)
+    assert (200, 200) == (handed_over.status, taken.status)
+
+
+# What is refused
+
+
+@requirement("notes:hooks:signature", "notes:hooks:refused")
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"X-Notion-Signature": ""},
+        {"X-Notion-Signature": "sha256="},
+        {"X-Notion-Signature": "sha256=" + "0" * 64},
+        {"X-Notion-Signature": b"\xff"},
+    ],
+    ids=["absent", "empty", "cut", "wrong", "no text"],
+)
+def test_what_is_not_signed_is_refused_and_leaves_nothing(watched: Watched, headers: dict[str, Any]) -> None:
+    before = stored(watched)
+    reply = deliver(watched, delivery(watched), headers)
+
+    assert (401, "invalid_signature") == (reply.status, reply.code)
+    assert before == stored(watched)
+
+
+@requirement("notes:hooks:signature", "notes:hooks:refused")
+def test_a_signature_of_another_secret_or_of_another_body_is_refused(watched: Watched, token: str) -> None:
+    body = delivery(watched)
+    old = deliver(watched, body, signed(body, "secret_that_was_used_before"))
+    other = deliver(watched, body + b" ", signed(body, token))
+    bare = deliver(watched, body, {"X-Notion-Signature": signed(body, token)["X-Notion-Signature"][7:]})
+
+    assert [401, 401, 401] == [old.status, other.status, bare.status]
+
+
+@requirement("notes:hooks:refused")
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"null", b'"text"', b"\xff", b"[" * 100_000])
+def test_what_is_signed_but_no_json_object_is_refused(watched: Watched, token: str, body: bytes) -> None:
+    before = stored(watched)
+    reply = deliver(watched, body, signed(body, token))
+
+    assert (400, "invalid_json") == (reply.status, reply.code)
+    assert before == stored(watched)
+
+
+@requirement("notes:hooks:refused")
+def test_what_is_too_large_is_refused(watched: Watched, token: str) -> None:
+    body = delivery(watched, padding="x" * 1024 * 1024)
+    reply = deliver(watched, body, signed(body, token))
+
+    assert (413, "payload_too_large") == (reply.status, reply.code)
+
+
+@requirement("notes:hooks:refused")
+def test_other_methods_are_refused(watched: Watched) -> None:
+    assert 405 == watched.gateway.request("GET", "/hooks/notes").status

@@ -1,0 +1,204 @@
+"""How values become texts, and when one counts as another; without any vendor."""
+
+from typing import Any
+
+import pytest
+
+from connector_gateway.connectors.notes import casts, mapping
+from harness.requirement import requirement
+
+DATE = {"start": "2026-11-02", "end": None, "time_zone": None}
+LONG = "x" * 20_000
+SOURCE = "4f5e6d7c-8b9a-4f5e-8d7c-6b5a4f3e2d1c"
+
+
+def value(kind: str, content: Any, **more: Any) -> dict[str, Any]:
+    return {"id": "p%3A1", "type": kind, kind: content, **more}
+
+
+def page(**values: dict[str, Any]) -> dict[str, Any]:
+    return {"id": "page-1", "properties": values}
+
+
+def changes(before: dict[str, Any], after: dict[str, Any], described: Any = None) -> list[tuple[str, str]]:
+    """What changed of a property that had one value and has another."""
+    known = mapping.entries(page(P=before))
+    schema = {"P": {"id": "p%3A1", "type": after["type"], **(described or {})}}
+    return [(change.before, change.after) for change in mapping.changes(page(P=after), known, schema)]
+
+
+@requirement("notes:events:from-to")
+@pytest.mark.parametrize(
+    ("kind", "content", "text"),
+    [
+        ("title", [], ""),
+        ("title", [{"plain_text": "a"}, {"plain_text": "b"}], "ab"),
+        ("rich_text", [{"plain_text": "  kept \n as it is "}], "  kept \n as it is "),
+        ("number", None, ""),
+        ("number", 0, "0"),
+        ("number", 12.50, "12.5"),
+        ("number", 1e-7, "0.0000001"),
+        ("number", 1e22, "10000000000000000000000"),
+        ("checkbox", True, "true"),
+        ("checkbox", False, "false"),
+        ("select", None, ""),
+        ("select", {"id": "o1", "name": "Open"}, "Open"),
+        ("status", {"id": "o1", "name": "Done"}, "Done"),
+        ("multi_select", [], ""),
+        ("multi_select", [{"id": "o2", "name": "b, c"}, {"id": "o1", "name": "a"}], "b, c, a"),
+        ("date", None, ""),
+        ("date", DATE, "2026-11-02"),
+        ("date", DATE | {"end": "2026-11-05"}, "2026-11-02/2026-11-05"),
+        ("date", DATE | {"start": "2026-11-02T09:30:00.000+01:00"}, "2026-11-02T09:30:00.000+01:00"),
+        (
+            "date",
+            {"start": "2026-11-02T18:00:00.000", "end": "2026-11-02T19:00:00.000", "time_zone": "America/New_York"},
+            "2026-11-02T18:00:00.000[America/New_York]/2026-11-02T19:00:00.000[America/New_York]",
+        ),
+        ("url", None, ""),
+        ("url", "https://example.com/?q=a%20b", "https://example.com/?q=a%20b"),
+        ("email", "ann@example.com", "ann@example.com"),
+        ("phone_number", "+49 30 1", "+49 30 1"),
+        ("people", [{"id": "u1", "name": "Ann"}, {"id": "u2"}, {"id": "u3", "name": None}], "Ann, u2, u3"),
+        ("relation", [{"id": "b"}, {"id": "a"}], "a, b"),
+        ("files", [{"name": "Plan", "type": "external", "external": {"url": "https://x.test/p"}}], "https://x.test/p"),
+        ("files", [{"name": "Foto.png", "type": "file", "file": {"url": "https://signed.test/1"}}], "Foto.png"),
+        ("place", {"lat": 1.5, "lon": -2, "name": "Home", "address": "Street 1"}, "Home, Street 1 (1.5, -2)"),
+        ("place", {"lat": 1.5, "lon": -2}, "(1.5, -2)"),
+    ],
+)
+def test_a_value_is_told_as_one_text(kind: str, content: Any, text: str) -> None:
+    assert text == casts.text(value(kind, content))
+
+
+def test_every_type_that_can_be_written_is_observed() -> None:
+    assert casts.CASTS.keys() == casts.ONE_TEXT.keys()
+
+
+@requirement("notes:events:computed")
+@pytest.mark.parametrize("kind", ["formula", "rollup", "created_time", "unique_id", "button", "verification", "future"])
+def test_computed_values_are_not_observed(kind: str) -> None:
+    assert {} == mapping.entries(page(P=value(kind, {"any": "thing"})))
+
+
+@pytest.mark.parametrize(
+    "empty",
+    [
+        *(value(kind, []) for kind in ("title", "rich_text", "multi_select", "people", "relation", "files")),
+        *(value(kind, None) for kind in ("number", "select", "date", "url", "email", "phone_number", "place")),
+        value("checkbox", content=False),
+    ],
+    ids=lambda empty: str(empty["type"]),
+)
+def test_what_a_new_page_is_like_is_not_remembered(empty: dict[str, Any]) -> None:
+    assert {} == mapping.entries(page(P=empty))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (value("select", {"id": "o1", "name": "Open"}), value("select", {"id": "o1", "name": "Opened"})),
+        (value("status", {"id": "o1", "name": "Open"}), value("status", {"id": "o1", "name": "Opened"})),
+        (
+            value("multi_select", [{"id": "o1", "name": "a"}, {"id": "o2", "name": "b"}]),
+            value("multi_select", [{"id": "o2", "name": "B"}, {"id": "o1", "name": "a"}]),
+        ),
+        (value("people", [{"id": "u1", "name": "Ann"}]), value("people", [{"id": "u1", "name": "Anne"}])),
+        (
+            value("files", [{"name": "Foto.png", "type": "file", "file": {"url": "https://signed.test/1"}}]),
+            value("files", [{"name": "Foto.png", "type": "file", "file": {"url": "https://signed.test/2"}}]),
+        ),
+        (value("relation", [{"id": "a"}, {"id": "b"}]), value("relation", [{"id": "b"}, {"id": "a"}])),
+        (value("rich_text", [{"plain_text": "12"}]), value("number", 12)),
+        (value("select", {"id": "o1", "name": "Open"}), value("status", {"id": "o2", "name": "Open"})),
+        (value("number", 1), value("formula", {"type": "number", "number": 2})),
+    ],
+    ids=["option", "status", "options", "person", "hosted file", "order", "type", "status instead", "formula instead"],
+)
+def test_what_is_only_called_or_kept_otherwise_is_no_change(before: dict[str, Any], after: dict[str, Any]) -> None:
+    assert [] == changes(before, after)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "texts"),
+    [
+        (value("number", 1), value("number", None), ("1", "")),
+        (value("checkbox", content=False), value("checkbox", content=True), ("false", "true")),
+        (
+            value("select", {"id": "o1", "name": "Open"}),
+            value("select", {"id": "o2", "name": "Open"}),
+            ("Open", "Open"),
+        ),
+        (value("date", DATE), value("date", DATE | {"end": "2026-11-03"}), ("2026-11-02", "2026-11-02/2026-11-03")),
+        (
+            value("date", DATE | {"start": "2026-11-02T18:00:00.000", "time_zone": "Europe/Paris"}),
+            value("date", DATE | {"start": "2026-11-02T18:00:00.000", "time_zone": "Asia/Tokyo"}),
+            ("2026-11-02T18:00:00.000[Europe/Paris]", "2026-11-02T18:00:00.000[Asia/Tokyo]"),
+        ),
+    ],
+    ids=["emptied", "ticked", "another option of the same name", "an end", "another zone"],
+)
+def test_what_is_another_value_is_a_change(
+    before: dict[str, Any], after: dict[str, Any], texts: tuple[str, str]
+) -> None:
+    assert [texts] == changes(before, after)
+
+
+@requirement("notes:events:added")
+@pytest.mark.parametrize(
+    ("after", "found"),
+    [({"id": "o1", "name": "To do"}, []), ({"id": "o2", "name": "Done"}, [("To do", "Done")])],
+    ids=["still the first", "another"],
+)
+def test_an_added_status_begins_as_its_first_option(after: dict[str, Any], found: list[tuple[str, str]]) -> None:
+    described = {"status": {"options": [{"id": "o1", "name": "To do"}, {"id": "o2", "name": "Done"}]}}
+
+    assert found == changes(value("formula", {}), value("status", after), described)
+
+
+def test_an_added_status_of_which_nothing_is_known_is_taken_as_it_is() -> None:
+    assert [] == changes(value("formula", {}), value("status", {"id": "o2", "name": "Done"}))
+
+
+def test_long_texts_are_cut_off_but_compared_whole() -> None:
+    before, after = value("rich_text", [{"plain_text": LONG}]), value("rich_text", [{"plain_text": LONG + "!"}])
+
+    ((first, second),) = changes(before, after)
+    assert first == second
+    assert mapping.MAX_EVENT_TEXT + 1 == len(first)
+    assert [] == changes(before, before)
+
+
+@pytest.mark.parametrize(
+    ("raw", "source_id"),
+    [
+        ({"entity": {"id": SOURCE.replace("-", ""), "type": "data_source"}}, SOURCE),
+        ({"data": {"parent": {"data_source_id": SOURCE}}}, SOURCE),
+        ({"entity": {"id": SOURCE, "type": "page"}, "data": {"parent": {}}}, None),
+        ({"entity": {"id": "../../users", "type": "data_source"}}, None),
+        ({"entity": {"id": 12, "type": "data_source"}}, None),
+        ({"entity": None, "data": None}, None),
+        ({}, None),
+    ],
+)
+def test_a_delivery_says_which_data_source_it_is_about(raw: dict[str, Any], source_id: str | None) -> None:
+    assert source_id == mapping.data_source_id(raw)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"[]",
+        b"null",
+        b"{",
+        b"\xff",
+        b"[" * 900,
+        b'{"verification_token": 1}',
+        b'{"verification_token": "other"}',
+        b'{"verification_token": "secret_a", "type": "page.created"}',
+        b'{"verification_token": "secret_' + b"a" * 1000 + b'"}',
+    ],
+)
+def test_nothing_but_a_handshake_is_a_handshake(body: bytes) -> None:
+    assert mapping.verification_token(body) is None
