@@ -66,17 +66,14 @@ class App:
         self._transport = Transport(settings.upstream_timeout_seconds)
         self._feed = Feed(self.database, self.clock)
         self._watches = Watches(self.database, process_id, self.clock)
-        self._observing = {
-            name: connector.observing for name, connector in connectors.items() if connector.observing is not None
-        }
+        self._observed = {name: site for name, site in settings.sites.items() if site.connector.observing is not None}
         self.hooks = Hooks(
             database=self.database,
             vault=Vault(secrets),
             watches=self._watches,
             feed=self._feed,
             connections=self.connections,
-            observing=self._observing,
-            secrets={name: site.hook_secrets for name, site in settings.sites.items()},
+            sites=self._observed,
             clock=self.clock,
         )
         self._processes = Processes(
@@ -141,7 +138,7 @@ class App:
             connections=self.connections,
             runs=self.runs,
             processes=self._processes,
-            sites={name: self.settings.sites[name] for name in self._observing},
+            sites=self._observed,
             client=gateway.watcher,
             clock=self.clock,
         )

@@ -1,7 +1,7 @@
 """The feed of a connection: what was observed, each change once, in the order of observation, as long as it is kept."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,26 +44,12 @@ def enter(writing: Writing, connection_id: str, observations: Sequence[Observati
     The row of the watch is locked first, so that whoever reads up to an event has seen all before it.
     Instants are kept as exactly as callers see them, who go on from the last one they saw.
     """
-    now = round(now, 3)
     wanted = {event_id(connection_id, observation): observation for observation in observations}
-    if not wanted:
-        return
-    number = (
-        update(tables.watches)
-        .where(_watches.connection_id == connection_id)
-        .values(
-            sequence=_watches.sequence + len(wanted),
-            observed_at=case((_watches.observed_at > now, _watches.observed_at), else_=now),
-        )
-        .returning(_watches.sequence, _watches.observed_at)
-    )
-    numbered = writing.execute(number).first()
+    numbered = _number(writing, connection_id, len(wanted), round(now, 3)) if wanted else None
     if numbered is None:
         return
-    query = select(_events.event_id).where(_events.connection_id == connection_id, _events.event_id.in_(wanted))
-    known = set(writing.execute(query).scalars())
+    known = _known(writing, connection_id, wanted)
     fresh = [(name, observation) for name, observation in wanted.items() if name not in known]
-    first = numbered.sequence - len(wanted) + 1
     rows = [
         {
             "connection_id": connection_id,
@@ -74,10 +60,30 @@ def enter(writing: Writing, connection_id: str, observations: Sequence[Observati
             "observed_at": numbered.observed_at,
             "data": observation.data,
         }
-        for sequence, (name, observation) in enumerate(fresh, first)
+        for sequence, (name, observation) in enumerate(fresh, numbered.sequence - len(wanted) + 1)
     ]
     if rows:
         writing.execute(insert(tables.events), rows)
+
+
+def _number(writing: Writing, connection_id: str, count: int, now: float) -> Row[Any] | None:
+    """The last of so many numbers for events of a connection, and their instant; None if it is watched no more."""
+    number = (
+        update(tables.watches)
+        .where(_watches.connection_id == connection_id)
+        .values(
+            sequence=_watches.sequence + count,
+            observed_at=case((_watches.observed_at > now, _watches.observed_at), else_=now),
+        )
+        .returning(_watches.sequence, _watches.observed_at)
+    )
+    return writing.execute(number).first()
+
+
+def _known(writing: Writing, connection_id: str, names: Collection[str]) -> Collection[str]:
+    """Those of *names* that are in the feed already."""
+    query = select(_events.event_id).where(_events.connection_id == connection_id, _events.event_id.in_(names))
+    return set(writing.execute(query).scalars())
 
 
 def event_id(connection_id: str, observation: Observation) -> str:

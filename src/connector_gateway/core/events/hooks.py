@@ -10,6 +10,7 @@ from sqlalchemy.dialects.postgresql import insert
 from connector_gateway.core.connections import Connections, Vault
 from connector_gateway.core.events.feed import Feed
 from connector_gateway.core.events.watches import Target, Watches
+from connector_gateway.core.gateway import Site
 from connector_gateway.kit.clock import Clock, instant
 from connector_gateway.kit.errors import HookNotFound, RouteNotFound
 from connector_gateway.kit.observing import Delivery, Observation, Observing, Receipt
@@ -32,8 +33,7 @@ class Hooks:
         watches: Watches,
         feed: Feed,
         connections: Connections,
-        observing: Mapping[str, Observing[Any]],
-        secrets: Mapping[str, Sequence[str]],
+        sites: Mapping[str, Site],
         clock: Clock,
     ) -> None:
         self._database = database
@@ -41,16 +41,16 @@ class Hooks:
         self._watches = watches
         self._feed = feed
         self._connections = connections
-        self._observing = observing
-        self._secrets = secrets
+        self._sites = sites
         self._clock = clock
 
     async def receive(self, connector: str, delivery: Delivery) -> Mapping[str, Any]:
         """What to answer to *delivery*, once it is safe to forget it."""
-        observing = self._observing.get(connector)
-        if observing is None:
+        site = self._sites.get(connector)
+        observing = site.connector.observing if site else None
+        if site is None or observing is None:
             raise RouteNotFound("There is nothing at this address.")
-        receipt = observing.receive(delivery, await self._known_secrets(connector))
+        receipt = observing.receive(delivery, site.hook_secrets or await self._handed_over(connector))
         if receipt.secret is not None:
             await self._keep_secret(connector, receipt.secret)
         targets = await self._watches.targets(connector, receipt) if receipt.accounts or receipt.about else []
@@ -74,10 +74,8 @@ class Hooks:
         await self._database.write(lambda writing: writing.execute(forget))
         return shown
 
-    async def _known_secrets(self, connector: str) -> Sequence[str]:
-        """The secrets of the settings; without any, the one that was handed over."""
-        if self._secrets.get(connector):
-            return self._secrets[connector]
+    async def _handed_over(self, connector: str) -> Sequence[str]:
+        """The secret that was handed over, if one was."""
         try:
             return [(await self.show(connector))[SECRET]]
         except HookNotFound:
