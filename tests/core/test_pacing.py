@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.core.pacing import SLACK, ConnectionPacer, stretched
+from connector_gateway.core.pacing import SLACK, YIELD_SECONDS, ConnectionPacer, YieldingPacer, stretched
 from connector_gateway.kit.budget import Budget, Charge
 from connector_gateway.kit.errors import UpstreamRateLimited
 from connector_gateway.storage.shared import Memory
@@ -37,6 +37,12 @@ class Street:
         self, name: Any = "", *, patience: float = 1000.0, charges: Sequence[Charge] = (ONE,), account: str = "account"
     ) -> None:
         await self.pacer_of(account).admit(charges, self.clock.now() + patience)
+        self.passed.append((name, round(self.clock.now() - NOON, 6)))
+
+    async def look(self, name: Any = "look", *, patience: float = 1000.0) -> None:
+        """A request that nobody waits for."""
+        pacer = YieldingPacer("notes", stretched(self.budgets), "account", self.shared, self.clock)
+        await pacer.admit((ONE,), self.clock.now() + patience)
         self.passed.append((name, round(self.clock.now() - NOON, 6)))
 
     async def crowd(self, names: Iterable[int]) -> None:
@@ -315,3 +321,52 @@ def test_a_loop_that_stalls_makes_nobody_leave_too_early_or_out_of_order() -> No
 
     assert sorted(busy.times) == busy.by_name
     assert 3 == busy.most_within(1.0)
+
+
+@requirement("events:calls-first")
+def test_a_look_leaves_room_for_the_next_call() -> None:
+    busy = street(all="3/1")
+
+    async def looks_then_a_call() -> None:
+        looks = asyncio.gather(*(busy.look() for _ in range(20)))
+        await busy.clock.sleep(2.5)
+        asked = busy.clock.now()
+        await busy.walk("call")
+        assert asked == busy.clock.now()
+        await looks
+
+    in_no_time(looks_then_a_call())
+    looks = [at for name, at in busy.passed if name == "look"]
+
+    assert 20 == len(looks)
+    assert 3 >= busy.most_within(1)
+
+
+@requirement("events:calls-first")
+def test_calls_that_queue_go_before_looks() -> None:
+    busy = street(all="3/1")
+
+    async def a_look_among_calls() -> None:
+        calls = asyncio.create_task(busy.crowd(range(30)))
+        await busy.clock.sleep(0.5)
+        await busy.look()
+        await calls
+
+    in_no_time(a_look_among_calls())
+
+    assert [*range(30), "look"] == busy.names
+
+
+@requirement("events:calls-first")
+def test_a_look_gets_its_turn_at_last_however_many_calls_there_are() -> None:
+    busy = street(all="3/1")
+
+    async def endless() -> None:
+        calls = asyncio.create_task(busy.crowd(range(300)))
+        await busy.clock.sleep(1)
+        await busy.look()
+        calls.cancel()
+
+    in_no_time(endless())
+
+    assert YIELD_SECONDS < busy.passed[-1][1]

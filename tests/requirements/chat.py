@@ -53,7 +53,7 @@ CHAT = (
         ("chat:events:retention-free", "On the free plan events are kept for 7 days."),
     ),
     *section(
-        "issue 5: chat receiver",
+        "events: chat receiver",
         ("chat:events:push", "A message can be read once its delivery was acknowledged."),
         ("chat:events:once", "A message is one event, however often and by whichever way it comes."),
         ("chat:events:own", "What the connection itself has posted is not observed."),

@@ -49,7 +49,7 @@ NOTES = (
         ("notes:events:retention-free", "On the free plan events are kept for 7 days."),
     ),
     *section(
-        "issue 5: notes watcher",
+        "events: notes watcher",
         ("notes:events:once", "Every change is an event once, however often it is looked at or delivered."),
         ("notes:events:period", "Events come by themselves every period."),
         ("notes:events:own-changes", "What is changed through the service is observed like any other change."),

@@ -9,14 +9,22 @@ from alembic.migration import MigrationContext
 from sqlalchemy import Connection, insert, select, text
 from sqlalchemy.exc import DBAPIError
 
+from connector_gateway.core.runs import PUT_RUN
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
 
 INSERT = insert(tables.workspaces)
+INSERT_RUN = insert(tables.runs)
 
 
 def workspace(name: str, **more: Any) -> dict[str, Any]:
     return {"workspace_id": name, "name": name, "plan": "free", "created_at": 1.0} | more
+
+
+def run(run_id: str, **more: Any) -> dict[str, Any]:
+    empty = dict.fromkeys(column.name for column in tables.runs.c)
+    names = ("workspace_id", "key_id", "connector", "operation", "surface", "status")
+    return empty | dict.fromkeys(names, "x") | {"run_id": run_id, "started_at": 1.5, "upstream": []} | more
 
 
 async def names(database: Database) -> set[str]:
@@ -43,6 +51,26 @@ async def test_many_writers_at_once_are_all_committed(database: Database) -> Non
     await asyncio.gather(*(database.put(INSERT, workspace(f"ws {number}")) for number in range(300)))
 
     assert {f"ws {number}" for number in range(300)} == await names(database)
+
+
+async def test_every_row_of_many_keeps_its_own_values(database: Database) -> None:
+    rows = [run(f"run_{number:02}", upstream=[{"status": number}] * (number % 3)) for number in range(45)]
+    rows[7] |= {"code": "upstream_error", "idempotency": {"key": "k"}}
+
+    await asyncio.gather(*(database.put(insert(tables.runs), row) for row in rows[:3]))
+    await asyncio.gather(*(database.put(INSERT_RUN, row) for row in rows[3:]))
+
+    query = select(tables.runs).order_by(tables.runs.c.run_id)
+    assert rows == await database.read(lambda reading: [dict(row) for row in reading.execute(query).mappings()])
+
+
+async def test_a_row_put_twice_in_one_commit_is_as_it_was_put_last(database: Database) -> None:
+    statuses = ["running", "ok"]
+
+    await asyncio.gather(*(database.put(PUT_RUN, run("run_1", status=status)) for status in statuses))
+
+    query = select(tables.runs.c.status)
+    assert ["ok"] == await database.read(lambda reading: list(reading.execute(query).scalars()))
 
 
 async def test_writers_of_rows_and_of_work_share_transactions_in_order(database: Database) -> None:

@@ -24,6 +24,7 @@ async def test_events_come_in_the_order_in_which_they_were_seen(node: Node) -> N
     assert ["b", "a", "c"] == await node.plants(connection)
 
 
+@requirement("events:once")
 async def test_a_change_seen_again_is_the_same_event(node: Node) -> None:
     connection = await node.connect()
     await node.see(connection, sprouted("a"), sprouted("a"))
@@ -97,6 +98,7 @@ async def test_events_are_kept_as_long_as_the_plan_says(node: Node, plan: str, d
     assert 0 == await _count(node, tables.events)
 
 
+@requirement("events:purge")
 async def test_a_purge_takes_bounded_steps_and_leaves_what_is_still_kept(node: Node) -> None:
     free, paid = await node.connect("free"), await node.connect("paid")
     await node.see(free, *(sprouted(str(number)) for number in range(PURGE_STEP + 1)))
@@ -118,6 +120,7 @@ async def test_whoever_asks_for_what_is_no_longer_kept_is_told_so(node: Node) ->
     assert "no longer kept" in warning
 
 
+@requirement("events:gaps")
 async def test_a_gap_is_told_to_everyone_who_reads_over_it(node: Node) -> None:
     connection = await node.connect()
     await node.app._feed.miss(connection, Gap(RunId("run_1"), NOON - 600, NOON - 300, "It was dark.", "bed 1"))

@@ -17,6 +17,7 @@ from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
 from core.events.conftest import Node, Sprouted, forget, sprouted
 from harness.clocks import HandClock
+from harness.requirement import requirement
 
 
 async def until(holds: Any, seconds: float = 10) -> None:
@@ -74,6 +75,7 @@ async def test_the_next_look_comes_after_the_period(node: Node) -> None:
     assert began == watch.behind_since
 
 
+@requirement("events:leases")
 async def test_one_look_at_a_connection_at_a_time(node: Node) -> None:
     await node.connect()
     first = await node.watches.claim("garden", 10)
@@ -83,6 +85,7 @@ async def test_one_look_at_a_connection_at_a_time(node: Node) -> None:
     assert (1, 0, 0) == (len(first), len(again), len(elsewhere))
 
 
+@requirement("events:leases")
 async def test_processes_that_claim_at_once_never_get_the_same(node: Node, database_url: str) -> None:
     await asyncio.gather(*(node.connect() for _ in range(20)))
     now = node.clock.at
@@ -96,6 +99,7 @@ async def test_processes_that_claim_at_once_never_get_the_same(node: Node, datab
     assert len(set(claimed)) == len(claimed)
 
 
+@requirement("events:leases")
 async def test_the_looks_of_a_dead_process_are_taken_over(node: Node) -> None:
     connection = await node.connect()
     (dead,) = await (await other_process(node)).claim("garden", 10)
@@ -213,6 +217,7 @@ async def test_a_removed_connection_is_watched_no_more(node: Node) -> None:
     assert {} == await look.recall("beds")
 
 
+@requirement("events:gaps")
 async def test_what_may_have_been_missed_is_told_in_feed_and_history(node: Node) -> None:
     connection = await node.connect()
 
