@@ -245,7 +245,7 @@ async def test_however_long_a_look_up_takes_nobody_is_trusted_without_one_for_fi
     answered.set()
 
     assert REMEMBER_SECONDS + RENEW_SECONDS < 5
-    assert [False, False] == await asyncio.gather(looking, later)
+    assert [False, False] == [await looking, await later]
 
 
 async def test_a_key_that_is_revoked_while_it_is_looked_up_is_not_remembered(

@@ -16,6 +16,10 @@ from starlette.types import ASGIApp
 GRACE_SECONDS = 30
 """How long running calls may take to end after SIGTERM."""
 
+COLLECT_FROM = 10_000
+"""New objects from which on garbage is looked for: at Python's 700, calls under way are looked through again and again,
+which took a tenth of their time; what is no cycle is freed without it."""
+
 
 class Server(uvicorn.Server):
     """uvicorn's server, which ends quietly, and leaves what was built at the start out of garbage collection."""
@@ -33,6 +37,7 @@ class Server(uvicorn.Server):
         await super().startup(sockets)
         gc.collect()
         gc.freeze()
+        gc.set_threshold(COLLECT_FROM)
 
 
 def server(application: ASGIApp, host: str, port: int) -> Server:

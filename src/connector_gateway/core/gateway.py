@@ -1,8 +1,8 @@
 """The way of a call, told once; HTTP, command line and every later surface end here."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -55,6 +55,21 @@ WATCHERS = Patience(queue_seconds=300.0, run_seconds=300.0)
 """Nobody waits for what looks find."""
 
 
+class Places:
+    """Places for the calls under way; there are only so many."""
+
+    def __init__(self, count: int) -> None:
+        self._free = count
+
+    def __enter__(self) -> None:
+        if self._free <= 0:
+            raise Overloaded("More calls are under way than this service takes.", retry_after=1)
+        self._free -= 1
+
+    def __exit__(self, *_: object) -> None:
+        self._free += 1
+
+
 class Gateway:
     """Carries out operations for callers."""
 
@@ -88,9 +103,8 @@ class Gateway:
         self._transport = transport
         self._clock = clock
         self._patience = patience
-        self._max_calls = max_calls
         self._events = events
-        self._under_way = 0
+        self._places = Places(max_calls)
         self._memories = Memories(clock)
         self._budgets = {name: stretched(site.budgets) for name, site in sites.items()}
 
@@ -106,21 +120,10 @@ class Gateway:
             key = arguments.idempotency_key(params) if operation.scope == "write" else None
             connection = await self._connections.open(caller, connector, arguments.connection_id or "")
             work = self._work(run, connection, operation, params)
-            with self._place():
+            with self._places:
                 envelope = await self._carry_out(work, recording, key)
             run.succeed(envelope.status)
             return envelope
-
-    @contextmanager
-    def _place(self) -> Iterator[None]:
-        """A place among the calls under way; there are only so many."""
-        if self._under_way >= self._max_calls:
-            raise Overloaded("More calls are under way than this service takes.", retry_after=1)
-        self._under_way += 1
-        try:
-            yield
-        finally:
-            self._under_way -= 1
 
     @asynccontextmanager
     async def download(self, run: Run, token: str) -> AsyncIterator[Download]:

@@ -1,10 +1,9 @@
 """Runs: a record of every call, written before its answer leaves, and the history made of them."""
 
 import time
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from sqlalchemy import delete, select, update
 from sqlalchemy.dialects.postgresql import insert
@@ -69,10 +68,9 @@ class Runs:
         self._process_id = process_id
         self._clock = clock
 
-    @asynccontextmanager
-    async def record(
+    def record(
         self, run: Run, caller: Caller, connector: str, operation: AnyOperation, connection_id: str | None
-    ) -> AsyncIterator["Recording"]:
+    ) -> "Recording":
         """Have *run* committed when it ends, however it ends; a fault that nobody foresaw becomes ``InternalError``."""
         identity = {
             "run_id": run.run_id,
@@ -84,21 +82,7 @@ class Runs:
             "surface": run.surface,
             "started_at": self._clock.now(),
         }
-        recording = Recording(self._database, identity, self._process_id, run)
-        try:
-            yield recording
-        except GatewayError as error:
-            run.refuse(error)
-            raise
-        except Exception as fault:
-            failure = InternalError("Something went wrong here.", private=repr(fault))
-            run.refuse(failure)
-            raise failure from fault
-        except BaseException:
-            run.status = "interrupted"
-            raise
-        finally:
-            await recording.close()
+        return Recording(self._database, identity, self._process_id, run)
 
     async def note(
         self, run: Run, workspace_id: WorkspaceId, connection_id: str, connector: str, operation: str
@@ -186,6 +170,22 @@ class Recording:
         self._identity = identity
         self._process_id = process_id
         self._run = run
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, _: object, fault: BaseException | None, __: object) -> None:
+        failure = None
+        if isinstance(fault, GatewayError):
+            self._run.refuse(fault)
+        elif isinstance(fault, Exception):
+            failure = InternalError("Something went wrong here.", private=repr(fault))
+            self._run.refuse(failure)
+        elif fault is not None:
+            self._run.status = "interrupted"
+        await self.close()
+        if failure is not None:
+            raise failure from fault
 
     async def open(self) -> None:
         """Commit that the run is under way, so that a crash leaves a trace."""

@@ -1,6 +1,6 @@
 """The application: every route, and the service behind them."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,7 +8,8 @@ from functools import cached_property
 from pydantic_core import to_json
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
-from starlette.routing import Route, Router, request_response
+from starlette.routing import BaseRoute, Route, Router, request_response
+from starlette.types import Receive, Scope, Send
 
 from connector_gateway.core.events.hooks import Hooks
 from connector_gateway.http.accounts import Accounts, management_routes
@@ -16,7 +17,7 @@ from connector_gateway.http.downloads import download_routes
 from connector_gateway.http.hooks import hook_route
 from connector_gateway.http.metrics import Metrics
 from connector_gateway.http.openapi import openapi
-from connector_gateway.http.routes import Edge, Methods, NotFound, operation_route
+from connector_gateway.http.routes import ROOT, Edge, Methods, NotFound, Operations
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.operation import AnyConnector
 
@@ -52,6 +53,27 @@ class Service:
         return reference(openapi(self.connectors.values(), self.base_url))
 
 
+class Application(Router):
+    """Every route; operations have a prefix to themselves, and look their addresses up without trying one by one."""
+
+    def __init__(
+        self,
+        operations: Operations,
+        others: Sequence[BaseRoute],
+        default: NotFound,
+        lifespan: Callable[[Router], AbstractAsyncContextManager[None]],
+    ) -> None:
+        super().__init__(others, default=default, redirect_slashes=False, lifespan=lifespan)
+        self._operations = operations
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on to its route."""
+        if scope["type"] == "http" and scope["path"].startswith(ROOT):
+            await self._operations(scope, receive, send)
+        else:
+            await super().__call__(scope, receive, send)
+
+
 def application(service: Service, lifespan: Callable[[Router], AbstractAsyncContextManager[None]]) -> Router:
     """The service as an ASGI application; *lifespan* opens and closes what stands behind it."""
 
@@ -76,9 +98,9 @@ def application(service: Service, lifespan: Callable[[Router], AbstractAsyncCont
         endpoint = request_response(show)
         return Route(path, Methods(service.edge, {"GET": endpoint, "HEAD": endpoint}))
 
-    return Router(
+    return Application(
+        Operations(service.edge, service.connectors.values()),
         [
-            operation_route(service.edge, service.connectors.values()),
             *management_routes(service.accounts),
             hook_route(service.edge, service.hooks, service.clock),
             shown("/healthz", alive),
@@ -88,9 +110,8 @@ def application(service: Service, lifespan: Callable[[Router], AbstractAsyncCont
             shown("/docs", page),
             *download_routes(service.edge, service.download_path),
         ],
-        default=NotFound(service.edge),
-        redirect_slashes=False,
-        lifespan=lifespan,
+        NotFound(service.edge),
+        lifespan,
     )
 
 

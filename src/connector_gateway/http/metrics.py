@@ -52,5 +52,6 @@ class OperationMetrics:
             calls = self._calls[status] = self._counter.labels(*self._names, status)
         calls.inc()
         self._duration.observe(run.duration_ms / 1000)
-        if run.trace.wait_ms >= 1:
-            self._queue.observe(run.trace.wait_ms / 1000)
+        waited = run.trace.wait_ms
+        if waited >= 1:
+            self._queue.observe(waited / 1000)

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from urllib.parse import parse_qsl, unquote
 
 import structlog
-from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from connector_gateway.core.arguments import Arguments
@@ -19,6 +18,8 @@ from connector_gateway.kit.errors import GatewayError, InternalError, MethodNotA
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
 
 PREFIX = "/v1/connectors"
+ROOT = PREFIX + "/"
+"""What the addresses of all operations begin with."""
 
 log = structlog.get_logger()
 
@@ -153,13 +154,9 @@ class Operations:
 
 def _segments(scope: Scope) -> list[str]:
     """The segments below the prefix, each decoded by itself, so that an encoded slash stays inside its segment."""
-    raw: bytes = scope["raw_path"]
-    return [unquote(segment) for segment in raw.decode("latin-1")[len(PREFIX) + 1 :].split("/")]
-
-
-def operation_route(edge: Edge, connectors: Iterable[AnyConnector]) -> Route:
-    """The route below which every operation has its address."""
-    return Route(PREFIX + "/{address:path}", Operations(edge, connectors))
+    raw = scope["raw_path"].decode("latin-1")
+    segments: list[str] = raw[len(ROOT) :].split("/")
+    return [unquote(segment) for segment in segments] if "%" in raw else segments
 
 
 def _addresses(edge: Edge, connector: AnyConnector) -> list[Address]:
@@ -173,6 +170,8 @@ def _addresses(edge: Edge, connector: AnyConnector) -> list[Address]:
 
 def query_of(scope: Scope) -> list[tuple[str, str]]:
     """The query's names and values, in order; bytes that are no UTF-8 become characters that nothing accepts."""
+    if not scope["query_string"]:
+        return []
     return parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True, errors="surrogateescape")
 
 

@@ -86,7 +86,6 @@ class Transport:
             connector=aiohttp.TCPConnector(limit=self._connections, keepalive_timeout=IDLE_SECONDS),
             timeout=aiohttp.ClientTimeout(total=self._timeout_seconds, sock_connect=CONNECT_SECONDS),
             cookie_jar=aiohttp.DummyCookieJar(),
-            skip_auto_headers=("User-Agent",),
             headers={"User-Agent": "connector-gateway"},
         )
         # By itself it would send a PUT or DELETE again when the connection breaks; only ``Upstream`` decides that.

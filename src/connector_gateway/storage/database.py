@@ -7,14 +7,15 @@ That is what makes a durable record per call cheap: the cost of a commit is divi
 import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from sqlalchemy import Connection, Engine, create_engine, event, inspect, make_url, text
+from sqlalchemy import Connection, Engine, Insert, create_engine, event, inspect, make_url, text
 from sqlalchemy.sql.base import Executable
+
+from connector_gateway.storage.rows import insert_rows
 
 T = TypeVar("T")
 Work = Callable[[Connection], T]
@@ -55,20 +56,23 @@ class Database:
         self._engine = _engine(url)
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="database-read")
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="database-write")
-        self._queue: asyncio.Queue[_Row | _Work] = asyncio.Queue()
+        self._waiting: list[_Row | _Work] = []
+        self._called = asyncio.Event()
+        """Set when somebody waits for a commit, or the database is to be closed."""
+
+        self._closing = False
         self._committer: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
         await asyncio.get_running_loop().run_in_executor(self._writer, self.migrate)
-        self._committer = asyncio.create_task(self._commit_forever(), name="group commit")
+        self._committer = asyncio.create_task(self._commit_until_closed(), name="group commit")
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._queue.join()
+        self._closing = True
+        self._called.set()
         if self._committer:
-            self._committer.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._committer
+            await self._committer
         self._readers.shutdown()
         self._writer.shutdown()
         self._engine.dispose()
@@ -106,33 +110,38 @@ class Database:
     async def write(self, work: Work[T]) -> T:
         """The result of *work*, committed; other writers may share the transaction."""
         committed: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._queue.put_nowait(_Work(work, committed))
+        self._call(_Work(work, committed))
         return await committed
 
     async def put(self, statement: Executable, values: dict[str, Any]) -> None:
         """Execute *statement* with *values*, committed; the cheapest way to write one row."""
         committed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._queue.put_nowait(_Row(statement, values, committed))
+        self._call(_Row(statement, values, committed))
         await committed
 
     async def ping(self) -> None:
         """Prove that the database answers."""
         await self.read(lambda connection: connection.execute(text("SELECT 1")).scalar())
 
-    async def _commit_forever(self) -> None:
-        loop = asyncio.get_running_loop()
-        served = 0
-        while True:
-            batch = [await self._queue.get()]
-            if served >= GATHER_FROM:
+    def _call(self, writer: _Row | _Work) -> None:
+        self._waiting.append(writer)
+        self._called.set()
+
+    async def _commit_until_closed(self) -> None:
+        batch: list[_Row | _Work] = []
+        while self._waiting or not self._closing:
+            await self._called.wait()
+            if len(batch) >= GATHER_FROM:
                 await asyncio.sleep(GATHER_SECONDS)
-            while not self._queue.empty():
-                batch.append(self._queue.get_nowait())
-            served = len(batch)
-            outcomes = await loop.run_in_executor(self._writer, self._commit, batch)
-            for writer, outcome in zip(batch, outcomes, strict=True):
-                _settle(writer.committed, outcome)
-                self._queue.task_done()
+            self._called.clear()
+            batch, self._waiting = self._waiting, []
+            if batch:
+                await self._serve(batch)
+
+    async def _serve(self, batch: Sequence[_Row | _Work]) -> None:
+        outcomes = await asyncio.get_running_loop().run_in_executor(self._writer, self._commit, batch)
+        for writer, outcome in zip(batch, outcomes, strict=True):
+            _settle(writer.committed, outcome)
 
     def _commit(self, batch: Sequence[_Row | _Work]) -> list[Any]:
         """The outcome of each of *batch*, in one transaction; if that fails, in one each, so that none hurts others."""
@@ -149,11 +158,18 @@ class Database:
             for statement, group in groupby(batch, key=lambda writer: getattr(writer, "statement", None)):
                 writers = list(group)
                 if statement is not None:
-                    connection.execute(statement, [writer.values for writer in writers])  # type: ignore[union-attr]
+                    _put(connection, statement, [writer.values for writer in writers])  # type: ignore[union-attr]
                     outcomes += [None] * len(writers)
                 else:
                     outcomes += [writer.work(connection) for writer in writers]  # type: ignore[union-attr]
         return outcomes
+
+
+def _put(connection: Connection, statement: Executable, rows: Sequence[dict[str, Any]]) -> None:
+    if isinstance(statement, Insert) and len(rows) > 1:
+        insert_rows(connection, statement, rows)
+    else:
+        connection.execute(statement, rows)
 
 
 def _settle(committed: asyncio.Future[Any], outcome: Any) -> None:

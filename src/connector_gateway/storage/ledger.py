@@ -1,7 +1,8 @@
 """What was taken of one budget, and when: the arithmetic of sliding windows, with no clock of its own."""
 
 from bisect import bisect_left, bisect_right, insort
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from operator import attrgetter
 
 from connector_gateway.kit.budget import Budget
 
@@ -16,14 +17,17 @@ SLOWER = 1.001
 """How the quickest answer is slowly forgotten, should the way to the third party have become longer."""
 
 
-@dataclass(slots=True, order=True)
+@dataclass(slots=True, eq=False)
 class Entry:
     """``units`` taken at ``at``, in epoch seconds, past or to come."""
 
     at: float
-    units: float = field(compare=False)
-    turn: int = field(default=0, compare=False)
+    units: float
+    turn: int = 0
     """Its place in the queue, as long as it waits; 0 once it has gone ahead."""
+
+
+_at = attrgetter("at")
 
 
 class Ledger:
@@ -61,7 +65,7 @@ class Ledger:
         if not self._entries or entry.at >= self._entries[-1].at:
             self._entries.append(entry)
         else:
-            insort(self._entries, entry, lo=self._head)
+            insort(self._entries, entry, lo=self._head, key=_at)
         self._sum += entry.units
 
     def remove(self, entry: Entry) -> None:
@@ -85,7 +89,7 @@ class Ledger:
         if late > 0 and index is not None:
             del self._entries[index]
             entry.at += late
-            insort(self._entries, entry, lo=self._head)
+            insort(self._entries, entry, lo=self._head, key=_at)
 
     def _learn(self, took: float) -> None:
         """Follow what the quickest answers take."""
@@ -141,7 +145,7 @@ class Ledger:
 
     def _index(self, entry: Entry) -> int | None:
         """Where *entry* stands, unless it was forgotten."""
-        index = bisect_left(self._entries, entry, lo=self._head)
+        index = bisect_left(self._entries, entry.at, lo=self._head, key=_at)
         while index < len(self._entries) and self._entries[index] is not entry:
             index += 1
         return index if index < len(self._entries) else None
@@ -158,7 +162,3 @@ class Ledger:
     def _leaves(self, entry: Entry) -> float:
         """When *entry* is no longer in the window; always said this way, since a difference would round differently."""
         return entry.at + self.budget.per_seconds
-
-
-def _at(entry: Entry) -> float:
-    return entry.at

@@ -1,7 +1,7 @@
 """The five notes operations."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, TypeVar
@@ -166,10 +166,12 @@ async def search_pages(call: NotesCall, params: SearchPages) -> FoundPages:
         wanted = params.value.strip()
         found = []
         if not mapping.hopeless(described, wanted, params.match):
-            async for raw in _rows(call, source, described, mapping.search_filter(described, wanted, params.match)):
-                value = await _whole(call, raw, described)
-                if value is not None and mapping.matches(value, wanted, params.match):
-                    found.append(mapping.found_page(raw, params.property))
+            condition = mapping.search_filter(described, wanted, params.match)
+            async for rows in call.upstream.rows(source["id"], condition, _shown(source, described)):
+                for raw in _required(rows):
+                    value = await _whole(call, raw, described)
+                    if value is not None and mapping.matches(value, wanted, params.match):
+                        found.append(mapping.found_page(raw, params.property))
         return FoundPages(match_count=len(found), pages=found)
 
     return await _with_source(call, params.database_id, [params.property], search)
@@ -292,15 +294,17 @@ def _names(raw: Raw, written: Mapping[str, Any]) -> list[str]:
 # Searching
 
 
-async def _rows(call: NotesCall, source: Raw, described: Raw, condition: dict[str, Any] | None) -> AsyncIterator[Raw]:
-    """Every row that *condition* lets through, title and one property only, whatever the vendor's cap on one query."""
+def _shown(source: Raw, described: Raw) -> list[str]:
+    """The properties that a search needs to see of a row: the title, and the one that is searched."""
     title = next(item for item in source["properties"].values() if item["type"] == "title")
-    property_ids = list(dict.fromkeys([unquote(title["id"]), unquote(described["id"])]))
-    async for rows in call.upstream.rows(source["id"], condition, property_ids):
-        for raw in rows:
-            if "incomplete" in raw:
-                raise UpstreamRefused("More pages were created within one minute than the application lists.")
-            yield raw
+    return list(dict.fromkeys([unquote(title["id"]), unquote(described["id"])]))
+
+
+def _required(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """*rows*; ``UpstreamRefused`` where the vendor does not list all that there are."""
+    if "incomplete" in rows[0]:
+        raise UpstreamRefused("More pages were created within one minute than the application lists.")
+    return rows
 
 
 async def _whole(call: NotesCall, raw: Raw, described: Raw) -> Raw | None:
