@@ -23,6 +23,7 @@ CHANGES = UPDATED + CREATED + SAID
 KILLED_AFTER = (250, 500, 750)
 PATIENCE_SECONDS = 300.0
 TIMED = 20
+QUIET_SECONDS = 5.0
 WATCH_SECONDS = 5.0
 PROPERTY = "Value"
 DATABASE, NUMBER = "Everything", "Number"
@@ -108,6 +109,8 @@ def _scene(*, hooked: bool = True, **settings: str) -> Iterator[Scene]:
             _set_up_deliveries(scene)
         scene.control("notes/knobs", {"limits": hooked})
         _wait_until_watched(scene)
+        if hooked:
+            _wait_until_quiet(scene)
         yield scene
 
 
@@ -126,7 +129,7 @@ def _handed_over(scene: Scene) -> str | None:
 
 
 def _wait_until_watched(scene: Scene) -> None:
-    """Change one page until that is seen, which is when everything was looked at for the first time."""
+    """Change one page until that is seen."""
     examples = scene.place.sandbox["examples"]["notes"]
     for number in range(1000):
         properties = {PROPERTY: 100_000 + number}
@@ -135,6 +138,14 @@ def _wait_until_watched(scene: Scene) -> None:
         if scene.feed("notes"):
             return
     raise RuntimeError("nothing was observed")
+
+
+def _wait_until_quiet(scene: Scene) -> None:
+    """Wait until everything was looked at for the first time, after which only deliveries make looks."""
+    journal = f"{scene.place.sandbox['sandbox_url']}/_control/notes/requests"
+    seen = -1
+    while seen != (seen := len(httpx.get(journal, timeout=30).json())):
+        time.sleep(QUIET_SECONDS)
 
 
 def _delay(scene: Scene, connector: str, what: str, bar: float) -> tuple[str, str, str, bool]:
