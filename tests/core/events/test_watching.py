@@ -264,6 +264,21 @@ async def test_a_delivery_during_a_look_is_not_lost(node: Node) -> None:
     assert [2, 2] == [len(look.hints) for look in node.garden.looks[1:]]
 
 
+@pytest.mark.parametrize("stopped", [True, False])
+async def test_a_look_that_was_cut_short_is_taken_again_at_everything(node: Node, *, stopped: bool) -> None:
+    connection = await node.connect()
+    (first,) = await node.watches.claim("garden", 10)
+    await node.watches.give_back(first, whole_at=node.clock.at + 60, behind_since=None, failures=0)
+    await node.watches.wake([connection], ["bed 3"])
+    dead = await other_process(node)
+    (hinted,) = await dead.claim("garden", 10)
+    await (dead.release() if stopped else asyncio.sleep(0))
+    (again,) = await node.watches.claim("garden", 10)
+
+    assert (False, ["bed 3"]) == (hinted.whole, hinted.hints)
+    assert (True, []) == (again.whole, again.hints)
+
+
 async def test_a_delivery_is_overheard_by_the_look_under_way(node: Node) -> None:
     await node.deliver("", secret=None)
     await node.connect()

@@ -142,7 +142,7 @@ class Watches:
         take = (
             update(tables.watches)
             .where(_watches.connection_id.in_(chosen), *self._claimable())
-            .values(lease=lease, leased_by=self._process_id)
+            .values(lease=lease, leased_by=self._process_id, whole_at=self._whole_if_cut_short())
             .returning(*_watches)
         )
 
@@ -152,6 +152,10 @@ class Watches:
             return [self._claimed(row, lease, hints.get(row.connection_id, [])) for row in rows]
 
         return await self._database.write(claim)
+
+    def _whole_if_cut_short(self) -> ColumnElement[float]:
+        """What a look that did not come to its end was hinted at is not known any more: everything is looked at."""
+        return case((_watches.leased_by.is_not(None), self._clock.now()), else_=_watches.whole_at)
 
     def _claimable(self) -> tuple[ColumnElement[bool], ...]:
         alive = select(tables.processes.c.process_id)
@@ -200,8 +204,10 @@ class Watches:
 
     async def release(self) -> None:
         """Give back every look of this process, to be taken by others at once."""
+        now = self._clock.now()
         change = update(tables.watches).where(_watches.leased_by == self._process_id)
-        await self._database.write(lambda writing: writing.execute(change.values(lease=None, leased_by=None)))
+        given_back = change.values(lease=None, leased_by=None, due_at=now, whole_at=now)
+        await self._database.write(lambda writing: writing.execute(given_back))
 
     async def wake(self, connection_ids: Collection[str], hints: Iterable[str]) -> None:
         """Make a look due at once, where *hints* say."""
