@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from connector_gateway.core.connections import Connections, Vault
-from connector_gateway.core.connections.connections import REMEMBER_SECONDS
 from connector_gateway.core.keys import Caller
+from connector_gateway.core.remembered import REMEMBER_SECONDS
 from connector_gateway.core.secrets import SecretKeys
 from connector_gateway.core.workspaces import Workspaces
 from connector_gateway.kit.errors import (

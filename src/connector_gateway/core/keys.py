@@ -4,13 +4,14 @@ import hashlib
 import hmac
 import secrets
 import zlib
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from sqlalchemy import Connection, Row, insert, select, update
 
+from connector_gateway.core.remembered import Remembered
 from connector_gateway.core.workspaces import require_workspace
 from connector_gateway.kit.clock import Clock, instant
 from connector_gateway.kit.errors import (
@@ -31,13 +32,6 @@ SECRET_LENGTH = 43
 """Characters of 32 random bytes in url-safe base 64; six hexadecimal digits of a checksum follow."""
 
 CALLS_PER_MINUTE = 120
-REMEMBER_SECONDS = 3.0
-"""How long a looked-up key is trusted: a key revoked elsewhere stops here within that time."""
-
-RENEW_SECONDS = 1.0
-"""How much longer while a call looks it up again, so that not all calls under way do the same."""
-
-REMEMBER_KEYS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,23 +61,14 @@ class Keys:
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
-        self._known: OrderedDict[bytes, tuple[float, Caller | None]] = OrderedDict()
-        self._renewing: set[bytes] = set()
-        self._revoked = 0
-        """How many were revoked here: what was looked up while one was may be out of date, and is not remembered."""
+        self._callers: Remembered[bytes, Caller] = Remembered(clock)
 
     async def authenticate(self, authorization: str | None) -> Caller:
         """The caller of an ``Authorization`` header."""
         key = bearer(authorization)
         digest = hashlib.sha256(key.encode()).digest()
-        now = self._clock.now()
-        looked_up_at, caller = self._known.get(digest, (0.0, None))
-        trusted = REMEMBER_SECONDS + (RENEW_SECONDS if digest in self._renewing else 0.0)
-        if now - looked_up_at > trusted:
-            if not well_formed(key):
-                raise InvalidApiKey("The API key is not one of ours.")
-            caller = await self._renew(digest, now)
-        if caller is None or (caller.expires_at is not None and caller.expires_at <= now):
+        caller = await self._callers.get(digest, partial(self._look_up, key))
+        if caller is None or (caller.expires_at is not None and caller.expires_at <= self._clock.now()):
             raise InvalidApiKey("The API key is unknown, revoked or expired.")
         return caller
 
@@ -139,34 +124,17 @@ class Keys:
         row = await self._database.write(lambda connection: connection.execute(revoke).mappings().first())
         if row is None:
             raise KeyNotFound(f"There is no key {key_id}.")
-        self._revoked += 1
-        self._known.pop(row["digest"], None)
+        self._callers.forget(row["digest"])
         return _public(row)
 
-    async def _renew(self, digest: bytes, now: float) -> Caller | None:
-        """Look a key up, and remember what was found."""
-        revoked = self._revoked
-        self._renewing.add(digest)
-        try:
-            caller = await self._look_up(digest)
-        finally:
-            self._renewing.discard(digest)
-        if revoked == self._revoked:
-            self._remember(digest, now, caller)
-        return caller
-
-    async def _look_up(self, digest: bytes) -> Caller | None:
+    async def _look_up(self, key: str, digest: bytes) -> Caller | None:
+        if not well_formed(key):
+            raise InvalidApiKey("The API key is not one of ours.")
         query = select(tables.keys).where(tables.keys.c.digest == digest, tables.keys.c.revoked_at.is_(None))
         row = await self._database.read(lambda connection: connection.execute(query).first())
         if row is None or not hmac.compare_digest(row.digest, digest):
             return None
         return _caller(row)
-
-    def _remember(self, digest: bytes, now: float, caller: Caller | None) -> None:
-        self._known[digest] = (now, caller)
-        self._known.move_to_end(digest)
-        if len(self._known) > REMEMBER_KEYS:
-            self._known.popitem(last=False)
 
 
 def new_key() -> str:

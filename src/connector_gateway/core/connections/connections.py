@@ -1,7 +1,6 @@
 """Connections as they are kept: whose, to what, with which settings, and sealed secrets."""
 
 import hashlib
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from connector_gateway.core.arguments import faults_of
 from connector_gateway.core.connections.vault import Vault
 from connector_gateway.core.events import watches
 from connector_gateway.core.keys import Caller
+from connector_gateway.core.remembered import Remembered
 from connector_gateway.core.workspaces import require_workspace
 from connector_gateway.kit.clock import Clock, instant
 from connector_gateway.kit.errors import ConnectionMismatch, ConnectionNotFound, InternalError, InvalidParameters
@@ -22,11 +22,6 @@ from connector_gateway.kit.identifiers import ConnectionId, WorkspaceId, ulid
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
-
-REMEMBER_SECONDS = 3.0
-"""How long a looked-up connection is trusted: what another process changed holds here within that time."""
-
-REMEMBER_CONNECTIONS = 10_000
 
 
 @dataclass(frozen=True)
@@ -61,9 +56,7 @@ class Connections:
         self._vault = vault
         self._connectors = connectors
         self._clock = clock
-        self._known: OrderedDict[str, tuple[float, Connection]] = OrderedDict()
-        self._changed = 0
-        """How many were changed here: what was looked up while one was may be out of date, and is not remembered."""
+        self._remembered: Remembered[str, Connection] = Remembered(clock)
 
     async def open(self, caller: Caller, connector: str, connection_id: str) -> Connection:
         """The connection for a call of *caller* to *connector*."""
@@ -83,18 +76,7 @@ class Connections:
 
     async def find(self, connection_id: str) -> Connection | None:
         """The connection, whoever's it is; None if there is none."""
-        now = self._clock.now()
-        looked_up_at, connection = self._known.get(connection_id, (0.0, None))
-        if connection is None or now - looked_up_at > REMEMBER_SECONDS:
-            query = select(tables.connections).where(
-                tables.connections.c.connection_id == connection_id, tables.connections.c.deleted.is_(False)
-            )
-            changed = self._changed
-            row = await self._database.read(lambda reading: reading.execute(query).first())
-            connection = self._connection(row) if row else None
-            if changed == self._changed:
-                self._remember(connection_id, now, connection)
-        return connection
+        return await self._remembered.get(connection_id, self._look_up)
 
     async def several(self, connection_ids: Collection[str]) -> Mapping[str, Connection]:
         """Those of *connection_ids* that there are, as they are now, and whose secrets can be opened."""
@@ -223,8 +205,7 @@ class Connections:
             return row  # type: ignore[no-any-return]
 
         row = await self._database.write(work)
-        self._changed += 1
-        self._known.pop(connection_id, None)
+        self._remembered.forget(connection_id)
         if row is None:
             raise _not_found(connection_id)
         return row
@@ -248,6 +229,13 @@ class Connections:
         except ValidationError as fault:
             raise InvalidParameters("The settings do not fit.", *faults_of(fault, "settings")) from fault
 
+    async def _look_up(self, connection_id: str) -> Connection | None:
+        query = select(tables.connections).where(
+            tables.connections.c.connection_id == connection_id, tables.connections.c.deleted.is_(False)
+        )
+        row = await self._database.read(lambda reading: reading.execute(query).first())
+        return self._connection(row) if row else None
+
     def _connection(self, row: Row[Any]) -> Connection:
         connector = self._connectors.get(row.connector)
         secrets = self._vault.open(row.sealed, row.connection_id)
@@ -262,15 +250,6 @@ class Connections:
             _vault=self._vault,
             _sealed=row.sealed,
         )
-
-    def _remember(self, connection_id: str, now: float, connection: Connection | None) -> None:
-        if connection is None:
-            self._known.pop(connection_id, None)
-            return
-        self._known[connection_id] = (now, connection)
-        self._known.move_to_end(connection_id)
-        if len(self._known) > REMEMBER_CONNECTIONS:
-            self._known.popitem(last=False)
 
 
 def _not_found(connection_id: str) -> ConnectionNotFound:
