@@ -85,7 +85,7 @@ async def measure(*, pushed: bool) -> dict[str, float]:
         settings = Settings.read(environment, connectors)
         await _furnish(App(settings, connectors=connectors), pushed=pushed)
         served = App(settings, connectors=connectors).http()
-        async with served.lifespan_context(served):
+        async with served.lifespan():
             await asyncio.sleep(SETTLING_SECONDS)
             looks, spent, began = quiet.looks, time.process_time(), time.monotonic()
             await asyncio.sleep(MEASURED_SECONDS)

@@ -23,7 +23,7 @@ from connector_gateway.core.processes import Processes
 from connector_gateway.core.runs import Runs
 from connector_gateway.core.secrets import SecretKeys
 from connector_gateway.core.workspaces import Workspaces
-from connector_gateway.http import Service, application
+from connector_gateway.http import Application, Service, application
 from connector_gateway.http.accounts import Accounts
 from connector_gateway.http.metrics import Metrics
 from connector_gateway.http.routes import Edge
@@ -86,7 +86,7 @@ class App:
             keep_runs_seconds=settings.keep_runs_days * DAY_SECONDS,
         )
 
-    def http(self) -> Router:
+    def http(self) -> Application:
         """The service over HTTP; what stands behind it is opened and closed with it."""
         metrics = Metrics()
         gateway = self._gateway()

@@ -331,7 +331,7 @@ def test_a_connection_named_twice_differently_is_refused() -> None:
     assert ["connection_id"] == wrong(from_body, ("connection_id", "conn_2"))
 
 
-@pytest.mark.parametrize("value", ["5", "null", '""', "[]", "true"])
+@pytest.mark.parametrize("value", ["5", "null", '""', "[]", "true", '"\\u0000"', '"\\ud800"'])
 def test_a_connection_that_is_no_identifier_is_refused(value: str) -> None:
     assert ["connection_id"] == wrong(from_text, f'{{"connection_id": {value}, "name": "n"}}')
 

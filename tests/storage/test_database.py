@@ -112,7 +112,7 @@ async def test_work_that_fails_leaves_nothing_behind(database: Database) -> None
 
 
 async def test_a_writer_who_leaves_hurts_nobody(database: Database) -> None:
-    leaving = asyncio.create_task(database.put(INSERT, workspace("left")))
+    leaving = asyncio.ensure_future(database.put(INSERT, workspace("left")))
     await asyncio.sleep(0)
     leaving.cancel()
     await asyncio.gather(leaving, return_exceptions=True)
@@ -123,7 +123,7 @@ async def test_a_writer_who_leaves_hurts_nobody(database: Database) -> None:
 
 async def test_closing_waits_for_what_was_given_to_write(database_url: str) -> None:
     async with Database(database_url) as first:
-        writing = [asyncio.create_task(first.put(INSERT, workspace(f"ws {number}"))) for number in range(50)]
+        writing = [asyncio.ensure_future(first.put(INSERT, workspace(f"ws {number}"))) for number in range(50)]
         await asyncio.sleep(0)
     await asyncio.gather(*writing)
 

@@ -59,6 +59,7 @@ def server(application: ASGIApp, host: str, port: int) -> Server:
             port=port,
             loop="auto",
             http="httptools",
+            interface="asgi3",
             ws="none",
             lifespan="on",
             log_level="warning",

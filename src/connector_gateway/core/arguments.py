@@ -2,10 +2,9 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from functools import cached_property
 from types import UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
@@ -35,22 +34,20 @@ def decode(body: bytes) -> Any:
         raise InvalidJson(f"The body is not JSON: {_short(fault)}.") from fault
 
 
-@dataclass
 class Body:
-    """A JSON body as it came, or why it cannot be read."""
+    """A JSON body, or why it cannot be read."""
 
-    text: bytes = b""
-    refusal: GatewayError | None = None
+    def __init__(self, text: bytes = b"", refusal: GatewayError | None = None) -> None:
+        self.value: Any = None
+        self.refusal = refusal
+        if refusal is None:
+            try:
+                self.value = decode(text)
+            except InvalidJson as fault:
+                self.refusal = fault
 
-    @cached_property
-    def value(self) -> Any:
-        """The decoded body; raises what is wrong with it."""
-        if self.refusal is not None:
-            raise self.refusal
-        return decode(self.text)
 
-
-@dataclass
+@dataclass(slots=True)
 class Arguments:
     """The arguments of one call: path and query as text, the body as it came, the key of the header."""
 
@@ -59,16 +56,12 @@ class Arguments:
     body: Body | None = None
     idempotency_header: str | None = None
 
-    @cached_property
+    @property
     def connection_id(self) -> str | None:
         """The connection named, as far as it can be told before anything is checked."""
         named = dict(self.query).get(CONNECTION)
-        if named is None and self.body is not None:
-            try:
-                value = self.body.value
-            except GatewayError:
-                return None
-            named = value.get(CONNECTION) if isinstance(value, dict) else None
+        if named is None and self.body is not None and isinstance(self.body.value, dict):
+            named = self.body.value.get(CONNECTION)
         return named if isinstance(named, str) and named and not _UNFIT.search(named) else None
 
     def read(self, params: type[P], *, connection: bool = True) -> P:
@@ -80,8 +73,8 @@ class Arguments:
         values = self._from_query(params, faults) if self.body is None else self._from_body(self.body, faults)
         values |= self.path
         if connection:
-            faults += _check_connection(values)
-        faults += _unfit(values)
+            _check_connection(values, faults)
+        _check_fitness(values, "", 0, faults)
         try:
             return _faultless(params.model_validate(values), faults)
         except ValidationError as fault:
@@ -123,6 +116,8 @@ class Arguments:
         return values
 
     def _from_body(self, body: Body, faults: list[Detail]) -> dict[str, Any]:
+        if body.refusal is not None:
+            raise body.refusal
         value = body.value
         if not isinstance(value, dict):
             raise InvalidParameters(
@@ -138,12 +133,15 @@ class Arguments:
         return values
 
 
-def _check_connection(values: dict[str, Any]) -> Iterable[Detail]:
+def _check_connection(values: dict[str, Any], faults: list[Detail]) -> None:
     if CONNECTION not in values:
-        yield {"parameter": CONNECTION, "message": "Field required"}
-    elif not isinstance(values[CONNECTION], str) or not values[CONNECTION]:
-        yield {"parameter": CONNECTION, "message": "Should be the identifier of a connection"}
-    values.pop(CONNECTION, None)
+        faults.append({"parameter": CONNECTION, "message": "Field required"})
+        return
+    named = values.pop(CONNECTION)
+    if not isinstance(named, str) or not named:
+        faults.append({"parameter": CONNECTION, "message": "Should be the identifier of a connection"})
+    else:
+        _check_fitness(named, CONNECTION, 0, faults)
 
 
 def _faultless(params: P, faults: Sequence[Detail]) -> P:
@@ -201,24 +199,24 @@ def _short(fault: Exception) -> str:
     return "it is nested too deeply" if isinstance(fault, RecursionError) else str(fault)[:200]
 
 
-def _unfit(value: Any, path: str = "", depth: int = 0) -> Iterable[Detail]:
-    """Faults of every string and number, at any depth, that no application stores faithfully."""
+def _check_fitness(value: Any, path: str, depth: int, faults: list[Detail]) -> None:
+    """Find every string and number, at any depth, that no application stores faithfully."""
     if isinstance(value, str):
         if _UNFIT.search(value):
-            yield {"parameter": path, "message": "Contains control characters or half of a surrogate pair"}
+            faults.append({"parameter": path, "message": "Contains control characters or half of a surrogate pair"})
     elif depth > MAX_DEPTH:
-        yield {"parameter": path, "message": f"Nested more than {MAX_DEPTH} levels deep"}
+        faults.append({"parameter": path, "message": f"Nested more than {MAX_DEPTH} levels deep"})
     elif isinstance(value, dict):
         for name, item in value.items():
             if _UNFIT.search(name):
-                yield {"parameter": path or "body", "message": "Has a name with control characters"}
+                faults.append({"parameter": path or "body", "message": "Has a name with control characters"})
             else:
-                yield from _unfit(item, f"{path}.{name}" if path else name, depth + 1)
+                _check_fitness(item, f"{path}.{name}" if path else name, depth + 1, faults)
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            yield from _unfit(item, f"{path}.{index}", depth + 1)
+            _check_fitness(item, f"{path}.{index}", depth + 1, faults)
     elif isinstance(value, int | Decimal) and abs(Decimal(value).adjusted()) > MAX_EXPONENT and value:
-        yield {"parameter": path, "message": "Is a number beyond all measure"}
+        faults.append({"parameter": path, "message": "Is a number beyond all measure"})
 
 
 def _kind(annotation: Any) -> Any:

@@ -1,7 +1,7 @@
 """The way of a call, told once; HTTP, command line and every later surface end here."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,14 +18,14 @@ from connector_gateway.core.links import Links
 from connector_gateway.core.memory import Memories
 from connector_gateway.core.pacing import ConnectionPacer, YieldingPacer, stretched
 from connector_gateway.core.runs import Recording, Run, Runs
-from connector_gateway.core.work import Work, exclusive_to
+from connector_gateway.core.work import Scratch, Work, binding, exclusive_to
 from connector_gateway.kit.budget import Budget
-from connector_gateway.kit.call import Download
+from connector_gateway.kit.call import Call, Download
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import ConnectionRevoked, LinkNotFound, Overloaded
 from connector_gateway.kit.observing import Events
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
-from connector_gateway.kit.shapes import Params
+from connector_gateway.kit.shapes import Params, Position
 from connector_gateway.kit.transport import Transport
 from connector_gateway.kit.upstream import Patience, Upstream
 from connector_gateway.storage.shared import Shared
@@ -112,16 +112,23 @@ class Gateway:
         self, run: Run, caller: Caller, connector: str, operation: AnyOperation, arguments: Arguments
     ) -> Envelope:
         """Perform *operation* for *caller* and return its envelope."""
-        async with self._runs.record(run, caller, connector, operation, arguments.connection_id) as recording:
+        connection_id = arguments.connection_id
+        async with self._runs.record(run, caller, connector, operation, connection_id) as recording:
             run.allowance = await self._limits.spend(caller)
             require(run.allowance)
             caller.require(operation.scope)
             params = arguments.read(operation.params)
             key = arguments.idempotency_key(params) if operation.scope == "write" else None
-            connection = await self._connections.open(caller, connector, arguments.connection_id or "")
+            connection = await self._connections.open(caller, connector, connection_id or "")
             work = self._work(run, connection, operation, params)
-            with self._places:
-                envelope = await self._carry_out(work, recording, key)
+            try:
+                with self._places:
+                    envelope = await self._once(work, recording, key)
+            except ConnectionRevoked:
+                await self._connections.observe(connection, "revoked")
+                raise
+            if connection.status != "active" and run.trace.exchanges:
+                await self._connections.observe(connection, "active")
             run.succeed(envelope.status)
             return envelope
 
@@ -140,21 +147,11 @@ class Gateway:
             await self._connections.observe(connection, "revoked")
             raise
 
-    async def _carry_out(self, work: Work, recording: Recording, key: str | None) -> Envelope:
-        """Perform once, and note what that tells about the authorisation."""
-        try:
-            envelope = await self._once(work, recording, key)
-        except ConnectionRevoked:
-            await self._connections.observe(work.connection, "revoked")
-            raise
-        if work.run.trace.exchanges:
-            await self._connections.observe(work.connection, "active")
-        return envelope
-
-    async def _once(self, work: Work, recording: Recording, key: str | None) -> Envelope:
+    def _once(self, work: Work, recording: Recording, key: str | None) -> Awaitable[Envelope]:
         """Read freely; write at most once per key, and never without a trace."""
-        if work.operation.scope == "read":
-            return await work.read()
+        return work.read() if work.operation.scope == "read" else self._write(work, recording, key)
+
+    async def _write(self, work: Work, recording: Recording, key: str | None) -> Envelope:
         if key is None:
             await recording.open()
             return await work.write()
@@ -175,22 +172,33 @@ class Gateway:
         return await work.write_once(taken)
 
     def _work(self, run: Run, connection: Connection, operation: AnyOperation, params: Params) -> Work:
+        call = Call(
+            upstream=self._client(run, connection),
+            connection_id=connection.connection_id,
+            settings=connection.settings,
+            position=self._position(connection, operation, params),
+            memory=self._memories.of(connection.connection_id),
+            notebook=Scratch(),
+            clock=self._clock,
+            exclusive=exclusive_to(connection, self._shared.exclusive),
+            files=self._files,
+            links=self._links.of(connection),
+            events=self._events,
+        )
         return Work(
             operation=operation,
             params=params,
             run=run,
             connection=connection,
-            upstream=self._client(run, connection),
-            memory=self._memories.of(connection.connection_id),
-            exclusive=exclusive_to(connection, self._shared.exclusive),
-            files=self._files,
-            links=self._links.of(connection),
-            events=self._events,
+            call=call,
             cursors=self._cursors,
-            clock=self._clock,
             grace_seconds=self._patience.grace_seconds,
             settle_seconds=self._sites[connection.connector].connector.settle_seconds,
         )
+
+    def _position(self, connection: Connection, operation: AnyOperation, params: Params) -> Position | None:
+        cursor = vars(params).get("cursor")
+        return None if cursor is None else self._cursors.read(cursor, *binding(connection, operation, params))
 
     def watcher(self, run: Run, connection: Connection) -> Any:
         """The room's client for looking at a connection, which lets calls go first and has more patience."""

@@ -1,8 +1,12 @@
 """How often a key may call: so many times in any rolling minute, over all connectors."""
 
+from collections.abc import Awaitable
+from functools import lru_cache
+
 from connector_gateway.core.keys import Caller
 from connector_gateway.kit.budget import Budget
 from connector_gateway.kit.errors import RateLimited
+from connector_gateway.kit.identifiers import KeyId
 from connector_gateway.storage.shared import Allowance, Shared, Take
 
 WINDOW_SECONDS = 60
@@ -14,13 +18,13 @@ class Limits:
     def __init__(self, shared: Shared) -> None:
         self._shared = shared
 
-    async def spend(self, caller: Caller) -> Allowance:
+    def spend(self, caller: Caller) -> Awaitable[Allowance]:
         """Count one call and return what is left; with ``retry_after`` above 0 it was one too many."""
-        return await self._shared.spend(_take(caller))
+        return self._shared.spend(_take(caller.key_id, caller.calls_per_minute))
 
-    async def look(self, caller: Caller) -> Allowance:
+    def look(self, caller: Caller) -> Awaitable[Allowance]:
         """What is left, counting nothing."""
-        return await self._shared.look(_take(caller))
+        return self._shared.look(_take(caller.key_id, caller.calls_per_minute))
 
 
 def require(allowance: Allowance) -> None:
@@ -31,5 +35,6 @@ def require(allowance: Allowance) -> None:
         )
 
 
-def _take(caller: Caller) -> Take:
-    return Take(f"key:{caller.key_id}", Budget(caller.calls_per_minute, WINDOW_SECONDS))
+@lru_cache(maxsize=1024)
+def _take(key_id: KeyId, calls_per_minute: int) -> Take:
+    return Take(f"key:{key_id}", Budget(calls_per_minute, WINDOW_SECONDS))

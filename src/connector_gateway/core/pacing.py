@@ -1,6 +1,6 @@
 """Pacing: requests leave at the rate that the third party allows, in order; nothing is dropped that can wait."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
 
 from connector_gateway.kit.budget import Budget, Charge
@@ -29,9 +29,9 @@ class SharedTurn:
     shared: Shared
     slot: Slot
 
-    async def answered(self) -> None:
+    def answered(self) -> Awaitable[None]:
         """Note that the third party has counted the request, now at the latest."""
-        await self.shared.answered(self.slot)
+        return self.shared.answered(self.slot)
 
 
 class ConnectionPacer:

@@ -1,7 +1,7 @@
 """Runs: a record of every call, written before its answer leaves, and the history made of them."""
 
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -187,25 +187,27 @@ class Recording:
         if failure is not None:
             raise failure from fault
 
-    async def open(self) -> None:
+    def open(self) -> Awaitable[None]:
         """Commit that the run is under way, so that a crash leaves a trace."""
-        await self._put(process_id=self._process_id)
+        return self._put(self._process_id)
 
-    async def close(self) -> None:
+    def close(self) -> Awaitable[None]:
         """Commit how it ended."""
-        await self._put(process_id=None)
+        return self._put(None)
 
-    async def _put(self, **more: Any) -> None:
+    def _put(self, process_id: ProcessId | None) -> Awaitable[None]:
         run = self._run
-        ended = {
+        row = {
+            **self._identity,
             "status": run.status,
             "http_status": run.http_status,
             "code": run.code,
             "duration_ms": round(run.duration_ms, 3),
             "upstream": [_exchange(exchange) for exchange in run.trace.exchanges],
             "idempotency": run.idempotency,
+            "process_id": process_id,
         }
-        await self._database.put(PUT_RUN, {**self._identity, **ended, **more})
+        return self._database.put(PUT_RUN, row)
 
 
 def _exchange(exchange: Exchange) -> dict[str, Any]:

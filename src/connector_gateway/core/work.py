@@ -9,10 +9,8 @@ from connector_gateway.core.cursors import Cursors
 from connector_gateway.core.envelope import Envelope, Status
 from connector_gateway.core.idempotency import Claim, First
 from connector_gateway.core.runs import Run
-from connector_gateway.kit.call import Attempt, Call, Exclusive, Files, Links, Memory, Notebook
-from connector_gateway.kit.clock import Clock
+from connector_gateway.kit.call import Attempt, Call, Exclusive
 from connector_gateway.kit.errors import Doubt, GatewayError, OutcomeUnknown
-from connector_gateway.kit.observing import Events
 from connector_gateway.kit.operation import AnyOperation
 from connector_gateway.kit.shapes import Listing, Page, Params, Position, Result, json_pieces
 
@@ -45,31 +43,26 @@ class Work:
     params: Params
     run: Run
     connection: Connection
-    upstream: Any
-    memory: Memory
-    exclusive: Exclusive
-    files: Files
-    links: Links
-    events: Events
+    call: Call[Any]
     cursors: Cursors
-    clock: Clock
     grace_seconds: float
     settle_seconds: float
 
     async def read(self) -> Envelope:
         """The envelope of an operation that changes nothing."""
-        return self._envelope(await self.operation.perform(self._call(Scratch()), self.params))
+        return self._envelope(await self.operation.perform(self.call, self.params))
 
     async def write(self) -> Envelope:
         """The envelope of a write that nobody will repeat under a key."""
-        return self._envelope(await self._attempt(Scratch(), self.clock.now()))
+        return self._envelope(await self._attempt(self.call.clock.now()))
 
     async def write_once(self, claim: Claim) -> Envelope:
         """The envelope of the write that *claim* is for; the claim knows afterwards how it ended."""
+        self.call.notebook = claim
         result = await self._settle(claim)
         try:
             if result is None:
-                result = await self._attempt(claim, claim.started_at)
+                result = await self._attempt(claim.started_at)
             envelope = self._envelope(result)
             await claim.finish(envelope.status, b"".join(envelope.data))
         except GatewayError as error:
@@ -88,32 +81,31 @@ class Work:
             self.run.run_id, self.connection.connector, status, [first.data], paged=self.operation.pages, replayed=True
         )
 
-    async def _attempt(self, notebook: Scratch | Claim, started_at: float) -> AnyResult:
+    async def _attempt(self, started_at: float) -> AnyResult:
         """Perform; if the outcome is in doubt, look upstream before saying so."""
-        call = self._call(notebook)
         try:
-            result: AnyResult = await self.operation.perform(call, self.params)
+            result: AnyResult = await self.operation.perform(self.call, self.params)
         except GatewayError as error:
             if error.doubt is None or self.operation.recover is None:
                 raise
-            attempt = Attempt(started_at, self.clock.now(), dict(notebook.progress), error.doubt)
-            found = await self._look_after(call, attempt)
+            attempt = Attempt(started_at, self.call.clock.now(), dict(self.call.notebook.progress), error.doubt)
+            found = await self._look_after(attempt)
             if found is None:
                 raise
             return found
         return result
 
-    async def _look_after(self, call: Call[Any], attempt: Attempt) -> AnyResult | None:
+    async def _look_after(self, attempt: Attempt) -> AnyResult | None:
         """What *attempt* has made; None when nothing is found, or looking fails as well."""
         try:
-            return await self._look(call, attempt)
+            return await self._look(attempt)
         except GatewayError:
             return None
 
-    async def _look(self, call: Call[Any], attempt: Attempt) -> AnyResult | None:
+    async def _look(self, attempt: Attempt) -> AnyResult | None:
         if self.operation.recover is None:
             raise OutcomeUnknown("Whether an earlier attempt did the work is not known.", doubt=attempt.doubt)
-        found: AnyResult | None = await self.operation.recover(call, self.params, attempt)
+        found: AnyResult | None = await self.operation.recover(self.call, self.params, attempt)
         return found
 
     async def _settle(self, claim: Claim) -> AnyResult | None:
@@ -121,15 +113,15 @@ class Work:
         if claim.earlier is None:
             return None
         try:
-            found = await self._look(self._call(claim), claim.earlier)
-            wait = claim.earlier.doubted_at + self._settles_after(claim.earlier.doubt) - self.clock.now()
+            found = await self._look(claim.earlier)
+            wait = claim.earlier.doubted_at + self._settles_after(claim.earlier.doubt) - self.call.clock.now()
             if found is None and wait > self.grace_seconds:
                 raise OutcomeUnknown(
                     "An earlier attempt with this key may still be carried out by the application.", retry_after=wait
                 )
             if found is None and wait > 0:
-                await self.clock.sleep(wait)
-                found = await self._look(self._call(claim), claim.earlier)
+                await self.call.clock.sleep(wait)
+                found = await self._look(claim.earlier)
         except BaseException:
             await claim.put_back()
             raise
@@ -143,38 +135,28 @@ class Work:
             return self.settle_seconds
         return self.grace_seconds if doubt in {"cut", "interrupted"} else 0.0
 
-    def _call(self, notebook: Notebook) -> Call[Any]:
-        return Call(
-            upstream=self.upstream,
-            connection_id=self.connection.connection_id,
-            settings=self.connection.settings,
-            position=self._position(),
-            memory=self.memory,
-            notebook=notebook,
-            clock=self.clock,
-            exclusive=self.exclusive,
-            files=self.files,
-            links=self.links,
-            events=self.events,
-        )
-
-    def _position(self) -> Position | None:
-        cursor = vars(self.params).get("cursor")
-        return None if cursor is None else self.cursors.read(cursor, *self._binding())
-
-    def _binding(self) -> tuple[Any, ...]:
-        filters = self.params.model_dump(mode="json", exclude=UNBOUND)
-        return self.connection.connection_id, self.connection.connector, self.operation.name, filters
-
     def _envelope(self, result: AnyResult) -> Envelope:
         run_id, connector = self.run.run_id, self.connection.connector
         if isinstance(result, Page):
-            cursor = None if result.position is None else self.cursors.issue(result.position, *self._binding())
+            cursor = None if result.position is None else self._cursor(result.position)
             items = json_pieces(result.items)
             return Envelope(run_id, connector, "ok", items, paged=True, next_cursor=cursor, warnings=result.warnings)
         if isinstance(result, Listing):
             return Envelope(run_id, connector, "ok", json_pieces(result.items))
         return Envelope(run_id, connector, "ok" if result.complete else "partial", json_pieces(result))
+
+    def _cursor(self, position: Position) -> str:
+        return self.cursors.issue(position, *binding(self.connection, self.operation, self.params))
+
+
+def binding(connection: Connection, operation: AnyOperation, params: Params) -> tuple[Any, ...]:
+    """What a cursor holds for: another page of the same list."""
+    return (
+        connection.connection_id,
+        connection.connector,
+        operation.name,
+        params.model_dump(mode="json", exclude=UNBOUND),
+    )
 
 
 def exclusive_to(connection: Connection, hold: Exclusive) -> Exclusive:

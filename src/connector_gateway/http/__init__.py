@@ -1,5 +1,5 @@
 """The service over HTTP: decodes, encodes, and decides nothing."""
 
-from connector_gateway.http.application import Service, application
+from connector_gateway.http.application import Application, Service, application
 
-__all__ = ["Service", "application"]
+__all__ = ["Application", "Service", "application"]

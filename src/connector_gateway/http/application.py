@@ -1,9 +1,10 @@
 """The application: every route, and the service behind them."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from pydantic_core import to_json
 from starlette.requests import Request
@@ -53,28 +54,25 @@ class Service:
         return reference(openapi(self.connectors.values(), self.base_url))
 
 
-class Application(Router):
+class Application:
     """Every route; operations have a prefix to themselves, and look their addresses up without trying one by one."""
 
-    def __init__(
-        self,
-        operations: Operations,
-        others: Sequence[BaseRoute],
-        default: NotFound,
-        lifespan: Callable[[Router], AbstractAsyncContextManager[None]],
-    ) -> None:
-        super().__init__(others, default=default, redirect_slashes=False, lifespan=lifespan)
+    def __init__(self, operations: Operations, others: Router) -> None:
         self._operations = operations
+        self._others = others
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def lifespan(self) -> AbstractAsyncContextManager[Any]:
+        """What stands behind the routes, open while inside."""
+        return self._others.lifespan_context(self._others)
+
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Pass the request on to its route."""
         if scope["type"] == "http" and scope["path"].startswith(ROOT):
-            await self._operations(scope, receive, send)
-        else:
-            await super().__call__(scope, receive, send)
+            return self._operations(scope, receive, send)
+        return self._others(scope, receive, send)
 
 
-def application(service: Service, lifespan: Callable[[Router], AbstractAsyncContextManager[None]]) -> Router:
+def application(service: Service, lifespan: Callable[[Router], AbstractAsyncContextManager[None]]) -> Application:
     """The service as an ASGI application; *lifespan* opens and closes what stands behind it."""
 
     async def alive(_: Request) -> Response:
@@ -98,21 +96,18 @@ def application(service: Service, lifespan: Callable[[Router], AbstractAsyncCont
         endpoint = request_response(show)
         return Route(path, Methods(service.edge, {"GET": endpoint, "HEAD": endpoint}))
 
-    return Application(
-        Operations(service.edge, service.connectors.values()),
-        [
-            *management_routes(service.accounts),
-            hook_route(service.edge, service.hooks, service.clock),
-            shown("/healthz", alive),
-            shown("/readyz", ready),
-            shown("/metrics", metrics),
-            shown("/openapi.json", document),
-            shown("/docs", page),
-            *download_routes(service.edge, service.download_path),
-        ],
-        NotFound(service.edge),
-        lifespan,
-    )
+    routes: list[BaseRoute] = [
+        *management_routes(service.accounts),
+        hook_route(service.edge, service.hooks, service.clock),
+        shown("/healthz", alive),
+        shown("/readyz", ready),
+        shown("/metrics", metrics),
+        shown("/openapi.json", document),
+        shown("/docs", page),
+        *download_routes(service.edge, service.download_path),
+    ]
+    others = Router(routes, default=NotFound(service.edge), redirect_slashes=False, lifespan=lifespan)
+    return Application(Operations(service.edge, service.connectors.values()), others)
 
 
 async def _state(check: Check) -> str:

@@ -1,6 +1,6 @@
 """Routes made from the declarations: every operation of every connector, and what is said where there is none."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, unquote
 
@@ -34,17 +34,6 @@ class Edge:
         self.metrics = metrics
         self.max_body_bytes = max_body_bytes
 
-    async def answer(self, exchange: Exchange, connector: str, operation: AnyOperation) -> Answer:
-        """The answer to a call of *operation*."""
-        caller = await self.keys.authenticate(exchange.header("authorization"))
-        arguments = Arguments(
-            path=exchange.scope["path_params"],
-            query=query_of(exchange.scope),
-            body=None if operation.method == "GET" else await read_body(exchange, self.max_body_bytes),
-            idempotency_header=exchange.header("idempotency-key"),
-        )
-        return enveloped(await self.gateway.call(exchange.run, caller, connector, operation, arguments))
-
     async def peek(self, exchange: Exchange) -> None:
         """Find out what the key has left, if there is a valid one, for answers that are no calls."""
         try:
@@ -65,9 +54,16 @@ class OperationEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one call."""
-        exchange = Exchange(scope, receive)
+        exchange, edge, operation = Exchange(scope, receive), self._edge, self._operation
         try:
-            answer = await self._edge.answer(exchange, self._connector, self._operation)
+            caller = await edge.keys.authenticate(exchange.header("authorization"))
+            arguments = Arguments(
+                path=scope["path_params"],
+                query=query_of(scope),
+                body=None if operation.method == "GET" else await read_body(exchange, edge.max_body_bytes),
+                idempotency_header=exchange.header("idempotency-key"),
+            )
+            answer = enveloped(await edge.gateway.call(exchange.run, caller, self._connector, operation, arguments))
         except GatewayError as error:
             answer = refused(exchange.run, self._connector, error)
         except Exception as fault:  # noqa: BLE001  # the edge of a surface: nothing leaves without our shape
@@ -83,12 +79,12 @@ class Methods:
         self._edge = edge
         self._endpoints = endpoints
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Pass the request on, or refuse its method."""
-        endpoint = self._endpoints.get(scope["method"])
-        if endpoint is not None:
-            await endpoint(scope, receive, send)
-            return
+        endpoint = self._endpoints.get(scope["method"], self._refuse)
+        return endpoint(scope, receive, send)
+
+    async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
         exchange = Exchange(scope, receive)
         await self._edge.peek(exchange)
         methods = sorted(self._endpoints)
@@ -140,16 +136,15 @@ class Operations:
             for address in _addresses(edge, connector):
                 self._addresses.setdefault((connector.name, len(address.segments)), []).append(address)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Pass the request on to the operation at its address."""
         connector, *segments = _segments(scope)
         for address in self._addresses.get((connector, len(segments)), ()):
             parameters = address.match(segments)
             if parameters is not None:
                 scope["path_params"] = parameters
-                await address.methods(scope, receive, send)
-                return
-        await self._not_found(scope, receive, send)
+                return address.methods(scope, receive, send)
+        return self._not_found(scope, receive, send)
 
 
 def _segments(scope: Scope) -> list[str]:

@@ -1,6 +1,6 @@
 """What a third party allows, and what a request takes of it."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -37,7 +37,7 @@ class Charge:
 class Turn(Protocol):
     """A request's place in the order."""
 
-    async def answered(self) -> None:
+    def answered(self) -> Awaitable[None]:
         """Note that the third party has counted the request, now at the latest."""
         ...
 

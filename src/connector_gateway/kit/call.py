@@ -35,6 +35,11 @@ class Memory(Protocol):
 class Notebook(Protocol):
     """Where a write notes what it has done so far, so that a later attempt can go on from there."""
 
+    @property
+    def progress(self) -> Mapping[str, Any]:
+        """What was noted so far."""
+        ...
+
     async def note(self, **progress: Any) -> None:
         """Add to the progress; durable on return where the call carries an idempotency key."""
         ...

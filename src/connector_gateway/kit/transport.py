@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
 from io import BytesIO
 from typing import Any, Self
 
@@ -37,7 +36,11 @@ class Cut(Exception):
     """The connection broke before the whole answer came; the request may have arrived."""
 
 
-@dataclass
+_UNREAD = object()
+"""Stands for a body that nobody has read yet."""
+
+
+@dataclass(slots=True)
 class Answer:
     """What a third party answered."""
 
@@ -46,6 +49,8 @@ class Answer:
     body: bytes
     doubt: Doubt | None = field(default=None, kw_only=True)
     """What it means if the body of a success is not what it should be: set where the request was a write."""
+
+    _raw: Any = field(default=_UNREAD, init=False, repr=False, compare=False)
 
     @property
     def accepted(self) -> bool:
@@ -57,21 +62,24 @@ class Answer:
         """The body as text, for the log."""
         return self.body[:2000].decode("utf-8", "replace")
 
-    @cached_property
+    @property
     def raw(self) -> Any:
         """The body as JSON, or None where it is none."""
-        try:
-            return from_json(self.body)
-        except ValueError:
-            return None
+        if self._raw is _UNREAD:
+            try:
+                self._raw = from_json(self.body)
+            except ValueError:
+                self._raw = None
+        return self._raw
 
     def json(self) -> Any:
         """The body as JSON; ``UpstreamError`` where it is none."""
-        if self.raw is None:
+        raw = self.raw
+        if raw is None:
             raise UpstreamError(
                 "The application answered something that is not JSON.", private=self.text, doubt=self.doubt
             )
-        return self.raw
+        return raw
 
 
 class Transport:
@@ -99,10 +107,15 @@ class Transport:
         """Send one request and read its whole answer; redirects are answers."""
         data = body if body is None or len(body) < PIECEMEAL_FROM_BYTES else BytesIO(body)
         with _told_apart():
-            async with self._session.request(
+            response = await self._session.request(
                 method, URL(url, encoded=True), headers=headers, data=data, allow_redirects=False
-            ) as response:
-                return Answer(response.status, response.headers, await _read(response))
+            )
+            try:
+                content = response.content
+                body = content.read_nowait() if content.is_eof() else await _read(response)
+                return Answer(response.status, response.headers, body)
+            finally:
+                response.release()
 
     @asynccontextmanager
     async def stream(

@@ -134,7 +134,7 @@ class Request:
     resends: Container[int]
 
 
-@dataclass
+@dataclass(slots=True)
 class Streamed(Answer):
     """An answer whose body, where it was accepted, is still to come."""
 
@@ -159,7 +159,7 @@ class Upstream:
     trace: Trace
     _begun: bool = False
 
-    async def send(
+    def send(
         self,
         method: str,
         path: str,
@@ -171,7 +171,7 @@ class Upstream:
         headers: Mapping[str, str] = MappingProxyType({}),
         expects: Container[int] = (),
         resends: Container[int] = (),
-    ) -> Answer:
+    ) -> Awaitable[Answer]:
         """Send a request and return its answer, whatever its status below 500; *path* is percent-encoded.
 
         A throttled request is resent always, one that *writes* never after it may have arrived.
@@ -183,7 +183,7 @@ class Upstream:
         body = None if json is None else to_json(json)
         content = {} if body is None else {"Content-Type": "application/json"}
         request = Request(method, path, url, {**content, **headers}, body, charges, writes, expects, resends)
-        return await self._deliver(request, self._exchange)
+        return self._deliver(request, self._exchange)
 
     @asynccontextmanager
     async def stream(

@@ -5,7 +5,7 @@ That is what makes a durable record per call cheap: the cost of a commit is divi
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import groupby
@@ -107,17 +107,17 @@ class Database:
 
         return await asyncio.get_running_loop().run_in_executor(self._readers, read)
 
-    async def write(self, work: Work[T]) -> T:
-        """The result of *work*, committed; other writers may share the transaction."""
+    def write(self, work: Work[T]) -> Awaitable[T]:
+        """The result of *work*, once it is committed; other writers may share the transaction."""
         committed: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._call(_Work(work, committed))
-        return await committed
+        return committed
 
-    async def put(self, statement: Executable, values: dict[str, Any]) -> None:
-        """Execute *statement* with *values*, committed; the cheapest way to write one row."""
+    def put(self, statement: Executable, values: dict[str, Any]) -> Awaitable[None]:
+        """Execute *statement* with *values*; done once that is committed. The cheapest way to write one row."""
         committed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._call(_Row(statement, values, committed))
-        await committed
+        return committed
 
     async def ping(self) -> None:
         """Prove that the database answers."""

@@ -116,7 +116,7 @@ class Memory:
         now = self._clock.now()
         wanted = [(self._ledger(take), take.units) for take in takes]
         at = now
-        while wanted and (later := max(ledger.earliest(now, units, at) for ledger, units in wanted)) > at:
+        while wanted and (later := max([ledger.earliest(now, units, at) for ledger, units in wanted])) > at:
             at = later
         if at > max(now, deadline):
             return Slot(at, at - now)

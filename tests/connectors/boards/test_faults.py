@@ -45,7 +45,11 @@ def interrupted(desk: Desk, operation: str, key: str, **progress: Any) -> None:
         "progress": progress,
         "expires_at": now + 1000,
     }
-    gateway.run(gateway.app.database.write(lambda writing: writing.execute(insert(tables.claims), row)))
+
+    async def leave() -> None:
+        await gateway.app.database.write(lambda writing: writing.execute(insert(tables.claims), row))
+
+    gateway.run(leave())
 
 
 # Throttling
