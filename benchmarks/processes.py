@@ -67,9 +67,10 @@ def started(*command: str, port: int, ready: str = "/", **environment: str) -> I
 
 @contextmanager
 def asgi(module: str, **environment: str) -> Iterator[Server]:
-    """An ASGI application on uvicorn, served as the gateway is."""
+    """An ASGI application on uvicorn, served as the gateway is, with connections that outlast the pauses of a load."""
     port = free_port()
-    options = ("--port", str(port), "--no-access-log", "--log-level", "warning", "--http", "httptools")
+    quiet = ("--no-access-log", "--log-level", "warning", "--no-server-header", "--no-proxy-headers")
+    options = ("--port", str(port), "--http", "httptools", "--timeout-keep-alive", "60", *quiet)
     with started("uvicorn", module, *options, port=port, **environment) as server:
         yield server
 

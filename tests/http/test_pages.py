@@ -64,6 +64,20 @@ def test_calls_are_counted_by_operation_and_status(gateway: Gateway) -> None:
     assert 1 <= counted(gateway, **(labels | {"status": "422"}))
 
 
+def test_durations_are_counted_in_buckets_with_their_sum(house: Gateway) -> None:
+    house.get("/shelf/things")
+    text = house.http.get(f"{house.base_url}/metrics").text
+    (family,) = [one for one in text_string_to_metric_families(text) if one.name == "gateway_call_seconds"]
+    seen = [sample for sample in family.samples if sample.labels["operation"] == "list_things"]
+    counts = [sample.value for sample in seen if sample.name.endswith("_bucket")]
+    (total,) = [sample.value for sample in seen if sample.name.endswith("_sum")]
+
+    assert sorted(counts) == counts
+    assert [counts[-1]] == [sample.value for sample in seen if sample.name.endswith("_count")]
+    assert 0 < total < 30 * counts[-1]
+    assert ["0.005", "30.0", "+Inf"] == [seen[index].labels["le"] for index in (0, 11, 12)]
+
+
 @pytest.fixture(scope="module")
 def document(house: Gateway) -> dict[str, Any]:
     described: dict[str, Any] = house.http.get(f"{house.base_url}/openapi.json").json()

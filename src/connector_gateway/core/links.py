@@ -53,7 +53,7 @@ class Links:
         return Linked(held["c"], held["f"])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ConnectionLinks:
     """The links of one connection."""
 

@@ -19,10 +19,11 @@ MOST = 10_000
 
 @dataclass(slots=True)
 class _LookUp(Generic[T]):
-    """When it began, in seconds since the epoch, and what it finds."""
+    """When it began, in seconds since the epoch, who is at it until it ends, and what was found."""
 
     began: float
-    found: asyncio.Future[T | None]
+    finding: asyncio.Task[T | None] | None = None
+    found: T | None = None
 
 
 class Remembered(Generic[N, T]):
@@ -37,7 +38,7 @@ class Remembered(Generic[N, T]):
         known = self._known.get(name)
         if known is None or self._clock.now() - known.began > REMEMBER_SECONDS:
             known = self._begin(name, look_up)
-        return known.found.result() if known.found.done() else await asyncio.shield(known.found)
+        return known.found if known.finding is None else await asyncio.shield(known.finding)
 
     def forget(self, name: N) -> None:
         """Look it up again from now on, since it was changed here; who waits for a look-up still gets its result."""
@@ -45,15 +46,18 @@ class Remembered(Generic[N, T]):
 
     def _begin(self, name: N, look_up: Callable[[N], Awaitable[T | None]]) -> _LookUp[T]:
         """Look *name* up, whether those who wait for it are still there in the end or not."""
+        begun: _LookUp[T] = _LookUp(self._clock.now())
 
         async def find() -> T | None:
             try:
-                return await look_up(name)
+                begun.found = await look_up(name)
             except BaseException:
                 self.forget(name)
                 raise
+            begun.finding = None
+            return begun.found
 
-        begun = _LookUp(self._clock.now(), asyncio.create_task(find()))
+        begun.finding = asyncio.create_task(find())
         self._known[name] = begun
         self._known.move_to_end(name)
         if len(self._known) > MOST:

@@ -18,17 +18,19 @@ from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
 from connector_gateway.storage.shared import Allowance
 
+OUTCOME = ("status", "http_status", "code", "duration_ms", "upstream", "idempotency", "process_id")
+"""What a run ends with; all else is known when it begins."""
+
 _insert = insert(tables.runs)
 PUT_RUN = _insert.on_conflict_do_update(
-    index_elements=[tables.runs.c.run_id],
-    set_={column.name: _insert.excluded[column.name] for column in tables.runs.c if not column.primary_key},
+    index_elements=[tables.runs.c.run_id], set_={name: _insert.excluded[name] for name in OUTCOME}
 )
 """Writes a run, whether it was recorded as running before or not."""
 
 PURGE_STEP = 1000
 
 
-@dataclass
+@dataclass(slots=True)
 class Run:
     """One call on its way, from the edge to its answer."""
 

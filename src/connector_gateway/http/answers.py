@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import structlog
@@ -31,16 +31,16 @@ class Answer:
     """What follows the body, where that is too large to be copied into one piece."""
 
 
-@dataclass
 class Exchange:
     """One HTTP request and the run it is."""
 
-    scope: Scope
-    receive: Receive
-    run: Run = field(default_factory=lambda: Run("http"))
+    __slots__ = ("headers", "receive", "run", "scope")
 
-    def __post_init__(self) -> None:
-        self.headers: Mapping[bytes, bytes] = dict(self.scope["headers"])
+    def __init__(self, scope: Scope, receive: Receive) -> None:
+        self.scope = scope
+        self.receive = receive
+        self.headers: Mapping[bytes, bytes] = dict(scope["headers"])
+        self.run = Run("http")
 
     def header(self, name: str) -> str | None:
         """A header of the request, as text."""

@@ -1,57 +1,94 @@
-"""What is counted for operators, in the format that Prometheus reads."""
+"""What is counted for operators, in the format that Prometheus reads.
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+Counting is on the way of every call, so it is done in plain numbers; they become metrics when they are asked for.
+"""
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.registry import Collector
 
 from connector_gateway.core.runs import Run
 
-BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+"""Seconds."""
+
+NAMES = ("connector", "operation")
 
 
-class Metrics:
-    """Calls, their durations, and their waits for third parties' budgets."""
+@dataclass(slots=True)
+class Durations:
+    """How many ended within which of the bounds, and how long they took together, in seconds."""
 
-    def __init__(self) -> None:
-        self.registry = CollectorRegistry()
-        names = ("connector", "operation")
-        self._calls = Counter("gateway_calls", "Calls answered.", (*names, "status"), registry=self.registry)
-        self._duration = Histogram(
-            "gateway_call_seconds", "Time from request to answer.", names, buckets=BUCKETS, registry=self.registry
-        )
-        self._queue = Histogram(
-            "gateway_queue_seconds",
-            "Time spent queueing for the third party's budget, where there was a queue.",
-            names,
-            buckets=BUCKETS,
-            registry=self.registry,
-        )
+    counts: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS) + 1))
+    seconds: float = 0.0
 
-    def of(self, connector: str, operation: str) -> "OperationMetrics":
-        """What is counted of one operation."""
-        names = (connector, operation)
-        return OperationMetrics(self._calls, names, self._duration.labels(*names), self._queue.labels(*names))
+    def observe(self, seconds: float) -> None:
+        """Count one."""
+        self.counts[bisect_left(BOUNDS, seconds)] += 1
+        self.seconds += seconds
 
-    def exposition(self) -> bytes:
-        """Everything counted so far."""
-        return generate_latest(self.registry)
+    @property
+    def buckets(self) -> Sequence[tuple[str, float]]:
+        """How many took at most so long, by the bound."""
+        return list(zip([*map(str, BOUNDS), "+Inf"], accumulate(self.counts), strict=True))
 
 
+@dataclass(slots=True)
 class OperationMetrics:
-    """What is counted of one operation, looked up once."""
+    """What is counted of one operation."""
 
-    def __init__(self, calls: Counter, names: tuple[str, str], duration: Histogram, queue: Histogram) -> None:
-        self._calls: dict[int, Counter] = {}
-        self._counter = calls
-        self._names = names
-        self._duration = duration
-        self._queue = queue
+    names: tuple[str, str]
+    calls: Counter[int] = field(default_factory=Counter)
+    """By HTTP status."""
+
+    took: Durations = field(default_factory=Durations)
+    queued: Durations = field(default_factory=Durations)
 
     def observe(self, status: int, run: Run) -> None:
         """Count one answered call."""
-        calls = self._calls.get(status)
-        if calls is None:
-            calls = self._calls[status] = self._counter.labels(*self._names, status)
-        calls.inc()
-        self._duration.observe(run.duration_ms / 1000)
+        self.calls[status] += 1
+        self.took.observe(run.duration_ms / 1000)
         waited = run.trace.wait_ms
         if waited >= 1:
-            self._queue.observe(waited / 1000)
+            self.queued.observe(waited / 1000)
+
+
+class Metrics(Collector):
+    """Calls, their durations, and their waits for third parties' budgets."""
+
+    def __init__(self) -> None:
+        self._operations: list[OperationMetrics] = []
+        self._registry = CollectorRegistry()
+        self._registry.register(self)
+
+    def of(self, connector: str, operation: str) -> OperationMetrics:
+        """What is counted of one operation."""
+        counted = OperationMetrics((connector, operation))
+        self._operations.append(counted)
+        return counted
+
+    def exposition(self) -> bytes:
+        """Everything counted so far."""
+        return generate_latest(self._registry)
+
+    def collect(self) -> Iterator[Metric]:
+        """Everything counted so far, as Prometheus's client has it."""
+        calls = CounterMetricFamily("gateway_calls", "Calls answered.", labels=(*NAMES, "status"))
+        took = HistogramMetricFamily("gateway_call_seconds", "Time from request to answer.", labels=NAMES)
+        queued = HistogramMetricFamily(
+            "gateway_queue_seconds",
+            "Time spent queueing for the third party's budget, where there was a queue.",
+            labels=NAMES,
+        )
+        for counted in self._operations:
+            for status, count in counted.calls.items():
+                calls.add_metric((*counted.names, str(status)), count)
+            took.add_metric(counted.names, counted.took.buckets, counted.took.seconds)
+            queued.add_metric(counted.names, counted.queued.buckets, counted.queued.seconds)
+        yield from (calls, took, queued)

@@ -1,6 +1,5 @@
 """HTTP as the third parties are spoken to: one pool, every wait bounded, every failure told apart."""
 
-import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -8,9 +7,11 @@ from io import BytesIO
 from typing import Any, Self
 
 import aiohttp
+from aiohttp import BytesPayload
 from pydantic_core import from_json
 from yarl import URL
 
+from connector_gateway.kit.deadlines import Deadlines
 from connector_gateway.kit.errors import Doubt, UpstreamError
 
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
@@ -22,6 +23,10 @@ PIECEMEAL_FROM_BYTES = 1024 * 1024
 CONNECT_SECONDS = 5.0
 IDLE_SECONDS = 15.0
 """Idle connections are dropped before the third parties drop them, so that a write rarely meets a closing one."""
+
+
+FAULTS = (aiohttp.ClientError, TimeoutError, ConnectionError)
+"""How the pool fails."""
 
 
 class NotSent(Exception):
@@ -87,12 +92,13 @@ class Transport:
 
     def __init__(self, timeout_seconds: float, connections: int = 1000) -> None:
         self._timeout_seconds = timeout_seconds
+        self._deadlines = Deadlines(timeout_seconds)
         self._connections = connections
 
     async def __aenter__(self) -> Self:
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=self._connections, keepalive_timeout=IDLE_SECONDS),
-            timeout=aiohttp.ClientTimeout(total=self._timeout_seconds, sock_connect=CONNECT_SECONDS),
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS),
             cookie_jar=aiohttp.DummyCookieJar(),
             headers={"User-Agent": "connector-gateway"},
         )
@@ -105,17 +111,19 @@ class Transport:
 
     async def exchange(self, method: str, url: str, headers: Mapping[str, str], body: bytes | None) -> Answer:
         """Send one request and read its whole answer; redirects are answers."""
-        data = body if body is None or len(body) < PIECEMEAL_FROM_BYTES else BytesIO(body)
-        with _told_apart():
-            response = await self._session.request(
-                method, URL(url, encoded=True), headers=headers, data=data, allow_redirects=False
-            )
-            try:
-                content = response.content
-                body = content.read_nowait() if content.is_eof() else await _read(response)
-                return Answer(response.status, response.headers, body)
-            finally:
-                response.release()
+        try:
+            with self._deadlines:
+                response = await self._session.request(
+                    method, URL(url, encoded=True), headers=headers, data=_payload(body), allow_redirects=False
+                )
+                try:
+                    content = response.content
+                    answered = content.read_nowait() if content.is_eof() else await _read(response)
+                finally:
+                    response.release()
+        except FAULTS as fault:
+            raise _told_apart(fault) from fault
+        return Answer(response.status, response.headers, answered)
 
     @asynccontextmanager
     async def stream(
@@ -123,11 +131,19 @@ class Transport:
     ) -> AsyncIterator[tuple[int, Mapping[str, str], AsyncIterator[bytes]]]:
         """Send one request and yield status, headers and the body in pieces; only silence is limited, not the whole."""
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=self._timeout_seconds)
-        with _told_apart():
+        try:
             async with self._session.request(
                 method, URL(url, encoded=True), headers=headers, allow_redirects=False, timeout=timeout
             ) as response:
                 yield response.status, response.headers, response.content.iter_chunked(64 * 1024)
+        except FAULTS as fault:
+            raise _told_apart(fault) from fault
+
+
+def _payload(body: bytes | None) -> BytesPayload | BytesIO | None:
+    if body is None:
+        return None
+    return BytesPayload(body) if len(body) < PIECEMEAL_FROM_BYTES else BytesIO(body)
 
 
 async def _read(response: aiohttp.ClientResponse) -> bytes:
@@ -143,16 +159,10 @@ async def _read(response: aiohttp.ClientResponse) -> bytes:
     return bytes(body)
 
 
-class _told_apart:  # noqa: N801  # reads as a word of the with statement
-    """Translates the pool's failures into the three that matter here."""
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, _: object, fault: BaseException | None, __: object) -> None:
-        if isinstance(fault, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError | aiohttp.InvalidURL):
-            raise NotSent(str(fault)) from fault
-        if isinstance(fault, asyncio.TimeoutError):
-            raise TimedOut(str(fault)) from fault
-        if isinstance(fault, aiohttp.ClientError | ConnectionError):
-            raise Cut(f"{type(fault).__name__}: {fault}") from fault
+def _told_apart(fault: Exception) -> NotSent | TimedOut | Cut:
+    """Which of the three *fault* of the pool is."""
+    if isinstance(fault, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError | aiohttp.InvalidURL):
+        return NotSent(str(fault))
+    if isinstance(fault, TimeoutError):
+        return TimedOut(str(fault))
+    return Cut(f"{type(fault).__name__}: {fault}")

@@ -74,7 +74,7 @@ class Exchange:
     duration_ms: float
 
 
-@dataclass
+@dataclass(slots=True)
 class Trace:
     """The exchanges of one run, in order."""
 
@@ -83,12 +83,12 @@ class Trace:
     @property
     def wait_ms(self) -> float:
         """Milliseconds spent queueing for the third party's budget."""
-        return sum(exchange.wait_ms for exchange in self.exchanges)
+        return sum([exchange.wait_ms for exchange in self.exchanges])
 
     @property
     def duration_ms(self) -> float:
         """Milliseconds spent waiting for the third party's answers."""
-        return sum(exchange.duration_ms for exchange in self.exchanges)
+        return sum([exchange.duration_ms for exchange in self.exchanges])
 
 
 class Door(Protocol):

@@ -9,20 +9,20 @@ from typing import Any
 
 from sqlalchemy import Connection, Dialect, Insert
 
-MOST_ROWS = 16
-"""Rows of one statement; their number is a power of two, so that few statements are ever compiled."""
+MOST_ROWS = 32
+"""Rows of one statement; there is one for every number of rows, compiled when it is needed first."""
 
 Row = Mapping[str, Any]
 
 
 def insert_rows(connection: Connection, statement: Insert, rows: Sequence[Row]) -> None:
     """Execute *statement* for *rows*, which all have the same columns."""
-    start = 0
-    while start < len(rows):
-        count = min(1 << (len(rows) - start).bit_length() - 1, MOST_ROWS)
-        compiled = _compiled(statement, tuple(rows[0]), count, connection.dialect)
-        connection.exec_driver_sql(compiled.sql, compiled.parameters(rows[start : start + count]))
-        start += count
+    cursor = connection.connection.cursor()
+    for start in range(0, len(rows), MOST_ROWS):
+        some = rows[start : start + MOST_ROWS]
+        compiled = _compiled(statement, tuple(some[0]), len(some), connection.dialect)
+        cursor.execute(compiled.sql, compiled.parameters(some))
+    cursor.close()
 
 
 class _Compiled:
@@ -43,6 +43,6 @@ class _Compiled:
         return tuple(values) if self._names is None else dict(zip(self._names, values, strict=True))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def _compiled(statement: Insert, columns: Sequence[str], count: int, dialect: Dialect) -> _Compiled:
     return _Compiled(statement, columns, count, dialect)
