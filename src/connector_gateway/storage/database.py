@@ -15,7 +15,7 @@ from typing import Any, Self, TypeVar
 from sqlalchemy import Connection, Engine, Insert, create_engine, event, inspect, make_url, text
 from sqlalchemy.sql.base import Executable
 
-from connector_gateway.storage.rows import insert_rows
+from connector_gateway.storage.rows import MOST_ROWS, insert_rows
 
 T = TypeVar("T")
 Work = Callable[[Connection], T]
@@ -153,23 +153,42 @@ class Database:
         return [outcome for writer in batch for outcome in self._commit([writer])]
 
     def _transact(self, batch: Sequence[_Row | _Work]) -> list[Any]:
-        outcomes: list[Any] = []
+        groups = [_Group(statement, list(writers)) for statement, writers in groupby(batch, key=_statement_of)]
+        if len(groups) == 1 and groups[0].one_statement:
+            with self._engine.connect() as connection:
+                outcomes = groups[0].carry_out(connection)
+                connection.connection.commit()
+            return outcomes
         with self._engine.connect().execution_options(writes=True) as connection, connection.begin():
-            for statement, group in groupby(batch, key=lambda writer: getattr(writer, "statement", None)):
-                writers = list(group)
-                if statement is not None:
-                    _put(connection, statement, [writer.values for writer in writers])  # type: ignore[union-attr]
-                    outcomes += [None] * len(writers)
-                else:
-                    outcomes += [writer.work(connection) for writer in writers]  # type: ignore[union-attr]
-        return outcomes
+            return [outcome for group in groups for outcome in group.carry_out(connection)]
 
 
-def _put(connection: Connection, statement: Executable, rows: Sequence[dict[str, Any]]) -> None:
-    if isinstance(statement, Insert) and len(rows) > 1:
-        insert_rows(connection, statement, rows)
-    else:
-        connection.execute(statement, rows)
+@dataclass(slots=True)
+class _Group:
+    """Neighbours in a batch that have the same statement, or none."""
+
+    statement: Executable | None
+    writers: Sequence[Any]
+
+    @property
+    def one_statement(self) -> bool:
+        """Whether a single statement does it all, which needs no transaction around it."""
+        return isinstance(self.statement, Insert) and 1 < len(self.writers) <= MOST_ROWS
+
+    def carry_out(self, connection: Connection) -> list[Any]:
+        """What each writer gets."""
+        if self.statement is None:
+            return [writer.work(connection) for writer in self.writers]
+        rows = [writer.values for writer in self.writers]
+        if isinstance(self.statement, Insert) and len(rows) > 1:
+            insert_rows(connection, self.statement, rows)
+        else:
+            connection.execute(self.statement, rows)
+        return [None] * len(rows)
+
+
+def _statement_of(writer: _Row | _Work) -> Executable | None:
+    return writer.statement if isinstance(writer, _Row) else None
 
 
 def _settle(committed: asyncio.Future[Any], outcome: Any) -> None:

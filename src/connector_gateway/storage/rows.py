@@ -5,44 +5,59 @@ A record per call is the most that is ever written, and SQLAlchemy's way with a 
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from itertools import takewhile
 from typing import Any
 
 from sqlalchemy import Connection, Dialect, Insert
 
 MOST_ROWS = 32
-"""Rows of one statement; there is one for every number of rows, compiled when it is needed first."""
+"""Rows of one statement."""
 
 Row = Mapping[str, Any]
 
 
 def insert_rows(connection: Connection, statement: Insert, rows: Sequence[Row]) -> None:
     """Execute *statement* for *rows*, which all have the same columns."""
+    compiled = _compiled(statement, tuple(rows[0]), connection.dialect)
     cursor = connection.connection.cursor()
     for start in range(0, len(rows), MOST_ROWS):
         some = rows[start : start + MOST_ROWS]
-        compiled = _compiled(statement, tuple(some[0]), len(some), connection.dialect)
-        cursor.execute(compiled.sql, compiled.parameters(some))
+        cursor.execute(compiled.text(len(some)), compiled.parameters(some))
     cursor.close()
 
 
 class _Compiled:
-    """A statement for a number of rows, as the driver takes it."""
+    """A statement for any number of rows, as the driver takes it."""
 
-    def __init__(self, statement: Insert, columns: Sequence[str], count: int, dialect: Dialect) -> None:
-        compiled = statement.values([dict.fromkeys(columns)] * count).compile(dialect=dialect)
-        names = compiled.positiontup or [f"{name}_m{number}" for number in range(count) for name in columns]
-        ordered = [name.removesuffix("_m0") for name in names[: len(columns)]]
+    def __init__(self, statement: Insert, columns: Sequence[str], dialect: Dialect) -> None:
+        one, two = (statement.values([dict.fromkeys(columns)] * n).compile(dialect=dialect) for n in (1, 2))
+        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(str(one), str(two), strict=False)))
+        self._begin, self._end = str(one)[:same], str(one)[same:]
+        self._row = str(two)[same : len(str(two)) - len(self._end)]
+        """What a second row adds; its parameters, where they have names, end in ``_m1``."""
+
+        self._names = None if one.positional else columns
+        ordered = [name.removesuffix("_m0") for name in one.positiontup or columns]
         types = {column.name: column.type.dialect_impl(dialect) for column in statement.table.columns}
-        self.sql = str(compiled)
-        self._names = None if compiled.positional else names
         self._columns = [(name, types[name].bind_processor(dialect)) for name in ordered]
+        self._texts: dict[int, str] = {}
+
+    def text(self, count: int) -> str:
+        """The statement for *count* rows."""
+        if count not in self._texts:
+            more = "".join(self._row.replace("_m1)", f"_m{number})") for number in range(1, count))
+            self._texts[count] = self._begin + more + self._end
+        return self._texts[count]
 
     def parameters(self, rows: Sequence[Row]) -> Any:
         """The values of *rows* in the driver's form."""
         values = [row[name] if form is None else form(row[name]) for row in rows for name, form in self._columns]
-        return tuple(values) if self._names is None else dict(zip(self._names, values, strict=True))
+        if self._names is None:
+            return values
+        names = (f"{name}_m{number}" for number in range(len(rows)) for name in self._names)
+        return dict(zip(names, values, strict=True))
 
 
-@lru_cache(maxsize=256)
-def _compiled(statement: Insert, columns: Sequence[str], count: int, dialect: Dialect) -> _Compiled:
-    return _Compiled(statement, columns, count, dialect)
+@lru_cache(maxsize=64)
+def _compiled(statement: Insert, columns: Sequence[str], dialect: Dialect) -> _Compiled:
+    return _Compiled(statement, columns, dialect)
