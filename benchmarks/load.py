@@ -1,36 +1,80 @@
-"""A load of calls from a process of its own: ``python -m benchmarks.load`` reads its order and prints latencies."""
+"""Loads of calls from a process of its own: ``python -m benchmarks.load`` takes an order a line."""
 
 import asyncio
 import json
+import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import aiohttp
 
 
-async def main(order: dict[str, Any]) -> None:
+class Load:
+    """The process, which keeps its connections from one load to the next."""
+
+    def __init__(self, process: "subprocess.Popen[str]") -> None:
+        self._process = process
+
+    def __call__(
+        self, url: str, arguments: Any, headers: dict[str, str], *, calls: int, concurrency: int, method: str = "POST"
+    ) -> dict[str, Any]:
+        """``{seconds, latencies, statuses}`` of so many calls, so many of them at a time."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        order = {
+            "method": method,
+            "url": url,
+            "arguments": arguments,
+            "headers": headers,
+            "calls": calls,
+            "concurrency": concurrency,
+        }
+        self._process.stdin.write(json.dumps(order) + "\n")
+        self._process.stdin.flush()
+        result: dict[str, Any] = json.loads(self._process.stdout.readline())
+        return result
+
+
+@contextmanager
+def loading() -> Iterator[Load]:
+    """A process that makes loads; it is ended with the block."""
+    command = [sys.executable, "-m", "benchmarks.load"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        yield Load(process)
+
+
+async def carry_out(session: aiohttp.ClientSession, order: dict[str, Any]) -> dict[str, Any]:
+    """One load, as ordered."""
     latencies: list[float] = []
     statuses: dict[str, int] = {}
     left = iter(range(order["calls"]))
-    sent = {"params": order["body"]} if order.get("method") == "GET" else {"data": json.dumps(order["body"]).encode()}
+    method, arguments = order["method"], order["arguments"]
+    sent = {"params": arguments} if method == "GET" else {"data": json.dumps(arguments).encode()}
     headers = {"Content-Type": "application/json", **order["headers"]}
+
+    async def work() -> None:
+        for _ in left:
+            began = time.perf_counter()
+            async with session.request(method, order["url"], headers=headers, **sent) as response:
+                await response.read()
+            latencies.append(time.perf_counter() - began)
+            statuses[str(response.status)] = statuses.get(str(response.status), 0) + 1
+
+    began = time.perf_counter()
+    await asyncio.gather(*(work() for _ in range(order["concurrency"])))
+    return {"seconds": time.perf_counter() - began, "latencies": latencies, "statuses": statuses}
+
+
+async def main() -> None:
     timeout = aiohttp.ClientTimeout(total=1200)
-    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0), timeout=timeout) as session:
-
-        async def work() -> None:
-            for _ in left:
-                began = time.perf_counter()
-                async with session.request(
-                    order.get("method", "POST"), order["url"], headers=headers, **sent
-                ) as response:
-                    await response.read()
-                latencies.append(time.perf_counter() - began)
-                statuses[str(response.status)] = statuses.get(str(response.status), 0) + 1
-
-        began = time.perf_counter()
-        await asyncio.gather(*(work() for _ in range(order["concurrency"])))
-        print(json.dumps({"seconds": time.perf_counter() - began, "latencies": latencies, "statuses": statuses}))
+    connections = aiohttp.TCPConnector(limit=0, keepalive_timeout=3)
+    async with aiohttp.ClientSession(connector=connections, timeout=timeout) as session:
+        while line := await asyncio.to_thread(sys.stdin.readline):
+            print(json.dumps(await carry_out(session, json.loads(line))), flush=True)
 
 
-asyncio.run(main(json.load(sys.stdin)))
+if __name__ == "__main__":
+    asyncio.run(main())

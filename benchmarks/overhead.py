@@ -1,26 +1,23 @@
 """CPU of a whole call over a bare pass-through with the same upstream answer."""
 
-import json
 import statistics
-import subprocess
-import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import httpx
 
 from benchmarks import stub
+from benchmarks.load import Load, loading
 from benchmarks.processes import Server, asgi, environment_of, free_port, started
 
-CALLS = 1000
-ROUNDS = 9
-"""Loads take turns, each is compared with its neighbour, and the median counts: what else the machine does falls on
-both, and now and then on one of them."""
+CALLS = 250
+ROUNDS = 40
+"""Short loads take turns, each is compared with its neighbour, and the median counts: what else the machine does falls
+on both, or now and then on one of them."""
 
 WARM_UP = 300
 CONCURRENCY = 48
@@ -45,14 +42,31 @@ class Running:
     connection_id: str
 
 
-def measure(server: Server, path: str, body: Any, headers: dict[str, str] | None = None) -> Measured:
-    """The cost of one load on *server*."""
-    before = server.cpu_seconds
-    result = _load(server, path, body, headers or {}, CALLS)
-    spent = server.cpu_seconds - before
+@dataclass(frozen=True)
+class Calls:
+    """Calls that are alike, to one server."""
+
+    load: Load
+    server: Server
+    path: str
+    arguments: Any
+    headers: dict[str, str]
+
+    def __call__(self, count: int) -> dict[str, Any]:
+        result = self.load(
+            self.server.url + self.path, self.arguments, self.headers, calls=count, concurrency=CONCURRENCY
+        )
+        if result["statuses"] != {"200": count}:
+            raise RuntimeError(f"not every call succeeded: {result['statuses']}")
+        return result
+
+
+def measure(calls: Calls) -> Measured:
+    """The cost of one load on its server."""
+    before = calls.server.cpu_seconds
+    result = calls(CALLS)
+    spent = calls.server.cpu_seconds - before
     latencies = sorted(result["latencies"])
-    if result["statuses"] != {"200": CALLS}:
-        raise RuntimeError(f"not every call succeeded: {result['statuses']}")
     return Measured(
         spent / CALLS * 1e6,
         CALLS / result["seconds"],
@@ -61,9 +75,9 @@ def measure(server: Server, path: str, body: Any, headers: dict[str, str] | None
     )
 
 
-def in_turns(*loads: Callable[[], Measured]) -> list[list[Measured]]:
-    """Several rounds of each of *loads*, which take turns."""
-    rounds = [[load() for load in loads] for _ in range(ROUNDS)]
+def in_turns(*kinds: Calls) -> list[list[Measured]]:
+    """Several rounds of each of *kinds*, which take turns."""
+    rounds = [[measure(calls) for calls in kinds] for _ in range(ROUNDS)]
     return [list(column) for column in zip(*rounds, strict=True)]
 
 
@@ -100,19 +114,20 @@ def rows() -> Iterator[tuple[str, str, str, bool]]:
         asgi("benchmarks.stub:app") as upstream,
         asgi("benchmarks.passthrough:app", UPSTREAM=upstream.url) as bare,
         gateway(upstream) as running,
+        loading() as load,
     ):
         common = {"connection_id": running.connection_id, "database_id": stub.DATABASE_ID}
         search = common | {"property": "Name", "value": "Acme"}
         create = common | {"properties": {"Name": "Acme", "Value": 12.5}}
-        loads = [
-            (bare, f"/v1/data_sources/{stub.SOURCE_ID}/query", query, {}),
-            (running.server, "/v1/connectors/notes/pages/search", search, running.headers),
-            (bare, "/v1/pages", query, {}),
-            (running.server, "/v1/connectors/notes/pages", create, running.headers),
+        kinds = [
+            Calls(load, bare, f"/v1/data_sources/{stub.SOURCE_ID}/query", query, {}),
+            Calls(load, running.server, "/v1/connectors/notes/pages/search", search, running.headers),
+            Calls(load, bare, "/v1/pages", query, {}),
+            Calls(load, running.server, "/v1/connectors/notes/pages", create, running.headers),
         ]
-        for server, path, body, headers in loads:
-            _load(server, path, body, headers, WARM_UP)
-        bar_reads, reads, bar_writes, writes = in_turns(*(partial(measure, *load) for load in loads))
+        for calls in kinds:
+            calls(WARM_UP)
+        bar_reads, reads, bar_writes, writes = in_turns(*kinds)
     yield _ratio("CPU of a whole read over the bare pass-through", reads, bar_reads)
     yield _ratio("CPU of a whole write (two commits) over the same", writes, bar_writes)
     spread = statistics.median(read.p99_ms / read.median_ms for read in reads)
@@ -125,12 +140,3 @@ def _ratio(name: str, measured: list[Measured], bars: list[Measured]) -> tuple[s
     rate = statistics.median(one.calls_per_second for one in measured)
     figures = f"{usual:.0f} µs / {bar:.0f} µs; {rate:.0f} calls/s"
     return name, f"{ratio:.2f}x ({figures})", "<= 1.5x", ratio <= 1.5
-
-
-def _load(server: Server, path: str, body: Any, headers: dict[str, str], calls: int) -> dict[str, Any]:
-    order = {"url": server.url + path, "body": body, "headers": headers, "calls": calls, "concurrency": CONCURRENCY}
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.load"], input=json.dumps(order), capture_output=True, text=True, check=True
-    )
-    result: dict[str, Any] = json.loads(done.stdout)
-    return result

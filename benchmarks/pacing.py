@@ -16,6 +16,7 @@ from typing import Any
 
 import httpx
 
+from benchmarks.load import loading
 from benchmarks.processes import Server, environment_of, free_port, is_free, started
 from connector_gateway.connectors import CONNECTORS
 
@@ -152,16 +153,14 @@ def _saturate(here: Place, order: Order) -> tuple[str, str, str, bool]:
 
 def _burst(here: Place, order: Order) -> Mapping[str, int]:
     """All calls at once; how many were answered with which status."""
-    load = {
-        "method": order.method,
-        "url": f"{here.gateway.url}/v1/connectors/{order.connector}{order.path}",
-        "body": {"connection_id": here.connections[order.connector], **order.arguments},
-        "headers": {"Authorization": f"Bearer {here.key}"},
-        "calls": order.calls,
-        "concurrency": order.calls,
-    }
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.load"], input=json.dumps(load), capture_output=True, text=True, check=True
-    )
-    statuses: Mapping[str, int] = json.loads(done.stdout)["statuses"]
+    with loading() as load:
+        result = load(
+            f"{here.gateway.url}/v1/connectors/{order.connector}{order.path}",
+            {"connection_id": here.connections[order.connector], **order.arguments},
+            {"Authorization": f"Bearer {here.key}"},
+            calls=order.calls,
+            concurrency=order.calls,
+            method=order.method,
+        )
+    statuses: Mapping[str, int] = result["statuses"]
     return statuses

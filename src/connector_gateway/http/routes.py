@@ -127,17 +127,25 @@ class Address:
 
 
 class Operations:
-    """All operations: an address is looked up by connector and length, and literal ones come first."""
+    """All operations: an address without parameters is looked up whole, others by connector and length."""
 
     def __init__(self, edge: Edge, connectors: Iterable[AnyConnector]) -> None:
         self._not_found = NotFound(edge)
+        self._literal: dict[bytes, Methods] = {}
         self._addresses: dict[tuple[str, int], list[Address]] = {}
         for connector in connectors:
             for address in _addresses(edge, connector):
                 self._addresses.setdefault((connector.name, len(address.segments)), []).append(address)
+                path = "/".join([PREFIX, connector.name, *address.segments])
+                if "{" not in path:
+                    self._literal[path.encode()] = address.methods
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Pass the request on to the operation at its address."""
+        methods = self._literal.get(scope["raw_path"])
+        if methods is not None:
+            scope["path_params"] = {}
+            return methods(scope, receive, send)
         connector, *segments = _segments(scope)
         for address in self._addresses.get((connector, len(segments)), ()):
             parameters = address.match(segments)

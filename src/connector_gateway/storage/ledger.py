@@ -152,8 +152,9 @@ class Ledger:
 
     def _forget(self, now: float) -> None:
         """Leave entries out of account that have left the window which ends at *now*, and drop them now and then."""
-        while self._head < len(self._entries) and self._leaves(self._entries[self._head]) <= now:
-            self._sum -= self._entries[self._head].units
+        entries = self._entries
+        while self._head < len(entries) and self._leaves(entries[self._head]) <= now:
+            self._sum -= entries[self._head].units
             self._head += 1
         if self._head >= PRUNE_FROM:
             del self._entries[: self._head]
