@@ -12,7 +12,7 @@ from connector_gateway.core.events.feed import Feed
 from connector_gateway.core.idempotency import Claims
 from connector_gateway.core.keys import Caller
 from connector_gateway.core.processes import DEAD_AFTER_SECONDS, Processes
-from connector_gateway.core.runs import Run, Runs
+from connector_gateway.core.runs import Recording, Run, Runs
 from connector_gateway.kit.errors import GatewayError, InternalError, RunNotFound, UpstreamRefused
 from connector_gateway.kit.identifiers import KeyId, ProcessId, RunId, WorkspaceId, run_id, ulid
 from connector_gateway.kit.upstream import Exchange
@@ -53,13 +53,23 @@ class Node:
         """One run, that ends well or with *ends*."""
         run = Run("test")
         with nullcontext() if ends is None else pytest.raises(type(ends)):
-            async with self.runs.record(run, self.caller, "shelf", operation, connection_id) as recording:
+            async with self.record_of(run, operation, connection_id) as recording:
                 await recording.open()
                 run.trace.exchanges.append(Exchange(self.clock.now(), "GET", "/x", 200, 1.23456, 2.0))
                 if ends is not None:
                     raise ends
                 run.succeed("ok")
         return run
+
+    def record_of(self, run: Run, operation: Any, connection_id: str | None = None) -> Recording:
+        return self.runs.record(
+            run,
+            self.caller.workspace_id,
+            "shelf",
+            operation.name,
+            connection_id=connection_id,
+            key_id=self.caller.key_id,
+        )
 
     async def listed(self, **filters: Any) -> list[RunId]:
         return [row["run_id"] for row in await self.runs.list(self.workspace_id, **filters)]
@@ -98,7 +108,7 @@ async def test_a_refused_run_is_told_with_its_code(node: Node) -> None:
 async def test_a_fault_of_ours_is_told_as_one(node: Node) -> None:
     run = Run("test")
     with pytest.raises(InternalError):
-        async with node.runs.record(run, node.caller, "shelf", list_things, None):
+        async with node.record_of(run, list_things):
             raise KeyError("oops")
     told = await node.runs.show(run.run_id, None)
 
@@ -157,7 +167,7 @@ async def test_what_a_dead_process_was_doing_is_interrupted(database_url: str, c
     async with Database(database_url) as database:
         dead, living = Node(database, clock), Node(database, clock)
         await dead.processes.beat()
-        async with dead.runs.record(run := Run("test"), dead.caller, "shelf", put_thing, None) as recording:
+        async with dead.record_of(run := Run("test"), put_thing) as recording:
             await recording.open()
             clock.at += DEAD_AFTER_SECONDS - 1
             await living.processes.beat()
@@ -173,7 +183,7 @@ async def test_an_embedded_database_has_no_other_process(database_url: str, cloc
     async with Database(database_url) as database:
         dead, living = Node(database, clock), Node(database, clock)
         await dead.processes.beat()
-        async with dead.runs.record(run := Run("test"), dead.caller, "shelf", put_thing, None) as recording:
+        async with dead.record_of(run := Run("test"), put_thing) as recording:
             await recording.open()
             await living.processes.__aenter__()
             status = (await living.runs.show(run.run_id, None))["status"]

@@ -66,7 +66,8 @@ def show_run(run_id: str, data: Path, *, as_json: bool) -> None:
         show(run, json=True)
         return
     console.print(f"[bold]{run['run_id']}[/]  {run['connector']} {run['operation']}  through {run['connection_id']}")
-    console.print(f"{run['surface']}, key {run['key_id']}, {run['started_at'].isoformat()}\n", style="dim")
+    asked = f"key {run['key_id']}" if run["key_id"] else "without a key"
+    console.print(f"{run['surface']}, {asked}, {run['started_at'].isoformat()}\n", style="dim")
     table = Table("at", "took", "what", box=None)
     for at, took, what in time_line(run):
         table.add_row(f"{at:8.1f} ms", "" if took is None else f"{took:.1f} ms", what)

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from connector_gateway.core.arguments import Arguments
@@ -50,6 +50,9 @@ class Site:
         observing = self.connector.observing
         return bool(self.hook_secrets and observing and observing.read)
 
+
+DOWNLOAD = "download"
+"""What the history calls a file that somebody fetched by its link."""
 
 WATCHERS = Patience(queue_seconds=300.0, run_seconds=300.0)
 """Nobody waits for what looks find."""
@@ -113,7 +116,10 @@ class Gateway:
     ) -> Envelope:
         """Perform *operation* for *caller* and return its envelope."""
         connection_id = arguments.connection_id
-        async with self._runs.record(run, caller, connector, operation, connection_id) as recording:
+        recording = self._runs.record(
+            run, caller.workspace_id, connector, operation.name, connection_id=connection_id, key_id=caller.key_id
+        )
+        async with recording:
             run.allowance = await self._limits.spend(caller)
             require(run.allowance)
             caller.require(operation.scope)
@@ -140,12 +146,18 @@ class Gateway:
         site = None if connection is None else self._sites.get(connection.connector)
         if connection is None or site is None or site.connector.download is None:
             raise LinkNotFound("The connection behind the download link was removed.")
-        try:
-            async with site.connector.download(self._client(run, connection), linked.content) as download:
-                yield download
-        except ConnectionRevoked:
-            await self._connections.observe(connection, "revoked")
-            raise
+        recording = self._runs.record(
+            run, connection.workspace_id, connection.connector, DOWNLOAD, connection_id=connection.connection_id
+        )
+        async with recording:
+            await recording.open()
+            try:
+                async with site.connector.download(self._client(run, connection), linked.content) as download:
+                    run.succeed("ok")
+                    yield replace(download, pieces=_to_the_end(download.pieces, run))
+            except ConnectionRevoked:
+                await self._connections.observe(connection, "revoked")
+                raise
 
     def _once(self, work: Work, recording: Recording, key: str | None) -> Awaitable[Envelope]:
         """Read freely; write at most once per key, and never without a trace."""
@@ -226,3 +238,11 @@ class Gateway:
             trace=run.trace,
         )
         return connector.client(upstream)
+
+
+async def _to_the_end(pieces: AsyncIterator[bytes], run: Run) -> AsyncIterator[bytes]:
+    """*pieces*; from the first of them on, *run* is interrupted until the last has been taken."""
+    run.status = "interrupted"
+    async for piece in pieces:
+        yield piece
+    run.succeed("ok")

@@ -8,11 +8,9 @@ from typing import Any, Self
 from sqlalchemy import delete, select, update
 from sqlalchemy.dialects.postgresql import insert
 
-from connector_gateway.core.keys import Caller
 from connector_gateway.kit.clock import Clock, instant
 from connector_gateway.kit.errors import GatewayError, InternalError, RunNotFound
-from connector_gateway.kit.identifiers import ProcessId, RunId, WorkspaceId, run_id
-from connector_gateway.kit.operation import AnyOperation
+from connector_gateway.kit.identifiers import KeyId, ProcessId, RunId, WorkspaceId, run_id
 from connector_gateway.kit.upstream import Exchange, Trace
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
@@ -71,36 +69,30 @@ class Runs:
         self._clock = clock
 
     def record(
-        self, run: Run, caller: Caller, connector: str, operation: AnyOperation, connection_id: str | None
+        self,
+        run: Run,
+        workspace_id: WorkspaceId,
+        connector: str,
+        operation: str,
+        *,
+        connection_id: str | None,
+        key_id: KeyId | None = None,
     ) -> "Recording":
-        """Have *run* committed when it ends, however it ends; a fault that nobody foresaw becomes ``InternalError``."""
+        """Have *run* committed when it ends, however it ends; a fault that nobody foresaw becomes ``InternalError``.
+
+        It has no key where no caller asked for it: what is observed, and downloads by their link.
+        """
         identity = {
             "run_id": run.run_id,
-            "workspace_id": caller.workspace_id,
-            "key_id": caller.key_id,
+            "workspace_id": workspace_id,
+            "key_id": key_id or "",
             "connection_id": connection_id and connection_id[:200],
             "connector": connector,
-            "operation": operation.name,
+            "operation": operation,
             "surface": run.surface,
             "started_at": self._clock.now(),
         }
         return Recording(self._database, identity, self._process_id, run)
-
-    async def note(
-        self, run: Run, workspace_id: WorkspaceId, connection_id: str, connector: str, operation: str
-    ) -> None:
-        """Commit a run that no caller asked for."""
-        identity = {
-            "run_id": run.run_id,
-            "workspace_id": workspace_id,
-            "key_id": "",
-            "connection_id": connection_id,
-            "connector": connector,
-            "operation": operation,
-            "surface": run.surface,
-            "started_at": self._clock.now() - run.duration_ms / 1000,
-        }
-        await Recording(self._database, identity, self._process_id, run).close()
 
     async def show(
         self, wanted: str, workspace_id: WorkspaceId | None, connection_ids: Collection[str] | None = None

@@ -1,5 +1,6 @@
 """Fetching attachments and following download links, against the emulator on real HTTP."""
 
+import time
 from base64 import b64decode, b64encode
 from datetime import UTC, datetime
 from pathlib import Path
@@ -233,6 +234,48 @@ def test_the_head_of_a_link_tells_what_is_there(gateway: Gateway) -> None:
 
     assert (response.status_code, response.content, response.headers["content-length"]) == (200, b"", "193")
     assert len(gateway.journal("mail")) == 1
+
+
+def history_of(gateway: Gateway, response: httpx.Response) -> dict[str, Any]:
+    """The run of a download, once it has ended; that may be a moment after its last byte has come."""
+    deadline = time.monotonic() + 10
+    while True:
+        run: dict[str, Any] = gateway.request("GET", f"/v1/runs/{response.headers['x-run-id']}").body["data"]
+        if run["status"] != "running":
+            return run
+        assert time.monotonic() < deadline, "it never ended"
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_a_download_has_its_place_in_the_history(gateway: Gateway, method: str) -> None:
+    run = history_of(gateway, follow(gateway, fetch(gateway, *attachment(gateway)).data["download_url"], method))
+
+    assert ("mail", "download", "") == (run["connector"], run["operation"], run["key_id"])
+    assert gateway.connections["mail"] == run["connection_id"]
+    assert ("ok", 200) == (run["status"], run["http_status"])
+    assert {200} == {sent["status"] for sent in run["upstream"]}
+
+
+def test_a_download_that_fails_is_told_in_the_history(gateway: Gateway) -> None:
+    attachment_id, message_id = attachment(gateway)
+    url = fetch(gateway, attachment_id, message_id).data["download_url"]
+    gateway.fault("mail", path=f"{MESSAGES}/{message_id}/attachments", fault="status", status=404)
+
+    run = history_of(gateway, follow(gateway, url))
+
+    assert ("error", 404, "attachment_not_found") == (run["status"], run["http_status"], run["code"])
+
+
+def test_a_download_that_somebody_leaves_is_interrupted(gateway: Gateway) -> None:
+    message_id = received(gateway, "Left early", {"filename": "long.bin", "size_bytes": 4 * 1024 * 1024})
+    (listed,) = one(gateway, 'subject:"Left early"', include_body=True)["attachments"]
+    url = fetch(gateway, listed["attachment_id"], message_id).data["download_url"]
+    gateway.fault("mail", path=f"{MESSAGES}/{message_id}/attachments", fault="slow_body", seconds=50)
+    with httpx.stream("GET", gateway.base_url + urlsplit(url).path) as response:
+        next(response.iter_raw())
+
+    assert "interrupted" == history_of(gateway, response)["status"]
 
 
 @pytest.mark.parametrize("method", ["POST", "DELETE", "PUT"])

@@ -243,12 +243,15 @@ class Watchers:
 
     async def _take(self, claimed: Claimed, connection: Connection | None) -> None:
         """Take one look, and say when the next one is to be."""
-        site = self._sites.get(claimed.connector)
-        observing = site.connector.observing if site else None
-        if connection is None or site is None or observing is None:
+        site = self._sites[claimed.connector]
+        observing = site.connector.observing
+        if connection is None or observing is None:
             await self._watches.give_back(claimed, whole_at=None, behind_since=None, failures=0)
             return
         began, run = self._clock.now(), Run("watch")
+        recording = self._runs.record(
+            run, connection.workspace_id, claimed.connector, OPERATION, connection_id=connection.connection_id
+        )
         look = Look(claimed, connection, run, database=self._database, feed=self._feed, clock=self._clock)
         look.upstream, look.pushed = self._client(run, connection), site.pushed
         try:
@@ -258,7 +261,7 @@ class Watchers:
         if look.missed:
             run.status, run.code = "partial", "events_missed"
         if look.missed or (fault is not None and not claimed.failures):
-            await self._runs.note(run, connection.workspace_id, connection.connection_id, claimed.connector, OPERATION)
+            await recording.close()
         await (self._fail(claimed, connection, fault) if fault else self._succeed(claimed, connection, site, began))
 
     @staticmethod
