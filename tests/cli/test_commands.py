@@ -11,6 +11,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from connector_gateway.cli import main
+from connector_gateway.core.runs import Run
+from connector_gateway.kit.identifiers import WorkspaceId
 from connector_gateway.sandbox import EMULATORS
 from harness.playing import playing
 from harness.requirement import requirement
@@ -124,6 +126,22 @@ def test_a_run_is_explained_as_a_time_line(gateway: Gateway, shell: Shell) -> No
     assert "POST /v1/search → 200" in explained.stdout
     assert "checked key, limit, scope, parameters and connection" in explained.stdout
     assert reply.body["run_id"] == listed[0]["run_id"]
+
+
+def test_a_run_that_no_key_asked_for_is_explained_without_one(gateway: Gateway, shell: Shell) -> None:
+    run = Run("http")
+
+    async def record() -> None:
+        async with gateway.app.runs.record(
+            run, WorkspaceId(gateway.workspace_id), "mail", "download", connection_id="conn_1"
+        ):
+            run.succeed("ok")
+
+    gateway.run(record())
+    explained = shell.run("runs", "show", run.run_id).stdout
+
+    assert "http, without a key, " in explained
+    assert "checked connection" in explained
 
 
 def test_an_unknown_run_is_an_error(shell: Shell) -> None:
