@@ -1,13 +1,10 @@
 """A limit to how long something may take, kept by one timer for all who are at it."""
 
 import asyncio
-from typing import Any, NamedTuple
+from typing import Any
 
-
-class _Due(NamedTuple):
-    at: float
-    cancelling: int
-    """How many others wanted the task to end when it began."""
+_Due = tuple[float, int]
+"""Until when a task may take, by the loop's clock, and how many others wanted it to end when it began."""
 
 
 class Deadlines:
@@ -24,10 +21,11 @@ class Deadlines:
         self._timer: asyncio.TimerHandle | None = None
 
     def __enter__(self) -> None:
-        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        loop = asyncio.get_running_loop()
+        task = asyncio.current_task(loop)
         if task is None:
             raise RuntimeError("Only what runs in a task can be interrupted.")
-        self._inside[task] = _Due(loop.time() + self._seconds, task.cancelling())
+        self._inside[task] = (loop.time() + self._seconds, task.cancelling())
         if self._timer is None:
             self._timer = loop.call_later(self._seconds, self._interrupt)
 
@@ -35,17 +33,17 @@ class Deadlines:
         task = asyncio.current_task()
         if task is None or self._inside.pop(task, None) is not None:
             return
-        due = self._overdue.pop(task)
-        if task.uncancel() <= due.cancelling and kind is asyncio.CancelledError:
+        _, cancelling = self._overdue.pop(task)
+        if task.uncancel() <= cancelling and kind is asyncio.CancelledError:
             raise TimeoutError(f"It took longer than {self._seconds:g} seconds.") from fault
 
     def _interrupt(self) -> None:
         """Interrupt who is due, and wait for who is next."""
         loop = asyncio.get_running_loop()
         self._timer = None
-        for task, due in list(self._inside.items()):
-            if due.at > loop.time():
-                self._timer = loop.call_at(due.at, self._interrupt)
+        for task, (at, _) in list(self._inside.items()):
+            if at > loop.time():
+                self._timer = loop.call_at(at, self._interrupt)
                 return
             self._overdue[task] = self._inside.pop(task)
             task.cancel()

@@ -152,10 +152,11 @@ class Ledger:
 
     def _forget(self, now: float) -> None:
         """Leave entries out of account that have left the window which ends at *now*, and drop them now and then."""
-        entries = self._entries
-        while self._head < len(entries) and self._leaves(entries[self._head]) <= now:
-            self._sum -= entries[self._head].units
-            self._head += 1
+        entries, per_seconds, head = self._entries, self.budget.per_seconds, self._head
+        while head < len(entries) and entries[head].at + per_seconds <= now:
+            self._sum -= entries[head].units
+            head += 1
+        self._head = head
         if self._head >= PRUNE_FROM:
             del self._entries[: self._head]
             self._head = 0

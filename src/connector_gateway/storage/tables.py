@@ -1,5 +1,6 @@
 """The tables, as SQLAlchemy Core knows them; instants are seconds since the epoch."""
 
+from collections.abc import Callable
 from typing import Any
 
 from pydantic_core import from_json, to_json
@@ -32,13 +33,21 @@ class FastJson(TypeDecorator[Any]):
     impl = Text
     cache_ok = True
 
-    def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:  # noqa: ARG002  # SQLAlchemy's signature
-        """The value as JSON text."""
-        return None if value is None else to_json(value).decode()
+    def bind_processor(self, dialect: Dialect) -> Callable[[Any], str | None]:  # noqa: ARG002  # SQLAlchemy's signature
+        """What makes JSON text of a value."""
+        return _to_text
 
-    def process_result_value(self, value: str | None, dialect: Dialect) -> Any:  # noqa: ARG002  # the same
-        """The value of the JSON text."""
-        return None if value is None else from_json(value)
+    def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[str | None], Any]:  # noqa: ARG002  # the same
+        """What makes a value of JSON text."""
+        return _from_text
+
+
+def _to_text(value: Any) -> str | None:
+    return None if value is None else to_json(value).decode()
+
+
+def _from_text(text: str | None) -> Any:
+    return None if text is None else from_json(text)
 
 
 workspaces = Table(

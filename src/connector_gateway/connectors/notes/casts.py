@@ -225,7 +225,7 @@ def _strings(value: Any) -> list[str]:
 
 def rich_text(text: str) -> list[dict[str, Any]]:
     """*text* in as many items as the vendor's limit asks for."""
-    parts = list(_parts(text.encode("utf-16-le")))
+    parts = [text] if 0 < len(text) <= TEXT_PART // 2 else list(_parts(text.encode("utf-16-le")))
     if len(parts) > MAX_PARTS:
         raise ValueError(f"it is longer than {TEXT_PART * MAX_PARTS} characters")
     return [{"type": "text", "text": {"content": part}} for part in parts]
