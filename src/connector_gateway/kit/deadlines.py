@@ -41,7 +41,8 @@ class Deadlines:
         """Interrupt who is due, and wait for who is next."""
         loop = asyncio.get_running_loop()
         self._timer = None
-        for task, (at, _) in list(self._inside.items()):
+        while self._inside:
+            task, (at, _) = next(iter(self._inside.items()))
             if at > loop.time():
                 self._timer = loop.call_at(at, self._interrupt)
                 return

@@ -153,6 +153,7 @@ class Ledger:
     def _forget(self, now: float) -> None:
         """Leave entries out of account that have left the window which ends at *now*, and drop them now and then."""
         entries, per_seconds, head = self._entries, self.budget.per_seconds, self._head
+        # ``_leaves``, written out: every entry comes by here, and each call looks.
         while head < len(entries) and entries[head].at + per_seconds <= now:
             self._sum -= entries[head].units
             head += 1
