@@ -7,6 +7,7 @@ from functools import partial
 from starlette.routing import Router
 
 from connector_gateway.connectors import CONNECTORS
+from connector_gateway.core.claims import Claims
 from connector_gateway.core.connections import Connections, Vault
 from connector_gateway.core.cursors import Cursors
 from connector_gateway.core.events.feed import Feed
@@ -15,14 +16,15 @@ from connector_gateway.core.events.watchers import Watchers
 from connector_gateway.core.events.watches import Watches
 from connector_gateway.core.files import Files
 from connector_gateway.core.gateway import Gateway
-from connector_gateway.core.idempotency import Claims
 from connector_gateway.core.keys import Keys
 from connector_gateway.core.limits import Limits
 from connector_gateway.core.links import Links
+from connector_gateway.core.owners import Owners
 from connector_gateway.core.processes import Processes
 from connector_gateway.core.runs import Runs
 from connector_gateway.core.secrets import SecretKeys
 from connector_gateway.core.workspaces import Workspaces
+from connector_gateway.core.writing import Writing
 from connector_gateway.http import Application, Service, application
 from connector_gateway.http.accounts import Accounts
 from connector_gateway.http.metrics import Metrics
@@ -63,6 +65,8 @@ class App:
         self._shared = Memory(self.clock)
         self._limits = Limits(self._shared)
         self._claims = Claims(self.database, process_id, self.clock)
+        self._owners = Owners(self.database, process_id, self.clock)
+        self._vault = Vault(secrets)
         self._transport = Transport(settings.upstream_timeout_seconds)
         self._feed = Feed(self.database, self.clock)
         self._watches = Watches(self.database, process_id, self.clock)
@@ -82,6 +86,7 @@ class App:
             self.clock,
             runs=self.runs,
             claims=self._claims,
+            owners=self._owners,
             feed=self._feed,
             keep_runs_seconds=settings.keep_runs_days * DAY_SECONDS,
         )
@@ -149,7 +154,14 @@ class App:
             runs=self.runs,
             limits=self._limits,
             connections=self.connections,
-            claims=self._claims,
+            writing=Writing(
+                database=self.database,
+                claims=self._claims,
+                owners=self._owners,
+                vault=self._vault,
+                clock=self.clock,
+                grace_seconds=self.settings.patience.grace_seconds,
+            ),
             cursors=self._cursors,
             links=self._links,
             files=self._files,
@@ -159,4 +171,5 @@ class App:
             patience=self.settings.patience,
             max_calls=self.settings.max_calls,
             events=self._feed,
+            fence=self._processes.require_alive,
         )

@@ -145,4 +145,5 @@ class _Reader:
         secrets = tuple(filter(None, self.text(f"{prefix}_HOOK_SECRET", "").split(",")))
         observing = connector.observing
         every = self.number(f"{prefix}_WATCH_SECONDS", observing.every_seconds) if observing else None
-        return Site(connector, addresses, budgets, every, secrets)
+        settle = self.number(f"{prefix}_SETTLE_SECONDS", connector.settle_seconds)
+        return Site(connector, addresses, budgets, settle, every, secrets)

@@ -6,14 +6,16 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.core.idempotency import WINDOW_SECONDS
+from connector_gateway.core.claims import WINDOW_SECONDS
 from connector_gateway.core.processes import DEAD_AFTER_SECONDS
 from connector_gateway.core.runs import Recording
+from connector_gateway.core.writing import LOOK_FIRST
 from connector_gateway.kit.errors import (
     GatewayError,
     IdempotencyInProgress,
     InvalidParameters,
     OutcomeUnknown,
+    StorageUnavailable,
     UpstreamError,
     UpstreamRefused,
 )
@@ -121,7 +123,7 @@ async def test_a_header_that_says_another_key_than_the_body_is_refused(stage: St
     assert [] == stage.shelf.things
 
 
-@pytest.mark.parametrize("header", ["", "k" * 256])
+@pytest.mark.parametrize("header", ["", "k" * 1001])
 async def test_a_header_that_is_no_key_is_refused(stage: Stage, header: str) -> None:
     refused = await refusal(stage, key=None, header=header)
 
@@ -198,15 +200,15 @@ async def test_a_repeat_at_another_process_waits_for_the_first_and_gets_its_resu
 
 
 async def test_a_call_that_cannot_be_recorded_gives_the_key_free(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def fail(_: Recording) -> None:
-        raise OSError("the disk is full")
+    def fail(*_: Any) -> None:
+        raise StorageUnavailable("the disk is full")
 
     with monkeypatch.context() as patched:
-        patched.setattr(Recording, "open", fail)
+        patched.setattr(Recording, "opening", fail)
         refused = await refusal(stage)
     again = await stage.put()
 
-    assert "internal_error" == refused.code
+    assert "storage_unavailable" == refused.code
     assert not again.replayed
     assert ["cup"] == stage.shelf.things
 
@@ -220,7 +222,7 @@ async def test_what_was_done_in_doubt_is_found_at_once(stage: Stage) -> None:
     first = await stage.put()
     again = await stage.put()
 
-    assert {"thing_id": "recovered"} == data(first) == data(again)
+    assert {"thing_id": "thing 1"} == data(first) == data(again)
     assert ["cup"] == stage.shelf.things
 
 
@@ -228,7 +230,7 @@ async def test_an_unkeyed_write_in_doubt_is_looked_for_as_well(stage: Stage) -> 
     stage.shelf.troubles.append(doubtful("cut", done=True))
     envelope = await stage.put(key=None)
 
-    assert {"thing_id": "recovered"} == data(envelope)
+    assert {"thing_id": "thing 1"} == data(envelope)
 
 
 @requirement("calls:outcome-unknown")
@@ -241,15 +243,36 @@ async def test_what_was_not_done_in_doubt_is_said_to_be_unknown(stage: Stage) ->
 
 
 @requirement("idempotency:never-two")
-async def test_after_a_cut_a_repeat_waits_out_the_grace_looks_again_and_writes(stage: Stage, clock: HandClock) -> None:
+@pytest.mark.parametrize("doubt", ["cut", "silent", "edge", "garbled"])
+async def test_a_repeat_looks_waits_the_grace_and_looks_again_before_it_is_put_off(
+    stage: Stage, clock: HandClock, doubt: Any
+) -> None:
+    stage.shelf.troubles.append(doubtful(doubt))
+    first = await refusal(stage)
+    told_at = clock.at
+    again = await refusal(stage)
+
+    assert isinstance(again, OutcomeUnknown)
+    assert told_at + GRACE_SECONDS == clock.at
+    assert (SETTLE_SECONDS - GRACE_SECONDS, SETTLE_SECONDS - 2 * GRACE_SECONDS) == (
+        first.retry_after,
+        again.retry_after,
+    )
+    assert 4 == len(stage.shelf.looks)
+    assert 1 == stage.shelf.asked
+
+
+@requirement("idempotency:never-two")
+async def test_what_settles_within_the_grace_is_written_by_the_repeat(stage: Stage, clock: HandClock) -> None:
     stage.shelf.troubles.append(doubtful("cut"))
+    sent_at = clock.at
     await refusal(stage)
-    doubted_at = clock.at
+    clock.at = sent_at + SETTLE_SECONDS - 1
     again = await stage.put()
 
     assert {"thing_id": "thing 1"} == data(again)
-    assert doubted_at + GRACE_SECONDS == clock.at
-    assert 3 == len(stage.shelf.attempts)
+    assert sent_at + SETTLE_SECONDS == clock.at
+    assert ["cup"] == stage.shelf.things
 
 
 @requirement("idempotency:never-two")
@@ -259,7 +282,7 @@ async def test_after_a_cut_a_thing_that_comes_late_is_found_and_not_made_again(s
     stage.shelf.things.append("cup")
     again = await stage.put()
 
-    assert {"thing_id": "recovered"} == data(again)
+    assert {"thing_id": "thing 1"} == data(again)
     assert ["cup"] == stage.shelf.things
 
 
@@ -268,27 +291,29 @@ async def test_after_silence_a_repeat_is_put_off_until_the_third_party_has_surel
     stage: Stage, clock: HandClock
 ) -> None:
     stage.shelf.troubles.append(doubtful("silent"))
+    sent_at = clock.at
     await refusal(stage)
-    clock.at += 10
+    clock.at = sent_at + 10
     early = await refusal(stage)
-    clock.at += SETTLE_SECONDS - 10
+    clock.at = sent_at + SETTLE_SECONDS
     late = await stage.put()
 
     assert isinstance(early, OutcomeUnknown)
-    assert SETTLE_SECONDS - 10 == early.retry_after
+    assert SETTLE_SECONDS - 10 - GRACE_SECONDS == early.retry_after
     assert {"thing_id": "thing 1"} == data(late)
     assert ["cup"] == stage.shelf.things
 
 
 async def test_putting_a_repeat_off_does_not_prolong_the_doubt(stage: Stage, clock: HandClock) -> None:
     stage.shelf.troubles.append(doubtful("silent"))
+    sent_at = clock.at
     await refusal(stage)
-    clock.at += 30
+    clock.at = sent_at + 30
     await refusal(stage)
-    clock.at += 10
+    clock.at = sent_at + 40
     again = await refusal(stage)
 
-    assert SETTLE_SECONDS - 40 == again.retry_after
+    assert SETTLE_SECONDS - 40 - GRACE_SECONDS == again.retry_after
 
 
 async def test_after_silence_a_thing_that_comes_late_is_found(stage: Stage, clock: HandClock) -> None:
@@ -298,31 +323,29 @@ async def test_after_silence_a_thing_that_comes_late_is_found(stage: Stage, cloc
     stage.shelf.things.append("cup")
     again = await stage.put()
 
-    assert {"thing_id": "recovered"} == data(again)
+    assert {"thing_id": "thing 1"} == data(again)
     assert ["cup"] == stage.shelf.things
 
 
-@pytest.mark.parametrize("doubt", ["failed", "garbled"])
-async def test_after_a_failure_that_was_answered_a_repeat_looks_and_writes_at_once(
-    stage: Stage, clock: HandClock, doubt: Any
+async def test_after_a_failure_that_the_application_told_a_repeat_looks_and_writes_at_once(
+    stage: Stage, clock: HandClock
 ) -> None:
-    stage.shelf.troubles.append(Trouble(UpstreamError("Oh.", doubt=doubt)))
+    stage.shelf.troubles.append(Trouble(UpstreamError("Oh.", doubt="failed")))
     await refusal(stage)
     before = clock.at
     again = await stage.put()
 
     assert {"thing_id": "thing 1"} == data(again)
     assert before == clock.at
-    assert 2 == len(stage.shelf.attempts)
+    assert 2 == len(stage.shelf.looks)
 
 
-async def test_a_bug_of_ours_leaves_the_write_in_doubt(stage: Stage) -> None:
+async def test_an_answer_of_another_shape_is_a_doubt_like_any_other(stage: Stage) -> None:
     stage.shelf.troubles.append(Trouble(KeyError("id"), done=True))
-    refused = await refusal(stage)
+    first = await stage.put()
     again = await stage.put()
 
-    assert "internal_error" == refused.code
-    assert {"thing_id": "recovered"} == data(again)
+    assert {"thing_id": "thing 1"} == data(first) == data(again)
     assert ["cup"] == stage.shelf.things
 
 
@@ -333,12 +356,13 @@ async def test_a_call_that_is_cancelled_leaves_the_write_in_doubt(stage: Stage, 
     cancelled.cancel()
     await asyncio.gather(cancelled, return_exceptions=True)
     stage.shelf.gate.set()
-    before = clock.at
+    early = await refusal(stage)
+    clock.at += SETTLE_SECONDS
     again = await stage.put()
 
+    assert isinstance(early, OutcomeUnknown)
     assert {"thing_id": "thing 1"} == data(again)
-    assert before + GRACE_SECONDS == clock.at
-    assert "interrupted" == stage.shelf.attempts[0].doubt
+    assert ["cup"] == stage.shelf.things
 
 
 async def test_a_cancelled_call_is_told_as_interrupted(stage: Stage) -> None:
@@ -352,24 +376,24 @@ async def test_a_cancelled_call_is_told_as_interrupted(stage: Stage) -> None:
     assert "interrupted" == run["status"]
 
 
-async def test_a_write_that_stops_halfway_is_in_doubt_even_after_a_definite_refusal(stage: Stage) -> None:
-    stage.shelf.troubles += [None, REFUSED]
+async def test_a_write_that_stops_halfway_tells_what_stands_and_is_completed_by_a_repeat(stage: Stage) -> None:
+    stage.shelf.troubles += [None, Trouble(UpstreamRefused("No."))]
     refused = await refusal(stage, operation=put_pair)
     again = await stage.put(operation=put_pair)
 
     assert isinstance(refused, UpstreamRefused)
-    assert {"thing_id": "recovered"} == data(again)
-    assert {"first": "thing 1"} == stage.shelf.attempts[0].progress
+    assert [{"done": "put the thing", "id": "thing 1"}] == refused.details
+    assert {"thing_id": "thing 2"} == data(again)
+    assert ["cup", "cup too"] == stage.shelf.things
 
 
 @requirement("calls:never-blindly")
-async def test_a_write_without_a_way_to_look_is_never_repeated_after_doubt(stage: Stage, clock: HandClock) -> None:
+async def test_without_a_key_nothing_is_sent_twice_and_the_remedy_speaks_of_looking(stage: Stage) -> None:
     stage.shelf.troubles.append(doubtful("cut"))
-    await refusal(stage, operation=put_blindly)
-    clock.at += 1000
-    again = await refusal(stage, operation=put_blindly)
+    refused = await refusal(stage, key=None)
 
-    assert isinstance(again, OutcomeUnknown)
+    assert isinstance(refused, OutcomeUnknown)
+    assert (LOOK_FIRST, None) == (refused.remedy, refused.retry_after)
     assert 1 == stage.shelf.asked
 
 
@@ -379,6 +403,7 @@ async def test_when_looking_fails_as_well_the_doubt_stays(stage: Stage, clock: H
     things, stage.shelf.things = stage.shelf.things, None  # type: ignore[assignment]
     failed = await refusal(stage)
     stage.shelf.things = things
+    clock.at += SETTLE_SECONDS
     again = await stage.put()
 
     assert "internal_error" == failed.code
@@ -404,8 +429,7 @@ async def test_what_a_dead_process_held_is_looked_for_before_it_is_written(datab
         lost.cancel()
         await asyncio.gather(lost, return_exceptions=True)
 
-    assert {"thing_id": "recovered"} == data(again)
-    assert "interrupted" == dead.shelf.attempts[0].doubt
+    assert {"thing_id": "thing 1"} == data(again)
     assert ["cup"] == dead.shelf.things
 
 

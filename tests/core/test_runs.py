@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from connector_gateway.core.claims import Claims
 from connector_gateway.core.events.feed import Feed
-from connector_gateway.core.idempotency import Claims
 from connector_gateway.core.keys import Caller
 from connector_gateway.core.processes import DEAD_AFTER_SECONDS, Processes
 from connector_gateway.core.runs import Recording, Run, Runs

@@ -14,11 +14,13 @@ from connector_gateway.core.envelope import Envelope
 from connector_gateway.core.keys import Caller
 from connector_gateway.core.runs import Run
 from connector_gateway.kit.budget import Budget
-from connector_gateway.kit.call import Attempt, Call
+from connector_gateway.kit.call import Call
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import Doubt, OutcomeUnknown, UpstreamRefused
 from connector_gateway.kit.operation import Connector, reads, writes
 from connector_gateway.kit.shapes import Cursor, IdempotencyKey, Page, Params, Result
+from connector_gateway.kit.upstream import Upstream
+from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
 from connector_gateway.settings import Settings
 
 SETTLE_SECONDS = 60.0
@@ -48,8 +50,11 @@ class Shelf:
     troubles: list[Trouble | None] = field(default_factory=list)
     """What goes wrong with the next attempts, in turn."""
 
-    attempts: list[Attempt] = field(default_factory=list)
-    """What ``recover`` was asked about."""
+    looks: list[Sent] = field(default_factory=list)
+    """What was looked for."""
+
+    made_at: dict[str, float] = field(default_factory=dict)
+    """When things were put there by others."""
 
     gate: asyncio.Event = field(default_factory=asyncio.Event)
     visited: asyncio.Event = field(default_factory=asyncio.Event)
@@ -95,38 +100,77 @@ class Thing(Result):
     thing_id: str
 
 
-async def recover_thing(call: Call[Shelf], params: PutThing, attempt: Attempt) -> Thing | None:
-    """The thing, if it is there."""
-    call.upstream.attempts.append(attempt)
-    return Thing(thing_id="recovered") if params.name in call.upstream.things else None
+class ShelfClient:
+    """A client of the shelf, for one run."""
+
+    def __init__(self, shelf: Shelf, upstream: Upstream) -> None:
+        self.shelf = shelf
+        self._upstream = upstream
+
+    async def put(self, name: str) -> str:
+        self._upstream.written_at = self._upstream.clock.now()
+        return await self.shelf.put(name)
 
 
-@writes("POST /things", recover=recover_thing)
-async def put_thing(call: Call[Shelf], params: PutThing) -> Thing:
+async def _put(call: Call[ShelfClient], intent: Intent, _: str) -> Learned:
+    return {"id": await call.upstream.put(intent["name"])}
+
+
+async def _find(call: Call[ShelfClient], intent: Intent, sent: Sent) -> list[Found]:
+    shelf = call.upstream.shelf
+    shelf.looks.append(sent)
+    return [
+        Found({"id": f"thing {place}"}, f"thing {place}", shelf.made_at.get(f"thing {place}"))
+        for place, name in enumerate(shelf.things, 1)
+        if name == intent["name"]
+    ]
+
+
+async def _find_nothing(call: Call[ShelfClient], intent: Intent, sent: Sent) -> list[Found]:
+    return []
+
+
+PUT = Step("put the thing", _put, _find)
+"""Evidence that proves by itself."""
+
+MAKE = Step("make the thing", _put, _find, makes="thing")
+"""Evidence by circumstances."""
+
+BLIND = Step("put the thing", _put, _find_nothing)
+
+
+@writes("POST /things")
+async def put_thing(call: Call[ShelfClient], params: PutThing) -> Thing:
     """Put a thing on the shelf."""
-    return Thing(thing_id=await call.upstream.put(params.name))
+    return Thing(thing_id=(await call.step(PUT, {"name": params.name}))["id"])
+
+
+@writes("POST /made")
+async def make_thing(call: Call[ShelfClient], params: PutThing) -> Thing:
+    """Put a thing on the shelf that looks like any other of its name."""
+    return Thing(thing_id=(await call.step(MAKE, {"name": params.name}))["id"])
 
 
 @writes("POST /blind")
-async def put_blindly(call: Call[Shelf], params: PutThing) -> Thing:
+async def put_blindly(call: Call[ShelfClient], params: PutThing) -> Thing:
     """Put a thing on the shelf, with no way of looking for it afterwards."""
-    return Thing(thing_id=await call.upstream.put(params.name))
+    return Thing(thing_id=(await call.step(BLIND, {"name": params.name}))["id"])
 
 
-@writes("POST /pairs", recover=recover_thing)
-async def put_pair(call: Call[Shelf], params: PutThing) -> Thing:
-    """Put two things on the shelf, and note the first."""
-    first = await call.upstream.put(params.name)
-    await call.notebook.note(first=first)
-    return Thing(thing_id=await call.upstream.put(params.name + " too"))
+@writes("POST /pairs")
+async def put_pair(call: Call[ShelfClient], params: PutThing) -> Thing:
+    """Put two things on the shelf."""
+    await call.step(PUT, {"name": params.name})
+    return Thing(thing_id=(await call.step(PUT, {"name": params.name + " too"}))["id"])
 
 
 @reads("GET /things")
-async def list_things(call: Call[Shelf], params: ListThings) -> Page[Thing]:
+async def list_things(call: Call[ShelfClient], params: ListThings) -> Page[Thing]:
     """List the things on the shelf."""
+    shelf = call.upstream.shelf
     start = call.position["start"] if call.position else 0
-    found = call.upstream.things[start : start + params.limit]
-    more = start + params.limit < len(call.upstream.things)
+    found = shelf.things[start : start + params.limit]
+    more = start + params.limit < len(shelf.things)
     return Page[Thing](
         items=[Thing(thing_id=name) for name in found], position={"start": start + params.limit} if more else None
     )
@@ -188,8 +232,8 @@ def connectors(shelf: Shelf) -> Mapping[str, Connector[Any]]:
         addresses={"base": "http://shelf.invalid"},
         budgets={"all": Budget(1000, 1)},
         authorise=lambda credentials: credentials,
-        client=lambda _: shelf,
-        operations=(put_thing, put_blindly, put_pair, list_things),
+        client=lambda upstream: ShelfClient(shelf, upstream),
+        operations=(put_thing, make_thing, put_blindly, put_pair, list_things),
         settle_seconds=SETTLE_SECONDS,
     )
     return {"shelf": connector}

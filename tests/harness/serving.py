@@ -34,6 +34,8 @@ Budgets are opened wide unless a test is about pacing.
 """
 
 WIDE = "100000/1"
+SETTLE_SECONDS = "0.4"
+"""Twice the grace time: the first call says that nothing is known, and a repeat at once waits and then writes."""
 
 
 @dataclass(frozen=True)
@@ -187,7 +189,8 @@ def serving(
         "GATEWAY_OPERATOR_TOKEN": OPERATOR,
     }
     budgets = {f"GATEWAY_{name.upper()}_BUDGET": WIDE for name in connectors}
-    read = Settings.read(addresses | environment | budgets | FAST | settings, connectors)
+    settling = {f"GATEWAY_{name.upper()}_SETTLE_SECONDS": SETTLE_SECONDS for name in connectors}
+    read = Settings.read(addresses | environment | budgets | settling | FAST | settings, connectors)
     app = App(read, connectors=connectors, files=files)
     running = server(app.http(), "127.0.0.1", 0)
     thread = threading.Thread(target=running.run, name="gateway", daemon=True)

@@ -20,7 +20,7 @@ MAX_DEPTH = 100
 MAX_EXPONENT = 330
 """Powers of ten up to which a number is taken; what a double holds ends before."""
 
-MAX_IDEMPOTENCY_KEY = 255
+MAX_IDEMPOTENCY_KEY = 1000
 
 _UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 """Characters that no application stores faithfully: controls other than tab and line ends, and halves of pairs."""
@@ -38,6 +38,7 @@ class Body:
     """A JSON body, or why it cannot be read."""
 
     def __init__(self, text: bytes = b"", refusal: GatewayError | None = None) -> None:
+        self.text = text
         self.value: Any = None
         self.refusal = refusal
         if refusal is None:
@@ -55,6 +56,17 @@ class Arguments:
     query: Sequence[tuple[str, str]] = ()
     body: Body | None = None
     idempotency_header: str | None = None
+
+    def kept(self) -> dict[str, Any]:
+        """These arguments as JSON, just as they came."""
+        body = None if self.body is None else self.body.text.decode()
+        return {"path": dict(self.path), "query": list(self.query), "body": body}
+
+    @classmethod
+    def restored(cls, kept: Mapping[str, Any]) -> "Arguments":
+        """Arguments as they were ``kept``."""
+        body = None if kept["body"] is None else Body(kept["body"].encode())
+        return cls(kept["path"], [(name, text) for name, text in kept["query"]], body)
 
     @property
     def connection_id(self) -> str | None:

@@ -1,7 +1,6 @@
 """The way of a call, told once; HTTP, command line and every later surface end here."""
 
-import asyncio
-from collections.abc import AsyncIterator, Awaitable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -11,14 +10,14 @@ from connector_gateway.core.connections import Connection, Connections
 from connector_gateway.core.cursors import Cursors
 from connector_gateway.core.envelope import Envelope
 from connector_gateway.core.files import Files
-from connector_gateway.core.idempotency import ClaimName, Claims, First
 from connector_gateway.core.keys import Caller
 from connector_gateway.core.limits import Limits, require
 from connector_gateway.core.links import Links
 from connector_gateway.core.memory import Memories
 from connector_gateway.core.pacing import ConnectionPacer, YieldingPacer, stretched
 from connector_gateway.core.runs import Recording, Run, Runs
-from connector_gateway.core.work import Scratch, Work, binding, exclusive_to
+from connector_gateway.core.work import NoSteps, Work, binding, exclusive_to
+from connector_gateway.core.writing import Writing
 from connector_gateway.kit.budget import Budget
 from connector_gateway.kit.call import Call, Download
 from connector_gateway.kit.clock import Clock
@@ -38,6 +37,9 @@ class Site:
     connector: AnyConnector
     addresses: Mapping[str, str]
     budgets: Mapping[str, Budget]
+    settle_seconds: float
+    """How long after its sending a request may still be carried out there."""
+
     watch_seconds: float | None = None
     """How long after the beginning of a look at everything the next one begins; the connector's own if None."""
 
@@ -83,7 +85,7 @@ class Gateway:
         runs: Runs,
         limits: Limits,
         connections: Connections,
-        claims: Claims,
+        writing: Writing,
         cursors: Cursors,
         links: Links,
         files: Files,
@@ -93,12 +95,13 @@ class Gateway:
         patience: Patience,
         max_calls: int,
         events: Events,
+        fence: Callable[[], None],
     ) -> None:
         self._sites = sites
         self._runs = runs
         self._limits = limits
         self._connections = connections
-        self._claims = claims
+        self._writing = writing
         self._cursors = cursors
         self._links = links
         self._files = files
@@ -107,6 +110,7 @@ class Gateway:
         self._clock = clock
         self._patience = patience
         self._events = events
+        self._fence = fence
         self._places = Places(max_calls)
         self._memories = Memories(clock)
         self._budgets = {name: stretched(site.budgets) for name, site in sites.items()}
@@ -129,7 +133,7 @@ class Gateway:
             work = self._work(run, connection, operation, params)
             try:
                 with self._places:
-                    envelope = await self._once(work, recording, key)
+                    envelope = await self._carry_out(work, arguments, recording, key)
             except ConnectionRevoked:
                 await self._connections.observe(connection, "revoked")
                 raise
@@ -159,43 +163,30 @@ class Gateway:
                 await self._connections.observe(connection, "revoked")
                 raise
 
-    def _once(self, work: Work, recording: Recording, key: str | None) -> Awaitable[Envelope]:
-        """Read freely; write at most once per key, and never without a trace."""
-        return work.read() if work.operation.scope == "read" else self._write(work, recording, key)
-
-    async def _write(self, work: Work, recording: Recording, key: str | None) -> Envelope:
-        if key is None:
-            await recording.open()
-            return await work.write()
-        connection, run = work.connection, work.run
-        name = ClaimName(connection.workspace_id, connection.connection_id, work.operation.name, key)
-        taking = self._claims.take(name, run.run_id, self._patience.queue_seconds)
-        taken, opened = await asyncio.gather(taking, recording.open(), return_exceptions=True)
-        if isinstance(taken, BaseException):
-            raise taken
-        if isinstance(opened, BaseException):
-            if not isinstance(taken, First):
-                await taken.abandon()
-            raise opened
-        if isinstance(taken, First):
-            run.idempotency = {"key": key, "outcome": "replayed", "first_run_id": taken.run_id}
-            return work.replay(taken)
-        run.idempotency = {"key": key, "outcome": "first"}
-        return await work.write_once(taken)
+    def _carry_out(
+        self, work: Work, arguments: Arguments, recording: Recording, key: str | None
+    ) -> Awaitable[Envelope]:
+        """Read freely; write as ``Writing`` says."""
+        if work.operation.scope == "read":
+            return work.read()
+        return self._writing.write(work, arguments, recording, key, self._patience.queue_seconds)
 
     def _work(self, run: Run, connection: Connection, operation: AnyOperation, params: Params) -> Work:
+        site = self._sites[connection.connector]
+        upstream = self._upstream(run, connection)
         call = Call(
-            upstream=self._client(run, connection),
+            upstream=site.connector.client(upstream),
             connection_id=connection.connection_id,
             settings=connection.settings,
             position=self._position(connection, operation, params),
             memory=self._memories.of(connection.connection_id),
-            notebook=Scratch(),
+            steps=NoSteps(),
             clock=self._clock,
             exclusive=exclusive_to(connection, self._shared.exclusive),
             files=self._files,
             links=self._links.of(connection),
             events=self._events,
+            settle_seconds=site.settle_seconds,
         )
         return Work(
             operation=operation,
@@ -203,9 +194,8 @@ class Gateway:
             run=run,
             connection=connection,
             call=call,
+            upstream=upstream,
             cursors=self._cursors,
-            grace_seconds=self._patience.grace_seconds,
-            settle_seconds=self._sites[connection.connector].connector.settle_seconds,
         )
 
     def _position(self, connection: Connection, operation: AnyOperation, params: Params) -> Position | None:
@@ -214,19 +204,24 @@ class Gateway:
 
     def watcher(self, run: Run, connection: Connection) -> Any:
         """The room's client for looking at a connection, which lets calls go first and has more patience."""
-        return self._client(run, connection, YieldingPacer, WATCHERS)
+        upstream = self._upstream(run, connection, YieldingPacer, WATCHERS)
+        return self._sites[connection.connector].connector.client(upstream)
 
-    def _client(
+    def _client(self, run: Run, connection: Connection) -> Any:
+        """The room's client for one run through one connection."""
+        return self._sites[connection.connector].connector.client(self._upstream(run, connection))
+
+    def _upstream(
         self,
         run: Run,
         connection: Connection,
         pacer: type[ConnectionPacer] = ConnectionPacer,
         patience: Patience | None = None,
-    ) -> Any:
-        """The room's client for one run through one connection."""
+    ) -> Upstream:
+        """The authorised client for one run through one connection."""
         site = self._sites[connection.connector]
         connector = site.connector
-        upstream = Upstream(
+        return Upstream(
             addresses=site.addresses,
             authorise=connector.authorise,
             throttled=connector.throttled,
@@ -236,8 +231,8 @@ class Gateway:
             clock=self._clock,
             patience=patience or self._patience,
             trace=run.trace,
+            fence=self._fence,
         )
-        return connector.client(upstream)
 
 
 async def _to_the_end(pieces: AsyncIterator[bytes], run: Run) -> AsyncIterator[bytes]:

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from sqlalchemy import Connection as Transaction
 from sqlalchemy import delete, select, update
 from sqlalchemy.dialects.postgresql import insert
 
@@ -14,6 +15,7 @@ from connector_gateway.kit.identifiers import KeyId, ProcessId, RunId, Workspace
 from connector_gateway.kit.upstream import Exchange, Trace
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
+from connector_gateway.storage.rows import insert_rows
 from connector_gateway.storage.shared import Allowance
 
 OUTCOME = ("status", "http_status", "code", "duration_ms", "upstream", "idempotency", "process_id")
@@ -164,6 +166,11 @@ class Recording:
         self._identity = identity
         self._process_id = process_id
         self._run = run
+        self.opened = False
+        """Whether it was committed that it is under way."""
+
+        self.closed = False
+        """Whether its end was committed already, together with what it did."""
 
     async def __aenter__(self) -> Self:
         return self
@@ -177,21 +184,31 @@ class Recording:
             self._run.refuse(failure)
         elif fault is not None:
             self._run.status = "interrupted"
-        await self.close()
+        if fault is not None or not self.closed:
+            await self.close()
         if failure is not None:
             raise failure from fault
 
     def open(self) -> Awaitable[None]:
         """Commit that the run is under way, so that a crash leaves a trace."""
-        return self._put(self._process_id)
+        return self._database.put(PUT_RUN, self._row(self._process_id))
 
     def close(self) -> Awaitable[None]:
         """Commit how it ended."""
-        return self._put(None)
+        return self._database.put(PUT_RUN, self._row(None))
 
-    def _put(self, process_id: ProcessId | None) -> Awaitable[None]:
+    def opening(self, writing: Transaction) -> None:
+        """The same as ``open``, in a transaction with other things, unless it was opened before."""
+        if not self.opened:
+            insert_rows(writing, PUT_RUN, [self._row(self._process_id)])
+
+    def closing(self, writing: Transaction) -> None:
+        """The same as ``close``, in a transaction with other things."""
+        insert_rows(writing, PUT_RUN, [self._row(None)])
+
+    def _row(self, process_id: ProcessId | None) -> dict[str, Any]:
         run = self._run
-        row = {
+        return {
             **self._identity,
             "status": run.status,
             "http_status": run.http_status,
@@ -201,7 +218,6 @@ class Recording:
             "idempotency": run.idempotency,
             "process_id": process_id,
         }
-        return self._database.put(PUT_RUN, row)
 
 
 def _exchange(exchange: Exchange) -> dict[str, Any]:

@@ -7,10 +7,10 @@ from datetime import datetime
 from typing import Any, Generic, Protocol, TypeVar
 
 from connector_gateway.kit.clock import Clock
-from connector_gateway.kit.errors import Doubt
 from connector_gateway.kit.identifiers import ConnectionId
 from connector_gateway.kit.observing import Events
 from connector_gateway.kit.shapes import Position
+from connector_gateway.kit.writing import Intent, Learned, Step, Steps
 
 C = TypeVar("C")
 T = TypeVar("T")
@@ -29,23 +29,6 @@ class Memory(Protocol):
 
     def forget(self, name: str) -> None:
         """Forget it now."""
-        ...
-
-
-class Notebook(Protocol):
-    """Where a write notes what it has done so far, so that a later attempt can go on from there."""
-
-    @property
-    def progress(self) -> Mapping[str, Any]:
-        """What was noted so far."""
-        ...
-
-    async def note(self, **progress: Any) -> None:
-        """Add to the progress; durable on return where the call carries an idempotency key."""
-        ...
-
-    async def intend(self, **progress: Any) -> None:
-        """Add what is about to be tried, just as durably; a refusal that follows still means that nothing was done."""
         ...
 
 
@@ -96,21 +79,7 @@ class Download:
     pieces: AsyncIterator[bytes]
 
 
-@dataclass(frozen=True)
-class Attempt:
-    """An earlier attempt at a write, whose outcome is in doubt."""
-
-    started_at: float
-    """Seconds since the epoch, by our clock, before its first request."""
-
-    doubted_at: float
-    """Since when it is in doubt; it was sent before."""
-
-    progress: Mapping[str, Any]
-    """What it noted."""
-
-    doubt: Doubt
-    """Why its outcome is in doubt."""
+Attempt = Any
 
 
 @dataclass(slots=True)
@@ -124,12 +93,29 @@ class Call(Generic[C]):
     """Where the previous page ended, for operations that return pages."""
 
     memory: Memory
-    notebook: Notebook
+    steps: Steps
     clock: Clock
     exclusive: "Exclusive"
     files: Files
     links: Links
     events: Events
+    settle_seconds: float
+    """How long after its sending a request may still be carried out upstream."""
+
+    def plan(self, make: Callable[[], Awaitable[T]]) -> Awaitable[T]:
+        """What *make* returns, as JSON: everything that is checked and decided before something is sent.
+
+        It is durable with the next step; when the write is taken up again, it is not asked for again.
+        """
+        return self.steps.plan(make)
+
+    def step(self, step: "Step[Call[C]]", intent: Intent) -> Awaitable[Learned]:
+        """Carry out one step of a write, once whatever happens, and return what was learned from it."""
+        return self.steps.step(step, intent)
+
+    def try_step(self, step: "Step[Call[C]]", intent: Intent) -> Awaitable[Learned | None]:
+        """The same for a step that the write can do without: None where it is certain that it was not carried out."""
+        return self.steps.try_step(step, intent)
 
     async def recall(self, name: str, seconds: float, find: Callable[[], Awaitable[T]], *, fresh: bool = False) -> T:
         """What is remembered under *name*; otherwise, or if it must be *fresh*, what *find* finds, once for all."""

@@ -13,7 +13,7 @@ GatewayError
 │   │                        UpstreamConflict, UpstreamRateLimited
 │   └── failed               UpstreamError, UpstreamUnexpected, UpstreamTimeout, UpstreamUnavailable, OutcomeUnknown
 └── ServiceFailure           we are at fault, or not able just now
-        InternalError, Overloaded
+        InternalError, StorageUnavailable, Overloaded
 """
 
 import math
@@ -23,9 +23,10 @@ from typing import Any, ClassVar, Literal
 Detail = Mapping[str, Any]
 """Machine-readable facts of one fault: ``parameter``, ``property``, ``value``, ``allowed``, ``index`` …"""
 
-Doubt = Literal["failed", "garbled", "cut", "silent", "interrupted"]
-"""Why the outcome of a write is not known: the third party failed over it, answered garbage, the connection broke,
-no answer came in time, or this service stopped in the middle."""
+Doubt = Literal["failed", "edge", "garbled", "cut", "silent", "interrupted"]
+"""Why the outcome of a write is not known: the third party said that it failed, or an edge in front of it said so while
+the request may go on; it answered something unreadable, the connection broke, no answer came in time, or this service
+stopped in the middle."""
 
 
 class GatewayError(Exception):
@@ -37,7 +38,8 @@ class GatewayError(Exception):
 
     status: ClassVar[int]
     code: ClassVar[str]
-    remedy: ClassVar[str]
+    remedy: str
+    """What to do; one for the class, unless an instance knows better."""
 
     def __init__(
         self,
@@ -678,6 +680,14 @@ class InternalError(ServiceFailure):
     status = 500
     code = "internal_error"
     remedy = "Quote the run_id to support."
+
+
+class StorageUnavailable(ServiceFailure):
+    """What must be durable cannot be stored just now; a write that was under way is settled once storage is back."""
+
+    status = 503
+    code = "storage_unavailable"
+    remedy = "Wait retry_after seconds, then repeat; with the same idempotency key where the call writes."
 
 
 class Overloaded(ServiceFailure):

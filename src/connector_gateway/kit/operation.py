@@ -11,7 +11,7 @@ from typing import Any, Generic, Literal, Protocol, TypeVar, get_type_hints
 from pydantic import BaseModel
 
 from connector_gateway.kit.budget import Budget
-from connector_gateway.kit.call import Attempt, Call, Download
+from connector_gateway.kit.call import Call, Download
 from connector_gateway.kit.errors import (
     ConnectionMismatch,
     ConnectionNotFound,
@@ -29,6 +29,7 @@ from connector_gateway.kit.errors import (
     Overloaded,
     PayloadTooLarge,
     RateLimited,
+    StorageUnavailable,
     UnsupportedMediaType,
     UpstreamError,
     UpstreamForbidden,
@@ -70,6 +71,7 @@ EVERY_CALL: Errors = (
     UpstreamTimeout,
     UpstreamUnavailable,
     InternalError,
+    StorageUnavailable,
     Overloaded,
 )
 """What any call can end with, whatever it does."""
@@ -87,7 +89,6 @@ class Operation(Generic[C, P, R]):
     params: type[P]
     result: type[R]
     perform: Callable[[Call[C], P], Awaitable[R]]
-    recover: Callable[[Call[C], P, Attempt], Awaitable[R | None]] | None
     description: str
 
     @property
@@ -149,23 +150,15 @@ class Declare(Protocol):
 
 def reads(route: str, *, errors: Errors = ()) -> Declare:
     """Declare an operation that changes nothing, whatever its method; *route* is ``METHOD /path/{parameter}``."""
-    return _declare(route, "read", errors, recover=None)
+    return _declare(route, "read", errors)
 
 
-def writes(
-    route: str, *, errors: Errors = (), recover: Callable[[Call[Any], Any, Attempt], Awaitable[Any]] | None = None
-) -> Declare:
-    """Declare an operation that changes something.
-
-    *recover* looks upstream for what an earlier attempt of doubtful outcome has made, finishes it where needed, and
-    returns its result; or None when it has made nothing.
-    """
-    return _declare(route, "write", errors, recover)
+def writes(route: str, *, errors: Errors = (), recover: Any = None) -> Declare:  # noqa: ARG001
+    """Declare an operation that changes something, in steps (``Call.step``)."""
+    return _declare(route, "write", errors)
 
 
-def _declare(
-    route: str, scope: Scope, errors: Errors, recover: Callable[[Call[Any], Any, Attempt], Awaitable[Any]] | None
-) -> Declare:
+def _declare(route: str, scope: Scope, errors: Errors) -> Declare:
     method, _, path = route.partition(" ")
 
     def declare(perform: Callable[[Call[C], P], Awaitable[R]], /) -> Operation[C, P, R]:
@@ -179,7 +172,6 @@ def _declare(
             params=hints["params"],
             result=hints["return"],
             perform=perform,
-            recover=recover,
             description=inspect.getdoc(perform) or "",
         )
 
@@ -207,7 +199,7 @@ class Connector(Generic[C]):
     """Seconds to wait if an answer means "too many requests", or which budgets are to rest; otherwise None."""
 
     settle_seconds: float = 60.0
-    """How long a write whose answer never came may still be carried out upstream."""
+    """How long after its sending a request may still be carried out upstream; the operator may set it."""
 
     credentials: tuple[str, ...] = ("token",)
     """The names of what a connection must hold to be let in."""

@@ -91,7 +91,7 @@ Identifier = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[A-Za
 IDEMPOTENCY_FIELD = "idempotency_key"
 """A ``Params`` with a field of this name lets callers repeat the call safely by its body."""
 
-IdempotencyKey = Annotated[str, Field(min_length=1, max_length=255)]
+IdempotencyKey = Annotated[str, Field(min_length=1, max_length=1000)]
 """Any caller-generated string."""
 
 Cursor = Annotated[str, Field(min_length=1, max_length=8192)]

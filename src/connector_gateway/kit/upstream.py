@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Container, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
 from functools import partial
 from random import random
 from types import MappingProxyType
@@ -27,6 +28,9 @@ from connector_gateway.kit.transport import Answer, Cut, NotSent, TimedOut, Tran
 
 DEFAULT_PAUSE_SECONDS = 1.0
 """How long a throttled budget rests when the third party does not say."""
+
+HALF_A_SECOND = 0.5
+"""What a ``Date`` in whole seconds leaves out, on average."""
 
 MAX_REFUSAL_BYTES = 1024 * 1024
 """How much is read of a refusal that came where a large body was asked for."""
@@ -157,7 +161,26 @@ class Upstream:
     clock: Clock
     patience: Patience
     trace: Trace
+    fence: Callable[[], None] = lambda: None
+    """Raises when this process may not write any more, since others may have taken its work over."""
+
+    written_at: float | None = None
+    """When the last request that writes was sent, in epoch seconds; None if none was since this was set to None."""
+
     _begun: bool = False
+    _heard: tuple[str, float] | None = None
+    """The ``Date`` of the last answer, and when it came."""
+
+    @property
+    def skew(self) -> float:
+        """Seconds by which the third party's clock is ahead of ours, as the last answer told; 0 if none did."""
+        if self._heard is None:
+            return 0.0
+        date, at = self._heard
+        try:
+            return parsedate_to_datetime(date).timestamp() + HALF_A_SECOND - at
+        except ValueError:
+            return 0.0
 
     def send(
         self,
@@ -234,6 +257,9 @@ class Upstream:
         secrets = await self.door.credentials()
         queued = time.perf_counter()
         turn = await self.pacer.admit(request.charges, deadline)
+        if request.writes:
+            self.fence()
+            self.written_at = self.clock.now()
         sent_at, sent = self.clock.now(), time.perf_counter()
         status: int | None = None
         try:
@@ -241,6 +267,8 @@ class Upstream:
                 request.method, request.url, {**self.authorise(secrets), **request.headers}, request.body
             )
             status = answer.status
+            if (date := answer.headers.get("Date")) is not None:
+                self._heard = (date, self.clock.now())
             await turn.answered()
         finally:
             waited, took = sent - queued, time.perf_counter() - sent
@@ -316,8 +344,13 @@ def failed(answer: Answer, *, writes: bool) -> UpstreamError:
     return UpstreamError(
         f"The application failed with status {answer.status}.",
         private=answer.text,
-        doubt="failed" if writes else None,
+        doubt=doubt_of(answer.status) if writes else None,
     )
+
+
+def doubt_of(status: int) -> Doubt:
+    """What a failure says of a write: a 500 is the application's own, others may come from an edge in front of it."""
+    return "failed" if status == 500 else "edge"
 
 
 def _require_readable(answer: Answer) -> None:

@@ -119,6 +119,11 @@ class Database:
         self._call(_Row(statement, values, committed))
         return committed
 
+    def eventually(self, work: Work[Any], then: Callable[[], None] = lambda: None) -> None:
+        """Have *work* committed as soon as that can be done, then call *then*; *work* may be run again."""
+        committed = asyncio.ensure_future(self.write(work))
+        committed.add_done_callback(lambda _: then())
+
     async def ping(self) -> None:
         """Prove that the database answers."""
         await self.read(lambda connection: connection.execute(text("SELECT 1")).scalar())

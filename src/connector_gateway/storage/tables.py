@@ -99,6 +99,7 @@ processes = Table(
 )
 
 _under_way = text("process_id IS NOT NULL")
+_unknown = text("upstream_id IS NULL")
 
 runs = Table(
     "runs",
@@ -132,17 +133,41 @@ claims = Table(
     Column("operation", String(60), primary_key=True),
     Column("idempotency_key", String(255), primary_key=True),
     Column("run_id", String(40), nullable=False),
+    Column("attempt", Integer, nullable=False),
     Column("state", String(10), nullable=False),
     Column("process_id", String(40)),
-    Column("started_at", Double, nullable=False),
-    Column("doubt", String(12)),
-    Column("doubted_at", Double),
-    Column("progress", FastJson, nullable=False),
+    Column("sealed", LargeBinary),
+    Column("settle_seconds", Double, nullable=False),
+    Column("settles_at", Double),
     Column("status", String(10)),
     Column("data", Text),
     Column("expires_at", Double, nullable=False, index=True),
+    Index("ix_claims_process", "process_id", sqlite_where=_under_way, postgresql_where=_under_way),
 )
-"""Idempotency: ``state`` is ``held``, ``doubtful`` or ``done``; ``data`` is the first answer as JSON text."""
+"""Idempotency: ``state`` is ``held``, ``doubtful`` or ``done``; ``data`` is the first answer as JSON text.
+
+``run_id`` is the attempt that holds it, and fences it; ``sealed`` is what the attempts planned and sent, with the
+parameters of the first one; ``settles_at`` is when what was sent is either done or never will be.
+"""
+
+owned = Table(
+    "owned",
+    metadata,
+    Column("row_id", String(40), primary_key=True),
+    Column("connection_id", String(40), nullable=False),
+    Column("kind", String(20), nullable=False),
+    Column("upstream_id", String(200)),
+    Column("fingerprint", String(64), nullable=False),
+    Column("owner", String(40), nullable=False),
+    Column("process_id", String(40)),
+    Column("expires_at", Double, nullable=False, index=True),
+    UniqueConstraint("connection_id", "kind", "upstream_id"),
+    Index("ix_owned_open", "connection_id", "fingerprint", sqlite_where=_unknown, postgresql_where=_unknown),
+)
+"""Which write an upstream object belongs to; without ``upstream_id``, one that was about to be made.
+
+``process_id`` is set while its maker may still be told the identifier.
+"""
 
 watches = Table(
     "watches",

@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import quote
 
@@ -54,12 +53,6 @@ MAX_WALK = 100
 
 MAX_ACTIONS = 1000
 """Actions in one answer."""
-
-MARGIN_SECONDS = 2.0
-"""How exactly the vendor's clock is known: its ``Date`` header tells whole seconds, and is a while on its way."""
-
-CLOCK_SKEW_SECONDS = 120.0
-"""How far the vendor's clock may be behind ours before what was just made is not found."""
 
 CARD_FIELDS = "name,desc,due,idBoard,idList,labels,shortUrl,dateLastActivity"
 
@@ -268,15 +261,13 @@ class BoardsClient:
         return raw
 
     async def _actions(self, path: str, sought: Sought, kind: str, since: float) -> list[Raw]:
-        """Actions of one kind, newest first, since an instant of our clock; the ``Date`` header tells the vendor's."""
-        earliest = datetime.fromtimestamp(since - CLOCK_SKEW_SECONDS, UTC).isoformat(timespec="milliseconds")
+        """Actions of one kind, newest first, since an instant of the vendor's clock."""
+        earliest = datetime.fromtimestamp(since, UTC).isoformat(timespec="milliseconds")
         query = {"filter": kind, "since": earliest, "limit": str(MAX_ACTIONS), "memberCreator": "false"}
         found: list[Raw] = []
         for _ in range(MAX_WALK):
-            answer = await self._upstream.send("GET", path, *CHARGES, writes=False, query=query)
-            page = await self._accept(answer, sought)
-            floor = since + _ahead(answer, self._upstream.clock.now()) - MARGIN_SECONDS
-            found += [raw for raw in page if datetime.fromisoformat(raw["date"]).timestamp() >= floor]
+            page = await self._read(path, sought, **query)
+            found += page
             if len(page) < MAX_ACTIONS:
                 break
             query["before"] = page[-1]["id"]
@@ -319,11 +310,3 @@ def _board(board_id: str) -> Sought:
 
 def _card(card_id: str) -> Sought:
     return Sought(CardNotFound, "card_id", card_id)
-
-
-def _ahead(answer: Answer, now: float) -> float:
-    """Seconds by which the vendor's clock is ahead of ours."""
-    try:
-        return parsedate_to_datetime(answer.headers["Date"]).timestamp() - now
-    except (KeyError, ValueError):
-        return 0.0

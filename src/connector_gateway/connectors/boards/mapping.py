@@ -73,37 +73,69 @@ def new_card(list_id: str, wanted: CreateCard, labels: Sequence[str]) -> dict[st
     return {"idList": list_id, "name": wanted.name, "pos": "bottom", **given}
 
 
-def created_card(raw: Raw, names: Sequence[str]) -> CreatedCard:
+def kept_card(raw: Raw) -> dict[str, Any]:
+    """What is kept of a card that was made."""
+    labels = [label["name"] for label in raw["labels"]]
+    return {"id": raw["id"], "shortUrl": raw["shortUrl"], "idList": raw["idList"], "due": raw["due"], "labels": labels}
+
+
+def told_card(kept: Raw) -> dict[str, Any]:
+    """What callers are told of a card when something else fails."""
+    return {"card_id": kept["id"]}
+
+
+def created_card(kept: Raw, names: Sequence[str]) -> CreatedCard:
     """The result of a creation for which labels called *names* were asked."""
-    worn = {label["name"] for label in raw["labels"]}
     return CreatedCard(
-        card_id=raw["id"],
-        short_url=raw["shortUrl"],
-        list_id=raw["idList"],
-        due=None if raw["due"] is None else instant(raw["due"]),
-        labels_applied=[name for name in dict.fromkeys(names) if name in worn],
+        card_id=kept["id"],
+        short_url=kept["shortUrl"],
+        list_id=kept["idList"],
+        due=None if kept["due"] is None else instant(kept["due"]),
+        labels_applied=[name for name in dict.fromkeys(names) if name in kept["labels"]],
     )
 
 
-def moved_card(raw: Raw, list_from: str, list_to: str) -> MovedCard:
-    """The result of a move, before anything is said about a comment."""
+def move(card: Raw, target: Raw, position: str) -> dict[str, Any]:
+    """A move to be made."""
+    return {
+        "card_id": card["id"],
+        "list_id": target["id"],
+        "position": position,
+        "list_from": card["list"]["name"],
+        "list_to": target["name"],
+        "within": card["idList"] == target["id"],
+    }
+
+
+def kept_move(raw: Raw) -> dict[str, Any]:
+    """What is kept of a card that was moved."""
+    return {"id": raw["id"], "moved_at": raw["dateLastActivity"]}
+
+
+def moved_card(planned: Raw, kept: Raw, *, comment_posted: bool) -> MovedCard:
+    """The result of a move."""
     return MovedCard(
-        card_id=raw["id"],
-        list_from=list_from,
-        list_to=list_to,
-        comment_posted=False,
-        moved_at=instant(raw["dateLastActivity"]),
+        card_id=kept["id"],
+        list_from=planned["list_from"],
+        list_to=planned["list_to"],
+        comment_posted=comment_posted,
+        moved_at=instant(kept["moved_at"]),
     )
 
 
-def commented(moved: MovedCard, *, posted: bool) -> MovedCard:
-    """The result of a move of which it is known whether the comment was posted."""
-    return moved.model_copy(update={"comment_posted": posted})
+def kept_comment(raw: Raw) -> dict[str, Any]:
+    """What is kept of a comment."""
+    return {"id": raw["id"], "card_id": raw["data"]["card"]["id"], "date": raw["date"]}
 
 
-def comment(raw: Raw) -> Comment:
-    """The comment of an action."""
-    return Comment(card_id=raw["data"]["card"]["id"], comment_id=raw["id"], posted_at=instant(raw["date"]))
+def told_comment(kept: Raw) -> dict[str, Any]:
+    """What callers are told of a comment when something else fails."""
+    return {"comment_id": kept["id"]}
+
+
+def comment(kept: Raw) -> Comment:
+    """The comment that was posted."""
+    return Comment(card_id=kept["card_id"], comment_id=kept["id"], posted_at=instant(kept["date"]))
 
 
 # Boards
@@ -124,6 +156,22 @@ def board(raw: Raw, cards: Iterable[Raw]) -> BoardDescription:
 
 
 # Checklists
+
+
+def called(name: str, checklists: Iterable[Raw]) -> list[Raw]:
+    """The checklists of that name."""
+    return [raw for raw in checklists if same_text(raw["name"], name)]
+
+
+def kept_checklist(raw: Raw) -> dict[str, Any]:
+    """What is kept of a checklist: that it is there, and the items it has."""
+    items = [{"name": item["name"], "pos": item["pos"]} for item in items_of(raw)]
+    return {"id": raw["id"], "name": raw["name"], "checkItems": items}
+
+
+def told_checklist(kept: Raw) -> dict[str, Any]:
+    """What callers are told of a checklist when something else fails."""
+    return {"checklist_id": kept["id"]}
 
 
 def checklist(raw: Raw, card_id: str, items_added: int, *, skipped: bool = False) -> Checklist:
@@ -170,9 +218,12 @@ def missing_items(raw: Raw, wanted: Sequence[str]) -> list[tuple[int, str, int]]
 
 
 def is_by(raw: Raw, member_id: str, app_id: str | None) -> bool:
-    """Whether an action is the member's, by the application if that is known."""
+    """Whether an action is the member's, by an application, and by ours if that is known.
+
+    What the member does by hand bears no application.
+    """
     app = (raw.get("appCreator") or {}).get("id")
-    return bool(raw["idMemberCreator"] == member_id) and app_id in {None, app}
+    return bool(raw["idMemberCreator"] == member_id and app is not None and app_id in {None, app})
 
 
 def same_text(one: str, other: str) -> bool:
@@ -180,15 +231,20 @@ def same_text(one: str, other: str) -> bool:
     return one.strip() == other.strip()
 
 
-def bears(raw: Raw, wanted: CreateCard) -> bool:
-    """Whether a card is what was *wanted*."""
+def is_card(raw: Raw, wanted: Raw) -> bool:
+    """Whether a card is just what was *wanted*: what was not asked for is empty."""
     due = None if raw["due"] is None else stamp(instant(raw["due"]))
     return (
-        same_text(raw["name"], wanted.name)
-        and same_text(raw["desc"], wanted.desc or "")
-        and due == (None if wanted.due is None else stamp(wanted.due))
-        and set(wanted.labels) <= {label["name"] for label in raw["labels"]}
+        same_text(raw["name"], wanted["name"])
+        and same_text(raw["desc"], wanted.get("desc", ""))
+        and due == wanted.get("due")
+        and {label["id"] for label in raw["labels"]} == set(wanted.get("idLabels", ()))
     )
+
+
+def is_item(raw: Raw, wanted: Raw) -> bool:
+    """Whether an item of a checklist is the one that was *wanted* at its place."""
+    return same_text(raw["name"], wanted["name"]) and bool(raw["pos"] == wanted["place"])
 
 
 # Time
@@ -202,3 +258,8 @@ def instant(text: str) -> datetime:
 def stamp(moment: datetime) -> str:
     """An instant as the vendor writes it: UTC, to the millisecond."""
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def seconds(text: str) -> float:
+    """The instant of a vendor's timestamp in seconds since the epoch."""
+    return instant(text).timestamp()

@@ -1,8 +1,8 @@
 """The five boards operations."""
 
 import asyncio
-from collections.abc import Awaitable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from connector_gateway.connectors.boards import mapping
@@ -19,29 +19,23 @@ from connector_gateway.connectors.boards.models import (
     MoveCard,
     MovedCard,
 )
-from connector_gateway.kit.call import Attempt, Call
+from connector_gateway.kit.call import Call
 from connector_gateway.kit.errors import (
     BoardNotAuthorised,
     CardNotFound,
     GatewayError,
     LabelNotOnBoard,
     ListNotFound,
-    OutcomeUnknown,
     UpstreamConflict,
 )
 from connector_gateway.kit.operation import reads, writes
+from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
 
 BoardsCall = Call[BoardsClient]
-Raw = dict[str, Any]
+Raw = Mapping[str, Any]
 
 REMEMBER_SECONDS = 24 * 60 * 60.0
-"""How long is known what this process has made, and whose account it is: as long as an idempotency key is good."""
-
-SETTLE_SECONDS = 60.0
-"""How long a request that was never answered may still be carried out."""
-
-IN_FLIGHT_SECONDS = 3.0
-"""How long a request may still be worked on that this service did not live to see answered."""
+"""How long is known whose account it is, and which checklists this process has begun: as long as a key is good."""
 
 WHOLE = "whole"
 """What is remembered of a checklist that has all its items; before that, what they are to be."""
@@ -49,86 +43,129 @@ WHOLE = "whole"
 ON_A_CARD = (BoardNotAuthorised, CardNotFound, UpstreamConflict)
 
 
-async def recover_created_card(call: BoardsCall, params: CreateCard, attempt: Attempt) -> CreatedCard | None:
-    """The card that an earlier attempt made; None if it made none."""
-    list_id = mapping.list_identifier(params.list_id)
-    async with call.exclusive(_twins(list_id, params)):
-        for action in await call.upstream.get_list_actions(list_id, "createCard", attempt.started_at):
-            told = action["data"]["card"]
-            if mapping.same_text(told["name"], params.name) and await _is_unclaimed(call, action, told["id"]):
-                raw = await call.upstream.get_card(told["id"])
-                if mapping.bears(raw, params):
-                    _remember_made(call, raw)
-                    return mapping.created_card(raw, params.labels)
-    return None
+# The steps that change something
 
 
-@writes(
-    "POST /cards",
-    errors=[BoardNotAuthorised, ListNotFound, LabelNotOnBoard, UpstreamConflict],
-    recover=recover_created_card,
+async def _send_card(call: BoardsCall, intent: Intent, _: str) -> Learned:
+    return mapping.kept_card(await call.upstream.create_card(intent))
+
+
+async def _find_cards(call: BoardsCall, intent: Intent, sent: Sent) -> Sequence[Found]:
+    """The cards that this application made in the list, and that are what was to be made."""
+    found = []
+    for action in await _our_actions(
+        call, call.upstream.get_list_actions(intent["idList"], "createCard", sent.earliest)
+    ):
+        told = action["data"]["card"]
+        if mapping.same_text(told["name"], intent["name"]):
+            raw = await call.upstream.get_card(told["id"])
+            if mapping.is_card(raw, intent):
+                found.append(Found(mapping.kept_card(raw), raw["id"], mapping.seconds(action["date"])))
+    return found
+
+
+async def _send_move(call: BoardsCall, intent: Intent, _: str) -> Learned:
+    change = {"idList": intent["list_id"], "pos": intent["position"]}
+    return mapping.kept_move(await call.upstream.update_card(intent["card_id"], change))
+
+
+async def _find_move(call: BoardsCall, intent: Intent, _: Sent) -> Sequence[Found]:
+    """The card, if it is where it was to go; of a move within one list nothing can be seen afterwards."""
+    if intent["within"]:
+        return []
+    raw = await call.upstream.get_card(intent["card_id"])
+    return [Found(mapping.kept_move(raw))] if raw["idList"] == intent["list_id"] else []
+
+
+async def _send_comment(call: BoardsCall, intent: Intent, _: str) -> Learned:
+    raw = await call.upstream.add_comment(intent["card_id"], intent["text"])
+    learned = mapping.kept_comment(raw)
+    call.memory.put("app", (raw.get("appCreator") or {}).get("id"), REMEMBER_SECONDS)
+    return learned
+
+
+async def _find_comments(call: BoardsCall, intent: Intent, sent: Sent) -> Sequence[Found]:
+    """The comments of that text that this application posted on the card."""
+    listing = call.upstream.get_card_actions(intent["card_id"], "commentCard", sent.earliest)
+    return [
+        Found(mapping.kept_comment(action), action["id"], mapping.seconds(action["date"]))
+        for action in await _our_actions(call, listing)
+        if mapping.same_text(action["data"]["text"], intent["text"])
+    ]
+
+
+async def _send_checklist(call: BoardsCall, intent: Intent, _: str) -> Learned:
+    return mapping.kept_checklist(await call.upstream.create_checklist(intent["card_id"], intent["name"]))
+
+
+async def _find_checklists(call: BoardsCall, intent: Intent, sent: Sent) -> Sequence[Found]:
+    """The checklists of that name that this application put on the card, and that are empty."""
+    present = await call.upstream.get_card_checklists(intent["card_id"])
+    empty = {raw["id"]: raw for raw in mapping.called(intent["name"], present) if not mapping.items_of(raw)}
+    listing = call.upstream.get_card_actions(intent["card_id"], "addChecklistToCard", sent.earliest)
+    return [
+        Found(mapping.kept_checklist(empty[made]), made, mapping.seconds(action["date"]))
+        for action in await _our_actions(call, listing)
+        if (made := action["data"]["checklist"]["id"]) in empty
+    ]
+
+
+async def _send_item(call: BoardsCall, intent: Intent, _: str) -> Learned:
+    card_id, checklist_id = intent["card_id"], intent["checklist_id"]
+    raw = await call.upstream.create_check_item(card_id, checklist_id, intent["name"], intent["place"])
+    return {"item_id": raw["id"]}
+
+
+async def _find_item(call: BoardsCall, intent: Intent, _: Sent) -> Sequence[Found]:
+    """The item at the place that was chosen for it, which marks it."""
+    for raw in await call.upstream.get_card_checklists(intent["card_id"]):
+        if raw["id"] == intent["checklist_id"]:
+            return [Found({"item_id": item["id"]}) for item in mapping.items_of(raw) if mapping.is_item(item, intent)]
+    return []
+
+
+CREATE_CARD = Step("create the card", _send_card, _find_cards, makes="card", tells=mapping.told_card)
+MOVE_CARD = Step("move the card", _send_move, _find_move, tells=mapping.told_card)
+POST_COMMENT = Step("post the comment", _send_comment, _find_comments, makes="comment", tells=mapping.told_comment)
+CREATE_CHECKLIST = Step(
+    "create the checklist", _send_checklist, _find_checklists, makes="checklist", tells=mapping.told_checklist
 )
+ADD_ITEM = Step("add an item", _send_item, _find_item)
+
+
+# The operations
+
+
+@writes("POST /cards", errors=[BoardNotAuthorised, ListNotFound, LabelNotOnBoard, UpstreamConflict])
 async def create_card(call: BoardsCall, params: CreateCard) -> CreatedCard:
     """Create a card at the bottom of a list.
 
     Labels are named; if the board lacks any of them, nothing is created.
     """
-    target = await _open_list(call, params.list_id)
-    labels = await call.upstream.get_board_labels(target["idBoard"]) if params.labels else []
-    body = mapping.new_card(target["id"], params, mapping.label_ids(labels, params.labels))
-    async with call.exclusive(_twins(target["id"], params)):
-        raw = await call.upstream.create_card(body)
-        _remember_made(call, raw)
-    return mapping.created_card(raw, params.labels)
+    body = await call.plan(partial(_new_card, call, params))
+    return mapping.created_card(await call.step(CREATE_CARD, body), params.labels)
 
 
-async def recover_moved_card(call: BoardsCall, params: MoveCard, attempt: Attempt) -> MovedCard | None:
-    """The card, if it is where an earlier attempt was to take it, with the comment posted; otherwise None.
-
-    Of a move within one list nothing can be seen afterwards.
-    """
-    progress = attempt.progress
-    if "list_from" not in progress:
-        return None
-    raw, since = await call.upstream.get_card(params.card_id), progress.get("commenting_since")
-    if raw["idList"] != mapping.list_identifier(params.list_id) or (since is None and progress["within"]):
-        return None
-    moved = mapping.moved_card(raw, progress["list_from"], raw["list"]["name"])
-    if since is not None and params.comment is not None:
-        await call.clock.sleep(attempt.doubted_at + IN_FLIGHT_SECONDS - call.clock.now())
-        if await _find_comment(call, raw["id"], params.comment, since):
-            return mapping.commented(moved, posted=True)
-    return await _with_comment(call, moved, params.comment)
-
-
-@writes("POST /cards/{card_id}/move", errors=[*ON_A_CARD, ListNotFound], recover=recover_moved_card)
+@writes("POST /cards/{card_id}/move", errors=[*ON_A_CARD, ListNotFound])
 async def move_card(call: BoardsCall, params: MoveCard) -> MovedCard:
     """Move a card to another list of its board, and comment on it if wanted.
 
     When the comment cannot be posted the move stands, and ``comment_posted`` is false.
     """
     async with call.exclusive(f"card {await _card_id(call, params.card_id)}"):
-        card, target = await _together(call.upstream.get_card(params.card_id), _open_list(call, params.list_id))
-        if target["idBoard"] != card["idBoard"]:
-            raise ListNotFound(
-                f"List {target['id']} is not on board {card['idBoard']}, where the card is.",
-                {"parameter": "list_id", "value": params.list_id},
-            )
-        await call.notebook.intend(list_from=card["list"]["name"], within=card["idList"] == target["id"])
-        raw = await call.upstream.update_card(card["id"], {"idList": target["id"], "pos": params.position})
-    return await _with_comment(call, mapping.moved_card(raw, card["list"]["name"], target["name"]), params.comment)
+        move = await call.plan(partial(_move, call, params))
+        moved = await call.step(MOVE_CARD, move)
+    comment = None
+    if params.comment is not None:
+        comment = await call.try_step(POST_COMMENT, {"card_id": move["card_id"], "text": params.comment})
+    return mapping.moved_card(move, moved, comment_posted=comment is not None)
 
 
-async def recover_comment(call: BoardsCall, params: CommentOnCard, attempt: Attempt) -> Comment | None:
-    """The comment that an earlier attempt posted; None if it posted none."""
-    raw = await _find_comment(call, await _card_id(call, params.card_id), params.text, attempt.started_at)
-    return None if raw is None else mapping.comment(raw)
-
-
-@writes("POST /cards/{card_id}/comments", errors=ON_A_CARD, recover=recover_comment)
+@writes("POST /cards/{card_id}/comments", errors=ON_A_CARD)
 async def comment_on_card(call: BoardsCall, params: CommentOnCard) -> Comment:
     """Post a comment on a card."""
-    return mapping.comment(await _post(call, await _card_id(call, params.card_id), params.text))
+    card_id = await call.plan(partial(_card_id, call, params.card_id))
+    return mapping.comment(await call.step(POST_COMMENT, {"card_id": card_id, "text": params.text}))
 
 
 @reads("GET /lists", errors=[BoardNotAuthorised])
@@ -141,20 +178,7 @@ async def describe_board(call: BoardsCall, params: DescribeBoard) -> BoardDescri
     return mapping.board(raw, cards)
 
 
-async def recover_attached_checklist(call: BoardsCall, params: AttachChecklist, attempt: Attempt) -> Checklist | None:
-    """The checklist that an earlier attempt began, finished; None if it began none, or may still be at it."""
-    card_id = await _card_id(call, params.card_id)
-    async with call.exclusive(f"checklists {card_id}"):
-        present = await call.upstream.get_card_checklists(card_id)
-        begun = attempt.progress.get("checklist_id")
-        known = [raw for raw in present if raw["id"] == begun]
-        found = known[0] if known else await _unfinished(call, card_id, _called(params.name, present), params.items)
-        if found is None or _may_still_come(call, found, params.items, attempt):
-            return None
-        return await _finish(call, card_id, found, params.items)
-
-
-@writes("POST /cards/{card_id}/checklists", errors=ON_A_CARD, recover=recover_attached_checklist)
+@writes("POST /cards/{card_id}/checklists", errors=ON_A_CARD)
 async def attach_checklist(call: BoardsCall, params: AttachChecklist) -> Checklist:
     """Attach a checklist with its items to a card.
 
@@ -162,13 +186,41 @@ async def attach_checklist(call: BoardsCall, params: AttachChecklist) -> Checkli
     """
     card_id = await _card_id(call, params.card_id)
     async with call.exclusive(f"checklists {card_id}"):
-        namesakes = _called(params.name, await call.upstream.get_card_checklists(card_id))
-        raw = await _unfinished(call, card_id, namesakes, params.items)
-        if raw is None and namesakes and params.skip_if_present:
-            return mapping.checklist(namesakes[0], card_id, 0, skipped=True)
-        if raw is None:
-            raw = await call.upstream.create_checklist(card_id, params.name)
-        return await _finish(call, card_id, raw, params.items)
+        plan = await call.plan(partial(_checklist, call, card_id, params))
+        if plan["skipped"] is not None:
+            return mapping.checklist(plan["skipped"], card_id, 0, skipped=True)
+        raw = plan["unfinished"] or await call.step(CREATE_CHECKLIST, {"card_id": card_id, "name": params.name})
+        await _add_items(call, card_id, raw, params.items)
+    return mapping.checklist(raw, card_id, len(params.items))
+
+
+# Planning
+
+
+async def _new_card(call: BoardsCall, params: CreateCard) -> Raw:
+    """The body of a new card, with everything that it names looked up."""
+    target = await _open_list(call, params.list_id)
+    labels = await call.upstream.get_board_labels(target["idBoard"]) if params.labels else []
+    return mapping.new_card(target["id"], params, mapping.label_ids(labels, params.labels))
+
+
+async def _move(call: BoardsCall, params: MoveCard) -> Raw:
+    """Where a card is and where it is to go, on the same board."""
+    card, target = await _together(call.upstream.get_card(params.card_id), _open_list(call, params.list_id))
+    if target["idBoard"] != card["idBoard"]:
+        raise ListNotFound(
+            f"List {target['id']} is not on board {card['idBoard']}, where the card is.",
+            {"parameter": "list_id", "value": params.list_id},
+        )
+    return mapping.move(card, target, params.position)
+
+
+async def _checklist(call: BoardsCall, card_id: str, params: AttachChecklist) -> Raw:
+    """Whether there is one already: to be left as it is, or to be finished."""
+    namesakes = mapping.called(params.name, await call.upstream.get_card_checklists(card_id))
+    unfinished = await _unfinished(call, card_id, namesakes, params.items)
+    skipped = namesakes[0] if namesakes and unfinished is None and params.skip_if_present else None
+    return {"unfinished": unfinished, "skipped": skipped}
 
 
 # Cards
@@ -201,67 +253,27 @@ async def _together(first: Awaitable[Raw], second: Awaitable[Raw]) -> tuple[Raw,
     return one, other
 
 
-def _twins(list_id: str, params: CreateCard) -> str:
-    """The name under which cards are made one after the other that could be taken for each other."""
-    return f"new card {list_id} {params.name[:100]}"
-
-
-# Comments
-
-
-async def _post(call: BoardsCall, card_id: str, text: str) -> Raw:
-    """Post a comment; the answer also tells by which application it was posted."""
-    async with call.exclusive(f"comments {card_id}"):
-        raw = await call.upstream.add_comment(card_id, text)
-        _remember_made(call, raw)
-    call.memory.put("app", (raw.get("appCreator") or {}).get("id"), REMEMBER_SECONDS)
-    return raw
-
-
-async def _find_comment(call: BoardsCall, card_id: str, text: str, since: float) -> Raw | None:
-    """A comment of that text, posted since by this account, that no other call has for its own."""
-    async with call.exclusive(f"comments {card_id}"):
-        for raw in await call.upstream.get_card_actions(card_id, "commentCard", since):
-            if mapping.same_text(raw["data"]["text"], text) and await _is_unclaimed(call, raw, raw["id"]):
-                _remember_made(call, raw)
-                return raw
-    return None
-
-
-async def _with_comment(call: BoardsCall, moved: MovedCard, text: str | None) -> MovedCard:
-    """A move with its comment posted, if there is one and nothing goes wrong with it."""
-    if text is None:
-        return moved
-    since = call.clock.now()
-    await call.notebook.note(commenting_since=since)
-    try:
-        await _post(call, moved.card_id, text)
-    except GatewayError as error:
-        if error.doubt is None:
-            return moved
-    else:
-        return mapping.commented(moved, posted=True)
-    with suppress(GatewayError):
-        return mapping.commented(moved, posted=await _find_comment(call, moved.card_id, text, since) is not None)
-    return moved
-
-
 # Checklists
 
 
-def _called(name: str, checklists: Iterable[Raw]) -> list[Raw]:
-    return [raw for raw in checklists if mapping.same_text(raw["name"], name)]
-
-
-async def _finish(call: BoardsCall, card_id: str, raw: Raw, wanted: Sequence[str]) -> Checklist:
+async def _add_items(call: BoardsCall, card_id: str, raw: Raw, wanted: Sequence[str]) -> None:
     """Add the items that a checklist lacks, one after the other, so that only one at a time can be in doubt."""
     remembered = f"checklist {raw['id']}"
     call.memory.put(remembered, list(wanted), REMEMBER_SECONDS)
-    for index, name, place in mapping.missing_items(raw, wanted):
-        await call.notebook.note(checklist_id=raw["id"], sent=index)
-        await call.upstream.create_check_item(card_id, raw["id"], name, place)
+    for _, name, place in mapping.missing_items(raw, wanted):
+        item = {"card_id": card_id, "checklist_id": raw["id"], "name": name, "place": place}
+        try:
+            await call.step(ADD_ITEM, item)
+        except GatewayError as error:
+            _note_doubt(call, raw, error)
+            raise
     call.memory.put(remembered, WHOLE, REMEMBER_SECONDS)
-    return mapping.checklist(raw, card_id, len(wanted))
+
+
+def _note_doubt(call: BoardsCall, raw: Raw, error: GatewayError) -> None:
+    """Remember that an item may still come, for calls without a key that would add it again."""
+    if error.doubt is not None:
+        call.memory.put(f"unsettled {raw['id']}", value=True, seconds=call.settle_seconds)
 
 
 async def _unfinished(call: BoardsCall, card_id: str, namesakes: Sequence[Raw], wanted: Sequence[str]) -> Raw | None:
@@ -271,58 +283,33 @@ async def _unfinished(call: BoardsCall, card_id: str, namesakes: Sequence[Raw], 
     """
     for raw in namesakes:
         remembered = call.memory.get(f"checklist {raw['id']}")
-        if remembered == list(wanted):
-            _require_settled(call, raw, wanted)
-            return raw
-        if remembered is None and mapping.is_unfinished(raw, wanted) and await _is_our_checklist(call, card_id, raw):
-            return raw
+        begun = remembered == list(wanted) or (
+            remembered is None and mapping.is_unfinished(raw, wanted) and await _is_our_checklist(call, card_id, raw)
+        )
+        if begun and call.memory.get(f"unsettled {raw['id']}"):
+            raise UpstreamConflict(
+                "An item that an earlier call sent may still be added to this checklist.",
+                retry_after=call.settle_seconds,
+            )
+        if begun:
+            return mapping.kept_checklist(raw)
     return None
 
 
 async def _is_our_checklist(call: BoardsCall, card_id: str, checklist: Raw) -> bool:
-    """Whether this account put a checklist on the card lately."""
+    """Whether this application put a checklist on the card lately."""
     since = call.clock.now() - REMEMBER_SECONDS
-    for action in await call.upstream.get_card_actions(card_id, "addChecklistToCard", since):
-        if action["data"]["checklist"]["id"] == checklist["id"]:
-            return await _is_ours(call, action)
-    return False
-
-
-def _may_still_come(call: BoardsCall, raw: Raw, wanted: Sequence[str], attempt: Attempt) -> bool:
-    """Whether an item that an attempt has sent is not there, and may yet be."""
-    sent = attempt.progress.get("sent")
-    missing = any(index == sent for index, _, _ in mapping.missing_items(raw, wanted))
-    if missing and attempt.doubt == "silent":
-        until = attempt.doubted_at + SETTLE_SECONDS
-        call.memory.put(f"unsettled {raw['id']}", (sent, until), until - call.clock.now())
-    return missing and attempt.doubt in {"silent", "cut", "interrupted"}
-
-
-def _require_settled(call: BoardsCall, raw: Raw, wanted: Sequence[str]) -> None:
-    """Refuse to add an item again while it may still come by itself."""
-    sent, until = call.memory.get(f"unsettled {raw['id']}") or (None, 0.0)
-    if any(index == sent for index, _, _ in mapping.missing_items(raw, wanted)):
-        raise OutcomeUnknown(
-            "An item of an earlier attempt may still be added by the application.",
-            retry_after=until - call.clock.now(),
-        )
+    actions = await _our_actions(call, call.upstream.get_card_actions(card_id, "addChecklistToCard", since))
+    return any(action["data"]["checklist"]["id"] == checklist["id"] for action in actions)
 
 
 # Recognising what a write has made
 
 
-def _remember_made(call: BoardsCall, raw: Raw) -> None:
-    """Claim an object, so that no other call takes it for its own."""
-    call.memory.put(f"made {raw['id']}", value=True, seconds=REMEMBER_SECONDS)
-
-
-async def _is_unclaimed(call: BoardsCall, action: Raw, made_id: str) -> bool:
-    """Whether what an action has made is ours, and no other call has it for its own."""
-    return not call.memory.get(f"made {made_id}") and await _is_ours(call, action)
-
-
-async def _is_ours(call: BoardsCall, action: Raw) -> bool:
-    """Whether this account did it, by this application as far as that is known."""
+async def _our_actions(call: BoardsCall, listing: Awaitable[Sequence[Raw]]) -> Sequence[Raw]:
+    """Those of *listing* that this account did through this application, oldest first."""
+    actions = await listing
     me = call.memory.get("me") or (await call.upstream.get_me())["id"]
     call.memory.put("me", me, REMEMBER_SECONDS)
-    return mapping.is_by(action, me, call.memory.get("app"))
+    app = call.memory.get("app")
+    return [action for action in reversed(actions) if mapping.is_by(action, me, app)]

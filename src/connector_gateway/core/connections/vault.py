@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from typing import Any
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -21,18 +22,18 @@ class Vault:
         self._ciphers = {name: AESGCM(key) for name, key in secrets.derive("vault").items()}
         self._current = next(iter(self._ciphers))
 
-    def seal(self, secrets: Mapping[str, str], owner: str) -> bytes:
+    def seal(self, secrets: Mapping[str, Any], owner: str) -> bytes:
         """*secrets*, readable only here and only for *owner*."""
         nonce = os.urandom(NONCE_BYTES)
         sealed = self._ciphers[self._current].encrypt(nonce, to_json(secrets), owner.encode())
         return self._current + nonce + sealed
 
-    def open(self, sealed: bytes, owner: str) -> Mapping[str, str]:
+    def open(self, sealed: bytes, owner: str) -> Mapping[str, Any]:
         """What was sealed for *owner*; ``InternalError`` if the key is not here or anything was altered."""
         name, nonce = sealed[:NAME_BYTES], sealed[NAME_BYTES : NAME_BYTES + NONCE_BYTES]
         try:
             opened = self._ciphers[name].decrypt(nonce, sealed[NAME_BYTES + NONCE_BYTES :], owner.encode())
         except (KeyError, ValueError, InvalidTag) as fault:
             raise InternalError("The connection's secrets cannot be opened.", private=f"{owner}: {fault!r}") from fault
-        secrets: Mapping[str, str] = from_json(opened)
+        secrets: Mapping[str, Any] = from_json(opened)
         return secrets

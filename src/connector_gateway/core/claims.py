@@ -1,0 +1,260 @@
+"""Claims: the durable rows by which a keyed write is carried out once in 24 hours.
+
+A claim is ``held`` by one attempt, ``doubtful`` between attempts, and ``done`` once there is a result.
+Attempts are numbered, and every change names the run that holds the claim: who lost it changes nothing any more.
+"""
+
+import asyncio
+import hashlib
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from sqlalchemy import Connection as Writing
+from sqlalchemy import and_, bindparam, delete, select, update
+from sqlalchemy.dialects.postgresql import insert
+
+from connector_gateway.kit.clock import Clock
+from connector_gateway.kit.errors import GatewayError, IdempotencyInProgress
+from connector_gateway.kit.identifiers import ConnectionId, ProcessId, RunId, WorkspaceId
+from connector_gateway.storage import tables
+from connector_gateway.storage.database import Database
+
+WINDOW_SECONDS = 24 * 60 * 60
+POLL_SECONDS = 0.25
+"""How often a claim held by another process is looked at."""
+
+PURGE_STEP = 1000
+LONGEST_KEY = 255
+"""Longer keys are kept as their digest, since indexes do not take them."""
+
+_claims = tables.claims.c
+CLAIM = insert(tables.claims).on_conflict_do_nothing().returning(_claims.run_id)
+NAME = ("workspace_id", "connection_id", "operation", "idempotency_key")
+MINE = and_(
+    *(_claims[name] == bindparam(f"_{name}") for name in NAME),
+    _claims.run_id == bindparam("_run_id"),
+    _claims.state == "held",
+)
+"""The fence: the claim as this attempt holds it."""
+
+INTEND = update(tables.claims).where(MINE).values(sealed=bindparam("_sealed"), settle_seconds=bindparam("_settle"))
+FINISH = (
+    update(tables.claims)
+    .where(MINE)
+    .values(
+        state="done",
+        status=bindparam("_status"),
+        data=bindparam("_data"),
+        sealed=None,
+        settles_at=None,
+        process_id=None,
+        expires_at=bindparam("_expires_at"),
+    )
+)
+PUT_BACK = (
+    update(tables.claims)
+    .where(MINE)
+    .values(state="doubtful", sealed=bindparam("_sealed"), settles_at=bindparam("_settles_at"), process_id=None)
+)
+LET_GO = update(tables.claims).where(MINE).values(state="doubtful", process_id=None)
+RELEASE = delete(tables.claims).where(MINE)
+RELEASE_UNUSED = delete(tables.claims).where(MINE, _claims.sealed.is_(None))
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimName:
+    """What a claim is unique for."""
+
+    workspace_id: WorkspaceId
+    connection_id: ConnectionId
+    operation: str
+    idempotency_key: str
+
+    @classmethod
+    def of(cls, workspace_id: WorkspaceId, connection_id: ConnectionId, operation: str, key: str) -> "ClaimName":
+        """The name under *key*, however long that is."""
+        kept = key if len(key.encode()) <= LONGEST_KEY else "sha256:" + hashlib.sha256(key.encode()).hexdigest()
+        return cls(workspace_id, connection_id, operation, kept)
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """The name as columns of the table."""
+        return asdict(self)
+
+    def here(self) -> Any:
+        """The condition that selects the claim."""
+        return and_(*(_claims[name] == value for name, value in self.columns.items()))
+
+
+@dataclass(frozen=True, slots=True)
+class First:
+    """The first result under a key, to be given again."""
+
+    run_id: RunId
+    status: str
+    data: bytes
+
+
+@dataclass(slots=True)
+class Claim:
+    """A claim that this call holds."""
+
+    name: ClaimName
+    run_id: RunId
+    """The holder: no other attempt has it."""
+
+    attempt: int
+    sealed: bytes | None = None
+    """What earlier attempts planned and did; None if they sent nothing."""
+
+    settles_at: float = 0.0
+    """When what earlier attempts sent is either done or never will be."""
+
+    @property
+    def mine(self) -> dict[str, Any]:
+        """The fence's parameters."""
+        return {f"_{name}": value for name, value in self.name.columns.items()} | {"_run_id": self.run_id}
+
+
+class Claims:
+    """Takes claims, waits for them, and changes them inside transactions of the caller."""
+
+    def __init__(self, database: Database, process_id: ProcessId, clock: Clock) -> None:
+        self._database = database
+        self._process_id = process_id
+        self._clock = clock
+        self._held: dict[ClaimName, asyncio.Event] = {}
+
+    async def take(self, name: ClaimName, run_id: RunId, patience_seconds: float) -> Claim | First:
+        """The claim, held by this call; or the first result, once there is one.
+
+        ``IdempotencyInProgress`` when another call still holds it after *patience_seconds*.
+        """
+        deadline = self._clock.now() + patience_seconds
+        while True:
+            taken = await self._try(name, run_id)
+            if taken is not None:
+                return taken
+            if self._clock.now() >= deadline:
+                raise in_progress()
+            await self._wait(name, deadline)
+
+    def wake(self, name: ClaimName) -> None:
+        """Let those in this process look who wait for the claim."""
+        event = self._held.pop(name, None)
+        if event is not None:
+            event.set()
+
+    def done(self, claim: Claim, status: str, data: bytes) -> Callable[[Writing], bool]:
+        """Keep the first result for the window, which starts now; whether the claim was still held."""
+        values = {"_status": status, "_data": data.decode(), "_expires_at": self._clock.now() + WINDOW_SECONDS}
+        return lambda writing: writing.execute(FINISH, claim.mine | values).rowcount == 1
+
+    def put_back(self, claim: Claim, sealed: bytes, settles_at: float) -> Callable[[Writing], bool]:
+        """Leave the claim in doubt to whoever repeats the call."""
+        values = {"_sealed": sealed, "_settles_at": settles_at}
+        return lambda writing: writing.execute(PUT_BACK, claim.mine | values).rowcount == 1
+
+    @staticmethod
+    def released(claim: Claim) -> Callable[[Writing], bool]:
+        """Give the key free: nothing was done."""
+        return lambda writing: writing.execute(RELEASE, claim.mine).rowcount == 1
+
+    def let_go(self, name: ClaimName, run_id: RunId) -> Callable[[Writing], bool]:
+        """Leave a claim as it was before *run_id* took it; free if nothing was ever sent under it."""
+        mine = Claim(name, run_id, 0).mine
+
+        def let_go(writing: Writing) -> bool:
+            return bool(writing.execute(RELEASE_UNUSED, mine).rowcount or writing.execute(LET_GO, mine).rowcount)
+
+        return let_go
+
+    async def settle_abandoned(self) -> int:
+        """Put the claims of processes that are gone in doubt, or release those that sent nothing; how many."""
+        abandoned = and_(_claims.state == "held", _claims.process_id.not_in(select(tables.processes.c.process_id)))
+        unused = delete(tables.claims).where(abandoned, _claims.sealed.is_(None))
+        doubt = (
+            update(tables.claims)
+            .where(abandoned)
+            .values(state="doubtful", settles_at=self._clock.now() + _claims.settle_seconds, process_id=None)
+        )
+
+        def settle(writing: Writing) -> int:
+            return writing.execute(unused).rowcount + writing.execute(doubt).rowcount
+
+        return await self._database.write(settle)
+
+    async def purge(self) -> int:
+        """Delete a bounded number of expired claims; how many it were."""
+        condition = _claims.expires_at < self._clock.now()
+        expired = select(*(_claims[field.name] for field in fields(ClaimName))).where(condition).limit(PURGE_STEP)
+
+        def purge(writing: Writing) -> int:
+            names = writing.execute(expired).all()
+            for name in names:
+                writing.execute(delete(tables.claims).where(ClaimName(*name).here(), condition))
+            return len(names)
+
+        return await self._database.write(purge)
+
+    async def _try(self, name: ClaimName, run_id: RunId) -> Claim | First | None:
+        now = self._clock.now()
+        new = name.columns | {
+            "run_id": run_id,
+            "attempt": 1,
+            "state": "held",
+            "process_id": self._process_id,
+            "settle_seconds": 0.0,
+            "expires_at": now + WINDOW_SECONDS,
+        }
+        try:
+            found = await self._database.write(lambda writing: _take(writing, name, new, now))
+        except BaseException:
+            # The row may be there all the same: its commit may have been lost on the way back.
+            self._database.eventually(self.let_go(name, run_id))
+            raise
+        if isinstance(found, Claim):
+            self._held[name] = asyncio.Event()
+        return found
+
+    async def _wait(self, name: ClaimName, deadline: float) -> None:
+        event = self._held.get(name)
+        if event is None:
+            await self._clock.sleep(POLL_SECONDS)
+            return
+        try:
+            await asyncio.wait_for(event.wait(), max(0.0, deadline - self._clock.now()))
+        except TimeoutError:
+            return
+
+
+def _take(writing: Writing, name: ClaimName, new: dict[str, Any], now: float) -> Claim | First | None:
+    """Take the claim, be it new, expired or in doubt; None while another attempt holds it."""
+    if writing.execute(CLAIM, new).first():
+        return Claim(name, new["run_id"], 1)
+    expired = delete(tables.claims).where(name.here(), _claims.expires_at <= now)
+    if writing.execute(expired).rowcount and writing.execute(CLAIM, new).first():
+        return Claim(name, new["run_id"], 1)
+    taken = {key: new[key] for key in ("run_id", "process_id", "expires_at")}
+    over = (
+        update(tables.claims)
+        .where(name.here(), _claims.state == "doubtful")
+        .values(state="held", attempt=_claims.attempt + 1, **taken)
+    )
+    taken_over = writing.execute(over).rowcount
+    row = writing.execute(select(tables.claims).where(name.here())).first()
+    if row is not None and taken_over:
+        return Claim(name, new["run_id"], row.attempt, row.sealed, row.settles_at or 0.0)
+    if row is not None and row.state == "done":
+        return First(row.run_id, row.status, row.data.encode())
+    return None
+
+
+def in_progress() -> GatewayError:
+    """The refusal while another attempt holds the claim."""
+    return IdempotencyInProgress(
+        "A call with this idempotency key is still being carried out.",
+        {"parameter": "idempotency_key"},
+        retry_after=1,
+    )

@@ -1,0 +1,143 @@
+"""Owners: which write an upstream object belongs to, so that no other write takes it for its own.
+
+A row is opened with the intention to make an object, and gets the object's identifier when that is known.
+Rows of equal content are twins: what one of them made cannot be told from what another made.
+"""
+
+import hashlib
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic_core import to_json
+from sqlalchemy import Connection as Writing
+from sqlalchemy import and_, bindparam, delete, exists, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from connector_gateway.core.claims import WINDOW_SECONDS
+from connector_gateway.kit.clock import Clock
+from connector_gateway.kit.identifiers import ConnectionId, ProcessId, RunId, ulid
+from connector_gateway.storage import tables
+from connector_gateway.storage.database import Database
+
+KEPT_SECONDS = 2 * WINDOW_SECONDS
+"""As long as a claim may last that began in doubt."""
+
+PURGE_STEP = 1000
+
+_owned = tables.owned.c
+_other = tables.owned.alias("other")
+_is_owned = exists().where(
+    _other.c.connection_id == _owned.connection_id,
+    _other.c.kind == _owned.kind,
+    _other.c.upstream_id == bindparam("_upstream_id"),
+)
+OPEN = insert(tables.owned)
+REOPEN = (
+    update(tables.owned)
+    .where(_owned.row_id == bindparam("_row_id"))
+    .values(owner=bindparam("_owner"), process_id=bindparam("_process_id"))
+)
+OWN = (
+    update(tables.owned)
+    .where(_owned.row_id == bindparam("_row_id"), ~_is_owned)
+    .values(upstream_id=bindparam("_upstream_id"), process_id=None)
+)
+"""Gives an object to a write, unless it has an owner."""
+
+LEAVE = update(tables.owned).where(_owned.row_id == bindparam("_row_id")).values(process_id=None)
+FORGET = delete(tables.owned).where(_owned.row_id == bindparam("_row_id"))
+
+
+@dataclass(frozen=True, slots=True)
+class Rivals:
+    """Who else an object may belong to."""
+
+    owned: Collection[str]
+    """The identifiers that have an owner."""
+
+    under_way: bool
+    """Whether an equal object is being made right now, by somebody who will be told its identifier."""
+
+    left: int
+    """How many equal objects may have been made by writes that nobody finished."""
+
+
+class Owners:
+    """Keeps who owns what."""
+
+    def __init__(self, database: Database, process_id: ProcessId, clock: Clock) -> None:
+        self._database = database
+        self._process_id = process_id
+        self._clock = clock
+
+    def row(self, connection_id: ConnectionId, kind: str, content: Any, run_id: RunId) -> dict[str, Any]:
+        """A row to be opened, for an object of *content* that is about to be made."""
+        return {
+            "row_id": f"own_{ulid()}",
+            "connection_id": connection_id,
+            "kind": kind,
+            "fingerprint": _fingerprint(content),
+            "owner": run_id,
+            "process_id": self._process_id,
+            "expires_at": self._clock.now() + KEPT_SECONDS,
+        }
+
+    def reopened(self, row_id: str, run_id: RunId) -> dict[str, Any]:
+        """The parameters with which a row is opened again, by another attempt."""
+        return {"_row_id": row_id, "_owner": run_id, "_process_id": self._process_id}
+
+    async def rivals(self, row_ids: Sequence[str], object_ids: Collection[str]) -> Rivals:
+        """Who else may own one of *object_ids*, that rows of this write are looking for; all rows have one content."""
+        mine = select(tables.owned).where(_owned.row_id == row_ids[0]).subquery()
+        same = and_(_owned.connection_id == mine.c.connection_id, _owned.kind == mine.c.kind)
+        taken = select(_owned.upstream_id).join(mine, same).where(_owned.upstream_id.in_(object_ids))
+        twins = (
+            select(_owned.process_id, tables.processes.c.process_id.label("alive"))
+            .join(mine, and_(same, _owned.fingerprint == mine.c.fingerprint))
+            .outerjoin(tables.processes, tables.processes.c.process_id == _owned.process_id)
+            .where(_owned.upstream_id.is_(None), _owned.row_id.not_in(row_ids))
+        )
+
+        def read(reading: Writing) -> Rivals:
+            living = [row.alive is not None for row in reading.execute(twins)]
+            return Rivals(set(reading.execute(taken).scalars()), any(living), len(living) - sum(living))
+
+        return await self._database.read(read)
+
+    async def own(self, rows: Sequence[tuple[str, str]]) -> bool:
+        """Give objects to rows, all of them or none; whether they were free."""
+        object_ids = [object_id for _, object_id in rows]
+        mine = select(tables.owned).where(_owned.row_id == rows[0][0]).subquery()
+        same = and_(_owned.connection_id == mine.c.connection_id, _owned.kind == mine.c.kind)
+        taken = select(_owned.row_id).join(mine, same).where(_owned.upstream_id.in_(object_ids)).limit(1)
+
+        def own(writing: Writing) -> bool:
+            if writing.execute(taken).first():
+                return False
+            for row_id, object_id in rows:
+                writing.execute(OWN, {"_row_id": row_id, "_upstream_id": object_id})
+            return True
+
+        try:
+            return await self._database.write(own)
+        except IntegrityError:
+            # Another process was quicker between the look and the update.
+            return False
+
+    async def purge(self) -> int:
+        """Delete a bounded number of rows that are past their time; how many it were."""
+        expired = select(_owned.row_id).where(_owned.expires_at < self._clock.now()).limit(PURGE_STEP)
+        purge = delete(tables.owned).where(_owned.row_id.in_(expired))
+        return await self._database.write(lambda writing: writing.execute(purge).rowcount)
+
+
+def _fingerprint(content: Any) -> str:
+    return hashlib.sha256(to_json(_sorted(content))).hexdigest()
+
+
+def _sorted(content: Any) -> Any:
+    """*content* with the keys of its objects in order."""
+    if isinstance(content, dict):
+        return {key: _sorted(content[key]) for key in sorted(content)}
+    return [_sorted(item) for item in content] if isinstance(content, list | tuple) else content

@@ -1,0 +1,487 @@
+"""How a write happens once: the protocol, from the claim to the answer.
+
+1. A call with a key takes the claim of that key, or gets the first result (``Writing.write``).
+2. The operation plans what it is to do; then it carries out its steps, one request each (``Attempt.plan``, ``step``).
+3. What a step is to do is durable before it is sent: with it the parameters, the run, and who will own the objects.
+4. What a step's answer tells is durable with the next intention, or with the result.
+5. A step that was sent and not answered is in doubt: it is looked for upstream (``_look``), and only what is proven to
+   be its work is taken for it. It is sent again only for a key, and only when it can no longer be carried out.
+6. Whoever repeats a call under a claim in doubt goes through the same operation with the first call's parameters: what
+   was planned and learned is given to it again, and it goes on where the last attempt ended.
+
+A change of a claim names the attempt that holds it; who lost the claim sends nothing any more (``_lost``).
+"""
+
+import math
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from typing import Any, TypeVar
+
+from pydantic_core import from_json, to_json
+from sqlalchemy import Connection as Transaction
+
+from connector_gateway.core.arguments import Arguments
+from connector_gateway.core.claims import INTEND, Claim, ClaimName, Claims, First, in_progress
+from connector_gateway.core.connections.vault import Vault
+from connector_gateway.core.envelope import Envelope
+from connector_gateway.core.owners import FORGET, LEAVE, OPEN, OWN, REOPEN, Owners
+from connector_gateway.core.runs import Recording
+from connector_gateway.core.work import Work
+from connector_gateway.kit.clock import Clock
+from connector_gateway.kit.errors import Doubt, GatewayError, InternalError, OutcomeUnknown, StorageUnavailable
+from connector_gateway.kit.identifiers import ulid
+from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
+from connector_gateway.storage.database import Database
+
+J = TypeVar("J")
+
+MARGIN_SECONDS = 2.0
+"""How far an object's instant may lie before its step was sent: a ``Date`` tells whole seconds, and is on its way."""
+
+LOOK_BACK_SECONDS = 120.0
+"""How far clocks may differ, for the filters of vendors' listings; what they let through is compared more closely."""
+
+LOOK_FIRST = "Look in the application whether it was done before you call again; an idempotency key makes repeats safe."
+"""The remedy of a write in doubt that has no key."""
+
+MAX_STANDING = 20
+"""Steps that a refusal tells of."""
+
+Change = Callable[[Transaction], Any]
+
+
+@dataclass
+class Entry:
+    """One plan or step of a write, as the claim keeps it."""
+
+    name: str
+    """The step's name; empty for a plan."""
+
+    value: Any
+    """What was planned, or what the step is to do."""
+
+    mark: str = ""
+    rows: list[str] = field(default_factory=list)
+    """The owner's rows of what it makes, by slot."""
+
+    sent_at: float | None = None
+    """When it was sent first; None if it was not, or was refused."""
+
+    settles_at: float = 0.0
+    """When it is either done or never will be."""
+
+    learned: Learned | None = None
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether it was sent, and nobody knows what became of it."""
+        return self.sent_at is not None and self.learned is None
+
+
+class Writing:
+    """Carries writes out."""
+
+    def __init__(
+        self, *, database: Database, claims: Claims, owners: Owners, vault: Vault, clock: Clock, grace_seconds: float
+    ) -> None:
+        self.database = database
+        self.claims = claims
+        self.owners = owners
+        self.vault = vault
+        self.clock = clock
+        self.grace_seconds = grace_seconds
+
+    async def write(
+        self, work: Work, arguments: Arguments, recording: Recording, key: str | None, patience_seconds: float
+    ) -> Envelope:
+        """The envelope of a write: once for all who name *key* within its window, and at most one sending without."""
+        if key is None:
+            return await self._carry_out(Attempt(self, work, recording, _Journal(arguments)))
+        run, connection = work.run, work.connection
+        name = ClaimName.of(connection.workspace_id, connection.connection_id, work.operation.name, key)
+        taken = await self.claims.take(name, run.run_id, patience_seconds)
+        if isinstance(taken, First):
+            run.idempotency = {"key": key, "outcome": "replayed", "first_run_id": taken.run_id}
+            return work.replay(taken)
+        run.idempotency = {"key": key, "outcome": "first" if taken.attempt == 1 else "recovered"}
+        try:
+            journal = self._journal(taken, arguments)
+        except GatewayError:
+            await self.database.write(self.claims.let_go(name, run.run_id))
+            self.claims.wake(name)
+            raise
+        return await self._carry_out(Attempt(self, work, recording, journal, taken))
+
+    def _journal(self, claim: Claim, arguments: Arguments) -> "_Journal":
+        """What earlier attempts under the claim planned and did, and the arguments of the first that sent anything."""
+        if claim.sealed is None:
+            return _Journal(arguments)
+        try:
+            opened = self.vault.open(claim.sealed, _owner_of(claim))
+        except InternalError as fault:
+            raise OutcomeUnknown(
+                "What the first call under this key was to do can no longer be read, so nothing was sent.",
+                private=fault.private,
+            ) from fault
+        entries = [Entry(**entry) for entry in opened["entries"]]
+        for entry in entries:
+            entry.settles_at = max(entry.settles_at, claim.settles_at)
+        return _Journal(Arguments.restored(opened["arguments"]), entries)
+
+    @staticmethod
+    async def _carry_out(attempt: "Attempt") -> Envelope:
+        """Perform the operation; the claim knows afterwards how it ended."""
+        work = attempt.work
+        work.call.steps = attempt
+        try:
+            work.params = attempt.arguments.read(work.operation.params)
+            envelope = work.envelope(await work.operation.perform(work.call, work.params))
+            await attempt.finish(envelope)
+        except GatewayError as error:
+            attempt.explain(error)
+            await attempt.leave()
+            raise
+        except BaseException:
+            attempt.drop()
+            raise
+        return envelope
+
+
+@dataclass
+class _Journal:
+    """The plans and steps of a write, and what it was asked for."""
+
+    arguments: Arguments
+    entries: list[Entry] = field(default_factory=list)
+
+
+class Attempt:
+    """One try at a write, with or without a claim: what the operation plans and carries out, in order."""
+
+    def __init__(
+        self, writing: Writing, work: Work, recording: Recording, journal: _Journal, claim: Claim | None = None
+    ) -> None:
+        self.work = work
+        self.arguments = journal.arguments
+        self._writing = writing
+        self._recording = recording
+        self._entries = journal.entries
+        self._claim = claim
+        self._next = 0
+        self._lost = False
+        self._finished = False
+        self._unowned: list[tuple[str, str]] = []
+        """Rows and objects that were learned, and are to be owned with the next commit."""
+
+        self._standing: list[Mapping[str, Any]] = []
+        """What callers are told of the steps that are done, should a later one fail."""
+
+    # What an operation uses
+
+    async def plan(self, make: Callable[[], Awaitable[J]]) -> J:
+        """What *make* returns, as JSON; in a later attempt, what it returned in the first."""
+        entry = self._recalled("")
+        if entry is None:
+            entry = self._entered(Entry("", from_json(to_json(await make()))))
+        planned: J = entry.value
+        return planned
+
+    async def step(self, step: Step[Any], intent: Intent) -> Learned:
+        """Carry out one step, unless it is known or found to be done."""
+        entry = self._recalled(step.name)
+        if entry is None:
+            entry = self._entered(Entry(step.name, from_json(to_json(intent)), ulid()))
+        if entry.in_doubt:
+            entry.learned = await self._settled(step, entry)
+        if entry.learned is None:
+            await self._intend(step, entry)
+            entry.learned = await self._send(step, entry)
+            if step.makes:
+                self._unowned += zip(entry.rows, step.object_ids(entry.learned), strict=True)
+        self._standing.append({"done": step.name, **step.tells(entry.learned)})
+        return entry.learned
+
+    async def try_step(self, step: Step[Any], intent: Intent) -> Learned | None:
+        """Carry out a step that the write can do without; None where it was refused, or has certainly failed."""
+        try:
+            return await self.step(step, intent)
+        except GatewayError:
+            entry = self._entries[self._next - 1]
+            if self._lost or (entry.in_doubt and entry.settles_at > self._writing.clock.now()):
+                raise
+            entry.sent_at = None
+            return None
+
+    # How it ends
+
+    async def finish(self, envelope: Envelope) -> None:
+        """Commit the result, what is owned by it, and the run, in one; later, where storage cannot do it now."""
+        self.work.run.succeed(envelope.status)
+        claims, claim, changes = self._writing.claims, self._claim, self._ownership()
+        done = None if claim is None else claims.done(claim, envelope.status, b"".join(envelope.data))
+        if done is None and not changes:
+            return
+        try:
+            await self._commit([*changes, self._recording.closing], done)
+        except StorageUnavailable:
+            self._finished = True
+            self._writing.database.eventually(_in_order([done, *changes] if done else changes), self._wake)
+            raise
+        self._recording.closed = True
+        self._wake()
+
+    def explain(self, error: GatewayError) -> None:
+        """Tell with *error* what stands although it failed, and what to do about a doubt without a key."""
+        error.details += self._standing[:MAX_STANDING]
+        if self._claim is None and (error.doubt is not None or isinstance(error, OutcomeUnknown)):
+            error.remedy, error.retry_after = LOOK_FIRST, None
+
+    async def leave(self) -> None:
+        """Give the claim free if nothing was done under it; else leave it to whoever repeats the call."""
+        left = self._left()
+        try:
+            await self._writing.database.write(left)
+        except StorageUnavailable:
+            self._writing.database.eventually(left, self._wake)
+        self._wake()
+
+    def drop(self) -> None:
+        """The same, as soon as it can be done: nobody waits for it."""
+        self._writing.database.eventually(self._left(), self._wake)
+
+    def _left(self) -> Change:
+        changes = [] if self._finished else [*self._ownership(), *self._unsettled_rows()]
+        claim, claims = self._claim, self._writing.claims
+        if claim is not None and not self._lost and not self._finished:
+            kept = any(entry.in_doubt or entry.learned is not None for entry in self._entries if entry.name)
+            settles_at = max([entry.settles_at for entry in self._entries if entry.in_doubt], default=0.0)
+            changes.append(claims.put_back(claim, self._sealed(claim), settles_at) if kept else claims.released(claim))
+        return _in_order(changes)
+
+    def _wake(self) -> None:
+        if self._claim is not None:
+            self._writing.claims.wake(self._claim.name)
+
+    # A step, before it is sent and after
+
+    async def _intend(self, step: Step[Any], entry: Entry) -> None:
+        """Make the step durable before it is sent, with the run and the owner's rows."""
+        now = self._writing.clock.now()
+        first = entry.sent_at is None
+        before = (entry.sent_at, entry.settles_at)
+        entry.sent_at = now if first else entry.sent_at
+        entry.settles_at = now + self.work.call.settle_seconds
+        changes = [*self._ownership(), *self._opened_rows(step, entry), self._recording.opening]
+        try:
+            await self._commit(changes, None if self._claim is None else self._intention(self._claim))
+        except BaseException:
+            entry.sent_at, entry.settles_at = before
+            raise
+
+    def _intention(self, claim: Claim) -> Callable[[Transaction], bool]:
+        values = {"_sealed": self._sealed(claim), "_settle": self.work.call.settle_seconds}
+        return lambda writing: writing.execute(INTEND, claim.mine | values).rowcount == 1
+
+    async def _send(self, step: Step[Any], entry: Entry) -> Learned:
+        """Send the step; when its outcome is in doubt, look for it within the grace time before saying so."""
+        self.work.upstream.written_at = None
+        try:
+            return await step.send(self.work.call, entry.value, entry.mark)
+        except GatewayError as error:
+            if not self._sent(entry, error.doubt):
+                raise
+            doubtful = error
+        except Exception as fault:
+            if not self._sent(entry, "garbled"):
+                raise
+            doubtful = _unreadable(fault)
+        except BaseException:
+            self._sent(entry, "interrupted")
+            raise
+        learned = None
+        with suppress(GatewayError):
+            learned = await self._settled(step, entry)
+        if learned is None:
+            doubtful.retry_after = max(1, math.ceil(entry.settles_at - self._writing.clock.now()))
+            raise doubtful
+        return learned
+
+    def _sent(self, entry: Entry, doubt: Doubt | None) -> bool:
+        """Whether the step just tried is in doubt, noted with the time from which it is settled.
+
+        That is counted from its sending; what the application itself said to have failed has ended.
+        """
+        sent_at = self.work.upstream.written_at
+        if doubt is None or sent_at is None:
+            entry.sent_at = None
+            return False
+        ended = doubt == "failed"
+        entry.settles_at = self._writing.clock.now() if ended else sent_at + self.work.call.settle_seconds
+        return True
+
+    # A step in doubt
+
+    async def _settled(self, step: Step[Any], entry: Entry) -> Learned | None:
+        """What a step in doubt has made; None once it has made nothing, and never will.
+
+        ``OutcomeUnknown`` while it may still be carried out, after a look now and another after the grace time.
+        """
+        clock, grace_seconds = self._writing.clock, self._writing.grace_seconds
+        learned = await self._look(step, entry)
+        rest = entry.settles_at - clock.now()
+        if learned is None and rest > 0:
+            await clock.sleep(min(rest, grace_seconds))
+            learned = await self._look(step, entry)
+            rest -= grace_seconds
+        if learned is None and rest > 0:
+            raise OutcomeUnknown(
+                "An earlier request of this call may still be carried out by the application.",
+                retry_after=rest,
+                doubt="silent",
+            )
+        return learned
+
+    async def _look(self, step: Step[Any], entry: Entry) -> Learned | None:
+        """What is proven to be the work of a step in doubt."""
+        sent_at, upstream = entry.sent_at or 0.0, self.work.upstream
+        sent = Sent(entry.mark, sent_at + upstream.skew - LOOK_BACK_SECONDS)
+        found = await step.find(self.work.call, entry.value, sent)
+        if not step.makes:
+            return step.joined(found) if found else None
+        since = sent_at + upstream.skew - MARGIN_SECONDS - step.made_within_seconds
+        return await self._claimed(
+            step, entry, [item for item in found if item.made_at is None or item.made_at >= since]
+        )
+
+    async def _claimed(self, step: Step[Any], entry: Entry, found: Sequence[Found]) -> Learned | None:
+        """Objects that are as the step was to make them, taken for its own if nobody else can have made them."""
+        contents = step.contents(entry.value)
+        chosen: list[Found] = []
+        for slot, content in enumerate(contents):
+            alike = [row for row, other in zip(entry.rows, contents, strict=True) if other == content]
+            free = await self._free(alike, [item for item in found if item.slot == slot])
+            chosen += [item for item in free if item.object_id not in {other.object_id for other in chosen}][:1]
+        if not chosen:
+            return None
+        if len(chosen) < len(contents):
+            raise self._ambiguous(entry, chosen)
+        rows = [(row, item.object_id) for row, item in zip(entry.rows, chosen, strict=True)]
+        return step.joined(chosen) if await self._writing.owners.own(rows) else None
+
+    async def _free(self, alike: Sequence[str], found: Sequence[Found]) -> Sequence[Found]:
+        """Those of *found* that nobody owns; ``OutcomeUnknown`` where there are more than can be accounted for."""
+        if not found:
+            return found
+        rivals = await self._writing.owners.rivals(alike, [item.object_id for item in found])
+        free = [item for item in found if item.object_id not in rivals.owned]
+        if free and rivals.under_way:
+            raise OutcomeUnknown(
+                "Another call is making an equal object right now, so what is there cannot be told apart yet.",
+                retry_after=self._writing.grace_seconds,
+            )
+        if len(free) > rivals.left + len(alike):
+            raise self._ambiguous(None, free)
+        return free
+
+    def _ambiguous(self, entry: Entry | None, found: Sequence[Found]) -> OutcomeUnknown:
+        """The refusal where what is there may be ours and may be somebody else's."""
+        rest = 0.0 if entry is None else entry.settles_at - self._writing.clock.now()
+        return OutcomeUnknown(
+            "Equal objects are there, and which of them this call made cannot be told; nothing was sent again.",
+            *({"candidate": item.object_id} for item in found[:MAX_STANDING]),
+            retry_after=rest if rest > 0 else None,
+        )
+
+    # Commits
+
+    async def _commit(self, changes: Sequence[Change], fenced: Callable[[Transaction], bool] | None = None) -> None:
+        """Commit *changes* in one, if the claim is still held by this attempt."""
+
+        def commit(writing: Transaction) -> bool:
+            if fenced is not None and not fenced(writing):
+                return False
+            for change in changes:
+                change(writing)
+            return True
+
+        if not await self._writing.database.write(commit):
+            self._lost = True
+            raise in_progress()
+        self._unowned.clear()
+        self._recording.opened = True
+
+    def _ownership(self) -> list[Change]:
+        """Give what was learned to this write."""
+        rows = [{"_row_id": row, "_upstream_id": object_id} for row, object_id in self._unowned]
+        return [lambda writing: [writing.execute(OWN, row) for row in rows]] if rows else []
+
+    def _opened_rows(self, step: Step[Any], entry: Entry) -> list[Change]:
+        """Say what is about to be made."""
+        if not step.makes:
+            return []
+        owners, run_id, connection_id = self._writing.owners, self.work.run.run_id, self.work.connection.connection_id
+        if entry.rows:
+            reopened = [owners.reopened(row, run_id) for row in entry.rows]
+            return [lambda writing: [writing.execute(REOPEN, row) for row in reopened]]
+        rows = [owners.row(connection_id, step.makes, content, run_id) for content in step.contents(entry.value)]
+        entry.rows = [row["row_id"] for row in rows]
+        return [lambda writing: writing.execute(OPEN, rows)]
+
+    def _unsettled_rows(self) -> list[Change]:
+        """Keep the rows of what may have been made, and forget those of what was not."""
+        left = [{"_row_id": row} for entry in self._entries if entry.in_doubt for row in entry.rows]
+        refused = [entry for entry in self._entries if entry.sent_at is None and entry.learned is None]
+        forgotten = [{"_row_id": row} for entry in refused for row in entry.rows]
+        for entry in refused:
+            entry.rows = []
+        changes: list[Change] = []
+        if left:
+            changes.append(lambda writing: writing.execute(LEAVE, left))
+        if forgotten:
+            changes.append(lambda writing: writing.execute(FORGET, forgotten))
+        return changes
+
+    # The journal
+
+    def _recalled(self, name: str) -> Entry | None:
+        """What an earlier attempt planned or did at this place."""
+        if self._next == len(self._entries):
+            return None
+        entry = self._entries[self._next]
+        if entry.name != name:
+            raise OutcomeUnknown(
+                "Another version of this service began this call, and its steps are not known here.",
+                private=f"{entry.name!r} is not {name!r}",
+            )
+        self._next += 1
+        return entry
+
+    def _entered(self, entry: Entry) -> Entry:
+        self._entries.append(entry)
+        self._next += 1
+        return entry
+
+    def _sealed(self, claim: Claim) -> bytes:
+        """The journal, readable only here and only under this claim."""
+        kept = {"arguments": self.arguments.kept(), "entries": [asdict(entry) for entry in self._entries]}
+        return self._writing.vault.seal(kept, _owner_of(claim))
+
+
+def _owner_of(claim: Claim) -> str:
+    return "\n".join(claim.name.columns.values())
+
+
+def _in_order(changes: Sequence[Change]) -> Change:
+    return lambda writing: [change(writing) for change in changes]
+
+
+def _unreadable(fault: Exception) -> OutcomeUnknown:
+    """The error of an answer that was taken for granted to be of another shape."""
+    error = OutcomeUnknown(
+        "The application answered in an unknown shape; whether it did the work is not known.",
+        private=repr(fault),
+        doubt="garbled",
+    )
+    error.__cause__ = fault
+    return error

@@ -1,0 +1,110 @@
+"""How a room tells the core to change something: in steps, each one request, each with a way to find what it made.
+
+The core decides when a step is sent, whether what was found is ours, and when a step may be sent again.
+Nothing in a ``find`` changes anything upstream.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+K_contra = TypeVar("K_contra", contravariant=True)
+J = TypeVar("J")
+
+Intent = Mapping[str, Any]
+"""What a step is to do, as JSON; durable before the step is sent."""
+
+Learned = dict[str, Any]
+"""What is known of a step that was done, as JSON: the identifiers and instants that its result is made of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A step that was sent, when its outcome is looked for."""
+
+    mark: str
+    """What marks its objects where the vendor has a place for it; the same each time the step is sent."""
+
+    earliest: float
+    """Nothing it made is older, in epoch seconds and far enough back for clocks that differ: for a vendor's filters.
+
+    The core compares ``Found.made_at`` more closely.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Something upstream that equals what a step was to make, or that shows what the step was to change."""
+
+    learned: Learned
+    object_id: str = ""
+    made_at: float | None = None
+    """When it was made by the vendor's clock, in epoch seconds; None where the vendor does not tell."""
+
+    slot: int = 0
+    """Which of the step's contents it equals."""
+
+
+def _whole(intent: Intent) -> Sequence[Any]:
+    return [intent]
+
+
+def _by_id(learned: Learned) -> Sequence[str]:
+    return [str(learned["id"])]
+
+
+def _only(found: Sequence[Found]) -> Learned:
+    return found[0].learned
+
+
+@dataclass(frozen=True)
+class Step(Generic[K_contra]):
+    """One request that changes something.
+
+    With ``makes``, it makes objects that can only be known by their circumstances: the core keeps who owns them, and
+    takes a ``Found`` for ours only if it was made since, is owned by nobody, and cannot be another call's.
+    Without, one ``Found`` proves that the step was done: the object bears its mark, or is as it should be.
+    """
+
+    name: str
+    """What it does, for callers: ``create the page``."""
+
+    send: Callable[[K_contra, Intent, str], Awaitable[Learned]]
+    """Sends the request (the third argument is the mark), and returns what was learned from its answer."""
+
+    find: Callable[[K_contra, Intent, Sent], Awaitable[Sequence[Found]]]
+    """Looks upstream for what a sending has made, oldest first; it changes nothing."""
+
+    makes: str = ""
+    """The kind of object, as the owner's table names it."""
+
+    made_within_seconds: float = 0.0
+    """How exactly the vendor tells when an object was made."""
+
+    contents: Callable[[Intent], Sequence[Any]] = _whole
+    """The content of each object it makes, by slot; objects of equal content cannot be told apart."""
+
+    object_ids: Callable[[Learned], Sequence[str]] = _by_id
+    """The identifiers of the objects it made, by slot."""
+
+    joined: Callable[[Sequence[Found]], Learned] = _only
+    """What is learned from what was found, one for each slot."""
+
+    tells: Callable[[Learned], Mapping[str, Any]] = dict
+    """What a caller is told of it when a later step fails."""
+
+
+class Steps(Protocol):
+    """The write under way: what it planned and did, in this attempt and in earlier ones."""
+
+    async def plan(self, make: Callable[[], Awaitable[J]]) -> J:
+        """What *make* returns, as JSON; a later attempt gets the same without asking again."""
+        ...
+
+    async def step(self, step: Step[Any], intent: Intent) -> Learned:
+        """What is learned from carrying out *step*, now or in an earlier attempt."""
+        ...
+
+    async def try_step(self, step: Step[Any], intent: Intent) -> Learned | None:
+        """The same for a step that the write can do without: None where it is certain that it was not carried out."""
+        ...
