@@ -5,8 +5,8 @@ import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -230,3 +230,21 @@ def wait_until(holds: Callable[[], bool], seconds: float = 10) -> None:
         if time.monotonic() > deadline:
             raise TimeoutError("it did not come true in time")
         time.sleep(0.005)
+
+
+Restarting = Callable[[], AbstractContextManager[Gateway]]
+"""Starts a gateway on the same state each time it is asked: what was remembered in memory is gone."""
+
+
+def restarting(sandbox: Sandbox, folder: Path, **more: Any) -> Restarting:
+    """Starts gateways one after the other on the state in *folder*, with the key and connections of the first."""
+    first: list[Gateway] = []
+
+    @contextmanager
+    def start() -> Iterator[Gateway]:
+        with serving(sandbox, folder, **more) as gateway:
+            first.append(gateway)
+            before = first[0]
+            yield replace(gateway, key=before.key, workspace_id=before.workspace_id, connections=before.connections)
+
+    return start

@@ -187,6 +187,7 @@ class Gateway:
             links=self._links.of(connection),
             events=self._events,
             settle_seconds=site.settle_seconds,
+            grace_seconds=self._patience.grace_seconds,
         )
         return Work(
             operation=operation,

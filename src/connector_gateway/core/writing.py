@@ -25,7 +25,7 @@ from connector_gateway.core.arguments import Arguments
 from connector_gateway.core.claims import INTEND, Claim, ClaimName, Claims, First, in_progress
 from connector_gateway.core.connections.vault import Vault
 from connector_gateway.core.envelope import Envelope
-from connector_gateway.core.owners import FORGET, LEAVE, OPEN, OWN, REOPEN, Owners
+from connector_gateway.core.owners import FORGET, LEAVE, OPEN, OWN, REOPEN, Owners, Rivals
 from connector_gateway.core.runs import Recording
 from connector_gateway.core.work import Work
 from connector_gateway.kit.clock import Clock
@@ -301,6 +301,7 @@ class Attempt:
             raise
         learned = None
         with suppress(GatewayError):
+            await self._writing.database.write(_in_order(self._unsettled_rows()))
             learned = await self._settled(step, entry)
         if learned is None:
             doubtful.retry_after = max(1, math.ceil(entry.settles_at - self._writing.clock.now()))
@@ -373,16 +374,26 @@ class Attempt:
         """Those of *found* that nobody owns; ``OutcomeUnknown`` where there are more than can be accounted for."""
         if not found:
             return found
-        rivals = await self._writing.owners.rivals(alike, [item.object_id for item in found])
+        rivals = await self._rivals(alike, found)
         free = [item for item in found if item.object_id not in rivals.owned]
-        if free and rivals.under_way:
-            raise OutcomeUnknown(
-                "Another call is making an equal object right now, so what is there cannot be told apart yet.",
-                retry_after=self._writing.grace_seconds,
-            )
         if len(free) > rivals.left + len(alike):
             raise self._ambiguous(None, free)
         return free
+
+    async def _rivals(self, alike: Sequence[str], found: Sequence[Found]) -> Rivals:
+        """Who else may own one of *found*, once nobody is making an equal object right now."""
+        owners, grace_seconds = self._writing.owners, self._writing.grace_seconds
+        object_ids = [item.object_id for item in found]
+        rivals = await owners.rivals(alike, object_ids)
+        if rivals.under_way:
+            await self._writing.clock.sleep(grace_seconds)
+            rivals = await owners.rivals(alike, object_ids)
+        if rivals.under_way:
+            raise OutcomeUnknown(
+                "Another call is making an equal object right now, so what is there cannot be told apart yet.",
+                retry_after=grace_seconds,
+            )
+        return rivals
 
     def _ambiguous(self, entry: Entry | None, found: Sequence[Found]) -> OutcomeUnknown:
         """The refusal where what is there may be ours and may be somebody else's."""

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, Generic, Protocol, TypeVar
 
 from connector_gateway.kit.clock import Clock
+from connector_gateway.kit.errors import UpstreamConflict
 from connector_gateway.kit.identifiers import ConnectionId
 from connector_gateway.kit.observing import Events
 from connector_gateway.kit.shapes import Position
@@ -101,6 +102,16 @@ class Call(Generic[C]):
     events: Events
     settle_seconds: float
     """How long after its sending a request may still be carried out upstream."""
+
+    grace_seconds: float
+    """How long a call waits for something in doubt before it says so."""
+
+    async def require_settled(self, at: float, message: str) -> None:
+        """Wait until *at*, when something that was sent is settled; ``UpstreamConflict`` if that is too far away."""
+        rest = at - self.clock.now()
+        if rest > self.grace_seconds:
+            raise UpstreamConflict(message, retry_after=rest)
+        await self.clock.sleep(rest)
 
     def plan(self, make: Callable[[], Awaitable[T]]) -> Awaitable[T]:
         """What *make* returns, as JSON: everything that is checked and decided before something is sent.

@@ -11,7 +11,8 @@ from connector_gateway.connectors.boards.emulator import BoardsEmulator
 from connector_gateway.kit.budget import Budget
 from connectors.boards.desk import Desk, Move
 from harness.playing import playing
-from harness.serving import Gateway, serving
+from harness.serving import Gateway, Restarting, serving
+from harness.serving import restarting as serving_again
 
 UNPACED = replace(BOARDS, budgets=dict.fromkeys(BOARDS.budgets, Budget(100_000, per_seconds=1)))
 """The room with budgets that tests do not have to wait for."""
@@ -47,6 +48,19 @@ def impatient(room: Gateway, tmp_path: Path) -> Iterator[Move]:
         room.sandbox, tmp_path, connectors=rooms, GATEWAY_QUEUE_SECONDS="1", GATEWAY_RUN_SECONDS="1"
     ) as gateway:
         yield lambda desk: Desk(gateway, desk.card_id)
+
+
+@pytest.fixture
+def unsettled(room: Gateway, tmp_path: Path) -> Iterator[Move]:
+    """Makes a desk in front of an application that may work on a request for a minute."""
+    with serving(room.sandbox, tmp_path, connectors={"boards": UNPACED}, GATEWAY_BOARDS_SETTLE_SECONDS="60") as gateway:
+        yield lambda desk: Desk(gateway, desk.card_id)
+
+
+@pytest.fixture
+def restarting(room: Gateway, tmp_path: Path) -> Restarting:
+    """A gateway of its own that can be started again."""
+    return serving_again(room.sandbox, tmp_path, connectors={"boards": UNPACED})
 
 
 @pytest.fixture

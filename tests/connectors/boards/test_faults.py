@@ -4,11 +4,11 @@ from collections import deque
 from typing import Any
 
 import pytest
-from sqlalchemy import insert
 
-from connector_gateway.storage import tables
 from connectors.boards.desk import STEPS, Desk, Move
+from harness.interrupting import done, interrupted, planned, sent
 from harness.requirement import requirement
+from harness.serving import Restarting
 
 HTML = "<html><body>Bad Gateway</body></html>"
 
@@ -28,28 +28,25 @@ def fail_item(desk: Desk, index: int, **fault: Any) -> None:
     fail(desk, "/1/checklists", method="POST", **fault)
 
 
-def interrupted(desk: Desk, operation: str, key: str, **progress: Any) -> None:
-    """Leave a claim behind as a process does that dies in the middle of a call."""
-    gateway = desk.gateway
-    now = gateway.app.clock.now()
-    row = {
-        "workspace_id": gateway.workspace_id,
-        "connection_id": gateway.connections["boards"],
-        "operation": operation,
-        "idempotency_key": key,
-        "run_id": "run_of_the_dead",
-        "state": "doubtful",
-        "started_at": now - 30,
-        "doubted_at": now - 20,
-        "doubt": "interrupted",
-        "progress": progress,
-        "expires_at": now + 1000,
-    }
+def ago(desk: Desk, seconds: float) -> float:
+    """An instant that many seconds ago."""
+    return desk.emulator.stage.clock.now() - seconds
 
-    async def leave() -> None:
-        await gateway.app.database.write(lambda writing: writing.execute(insert(tables.claims), row))
 
-    gateway.run(leave())
+def dies_commenting(desk: Desk, key: str, text: str = "Last words") -> None:
+    """Leave a comment in doubt behind, as a process does that died 30 s ago."""
+    step = sent("post the comment", {"card_id": desk.card_id, "text": text}, at=ago(desk, 30))
+    path = {"card_id": desk.card_id}
+    interrupted(
+        desk.gateway,
+        "boards",
+        "comment_on_card",
+        key,
+        {"text": text},
+        [planned(desk.card_id), step],
+        path=path,
+        makes={"post the comment": "comment"},
+    )
 
 
 # Throttling
@@ -264,7 +261,8 @@ def test_a_comment_that_was_not_posted_is_posted_once_by_a_repeat(desk: Desk, fa
 
 
 @requirement("calls:never-blindly")
-def test_a_comment_that_may_still_come_is_not_posted_again(desk: Desk) -> None:
+def test_a_comment_that_may_still_come_is_not_posted_again(desk: Desk, unsettled: Move) -> None:
+    desk = unsettled(desk)
     fail_comments(desk, fault="delay", seconds=5)
 
     first = desk.comment(idempotency_key="silent")
@@ -273,6 +271,43 @@ def test_a_comment_that_may_still_come_is_not_posted_again(desk: Desk) -> None:
     assert (first.code, again.code) == ("outcome_unknown", "outcome_unknown")
     assert 50 < again.body["retry_after"] <= 60
     assert desk.comments() == []
+
+
+@requirement("calls:never-blindly")
+@pytest.mark.parametrize("status", [502, 503, 504])
+def test_after_a_failure_of_an_edge_a_comment_may_still_come(desk: Desk, unsettled: Move, status: int) -> None:
+    desk = unsettled(desk)
+    fail_comments(desk, fault="status", status=status, body=HTML)
+
+    desk.comment(idempotency_key=f"edge {status}")
+    again = desk.comment(idempotency_key=f"edge {status}")
+
+    assert (again.status, again.code) == (502, "outcome_unknown")
+    assert desk.comments() == []
+
+
+@requirement("idempotency:replay")
+def test_in_doubt_the_first_text_counts_whatever_a_repeat_says(desk: Desk) -> None:
+    fail_comments(desk, fault="drop_before")
+
+    desk.comment("The first", idempotency_key="another text")
+    again = desk.comment("The second", idempotency_key="another text")
+
+    assert again.data["comment_id"] == desk.last_action_id()
+    assert desk.comments() == ["The first"]
+
+
+@requirement("idempotency:never-two")
+def test_after_a_restart_what_another_key_made_is_still_that_keys(desk: Desk, restarting: Restarting) -> None:
+    with restarting() as before:
+        fail_comments(desk, fault="drop_before")
+        Desk(before, desk.card_id).comment("+1", idempotency_key="first")
+        other = Desk(before, desk.card_id).comment("+1", idempotency_key="second")
+    with restarting() as after:
+        again = Desk(after, desk.card_id).comment("+1", idempotency_key="first")
+
+    assert other.data["comment_id"] != again.data["comment_id"]
+    assert desk.comments() == ["+1", "+1"]
 
 
 def test_two_equal_comments_in_doubt_are_two_comments(desk: Desk) -> None:
@@ -312,7 +347,7 @@ def test_while_the_application_is_down_nothing_is_claimed(desk: Desk) -> None:
 @requirement("idempotency:crash")
 def test_a_comment_of_a_process_that_died_is_found(desk: Desk) -> None:
     comment_id = desk.holds_comment("Last words", desk.author(seconds_ago=25))
-    interrupted(desk, "comment_on_card", "dead")
+    dies_commenting(desk, "dead")
 
     reply = desk.comment("Last words", idempotency_key="dead")
 
@@ -325,7 +360,7 @@ def test_a_comment_from_before_or_by_somebody_else_is_not_the_one_of_a_process_t
     desk: Desk, seconds_ago: float, *, person: bool
 ) -> None:
     desk.holds_comment("Last words", desk.author(seconds_ago=seconds_ago, person=person))
-    interrupted(desk, "comment_on_card", f"dead {person}")
+    dies_commenting(desk, f"dead {person}")
 
     reply = desk.comment("Last words", idempotency_key=f"dead {person}")
 
@@ -336,7 +371,7 @@ def test_a_comment_from_before_or_by_somebody_else_is_not_the_one_of_a_process_t
 def test_a_comment_is_found_below_a_thousand_others(desk: Desk) -> None:
     comment_id = desk.holds_comment("Last words", desk.author(seconds_ago=25))
     deque((desk.holds_comment(f"Noise {number}", desk.author()) for number in range(1000)), maxlen=0)
-    interrupted(desk, "comment_on_card", "noise")
+    dies_commenting(desk, "noise")
 
     reply = desk.comment("Last words", idempotency_key="noise")
 
@@ -412,9 +447,13 @@ def test_of_a_move_within_one_list_nothing_is_claimed(desk: Desk) -> None:
 
 @pytest.mark.parametrize(
     ("fault", "posted"),
-    [({"fault": "drop_after"}, True), ({"fault": "drop_before"}, False), ({"fault": "status", "status": 500}, False)],
+    [
+        ({"fault": "drop_after"}, True),
+        ({"fault": "status", "status": 500}, False),
+        ({"fault": "status", "status": 403}, False),
+    ],
 )
-def test_a_comment_in_doubt_is_looked_for_and_the_move_stands(
+def test_a_comment_that_goes_wrong_is_looked_for_and_the_move_stands(
     desk: Desk, fault: dict[str, Any], *, posted: bool
 ) -> None:
     fail_comments(desk, **fault)
@@ -426,32 +465,49 @@ def test_a_comment_in_doubt_is_looked_for_and_the_move_stands(
     assert desk.list_id() == desk.examples["list_ids"][1]
 
 
-def test_a_comment_that_cannot_be_looked_for_is_not_told_as_posted(desk: Desk) -> None:
-    fail_comments(desk, fault="drop_before")
-    fail(desk, f"/1/cards/{desk.card_id}/actions", method="GET", fault="status", status=503, times=3)
+@pytest.mark.parametrize("fault", [{"fault": "drop_before"}, {"fault": "status", "status": 503, "body": HTML}])
+def test_a_comment_that_may_still_come_is_not_told_as_lost_and_a_repeat_completes_the_move(
+    desk: Desk, fault: dict[str, Any]
+) -> None:
+    key = {"Idempotency-Key": f"half {fault}"}
+    fail_comments(desk, **fault)
 
-    reply = desk.move(desk.examples["list_ids"][1], comment="Moved")
+    first = desk.move(desk.examples["list_ids"][1], comment="Moved", headers=key)
+    again = desk.move(desk.examples["list_ids"][1], comment="Moved", headers=key)
 
-    assert reply.data["comment_posted"] is False
-
-
-def test_a_move_of_a_process_that_died_before_it_is_made(desk: Desk) -> None:
-    interrupted(desk, "move_card", "died before")
-
-    reply = desk.move(desk.examples["list_ids"][1], headers={"Idempotency-Key": "died before"})
-
-    assert (reply.data["list_from"], reply.data["list_to"]) == ("To do", "In progress")
+    assert first.status == 502
+    assert first.details == [{"done": "move the card", "card_id": desk.card_id}]
+    assert (again.data["list_from"], again.data["comment_posted"]) == ("To do", True)
+    assert desk.comments() == ["Moved"]
 
 
 @pytest.mark.parametrize("posted", [0, 1])
 def test_a_move_of_a_process_that_died_before_or_after_its_comment_is_finished(desk: Desk, posted: int) -> None:
     list_id, key = desk.examples["list_ids"][1], f"died {posted}"
-    now = desk.emulator.stage.clock.now()
     desk.is_in(list_id)
     deque((desk.holds_comment("Moved", desk.author()) for _ in range(posted)), maxlen=0)
-    interrupted(desk, "move_card", key, list_from="Then", within=False, commenting_since=now)
+    intent = {
+        "card_id": desk.card_id,
+        "list_id": list_id,
+        "position": "bottom",
+        "list_from": "Then",
+        "list_to": "In progress",
+        "within": False,
+    }
+    moved = done("move the card", intent, {"id": desk.card_id, "moved_at": "2026-11-01T10:00:00.000Z"})
+    comment = sent("post the comment", {"card_id": desk.card_id, "text": "Moved"}, at=ago(desk, 1))
+    interrupted(
+        desk.gateway,
+        "boards",
+        "move_card",
+        key,
+        {"list_id": list_id, "comment": "Moved"},
+        [planned(intent), moved, comment],
+        path={"card_id": desk.card_id},
+        makes={"post the comment": "comment"},
+    )
 
-    reply = desk.move(list_id, comment="Moved", headers={"Idempotency-Key": key})
+    reply = desk.move(list_id, comment="Another", headers={"Idempotency-Key": key})
 
     assert (reply.data["list_from"], reply.data["list_to"]) == ("Then", "In progress")
     assert reply.data["comment_posted"] is True
@@ -461,9 +517,7 @@ def test_a_move_of_a_process_that_died_before_or_after_its_comment_is_finished(d
 # Checklists in doubt
 
 
-@pytest.mark.parametrize(
-    "fault", [{"fault": "drop_after"}, {"fault": "garbage"}, {"fault": "status", "status": 503, "body": HTML}]
-)
+@pytest.mark.parametrize("fault", [{"fault": "drop_after"}, {"fault": "garbage"}])
 @pytest.mark.parametrize("index", [0, 2, 4])
 def test_a_checklist_goes_on_where_an_item_was_in_doubt(desk: Desk, fault: dict[str, Any], index: int) -> None:
     fail_item(desk, index, **fault)
@@ -499,6 +553,7 @@ def test_a_repeat_completes_what_was_left_half_made(
     again = desk.attach("QA", STEPS, skip_if_present=skip_if_present, **more)
 
     assert first.code in {"outcome_unknown", "upstream_forbidden"}
+    assert first.details[0]["done"] == "create the checklist"
     assert half == [("QA", STEPS[:2])]
     assert (again.data["items_added"], again.data["skipped"]) == (5, False)
     assert desk.checklists() == [("QA", STEPS)]
@@ -532,27 +587,39 @@ def test_what_was_left_unfinished_days_ago_is_left_alone(desk: Desk) -> None:
     assert desk.checklists() == [("QA", STEPS[:2])]
 
 
-def test_a_checklist_of_a_process_that_died_is_finished_under_its_key(desk: Desk, afresh: Move) -> None:
+def test_a_checklist_of_a_process_that_died_is_finished_under_its_key(desk: Desk) -> None:
     fail_item(desk, 3, fault="status", status=403)
     desk.attach("QA", STEPS)
     (checklist_id,) = desk.emulator.store.cards[desk.card_id].checklists
-    desk = afresh(desk)
-    interrupted(desk, "attach_checklist", "died", checklist_id=checklist_id, sent=2)
+    made = {"id": checklist_id, "name": "QA", "checkItems": []}
+    place = {"card_id": desk.card_id, "checklist_id": checklist_id}
+    items = [
+        done("add an item", place | {"name": name, "place": 16_389 * number}, {"item_id": name})
+        for number, name in enumerate(STEPS[:2], 1)
+    ]
+    last = sent("add an item", place | {"name": STEPS[2], "place": 16_389 * 3}, at=ago(desk, 1))
+    created = done("create the checklist", {"card_id": desk.card_id, "name": "QA"}, made)
+    body = {"name": "QA", "items": STEPS, "skip_if_present": False}
+    plan = planned({"unfinished": None, "skipped": None})
+    path = {"card_id": desk.card_id}
+    interrupted(desk.gateway, "boards", "attach_checklist", "died", body, [plan, created, *items, last], path=path)
 
-    reply = desk.attach("QA", STEPS, skip_if_present=False, headers={"Idempotency-Key": "died"})
+    reply = desk.attach("QA", ["Else"], skip_if_present=False, headers={"Idempotency-Key": "died"})
 
     assert reply.data["items_added"] == 5
     assert desk.checklists() == [("QA", STEPS)]
 
 
-def test_an_item_that_may_still_come_is_not_sent_again(desk: Desk) -> None:
+def test_an_item_that_may_still_come_is_not_sent_again_by_a_call_without_a_key(desk: Desk, unsettled: Move) -> None:
+    desk = unsettled(desk)
     fail_item(desk, 1, fault="delay", seconds=5)
 
     first = desk.attach("QA", STEPS)
     again = desk.attach("QA", STEPS)
 
     assert first.code == "outcome_unknown"
-    assert again.code == "outcome_unknown"
+    assert first.details[0] == {"done": "create the checklist", "checklist_id": first.details[0]["checklist_id"]}
+    assert (again.status, again.code) == (409, "upstream_conflict")
     assert 50 < again.body["retry_after"] <= 60
     assert desk.checklists() == [("QA", STEPS[:1])]
 

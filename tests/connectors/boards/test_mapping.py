@@ -83,7 +83,10 @@ def test_only_what_is_given_is_sent(given: dict[str, Any], sent: dict[str, Any])
         ({"due": "2026-12-01"}, {"due": "2026-12-01T00:00:00.000Z"}, True),
         ({"due": "2026-12-01"}, {"due": None}, False),
         ({}, {"due": "2026-12-01T00:00:00.000Z"}, False),
-        ({"labels": ["bug"]}, {"labels": [{"name": "bug"}, {"name": "auto"}]}, True),
+        ({"labels": ["bug"]}, {"labels": [{"id": "l-bug"}]}, True),
+        ({"labels": ["bug"]}, {"labels": [{"id": "l-bug"}, {"id": "l-auto"}]}, False),
+        ({}, {"labels": [{"id": "l-bug"}]}, False),
+        ({}, {"desc": "by hand"}, False),
         ({"labels": ["bug"]}, {"labels": []}, False),
         ({}, {"name": "Fix window"}, False),
     ],
@@ -91,7 +94,9 @@ def test_only_what_is_given_is_sent(given: dict[str, Any], sent: dict[str, Any])
 def test_a_card_is_recognised_by_what_was_asked_for(
     given: dict[str, Any], found: dict[str, Any], *, same: bool
 ) -> None:
-    assert mapping.bears(card(**found), wanted(**given)) is same
+    body = mapping.new_card("5" * 24, wanted(**given), [f"l-{name}" for name in given.get("labels", [])])
+
+    assert mapping.is_card(card(**found), body) is same
 
 
 @pytest.mark.parametrize(
@@ -101,7 +106,7 @@ def test_a_card_is_recognised_by_what_was_asked_for(
         ("m", {"id": "a"}, "a", True),
         ("m", {"id": "b"}, "a", False),
         ("m", None, "a", False),
-        ("m", None, None, True),
+        ("m", None, None, False),
         ("n", {"id": "a"}, "a", False),
     ],
 )

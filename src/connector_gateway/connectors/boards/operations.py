@@ -262,18 +262,15 @@ async def _add_items(call: BoardsCall, card_id: str, raw: Raw, wanted: Sequence[
     call.memory.put(remembered, list(wanted), REMEMBER_SECONDS)
     for _, name, place in mapping.missing_items(raw, wanted):
         item = {"card_id": card_id, "checklist_id": raw["id"], "name": name, "place": place}
+        settles_at = call.clock.now() + call.settle_seconds
         try:
             await call.step(ADD_ITEM, item)
         except GatewayError as error:
-            _note_doubt(call, raw, error)
+            if error.doubt is not None:
+                # For a later call without a key, which would add the item again.
+                call.memory.put(f"unsettled {raw['id']}", settles_at, call.settle_seconds)
             raise
     call.memory.put(remembered, WHOLE, REMEMBER_SECONDS)
-
-
-def _note_doubt(call: BoardsCall, raw: Raw, error: GatewayError) -> None:
-    """Remember that an item may still come, for calls without a key that would add it again."""
-    if error.doubt is not None:
-        call.memory.put(f"unsettled {raw['id']}", value=True, seconds=call.settle_seconds)
 
 
 async def _unfinished(call: BoardsCall, card_id: str, namesakes: Sequence[Raw], wanted: Sequence[str]) -> Raw | None:
@@ -286,14 +283,19 @@ async def _unfinished(call: BoardsCall, card_id: str, namesakes: Sequence[Raw], 
         begun = remembered == list(wanted) or (
             remembered is None and mapping.is_unfinished(raw, wanted) and await _is_our_checklist(call, card_id, raw)
         )
-        if begun and call.memory.get(f"unsettled {raw['id']}"):
-            raise UpstreamConflict(
-                "An item that an earlier call sent may still be added to this checklist.",
-                retry_after=call.settle_seconds,
-            )
         if begun:
-            return mapping.kept_checklist(raw)
+            return await _settled(call, card_id, raw)
     return None
+
+
+async def _settled(call: BoardsCall, card_id: str, raw: Raw) -> Raw:
+    """A checklist to be finished, once no item can appear any more that an earlier call without a key has sent."""
+    settles_at = call.memory.get(f"unsettled {raw['id']}")
+    if settles_at is not None:
+        await call.require_settled(settles_at, "An item that an earlier call sent may still be added.")
+        present = await call.upstream.get_card_checklists(card_id)
+        raw = next((item for item in present if item["id"] == raw["id"]), raw)
+    return mapping.kept_checklist(raw)
 
 
 async def _is_our_checklist(call: BoardsCall, card_id: str, checklist: Raw) -> bool:

@@ -1,0 +1,75 @@
+"""What a process leaves behind that dies in the middle of a write: a claim in doubt, with what it planned and sent."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from pydantic_core import to_json
+from sqlalchemy import insert
+
+from connector_gateway.core.arguments import Arguments, Body
+from connector_gateway.core.claims import Claim, ClaimName
+from connector_gateway.core.owners import OPEN
+from connector_gateway.core.writing import Entry, _owner_of
+from connector_gateway.kit.identifiers import ConnectionId, RunId, WorkspaceId
+from connector_gateway.storage import tables
+from harness.serving import Gateway
+
+
+def planned(value: Any) -> Entry:
+    """A plan that was made."""
+    return Entry("", value)
+
+
+def sent(name: str, intent: Mapping[str, Any], *, at: float, mark: str = "mark", settles_at: float = 0.0) -> Entry:
+    """A step that was sent *at* an instant, and of which nobody knows what became."""
+    return Entry(name, intent, mark, sent_at=at, settles_at=settles_at)
+
+
+def done(name: str, intent: Mapping[str, Any], learned: dict[str, Any], *, mark: str = "mark") -> Entry:
+    """A step that was carried out."""
+    return Entry(name, intent, mark, sent_at=0.0, learned=learned)
+
+
+def interrupted(  # noqa: PLR0917  # told in the order of the sentence
+    gateway: Gateway,
+    connector: str,
+    operation: str,
+    key: str,
+    body: Mapping[str, Any],
+    entries: Sequence[Entry],
+    *,
+    path: Mapping[str, str] | None = None,
+    makes: Mapping[str, str] | None = None,
+) -> None:
+    """Leave a claim behind; *makes* gives the kind of object that the steps of a name make."""
+    app, connection_id = gateway.app, ConnectionId(gateway.connections[connector])
+    name = ClaimName.of(WorkspaceId(gateway.workspace_id), connection_id, operation, key)
+    claim = Claim(name, RunId("run_of_the_dead"), 1)
+    rows = []
+    for entry in entries:
+        if entry.name in (makes or {}):
+            row = app._owners.row(connection_id, (makes or {})[entry.name], entry.value, claim.run_id)
+            entry.rows = [row["row_id"]]
+            rows.append(row | {"process_id": None})
+    arguments = Arguments(dict(path or {}), [], Body(to_json({"connection_id": connection_id, **body})))
+    kept = {"arguments": arguments.kept(), "entries": [asdict(entry) for entry in entries]}
+    row = name.columns | {
+        "run_id": claim.run_id,
+        "attempt": 1,
+        "state": "doubtful",
+        "sealed": app._vault.seal(kept, _owner_of(claim)),
+        "settle_seconds": 0.0,
+        "settles_at": 0.0,
+        "expires_at": app.clock.now() + 1000,
+    }
+
+    async def leave() -> None:
+        def write(writing: Any) -> None:
+            writing.execute(insert(tables.claims), row)
+            if rows:
+                writing.execute(OPEN, rows)
+
+        await app.database.write(write)
+
+    gateway.run(leave())
