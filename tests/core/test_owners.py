@@ -1,0 +1,179 @@
+"""Whose an object is that can only be known by its circumstances, on both databases."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from sqlalchemy import select, update
+
+from connector_gateway.kit.errors import GatewayError, OutcomeUnknown
+from connector_gateway.kit.identifiers import ulid
+from connector_gateway.storage import tables
+from harness.clocks import HandClock
+from harness.rehearsing import SETTLE_SECONDS, Stage, data, doubtful, make_thing, rehearsing
+from harness.requirement import requirement
+
+
+@pytest.fixture
+async def stage(common_database_url: str, clock: HandClock) -> AsyncIterator[Stage]:
+    async with rehearsing(common_database_url, clock) as prepared:
+        yield prepared
+
+
+async def make(stage: Stage, key: str | None = "key-1") -> Any:
+    return data(await stage.put(key=key, operation=make_thing))["thing_id"]
+
+
+async def refusal(stage: Stage, key: str | None = "key-1") -> GatewayError:
+    with pytest.raises(GatewayError) as refused:
+        await stage.put(key=key, operation=make_thing)
+    return refused.value
+
+
+async def dropped(stage: Stage, key: str | None = "key-1") -> None:
+    """A call whose connection is cut before anything is done."""
+    stage.shelf.troubles.append(doubtful("cut"))
+    await refusal(stage, key)
+
+
+@requirement("idempotency:evidence")
+async def test_what_was_made_since_and_belongs_to_nobody_is_the_calls_own(stage: Stage, clock: HandClock) -> None:
+    await dropped(stage)
+    stage.shelf.things.append("cup")
+    stage.shelf.made_at["thing 1"] = clock.at
+    again = await make(stage)
+
+    assert "thing 1" == again
+    assert ["cup"] == stage.shelf.things
+
+
+@requirement("idempotency:evidence")
+async def test_what_was_there_before_is_not_taken_for_the_calls_own(stage: Stage, clock: HandClock) -> None:
+    stage.shelf.things.append("cup")
+    stage.shelf.made_at["thing 1"] = clock.at - 3
+    await dropped(stage)
+    clock.at += SETTLE_SECONDS
+    again = await make(stage)
+
+    assert "thing 2" == again
+    assert ["cup", "cup"] == stage.shelf.things
+
+
+@requirement("idempotency:owned")
+@pytest.mark.parametrize("other", ["key-2", None])
+async def test_what_another_call_made_is_not_taken_for_the_calls_own(
+    stage: Stage, clock: HandClock, other: str | None
+) -> None:
+    await dropped(stage)
+    made = await make(stage, other)
+    clock.at += SETTLE_SECONDS
+    again = await make(stage)
+
+    assert ("thing 1", "thing 2") == (made, again)
+    assert ["cup", "cup"] == stage.shelf.things
+
+
+@requirement("idempotency:owned")
+async def test_after_a_restart_it_still_is_not(database_url: str, clock: HandClock) -> None:
+    async with rehearsing(database_url, clock) as before:
+        await dropped(before)
+        await make(before, "key-2")
+        async with rehearsing(database_url, clock, before.shelf) as after:
+            after.workspace_id, after.caller, after.connection_id = (
+                before.workspace_id,
+                before.caller,
+                before.connection_id,
+            )
+            clock.at += SETTLE_SECONDS
+            again = await make(after)
+
+    assert "thing 2" == again
+
+
+@requirement("idempotency:owned")
+async def test_equal_objects_of_two_calls_in_doubt_are_shared_out(stage: Stage) -> None:
+    stage.shelf.troubles += [doubtful("cut", done=True)] * 2
+    made = await asyncio.gather(make(stage, "key-1"), make(stage, "key-2"))
+
+    assert {"thing 1", "thing 2"} == set(made)
+    assert ["cup", "cup"] == stage.shelf.things
+
+
+@requirement("idempotency:evidence")
+async def test_more_equal_objects_than_can_be_accounted_for_are_nobodys_and_nothing_is_sent_again(
+    stage: Stage, clock: HandClock
+) -> None:
+    await dropped(stage)
+    stage.shelf.things += ["cup", "cup"]
+    clock.at += SETTLE_SECONDS
+    refused = await refusal(stage)
+
+    assert isinstance(refused, OutcomeUnknown)
+    assert [{"candidate": "thing 1"}, {"candidate": "thing 2"}] == refused.details
+    assert None is refused.retry_after
+    assert ["cup", "cup"] == stage.shelf.things
+
+
+async def test_while_another_call_is_making_an_equal_object_nothing_is_claimed(stage: Stage, clock: HandClock) -> None:
+    await stage.app._processes.beat()
+    await dropped(stage, "key-2")
+    stage.shelf.gate.clear()
+    stage.shelf.visited.clear()
+    making = asyncio.create_task(make(stage, "key-1"))
+    await stage.shelf.was_asked()
+    stage.shelf.things.append("cup")
+    refused = await refusal(stage, "key-2")
+    stage.shelf.gate.set()
+    made = await making
+
+    assert isinstance(refused, OutcomeUnknown)
+    assert "thing 2" == made
+
+
+@requirement("idempotency:fenced")
+async def test_a_call_that_lost_its_claim_changes_nothing_any_more(stage: Stage) -> None:
+    stage.shelf.gate.clear()
+    late = asyncio.create_task(refusal(stage))
+    await stage.shelf.was_asked()
+    taken = update(tables.claims).values(run_id="run_of_another", attempt=2)
+    await stage.app.database.write(lambda writing: writing.execute(taken))
+    stage.shelf.gate.set()
+    refused = await late
+    query = select(tables.claims.c.run_id, tables.claims.c.state).where(tables.claims.c.idempotency_key == "key-1")
+    row = await stage.app.database.read(lambda reading: reading.execute(query).all())
+
+    assert "idempotency_in_progress" == refused.code
+    assert ("run_of_another", "held") in row
+
+
+@requirement("idempotency:sealed")
+async def test_a_first_call_that_can_no_longer_be_read_is_told_and_nothing_is_sent(
+    stage: Stage, clock: HandClock
+) -> None:
+    await dropped(stage)
+    spoilt = update(tables.claims).values(sealed=b"sealed with a key that is gone")
+    await stage.app.database.write(lambda writing: writing.execute(spoilt))
+    clock.at += SETTLE_SECONDS
+    refused = await refusal(stage)
+    again = await refusal(stage)
+
+    assert (OutcomeUnknown, OutcomeUnknown) == (type(refused), type(again))
+    assert "can no longer be read" in refused.message
+    assert 1 == stage.shelf.asked
+
+
+async def test_a_key_of_a_thousand_characters_is_a_key(stage: Stage) -> None:
+    first = await make(stage, "é" * 1000)
+    again = await make(stage, "é" * 1000)
+    other = await make(stage, "é" * 999 + "e")
+
+    assert first == again != other
+
+
+async def test_rows_of_owners_are_purged_in_time(stage: Stage, clock: HandClock) -> None:
+    await make(stage, f"key {ulid()}")
+    clock.at += 3 * 24 * 60 * 60
+    purged = await stage.app._owners.purge()
+
+    assert 0 < purged
