@@ -72,14 +72,6 @@ def test_it_is_described_for_callers(connector: AnyConnector, operation: AnyOper
     assert operation.path_names <= set(operation.parameters)
 
 
-@requirement("idempotency:recovery")
-@every_write
-def test_a_write_can_be_looked_up_when_its_outcome_is_in_doubt(
-    connector: AnyConnector, operation: AnyOperation
-) -> None:
-    assert operation.recover is not None
-
-
 @requirement("health:openapi", "service:prefix")
 @every_operation
 def test_it_stands_in_the_openapi_document_with_all_its_errors(
