@@ -19,7 +19,7 @@ from connector_gateway.connectors.boards.models import (
     MoveCard,
     MovedCard,
 )
-from connector_gateway.kit.call import Attempt, Call
+from connector_gateway.kit.call import Attempt, Call, LookUp
 from connector_gateway.kit.errors import (
     BoardNotAuthorised,
     CardNotFound,
@@ -176,11 +176,12 @@ async def attach_checklist(call: BoardsCall, params: AttachChecklist) -> Checkli
 
 async def _card_id(call: BoardsCall, card_id: str) -> str:
     """The full identifier of a card, which may also be named by its short link."""
-    known: str | None = mapping.full_identifier(card_id) or call.memory.get(f"card {card_id}")
-    if known is None:
-        known = (await call.upstream.get_card(card_id))["id"]
-        call.memory.put(f"card {card_id}", known, REMEMBER_SECONDS)
-    return known
+
+    async def find() -> str:
+        return str((await call.upstream.get_card(card_id))["id"])
+
+    known = mapping.full_identifier(card_id)
+    return await call.recall(LookUp(f"card {card_id}", REMEMBER_SECONDS, find)) if known is None else known
 
 
 async def _open_list(call: BoardsCall, list_id: str) -> Raw:
@@ -323,6 +324,5 @@ async def _is_unclaimed(call: BoardsCall, action: Raw, made_id: str) -> bool:
 
 async def _is_ours(call: BoardsCall, action: Raw) -> bool:
     """Whether this account did it, by this application as far as that is known."""
-    me = call.memory.get("me") or (await call.upstream.get_me())["id"]
-    call.memory.put("me", me, REMEMBER_SECONDS)
-    return mapping.is_by(action, me, call.memory.get("app"))
+    me = await call.recall(LookUp("me", REMEMBER_SECONDS, call.upstream.get_me))
+    return mapping.is_by(action, me["id"], call.memory.get("app"))
