@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors.chat import mapping
-from connector_gateway.kit.errors import AmbiguousChannel, ChannelNotFound
+from connector_gateway.kit.errors import AmbiguousChannel, ChannelListTooLong, ChannelNotFound
 from harness.requirement import requirement
 
 ANYWHERE = {"chat:write", "chat:write.public"}
@@ -62,6 +62,16 @@ def test_a_name_of_two_channels_is_refused_with_both() -> None:
         mapping.named(known, "ops")
 
     assert [detail["channel_id"] for detail in refusal.value.details] == ["C1", "G2"]
+
+
+def test_a_name_that_is_not_among_some_of_the_channels_is_not_called_unknown() -> None:
+    known = mapping.names([channel(id="C1", name="dev")], complete=False)
+
+    with pytest.raises(ChannelListTooLong) as refusal:
+        mapping.named(known, "#ops")
+
+    assert mapping.named(known, "dev") == "C1"
+    assert refusal.value.details == [{"parameter": "channel", "value": "#ops"}]
 
 
 def test_a_name_of_no_channel_is_refused() -> None:
