@@ -62,7 +62,7 @@ class App:
         self._cursors = Cursors(secrets)
         self._links = Links(secrets, settings.download_base, settings.link_seconds, self.clock)
         self._files = files or Files(settings.upstream_timeout_seconds, settings.max_file_bytes)
-        self._shared = Memory(self.clock)
+        self._shared = Memory(self.clock, settings.patience)
         self._limits = Limits(self._shared)
         self._claims = Claims(self.database, process_id, self.clock)
         self._owners = Owners(self.database, process_id, self.clock)

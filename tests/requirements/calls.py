@@ -122,7 +122,10 @@ CALLS = (
         ("idempotency:header", "The header Idempotency-Key makes every write safe to repeat."),
         ("idempotency:header-differs", "A key in the header that differs from that in the body is 422."),
         ("idempotency:recovery", "Every write in doubt is found or completed by a repeat with its key."),
-        ("idempotency:evidence", "An object counts as a call's own only if it was made since and can be nobody else's."),
+        (
+            "idempotency:evidence",
+            "What was made since, and can be nobody else's, counts as a call's own.",
+        ),
         ("idempotency:owned", "What a call made belongs to it, whatever is forgotten or restarted."),
         ("idempotency:fenced", "A call that lost its claim sends and changes nothing any more."),
         ("idempotency:sealed", "A first call that can no longer be read is told, and nothing is sent for it."),

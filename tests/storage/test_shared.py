@@ -108,7 +108,7 @@ def test_what_is_exclusive_is_held_by_one_at_a_time_in_order() -> None:
                 seen.append(f"{name} out")
 
         await asyncio.gather(hold("a"), hold("b"), hold("c"))
-        assert {} == memory._locks
+        assert {} == memory._locks._queues
         return seen
 
     assert ["a in", "a out", "b in", "b out", "c in", "c out"] == in_no_time(run())
@@ -136,7 +136,7 @@ async def test_whoever_fails_inside_lets_go(clock: HandClock) -> None:
     async with memory.exclusive("page"):
         pass
 
-    assert {} == memory._locks
+    assert {} == memory._locks._queues
 
 
 async def test_ledgers_that_say_nothing_any_more_are_dropped(clock: HandClock, monkeypatch: pytest.MonkeyPatch) -> None:

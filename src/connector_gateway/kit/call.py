@@ -7,14 +7,23 @@ from datetime import datetime
 from typing import Any, Generic, Protocol, TypeVar
 
 from connector_gateway.kit.clock import Clock
-from connector_gateway.kit.errors import UpstreamConflict
+from connector_gateway.kit.errors import GatewayError, UpstreamConflict
 from connector_gateway.kit.identifiers import ConnectionId
 from connector_gateway.kit.observing import Events
 from connector_gateway.kit.shapes import Position
 from connector_gateway.kit.writing import Intent, Learned, Step, Steps
 
 C = TypeVar("C")
+R = TypeVar("R")
 T = TypeVar("T")
+
+
+def _always(_: Any) -> bool:
+    return True
+
+
+def _never(_: Any) -> bool:
+    return False
 
 
 class Memory(Protocol):
@@ -29,8 +38,29 @@ class Memory(Protocol):
         ...
 
     def forget(self, name: str) -> None:
-        """Forget it now."""
+        """Forget it now, and what a look-up under way will find: it was changed through this connection."""
         ...
+
+    async def look_up(self, wanted: "LookUp[T]", outdated: T | None) -> T:
+        """What is remembered, unless it is *outdated*; otherwise what is found now, once for all who ask meanwhile.
+
+        What a look-up raises is raised to all who wait for it, and not remembered.
+        It goes on when one of them leaves, be it the first.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class LookUp(Generic[T]):
+    """Something that is asked for once and then remembered for a while; what is found is never None."""
+
+    name: str
+    seconds: float
+    find: Callable[[], Awaitable[T]]
+    """Asks the third party with the client, and in the trace, of whichever call comes first.
+
+    It is bounded by that client's patience; those who join have the same, and so wait no longer than by themselves.
+    """
 
 
 class Links(Protocol):
@@ -128,22 +158,46 @@ class Call(Generic[C]):
         """The same for a step that the write can do without: None where it is certain that it was not carried out."""
         return self.steps.try_step(step, intent)
 
-    async def recall(self, name: str, seconds: float, find: Callable[[], Awaitable[T]], *, fresh: bool = False) -> T:
-        """What is remembered under *name*; otherwise, or if it must be *fresh*, what *find* finds, once for all."""
-        found: T | None = None if fresh else self.memory.get(name)
-        if found is not None:
-            return found
-        async with self.exclusive(f"recall {name}"):
-            found = None if fresh else self.memory.get(name)
-            if found is None:
-                found = await find()
-                self.memory.put(name, found, seconds)
-        return found
+    async def recall(self, wanted: LookUp[T], *, suffices: Callable[[T], bool] = _always) -> T:
+        """What is remembered of *wanted* if it *suffices*, otherwise what is there now."""
+        remembered: T | None = self.memory.get(wanted.name)
+        if remembered is not None and suffices(remembered):
+            return remembered
+        return await self.memory.look_up(wanted, remembered)
+
+    async def renew(self, wanted: LookUp[T]) -> T:
+        """What is there now of *wanted*, whatever is remembered; shared with those who ask for it at the same time."""
+        return await self.memory.look_up(wanted, self.memory.get(wanted.name))
+
+    async def with_recalled(
+        self,
+        wanted: LookUp[T],
+        use: Callable[[T], Awaitable[R]],
+        *,
+        outdated: tuple[type[GatewayError], ...],
+        suspect: Callable[[R], bool] = _never,
+    ) -> R:
+        """What *use* makes of what is remembered; once more, of what is there now, where that may have been outdated.
+
+        It may have been if *use* is refused with one of *outdated*, which leaves nothing in doubt, or if the result is
+        *suspect*. What was never remembered is used once.
+        """
+        remembered: T | None = self.memory.get(wanted.name)
+        if remembered is not None:
+            try:
+                result = await use(remembered)
+            except outdated as refusal:
+                if refusal.doubt is not None:
+                    raise
+            else:
+                if not suspect(result):
+                    return result
+        return await use(await self.memory.look_up(wanted, remembered))
 
 
 class Exclusive(Protocol):
     """Serialises writes to one object over everything that uses the same connection."""
 
     def __call__(self, name: str) -> AbstractAsyncContextManager[None]:
-        """Hold *name* alone while inside."""
+        """Hold *name* alone while inside, in order of arrival; ``UpstreamConflict`` where that takes too long."""
         ...

@@ -358,6 +358,14 @@ class AmbiguousChannel(CallerError):
     remedy = "Name the channel by one of the identifiers in details."
 
 
+class ChannelListTooLong(CallerError):
+    """The name is not among the channels that were read, and there are more than can be read in a call."""
+
+    status = 422
+    code = "channel_list_too_long"
+    remedy = "Name the channel by its identifier."
+
+
 class EmojiNotFound(CallerError):
     """The workspace has no emoji of that name."""
 
@@ -613,7 +621,7 @@ class UpstreamRefused(UpstreamFailure):
 
 
 class UpstreamConflict(UpstreamFailure):
-    """The third party refused because of a collision with another change."""
+    """A collision with another change: the third party refused, or a call that goes first takes too long."""
 
     status = 409
     code = "upstream_conflict"

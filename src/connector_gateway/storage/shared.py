@@ -3,16 +3,17 @@
 One small interface; this page has its implementation in the memory of one process.
 """
 
-import asyncio
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from itertools import count
 from typing import Protocol
 
 from connector_gateway.kit.budget import Budget
 from connector_gateway.kit.clock import Clock
+from connector_gateway.kit.upstream import Patience
 from connector_gateway.storage.ledger import Entry, Ledger
+from connector_gateway.storage.locks import Locks
 
 SWEEP_FROM = 10_000
 """When more ledgers than this are kept, those that have nothing left to say are dropped."""
@@ -79,25 +80,19 @@ class Shared(Protocol):
         ...
 
     def exclusive(self, name: str) -> AbstractAsyncContextManager[None]:
-        """Hold *name* alone while inside."""
+        """Hold *name* alone while inside; ``UpstreamConflict`` where it cannot be had in time."""
         ...
-
-
-@dataclass(slots=True)
-class _Lock:
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    users: int = 0
 
 
 class Memory:
     """Shared by everything in one process."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, patience: Patience | None = None) -> None:
         self._clock = clock
+        self._locks = Locks(patience or Patience())
         self._ledgers: dict[str, Ledger] = {}
         self._sweep_from = SWEEP_FROM
         self._turns = count(1)
-        self._locks: dict[str, _Lock] = {}
 
     async def spend(self, take: Take) -> Allowance:
         """Take now or not at all."""
@@ -158,18 +153,9 @@ class Memory:
             ledger = self._ledger(take)
             ledger.closed_until = max(ledger.closed_until, until)
 
-    @asynccontextmanager
-    async def exclusive(self, name: str) -> AsyncIterator[None]:
-        """Hold *name* alone while inside."""
-        held = self._locks.setdefault(name, _Lock())
-        held.users += 1
-        try:
-            async with held.lock:
-                yield
-        finally:
-            held.users -= 1
-            if not held.users:
-                del self._locks[name]
+    def exclusive(self, name: str) -> AbstractAsyncContextManager[None]:
+        """Hold *name* alone while inside; ``UpstreamConflict`` where it cannot be had in time."""
+        return self._locks.hold(name)
 
     def _ledger(self, take: Take) -> Ledger:
         ledger = self._ledgers.get(take.name)

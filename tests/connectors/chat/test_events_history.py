@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.connectors.chat import events
+from connector_gateway.connectors.chat import client, events
 from connector_gateway.connectors.chat.emulator import ChatEmulator
 from connector_gateway.connectors.chat.emulator.deliveries import SIGNING_SECRET
 from connector_gateway.core.events.watchers import Look
@@ -430,6 +430,18 @@ def test_where_looks_are_frequent_only_the_first_tells_that_a_channel_may_not_be
 
     assert 1 == before
     assert [pushed, pushed] == [look.missed for look in looks]
+
+
+def test_a_watched_name_beyond_the_channels_that_can_be_listed_is_told(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "CHANNEL_PAGES", 1)
+    monkeypatch.setattr(client, "PAGE_SIZE", 1)
+    watch = watching(gateway, channels=["no-such-channel"])
+    look = watch.look(behind_since=watch.began)
+
+    assert look.missed
+    assert {"no-such-channel": None} == watch.state["names"]
 
 
 def test_where_looks_are_frequent_names_are_not_looked_up_every_time(gateway: Gateway) -> None:

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from connector_gateway.connectors.chat import client
 from connectors.chat.reading import (
     ARCHIVED,
     GENERAL,
@@ -535,6 +536,20 @@ def test_many_calls_at_once_read_the_names_once(gateway: Gateway) -> None:
 
     assert {reply.status for reply in replies} == {200}
     assert (asked(gateway, "users.conversations"), asked(gateway, "auth.test")) == (1, 1)
+
+
+def test_a_name_beyond_the_channels_that_can_be_listed_is_not_called_unknown(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "CHANNEL_PAGES", 1)
+    monkeypatch.setattr(client, "PAGE_SIZE", 1)
+
+    reply = gateway.post(
+        "/chat/messages", connection_id=another_connection(gateway), channel="no-such-channel", text="to whom"
+    )
+
+    assert (reply.status, reply.code) == (422, "channel_list_too_long")
+    assert reply.details == [{"parameter": "channel", "value": "no-such-channel"}]
 
 
 def another_connection(gateway: Gateway) -> str:

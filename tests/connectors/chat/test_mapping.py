@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors.chat import mapping
-from connector_gateway.kit.errors import AmbiguousChannel, ChannelNotFound
+from connector_gateway.kit.errors import AmbiguousChannel, ChannelListTooLong, ChannelNotFound
 from harness.requirement import requirement
 
 ANYWHERE = {"chat:write", "chat:write.public"}
@@ -44,15 +44,15 @@ def test_a_name_is_found_however_it_is_written(name: str) -> None:
 
 
 def test_a_channel_that_is_listed_twice_is_one() -> None:
-    assert mapping.names([channel(), channel()]) == {"ops": ["C1"]}
+    assert mapping.names([channel(), channel()]).ids == {"ops": ["C1"]}
 
 
 def test_an_archived_channel_lends_its_name_to_one_that_is_not() -> None:
-    assert mapping.names([channel(id="C1", is_archived=True), channel(id="C2")]) == {"ops": ["C2"]}
+    assert mapping.names([channel(id="C1", is_archived=True), channel(id="C2")]).ids == {"ops": ["C2"]}
 
 
 def test_an_archived_channel_keeps_a_name_that_no_other_has() -> None:
-    assert mapping.names([channel(id="C1", is_archived=True)]) == {"ops": ["C1"]}
+    assert mapping.names([channel(id="C1", is_archived=True)]).ids == {"ops": ["C1"]}
 
 
 def test_a_name_of_two_channels_is_refused_with_both() -> None:
@@ -64,9 +64,19 @@ def test_a_name_of_two_channels_is_refused_with_both() -> None:
     assert [detail["channel_id"] for detail in refusal.value.details] == ["C1", "G2"]
 
 
+def test_a_name_that_is_not_among_some_of_the_channels_is_not_called_unknown() -> None:
+    known = mapping.names([channel(id="C1", name="dev")], complete=False)
+
+    with pytest.raises(ChannelListTooLong) as refusal:
+        mapping.named(known, "#ops")
+
+    assert mapping.named(known, "dev") == "C1"
+    assert refusal.value.details == [{"parameter": "channel", "value": "#ops"}]
+
+
 def test_a_name_of_no_channel_is_refused() -> None:
     with pytest.raises(ChannelNotFound) as refusal:
-        mapping.named({}, "#ops")
+        mapping.named(mapping.names([]), "#ops")
 
     assert refusal.value.details == [{"parameter": "channel", "value": "#ops"}]
 

@@ -25,6 +25,7 @@ from connector_gateway.kit.errors import (
 )
 from connector_gateway.kit.transport import Answer
 from connector_gateway.kit.upstream import Pause, Upstream, retry_after
+from connector_gateway.kit.walking import walk
 
 ADDRESS = "https://api.trello.com"
 
@@ -48,7 +49,7 @@ MAX_LABELS = 1000
 MAX_CARDS = 1000
 """Cards in one answer where a limit is given."""
 
-MAX_WALK = 100
+MAX_PAGES = 100
 """Upstream pages of one listing before it is given up as endless."""
 
 MAX_ACTIONS = 1000
@@ -186,20 +187,19 @@ class BoardsClient:
         raw: Raw = await self._read(f"/1/boards/{board_id}", _board(board_id), fields="name", **nested)
         return raw
 
-    async def get_open_cards(self, board_id: str) -> AsyncIterator[Raw]:
+    def get_open_cards(self, board_id: str) -> AsyncIterator[Raw]:
         """Every open card of a board, newest first, however many there are.
 
         Source: developer.atlassian.com/cloud/trello/rest/api-group-boards, read 2026-11.
         """
-        more: dict[str, str] = {}
-        for _ in range(MAX_WALK):
-            path = f"/1/boards/{board_id}/cards/open"
-            page = await self._read(path, _board(board_id), fields="idList", limit=str(MAX_CARDS), sort="-id", **more)
-            for raw in page:
-                yield raw
-            if len(page) < MAX_CARDS:
-                return
-            more = {"before": page[-1]["id"]}
+        path = f"/1/boards/{board_id}/cards/open"
+        query = {"fields": "idList", "limit": str(MAX_CARDS), "sort": "-id"}
+
+        async def fetch(cursor: str | None) -> tuple[list[Raw], str | None]:
+            page = await self._read(path, _board(board_id), **query, **_before(cursor))
+            return page, _next(page, MAX_CARDS)
+
+        return walk(fetch, most=MAX_PAGES)
 
     async def get_board_labels(self, board_id: str) -> list[Raw]:
         """The labels of a board. Source: developer.atlassian.com/cloud/trello/rest/api-group-boards, read 2026-11."""
@@ -264,14 +264,12 @@ class BoardsClient:
         """Actions of one kind, newest first, since an instant of the vendor's clock."""
         earliest = datetime.fromtimestamp(since, UTC).isoformat(timespec="milliseconds")
         query = {"filter": kind, "since": earliest, "limit": str(MAX_ACTIONS), "memberCreator": "false"}
-        found: list[Raw] = []
-        for _ in range(MAX_WALK):
-            page = await self._read(path, sought, **query)
-            found += page
-            if len(page) < MAX_ACTIONS:
-                break
-            query["before"] = page[-1]["id"]
-        return found
+
+        async def fetch(cursor: str | None) -> tuple[list[Raw], str | None]:
+            page = await self._read(path, sought, **query, **_before(cursor))
+            return page, _next(page, MAX_ACTIONS)
+
+        return [raw async for raw in walk(fetch, most=MAX_PAGES)]
 
     async def _read(self, path: str, sought: Sought, **query: str) -> Any:
         return await self._accept(await self._upstream.send("GET", path, *CHARGES, writes=False, query=query), sought)
@@ -310,3 +308,13 @@ def _board(board_id: str) -> Sought:
 
 def _card(card_id: str) -> Sought:
     return Sought(CardNotFound, "card_id", card_id)
+
+
+def _before(cursor: str | None) -> dict[str, str]:
+    """Where a page of a list begins: behind what was told last."""
+    return {"before": cursor} if cursor else {}
+
+
+def _next(page: Sequence[Raw], limit: int) -> str | None:
+    """Where the next page begins; None after one that is not full."""
+    return str(page[-1]["id"]) if len(page) >= limit else None

@@ -19,7 +19,7 @@ from connector_gateway.connectors.boards.models import (
     MoveCard,
     MovedCard,
 )
-from connector_gateway.kit.call import Call
+from connector_gateway.kit.call import Call, LookUp
 from connector_gateway.kit.errors import (
     BoardNotAuthorised,
     CardNotFound,
@@ -228,11 +228,12 @@ async def _checklist(call: BoardsCall, card_id: str, params: AttachChecklist) ->
 
 async def _card_id(call: BoardsCall, card_id: str) -> str:
     """The full identifier of a card, which may also be named by its short link."""
-    known: str | None = mapping.full_identifier(card_id) or call.memory.get(f"card {card_id}")
-    if known is None:
-        known = (await call.upstream.get_card(card_id))["id"]
-        call.memory.put(f"card {card_id}", known, REMEMBER_SECONDS)
-    return known
+
+    async def find() -> str:
+        return str((await call.upstream.get_card(card_id))["id"])
+
+    known = mapping.full_identifier(card_id)
+    return await call.recall(LookUp(f"card {card_id}", REMEMBER_SECONDS, find)) if known is None else known
 
 
 async def _open_list(call: BoardsCall, list_id: str) -> Raw:
@@ -311,7 +312,6 @@ async def _is_our_checklist(call: BoardsCall, card_id: str, checklist: Raw) -> b
 async def _our_actions(call: BoardsCall, listing: Awaitable[Sequence[Raw]]) -> Sequence[Raw]:
     """Those of *listing* that this account did through this application, oldest first."""
     actions = await listing
-    me = call.memory.get("me") or (await call.upstream.get_me())["id"]
-    call.memory.put("me", me, REMEMBER_SECONDS)
+    me = await call.recall(LookUp("me", REMEMBER_SECONDS, call.upstream.get_me))
     app = call.memory.get("app")
-    return [action for action in reversed(actions) if mapping.is_by(action, me, app)]
+    return [action for action in reversed(actions) if mapping.is_by(action, me["id"], app)]

@@ -1,6 +1,6 @@
 """The vendor's wire: one method per request; the vendor numbers no versions."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -25,6 +25,7 @@ from connector_gateway.kit.errors import (
 )
 from connector_gateway.kit.transport import Answer
 from connector_gateway.kit.upstream import DEFAULT_PAUSE_SECONDS, Upstream, retry_after
+from connector_gateway.kit.walking import Pages
 
 ADDRESS = "https://slack.com"
 
@@ -261,33 +262,31 @@ class ChatClient:
         answer = await self._read("conversations.list", "channels", query)
         return unwrap(answer), scopes_of(answer)
 
-    async def every_channel(self) -> AsyncIterator[Raw]:
-        """The channels the app is in, then those it sees, archived ones too, each as far as ``CHANNEL_PAGES`` reach.
+    async def channels(self) -> tuple[Sequence[Raw], bool]:
+        """The channels the app is in, then those it sees, archived ones too; and whether these are all that it sees.
 
         Source: as of the lists themselves.
         """
-        async for raw in self.own_conversations(CHANNELS):
-            for channel in raw["channels"]:
-                yield channel
-        async for raw in self._pages("conversations.list", "channels", {"types": CHANNELS}, CHANNEL_PAGES):
-            for channel in raw["channels"]:
-                yield channel
+        own = self.own_conversations(CHANNELS)
+        seen = self._pages("conversations.list", "channels", {"types": CHANNELS}, CHANNEL_PAGES)
+        found = [channel for pages in (own, seen) async for raw in pages for channel in raw["channels"]]
+        return found, seen.complete
 
-    def own_conversations(self, types: str) -> AsyncIterator[Raw]:
+    def own_conversations(self, types: str) -> Pages[Raw]:
         """Pages of what the app is in, archived ones too; they may be short, or empty, before the last.
 
         Source: docs.slack.dev/reference/methods/users.conversations, read 2026-11.
         """
         return self._pages("users.conversations", "own channels", {"types": types}, CHANNEL_PAGES)
 
-    def history_pages(self, channel_id: str) -> AsyncIterator[Raw]:
+    def history_pages(self, channel_id: str) -> Pages[Raw]:
         """Pages of the messages of a channel, newest first, without replies.
 
         Source: docs.slack.dev/reference/methods/conversations.history, read 2026-11.
         """
         return self._pages("conversations.history", "history", {"channel": channel_id}, MESSAGE_PAGES)
 
-    def reply_pages(self, channel_id: str, ts: str, oldest: str) -> AsyncIterator[Raw]:
+    def reply_pages(self, channel_id: str, ts: str, oldest: str) -> Pages[Raw]:
         """Pages of a thread: its first message, then the replies after *oldest*, oldest first.
 
         Source: docs.slack.dev/reference/methods/conversations.replies, read 2026-11.
@@ -295,23 +294,21 @@ class ChatClient:
         query = {"channel": channel_id, "ts": ts, "oldest": oldest}
         return self._pages("conversations.replies", "replies", query, MESSAGE_PAGES)
 
-    async def history(self, channel_id: str, oldest: float, latest: float) -> AsyncIterator[Raw]:
+    def history(self, channel_id: str, oldest: float, latest: float) -> AsyncIterator[Raw]:
         """The messages of a channel between two instants, newest first, without replies.
 
         Source: docs.slack.dev/reference/methods/conversations.history, read 2026-11.
         """
         query = {"channel": channel_id} | _between(oldest, latest)
-        async for raw in self._messages("conversations.history", "history", query):
-            yield raw
+        return self._messages("conversations.history", "history", query)
 
-    async def replies(self, channel_id: str, ts: str, oldest: float, latest: float) -> AsyncIterator[Raw]:
+    def replies(self, channel_id: str, ts: str, oldest: float, latest: float) -> AsyncIterator[Raw]:
         """A thread's first message, then its replies between two instants, oldest first; of a reply, that reply alone.
 
         Source: docs.slack.dev/reference/methods/conversations.replies, read 2026-11.
         """
         query = {"channel": channel_id, "ts": ts} | _between(oldest, latest)
-        async for raw in self._messages("conversations.replies", "replies", query):
-            yield raw
+        return self._messages("conversations.replies", "replies", query)
 
     async def retrieve_message(self, channel_id: str, ts: str) -> Raw:
         """One message, in a thread or not. Source: docs.slack.dev/reference/methods/conversations.replies, 2026-11."""
@@ -325,26 +322,24 @@ class ChatClient:
 
     async def _messages(self, method: str, budget: str, query: Mapping[str, Any]) -> AsyncIterator[Raw]:
         """The messages of a list with all their metadata; ``OutcomeUnknown`` if there are too many to read."""
-        raw: Raw = {}
         pages = self._pages(method, budget, {**query, "include_all_metadata": "true"}, MESSAGE_PAGES, BLINDNESS)
         async for raw in pages:
             for message in raw["messages"]:
                 yield message
-        if next_cursor(raw):
+        if not pages.complete:
             raise OutcomeUnknown("Too much was written in the channel since to look through all of it.")
 
-    async def _pages(
+    def _pages(
         self, method: str, budget: str, query: Mapping[str, Any], most: int, refusals: Refusals = MappingProxyType({})
-    ) -> AsyncIterator[Raw]:
-        """The pages of a list, at most so many; the last one has a cursor only if there are more."""
-        cursor: str | None = None
-        for _ in range(most):
+    ) -> Pages[Raw]:
+        """The pages of a list, at most so many, since the vendor lets few be read in a minute."""
+
+        async def fetch(cursor: str | None) -> tuple[Raw, str | None]:
             paged = {**query, "limit": PAGE_SIZE} | _from(cursor)
             raw = unwrap(await self._read(method, budget, paged), refusals=refusals)
-            yield raw
-            cursor = next_cursor(raw)
-            if not cursor:
-                return
+            return raw, next_cursor(raw)
+
+        return Pages(fetch, most=most)
 
     async def _read(self, method: str, budget: str, query: Mapping[str, Any]) -> Answer:
         return await self._upstream.send("GET", f"/api/{method}", Charge(budget), writes=False, query=query)

@@ -11,10 +11,11 @@ from typing import Any
 from pydantic_core import from_json
 
 from connector_gateway.connectors.chat import mapping
-from connector_gateway.connectors.chat.client import ChatClient, Raw, Scopes, next_cursor
+from connector_gateway.connectors.chat.client import ChatClient, Raw, Scopes
 from connector_gateway.connectors.chat.mapping import Names
 from connector_gateway.kit.errors import (
     AmbiguousChannel,
+    ChannelListTooLong,
     ChannelNotFound,
     ConnectionScopeMissing,
     InvalidJson,
@@ -201,9 +202,10 @@ async def _names(watch: ChatWatch) -> Mapping[str, Any]:
     now = watch.clock.now()
     if not watch.pushed and wanted == known.keys() and now - named_at < NAMES_SECONDS:
         return {"names": known, "named_at": named_at}
-    by_name: Names = {}
+    by_name = Names({}, complete=True)
     if not all(map(mapping.is_user_id, wanted)):
-        by_name = mapping.names([raw async for raw in watch.upstream.every_channel()])
+        channels, complete = await watch.upstream.channels()
+        by_name = mapping.names(channels, complete=complete)
     names = {named: await _channel_id(watch, named, by_name, known.get(named)) for named in wanted}
     return {"names": names, "named_at": now}
 
@@ -211,11 +213,17 @@ async def _names(watch: ChatWatch) -> Mapping[str, Any]:
 async def _channel_id(watch: ChatWatch, named: str, by_name: Names, known: str | None) -> str | None:
     """The channel of that name, or the conversation with that person."""
     is_person = mapping.is_user_id(named)
-    with suppress(AmbiguousChannel, ChannelNotFound, ConnectionScopeMissing):
+    try:
         if not is_person:
             return mapping.named(by_name, named)
         if known is None:
             return str((await watch.upstream.open_conversation(named))["channel"]["id"])
+    except ChannelListTooLong as refusal:
+        if known is None:
+            now = watch.clock.now()
+            await watch.miss(watch.behind_since or now, now, refusal.message)
+    except (AmbiguousChannel, ChannelNotFound, ConnectionScopeMissing):
+        pass
     return known
 
 
@@ -285,11 +293,12 @@ class _Filling:
         if configured:
             return {channel_id for named in configured if (channel_id := names.get(named, named))}
         found: set[str] = set()
-        raw: Raw = {}
-        if types := mapping.readable_types(scopes):
-            async for raw in self.watch.upstream.own_conversations(types):
+        types = mapping.readable_types(scopes)
+        pages = self.watch.upstream.own_conversations(types)
+        if types:
+            async for raw in pages:
                 found |= {channel["id"] for channel in raw["channels"] if not channel.get("is_archived")}
-        if not types or next_cursor(raw):
+        if not pages.complete:
             await self._tell_blind("", self.since, "The app may not read channels, or is in too many to read them all.")
         return found
 
@@ -308,15 +317,15 @@ class _Filling:
     async def _read_channel(self, stretch: _Stretch, found: Found) -> None:
         """Read back to where the stretch begins, at least one page, for the threads that go on."""
         earliest = mapping.message_ts(self.began)
-        raw: Raw = {}
-        async for raw in self.watch.upstream.history_pages(stretch.channel_id):
+        pages = self.watch.upstream.history_pages(stretch.channel_id)
+        async for raw in pages:
             messages = raw["messages"]
             found |= self._observed(stretch, messages)
             stretch.threads.extend(mapping.threads(messages, stretch.after))
             earliest = min([earliest, *(message["ts"] for message in messages)])
             if earliest <= stretch.after or self._is_late():
                 break
-        if next_cursor(raw):
+        if not pages.complete:
             self.hides_threads = True
             if earliest > stretch.after:
                 why = "More was written than can be read."
@@ -338,11 +347,13 @@ class _Filling:
 
     async def _read_thread(self, stretch: _Stretch, ts: str, found: Found) -> bool:
         """Find the replies of a thread; whether that was all of them."""
-        raw: Raw = {}
-        with suppress(ThreadNotFound):
-            async for raw in self.watch.upstream.reply_pages(stretch.channel_id, ts, stretch.after):
+        pages = self.watch.upstream.reply_pages(stretch.channel_id, ts, stretch.after)
+        try:
+            async for raw in pages:
                 found |= self._observed(stretch, raw["messages"])
-        return not next_cursor(raw)
+        except ThreadNotFound:
+            return True
+        return pages.complete
 
     def _observed(self, stretch: _Stretch, raws: Sequence[Raw]) -> Found:
         """What messages of the stretch mean."""

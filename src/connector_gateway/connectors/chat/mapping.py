@@ -2,17 +2,17 @@
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any
 from unicodedata import category, combining, normalize
 
 from connector_gateway.connectors.chat.models import AddedReaction, Channel, EditedMessage, PostedMessage
-from connector_gateway.kit.errors import AmbiguousChannel, ChannelNotFound
+from connector_gateway.kit.errors import AmbiguousChannel, ChannelListTooLong, ChannelNotFound
 from connector_gateway.kit.observing import Observation, State
 
 Raw = Mapping[str, Any]
-Names = Mapping[str, Sequence[str]]
 """Identifiers of channels by their name."""
 
 CHANNEL_ID = re.compile(r"[CGD][A-Z0-9]{6,}")
@@ -74,19 +74,36 @@ def is_user_id(named: str) -> bool:
     return USER_ID.fullmatch(named) is not None
 
 
-def names(channels: Iterable[Raw]) -> Names:
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The channels that each name stands for, among those that were read."""
+
+    ids: Mapping[str, Sequence[str]]
+    complete: bool
+    """Whether these are all channels; otherwise a name that is not among them may be one's all the same."""
+
+
+def names(channels: Iterable[Raw], *, complete: bool = True) -> Names:
     """The channels that each name stands for; archived ones only where no other has the name."""
     current: dict[str, dict[str, None]] = {}
     archived: dict[str, dict[str, None]] = {}
     for raw in channels:
         found = archived if raw.get("is_archived") else current
         found.setdefault(_folded(raw["name"]), {})[raw["id"]] = None
-    return {name: list(ids) for name, ids in (archived | current).items()}
+    return Names({name: list(ids) for name, ids in (archived | current).items()}, complete)
 
 
 def named(known: Names, name: str) -> str:
-    """The one channel of that name, with or without ``#``; ``ChannelNotFound`` or ``AmbiguousChannel`` otherwise."""
-    ids = known.get(_folded(name.removeprefix("#")), [])
+    """The one channel of that name, with or without ``#``.
+
+    Otherwise ``AmbiguousChannel``, ``ChannelNotFound``, or ``ChannelListTooLong`` where not all channels are known.
+    """
+    ids = known.ids.get(_folded(name.removeprefix("#")), [])
+    if not ids and not known.complete:
+        raise ChannelListTooLong(
+            f"No channel called {name!r} is among the first that the application lists, and there are more.",
+            {"parameter": "channel", "value": name},
+        )
     if not ids:
         raise ChannelNotFound(
             f"No channel that this connection can see is called {name!r}.", {"parameter": "channel", "value": name}

@@ -18,17 +18,19 @@ from connector_gateway.connectors.chat.models import (
     PostMessage,
     ReadEvents,
 )
-from connector_gateway.kit.call import Attempt, Call
+from connector_gateway.kit.call import Attempt, Call, LookUp
 from connector_gateway.kit.clock import instant
 from connector_gateway.kit.errors import (
     AmbiguousChannel,
     ChannelArchived,
+    ChannelListTooLong,
     ChannelNotFound,
     EmojiNotFound,
     MessageNotFound,
     NotInChannel,
     NotMessageAuthor,
     ThreadNotFound,
+    UpstreamConflict,
 )
 from connector_gateway.kit.identifiers import ulid
 from connector_gateway.kit.operation import reads, writes
@@ -49,7 +51,7 @@ SETTLE_SECONDS = 60.0
 REQUESTS_PER_PAGE = 2
 """A page that comes out short is filled up once; the vendor lets few pages be read in a minute."""
 
-NAMING = (AmbiguousChannel, ChannelArchived, ChannelNotFound)
+NAMING = (AmbiguousChannel, ChannelArchived, ChannelListTooLong, ChannelNotFound)
 """Refusals that may be due to names remembered from before they were changed."""
 
 
@@ -99,7 +101,7 @@ async def recover_edited_message(
 
 @writes(
     "PATCH /messages/{message_ts}",
-    errors=[MessageNotFound, NotMessageAuthor, NotInChannel, *NAMING],
+    errors=[MessageNotFound, NotMessageAuthor, NotInChannel, UpstreamConflict, *NAMING],
     recover=recover_edited_message,
 )
 async def edit_message(call: ChatCall, params: EditMessage) -> EditedMessage:
@@ -188,34 +190,30 @@ async def _in_channel(call: ChatCall, named: str, use: Callable[[str], Awaitable
         return await use(named)
     if mapping.is_user_id(named):
         return await use(await _conversation(call, named))
-    remembered: Names | None = call.memory.get("names")
-    names = await _names(call, None) if remembered is None else remembered
-    try:
+
+    async def use_one(names: Names) -> T:
         return await use(mapping.named(names, named))
-    except NAMING:
-        if remembered is None:
-            raise
-    return await use(mapping.named(await _names(call, remembered), named))
+
+    return await call.with_recalled(_names(call), use_one, outdated=NAMING)
 
 
-async def _names(call: ChatCall, outdated: Names | None) -> Names:
-    """The channels by name, read anew unless another call has just done so."""
-    async with call.exclusive("names"):
-        names: Names | None = call.memory.get("names")
-        if names is None or names is outdated:
-            names = mapping.names([raw async for raw in call.upstream.every_channel()])
-            call.memory.put("names", names, NAMES_SECONDS)
-        return names
+def _names(call: ChatCall) -> LookUp[Names]:
+    """The channels by name."""
+
+    async def find() -> Names:
+        channels, complete = await call.upstream.channels()
+        return mapping.names(channels, complete=complete)
+
+    return LookUp("names", NAMES_SECONDS, find)
 
 
 async def _conversation(call: ChatCall, user_id: str) -> str:
     """The conversation with a person."""
-    channel_id: str | None = call.memory.get(f"conversation {user_id}")
-    if channel_id is None:
-        raw = await call.upstream.open_conversation(user_id)
-        channel_id = str(raw["channel"]["id"])
-        call.memory.put(f"conversation {user_id}", channel_id, CONVERSATION_SECONDS)
-    return channel_id
+
+    async def find() -> str:
+        return str((await call.upstream.open_conversation(user_id))["channel"]["id"])
+
+    return await call.recall(LookUp(f"conversation {user_id}", CONVERSATION_SECONDS, find))
 
 
 # Messages
@@ -223,13 +221,12 @@ async def _conversation(call: ChatCall, user_id: str) -> str:
 
 async def _workspace(call: ChatCall) -> str:
     """The address under which people open the workspace; asked for before a post, so that nothing is left to fail."""
-    async with call.exclusive("workspace"):
-        address: str | None = call.memory.get("workspace")
-        if address is None:
-            raw, _ = await call.upstream.auth_test()
-            address = str(raw["url"])
-            call.memory.put("workspace", address, WORKSPACE_SECONDS)
-        return address
+
+    async def find() -> str:
+        raw, _ = await call.upstream.auth_test()
+        return str(raw["url"])
+
+    return await call.recall(LookUp("workspace", WORKSPACE_SECONDS, find))
 
 
 def _candidates(call: ChatCall, attempt: Attempt) -> AsyncIterator[Raw]:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
@@ -26,6 +27,7 @@ from connector_gateway.kit.errors import (
 )
 from connector_gateway.kit.transport import Answer
 from connector_gateway.kit.upstream import Upstream, retry_after
+from connector_gateway.kit.walking import walk
 
 ADDRESS = "https://api.hubapi.com"
 VERSION = "2026-09"
@@ -50,7 +52,7 @@ PORTAL = Charge("portal")
 SEARCH = Charge("search")
 
 PAGE_SIZE = 100
-MAX_WALK = 200
+MAX_PAGES = 200
 """Upstream pages of one listing before it is given up as endless."""
 
 PAUSES: Mapping[str, float] = {"TEN_SECONDLY_ROLLING": 10.0, "SECONDLY": 1.0, "DAILY": 3600.0}
@@ -193,8 +195,17 @@ class CrmClient:
 
         Source: developers.hubspot.com/docs/api-reference/latest/crm/objects/contacts/guide, read 2026-11.
         """
-        query = {"limit": limit, "properties": ",".join(properties)} | ({"after": after} if after else {})
+        query = {"limit": limit, "properties": ",".join(properties)} | _behind(after)
         return unwrap(await self._read(f"/crm/objects/{VERSION}/{kind}", query))
+
+    def objects_behind(self, kind: str, properties: Sequence[str], after: str | None) -> AsyncIterator[Raw]:
+        """Every record behind the id *after*, in order of their ids. Source: as of ``list_objects``."""
+
+        async def fetch(cursor: str | None) -> tuple[list[Raw], str | None]:
+            raw = await self.list_objects(kind, properties, PAGE_SIZE, cursor)
+            return raw["results"], next_page(raw)
+
+        return walk(fetch, most=MAX_PAGES, start=after)
 
     async def search_objects(self, kind: str, body: Mapping[str, Any]) -> Raw:
         """A page of records that a filter finds; new and changed ones are found only after a while.
@@ -276,18 +287,15 @@ class CrmClient:
 
         Source: developers.hubspot.com/docs/api-reference/latest/crm/associations/associate-records/guide, read 2026-11.
         """
-        ids: list[str] = []
-        after: str | None = None
         path = f"/crm/associations/{VERSION}/{kind}/{other}/batch/read"
-        for _ in range(MAX_WALK):
-            body = {"inputs": [{"id": object_id} | ({"after": after} if after else {})]}
-            answer = await self._upstream.send("POST", path, PORTAL, writes=False, json=body)
-            rows = unwrap(answer)["results"]
-            ids += [str(far["toObjectId"]) for row in rows for far in row["to"]]
-            after = next((next_page(row) for row in rows), None)
-            if after is None:
-                break
-        return ids
+
+        async def fetch(after: str | None) -> tuple[list[str], str | None]:
+            body = {"inputs": [{"id": object_id} | _behind(after)]}
+            rows = unwrap(await self._upstream.send("POST", path, PORTAL, writes=False, json=body))["results"]
+            ids = [str(far["toObjectId"]) for row in rows for far in row["to"]]
+            return ids, next((next_page(row) for row in rows), None)
+
+        return [one async for one in walk(fetch, most=MAX_PAGES)]
 
     async def list_pipelines(self) -> list[Raw]:
         """Every pipeline of deals, with its stages.
@@ -310,16 +318,15 @@ class CrmClient:
 
         Source: developers.hubspot.com/docs/api-reference/latest/crm/owners/guide, read 2026-11.
         """
+
+        async def fetch(archived: str, after: str | None) -> tuple[list[Raw], str | None]:
+            query = {"limit": PAGE_SIZE, "archived": archived} | _behind(after)
+            raw = unwrap(await self._read(f"/crm/owners/{VERSION}", query))
+            return raw["results"], next_page(raw)
+
         for archived in ("false", "true"):
-            after: str | None = None
-            for _ in range(MAX_WALK):
-                query = {"limit": PAGE_SIZE, "archived": archived} | ({"after": after} if after else {})
-                raw = unwrap(await self._read(f"/crm/owners/{VERSION}", query))
-                for owner in raw["results"]:
-                    yield owner
-                after = next_page(raw)
-                if after is None:
-                    break
+            async for owner in walk(partial(fetch, archived), most=MAX_PAGES):
+                yield owner
 
     async def read_account(self) -> Raw:
         """The portal itself. Source: developers.hubspot.com/docs/api-reference, account information, read 2026-11."""
@@ -330,6 +337,11 @@ class CrmClient:
 
     async def _write(self, method: str, path: str, body: Mapping[str, Any] | None) -> Answer:
         return await self._upstream.send(method, path, PORTAL, writes=True, json=body)
+
+
+def _behind(after: str | None) -> Raw:
+    """Where a page of a list begins."""
+    return {"after": after} if after else {}
 
 
 def _link(object_id: str, type_id: int) -> Raw:

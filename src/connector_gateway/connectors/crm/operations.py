@@ -1,12 +1,12 @@
 """The five crm operations."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import Any, TypeVar
 
 from connector_gateway.connectors.crm import mapping
-from connector_gateway.connectors.crm.client import MAX_WALK, PAGE_SIZE, ContactExists, CrmClient, next_page
+from connector_gateway.connectors.crm.client import ContactExists, CrmClient, next_page
 from connector_gateway.connectors.crm.mapping import Values
 from connector_gateway.connectors.crm.models import (
     Contact,
@@ -20,7 +20,7 @@ from connector_gateway.connectors.crm.models import (
     UpdateDeal,
     WrittenContact,
 )
-from connector_gateway.kit.call import Attempt, Call
+from connector_gateway.kit.call import Attempt, Call, LookUp
 from connector_gateway.kit.clock import instant
 from connector_gateway.kit.errors import (
     AmbiguousPipeline,
@@ -150,7 +150,11 @@ async def recover_updated_deal(call: CrmCall, params: UpdateDeal, attempt: Attem
     return mapping.updated_deal(raw, attempt.progress["stage_from"], sent, note_logged=logged)
 
 
-@writes("PATCH /deals/{deal_id}", errors=[DealNotFound, *CASTING, *MOVING], recover=recover_updated_deal)
+@writes(
+    "PATCH /deals/{deal_id}",
+    errors=[DealNotFound, UpstreamConflict, *CASTING, *MOVING],
+    recover=recover_updated_deal,
+)
 async def update_deal(call: CrmCall, params: UpdateDeal) -> UpdatedDeal:
     """Move a deal to another stage of its pipeline, write properties, and log a note with the change.
 
@@ -182,62 +186,42 @@ async def list_properties(call: CrmCall, params: ListProperties) -> Listing[Prop
 # What a portal is made of
 
 
-async def _checked(
-    call: CrmCall,
-    name: str,
-    fetch: Callable[[], Awaitable[Any]],
-    check: Callable[[Any], T],
-    *outdated: type[GatewayError],
-) -> T:
-    """What *check* makes of what is remembered; of what is there now, where it refuses what may be outdated."""
-    remembered = call.memory.get(name)
-    if remembered is not None:
-        with suppress(*outdated):
-            return check(remembered)
-    return check(await _renewed(call, name, remembered, SCHEMA_SECONDS, fetch))
-
-
-async def _renewed(call: CrmCall, name: str, outdated: Any, seconds: float, fetch: Callable[[], Awaitable[Any]]) -> Any:
-    """What is there now, asked for once by all who want it at the same time; *outdated* is what they know already."""
-    async with call.exclusive(f"fetch {name}"):
-        current = call.memory.get(name)
-        if current is None or current is outdated:
-            current = await fetch()
-            call.memory.put(name, current, seconds)
-        return current
-
-
 async def _on_definitions(call: CrmCall, kind: str, check: Callable[[Mapping[str, Raw]], T]) -> T:
     """What *check* makes of the properties of an object type."""
 
-    async def fetch() -> Mapping[str, Raw]:
+    async def find() -> Mapping[str, Raw]:
         return mapping.definitions(await call.upstream.list_properties(kind))
 
-    return await _checked(call, f"properties {kind}", fetch, check, *CASTING)
+    async def use(known: Mapping[str, Raw]) -> T:
+        return check(known)
+
+    return await call.with_recalled(LookUp(f"properties {kind}", SCHEMA_SECONDS, find), use, outdated=CASTING)
 
 
 async def _on_pipelines(call: CrmCall, check: Callable[[Sequence[Raw]], T]) -> T:
     """What *check* makes of the pipelines of deals."""
-    return await _checked(call, "pipelines", call.upstream.list_pipelines, check, *MOVING)
+
+    async def find() -> Sequence[Raw]:
+        return await call.upstream.list_pipelines()
+
+    async def use(known: Sequence[Raw]) -> T:
+        return check(known)
+
+    return await call.with_recalled(LookUp("pipelines", SCHEMA_SECONDS, find), use, outdated=MOVING)
 
 
 async def _portal_id(call: CrmCall) -> str:
-    known = call.memory.get("portal") or await _renewed(
-        call, "portal", None, PORTAL_SECONDS, call.upstream.read_account
-    )
+    known = await call.recall(LookUp("portal", PORTAL_SECONDS, call.upstream.read_account))
     return str(known["portalId"])
 
 
 async def _owners(call: CrmCall, suffices: Callable[[Mapping[str, str | None]], bool]) -> Mapping[str, str | None]:
     """The addresses of owners by their ids; asked for anew where what is remembered does not suffice."""
 
-    async def fetch() -> Mapping[str, str | None]:
+    async def find() -> Mapping[str, str | None]:
         return {raw["id"]: raw.get("email") async for raw in call.upstream.list_owners()}
 
-    known: Mapping[str, str | None] | None = call.memory.get("owners")
-    if known is None or not suffices(known):
-        known = dict(await _renewed(call, "owners", known, OWNERS_SECONDS, fetch))
-    return known
+    return await call.recall(LookUp("owners", OWNERS_SECONDS, find), suffices=suffices)
 
 
 async def _owner_emails(call: CrmCall, found: Iterable[Raw]) -> Mapping[str, str | None]:
@@ -415,15 +399,9 @@ async def _recent(call: CrmCall, kind: str, properties: Sequence[str], since: fl
     A search would not know the latest of them; but it knows the newest older one, behind which a listing goes on.
     """
     older = (await call.upstream.search_objects(kind, mapping.newest_before(instant(since))))["results"]
-    after: str | None = older[0]["id"] if older else None
-    for _ in range(MAX_WALK):
-        raw = await call.upstream.list_objects(kind, properties, PAGE_SIZE, after)
-        for item in raw["results"]:
-            if mapping.made_since(item, since):
-                yield item
-        after = next_page(raw)
-        if after is None:
-            return
+    async for raw in call.upstream.objects_behind(kind, properties, older[0]["id"] if older else None):
+        if mapping.made_since(raw, since):
+            yield raw
 
 
 # Notes

@@ -28,6 +28,7 @@ from connector_gateway.kit.errors import (
 )
 from connector_gateway.kit.transport import Answer
 from connector_gateway.kit.upstream import Pause, Upstream, retry_after
+from connector_gateway.kit.walking import walk
 
 ADDRESS = "https://gmail.googleapis.com"
 PREFIX = "/gmail/v1/users/me"
@@ -65,7 +66,7 @@ RETRY_AFTER = re.compile(r"Retry after (\d{4}-\d\d-\d\dT[\d:.]+Z)")
 """The only place where the vendor tells when to come back."""
 
 PAGE_SIZE = 100
-MAX_WALK = 20
+MAX_PAGES = 20
 """Upstream pages of one listing before it is given up as endless."""
 
 MARKER = "X-Connector-Gateway-Attempt"
@@ -234,17 +235,15 @@ class MailClient:
         if not answer.accepted and answer.status != 404:
             unwrap(answer)
 
-    async def list_drafts(self) -> AsyncIterator[Raw]:
+    def list_drafts(self) -> AsyncIterator[Raw]:
         """Every draft, newest first. Source: …/rest/v1/users.drafts/list, read 2026-11."""
-        page_token: str | None = None
-        for _ in range(MAX_WALK):
+
+        async def fetch(page_token: str | None) -> tuple[list[Raw], str | None]:
             query = {"maxResults": PAGE_SIZE} | ({"pageToken": page_token} if page_token else {})
             raw = unwrap(await self._read("/drafts", 5, query))
-            for draft in raw.get("drafts", []):
-                yield draft
-            page_token = raw.get("nextPageToken")
-            if not page_token:
-                return
+            return raw.get("drafts", []), raw.get("nextPageToken")
+
+        return walk(fetch, most=MAX_PAGES)
 
     async def _read(self, path: str, units: int, query: Mapping[str, Any] | Sequence[tuple[str, Any]] = ()) -> Answer:
         return await self._upstream.send("GET", PREFIX + path, _units(units), writes=False, query=query)

@@ -24,7 +24,7 @@ from connector_gateway.connectors.mail.models import (
     SendMessage,
     SentMessage,
 )
-from connector_gateway.kit.call import Attempt, Call, Download
+from connector_gateway.kit.call import Attempt, Call, Download, LookUp
 from connector_gateway.kit.clock import instant
 from connector_gateway.kit.errors import (
     AttachmentNotFound,
@@ -59,7 +59,7 @@ LATEST_SENT = 25
 """How many sent messages are looked at for one of ours, where its thread does not show it."""
 
 
-@reads("GET /messages")
+@reads("GET /messages", errors=[UpstreamConflict])
 async def search_messages(call: MailCall, params: SearchMessages) -> Page[Message]:
     """Search the mailbox in the mail provider's search syntax, newest first.
 
@@ -274,11 +274,11 @@ async def _pieces(client: MailClient, raw: Raw, part: Raw) -> AsyncGenerator[byt
 
 async def _labels(call: MailCall, suffice: Callable[[Names], bool]) -> Names:
     """The names of all labels by their identifiers; read again where those remembered do not *suffice*."""
-    names: Names | None = call.memory.get("labels")
-    if names is None or not suffice(names):
-        names = {raw["id"]: raw["name"] for raw in await call.upstream.list_labels()}
-        call.memory.put("labels", names, LABELS_SECONDS)
-    return names
+
+    async def find() -> Names:
+        return {raw["id"]: raw["name"] for raw in await call.upstream.list_labels()}
+
+    return await call.recall(LookUp("labels", LABELS_SECONDS, find), suffices=suffice)
 
 
 async def _change_labels(call: MailCall, params: ChangeMessageLabels, created: Sequence[str]) -> ChangedLabels:
@@ -302,7 +302,8 @@ async def _apply(call: MailCall, params: ChangeMessageLabels, created: Sequence[
         raise mapping.no_label(change.missing, params.add)
     if change.missing:
         created = await _create_labels(call, params.message_id, change.missing, created)
-        names = await _labels(call, lambda _: False)
+        call.memory.forget("labels")
+        names = await _labels(call, lambda _: True)
         change = mapping.change(names, params.add, params.remove)
     raw = await _modified(call, params.message_id, change)
     names = await _labels(call, lambda names: names.keys() >= set(raw.get("labelIds", [])))
@@ -350,11 +351,11 @@ async def _draft(
 
 async def _sender(call: MailCall) -> Mailbox:
     """The connected address."""
-    sender: Mailbox | None = call.memory.get("sender")
-    if sender is None:
-        sender = mapping.own_mailbox(await call.upstream.list_send_as())
-        call.memory.put("sender", sender, SENDER_SECONDS)
-    return sender
+
+    async def find() -> Mailbox:
+        return mapping.own_mailbox(await call.upstream.list_send_as())
+
+    return await call.recall(LookUp("sender", SENDER_SECONDS, find))
 
 
 async def _send(call: MailCall, draft: Raw, to: Sequence[Mailbox]) -> SentMessage:

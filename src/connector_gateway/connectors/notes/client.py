@@ -19,6 +19,7 @@ from connector_gateway.kit.errors import (
 )
 from connector_gateway.kit.transport import Answer
 from connector_gateway.kit.upstream import Upstream, failed, retry_after
+from connector_gateway.kit.walking import walk, walk_pages
 
 ADDRESS = "https://api.notion.com"
 VERSION = "2026-03-11"
@@ -28,7 +29,7 @@ BUDGET = Budget(3, per_seconds=1)
 
 CHARGE = Charge("integration")
 PAGE_SIZE = 100
-MAX_WALK = 200
+MAX_PAGES = 200
 """Upstream pages of one listing before it is given up as endless."""
 
 MINUTE = timedelta(minutes=1)
@@ -169,16 +170,8 @@ class NotesClient:
     async def retrieve_page_property(self, page_id: str, property_id: str) -> AsyncIterator[Raw]:
         """Every item of a long property. Source: developers.notion.com/reference/retrieve-a-page-property, 2026-11."""
         path = f"/v1/pages/{page_id}/properties/{quote(property_id, safe='')}"
-        cursor: str | None = None
-        for _ in range(MAX_WALK):
-            query = {"page_size": PAGE_SIZE} | ({"start_cursor": cursor} if cursor else {})
-            raw = unwrap(await self._read(path, query), PageNotFound)
-            for item in raw.get("results", [raw]):
-                yield item
-            cursor = raw.get("next_cursor")
-            if not cursor:
-                return
-        raise _endless()
+        async for item in self._parts(path):
+            yield item
 
     async def update_page(self, page_id: str, body: Mapping[str, Any]) -> Raw:
         """A page after a change. Source: developers.notion.com/reference/patch-page, read 2026-11."""
@@ -198,16 +191,7 @@ class NotesClient:
 
     async def count_block_children(self, block_id: str) -> int:
         """How many blocks a page has. Source: developers.notion.com/reference/get-block-children, read 2026-11."""
-        count = 0
-        cursor: str | None = None
-        for _ in range(MAX_WALK):
-            query = {"page_size": PAGE_SIZE} | ({"start_cursor": cursor} if cursor else {})
-            raw = unwrap(await self._read(f"/v1/blocks/{block_id}/children", query), PageNotFound)
-            count += len(raw["results"])
-            cursor = raw.get("next_cursor")
-            if not cursor:
-                return count
-        raise _endless()
+        return len([block async for block in self._parts(f"/v1/blocks/{block_id}/children")])
 
     async def retrieve_me(self) -> Raw:
         """The integration's own user. Source: developers.notion.com/reference/get-self, read 2026-11."""
@@ -219,26 +203,36 @@ class NotesClient:
             for item in raw["results"]:
                 yield item
 
-    async def _pages(
-        self, path: str, body: Mapping[str, Any], query: Sequence[tuple[str, str]] = ()
-    ) -> AsyncIterator[Raw]:
+    def _pages(self, path: str, body: Mapping[str, Any], query: Sequence[tuple[str, str]] = ()) -> AsyncIterator[Raw]:
         """Every page of a list that is asked for by POST."""
-        cursor: str | None = None
-        for _ in range(MAX_WALK):
-            paged = {**body, "page_size": PAGE_SIZE} | ({"start_cursor": cursor} if cursor else {})
+
+        async def fetch(cursor: str | None) -> tuple[Raw, str | None]:
+            paged = {**body, **_page_at(cursor)}
             answer = await self._upstream.send("POST", path, CHARGE, writes=False, query=query, json=paged)
             raw = unwrap(answer, DatabaseNotShared)
-            yield raw
-            cursor = raw.get("next_cursor")
-            if not cursor:
-                return
-        raise _endless()
+            return raw, raw.get("next_cursor")
+
+        return walk_pages(fetch, most=MAX_PAGES)
+
+    def _parts(self, path: str) -> AsyncIterator[Raw]:
+        """Every item of a list that belongs to a page; a list of one comes without its frame."""
+
+        async def fetch(cursor: str | None) -> tuple[Sequence[Raw], str | None]:
+            raw = unwrap(await self._read(path, _page_at(cursor)), PageNotFound)
+            return raw.get("results", [raw]), raw.get("next_cursor")
+
+        return walk(fetch, most=MAX_PAGES)
 
     async def _read(self, path: str, query: Mapping[str, Any] | None = None) -> Answer:
         return await self._upstream.send("GET", path, CHARGE, writes=False, query=query or {})
 
     async def _write(self, method: str, path: str, body: Mapping[str, Any]) -> Answer:
         return await self._upstream.send(method, path, CHARGE, writes=True, json=body, expects={503}, resends={409})
+
+
+def _page_at(cursor: str | None) -> Raw:
+    """Which page of a list is asked for."""
+    return {"page_size": PAGE_SIZE} | ({"start_cursor": cursor} if cursor else {})
 
 
 def _last_edited_first(kind: str) -> Raw:
@@ -259,10 +253,6 @@ def _in_order(condition: Raw | None, start: datetime | None, *, newest_first: bo
     if conditions:
         body["filter"] = conditions[0] if len(conditions) == 1 else {"and": conditions}
     return body
-
-
-def _endless() -> UpstreamError:
-    return UpstreamError(f"The application's list does not end within {MAX_WALK} pages.")
 
 
 def _committed(answer: Answer, name: str = "committed_resource_id") -> Any:

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import unquote
 from uuid import UUID
@@ -22,7 +21,7 @@ from connector_gateway.connectors.notes.models import (
     UpdatedPage,
     UpdatePage,
 )
-from connector_gateway.kit.call import Attempt, Call
+from connector_gateway.kit.call import Attempt, Call, LookUp
 from connector_gateway.kit.errors import (
     AmbiguousDatabase,
     DatabaseNotShared,
@@ -76,7 +75,7 @@ async def list_databases(call: NotesCall, params: ListDatabases) -> Page[Databas
 
 async def recover_created_page(call: NotesCall, params: CreatePage, attempt: Attempt) -> CreatedPage | None:
     """The page that an earlier attempt made, with its body completed; None if it made none."""
-    source = await _source(call, params.database_id, params.properties, fresh=True)
+    source = mapping.choose_source(await call.renew(_sources(call, params.database_id)), params.properties)
     written, skipped = mapping.writable(source["properties"], params.properties)
     page_id = attempt.progress.get("page_id")
     raw = await call.upstream.retrieve_page(page_id) if page_id else await _made(call, source, written, attempt)
@@ -118,7 +117,7 @@ async def create_page(call: NotesCall, params: CreatePage) -> CreatedPage:
 async def recover_updated_page(call: NotesCall, params: UpdatePage, attempt: Attempt) -> UpdatedPage | None:  # noqa: ARG001  # the page itself tells
     """The page, if it already is as it should be; otherwise None."""
     raw = await call.upstream.retrieve_page(params.page_id)
-    written = mapping.writable(await _schema(call, raw, fresh=True), params.properties or {})[0]
+    written = mapping.writable(await _schema(call, raw), params.properties or {})[0]
     archived = raw["in_trash"] if params.archived is None else params.archived
     if raw["in_trash"] != archived or not mapping.bears(raw, written):
         return None
@@ -138,13 +137,7 @@ async def update_page(call: NotesCall, params: UpdatePage) -> UpdatedPage:
     async with call.exclusive(f"page {UUID(params.page_id)}"):
         raw = await call.upstream.retrieve_page(params.page_id)
         _require_unmodified(raw, params.if_unmodified_since)
-        for fresh in (False, True):
-            try:
-                written = mapping.writable(await _schema(call, raw, fresh=fresh), params.properties or {})[0]
-                break
-            except CASTING:
-                if fresh:
-                    raise
+        written = await _written(call, raw, params.properties or {})
         if written and raw["in_trash"] and params.archived is not False:
             raise PageInTrash(f"Page {params.page_id} is in the trash.", {"parameter": "archived"})
         for change in _changes(raw, written, archived=params.archived):
@@ -203,38 +196,56 @@ async def _with_source(
     call: NotesCall, database_id: str, names: Sequence[str] | Mapping[str, Any], use: Callable[[Raw], Awaitable[T]]
 ) -> T:
     """What *use* makes of the database's source; once more with a fresh schema if a remembered one may be outdated."""
-    remembered = call.memory.get(f"sources {database_id}") is not None
-    try:
-        return await use(await _source(call, database_id, names))
-    except OUTDATED:
-        if not remembered:
-            raise
-    return await use(await _source(call, database_id, names, fresh=True))
+
+    async def use_one(sources: Sequence[Raw]) -> T:
+        return await use(mapping.choose_source(sources, names))
+
+    return await call.with_recalled(_sources(call, database_id), use_one, outdated=OUTDATED)
 
 
-async def _source(
-    call: NotesCall, database_id: str, names: Sequence[str] | Mapping[str, Any], *, fresh: bool = False
-) -> Raw:
-    """The data source of a database that has properties of these names."""
+def _sources(call: NotesCall, database_id: str) -> LookUp[Sequence[Raw]]:
+    """The data sources of a database."""
 
-    async def find() -> list[Raw]:
+    async def find() -> Sequence[Raw]:
         database = await call.upstream.retrieve_database(database_id)
         return [await call.upstream.retrieve_data_source(part["id"]) for part in database["data_sources"]]
 
-    sources = await call.recall(f"sources {database_id}", SCHEMA_SECONDS, find, fresh=fresh)
-    return mapping.choose_source(sources, names)
+    return LookUp(f"sources {database_id}", SCHEMA_SECONDS, find)
 
 
-async def _schema(call: NotesCall, page: Raw, *, fresh: bool) -> Raw:
-    """The properties that a page can have: those of its data source, else those it shows."""
+async def _schema(call: NotesCall, page: Raw) -> Raw:
+    """The properties that a page can have now: those of its data source, else those it shows."""
     source_id = page["parent"].get("data_source_id")
     if source_id is None:
-        properties: Raw = {name: {**value, "name": name} for name, value in page["properties"].items()}
-        return properties
-    find = partial(call.upstream.retrieve_data_source, source_id)
-    source = await call.recall(f"source {source_id}", SCHEMA_SECONDS, find, fresh=fresh)
-    schema: Raw = source["properties"]
+        return _shown_schema(page)
+    schema: Raw = (await call.renew(_source(call, source_id)))["properties"]
     return schema
+
+
+async def _written(call: NotesCall, page: Raw, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The values of a page in the vendor's form, cast by the properties that it can have."""
+    source_id = page["parent"].get("data_source_id")
+    if source_id is None:
+        return mapping.writable(_shown_schema(page), properties)[0]
+
+    async def cast(source: Raw) -> Mapping[str, Any]:
+        return mapping.writable(source["properties"], properties)[0]
+
+    return await call.with_recalled(_source(call, source_id), cast, outdated=CASTING)
+
+
+def _source(call: NotesCall, source_id: str) -> LookUp[Raw]:
+    """A data source."""
+
+    async def find() -> Raw:
+        return await call.upstream.retrieve_data_source(source_id)
+
+    return LookUp(f"source {source_id}", SCHEMA_SECONDS, find)
+
+
+def _shown_schema(page: Raw) -> Raw:
+    """The properties that a page shows, which tells no more than their types."""
+    return {name: {**value, "name": name} for name, value in page["properties"].items()}
 
 
 # Creating
@@ -254,7 +265,7 @@ async def _missing(call: NotesCall, page_id: str, children: Sequence[Any]) -> li
 async def _made(call: NotesCall, source: Raw, written: Mapping[str, Any], attempt: Attempt) -> Raw | None:
     """The newest row that bears what was written, is ours, was made since, and is no other call's."""
     since = datetime.fromtimestamp(attempt.started_at - CLOCK_SKEW_SECONDS, UTC).replace(second=0, microsecond=0)
-    me = await call.recall("me", SCHEMA_SECONDS, call.upstream.retrieve_me)
+    me = await call.recall(LookUp("me", SCHEMA_SECONDS, call.upstream.retrieve_me))
     condition = {"timestamp": "created_time", "created_time": {"on_or_after": since.isoformat()}}
     async for rows in call.upstream.rows(source["id"], condition, newest_first=True):
         for raw in rows:

@@ -23,6 +23,7 @@ from connector_gateway.kit.errors import (
 )
 from connector_gateway.kit.transport import Answer
 from connector_gateway.kit.upstream import Pause, Upstream, retry_after
+from connector_gateway.kit.walking import walk
 
 ADDRESS = "https://api.airtable.com"
 CONTENT_ADDRESS = "https://content.airtable.com"
@@ -43,7 +44,7 @@ RETRIABLE_SECONDS = 1.0
 """How long to wait after a 503 which says that nothing was done and that it may be sent again."""
 
 PAGE_SIZE = 100
-MAX_WALK = 200
+MAX_PAGES = 200
 """Upstream pages of one list before it is given up as endless."""
 
 Raw = dict[str, Any]
@@ -137,17 +138,15 @@ class TablesClient:
     def __init__(self, upstream: Upstream) -> None:
         self._upstream = upstream
 
-    async def list_bases(self) -> AsyncIterator[Raw]:
+    def list_bases(self) -> AsyncIterator[Raw]:
         """Every base that the token sees. Source: airtable.com/developers/web/api/list-bases, read 2026-11."""
-        query: Raw = {}
-        for _ in range(MAX_WALK):
-            answer = await self._upstream.send("GET", "/v0/meta/bases", ACCOUNT, writes=False, query=query)
-            raw = unwrap(answer)
-            for base in raw["bases"]:
-                yield base
-            if not raw.get("offset"):
-                return
-            query = {"offset": raw["offset"]}
+
+        async def fetch(offset: str | None) -> tuple[list[Raw], str | None]:
+            query = _from(offset)
+            raw = unwrap(await self._upstream.send("GET", "/v0/meta/bases", ACCOUNT, writes=False, query=query))
+            return raw["bases"], raw.get("offset")
+
+        return walk(fetch, most=MAX_PAGES)
 
     async def get_base_schema(self, base_id: str) -> list[Raw]:
         """The tables of a base with fields and views.
@@ -167,7 +166,7 @@ class TablesClient:
         given = [(name, value) for name, value in query.items() if value is not None]
         return await self._list(base_id, table_id, given)
 
-    async def list_records_created_since(
+    def list_records_created_since(
         self, base_id: str, table_id: str, since: datetime, field_ids: Sequence[str]
     ) -> AsyncIterator[Raw]:
         """The records made after an instant, with some fields.
@@ -178,8 +177,7 @@ class TablesClient:
         after = since.strftime("%Y-%m-%dT%H:%M:%S.000Z")
         formula = f"IS_AFTER(CREATED_TIME(), DATETIME_PARSE('{after}'))"
         fields = [("fields[]", field_id) for field_id in field_ids]
-        async for raw in self._filter(base_id, table_id, formula, fields):
-            yield raw
+        return self._filter(base_id, table_id, formula, fields)
 
     async def existing_records(self, base_id: str, table_id: str, record_ids: Sequence[str]) -> set[str]:
         """Those of *record_ids* that are in that very table.
@@ -225,19 +223,15 @@ class TablesClient:
         path = f"/v0/{_segment(base_id)}/{record_id}/{field_id}/uploadAttachment"
         return unwrap(await self._write("POST", base_id, path, file, host="content"))
 
-    async def _filter(
-        self, base_id: str, table_id: str, formula: str, more: Sequence[tuple[str, str]]
-    ) -> AsyncIterator[Raw]:
+    def _filter(self, base_id: str, table_id: str, formula: str, more: Sequence[tuple[str, str]]) -> AsyncIterator[Raw]:
         """Every record that *formula* holds for."""
         query = [("filterByFormula", formula), ("pageSize", str(PAGE_SIZE)), ("returnFieldsByFieldId", "true"), *more]
-        offset: list[tuple[str, str]] = []
-        for _ in range(MAX_WALK):
-            raw = await self._list(base_id, table_id, [*query, *offset])
-            for record in raw["records"]:
-                yield record
-            if not raw.get("offset"):
-                return
-            offset = [("offset", raw["offset"])]
+
+        async def fetch(offset: str | None) -> tuple[list[Raw], str | None]:
+            raw = await self._list(base_id, table_id, [*query, *_from(offset)])
+            return raw["records"], raw.get("offset")
+
+        return walk(fetch, most=MAX_PAGES)
 
     async def _list(self, base_id: str, table_id: str, query: Sequence[tuple[str, Any]]) -> Raw:
         path = _table(base_id, table_id)
@@ -251,6 +245,11 @@ class TablesClient:
 def _charges(base_id: str) -> tuple[Charge, Charge]:
     """What a request to a base takes: of the base's budget, whoever asks, and of the account's."""
     return Charge("base", on=base_id), ACCOUNT
+
+
+def _from(offset: str | None) -> list[tuple[str, str]]:
+    """Where a page of a list begins."""
+    return [("offset", offset)] if offset else []
 
 
 def _table(base_id: str, table_id: str) -> str:

@@ -24,7 +24,7 @@ from connector_gateway.connectors.tables.models import (
     UpdatedRecord,
     UpdateRecord,
 )
-from connector_gateway.kit.call import Attempt, Call, RemoteFile
+from connector_gateway.kit.call import Attempt, Call, LookUp, RemoteFile
 from connector_gateway.kit.clock import instant
 from connector_gateway.kit.errors import (
     BaseNotFound,
@@ -37,6 +37,7 @@ from connector_gateway.kit.errors import (
     RecordNotFound,
     TableNotFound,
     TooManyRecords,
+    UpstreamConflict,
     UrlNotAllowed,
     UrlUnreachable,
     ViewNotFound,
@@ -121,10 +122,7 @@ async def create_records(call: TablesCall, params: CreateRecords) -> CreatedReco
             {"parameter": "records", "count": len(params.records), "max": MAX_RECORDS},
         )
 
-    async def check(table: Raw) -> Batch:
-        return _batch(params, table)
-
-    batch = await _with_table(call, params.base_id, params.table, check, suspect=lambda batch: bool(batch.failed))
+    batch = await _checked(call, params)
     await _make(call, batch)
     return batch.result()
 
@@ -139,7 +137,11 @@ async def recover_updated_record(call: TablesCall, params: UpdateRecord, attempt
     return mapping.updated_record(raw, params.fields, instant(call.clock.now()))
 
 
-@writes("PATCH /records/{record_id}", errors=[*MISSING, RecordNotFound, *CASTING], recover=recover_updated_record)
+@writes(
+    "PATCH /records/{record_id}",
+    errors=[*MISSING, RecordNotFound, UpstreamConflict, *CASTING],
+    recover=recover_updated_record,
+)
 async def update_record(call: TablesCall, params: UpdateRecord) -> UpdatedRecord:
     """Update the named fields of one record.
 
@@ -169,7 +171,16 @@ async def recover_attached_file(call: TablesCall, params: AttachFile, attempt: A
 
 @writes(
     "POST /attachments",
-    errors=[RecordNotFound, FieldNotFound, ReadOnlyField, LossyCast, UrlNotAllowed, UrlUnreachable, FileTooLarge],
+    errors=[
+        RecordNotFound,
+        FieldNotFound,
+        ReadOnlyField,
+        LossyCast,
+        UrlNotAllowed,
+        UrlUnreachable,
+        FileTooLarge,
+        UpstreamConflict,
+    ],
     recover=recover_attached_file,
 )
 async def attach_file(call: TablesCall, params: AttachFile) -> AttachedFile:
@@ -202,39 +213,38 @@ async def list_tables(call: TablesCall, params: ListTables) -> Listing[Table]:
 # Bases and their schemas
 
 
-def _never(_: Any) -> bool:
-    return False
-
-
-async def _with_table(
-    call: TablesCall,
-    base_id: str,
-    wanted: str,
-    use: Callable[[Raw], Awaitable[T]],
-    *,
-    suspect: Callable[[T], bool] = _never,
-) -> T:
+async def _with_table(call: TablesCall, base_id: str, wanted: str, use: Callable[[Raw], Awaitable[T]]) -> T:
     """What *use* makes of the table; once more with a fresh schema if a remembered one may be outdated."""
-    remembered = call.memory.get(f"schema {base_id}")
-    if remembered is not None:
-        with suppress(*OUTDATED):
-            result = await use(mapping.find_table(remembered, wanted))
-            if not suspect(result):
-                return result
-    return await use(mapping.find_table(await _tables(call, base_id), wanted))
+
+    async def use_one(tables: Sequence[Raw]) -> T:
+        return await use(mapping.find_table(tables, wanted))
+
+    return await call.with_recalled(_schema(call, base_id), use_one, outdated=OUTDATED)
+
+
+async def _checked(call: TablesCall, params: CreateRecords) -> "Batch":
+    """The records of a call, checked against the table as it is now before one of them is reported as failed."""
+
+    async def check(tables: Sequence[Raw]) -> Batch:
+        return _batch(params, mapping.find_table(tables, params.table))
+
+    return await call.with_recalled(
+        _schema(call, params.base_id), check, outdated=OUTDATED, suspect=lambda batch: bool(batch.failed)
+    )
 
 
 async def _tables(call: TablesCall, base_id: str) -> Sequence[Raw]:
-    """The tables of a base as they are now: read anew, unless another call has just done so."""
-    name = f"schema {base_id}"
-    outdated = call.memory.get(name)
-    async with call.exclusive(name):
-        raws: Sequence[Raw] | None = call.memory.get(name)
-        if raws is None or raws is outdated:
-            call.memory.forget(name)
-            raws = await call.upstream.get_base_schema(base_id)
-            call.memory.put(name, raws, SCHEMA_SECONDS)
-        return raws
+    """The tables of a base as they are now."""
+    return await call.renew(_schema(call, base_id))
+
+
+def _schema(call: TablesCall, base_id: str) -> LookUp[Sequence[Raw]]:
+    """The tables of a base with their fields and views."""
+
+    async def find() -> Sequence[Raw]:
+        return await call.upstream.get_base_schema(base_id)
+
+    return LookUp(f"schema {base_id}", SCHEMA_SECONDS, find)
 
 
 def _see(call: TablesCall, record_id: str, base_id: str, table_id: str) -> None:

@@ -1,0 +1,138 @@
+"""What must hold for every listing of every room that is read to its end: it never looks as if it had ended."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import UTC, datetime
+from typing import Any, NamedTuple, cast
+
+import pytest
+from pydantic_core import to_json
+
+from connector_gateway.connectors import CONNECTORS
+from connector_gateway.kit.errors import OutcomeUnknown, UpstreamError
+from connector_gateway.kit.transport import Answer
+from connector_gateway.kit.upstream import Patience, Trace, Upstream
+from harness.clocks import NOON, HandClock
+
+T = datetime.fromtimestamp(NOON, UTC)
+TIME = T.isoformat()
+
+
+class Listing(NamedTuple):
+    """A listing of a room: how it is read, and what a page of it is like that leads to *cursor*."""
+
+    room: str
+    read: Callable[[Any], Awaitable[Any]]
+    page: Callable[[str], Any]
+
+
+async def every(items: AsyncIterator[Any]) -> list[Any]:
+    return [item async for item in items]
+
+
+def notes(cursor: str) -> Any:
+    return {"results": [{"object": "page", "id": f"of {cursor}", "created_time": TIME}], "next_cursor": cursor}
+
+
+def boards(cursor: str) -> Any:
+    return [{"id": cursor, "date": TIME}] * 1000
+
+
+def mail(cursor: str) -> Any:
+    return {"drafts": [{"id": f"of {cursor}"}], "nextPageToken": cursor}
+
+
+def chat(cursor: str) -> Any:
+    return {"ok": True, "messages": [{"ts": cursor}], "response_metadata": {"next_cursor": cursor}}
+
+
+def crm(cursor: str) -> Any:
+    return {"results": [{"id": cursor}], "paging": {"next": {"after": cursor}}}
+
+
+def links(cursor: str) -> Any:
+    return {"results": [{"to": [{"toObjectId": cursor}], "paging": {"next": {"after": cursor}}}]}
+
+
+def tables(cursor: str) -> Any:
+    return {"bases": [], "records": [{"id": f"of {cursor}"}], "offset": cursor}
+
+
+LISTINGS = {
+    "notes data sources": Listing("notes", lambda client: every(client.search_data_sources()), notes),
+    "notes pages": Listing("notes", lambda client: every(client.search_pages()), notes),
+    "notes rows": Listing("notes", lambda client: every(client.rows("source")), notes),
+    "notes values": Listing("notes", lambda client: every(client.retrieve_page_property("page", "title")), notes),
+    "notes blocks": Listing("notes", lambda client: client.count_block_children("page"), notes),
+    "boards cards": Listing("boards", lambda client: every(client.get_open_cards("board")), boards),
+    "boards list": Listing("boards", lambda client: client.get_list_actions("list", "createCard", NOON), boards),
+    "boards card": Listing("boards", lambda client: client.get_card_actions("card", "commentCard", NOON), boards),
+    "mail drafts": Listing("mail", lambda client: every(client.list_drafts()), mail),
+    "chat history": Listing("chat", lambda client: every(client.history("C1", NOON, NOON)), chat),
+    "chat thread": Listing("chat", lambda client: every(client.replies("C1", "1.0", NOON, NOON)), chat),
+    "crm owners": Listing("crm", lambda client: every(client.list_owners()), crm),
+    "crm records": Listing("crm", lambda client: every(client.objects_behind("deals", ["amount"], None)), crm),
+    "crm links": Listing("crm", lambda client: client.read_associations("contacts", "1", "deals"), links),
+    "tables bases": Listing("tables", lambda client: every(client.list_bases()), tables),
+    "tables new records": Listing(
+        "tables", lambda client: every(client.list_records_created_since("app1", "tbl1", T, [])), tables
+    ),
+    "tables known records": Listing("tables", lambda client: client.existing_records("app1", "tbl1", ["rec1"]), tables),
+}
+
+every_listing = pytest.mark.parametrize("listing", LISTINGS.values(), ids=LISTINGS)
+
+
+class Vendor:
+    """Answers every request with another page of one listing; stands for pacer, door and transport alike."""
+
+    def __init__(self, page: Callable[[str], Any], *, in_circles: bool) -> None:
+        self.asked = 0
+        self._page = page
+        self._in_circles = in_circles
+
+    async def exchange(self, *_: Any) -> Answer:
+        self.asked += 1
+        cursor = "0" if self._in_circles else str(self.asked)
+        return Answer(200, {}, to_json(self._page(cursor)))
+
+    async def admit(self, *_: Any) -> "Vendor":
+        return self
+
+    async def answered(self) -> None: ...
+
+    async def credentials(self) -> dict[str, str]:
+        return {"key": "key", "token": "token"}
+
+
+def client_of(room: str, vendor: Vendor) -> Any:
+    connector, part = CONNECTORS[room], cast("Any", vendor)
+    upstream = Upstream(
+        addresses=connector.addresses,
+        authorise=connector.authorise,
+        throttled=connector.throttled,
+        door=part,
+        pacer=part,
+        transport=part,
+        clock=HandClock(),
+        patience=Patience(),
+        trace=Trace(),
+    )
+    return connector.client(upstream)
+
+
+@every_listing
+async def test_a_listing_that_does_not_end_is_an_error(listing: Listing) -> None:
+    vendor = Vendor(listing.page, in_circles=False)
+    with pytest.raises((UpstreamError, OutcomeUnknown)):
+        await listing.read(client_of(listing.room, vendor))
+
+    assert vendor.asked >= 20
+
+
+@every_listing
+async def test_a_listing_that_goes_in_circles_is_an_error_at_once(listing: Listing) -> None:
+    vendor = Vendor(listing.page, in_circles=True)
+    with pytest.raises((UpstreamError, OutcomeUnknown)):
+        await listing.read(client_of(listing.room, vendor))
+
+    assert 2 == vendor.asked

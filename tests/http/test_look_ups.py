@@ -1,0 +1,43 @@
+"""Calls that need the same at the same time: a look-up, or an object for themselves."""
+
+from pathlib import Path
+
+from connector_gateway.connectors.notes import NOTES
+from connector_gateway.connectors.notes.emulator import NotesEmulator
+from harness.playing import playing
+from harness.serving import Reply, serving
+
+
+def test_twelve_calls_behind_a_look_up_that_hangs_end_together(tmp_path: Path) -> None:
+    with (
+        playing(notes=NotesEmulator) as sandbox,
+        serving(sandbox, tmp_path, connectors={"notes": NOTES}, GATEWAY_UPSTREAM_TIMEOUT_SECONDS="1") as gateway,
+    ):
+        gateway.clear("notes")
+        database_id = gateway.examples("notes")["database_id"]
+        path = f"/v1/databases/{database_id}"
+        gateway.fault("notes", path=path, fault="delay", seconds=2, times=12)
+
+        def search() -> Reply:
+            return gateway.post("/notes/pages/search", database_id=database_id, property="Name", value="x")
+
+        replies = gateway.together(*[search] * 12)
+        runs = [gateway.request("GET", f"/v1/runs/{reply.body['run_id']}").data for reply in replies]
+
+    assert [(504, "upstream_timeout")] * 12 == [(reply.status, reply.code) for reply in replies]
+    assert [path] == [sent["path"] for run in runs for sent in run["upstream"]]
+
+
+def test_a_write_behind_one_that_hangs_is_refused_after_the_queueing_time(tmp_path: Path) -> None:
+    with (
+        playing(notes=NotesEmulator) as sandbox,
+        serving(sandbox, tmp_path, connectors={"notes": NOTES}, GATEWAY_QUEUE_SECONDS="0.3") as gateway,
+    ):
+        gateway.clear("notes")
+        path = f"/notes/pages/{gateway.examples('notes')['page_id']}"
+        gateway.fault("notes", method="PATCH", fault="delay", seconds=1, times=1)
+        replies = gateway.together(*[lambda: gateway.patch(path, archived=True)] * 2)
+        refused = [reply for reply in replies if reply.status == 409]
+
+    assert [200, 409] == sorted(reply.status for reply in replies)
+    assert [("upstream_conflict", 5)] == [(reply.code, reply.body["retry_after"]) for reply in refused]
