@@ -77,7 +77,7 @@ class Node:
 
 @pytest.fixture
 async def node(common_database_url: str, clock: HandClock) -> AsyncIterator[Node]:
-    async with Database(common_database_url) as database:
+    async with Database(common_database_url, clock=clock.now) as database:
         yield Node(database, clock)
 
 
@@ -164,7 +164,7 @@ def test_identifiers_sort_by_time_and_cannot_be_guessed() -> None:
 
 @requirement("runs:interrupted")
 async def test_what_a_dead_process_was_doing_is_interrupted(database_url: str, clock: HandClock) -> None:
-    async with Database(database_url) as database:
+    async with Database(database_url, clock=clock.now) as database:
         dead, living = Node(database, clock), Node(database, clock)
         await dead.processes.beat()
         async with dead.record_of(run := Run("test"), put_thing) as recording:
@@ -180,7 +180,7 @@ async def test_what_a_dead_process_was_doing_is_interrupted(database_url: str, c
 
 
 async def test_an_embedded_database_has_no_other_process(database_url: str, clock: HandClock) -> None:
-    async with Database(database_url) as database:
+    async with Database(database_url, clock=clock.now) as database:
         dead, living = Node(database, clock), Node(database, clock)
         await dead.processes.beat()
         async with dead.record_of(run := Run("test"), put_thing) as recording:

@@ -18,6 +18,7 @@ from connector_gateway.core.links import Links
 from connector_gateway.core.memory import Memories
 from connector_gateway.core.pacing import ConnectionPacer, YieldingPacer, stretched
 from connector_gateway.core.runs import Recording, Run, Runs
+from connector_gateway.core.stopping import Stopping
 from connector_gateway.core.work import Scratch, Work, binding, exclusive_to
 from connector_gateway.kit.budget import Budget
 from connector_gateway.kit.call import Call, Download
@@ -93,6 +94,7 @@ class Gateway:
         patience: Patience,
         max_calls: int,
         events: Events,
+        stopping: Stopping,
     ) -> None:
         self._sites = sites
         self._runs = runs
@@ -107,6 +109,7 @@ class Gateway:
         self._clock = clock
         self._patience = patience
         self._events = events
+        self._stopping = stopping
         self._places = Places(max_calls)
         self._memories = Memories(clock)
         self._budgets = {name: stretched(site.budgets) for name, site in sites.items()}
@@ -231,7 +234,14 @@ class Gateway:
             authorise=connector.authorise,
             throttled=connector.throttled,
             door=connection,
-            pacer=pacer(connector.name, self._budgets[connector.name], connection.account, self._shared, self._clock),
+            pacer=pacer(
+                connector.name,
+                self._budgets[connector.name],
+                connection.account,
+                self._shared,
+                self._clock,
+                stopping=self._stopping,
+            ),
             transport=self._transport,
             clock=self._clock,
             patience=patience or self._patience,

@@ -13,6 +13,7 @@ from typing import Any
 from sqlalchemy import Connection, and_, delete, select, update
 from sqlalchemy.dialects.postgresql import insert
 
+from connector_gateway.core.stopping import Stopping
 from connector_gateway.kit.call import Attempt
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import Doubt, IdempotencyInProgress
@@ -112,10 +113,13 @@ class Claim:
 class Claims:
     """Takes, waits for and keeps claims."""
 
-    def __init__(self, database: Database, process_id: ProcessId, clock: Clock) -> None:
+    def __init__(
+        self, database: Database, process_id: ProcessId, clock: Clock, stopping: Stopping | None = None
+    ) -> None:
         self._database = database
         self._process_id = process_id
         self._clock = clock
+        self._stopping = stopping or Stopping()
         self._held: dict[ClaimName, asyncio.Event] = {}
 
     async def take(self, name: ClaimName, run_id: RunId, patience_seconds: float) -> Claim | First:
@@ -240,9 +244,10 @@ class Claims:
     async def _wait(self, name: ClaimName, deadline: float) -> None:
         event = self._held.get(name)
         if event is None:
-            await self._clock.sleep(POLL_SECONDS)
+            await self._stopping.wait(self._clock.sleep(POLL_SECONDS))
             return
         try:
-            await asyncio.wait_for(event.wait(), max(0.0, deadline - self._clock.now()))
+            waiting = asyncio.wait_for(event.wait(), max(0.0, deadline - self._clock.now()))
+            await self._stopping.wait(waiting)
         except TimeoutError:
             return

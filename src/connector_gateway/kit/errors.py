@@ -13,7 +13,7 @@ GatewayError
 │   │                        UpstreamConflict, UpstreamRateLimited
 │   └── failed               UpstreamError, UpstreamUnexpected, UpstreamTimeout, UpstreamUnavailable, OutcomeUnknown
 └── ServiceFailure           we are at fault, or not able just now
-        InternalError, Overloaded
+        InternalError, Overloaded, StorageUnavailable
 """
 
 import math
@@ -686,6 +686,17 @@ class Overloaded(ServiceFailure):
     status = 503
     code = "overloaded"
     remedy = "Wait retry_after seconds, then call again."
+
+
+class StorageUnavailable(ServiceFailure):
+    """The database does not answer, or cannot be written to; what was to be recorded may be recorded all the same."""
+
+    status = 503
+    code = "storage_unavailable"
+    remedy = (
+        "Wait retry_after seconds, then repeat: a read as it is, a write with the same idempotency key. "
+        "Before a write without a key is repeated, look in the application whether it was done."
+    )
 
 
 def catalogue() -> Iterator[type[GatewayError]]:

@@ -29,6 +29,7 @@ from connector_gateway.kit.errors import (
     Overloaded,
     PayloadTooLarge,
     RateLimited,
+    StorageUnavailable,
     UnsupportedMediaType,
     UpstreamError,
     UpstreamForbidden,
@@ -71,6 +72,7 @@ EVERY_CALL: Errors = (
     UpstreamUnavailable,
     InternalError,
     Overloaded,
+    StorageUnavailable,
 )
 """What any call can end with, whatever it does."""
 
