@@ -245,10 +245,14 @@ async def test_a_refusal_that_cannot_be_committed_is_told_as_storage_being_away(
 @requirement("storage:unavailable")
 async def test_a_write_is_not_begun_where_its_run_cannot_be_opened(node: Node) -> None:
     run, begun = Run("test"), []
-    with read_only(node.database), pytest.raises(StorageUnavailable):
+
+    async def write() -> None:
         async with node.record_of(run, put_thing) as recording:
             await recording.open()
             begun.append("sent")
+
+    with read_only(node.database), pytest.raises(StorageUnavailable):
+        await write()
     await node.database.flush()
 
     assert [] == begun
@@ -339,9 +343,9 @@ async def until_alive(node: Node) -> None:
 @requirement("stopping:cut-off")
 async def test_a_call_that_is_cut_off_at_the_end_is_told_so_and_recorded(node: Node) -> None:
     run = Run("test")
+    node.stopping.begin()
     with pytest.raises(Overloaded) as caught:
         async with node.record_of(run, list_things):
-            node.stopping.begin()
             raise asyncio.CancelledError
     told = await node.runs.show(run.run_id, None)
 

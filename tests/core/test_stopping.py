@@ -42,7 +42,8 @@ async def test_who_waits_for_a_turn_is_refused_at_once_and_gives_the_turn_back()
 
     assert isinstance(outcomes[0], Overloaded)
     assert outcomes[0].retry_after
-    assert 1 == len(ledger)
+    assert 0 == ledger.remaining(queue.clock.now())
+    assert 1 == len(ledger._entries)
 
 
 async def test_who_comes_while_stopping_is_refused() -> None:
