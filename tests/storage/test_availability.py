@@ -160,7 +160,7 @@ async def test_one_writer_too_many_is_refused_at_once(hurried: Database, monkeyp
 
 async def test_one_reader_too_many_is_refused_at_once(hurried: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_WAITING", 2)
-    reading = [hurried.read(lambda reading: reading.execute(text("SELECT 1")) and None) for _ in range(3)]
+    reading = [hurried.read(lambda reading: reading.execute(text("SELECT NULL")).scalar()) for _ in range(3)]
 
     assert ["ok", "ok", "storage_unavailable"] == await told(*reading)
 
