@@ -152,6 +152,19 @@ async def test_who_reads_from_a_silent_store_is_told_in_time(hurried: Database) 
     assert [] == await names(hurried)
 
 
+async def test_a_silent_store_does_not_keep_the_process_from_ending(database_url: str) -> None:
+    stuck = Stuck()
+    async with Database(database_url, seconds=SOON) as database:
+        silent = asyncio.ensure_future(database.write(stuck))
+        await asyncio.to_thread(stuck.begun.wait, 5)
+        began = time.monotonic()
+    took = time.monotonic() - began
+    stuck.go.set()
+
+    assert ["storage_unavailable"] == await told(silent)
+    assert took < 5 * SOON
+
+
 async def test_one_writer_too_many_is_refused_at_once(hurried: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_WAITING", 2)
 

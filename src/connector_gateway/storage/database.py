@@ -132,6 +132,7 @@ class Database:
             return True
         done, _ = await asyncio.wait({self._committer}, timeout=self._seconds)
         self._committer.cancel()
+        await asyncio.wait({self._committer})
         return bool(done)
 
     def migrate(self) -> None:
