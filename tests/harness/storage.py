@@ -14,18 +14,19 @@ from connector_gateway.storage.database import Database
 @contextmanager
 def read_only(database: Database) -> Iterator[None]:
     """While inside, *database* takes no writes, as when its disk was mounted again for reading only."""
-    words = "PRAGMA query_only=ON" if database.embedded else "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY"
+    modes = ["ON"] if database.embedded else ["ONLY"]
+    words = "PRAGMA query_only=" if database.embedded else "SET SESSION CHARACTERISTICS AS TRANSACTION READ "
 
-    def forbid(connection: Any, *_: object) -> None:
-        connection.cursor().execute(words)
+    def change(connection: Any, *_: object) -> None:
+        connection.cursor().execute(words + modes[-1])
         connection.commit()
 
-    event.listen(database._engine, "checkout", forbid)
+    event.listen(database._engine, "checkout", change)
     try:
         yield
     finally:
-        event.remove(database._engine, "checkout", forbid)
-        database._engine.dispose()
+        # Connections that have been changed are changed back when they are used next.
+        modes.append("OFF" if database.embedded else "WRITE")
 
 
 def lose_acknowledgements(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -158,8 +158,11 @@ async def test_a_silent_store_does_not_keep_the_process_from_ending(database_url
         silent = asyncio.ensure_future(database.write(stuck))
         await asyncio.to_thread(stuck.begun.wait, 5)
         began = time.monotonic()
+        pool = database._engine.pool
     took = time.monotonic() - began
     stuck.go.set()
+    database._writer.shutdown()
+    pool.dispose()
 
     assert ["storage_unavailable"] == await told(silent)
     assert took < 5 * SOON
