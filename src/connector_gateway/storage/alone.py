@@ -8,6 +8,7 @@ Management commands need no such right; they open the database beside the gatewa
 import asyncio
 import os
 import socket
+from contextlib import suppress
 from pathlib import Path
 from typing import Protocol, Self
 from urllib.parse import urlsplit
@@ -91,7 +92,7 @@ class SessionLock:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await asyncio.to_thread(self._close)
+        await asyncio.to_thread(self._release)
 
     async def keep(self) -> None:
         """Take the lock again if its connection was lost; ``AlreadyServed`` when another process has it by now."""
@@ -131,6 +132,13 @@ class SessionLock:
             connection.execute(
                 text("SELECT pg_terminate_backend(:pid, :wait)"), {"pid": holder.pid, "wait": TERMINATE_MILLISECONDS}
             )
+
+    def _release(self) -> None:
+        """Give the lock back now, since the server may take a moment to notice that the connection has ended."""
+        if self._connection is not None:
+            with suppress(exc.DBAPIError):
+                self._connection.execute(text("SELECT pg_advisory_unlock(:key)"), {"key": ADVISORY_KEY})
+        self._close()
 
     def _close(self) -> None:
         connection, self._connection = self._connection, None
