@@ -24,6 +24,12 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return new_database(request.getfixturevalue("postgres_server"))
 
 
+@pytest.fixture
+def new_postgres(postgres_server: str) -> str:
+    """An empty database of PostgreSQL."""
+    return new_database(postgres_server)
+
+
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
 def common_database_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
     """A database of each kind in turn, which the tests of a module share."""

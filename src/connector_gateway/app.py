@@ -1,9 +1,10 @@
 """The one place where objects are built and joined."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 
+import structlog
 from starlette.routing import Router
 
 from connector_gateway.connectors import CONNECTORS
@@ -23,23 +24,32 @@ from connector_gateway.core.owners import Owners
 from connector_gateway.core.processes import Processes
 from connector_gateway.core.runs import Runs
 from connector_gateway.core.secrets import SecretKeys
+from connector_gateway.core.stopping import Stopping
 from connector_gateway.core.workspaces import Workspaces
 from connector_gateway.core.writing import Writing
 from connector_gateway.http import Application, Service, application
 from connector_gateway.http.accounts import Accounts
 from connector_gateway.http.metrics import Metrics
 from connector_gateway.http.routes import Edge
-from connector_gateway.kit.clock import Clock, SystemClock
+from connector_gateway.kit.clock import Clock, SystemClock, elapsed
 from connector_gateway.kit.identifiers import ProcessId, ulid
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.kit.transport import Transport
 from connector_gateway.settings import DAY_SECONDS, Settings
+from connector_gateway.storage.alone import Unshared, alone_on
 from connector_gateway.storage.database import Database
+from connector_gateway.storage.files import AlreadyServed
 from connector_gateway.storage.shared import Memory
+
+log = structlog.get_logger()
 
 
 class App:
-    """An installation: everything there is one of."""
+    """An installation: everything there is one of.
+
+    Where it is not *alone*, several may be opened on one database; for tests, and for what is to come.
+    A *clock* that is handed in stands in for the database's as well.
+    """
 
     def __init__(
         self,
@@ -48,24 +58,31 @@ class App:
         connectors: Mapping[str, AnyConnector] = CONNECTORS,
         clock: Clock | None = None,
         files: Files | None = None,
+        database: Database | None = None,
+        stopwatch: Callable[[], float] = elapsed,
+        alone: bool = True,
     ) -> None:
         self.settings = settings
         self.clock = clock or SystemClock()
-        self.database = Database(settings.database_url)
+        self.database = database or Database(
+            settings.database_url, seconds=settings.storage_seconds, clock=clock.now if clock else None
+        )
+        self.stopping = Stopping()
+        self._alone = alone_on(self.database.url, settings.storage_seconds) if alone else Unshared()
         secrets = SecretKeys(settings.secret_keys)
         process_id = ProcessId(f"proc_{ulid()}")
         self.workspaces = Workspaces(self.database, self.clock)
         self.keys = Keys(self.database, self.clock)
         self.connections = Connections(self.database, Vault(secrets), connectors, self.clock)
-        self.runs = Runs(self.database, process_id, self.clock)
+        self.runs = Runs(self.database, process_id, self.clock, self.stopping)
         self._connectors = connectors
         self._cursors = Cursors(secrets)
         self._links = Links(secrets, settings.download_base, settings.link_seconds, self.clock)
         self._files = files or Files(settings.upstream_timeout_seconds, settings.max_file_bytes)
         self._shared = Memory(self.clock, settings.patience)
         self._limits = Limits(self._shared)
-        self._claims = Claims(self.database, process_id, self.clock)
-        self._owners = Owners(self.database, process_id, self.clock)
+        self._claims = Claims(self.database, process_id, self.clock, self.stopping)
+        self._owners = Owners(self.database, process_id)
         self._vault = Vault(secrets)
         self._transport = Transport(settings.upstream_timeout_seconds)
         self._feed = Feed(self.database, self.clock)
@@ -89,6 +106,9 @@ class App:
             owners=self._owners,
             feed=self._feed,
             keep_runs_seconds=settings.keep_runs_days * DAY_SECONDS,
+            alone=alone,
+            also=(self._stay_alone,),
+            stopwatch=stopwatch,
         )
 
     def http(self) -> Application:
@@ -100,6 +120,7 @@ class App:
             self.keys,
             self._limits,
             metrics,
+            self.stopping,
             max_body_bytes=self.settings.max_body_bytes,
         )
         accounts = Accounts(
@@ -119,7 +140,7 @@ class App:
             self.hooks,
             self.clock,
             metrics,
-            {"database": self.database.ping},
+            {"database": self._processes.prove_writable},
             self.settings.base_url,
             self.settings.download_path,
         )
@@ -128,12 +149,21 @@ class App:
     @asynccontextmanager
     async def _lifespan(self, watchers: Watchers, _: Router) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
+            await stack.enter_async_context(self._alone)
             await stack.enter_async_context(self.database)
             await stack.enter_async_context(self._transport)
             await stack.enter_async_context(self._processes)
             if self.settings.watch:
                 await stack.enter_async_context(watchers)
             yield
+
+    async def _stay_alone(self) -> None:
+        """Stop taking calls when another process serves on the database by now."""
+        try:
+            await self._alone.keep()
+        except AlreadyServed as taken:
+            log.error("stopping", reason=str(taken))  # noqa: TRY400  # what happened is said in a sentence
+            self.stopping.begin(str(taken))
 
     def _watchers(self, gateway: Gateway) -> Watchers:
         return Watchers(
@@ -171,5 +201,7 @@ class App:
             patience=self.settings.patience,
             max_calls=self.settings.max_calls,
             events=self._feed,
+            time=self.database.time,
             fence=self._processes.require_alive,
+            stopping=self.stopping,
         )

@@ -36,6 +36,12 @@ class Settings:
     max_body_bytes: int
     max_calls: int
     upstream_timeout_seconds: float
+    storage_seconds: float
+    """How long anybody waits for the database."""
+
+    stop_seconds: float
+    """How long calls under way may take to end once the process was told to stop."""
+
     keep_runs_days: float
     watch: bool
     """Whether this process takes part in observing changes."""
@@ -66,6 +72,8 @@ class Settings:
             max_body_bytes=reader.number("MAX_BODY_BYTES", 1024 * 1024),
             max_calls=reader.number("MAX_CALLS", 5000),
             upstream_timeout_seconds=reader.number("UPSTREAM_TIMEOUT_SECONDS", 30.0),
+            storage_seconds=reader.number("STORAGE_SECONDS", 10.0),
+            stop_seconds=reader.number("STOP_SECONDS", 30.0),
             keep_runs_days=reader.number("KEEP_RUNS_DAYS", 30.0),
             watch=reader.switch("WATCH", default=True),
             patience=Patience(

@@ -17,6 +17,7 @@ import httpx
 import pytest
 
 from connector_gateway.connectors import CONNECTORS
+from harness.requirement import requirement
 from harness.serving import wait_until
 
 FIXED_NAMES = {
@@ -157,3 +158,16 @@ def test_a_port_in_use_is_named(tmp_path: Path) -> None:
 
     assert 1 == done.returncode
     assert f"Port {port} is in use" in done.stderr
+
+
+@requirement("storage:alone")
+def test_a_second_one_in_the_same_folder_is_refused_and_forgets_nothing(running: Dev) -> None:
+    port = free_block()
+    options = ["--data", str(running.data), "--port", str(port), "--sandbox-port", str(port + 1), "--fresh"]
+    command = [sys.executable, "-m", "connector_gateway", "dev", *options]
+    second = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+    assert 1 == second.returncode
+    assert f"is being served by another process, process {running.process.pid} on" in second.stderr
+    assert running.described == json.loads((running.data / "dev.json").read_text())
+    assert 200 == running.call("notes", "/databases", limit=1).status_code

@@ -107,6 +107,7 @@ class Vendor:
 def client_of(room: str, vendor: Vendor) -> Any:
     connector, part = CONNECTORS[room], cast("Any", vendor)
     upstream = Upstream(
+        time=HandClock().now,
         addresses=connector.addresses,
         authorise=connector.authorise,
         throttled=connector.throttled,

@@ -11,15 +11,25 @@ import pytest
 from connector_gateway.core.claims import Claims
 from connector_gateway.core.events.feed import Feed
 from connector_gateway.core.keys import Caller
-from connector_gateway.core.processes import DEAD_AFTER_SECONDS, Processes
+from connector_gateway.core.owners import Owners
+from connector_gateway.core.processes import DEAD_AFTER_SECONDS, HEARTBEAT_SECONDS, LIVE_SECONDS, Processes
 from connector_gateway.core.runs import Recording, Run, Runs
-from connector_gateway.kit.errors import GatewayError, InternalError, RunNotFound, UpstreamRefused
+from connector_gateway.core.stopping import Stopping
+from connector_gateway.kit.errors import (
+    GatewayError,
+    InternalError,
+    Overloaded,
+    RunNotFound,
+    StorageUnavailable,
+    UpstreamRefused,
+)
 from connector_gateway.kit.identifiers import KeyId, ProcessId, RunId, WorkspaceId, run_id, ulid
 from connector_gateway.kit.upstream import Exchange
 from connector_gateway.storage.database import Database
 from harness.clocks import HandClock
 from harness.rehearsing import list_things, put_thing
 from harness.requirement import requirement
+from harness.storage import read_only
 
 DAY = 24 * 60 * 60
 
@@ -34,7 +44,8 @@ class Node:
     workspace_id: WorkspaceId = field(default_factory=lambda: WorkspaceId(f"ws_{ulid()}"))
 
     def __post_init__(self) -> None:
-        self.runs = Runs(self.database, self.process_id, self.clock)
+        self.stopping = Stopping()
+        self.runs = Runs(self.database, self.process_id, self.clock, self.stopping)
         self.claims = Claims(self.database, self.process_id, self.clock)
         self.processes = Processes(
             self.database,
@@ -42,8 +53,10 @@ class Node:
             self.clock,
             runs=self.runs,
             claims=self.claims,
+            owners=Owners(self.database, self.process_id),
             feed=Feed(self.database, self.clock),
             keep_runs_seconds=30 * DAY,
+            stopwatch=self.clock.now,
         )
         self.caller = Caller(KeyId("key_1"), self.workspace_id, "read_write", 120, None, None)
 
@@ -77,7 +90,7 @@ class Node:
 
 @pytest.fixture
 async def node(common_database_url: str, clock: HandClock) -> AsyncIterator[Node]:
-    async with Database(common_database_url) as database:
+    async with Database(common_database_url, clock=clock.now) as database:
         yield Node(database, clock)
 
 
@@ -164,7 +177,7 @@ def test_identifiers_sort_by_time_and_cannot_be_guessed() -> None:
 
 @requirement("runs:interrupted")
 async def test_what_a_dead_process_was_doing_is_interrupted(database_url: str, clock: HandClock) -> None:
-    async with Database(database_url) as database:
+    async with Database(database_url, clock=clock.now) as database:
         dead, living = Node(database, clock), Node(database, clock)
         await dead.processes.beat()
         async with dead.record_of(run := Run("test"), put_thing) as recording:
@@ -180,7 +193,7 @@ async def test_what_a_dead_process_was_doing_is_interrupted(database_url: str, c
 
 
 async def test_an_embedded_database_has_no_other_process(database_url: str, clock: HandClock) -> None:
-    async with Database(database_url) as database:
+    async with Database(database_url, clock=clock.now) as database:
         dead, living = Node(database, clock), Node(database, clock)
         await dead.processes.beat()
         async with dead.record_of(run := Run("test"), put_thing) as recording:
@@ -203,3 +216,140 @@ async def test_runs_past_their_time_are_purged(node: Node) -> None:
 
     assert [young] == await node.listed()
     assert old != young
+
+
+# Storage that is away
+
+
+@requirement("storage:unavailable", "storage:owed")
+async def test_a_run_whose_end_cannot_be_committed_ends_with_that_and_is_on_record_later(node: Node) -> None:
+    run = Run("test")
+    with read_only(node.database):
+        with pytest.raises(StorageUnavailable):
+            async with node.record_of(run, list_things):
+                run.succeed("ok")
+        await node.processes.beat()
+    await node.processes.beat()
+    told = await node.runs.show(run.run_id, None)
+
+    assert ("error", 503, "storage_unavailable") == (told["status"], told["http_status"], told["code"])
+
+
+async def test_a_refusal_that_cannot_be_committed_is_told_as_storage_being_away(node: Node) -> None:
+    run = Run("test")
+    with read_only(node.database), pytest.raises(StorageUnavailable):
+        async with node.record_of(run, list_things):
+            raise UpstreamRefused("No.")
+
+    assert ("error", 503, "storage_unavailable") == (run.status, run.http_status, run.code)
+
+
+@requirement("storage:unavailable")
+async def test_a_write_is_not_begun_where_its_run_cannot_be_opened(node: Node) -> None:
+    run, begun = Run("test"), []
+
+    async def write() -> None:
+        async with node.record_of(run, put_thing) as recording:
+            await recording.open()
+            begun.append("sent")
+
+    with read_only(node.database), pytest.raises(StorageUnavailable):
+        await write()
+    await node.database.flush()
+
+    assert [] == begun
+    assert "storage_unavailable" == (await node.runs.show(run.run_id, None))["code"]
+
+
+async def test_a_run_that_is_cancelled_while_storage_is_away_stays_cancelled(node: Node) -> None:
+    run = Run("test")
+    with read_only(node.database), pytest.raises(asyncio.CancelledError):
+        async with node.record_of(run, list_things):
+            raise asyncio.CancelledError
+    await node.database.flush()
+
+    assert "interrupted" == (await node.runs.show(run.run_id, None))["status"]
+
+
+@requirement("storage:lost-runs")
+async def test_a_run_of_a_living_process_whose_end_was_lost_is_interrupted_at_the_next_beat(node: Node) -> None:
+    lost, going_on = Run("test"), Run("test")
+    async with node.record_of(going_on, put_thing) as recording:
+        await recording.open()
+        await node.record_of(lost, put_thing).open()
+        node.runs.under_way.discard(lost.run_id)
+        await node.processes.beat()
+        statuses = [(await node.runs.show(run.run_id, None))["status"] for run in (lost, going_on)]
+
+    assert ["interrupted", "running"] == statuses
+    assert set() == node.runs.under_way
+
+
+# Signs of life
+
+
+async def test_a_process_knows_how_old_its_last_sign_of_life_is(node: Node) -> None:
+    before = node.processes.alive
+    await node.processes.beat()
+    node.clock.at += LIVE_SECONDS - 0.1
+    young = node.processes.alive
+    node.clock.at += 0.1
+
+    assert (False, True, False) == (before, young, node.processes.alive)
+
+
+async def test_a_sign_of_life_that_could_not_be_committed_is_none(node: Node) -> None:
+    with read_only(node.database):
+        await node.processes.beat()
+
+    assert not node.processes.alive
+
+
+async def test_each_part_of_a_beat_fails_alone(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fail() -> int:
+        raise LookupError("one part")
+
+    monkeypatch.setattr(node.runs, "interrupt_abandoned", fail)
+    dead = Node(node.database, node.clock, workspace_id=node.workspace_id)
+    await dead.record_of(run := Run("test"), put_thing).open()
+    node.runs.process_id = dead.process_id
+    await node.processes.beat()
+
+    assert "interrupted" == (await node.runs.show(run.run_id, None))["status"]
+
+
+async def test_the_heartbeat_goes_on_after_storage_was_away(database_url: str, clock: HandClock) -> None:
+    async with Database(database_url, clock=clock.now) as database:
+        node = Node(database, clock)
+        async with node.processes:
+            with read_only(database):
+                clock.slept.clear()
+                await clock.slept.wait()
+                clock.at += DEAD_AFTER_SECONDS
+                seen = node.processes.alive
+            await until_alive(node)
+
+    assert not seen
+
+
+async def until_alive(node: Node) -> None:
+    """Wait for the next sign of life."""
+    async with asyncio.timeout(10):
+        while not node.processes.alive:  # noqa: ASYNC110  # what is waited for is in the database
+            await asyncio.sleep(HEARTBEAT_SECONDS / 1000)
+
+
+# Stopping
+
+
+@requirement("stopping:cut-off")
+async def test_a_call_that_is_cut_off_at_the_end_is_told_so_and_recorded(node: Node) -> None:
+    run = Run("test")
+    node.stopping.begin()
+    with pytest.raises(Overloaded) as caught:
+        async with node.record_of(run, list_things):
+            raise asyncio.CancelledError
+    told = await node.runs.show(run.run_id, None)
+
+    assert caught.value.retry_after
+    assert ("error", 503, "overloaded") == (told["status"], told["http_status"], told["code"])

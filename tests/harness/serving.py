@@ -175,9 +175,13 @@ def serving(
     connectors: Mapping[str, AnyConnector] = CONNECTORS,
     database_url: str | None = None,
     files: Files | None = None,
+    alone: bool = True,
     **settings: str,
 ) -> Iterator[Gateway]:
-    """A started gateway in front of *sandbox*, with a workspace, a key without a tight limit and the connections."""
+    """A started gateway in front of *sandbox*, with a workspace, a key without a tight limit and the connections.
+
+    One that is not *alone* may share its database with another.
+    """
     addresses = {
         f"GATEWAY_{name.upper()}_{host.upper()}_URL": address
         for name, emulator in sandbox.emulators.items()
@@ -191,12 +195,13 @@ def serving(
     budgets = {f"GATEWAY_{name.upper()}_BUDGET": WIDE for name in connectors}
     settling = {f"GATEWAY_{name.upper()}_SETTLE_SECONDS": SETTLE_SECONDS for name in connectors}
     read = Settings.read(addresses | environment | budgets | settling | FAST | settings, connectors)
-    app = App(read, connectors=connectors, files=files)
+    app = App(read, connectors=connectors, files=files, alone=alone)
     running = server(app.http(), "127.0.0.1", 0)
     thread = threading.Thread(target=running.run, name="gateway", daemon=True)
     thread.start()
     try:
         wait_until(lambda: running.started or not thread.is_alive())
+        assert running.started, "the gateway did not start"
         port = running.servers[0].sockets[0].getsockname()[1]
         loop = running.servers[0].get_loop()
         gateway = _caller(f"http://127.0.0.1:{port}", app, sandbox, loop, connectors)

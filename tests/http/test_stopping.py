@@ -1,7 +1,10 @@
 """SIGTERM: calls under way end, new ones are not taken, and nothing is left behind."""
 
 import signal
+import time
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -10,8 +13,9 @@ from sqlalchemy import create_engine, select
 from connector_gateway.connectors.notes.emulator import NotesEmulator
 from connector_gateway.sandbox.sandbox import Sandbox
 from connector_gateway.storage import tables
-from harness.installed import Calling, installed, wait_until
+from harness.installed import Calling, Installation, installed, wait_until
 from harness.playing import playing
+from harness.requirement import requirement
 
 
 @pytest.fixture
@@ -46,3 +50,84 @@ def test_a_call_under_way_is_answered_and_then_the_process_ends(
     assert (200, 0) == (answer.status_code, code)
     assert (answer.json()["run_id"], "ok") == (run_id, status)
     assert [] == processes
+
+
+def asked(installation: Installation, query: str = "databases") -> Calling:
+    """A read under way."""
+    url = f"{installation.base_url}/v1/connectors/notes/{query}"
+    headers = {"Authorization": f"Bearer {installation.key}"}
+    params = {"connection_id": installation.connections["notes"]}
+    return Calling(lambda: httpx.get(url, params=params, headers=headers, timeout=20))
+
+
+def written(installation: Installation, key: str | None = None) -> Calling:
+    """A page under way."""
+    database_id = installation.sandbox.emulators["notes"].examples()["database_id"]
+    body = {"database_id": database_id, "properties": {}, "idempotency_key": key}
+    return Calling(lambda: installation.call("POST", "/notes/pages", **body))
+
+
+def runs(folder: Path) -> dict[str, tuple[Any, ...]]:
+    """What the history says of each run."""
+    engine = create_engine(f"sqlite:///{folder / 'gateway.db'}")
+    columns = tables.runs.c
+    with engine.connect() as reading:
+        rows = reading.execute(select(columns.run_id, columns.status, columns.http_status, columns.code)).all()
+    engine.dispose()
+    return {row.run_id: tuple(row[1:]) for row in rows}
+
+
+@requirement("stopping:waiting")
+def test_a_call_that_waits_for_its_turn_is_refused_at_once(sandbox: Sandbox, tmp_path: Path) -> None:
+    settings = {"GATEWAY_NOTES_BUDGET": "1/60", "GATEWAY_QUEUE_SECONDS": "1000"}
+    with installed(sandbox, tmp_path, **settings) as installation:
+        going_on = asked(installation)
+        wait_until(lambda: sandbox.emulators["notes"].stage.journal)
+        waiting = written(installation, "key-0")
+        wait_until(lambda: ("running", None, None) in runs(tmp_path).values())
+        began = time.monotonic()
+        assert installation.process is not None
+        installation.process.send_signal(signal.SIGTERM)
+        answer = waiting.ended()
+        took, still_there = time.monotonic() - began, installation.process.poll() is None
+        installation.end(signal.SIGKILL)
+        going_on.ended()
+
+    assert answer is not None
+    body = answer.json()
+    assert (503, "overloaded", True) == (answer.status_code, body["error"]["code"], still_there)
+    assert str(body["retry_after"]) == answer.headers["retry-after"]
+    assert ("error", 503, "overloaded") == runs(tmp_path)[body["run_id"]]
+    assert took < 5
+
+
+@requirement("stopping:waiting")
+def test_a_call_that_waits_for_another_with_its_key_is_refused_at_once(sandbox: Sandbox, tmp_path: Path) -> None:
+    fault = {"method": "POST", "path": "/v1/pages", "fault": "delay", "seconds": 1.0}
+    with installed(sandbox, tmp_path) as installation:
+        installation.http.post(f"{sandbox.address}/_control/notes/faults", json=fault)
+        first = written(installation, "key-1")
+        wait_until(lambda: not sandbox.emulators["notes"].stage.faults[0].times)
+        second = written(installation, "key-1")
+        wait_until(lambda: 2 == len(runs(tmp_path)))
+        installation.end(signal.SIGTERM)
+        answers = [first.ended(), second.ended()]
+
+    assert [200, 503] == [None if answer is None else answer.status_code for answer in answers]
+
+
+@requirement("stopping:cut-off")
+def test_a_call_that_does_not_end_in_time_is_answered_with_its_run(sandbox: Sandbox, tmp_path: Path) -> None:
+    fault = {"method": "POST", "path": "/v1/search", "fault": "delay", "seconds": 1.9}
+    with installed(sandbox, tmp_path, GATEWAY_STOP_SECONDS="0.3") as installation:
+        installation.http.post(f"{sandbox.address}/_control/notes/faults", json=fault)
+        calling = asked(installation)
+        wait_until(lambda: not sandbox.emulators["notes"].stage.faults[0].times)
+        code = installation.end(signal.SIGTERM)
+        answer = calling.ended()
+
+    assert answer is not None
+    body = answer.json()
+    assert (503, "overloaded", 0) == (answer.status_code, body["error"]["code"], code)
+    assert "retry-after" in answer.headers
+    assert ("error", 503, "overloaded") == runs(tmp_path)[body["run_id"]]

@@ -169,10 +169,6 @@ async def test_the_migrations_lead_to_the_tables_that_the_statements_are_made_of
     assert [] == await database.read(differences)
 
 
-async def test_it_answers_when_it_is_there(database: Database) -> None:
-    assert None is await database.ping()  # type: ignore[func-returns-value]
-
-
 async def test_embedded_databases_keep_a_log_beside_them_so_that_readers_never_wait(tmp_path: Path) -> None:
     async with Database(f"sqlite:///{tmp_path / 'gateway.db'}") as database:
         mode = await database.read(lambda reading: reading.execute(text("PRAGMA journal_mode")).scalar())

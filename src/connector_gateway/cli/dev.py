@@ -13,12 +13,14 @@ from pathlib import Path
 
 import click
 
+from connector_gateway.storage.files import AlreadyServed, FileLock
+
 HOST = "127.0.0.1"
 PORTS = 8
 """Ports of the sandbox: control, six applications, and the file host of tables."""
 
 PORT_PATIENCE = 5.0
-"""Seconds to wait for ports that a previous run is just giving up."""
+"""Seconds to wait for ports and files that a previous run is just giving up."""
 
 
 @dataclass(frozen=True)
@@ -46,10 +48,12 @@ class Place:
 def dev(port: int, sandbox_port: int, data: Path, *, fresh: bool, quiet: bool) -> None:
     """Run gateway and sandbox together: a workspace, two keys and a connection per application, ready to call."""
     place = Place(port, sandbox_port, data)
+    _wait_for_ports([port, *range(sandbox_port, sandbox_port + PORTS)])
+    data.mkdir(parents=True, exist_ok=True)
+    _wait_for_folder(data)
     if fresh:
         shutil.rmtree(data, ignore_errors=True)
-    data.mkdir(parents=True, exist_ok=True)
-    _wait_for_ports([port, *range(sandbox_port, sandbox_port + PORTS)])
+        data.mkdir(parents=True)
     with _sandbox(place) as sandbox:
         from connector_gateway.cli.furnishing import furnish  # noqa: PLC0415  # loaded while the sandbox starts
 
@@ -83,6 +87,22 @@ def _wait_for_ports(ports: list[int]) -> None:
                     f"Port {port} is in use. Choose others: --port for the gateway, --sandbox-port for the sandbox."
                 )
             time.sleep(0.05)
+
+
+def _wait_for_folder(data: Path) -> None:
+    """Wait until no earlier run serves on the database in *data*."""
+    lock = FileLock((data / "gateway.db").resolve())
+    deadline = time.monotonic() + PORT_PATIENCE
+    while True:
+        try:
+            lock.take()
+        except AlreadyServed as taken:
+            if time.monotonic() > deadline:
+                raise click.ClickException(str(taken)) from taken
+            time.sleep(0.05)
+        else:
+            lock.release()
+            return
 
 
 def _free(port: int) -> bool:

@@ -40,11 +40,11 @@ async def furnish(place: Place, sandbox: subprocess.Popen[bytes], *, quiet: bool
     playing = from_json(line)
     settings = Settings.read(SELDOM | os.environ | _environment(place, playing["upstreams"]), CONNECTORS)
     app = App(settings)
-    running = server(app.http(), HOST, place.port)
+    running = server(app.http(), HOST, place.port, settings.stop_seconds)
     serving = asyncio.create_task(running.serve())
     while not running.started:
         if serving.done():
-            raise click.ClickException("The gateway did not start; the reason is above.")
+            raise click.ClickException(f"The gateway did not start: {serving.exception()}")
         await asyncio.sleep(0.01)
     described = await _set_up(app, place, secret, playing)
     _write(description, described)

@@ -6,9 +6,14 @@ import sys
 import click
 
 from connector_gateway.app import App
-from connector_gateway.cli.serving import server
+from connector_gateway.cli.serving import PortTaken, server
 from connector_gateway.connectors import CONNECTORS
+from connector_gateway.kit.errors import StorageUnavailable
 from connector_gateway.settings import Settings, SettingsError
+from connector_gateway.storage.files import AlreadyServed
+
+NOT_STARTED = 3
+"""Exit status where the service could not start, or had to give way to another process."""
 
 
 @click.command()
@@ -20,6 +25,17 @@ def serve(host: str, port: int) -> None:
         settings = Settings.read(os.environ, CONNECTORS)
     except SettingsError as fault:
         raise click.ClickException(str(fault)) from fault
-    running = server(App(settings).http(), host, port)
-    running.run()
-    sys.exit(0 if running.started else 3)
+    app = App(settings)
+    running = server(app.http(), host, port, settings.stop_seconds)
+    try:
+        running.run()
+    except (PortTaken, AlreadyServed) as refusal:
+        _fail(str(refusal))
+    except StorageUnavailable as away:
+        _fail(f"The database cannot be opened: {away.private}")
+    sys.exit(NOT_STARTED if app.stopping.reason or not running.started else 0)
+
+
+def _fail(sentence: str) -> None:
+    click.echo(f"Error: {sentence}", err=True)
+    sys.exit(NOT_STARTED)

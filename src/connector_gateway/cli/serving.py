@@ -1,28 +1,57 @@
-"""How the application is served: uvicorn, quiet, and stopping well."""
+"""How the application is served: uvicorn, quiet, starting only where it can, and stopping well."""
 
 import asyncio
+import errno
 import gc
 import logging
 import signal
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from types import FrameType
 
 import structlog
 import uvicorn
-from starlette.types import ASGIApp
 
-GRACE_SECONDS = 30
+from connector_gateway.http import Application
+
+STOP_SECONDS = 30.0
 """How long running calls may take to end after SIGTERM."""
+
+LAST_WORDS_SECONDS = 5.0
+"""How long those calls that were cut off have to commit how they ended, and to answer."""
 
 COLLECT_FROM = 10_000
 """New objects from which on garbage is looked for: at Python's 700, calls under way are looked through again and again,
 which took a tenth of their time; what is no cycle is freed without it."""
 
 
+class PortTaken(Exception):
+    """The address cannot be listened on; the message says why, in a sentence."""
+
+
 class Server(uvicorn.Server):
-    """uvicorn's server, which ends quietly, and leaves what was built at the start out of garbage collection."""
+    """uvicorn's server, which ends quietly, and leaves what was built at the start out of garbage collection.
+
+    It has its port before anything is opened, and what stands behind it until every call was answered.
+    """
+
+    def __init__(self, config: uvicorn.Config, application: Application) -> None:
+        super().__init__(config)
+        self._application = application
+        self._stopping = application.stopping
+
+    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
+        """Serve until told to stop."""
+        listening = sockets or bind(self.config.host, self.config.port)
+        try:
+            async with self._application.lifespan():
+                await super().serve(listening)
+                await self._last_words()
+        finally:
+            for one in listening:
+                one.close()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -32,6 +61,11 @@ class Server(uvicorn.Server):
                 asyncio.get_running_loop().add_signal_handler(number, self.handle_exit, number, None)
         yield
 
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Refuse those who still wait for their turn, and stop."""
+        self._stopping.begin()
+        super().handle_exit(sig, frame)
+
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, then settle what will live as long as the process."""
         await super().startup(sockets)
@@ -39,9 +73,64 @@ class Server(uvicorn.Server):
         gc.freeze()
         gc.set_threshold(COLLECT_FROM)
 
+    async def on_tick(self, counter: int) -> bool:
+        """Whether to stop, which the application may find out as well."""
+        self.should_exit = self.should_exit or self._stopping.begun
+        return await super().on_tick(counter)
 
-def server(application: ASGIApp, host: str, port: int) -> Server:
-    """A server of *application*, not yet started."""
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Take no more calls, and let those under way end."""
+        self._stopping.begin()
+        await super().shutdown(sockets)
+
+    async def _last_words(self) -> None:
+        if self.server_state.tasks:
+            await asyncio.wait(self.server_state.tasks, timeout=LAST_WORDS_SECONDS)
+
+
+def bind(host: str, port: int) -> list[socket.socket]:
+    """Sockets at *host* and *port*, not listening yet; ``PortTaken`` where somebody else is."""
+    bound: list[socket.socket] = []
+    fault: OSError | None = None
+    for family, address in _addresses(host, port):
+        try:
+            bound.append(_bound(family, address))
+        except OSError as refusal:
+            fault = refusal
+            if refusal.errno != errno.EADDRNOTAVAIL:
+                break
+    if fault is None or (bound and fault.errno == errno.EADDRNOTAVAIL):
+        return bound
+    for one in bound:
+        one.close()
+    if fault.errno == errno.EADDRINUSE:
+        raise PortTaken(f"Port {port} on {host} is in use; choose another with --port.") from fault
+    raise PortTaken(f"Port {port} on {host} cannot be listened on: {fault.strerror}.") from fault
+
+
+def _addresses(host: str, port: int) -> Sequence[tuple[int, tuple[object, ...]]]:
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except OSError as fault:
+        raise PortTaken(f"There is no address {host}: {fault.strerror}.") from fault
+    return [(family, address) for family, _, _, _, address in found]
+
+
+def _bound(family: int, address: tuple[object, ...]) -> socket.socket:
+    made = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        made.bind(address)
+    except OSError:
+        made.close()
+        raise
+    return made
+
+
+def server(application: Application, host: str, port: int, stop_seconds: float = STOP_SECONDS) -> Server:
+    """A server of *application*, not yet started; calls under way have *stop_seconds* to end."""
     logging.getLogger("alembic").setLevel(logging.WARNING)
     structlog.configure(
         processors=[
@@ -52,21 +141,20 @@ def server(application: ASGIApp, host: str, port: int) -> Server:
         ],
         logger_factory=structlog.PrintLoggerFactory(),
     )
-    return Server(
-        uvicorn.Config(
-            application,
-            host=host,
-            port=port,
-            loop="auto",
-            http="httptools",
-            interface="asgi3",
-            ws="none",
-            lifespan="on",
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,
-            timeout_graceful_shutdown=GRACE_SECONDS,
-            backlog=4096,
-        )
+    config = uvicorn.Config(
+        application,
+        host=host,
+        port=port,
+        loop="auto",
+        http="httptools",
+        interface="asgi3",
+        ws="none",
+        lifespan="off",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=stop_seconds,  # type: ignore[arg-type]  # handed on to asyncio, which takes fractions
+        backlog=4096,
     )
+    return Server(config, application)

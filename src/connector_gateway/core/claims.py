@@ -14,6 +14,8 @@ from sqlalchemy import Connection as Writing
 from sqlalchemy import and_, bindparam, delete, select, update
 from sqlalchemy.dialects.postgresql import insert
 
+from connector_gateway.core.runs import Recording
+from connector_gateway.core.stopping import Stopping
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import GatewayError, IdempotencyInProgress
 from connector_gateway.kit.identifiers import ConnectionId, ProcessId, RunId, WorkspaceId
@@ -120,20 +122,24 @@ class Claim:
 class Claims:
     """Takes claims, waits for them, and changes them inside transactions of the caller."""
 
-    def __init__(self, database: Database, process_id: ProcessId, clock: Clock) -> None:
+    def __init__(
+        self, database: Database, process_id: ProcessId, clock: Clock, stopping: Stopping | None = None
+    ) -> None:
         self._database = database
         self._process_id = process_id
         self._clock = clock
+        self._stopping = stopping or Stopping()
         self._held: dict[ClaimName, asyncio.Event] = {}
 
-    async def take(self, name: ClaimName, run_id: RunId, patience_seconds: float) -> Claim | First:
-        """The claim, held by this call; or the first result, once there is one.
+    async def take(self, name: ClaimName, recording: Recording, patience_seconds: float) -> Claim | First:
+        """The claim, held by the run that is recorded; or the first result, once there is one.
 
         ``IdempotencyInProgress`` when another call still holds it after *patience_seconds*.
         """
         deadline = self._clock.now() + patience_seconds
         while True:
-            taken = await self._try(name, run_id)
+            taken = await self._try(name, recording)
+            recording.opened = True
             if taken is not None:
                 return taken
             if self._clock.now() >= deadline:
@@ -148,7 +154,7 @@ class Claims:
 
     def done(self, claim: Claim, status: str, data: bytes) -> Callable[[Writing], bool]:
         """Keep the first result for the window, which starts now; whether the claim was still held."""
-        values = {"_status": status, "_data": data.decode(), "_expires_at": self._clock.now() + WINDOW_SECONDS}
+        values = {"_status": status, "_data": data.decode(), "_expires_at": self._database.time() + WINDOW_SECONDS}
         return lambda writing: writing.execute(FINISH, claim.mine | values).rowcount == 1
 
     def put_back(self, claim: Claim, sealed: bytes, settles_at: float) -> Callable[[Writing], bool]:
@@ -177,7 +183,7 @@ class Claims:
         doubt = (
             update(tables.claims)
             .where(abandoned)
-            .values(state="doubtful", settles_at=self._clock.now() + _claims.settle_seconds, process_id=None)
+            .values(state="doubtful", settles_at=self._database.now + _claims.settle_seconds, process_id=None)
         )
 
         def settle(writing: Writing) -> int:
@@ -187,7 +193,7 @@ class Claims:
 
     async def purge(self) -> int:
         """Delete a bounded number of expired claims; how many it were."""
-        condition = _claims.expires_at < self._clock.now()
+        condition = _claims.expires_at < self._database.now
         expired = select(*(_claims[field.name] for field in fields(ClaimName))).where(condition).limit(PURGE_STEP)
 
         def purge(writing: Writing) -> int:
@@ -198,8 +204,8 @@ class Claims:
 
         return await self._database.write(purge)
 
-    async def _try(self, name: ClaimName, run_id: RunId) -> Claim | First | None:
-        now = self._clock.now()
+    async def _try(self, name: ClaimName, recording: Recording) -> Claim | First | None:
+        now, run_id = self._database.time(), recording.run_id
         new = name.columns | {
             "run_id": run_id,
             "attempt": 1,
@@ -208,8 +214,13 @@ class Claims:
             "settle_seconds": 0.0,
             "expires_at": now + WINDOW_SECONDS,
         }
+
+        def take(writing: Writing) -> Claim | First | None:
+            recording.opening(writing)
+            return _take(writing, name, new, now)
+
         try:
-            found = await self._database.write(lambda writing: _take(writing, name, new, now))
+            found = await self._database.write(take)
         except BaseException:
             # The row may be there all the same: its commit may have been lost on the way back.
             self._database.eventually(self.let_go(name, run_id))
@@ -221,10 +232,11 @@ class Claims:
     async def _wait(self, name: ClaimName, deadline: float) -> None:
         event = self._held.get(name)
         if event is None:
-            await self._clock.sleep(POLL_SECONDS)
+            await self._stopping.wait(self._clock.sleep(POLL_SECONDS))
             return
         try:
-            await asyncio.wait_for(event.wait(), max(0.0, deadline - self._clock.now()))
+            waiting = asyncio.wait_for(event.wait(), max(0.0, deadline - self._clock.now()))
+            await self._stopping.wait(waiting)
         except TimeoutError:
             return
 

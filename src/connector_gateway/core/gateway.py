@@ -16,6 +16,7 @@ from connector_gateway.core.links import Links
 from connector_gateway.core.memory import Memories
 from connector_gateway.core.pacing import ConnectionPacer, YieldingPacer, stretched
 from connector_gateway.core.runs import Recording, Run, Runs
+from connector_gateway.core.stopping import Stopping
 from connector_gateway.core.work import NoSteps, Work, binding, exclusive_to
 from connector_gateway.core.writing import Writing
 from connector_gateway.kit.budget import Budget
@@ -95,7 +96,9 @@ class Gateway:
         patience: Patience,
         max_calls: int,
         events: Events,
+        time: Callable[[], float],
         fence: Callable[[], None],
+        stopping: Stopping,
     ) -> None:
         self._sites = sites
         self._runs = runs
@@ -110,7 +113,9 @@ class Gateway:
         self._clock = clock
         self._patience = patience
         self._events = events
+        self._time = time
         self._fence = fence
+        self._stopping = stopping
         self._places = Places(max_calls)
         self._memories = Memories(clock)
         self._budgets = {name: stretched(site.budgets) for name, site in sites.items()}
@@ -227,11 +232,19 @@ class Gateway:
             authorise=connector.authorise,
             throttled=connector.throttled,
             door=connection,
-            pacer=pacer(connector.name, self._budgets[connector.name], connection.account, self._shared, self._clock),
+            pacer=pacer(
+                connector.name,
+                self._budgets[connector.name],
+                connection.account,
+                self._shared,
+                self._clock,
+                stopping=self._stopping,
+            ),
             transport=self._transport,
             clock=self._clock,
             patience=patience or self._patience,
             trace=run.trace,
+            time=self._time,
             fence=self._fence,
         )
 

@@ -15,7 +15,6 @@ from sqlalchemy import and_, bindparam, delete, exists, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from connector_gateway.core.claims import WINDOW_SECONDS
-from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.identifiers import ConnectionId, ProcessId, RunId, ulid
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
@@ -66,10 +65,9 @@ class Rivals:
 class Owners:
     """Keeps who owns what."""
 
-    def __init__(self, database: Database, process_id: ProcessId, clock: Clock) -> None:
+    def __init__(self, database: Database, process_id: ProcessId) -> None:
         self._database = database
         self._process_id = process_id
-        self._clock = clock
 
     def row(self, connection_id: ConnectionId, kind: str, content: Any, run_id: RunId) -> dict[str, Any]:
         """A row to be opened, for an object of *content* that is about to be made."""
@@ -80,7 +78,7 @@ class Owners:
             "fingerprint": _fingerprint(content),
             "owner": run_id,
             "process_id": self._process_id,
-            "expires_at": self._clock.now() + KEPT_SECONDS,
+            "expires_at": self._database.time() + KEPT_SECONDS,
         }
 
     def reopened(self, row_id: str, run_id: RunId) -> dict[str, Any]:
@@ -127,7 +125,7 @@ class Owners:
 
     async def purge(self) -> int:
         """Delete a bounded number of rows that are past their time; how many it were."""
-        expired = select(_owned.row_id).where(_owned.expires_at < self._clock.now()).limit(PURGE_STEP)
+        expired = select(_owned.row_id).where(_owned.expires_at < self._database.now).limit(PURGE_STEP)
         purge = delete(tables.owned).where(_owned.row_id.in_(expired))
         return await self._database.write(lambda writing: writing.execute(purge).rowcount)
 

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
 
+from connector_gateway.core.stopping import Stopping
 from connector_gateway.kit.budget import Budget, Charge
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import UpstreamRateLimited
@@ -38,16 +39,33 @@ class ConnectionPacer:
     """The stretched budgets of one connector as they apply to one connection."""
 
     def __init__(
-        self, connector: str, budgets: Mapping[str, Budget], account: str, shared: Shared, clock: Clock
+        self,
+        connector: str,
+        budgets: Mapping[str, Budget],
+        account: str,
+        shared: Shared,
+        clock: Clock,
+        *,
+        stopping: Stopping | None = None,
     ) -> None:
         self._connector = connector
         self._budgets = budgets
         self._account = account
         self._shared = shared
         self._clock = clock
+        self._stopping = stopping or Stopping()
+        self._begun = False
+        """Whether a request was let through; a call that has begun may end while the process stops."""
 
     async def admit(self, charges: Sequence[Charge], deadline: float) -> "SharedTurn":
         """Wait for a turn; ``UpstreamRateLimited`` at once when it cannot come by *deadline*, in epoch seconds."""
+        if not self._begun:
+            self._stopping.check()
+        turn = await self._turn(charges, deadline)
+        self._begun = True
+        return turn
+
+    async def _turn(self, charges: Sequence[Charge], deadline: float) -> "SharedTurn":
         takes = self._takes(charges)
         slot = await self._shared.reserve(takes, deadline)
         wait = slot.wait
@@ -55,12 +73,16 @@ class ConnectionPacer:
             while wait > 0:
                 if slot.at > deadline:
                     raise _too_long(wait)
-                await self._clock.sleep(wait)
+                await self._pause(wait)
                 wait = await self._shared.confirm(slot)
         except BaseException:
             await self._shared.release(slot)
             raise
         return SharedTurn(self._shared, slot)
+
+    def _pause(self, seconds: float) -> Awaitable[None]:
+        pause = self._clock.sleep(seconds)
+        return pause if self._begun else self._stopping.wait(pause)
 
     async def close(self, charges: Sequence[Charge], seconds: float) -> None:
         """Let nothing through on these budgets for that long, because the third party said so."""
@@ -90,7 +112,8 @@ class YieldingPacer(ConnectionPacer):
                     return SharedTurn(self._shared, slot)
                 wait = slot.wait
             await self._clock.sleep(min(wait, max(0.0, yields_until - self._clock.now())))
-        return await super().admit(charges, deadline)
+        self._begun = True
+        return await self._turn(charges, deadline)
 
     async def _leaves_room(self, take: Take) -> bool:
         """Whether a call could still go ahead at once after *take*."""

@@ -1,28 +1,30 @@
 """Which processes are alive, and what the dead have left behind."""
 
 import asyncio
-import time
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Self
 
 import structlog
-from sqlalchemy import delete, func, select
+from sqlalchemy import delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from connector_gateway.core.claims import Claims
 from connector_gateway.core.events.feed import Feed
 from connector_gateway.core.owners import Owners
 from connector_gateway.core.runs import Runs
-from connector_gateway.kit.clock import Clock
+from connector_gateway.kit.clock import Clock, elapsed
 from connector_gateway.kit.errors import StorageUnavailable
 from connector_gateway.kit.identifiers import ProcessId
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
 
 HEARTBEAT_SECONDS = 2.0
+LIVE_SECONDS = 6.0
+"""How long after its last sign of life a process may count on its claims and leases."""
+
 DEAD_AFTER_SECONDS = 10.0
-ALIVE_SECONDS = 6.0
-"""A process without a sign of life for so long stops writing, well before others take its work over."""
+"""How long after its last sign of life others may take them over, by the database's clock."""
 
 PURGE_EVERY = 30
 """Beats between two purges."""
@@ -30,16 +32,16 @@ PURGE_EVERY = 30
 MAX_PURGES = 50
 """Steps of one purge; each is bounded, so that nobody waits long for it."""
 
-_insert = insert(tables.processes)
-BEAT = _insert.on_conflict_do_update(
-    index_elements=[tables.processes.c.process_id], set_={"seen_at": _insert.excluded.seen_at}
-)
+Job = Callable[[], Awaitable[object]]
 
 log = structlog.get_logger()
 
 
 class Processes:
-    """Tells the others that this process lives, and settles what dead ones have left: runs, claims, old records."""
+    """Tells the others that this process lives, and settles what dead ones have left: runs, claims, old records.
+
+    Signs of life are told and compared by the database's clock; how old this process's own one is, by its stopwatch.
+    """
 
     def __init__(
         self,
@@ -52,6 +54,9 @@ class Processes:
         owners: Owners,
         feed: Feed,
         keep_runs_seconds: float,
+        alone: bool = True,
+        also: Sequence[Job] = (),
+        stopwatch: Callable[[], float] = elapsed,
     ) -> None:
         self._database = database
         self._process_id = process_id
@@ -62,16 +67,20 @@ class Processes:
         self.absent_since: float | None = None
         """Since when no process lived, until this one did; None if one did all the time, or none ever before."""
 
-        self._beaten_at: float | None = None
-        """When the last sign of life that was committed began, by the monotonic clock."""
-
         self._clock = clock
         self._keep_runs_seconds = keep_runs_seconds
+        self._owner = alone and database.embedded
+        """Whether no other process can be alive on this database."""
+
+        self._also = also
+        self._stopwatch = stopwatch
+        self._seen_at: float | None = None
 
     async def __aenter__(self) -> Self:
         self.absent_since = await self._last_sign_of_life()
-        if self._database.embedded:
+        if self._owner:
             await self._database.write(lambda writing: writing.execute(delete(tables.processes)))
+        await self.give_sign_of_life()
         await self.beat()
         self._beating = asyncio.create_task(self._beat_forever(), name="heartbeat")
         return self
@@ -81,37 +90,89 @@ class Processes:
         with suppress(asyncio.CancelledError):
             await self._beating
         leave = delete(tables.processes).where(tables.processes.c.process_id == self._process_id)
-        await self._database.write(lambda writing: writing.execute(leave))
+        with suppress(StorageUnavailable):
+            await self._database.write(lambda writing: writing.execute(leave))
+
+    @property
+    def alive(self) -> bool:
+        """Whether the last sign of life is young enough for nobody to have taken over what this process holds."""
+        return self._seen_at is not None and self._stopwatch() - self._seen_at < LIVE_SECONDS
+
+    def require_alive(self) -> None:
+        """Raise if others may have taken this process for dead, and its work over."""
+        if self._seen_at is not None and not self.alive:
+            raise StorageUnavailable("This process has lost touch with its storage.", retry_after=HEARTBEAT_SECONDS)
 
     async def _last_sign_of_life(self) -> float | None:
         """When any process was last alive, in epoch seconds; None if one is now, or none ever was."""
-        query = select(func.max(tables.processes.c.seen_at))
-        last: float | None = await self._database.read(lambda reading: reading.execute(query).scalar())
-        recent = last is not None and last > self._clock.now() - 2 * HEARTBEAT_SECONDS
-        return None if recent and not self._database.embedded else last
+        query = select(func.max(tables.processes.c.seen_at).label("last"), self._database.now.label("now"))
+        found = await self._database.read(lambda reading: reading.execute(query).one())
+        recent = found.last is not None and found.last > found.now - 2 * HEARTBEAT_SECONDS
+        return None if recent and not self._owner else found.last
 
-    def require_alive(self) -> None:
-        """Raise if the others may have taken this process for dead, and its work over."""
-        if self._beaten_at is not None and time.monotonic() - self._beaten_at > ALIVE_SECONDS:
-            raise StorageUnavailable("This process has lost touch with its storage.", retry_after=HEARTBEAT_SECONDS)
+    async def give_sign_of_life(self) -> None:
+        """Say that this process lives; it counts from when that was begun."""
+        began, now = self._stopwatch(), self._database.now
+        new = insert(tables.processes).values(process_id=self._process_id, started_at=now, seen_at=now)
+        sign = new.on_conflict_do_update(index_elements=[tables.processes.c.process_id], set_={"seen_at": now})
+        await self._database.write(lambda writing: writing.execute(sign))
+        self._seen_at = began
+
+    async def prove_writable(self) -> None:
+        """Write this process's row once more, to show that the database takes writes."""
+        touch = update(tables.processes).where(tables.processes.c.process_id == self._process_id)
+        await self._database.write(lambda writing: writing.execute(touch.values(seen_at=self._database.now)))
 
     async def beat(self) -> None:
-        """Say that this process lives, and settle what those have left that have been silent for too long."""
-        now, began = self._clock.now(), time.monotonic()
-        await self._database.put(BEAT, {"process_id": self._process_id, "started_at": now, "seen_at": now})
-        self._beaten_at = began
-        bury = delete(tables.processes).where(tables.processes.c.seen_at < now - DEAD_AFTER_SECONDS)
-        await self._database.write(lambda writing: writing.execute(bury))
-        runs = await self._runs.interrupt_abandoned()
-        claims = await self._claims.settle_abandoned()
-        if runs or claims:
-            log.warning("settled what a dead process left", runs=runs, claims=claims)
+        """Say that this process lives, write what is owed, and settle what those left who have been silent too long.
+
+        Each of these fails alone; but while storage is away none can succeed, and the rest waits for the next beat.
+        """
+        jobs = (
+            *self._also,
+            self._database.set_time,
+            self._database.flush,
+            self._bury,
+            self._runs.interrupt_abandoned,
+            self._runs.interrupt_lost,
+            self._claims.settle_abandoned,
+        )
+        if await self._do(self.give_sign_of_life):
+            await self._do(*jobs)
 
     async def purge(self) -> None:
         """Delete a bounded number of records that are past their time."""
+        await self._do(self._purge_runs, self._purge_claims, self._purge_events)
+
+    @staticmethod
+    async def _do(*jobs: Job) -> bool:
+        """Do all *jobs*, each whatever becomes of the others; whether storage was there for all of them."""
+        there = True
+        for job in jobs:
+            try:
+                settled = await job()
+            except StorageUnavailable as away:
+                log.warning("storage is away", job=job.__name__, private=away.private)
+                there = False
+            except Exception:
+                log.exception("a part of the heartbeat failed", job=job.__name__)
+            else:
+                if settled:
+                    log.warning("settled what a process left", job=job.__name__, count=settled)
+        return there
+
+    async def _bury(self) -> None:
+        bury = delete(tables.processes).where(tables.processes.c.seen_at < self._database.now - DEAD_AFTER_SECONDS)
+        await self._database.write(lambda writing: writing.execute(bury))
+
+    async def _purge_runs(self) -> None:
         await self._runs.purge(self._clock.now() - self._keep_runs_seconds)
+
+    async def _purge_claims(self) -> None:
         await self._claims.purge()
         await self._owners.purge()
+
+    async def _purge_events(self) -> None:
         for _ in range(MAX_PURGES):
             if not await self._feed.purge():
                 break
@@ -121,9 +182,6 @@ class Processes:
         while True:
             await self._clock.sleep(HEARTBEAT_SECONDS)
             beats += 1
-            try:
-                await self.beat()
-                if beats % PURGE_EVERY == 0:
-                    await self.purge()
-            except Exception:
-                log.exception("heartbeat failed")
+            await self.beat()
+            if beats % PURGE_EVERY == 0:
+                await self.purge()

@@ -1,5 +1,6 @@
 """Runs: a record of every call, written before its answer leaves, and the history made of them."""
 
+import asyncio
 import time
 from collections.abc import Awaitable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,8 +10,9 @@ from sqlalchemy import Connection as Transaction
 from sqlalchemy import delete, select, update
 from sqlalchemy.dialects.postgresql import insert
 
+from connector_gateway.core.stopping import Stopping
 from connector_gateway.kit.clock import Clock, instant
-from connector_gateway.kit.errors import GatewayError, InternalError, RunNotFound
+from connector_gateway.kit.errors import GatewayError, InternalError, RunNotFound, StorageUnavailable
 from connector_gateway.kit.identifiers import KeyId, ProcessId, RunId, WorkspaceId, run_id
 from connector_gateway.kit.upstream import Exchange, Trace
 from connector_gateway.storage import tables
@@ -28,6 +30,8 @@ PUT_RUN = _insert.on_conflict_do_update(
 """Writes a run, whether it was recorded as running before or not."""
 
 PURGE_STEP = 1000
+LOST_STEP = 500
+"""Runs of this process that are marked as interrupted in one statement."""
 
 
 @dataclass(slots=True)
@@ -65,9 +69,15 @@ class Run:
 class Runs:
     """Records runs and tells their history."""
 
-    def __init__(self, database: Database, process_id: ProcessId, clock: Clock) -> None:
-        self._database = database
-        self._process_id = process_id
+    def __init__(
+        self, database: Database, process_id: ProcessId, clock: Clock, stopping: Stopping | None = None
+    ) -> None:
+        self.database = database
+        self.process_id = process_id
+        self.stopping = stopping or Stopping()
+        self.under_way: set[RunId] = set()
+        """Runs of this process that were opened and have not ended."""
+
         self._clock = clock
 
     def record(
@@ -94,7 +104,7 @@ class Runs:
             "surface": run.surface,
             "started_at": self._clock.now(),
         }
-        return Recording(self._database, identity, self._process_id, run)
+        return Recording(self, identity, run)
 
     async def show(
         self, wanted: str, workspace_id: WorkspaceId | None, connection_ids: Collection[str] | None = None
@@ -103,7 +113,7 @@ class Runs:
         query = select(tables.runs).where(tables.runs.c.run_id == wanted)
         if workspace_id is not None:
             query = query.where(tables.runs.c.workspace_id == workspace_id)
-        row = await self._database.read(lambda reading: reading.execute(query).mappings().first())
+        row = await self.database.read(lambda reading: reading.execute(query).mappings().first())
         if row is None or (connection_ids is not None and row["connection_id"] not in connection_ids):
             raise RunNotFound(f"There is no run {wanted} in this workspace.", {"parameter": "run_id", "value": wanted})
         return _public(row)
@@ -131,7 +141,7 @@ class Runs:
         for name, value in filters.items():
             if value is not None:
                 query = query.where(tables.runs.c[name] == value)
-        rows = await self._database.read(lambda reading: reading.execute(query).mappings().all())
+        rows = await self.database.read(lambda reading: reading.execute(query).mappings().all())
         return [_public(row) for row in rows]
 
     async def interrupt_abandoned(self) -> int:
@@ -144,7 +154,22 @@ class Runs:
             )
             .values(status="interrupted", process_id=None)
         )
-        return await self._database.write(lambda writing: writing.execute(interrupt).rowcount)
+        return await self.database.write(lambda writing: writing.execute(interrupt).rowcount)
+
+    async def interrupt_lost(self) -> int:
+        """Mark the runs of this process as ``interrupted`` whose end was never committed; how many there were."""
+        runs = tables.runs.c
+        mine = select(runs.run_id).where(runs.process_id == self.process_id)
+        running = await self.database.read(lambda reading: reading.execute(mine).scalars().all())
+        lost = [found for found in running if found not in self.under_way][:LOST_STEP]
+        if not lost:
+            return 0
+        interrupt = (
+            update(tables.runs)
+            .where(runs.run_id.in_(lost), runs.process_id == self.process_id)
+            .values(status="interrupted", process_id=None)
+        )
+        return await self.database.write(lambda writing: writing.execute(interrupt).rowcount)
 
     async def purge(self, before: float) -> int:
         """Delete a bounded number of runs that started *before* an instant; how many it were."""
@@ -155,56 +180,89 @@ class Runs:
             .limit(PURGE_STEP)
         )
         purge = delete(tables.runs).where(tables.runs.c.run_id.in_(oldest))
-        return await self._database.write(lambda writing: writing.execute(purge).rowcount)
+        return await self.database.write(lambda writing: writing.execute(purge).rowcount)
 
 
 class Recording:
     """The record of one run under way."""
 
-    def __init__(self, database: Database, identity: Mapping[str, Any], process_id: ProcessId, run: Run) -> None:
-        self._database = database
+    def __init__(self, runs: Runs, identity: Mapping[str, Any], run: Run) -> None:
+        self._runs = runs
         self._identity = identity
-        self._process_id = process_id
         self._run = run
         self.opened = False
         """Whether it was committed that it is under way."""
 
+        self.in_doubt: GatewayError | None = None
+        """What is told if the call is cut off while a request that writes is under way."""
+
         self.closed = False
         """Whether its end was committed already, together with what it did."""
+
+    @property
+    def run_id(self) -> RunId:
+        """The run's identifier."""
+        return self._run.run_id
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, _: object, fault: BaseException | None, __: object) -> None:
-        failure = None
-        if isinstance(fault, GatewayError):
-            self._run.refuse(fault)
-        elif isinstance(fault, Exception):
-            failure = InternalError("Something went wrong here.", private=repr(fault))
-            self._run.refuse(failure)
-        elif fault is not None:
-            self._run.status = "interrupted"
-        if fault is not None or not self.closed:
+        if fault is None and self.closed:
+            self._runs.under_way.discard(self._run.run_id)
+            return
+        failure = self._end(fault)
+        try:
             await self.close()
+        except StorageUnavailable:
+            if fault is None or failure is not None or isinstance(fault, Exception):
+                raise
+        finally:
+            self._runs.under_way.discard(self._run.run_id)
         if failure is not None:
             raise failure from fault
 
+    def _end(self, fault: BaseException | None) -> GatewayError | None:
+        """Note how it ended; returns what is told in place of a *fault* that nobody foresaw."""
+        if isinstance(fault, GatewayError):
+            self._run.refuse(fault)
+            return None
+        failure: GatewayError | None = None
+        if isinstance(fault, Exception):
+            failure = InternalError("Something went wrong here.", private=repr(fault))
+        elif isinstance(fault, asyncio.CancelledError) and self._runs.stopping.begun:
+            failure = self._runs.stopping.cut_off(self.in_doubt)
+        if failure is not None:
+            self._run.refuse(failure)
+        elif fault is not None:
+            self._run.status = "interrupted"
+        return failure
+
     def open(self) -> Awaitable[None]:
         """Commit that the run is under way, so that a crash leaves a trace."""
-        return self._database.put(PUT_RUN, self._row(self._process_id))
-
-    def close(self) -> Awaitable[None]:
-        """Commit how it ended."""
-        return self._database.put(PUT_RUN, self._row(None))
+        self._runs.under_way.add(self._run.run_id)
+        return self._runs.database.put(PUT_RUN, self._row(self._runs.process_id))
 
     def opening(self, writing: Transaction) -> None:
         """The same as ``open``, in a transaction with other things, unless it was opened before."""
         if not self.opened:
-            insert_rows(writing, PUT_RUN, [self._row(self._process_id)])
+            self._runs.under_way.add(self._run.run_id)
+            insert_rows(writing, PUT_RUN, [self._row(self._runs.process_id)])
 
     def closing(self, writing: Transaction) -> None:
         """The same as ``close``, in a transaction with other things."""
         insert_rows(writing, PUT_RUN, [self._row(None)])
+
+    async def close(self) -> None:
+        """Commit how it ended; where storage is away the run ends with that, on record once storage is back."""
+        try:
+            await self._runs.database.put(PUT_RUN, self._row(None))
+        except StorageUnavailable as away:
+            if self._run.status != "interrupted":
+                self._run.refuse(away)
+            row = self._row(None)
+            self._runs.database.eventually(lambda writing: _put(writing, row))
+            raise
 
     def _row(self, process_id: ProcessId | None) -> dict[str, Any]:
         run = self._run
@@ -218,6 +276,10 @@ class Recording:
             "idempotency": run.idempotency,
             "process_id": process_id,
         }
+
+
+def _put(writing: Transaction, row: dict[str, Any]) -> None:
+    writing.execute(PUT_RUN, row)
 
 
 def _exchange(exchange: Exchange) -> dict[str, Any]:

@@ -100,7 +100,7 @@ class Writing:
             return await self._carry_out(Attempt(self, work, recording, _Journal(arguments)))
         run, connection = work.run, work.connection
         name = ClaimName.of(connection.workspace_id, connection.connection_id, work.operation.name, key)
-        taken = await self.claims.take(name, run.run_id, patience_seconds)
+        taken = await self.claims.take(name, recording, patience_seconds)
         if isinstance(taken, First):
             run.idempotency = {"key": key, "outcome": "replayed", "first_run_id": taken.run_id}
             return work.replay(taken)
@@ -208,7 +208,7 @@ class Attempt:
             return await self.step(step, intent)
         except GatewayError:
             entry = self._entries[self._next - 1]
-            if self._lost or (entry.in_doubt and entry.settles_at > self._writing.clock.now()):
+            if self._lost or (entry.in_doubt and entry.settles_at > self._writing.database.time()):
                 raise
             entry.sent_at = None
             return None
@@ -248,6 +248,12 @@ class Attempt:
 
     def drop(self) -> None:
         """The same, as soon as it can be done: nobody waits for it."""
+        if any(entry.in_doubt for entry in self._entries):
+            cut_off = OutcomeUnknown(
+                "This service had to stop before the application had answered.", doubt="interrupted"
+            )
+            self.explain(cut_off)
+            self._recording.in_doubt = cut_off
         self._writing.database.eventually(self._left(), self._wake)
 
     def _left(self) -> Change:
@@ -267,7 +273,7 @@ class Attempt:
 
     async def _intend(self, step: Step[Any], entry: Entry) -> None:
         """Make the step durable before it is sent, with the run and the owner's rows."""
-        now = self._writing.clock.now()
+        now = self._writing.database.time()
         first = entry.sent_at is None
         before = (entry.sent_at, entry.settles_at)
         entry.sent_at = now if first else entry.sent_at
@@ -304,7 +310,7 @@ class Attempt:
             await self._writing.database.write(_in_order(self._unsettled_rows()))
             learned = await self._settled(step, entry)
         if learned is None:
-            doubtful.retry_after = max(1, math.ceil(entry.settles_at - self._writing.clock.now()))
+            doubtful.retry_after = max(1, math.ceil(entry.settles_at - self._writing.database.time()))
             raise doubtful
         return learned
 
@@ -318,7 +324,7 @@ class Attempt:
             entry.sent_at = None
             return False
         ended = doubt == "failed"
-        entry.settles_at = self._writing.clock.now() if ended else sent_at + self.work.call.settle_seconds
+        entry.settles_at = self._writing.database.time() if ended else sent_at + self.work.call.settle_seconds
         return True
 
     # A step in doubt
@@ -330,7 +336,7 @@ class Attempt:
         """
         clock, grace_seconds = self._writing.clock, self._writing.grace_seconds
         learned = await self._look(step, entry)
-        rest = entry.settles_at - clock.now()
+        rest = entry.settles_at - self._writing.database.time()
         if learned is None and rest > 0:
             await clock.sleep(min(rest, grace_seconds))
             learned = await self._look(step, entry)
@@ -397,7 +403,7 @@ class Attempt:
 
     def _ambiguous(self, entry: Entry | None, found: Sequence[Found]) -> OutcomeUnknown:
         """The refusal where what is there may be ours and may be somebody else's."""
-        rest = 0.0 if entry is None else entry.settles_at - self._writing.clock.now()
+        rest = 0.0 if entry is None else entry.settles_at - self._writing.database.time()
         return OutcomeUnknown(
             "Equal objects are there, and which of them this call made cannot be told; nothing was sent again.",
             *({"candidate": item.object_id} for item in found[:MAX_STANDING]),

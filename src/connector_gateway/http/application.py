@@ -13,6 +13,7 @@ from starlette.routing import BaseRoute, Route, Router, request_response
 from starlette.types import Receive, Scope, Send
 
 from connector_gateway.core.events.hooks import Hooks
+from connector_gateway.core.stopping import Stopping
 from connector_gateway.http.accounts import Accounts, management_routes
 from connector_gateway.http.downloads import download_routes
 from connector_gateway.http.hooks import hook_route
@@ -57,7 +58,8 @@ class Service:
 class Application:
     """Every route; operations have a prefix to themselves, and look their addresses up without trying one by one."""
 
-    def __init__(self, operations: Operations, others: Router) -> None:
+    def __init__(self, operations: Operations, others: Router, stopping: Stopping) -> None:
+        self.stopping = stopping
         self._operations = operations
         self._others = others
 
@@ -107,7 +109,7 @@ def application(service: Service, lifespan: Callable[[Router], AbstractAsyncCont
         *download_routes(service.edge, service.download_path),
     ]
     others = Router(routes, default=NotFound(service.edge), redirect_slashes=False, lifespan=lifespan)
-    return Application(Operations(service.edge, service.connectors.values()), others)
+    return Application(Operations(service.edge, service.connectors.values()), others, service.edge.stopping)
 
 
 async def _state(check: Check) -> str:

@@ -1,5 +1,6 @@
 """Routes made from the declarations: every operation of every connector, and what is said where there is none."""
 
+import asyncio
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, unquote
@@ -11,6 +12,7 @@ from connector_gateway.core.arguments import Arguments
 from connector_gateway.core.gateway import Gateway
 from connector_gateway.core.keys import Keys
 from connector_gateway.core.limits import Limits
+from connector_gateway.core.stopping import Stopping
 from connector_gateway.http.answers import Answer, Exchange, allow, enveloped, refused
 from connector_gateway.http.bodies import read_body
 from connector_gateway.http.metrics import Metrics
@@ -27,11 +29,21 @@ log = structlog.get_logger()
 class Edge:
     """What every request meets first: who is calling, and how much a body may weigh."""
 
-    def __init__(self, gateway: Gateway, keys: Keys, limits: Limits, metrics: Metrics, *, max_body_bytes: int) -> None:
+    def __init__(
+        self,
+        gateway: Gateway,
+        keys: Keys,
+        limits: Limits,
+        metrics: Metrics,
+        stopping: Stopping,
+        *,
+        max_body_bytes: int,
+    ) -> None:
         self.gateway = gateway
         self.keys = keys
         self.limits = limits
         self.metrics = metrics
+        self.stopping = stopping
         self.max_body_bytes = max_body_bytes
 
     async def peek(self, exchange: Exchange) -> None:
@@ -66,6 +78,10 @@ class OperationEndpoint:
             answer = enveloped(await edge.gateway.call(exchange.run, caller, self._connector, operation, arguments))
         except GatewayError as error:
             answer = refused(exchange.run, self._connector, error)
+        except asyncio.CancelledError:
+            if not edge.stopping.begun:
+                raise
+            answer = refused(exchange.run, self._connector, edge.stopping.cut_off())
         except Exception as fault:  # noqa: BLE001  # the edge of a surface: nothing leaves without our shape
             answer = refused(exchange.run, self._connector, unforeseen(fault))
         self._metrics.observe(answer.status, exchange.run)

@@ -13,7 +13,7 @@ GatewayError
 │   │                        UpstreamConflict, UpstreamRateLimited
 │   └── failed               UpstreamError, UpstreamUnexpected, UpstreamTimeout, UpstreamUnavailable, OutcomeUnknown
 └── ServiceFailure           we are at fault, or not able just now
-        InternalError, StorageUnavailable, Overloaded
+        InternalError, Overloaded, StorageUnavailable
 """
 
 import math
@@ -690,20 +690,23 @@ class InternalError(ServiceFailure):
     remedy = "Quote the run_id to support."
 
 
-class StorageUnavailable(ServiceFailure):
-    """What must be durable cannot be stored just now; a write that was under way is settled once storage is back."""
-
-    status = 503
-    code = "storage_unavailable"
-    remedy = "Wait retry_after seconds, then repeat; with the same idempotency key where the call writes."
-
-
 class Overloaded(ServiceFailure):
     """More calls are under way than the service takes, or it is stopping."""
 
     status = 503
     code = "overloaded"
     remedy = "Wait retry_after seconds, then call again."
+
+
+class StorageUnavailable(ServiceFailure):
+    """The database does not answer, or cannot be written to; what was to be recorded may be recorded all the same."""
+
+    status = 503
+    code = "storage_unavailable"
+    remedy = (
+        "Wait retry_after seconds, then repeat: a read as it is, a write with the same idempotency key. "
+        "Before a write without a key is repeated, look in the application whether it was done."
+    )
 
 
 def catalogue() -> Iterator[type[GatewayError]]:

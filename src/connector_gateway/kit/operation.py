@@ -73,6 +73,7 @@ EVERY_CALL: Errors = (
     InternalError,
     StorageUnavailable,
     Overloaded,
+    StorageUnavailable,
 )
 """What any call can end with, whatever it does."""
 

@@ -161,11 +161,14 @@ class Upstream:
     clock: Clock
     patience: Patience
     trace: Trace
+    time: Callable[[], float]
+    """Tells the time in epoch seconds by a clock that is not set, for what is compared later, maybe elsewhere."""
+
     fence: Callable[[], None] = lambda: None
     """Raises when this process may not write any more, since others may have taken its work over."""
 
     written_at: float | None = None
-    """When the last request that writes was sent, in epoch seconds; None if none was since this was set to None."""
+    """When the last request that writes was sent, by ``time``; None if none was since this was set to None."""
 
     _begun: bool = False
     _heard: tuple[str, float] | None = None
@@ -259,7 +262,7 @@ class Upstream:
         turn = await self.pacer.admit(request.charges, deadline)
         if request.writes:
             self.fence()
-            self.written_at = self.clock.now()
+            self.written_at = self.time()
         sent_at, sent = self.clock.now(), time.perf_counter()
         status: int | None = None
         try:
@@ -268,7 +271,7 @@ class Upstream:
             )
             status = answer.status
             if (date := answer.headers.get("Date")) is not None:
-                self._heard = (date, self.clock.now())
+                self._heard = (date, self.time())
             await turn.answered()
         finally:
             waited, took = sent - queued, time.perf_counter() - sent

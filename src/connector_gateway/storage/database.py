@@ -2,28 +2,48 @@
 
 Writers that arrive while a transaction is being committed share the next one.
 That is what makes a durable record per call cheap: the cost of a commit is divided by the calls that wait for it.
+
+Nobody waits for storage without end. ``StorageUnavailable`` means that it is away, or did not answer in time; whether
+what was to be written is written then is not known. What must be written in the end is handed to ``eventually``.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from sqlalchemy import Connection, Engine, Insert, create_engine, event, inspect, make_url, text
+import structlog
+from sqlalchemy import Connection, Insert, inspect, make_url, select, text
 from sqlalchemy.sql.base import Executable
 
+from connector_gateway.kit.clock import SteadyClock, elapsed
+from connector_gateway.kit.errors import StorageUnavailable
+from connector_gateway.storage.engines import Now, engine_of, now_of
+from connector_gateway.storage.faults import translated, unavailable
 from connector_gateway.storage.rows import MOST_ROWS, insert_rows
+
+log = structlog.get_logger()
 
 T = TypeVar("T")
 Work = Callable[[Connection], T]
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 READERS = 4
-BUSY_SECONDS = 10.0
-"""How long a writer waits for another process, such as the command line, to finish its transaction."""
+STORAGE_SECONDS = 10.0
+"""How long anybody waits for storage, unless set otherwise."""
+
+MAX_WAITING = 10_000
+"""Those who wait to read, and those who wait to write; one more is refused at once."""
+
+MAX_OWED = 10_000
+"""Works that are kept until storage is back."""
+
+FLUSH_STEP = 500
+"""Of these, how many are tried in one go, so that they leave room for others."""
 
 GATHER_SECONDS = 0.002
 GATHER_FROM = 4
@@ -47,35 +67,81 @@ class _Work:
     committed: asyncio.Future[Any]
 
 
-class Database:
-    """One database for the life of the process."""
+class _Unconfirmed(Exception):
+    """A commit failed in such a way that it may have been carried out."""
 
-    def __init__(self, url: str) -> None:
+
+class Database:
+    """One database for the life of the process.
+
+    A wait for a commit ends after *seconds*: half of them for the commit under way, half for one's own.
+    The *clock* stands in for the database's own where tests decide the time; so do the executors where one thread is
+    to do everything.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        seconds: float = STORAGE_SECONDS,
+        clock: Now | None = None,
+        readers: Executor | None = None,
+        writer: Executor | None = None,
+    ) -> None:
         self.url = make_url(url)
         self.embedded = self.url.get_backend_name() == "sqlite"
-        self._engine = _engine(url)
-        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="database-read")
-        self._writer = ThreadPoolExecutor(1, thread_name_prefix="database-write")
+        if self.embedded:
+            clock = clock or SteadyClock().now
+        self._clock = clock
+        self._ahead = 0.0
+        """Seconds by which a server's clock is ahead of this process's stopwatch."""
+
+        self.now = now_of(self.url, clock)
+        """The database's own time in seconds since the epoch, for use in statements."""
+
+        self._seconds = seconds
+        self._engine = engine_of(self.url, READERS, seconds / 2, clock)
+        self._driver = self._engine.dialect.loaded_dbapi
+        self._readers = readers or ThreadPoolExecutor(READERS, thread_name_prefix="database-read")
+        self._writer = writer or ThreadPoolExecutor(1, thread_name_prefix="database-write")
+        self._reading = 0
         self._waiting: list[_Row | _Work] = []
         self._called = asyncio.Event()
         """Set when somebody waits for a commit, or the database is to be closed."""
 
         self._closing = False
         self._committer: asyncio.Task[None] | None = None
+        self._overdue: asyncio.TimerHandle | None = None
+        self._owed: dict[Work[Any], Callable[[], None]] = {}
+        """Works in the order in which they came."""
+
+        self._flushing: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
-        await asyncio.get_running_loop().run_in_executor(self._writer, self.migrate)
+        await asyncio.get_running_loop().run_in_executor(self._writer, self._translating, self.migrate)
         self._committer = asyncio.create_task(self._commit_until_closed(), name="group commit")
+        await self.set_time()
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        await self.flush()
+        if self._owed:
+            log.error("some records could not be written before the end", count=len(self._owed))
         self._closing = True
         self._called.set()
-        if self._committer:
-            await self._committer
-        self._readers.shutdown()
-        self._writer.shutdown()
+        ended = await self._last_commit()
+        for executor in (self._readers, self._writer):
+            executor.shutdown(wait=ended, cancel_futures=not ended)
         self._engine.dispose()
+
+    async def _last_commit(self) -> bool:
+        """Wait, though not without end, until all was committed; whether it was."""
+        if self._committer is None:
+            return True
+        done, _ = await asyncio.wait({self._committer}, timeout=self._seconds)
+        self._committer.cancel()
+        await asyncio.wait({self._committer})
+        return bool(done)
 
     def migrate(self) -> None:
         """Bring the schema up to date."""
@@ -87,8 +153,12 @@ class Database:
         configuration = Config()
         configuration.set_main_option("script_location", str(MIGRATIONS))
         with self._engine.connect() as connection:
+            if not self.embedded:
+                connection.detach()
+                connection.execute(text("SET statement_timeout = 0"))
             configuration.attributes["connection"] = connection
             command.upgrade(configuration, "head")
+            connection.commit()
 
     def _up_to_date(self) -> bool:
         """Whether the newest migration was made already."""
@@ -105,7 +175,18 @@ class Database:
             with self._engine.connect() as connection:
                 return work(connection)
 
-        return await asyncio.get_running_loop().run_in_executor(self._readers, read)
+        if self._reading >= MAX_WAITING:
+            raise unavailable("more wait to read than are let wait")
+        self._reading += 1
+        try:
+            async with asyncio.timeout(self._seconds) as limit:
+                return await asyncio.get_running_loop().run_in_executor(self._readers, self._translating, read)
+        except TimeoutError as fault:
+            if limit.expired():
+                raise unavailable("reading took too long") from fault
+            raise
+        finally:
+            self._reading -= 1
 
     def write(self, work: Work[T]) -> Awaitable[T]:
         """The result of *work*, once it is committed; other writers may share the transaction."""
@@ -119,16 +200,52 @@ class Database:
         self._call(_Row(statement, values, committed))
         return committed
 
-    def eventually(self, work: Work[Any], then: Callable[[], None] = lambda: None) -> None:
-        """Have *work* committed as soon as that can be done, then call *then*; *work* may be run again."""
-        committed = asyncio.ensure_future(self.write(work))
-        committed.add_done_callback(lambda _: then())
+    def time(self) -> float:
+        """The database's own time in seconds since the epoch, as exactly as a server's is known here."""
+        return self._clock() if self._clock else self._ahead + elapsed()
 
-    async def ping(self) -> None:
-        """Prove that the database answers."""
-        await self.read(lambda connection: connection.execute(text("SELECT 1")).scalar())
+    async def set_time(self) -> None:
+        """Ask a server for its time."""
+        if self._clock is None:
+            began = elapsed()
+            told = await self.read(lambda reading: reading.execute(select(self.now)).scalar_one())
+            self._ahead = told - (began + elapsed()) / 2
+
+    def eventually(self, work: Work[Any], then: Callable[[], None] = lambda: None) -> None:
+        """Have *work* committed as soon as storage is back, and call *then*; it must be safe to carry out twice."""
+        if len(self._owed) >= MAX_OWED:
+            log.error("a record is lost: more are owed than are kept")
+            return
+        self._owed[work] = then
+        if self._flushing is None or self._flushing.done():
+            self._flushing = asyncio.create_task(self.flush(), name="what is owed")
+
+    async def flush(self) -> None:
+        """Commit what is owed; what storage still refuses is kept for the next time."""
+        while owed := list(islice(self._owed, FLUSH_STEP)):
+            outcomes = await asyncio.gather(*map(self.write, owed), return_exceptions=True)
+            for work, outcome in zip(owed, outcomes, strict=True):
+                if isinstance(outcome, StorageUnavailable):
+                    return
+                if isinstance(outcome, Exception):
+                    log.error("a record that was owed cannot be written", exc_info=outcome)
+                if (then := self._owed.pop(work, None)) is not None:
+                    then()
+
+    def _translating(self, work: Callable[[], T]) -> T:
+        """The result of *work*; ``StorageUnavailable`` where its failure means that."""
+        try:
+            return work()
+        except Exception as fault:
+            told = translated(fault, self._driver)
+            if told is fault:
+                raise
+            raise told from fault
 
     def _call(self, writer: _Row | _Work) -> None:
+        if len(self._waiting) >= MAX_WAITING:
+            writer.committed.set_exception(unavailable("more wait to write than are let wait"))
+            return
         self._waiting.append(writer)
         self._called.set()
 
@@ -144,28 +261,75 @@ class Database:
                 await self._serve(batch)
 
     async def _serve(self, batch: Sequence[_Row | _Work]) -> None:
-        outcomes = await asyncio.get_running_loop().run_in_executor(self._writer, self._commit, batch)
+        self._expect(batch)
+        try:
+            outcomes = await asyncio.get_running_loop().run_in_executor(self._writer, self._commit, batch)
+        finally:
+            if self._overdue:
+                self._overdue.cancel()
         for writer, outcome in zip(batch, outcomes, strict=True):
             _settle(writer.committed, outcome)
 
+    def _expect(self, writers: Sequence[_Row | _Work]) -> None:
+        """Let *writers* wait no longer than half of the time from now on."""
+        self._overdue = asyncio.get_running_loop().call_later(self._seconds / 2, self._give_up, writers)
+
+    def _give_up(self, late: Sequence[_Row | _Work]) -> None:
+        """Tell *late* ones that their outcome is not known; those behind them wait as long again, and are not begun."""
+        for writer in late:
+            _settle(writer.committed, unavailable("the commit took too long"))
+        self._waiting = [writer for writer in self._waiting if not writer.committed.done()]
+        self._expect(list(self._waiting))
+
     def _commit(self, batch: Sequence[_Row | _Work]) -> list[Any]:
-        """The outcome of each of *batch*, in one transaction; if that fails, in one each, so that none hurts others."""
+        """The outcome of each of *batch*, in one transaction; if that fails, in one each, so that none hurts others.
+
+        What may have been committed is not tried again.
+        """
         try:
             return self._transact(batch)
+        except _Unconfirmed as fault:
+            return [unavailable(f"not confirmed: {fault}") for _ in batch]
         except Exception as fault:  # noqa: BLE001  # whoever waits for the commit gets it
             if len(batch) == 1:
-                return [fault]
-        return [outcome for writer in batch for outcome in self._commit([writer])]
+                return [translated(fault, self._driver)]
+        return self._commit_singly(batch)
+
+    def _commit_singly(self, batch: Sequence[_Row | _Work]) -> list[Any]:
+        """The outcome of each; once storage is seen to be away no more are tried, for each would take as long."""
+        outcomes: list[Any] = []
+        for writer in batch:
+            outcomes += self._commit([writer])
+            if isinstance(outcomes[-1], StorageUnavailable):
+                break
+        return outcomes + [unavailable("storage was away for others") for _ in batch[len(outcomes) :]]
 
     def _transact(self, batch: Sequence[_Row | _Work]) -> list[Any]:
         groups = [_Group(statement, list(writers)) for statement, writers in groupby(batch, key=_statement_of)]
         if len(groups) == 1 and groups[0].one_statement:
             with self._engine.connect() as connection:
                 outcomes = groups[0].carry_out(connection)
-                connection.connection.commit()
+                with self._confirming():
+                    connection.connection.commit()
             return outcomes
-        with self._engine.connect().execution_options(writes=True) as connection, connection.begin():
-            return [outcome for group in groups for outcome in group.carry_out(connection)]
+        with (
+            self._engine.connect().execution_options(writes=True) as connection,
+            connection.begin() as transaction,
+        ):
+            outcomes = [outcome for group in groups for outcome in group.carry_out(connection)]
+            with self._confirming():
+                transaction.commit()
+        return outcomes
+
+    @contextmanager
+    def _confirming(self) -> Iterator[None]:
+        """Around a commit: one that fails because storage is away may have been carried out."""
+        try:
+            yield
+        except Exception as fault:
+            if isinstance(translated(fault, self._driver), StorageUnavailable):
+                raise _Unconfirmed(repr(fault)) from fault
+            raise
 
 
 @dataclass(slots=True)
@@ -203,24 +367,3 @@ def _settle(committed: asyncio.Future[Any], outcome: Any) -> None:
         committed.set_exception(outcome)
     else:
         committed.set_result(outcome)
-
-
-def _engine(url: str) -> Engine:
-    parsed = make_url(url)
-    if parsed.get_backend_name() != "sqlite":
-        return create_engine(parsed.set(drivername="postgresql+psycopg"), pool_size=READERS + 1, pool_pre_ping=True)
-    engine = create_engine(parsed, connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False})
-
-    @event.listens_for(engine, "connect")
-    def configure(connection: Any, _: object) -> None:
-        connection.isolation_level = None
-        connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute("PRAGMA synchronous=NORMAL")
-        connection.execute("PRAGMA foreign_keys=ON")
-
-    @event.listens_for(engine, "begin")
-    def begin(connection: Connection) -> None:
-        writes = connection.get_execution_options().get("writes")
-        connection.connection.cursor().execute("BEGIN IMMEDIATE" if writes else "BEGIN")
-
-    return engine

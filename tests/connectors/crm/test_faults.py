@@ -240,7 +240,7 @@ def test_a_deal_that_one_process_lost_is_found_by_another(
         gateway.fault("crm", method="POST", path=f"{OBJECTS}/deals", fault="drop_after")
         gateway.fault("crm", method="POST", path=f"{OBJECTS}/deals/search", fault="status", status=500, times=3)
         lost = first.open(headers={"Idempotency-Key": first.mark})
-        with serving(crm_sandbox, tmp_path, connectors={"crm": UNHURRIED}) as other:
+        with serving(crm_sandbox, tmp_path, connectors={"crm": UNHURRIED}, alone=False) as other:
             second = replace(first, gateway=replace(gateway, base_url=other.base_url))
             found = second.open(headers={"Idempotency-Key": first.mark})
 

@@ -371,7 +371,7 @@ def test_a_cursor_is_no_link(gateway: Gateway) -> None:
 
 @requirement("mail:links:invalid")
 def test_a_link_expires(mail_sandbox: Sandbox, tmp_path: Path) -> None:
-    with serving(mail_sandbox, tmp_path, connectors={"mail": UNHURRIED}, GATEWAY_LINK_SECONDS="0.001") as gateway:
+    with serving(mail_sandbox, tmp_path, connectors={"mail": UNHURRIED}, GATEWAY_LINK_SECONDS="0.000001") as gateway:
         gateway.clear("mail")
         response = follow(gateway, fetch(gateway, *attachment(gateway)).data["download_url"])
 

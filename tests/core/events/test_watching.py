@@ -4,11 +4,11 @@ import asyncio
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import insert, select
 
 from connector_gateway.core.events.watchers import FIRST_PAUSE_SECONDS, REVOKED_SECONDS, TICK_SECONDS, Look, TakenOver
 from connector_gateway.core.events.watches import Watches
-from connector_gateway.core.processes import BEAT, DEAD_AFTER_SECONDS
+from connector_gateway.core.processes import DEAD_AFTER_SECONDS
 from connector_gateway.core.runs import Run
 from connector_gateway.kit.errors import ConnectionRevoked, UpstreamRateLimited
 from connector_gateway.kit.identifiers import ProcessId
@@ -90,7 +90,7 @@ async def test_processes_that_claim_at_once_never_get_the_same(node: Node, datab
     await asyncio.gather(*(node.connect() for _ in range(20)))
     now = node.clock.at
     alive = {"process_id": "proc_other", "started_at": now, "seen_at": now}
-    await node.app.database.put(BEAT, alive)
+    await node.app.database.put(insert(tables.processes), alive)
     async with Database(database_url) as database:
         other = Watches(database, ProcessId("proc_other"), node.clock)
         claims = await asyncio.gather(*(watches.claim("garden", 3) for watches in [node.watches, other] * 10))

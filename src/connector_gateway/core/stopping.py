@@ -1,0 +1,68 @@
+"""Stopping: what those are told who still wait when the process has been told to end."""
+
+import asyncio
+from collections.abc import Awaitable
+from typing import TypeVar
+
+from connector_gateway.kit.errors import GatewayError, Overloaded
+
+T = TypeVar("T")
+
+RETRY_AFTER_SECONDS = 5
+"""About how long it takes until another process answers in this one's place."""
+
+
+class Stopping:
+    """Whether this process is about to end."""
+
+    def __init__(self) -> None:
+        self.begun = False
+        self.reason = ""
+        """Why it has to end, where nobody has asked for it."""
+
+        self._waiting: set[asyncio.Timeout] = set()
+
+    def begin(self, reason: str = "") -> None:
+        """Refuse those who wait, and whoever comes from now on."""
+        self.reason = self.reason or reason
+        if self.begun:
+            return
+        self.begun = True
+        for limit in self._waiting:
+            limit.reschedule(asyncio.get_running_loop().time())
+
+    def check(self) -> None:
+        """Refuse to begin anything new while stopping."""
+        if self.begun:
+            raise self.refusal()
+
+    async def wait(self, awaitable: Awaitable[T]) -> T:
+        """The result of *awaitable*; ``Overloaded`` at once when the process begins to stop before it is there.
+
+        Only for waiting that may be given up at any time.
+        """
+        try:
+            async with asyncio.timeout(0 if self.begun else None) as limit:
+                self._waiting.add(limit)
+                try:
+                    return await awaitable
+                finally:
+                    self._waiting.discard(limit)
+        except TimeoutError as fault:
+            if limit.expired():
+                raise self.refusal() from fault
+            raise
+
+    def cut_off(self, in_doubt: GatewayError | None = None) -> GatewayError:
+        """What a call is told whose task was cancelled because it did not end in time; the task can go on to say so."""
+        task = asyncio.current_task()
+        if task is not None:
+            task.uncancel()
+        return in_doubt or Overloaded(
+            "This service had to stop before the call had ended; its run tells how far it came.",
+            retry_after=RETRY_AFTER_SECONDS,
+        )
+
+    def refusal(self) -> Overloaded:
+        """What a call is told that cannot be carried out, or not to its end."""
+        return Overloaded("This service is stopping.", retry_after=RETRY_AFTER_SECONDS)

@@ -1,0 +1,79 @@
+"""Engines: how the two kinds of database are connected to, and how long they may take."""
+
+from collections.abc import Callable
+from typing import Any
+
+from sqlalchemy import (
+    URL,
+    ColumnElement,
+    Connection,
+    Double,
+    Engine,
+    bindparam,
+    cast,
+    create_engine,
+    event,
+    extract,
+    func,
+)
+
+from connector_gateway.kit.clock import SteadyClock
+
+Now = Callable[[], float]
+"""Tells the time, in seconds since the epoch."""
+
+KEEPALIVE_SECONDS = 5
+
+
+def engine_of(url: URL, readers: int, seconds: float, clock: Now | None) -> Engine:
+    """An engine for *readers* and one writer, none of whose statements takes longer than *seconds*."""
+    if url.get_backend_name() == "sqlite":
+        return _sqlite(url, seconds, clock or SteadyClock().now)
+    return create_engine(
+        url.set(drivername="postgresql+psycopg"),
+        pool_size=readers + 1,
+        pool_timeout=seconds,
+        pool_pre_ping=True,
+        connect_args=postgres_arguments(url, seconds),
+    )
+
+
+def postgres_arguments(url: URL, seconds: float) -> dict[str, Any]:
+    """What bounds every wait for a server: for its first answer, for a statement, and for a network that is gone."""
+    options = url.query.get("options", "")
+    return {
+        "connect_timeout": max(2, round(seconds)),
+        "tcp_user_timeout": round(seconds * 1000),
+        "keepalives_idle": KEEPALIVE_SECONDS,
+        "keepalives_interval": KEEPALIVE_SECONDS,
+        "keepalives_count": 2,
+        "options": f"{options} -c statement_timeout={round(seconds * 1000)}".strip(),
+    }
+
+
+def now_of(url: URL, clock: Now | None) -> ColumnElement[float]:
+    """The database's own time in seconds since the epoch, for statements; told by *clock* where one is given."""
+    if url.get_backend_name() == "sqlite":
+        return func.gateway_now(type_=Double())
+    if clock is not None:
+        return bindparam("gateway_now", callable_=clock, type_=Double())
+    return cast(extract("epoch", func.clock_timestamp()), Double())
+
+
+def _sqlite(url: URL, seconds: float, now: Now) -> Engine:
+    engine = create_engine(url, pool_timeout=seconds, connect_args={"timeout": seconds, "check_same_thread": False})
+
+    @event.listens_for(engine, "connect")
+    def configure(connection: Any, _: object) -> None:
+        connection.isolation_level = None
+        connection.create_function("gateway_now", 0, now)
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=NORMAL")
+        connection.execute("PRAGMA foreign_keys=ON")
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        writes = connection.get_execution_options().get("writes")
+        connection.connection.cursor().execute("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    return engine

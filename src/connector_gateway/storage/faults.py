@@ -1,0 +1,66 @@
+"""Which faults mean that storage is away, rather than that a statement is wrong."""
+
+import sqlite3
+
+from sqlalchemy import exc
+from sqlalchemy.engine.interfaces import DBAPIModule
+
+from connector_gateway.kit.errors import StorageUnavailable
+
+RETRY_AFTER_SECONDS = 2
+"""Most often storage is back as soon as another process has ended its transaction, or a server has restarted."""
+
+SQLITE_AWAY = {
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_NOMEM,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_INTERRUPT,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_PROTOCOL,
+    sqlite3.SQLITE_NOTADB,
+}
+"""Primary result codes. Source: sqlite.org/rescode.html."""
+
+POSTGRES_AWAY = ("08", "25006", "40", "53", "55P03", "57", "58", "XX")
+"""What their codes begin with: connection lost, read-only, rolled back by the server, out of resources, lock not to be
+had, stopped by an operator or a time-out, system error, internal error.
+Source: postgresql.org/docs/current/errcodes-appendix.html.
+"""
+
+
+def unavailable(private: str) -> StorageUnavailable:
+    """The error that is told; *private* is for the log."""
+    return StorageUnavailable(
+        "The service's database cannot be reached or written to just now.",
+        private=private,
+        retry_after=RETRY_AFTER_SECONDS,
+    )
+
+
+def translated(fault: Exception, driver: DBAPIModule) -> Exception:
+    """``StorageUnavailable`` where *fault*, raised by *driver* or SQLAlchemy, says so; otherwise *fault* itself."""
+    if not _away(fault, driver):
+        return fault
+    error = unavailable(f"{type(fault).__name__}: {fault}")
+    error.__cause__ = fault
+    return error
+
+
+def _away(fault: Exception, driver: DBAPIModule) -> bool:
+    if isinstance(fault, exc.TimeoutError):
+        return True
+    said = fault.orig if isinstance(fault, exc.DBAPIError) else fault
+    if not isinstance(said, driver.Error):
+        return False
+    if isinstance(fault, exc.DBAPIError) and fault.connection_invalidated:
+        return True
+    result_code, state = getattr(said, "sqlite_errorcode", None), getattr(said, "sqlstate", None)
+    if result_code is not None:
+        return (int(result_code) & 0xFF) in SQLITE_AWAY
+    if state is not None:
+        return str(state).startswith(POSTGRES_AWAY)
+    return isinstance(said, (driver.OperationalError, driver.InterfaceError))

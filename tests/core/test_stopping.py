@@ -1,0 +1,97 @@
+"""Those who wait for their turn when the process is told to stop."""
+
+import asyncio
+
+import pytest
+
+from connector_gateway.core.pacing import ConnectionPacer, YieldingPacer
+from connector_gateway.core.stopping import Stopping
+from connector_gateway.kit.budget import Budget, Charge
+from connector_gateway.kit.clock import SystemClock
+from connector_gateway.kit.errors import Overloaded
+from connector_gateway.storage.shared import Memory
+from harness.requirement import requirement
+
+ONE = (Charge("all"),)
+FAR = 2_000_000_000.0
+
+
+class Queue:
+    """An application that takes one request an hour, and who wants to send some."""
+
+    def __init__(self) -> None:
+        self.clock = SystemClock()
+        self.stopping = Stopping()
+        self.shared = Memory(self.clock)
+
+    def pacer(self, kind: type[ConnectionPacer] = ConnectionPacer) -> ConnectionPacer:
+        budgets = {"all": Budget(1, 3600)}
+        return kind("notes", budgets, "account", self.shared, self.clock, stopping=self.stopping)
+
+    async def stop_soon(self) -> None:
+        await asyncio.sleep(0)
+        self.stopping.begin()
+
+
+@requirement("stopping:waiting")
+async def test_who_waits_for_a_turn_is_refused_at_once_and_gives_the_turn_back() -> None:
+    queue = Queue()
+    await queue.pacer().admit(ONE, FAR)
+    outcomes = await asyncio.gather(queue.pacer().admit(ONE, FAR), queue.stop_soon(), return_exceptions=True)
+    (ledger,) = queue.shared._ledgers.values()
+
+    assert isinstance(outcomes[0], Overloaded)
+    assert outcomes[0].retry_after
+    assert 0 == ledger.remaining(queue.clock.now())
+    assert 1 == len(ledger._entries)
+
+
+async def test_who_comes_while_stopping_is_refused() -> None:
+    queue = Queue()
+    queue.stopping.begin()
+
+    with pytest.raises(Overloaded):
+        await queue.pacer().admit(ONE, FAR)
+
+
+async def test_who_has_begun_goes_on_waiting() -> None:
+    queue = Queue()
+    begun = queue.pacer()
+    await begun.admit(ONE, FAR)
+    waiting = asyncio.ensure_future(begun.admit(ONE, FAR))
+    await queue.stop_soon()
+    done, _ = await asyncio.wait({waiting}, timeout=0.01)
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
+
+    assert set() == done
+
+
+async def test_looks_are_ended_by_those_who_take_them() -> None:
+    queue = Queue()
+    queue.stopping.begin()
+
+    turn = await queue.pacer(YieldingPacer).admit(ONE, FAR)
+
+    assert 0 == turn.slot.wait
+
+
+async def test_what_is_there_in_time_is_given() -> None:
+    stopping = Stopping()
+
+    assert "there" == await stopping.wait(asyncio.sleep(0, "there"))
+    assert set() == stopping._waiting
+
+
+async def test_a_time_out_of_what_is_waited_for_stays_one() -> None:
+    with pytest.raises(TimeoutError):
+        await Stopping().wait(asyncio.wait_for(asyncio.Event().wait(), 0.001))
+
+
+async def test_the_first_reason_to_stop_is_kept() -> None:
+    stopping = Stopping()
+    stopping.begin()
+    stopping.begin("Another process has taken over.")
+    stopping.begin("Something else.")
+
+    assert "Another process has taken over." == stopping.reason

@@ -1,0 +1,105 @@
+"""What callers notice while storage takes no writes, and what is left of it afterwards; on both databases."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select
+
+from connector_gateway.app import App
+from connector_gateway.connectors.notes import NOTES
+from connector_gateway.connectors.notes.emulator import NotesEmulator
+from connector_gateway.storage import tables
+from connector_gateway.storage.alone import Unshared
+from connector_gateway.storage.files import AlreadyServed
+from harness.playing import playing
+from harness.requirement import requirement
+from harness.serving import Gateway, serving
+from harness.storage import read_only
+
+
+@pytest.fixture
+def gateway(database_url: str, tmp_path: Path) -> Iterator[Gateway]:
+    with (
+        playing(notes=NotesEmulator) as sandbox,
+        serving(sandbox, tmp_path, connectors={"notes": NOTES}, database_url=database_url) as gateway,
+    ):
+        gateway.clear("notes")
+        yield gateway
+
+
+@requirement("storage:unavailable", "storage:owed")
+def test_a_read_is_told_so_with_its_run_which_is_in_the_history_later(gateway: Gateway) -> None:
+    with read_only(gateway.app.database):
+        reply = gateway.get("/notes/databases", limit=1)
+    gateway.run(gateway.app.database.flush())
+    run = gateway.request("GET", f"/v1/runs/{reply.body['run_id']}").data
+
+    assert (503, "storage_unavailable") == (reply.status, reply.code)
+    assert str(reply.body["retry_after"]) == reply.headers["retry-after"]
+    assert ("error", 503, "storage_unavailable") == (run["status"], run["http_status"], run["code"])
+
+
+@requirement("storage:unavailable")
+@pytest.mark.parametrize("key", ["key-1", None])
+def test_a_write_is_not_sent_and_can_be_repeated(gateway: Gateway, key: str | None) -> None:
+    body = {"database_id": gateway.examples("notes")["database_id"], "properties": {}, "idempotency_key": key}
+    with read_only(gateway.app.database):
+        refused = gateway.post("/notes/pages", **body)
+    sent_before = gateway.journal("notes")
+    repeated = gateway.post("/notes/pages", **body)
+
+    assert (503, "storage_unavailable") == (refused.status, refused.code)
+    assert [] == sent_before
+    assert 200 == repeated.status
+    assert 1 == gateway.journal("notes").count(("POST", "/v1/pages", 200))
+
+
+@requirement("health:ready")
+def test_it_is_not_ready_while_its_database_takes_no_writes(gateway: Gateway) -> None:
+    with read_only(gateway.app.database):
+        away = gateway.request("GET", "/readyz")
+    back = gateway.request("GET", "/readyz")
+
+    assert (503, "failed: StorageUnavailable") == (away.status, away.body["checks"]["database"])
+    assert 200 == back.status
+
+
+@requirement("storage:alone")
+def test_a_second_gateway_on_the_database_is_refused(gateway: Gateway) -> None:
+    second = App(gateway.app.settings, connectors={"notes": NOTES})
+
+    async def open_it() -> None:
+        async with second.http().lifespan():
+            pass
+
+    with pytest.raises(AlreadyServed):
+        gateway.run(open_it())
+    assert 200 == gateway.get("/notes/databases", limit=1).status
+
+
+def test_several_may_be_opened_where_that_is_wanted(gateway: Gateway) -> None:
+    second = App(gateway.app.settings, connectors={"notes": NOTES}, alone=False)
+
+    async def processes() -> int:
+        async with second.http().lifespan():
+            rows = await second.database.read(lambda reading: reading.execute(select(tables.processes)).all())
+            return len(rows)
+
+    assert 2 == gateway.run(processes())
+
+
+@requirement("storage:alone")
+def test_a_gateway_that_another_one_has_replaced_stops_by_itself(gateway: Gateway, tmp_path: Path) -> None:
+    gateway.app._alone = Taken()
+    gateway.run(gateway.app._processes.beat())
+
+    assert "Somebody else serves." == gateway.app.stopping.reason
+    assert "overloaded" == gateway.get("/notes/databases", limit=1).code
+
+
+class Taken(Unshared):
+    """A right that was lost."""
+
+    async def keep(self) -> None:
+        raise AlreadyServed("Somebody else serves.")

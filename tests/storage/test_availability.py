@@ -1,0 +1,306 @@
+"""Storage that is away, slow or silent: what is told, what is tried again, and what is written in the end."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import Executor, Future
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, create_engine, insert, make_url, select, text
+from sqlalchemy.exc import IntegrityError, ProgrammingError
+
+from connector_gateway.kit.errors import StorageUnavailable
+from connector_gateway.storage import database as module
+from connector_gateway.storage import tables
+from connector_gateway.storage.database import Database
+from harness.clocks import HandClock
+from harness.requirement import requirement
+from harness.storage import Attempts, Stuck, lose_acknowledgements, read_only
+
+INSERT = insert(tables.workspaces)
+SOON = 0.4
+"""Seconds that the hurried databases of these tests may take."""
+
+
+def workspace(name: str, **more: Any) -> dict[str, Any]:
+    return {"workspace_id": name, "name": name, "plan": "free", "created_at": 1.0} | more
+
+
+def adding(name: str) -> Callable[[Connection], None]:
+    """Work that adds a workspace, or finds it there."""
+
+    def add(writing: Connection) -> None:
+        there = select(tables.workspaces).where(tables.workspaces.c.name == name)
+        if writing.execute(there).first() is None:
+            writing.execute(INSERT, workspace(name))
+
+    return add
+
+
+async def names(database: Database) -> list[str]:
+    query = select(tables.workspaces.c.name).order_by(tables.workspaces.c.name)
+    return list(await database.read(lambda reading: reading.execute(query).scalars().all()))
+
+
+async def told(*writing: Any) -> list[str]:
+    """The codes with which writers end."""
+    outcomes = await asyncio.gather(*writing, return_exceptions=True)
+    return [getattr(outcome, "code", "ok" if outcome is None else repr(outcome)) for outcome in outcomes]
+
+
+@pytest.fixture
+async def hurried(database_url: str) -> AsyncIterator[Database]:
+    async with Database(database_url, seconds=SOON) as opened:
+        yield opened
+
+
+async def test_a_store_that_takes_no_writes_is_told_as_unavailable_and_then_works_again(database: Database) -> None:
+    with read_only(database):
+        with pytest.raises(StorageUnavailable) as caught:
+            await database.put(INSERT, workspace("lost"))
+        await names(database)
+    await database.put(INSERT, workspace("kept"))
+
+    assert ["kept"] == await names(database)
+    assert "read" in caught.value.private
+    assert "read" not in caught.value.message
+    assert caught.value.retry_after
+
+
+async def test_a_full_disk_is_told_as_unavailable(tmp_path: Path) -> None:
+    async with Database(f"sqlite:///{tmp_path / 'gateway.db'}") as database:
+        await database.write(lambda writing: writing.execute(text("PRAGMA max_page_count=1")))
+
+        with pytest.raises(StorageUnavailable, match="cannot be reached") as caught:
+            await database.write(
+                lambda writing: writing.execute(INSERT, [workspace(f"{number}" * 150) for number in range(10, 200)])
+            )
+
+    assert "full" in caught.value.private
+
+
+async def test_what_is_wrong_with_a_statement_stays_what_it_is(database: Database) -> None:
+    await database.put(INSERT, workspace("taken"))
+
+    with pytest.raises(IntegrityError):
+        await database.put(INSERT, workspace("taken"))
+    with pytest.raises((ProgrammingError, Exception), match="nowhere") as caught:
+        await database.read(lambda reading: reading.execute(text("SELECT * FROM nowhere")))
+    assert not isinstance(caught.value, StorageUnavailable)
+
+
+async def test_a_store_that_is_away_is_probed_once_for_all_who_wait(hurried: Database) -> None:
+    attempts = Attempts(hurried)
+    with read_only(hurried):
+        codes = await told(*(hurried.write(adding(f"ws {number}")) for number in range(50)))
+
+    assert {"storage_unavailable"} == set(codes)
+    assert 2 == attempts.count
+
+
+async def test_nobody_waits_for_a_lock_longer_than_set(hurried: Database) -> None:
+    engine = create_engine(make_url(hurried.url).set(drivername="sqlite" if hurried.embedded else "postgresql+psycopg"))
+    lock = "BEGIN EXCLUSIVE" if hurried.embedded else "LOCK TABLE workspaces IN EXCLUSIVE MODE"
+    with engine.connect() as other:
+        other.exec_driver_sql(lock)
+        began = time.monotonic()
+        codes = await told(*(hurried.write(adding(f"ws {number}")) for number in range(30)))
+        took = time.monotonic() - began
+        other.rollback()
+    engine.dispose()
+
+    assert {"storage_unavailable"} == set(codes)
+    assert took < 3 * SOON
+    assert None is await hurried.write(adding("after"))  # type: ignore[func-returns-value]
+
+
+@requirement("storage:unconfirmed")
+async def test_what_may_have_been_committed_is_not_tried_again(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attempts = Attempts(database)
+    with monkeypatch.context() as losing:
+        lose_acknowledgements(database, losing)
+        codes = await told(*(database.write(adding(name)) for name in "ab"))
+    count = attempts.count
+
+    assert ["storage_unavailable"] * 2 == codes
+    assert 1 == count
+    assert ["a", "b"] == await names(database)
+
+
+async def test_who_waits_for_a_silent_store_is_told_in_time_and_those_behind_are_not_begun(hurried: Database) -> None:
+    stuck = Stuck()
+    silent = asyncio.ensure_future(hurried.write(stuck))
+    await asyncio.to_thread(stuck.begun.wait, 5)
+    codes = await told(silent, *(hurried.write(adding(f"behind {number}")) for number in range(3)))
+    stuck.go.set()
+    await hurried.write(adding("after"))
+
+    assert ["storage_unavailable"] * 4 == codes
+    assert ["after"] == await names(hurried)
+
+
+async def test_who_reads_from_a_silent_store_is_told_in_time(hurried: Database) -> None:
+    stuck = Stuck()
+    codes = await told(hurried.read(stuck))
+    stuck.go.set()
+
+    assert ["storage_unavailable"] == codes
+    assert [] == await names(hurried)
+
+
+async def test_a_silent_store_does_not_keep_the_process_from_ending(database_url: str) -> None:
+    stuck = Stuck()
+    async with Database(database_url, seconds=SOON) as database:
+        silent = asyncio.ensure_future(database.write(stuck))
+        await asyncio.to_thread(stuck.begun.wait, 5)
+        began = time.monotonic()
+        pool = database._engine.pool
+    took = time.monotonic() - began
+    stuck.go.set()
+    database._writer.shutdown()
+    pool.dispose()
+
+    assert ["storage_unavailable"] == await told(silent)
+    assert took < 5 * SOON
+
+
+async def test_one_writer_too_many_is_refused_at_once(hurried: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_WAITING", 2)
+
+    assert ["ok", "ok", "storage_unavailable"] == await told(*(hurried.write(adding(name)) for name in "abc"))
+
+
+async def test_one_reader_too_many_is_refused_at_once(hurried: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_WAITING", 2)
+    reading = [hurried.read(lambda reading: reading.execute(text("SELECT NULL")).scalar()) for _ in range(3)]
+
+    assert ["ok", "ok", "storage_unavailable"] == await told(*reading)
+
+
+# What is owed
+
+
+@requirement("storage:owed")
+async def test_what_is_owed_is_written_once_storage_is_back(database: Database) -> None:
+    with read_only(database):
+        database.eventually(adding("owed"))
+        await database.flush()
+        before = await names(database)
+    await database.flush()
+
+    assert ([], ["owed"]) == (before, await names(database))
+
+
+async def test_what_is_owed_is_tried_at_once(database: Database) -> None:
+    database.eventually(adding("owed"))
+    assert database._flushing is not None
+    await database._flushing
+
+    assert ["owed"] == await names(database)
+    assert {} == database._owed
+
+
+async def test_what_is_owed_is_written_at_the_end(database_url: str) -> None:
+    async with Database(database_url) as database:
+        with read_only(database):
+            database.eventually(adding("owed"))
+            await database.flush()
+
+    async with Database(database_url) as again:
+        assert ["owed"] == await names(again)
+
+
+async def test_what_can_never_be_written_is_owed_no_more(database: Database) -> None:
+    await database.put(INSERT, workspace("taken"))
+    database.eventually(lambda writing: writing.execute(INSERT, workspace("taken")))
+    await database.flush()
+
+    assert {} == database._owed
+
+
+async def test_only_so_much_is_owed(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_OWED", 1)
+    with read_only(database):
+        database.eventually(adding("first"))
+        database.eventually(adding("second"))
+        await database.flush()
+    await database.flush()
+
+    assert ["first"] == await names(database)
+
+
+# Time, and threads
+
+
+async def test_the_database_tells_the_time_in_any_statement(database: Database) -> None:
+    before = time.time()
+    await database.write(lambda writing: writing.execute(INSERT.values(workspace("now", created_at=database.now))))
+    query = select(tables.workspaces.c.created_at, (database.now - tables.workspaces.c.created_at).label("age"))
+    found = await database.read(lambda reading: reading.execute(query).one())
+
+    assert before - 1 < found.created_at < time.time() + 1
+    assert 0 <= found.age < 1
+
+
+async def test_a_clock_that_is_handed_in_stands_in_for_the_databases(database_url: str, clock: HandClock) -> None:
+    async with Database(database_url, clock=clock.now) as database:
+        first = await database.read(lambda reading: reading.execute(select(database.now)).scalar())
+        clock.at += 60
+        second = await database.read(lambda reading: reading.execute(select(database.now)).scalar())
+
+    assert (clock.at - 60, clock.at) == (first, second)
+
+
+async def test_setting_the_machines_clock_does_not_change_the_time_of_an_embedded_database(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with Database(f"sqlite:///{tmp_path / 'gateway.db'}") as database:
+        before = time.time()
+        monkeypatch.setattr(time, "time", lambda: before - 3600)
+        found = await database.read(lambda reading: reading.execute(select(database.now)).scalar())
+
+    assert found is not None
+    assert found > before - 1
+
+
+class Inline(Executor):
+    """Does everything at once, where it is asked to."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as fault:  # noqa: BLE001  # the future's to tell
+            future.set_exception(fault)
+        return future
+
+
+async def test_one_thread_can_do_everything(database_url: str) -> None:
+    async with Database(database_url, readers=Inline(), writer=Inline()) as database:
+        codes = await told(*(database.write(adding(name)) for name in "ab"))
+
+        assert ["ok", "ok"] == codes
+        assert ["a", "b"] == await names(database)
+
+
+async def test_a_server_that_ends_all_sessions_is_back_at_the_next_statement(postgres_server: str) -> None:
+    async with Database(postgres_server) as database:
+        await database.write(adding("before"))
+        end_all = text(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE pid <> pg_backend_pid() AND datname = current_database()"
+        )
+        await database.read(lambda reading: reading.execute(end_all).all())
+        await database.write(adding("later"))
+
+        assert {"before", "later"} <= set(await names(database))
+
+
+async def test_a_server_that_is_not_there_is_told_as_unavailable() -> None:
+    with pytest.raises(StorageUnavailable):
+        async with Database("postgresql://nobody@127.0.0.1:1/nothing", seconds=1):
+            pass
