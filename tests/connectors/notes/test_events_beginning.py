@@ -25,11 +25,23 @@ def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
 @pytest.fixture
 def watched(room: Watched) -> Watched:
     """A new connection, whose first look waits for its first answer for a while."""
-    room.gateway.clear("notes")
-    room.gateway.knob("notes", search_lag_seconds=0)
-    room.gateway.fault("notes", fault="delay", path="/v1/users/me", seconds=0.5)
-    room.gateway.connections["notes"] = connect(room)
-    return room
+    return begun(room)
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Iterator[Watched]:
+    """The same where nobody has made or changed anything."""
+    with watched_from_now(tmp_path, "Leads") as watched:
+        yield begun(watched)
+
+
+def begun(watched: Watched) -> Watched:
+    """A new connection, whose first look waits for its first answer for a while."""
+    watched.gateway.clear("notes")
+    watched.gateway.knob("notes", search_lag_seconds=0)
+    watched.gateway.fault("notes", fault="delay", path="/v1/users/me", seconds=0.5)
+    watched.gateway.connections["notes"] = connect(watched)
+    return watched
 
 
 def connect(watched: Watched) -> str:
@@ -46,12 +58,12 @@ def warnings(watched: Watched) -> list[str]:
 
 
 @requirement("notes:events:beginning")
-def test_a_page_made_before_the_first_look_has_read_anything_is_an_event(watched: Watched) -> None:
-    page_id = watched.create(Name="made in the first second")
-    watched.settle()
+def test_a_page_made_before_the_first_look_has_read_anything_is_an_event(fresh: Watched) -> None:
+    page_id = fresh.create(Name="made in the first second")
+    fresh.settle()
 
-    assert [page_id] == watched.created()
-    assert [] == warnings(watched)
+    assert [page_id] == fresh.created()
+    assert [] == warnings(fresh)
 
 
 @requirement("notes:events:beginning", "notes:events:once")
@@ -81,17 +93,17 @@ def test_a_page_of_minutes_before_is_no_event_and_one_of_the_very_minute_is(room
 
 
 @requirement("notes:events:beginning", "notes:events:gap")
-def test_a_change_made_before_the_first_look_has_read_the_page_is_told_to_be_missing(watched: Watched) -> None:
-    page_id = watched.rows("Leads")[-1].id
-    watched.update(page_id, Value=4711)
-    watched.settle()
-    told = warnings(watched)
-    watched.update(page_id, Value=4712)
-    watched.look()
+def test_a_change_made_before_the_first_look_has_read_the_page_is_told_to_be_missing(fresh: Watched) -> None:
+    page_id = fresh.rows("Leads")[0].id
+    fresh.update(page_id, Value=4711)
+    fresh.settle()
+    told = warnings(fresh)
+    fresh.update(page_id, Value=4712)
+    fresh.look()
 
     assert 1 == len(told)
     assert "'Leads'" in told[0]
-    assert [("Value", "4711", "4712")] == watched.changes(page_id)
+    assert [("Value", "4711", "4712")] == fresh.changes(page_id)
 
 
 @requirement("notes:events:beginning")

@@ -50,6 +50,7 @@ BUDGETS: Mapping[str, Budget] = {
     "reactions": TIER_3,
     "channels": TIER_2,
     "own channels": TIER_2,
+    "channel info": TIER_3,
     "conversations": TIER_3,
     "history": TIER_3,
     "replies": TIER_3,
@@ -251,6 +252,13 @@ class ChatClient:
         path, charge = "/api/conversations.open", Charge("conversations")
         answer = await self._upstream.send("POST", path, charge, writes=False, json={"users": user_id}, headers=JSON)
         return unwrap(answer)
+
+    async def channel_info(self, channel_id: str) -> Raw:
+        """A conversation that the app may see.
+
+        Source: docs.slack.dev/reference/methods/conversations.info, read 2026-11.
+        """
+        return unwrap(await self._read("conversations.info", "channel info", {"channel": channel_id}))
 
     async def list_conversations(self, types: str, limit: int, cursor: str | None) -> tuple[Raw, Scopes]:
         """A page of what the app sees, without archived ones, and the permissions it has.

@@ -26,7 +26,17 @@ from connector_gateway.kit.errors import (
     UpstreamRefused,
     UpstreamUnexpected,
 )
-from connector_gateway.kit.observing import Delivery, Observation, Receipt, Snapshot, State, Watch
+from connector_gateway.kit.observing import (
+    CHANGED_AT,
+    FORMER,
+    RENEWED_AT,
+    Delivery,
+    Observation,
+    Receipt,
+    Snapshot,
+    State,
+    Watch,
+)
 
 ChatWatch = Watch[ChatClient]
 Found = dict[str, Sequence[Observation]]
@@ -97,7 +107,7 @@ def receive(delivery: Delivery, secrets: Sequence[str]) -> Receipt:
 def read(event: Mapping[str, Any], settings: Mapping[str, Any], state: State) -> Sequence[Observation]:
     """What a delivered message means to a connection."""
     channel_id = event.get("channel")
-    if not isinstance(channel_id, str) or not state or not mapping.is_watched(channel_id, settings, state):
+    if not isinstance(channel_id, str) or "team_id" not in state or not mapping.is_watched(channel_id, settings, state):
         return []
     return mapping.observed(event, channel_id, settings, state)
 
@@ -170,13 +180,16 @@ async def look(watch: ChatWatch) -> None:
     """Find out whose the connection is and what it watches, then read what was written while nobody listened."""
     _require_deliveries(watch)
     raw, scopes = await watch.upstream.auth_test()
+    known = _known(watch, raw["team_id"])
     state = {
         "team_id": raw["team_id"],
         "user_id": raw["user_id"],
         "bot_id": raw.get("bot_id"),
-        **await _names(watch),
-        "began_at": watch.state.get("began_at", watch.behind_since or watch.clock.now()),
-        "blind": watch.state.get("blind", []),
+        **await _names(watch, known),
+        "began_at": known.get("began_at", watch.state.get(RENEWED_AT, watch.behind_since or watch.clock.now())),
+        "blind": known.get("blind", []),
+        "watched": known.get("watched"),
+        CHANGED_AT: watch.state.get(CHANGED_AT, known.get(CHANGED_AT)),
     }
     await watch.keep(state=state, account=raw["team_id"])
     if watch.behind_since is not None:
@@ -191,12 +204,18 @@ def _require_deliveries(watch: ChatWatch) -> None:
         raise UpstreamRateLimited("The application leaves deliveries out for now.", retry_after=wait)
 
 
-async def _names(watch: ChatWatch) -> Mapping[str, Any]:
+def _known(watch: ChatWatch, team_id: str) -> State:
+    """What was noted before; nothing if that was of another workspace than the connection is to now."""
+    former: State = watch.state.get(FORMER, watch.state)
+    return former if former.get("team_id") == team_id else {}
+
+
+async def _names(watch: ChatWatch, noted: State) -> Mapping[str, Any]:
     """The channels that the settings name otherwise than by identifier, None for what there is not, and since when.
 
     One that was renamed since it was found stays the same, unless another one goes by its name now.
     """
-    known, named_at = watch.state.get("names", {}), watch.state.get("named_at", 0.0)
+    known, named_at = noted.get("names", {}), noted.get("named_at", 0.0)
     wanted = {named for named in watch.settings.get("channels", []) if not mapping.is_channel_id(named)}
     now = watch.clock.now()
     if not watch.pushed and wanted == known.keys() and now - named_at < NAMES_SECONDS:
@@ -248,6 +267,9 @@ class _Filling:
     blind: list[str] = field(default_factory=list)
     """Channels that may not be read."""
 
+    watched: list[str] = field(default_factory=list)
+    """All channels that are watched now."""
+
     hides_threads: bool = False
     """Whether a channel has messages from before those that were read; what is replied to them is not seen."""
 
@@ -258,6 +280,7 @@ class _Filling:
         """Read every watched channel, beginning with what has waited longest, and then the threads."""
         seen = await self.watch.recall(SEEN)
         channels = await self._channels(scopes)
+        self.watched = sorted({*channels, *seen})
         stretches: list[_Stretch] = []
         late: dict[str, float] = {}
         for channel_id in sorted(channels, key=lambda channel_id: seen.get(channel_id, self.since)):
@@ -276,7 +299,7 @@ class _Filling:
         notes = {**dict.fromkeys(done), **late}
         await self.watch.keep(
             snapshots=[Snapshot(SEEN, channel_id, instant) for channel_id, instant in notes.items()],
-            state={**self.state, "blind": self.blind},
+            state={**self.state, "blind": self.blind, "watched": self.watched, CHANGED_AT: None},
         )
 
     async def _channels(self, scopes: Scopes) -> Collection[str]:
@@ -295,7 +318,7 @@ class _Filling:
 
     async def _fill_channel(self, channel_id: str, since: float) -> _Stretch:
         """Keep what was written in a channel, without replies; what was read of it."""
-        after = mapping.message_ts(max(since - SKEW_SECONDS, self.state["began_at"]))
+        after = mapping.message_ts(max(since - SKEW_SECONDS, self._watched_since(channel_id, since)))
         stretch = _Stretch(channel_id, since, self.watch.clock.now(), after)
         found: Found = {}
         try:
@@ -304,6 +327,19 @@ class _Filling:
             await self._tell_blind(channel_id, since, refusal.message)
         await self._keep(stretch, found, done=not stretch.threads)
         return stretch
+
+    def _watched_since(self, channel_id: str, since: float) -> float:
+        """Since when a channel is watched as it is now: it may be a new one, or there may be other settings."""
+        began_at: float = self.state["began_at"]
+        changed_at: float | None = self.state[CHANGED_AT]
+        if changed_at is not None and (since >= changed_at or self._is_new(channel_id)):
+            return max(began_at, changed_at)
+        return max(began_at, since) if self._is_new(channel_id) else began_at
+
+    def _is_new(self, channel_id: str) -> bool:
+        """Whether the last look did not know that channel."""
+        watched = self.state["watched"]
+        return watched is not None and channel_id not in watched
 
     async def _read_channel(self, stretch: _Stretch, found: Found) -> None:
         """Read back to where the stretch begins, at least one page, for the threads that go on."""

@@ -24,6 +24,7 @@ from connector_gateway.kit.errors import (
     AmbiguousChannel,
     ChannelArchived,
     ChannelNotFound,
+    ConnectionScopeMissing,
     EmojiNotFound,
     MessageNotFound,
     NotInChannel,
@@ -174,9 +175,14 @@ async def read_events(call: ChatCall, params: ReadEvents) -> Page[Event]:
             since=params.since,
             type=params.type,
             channel=channel_id,
+            confirm=call.upstream.auth_test,
         )
 
-    return await (read(None) if params.channel is None else _in_channel(call, params.channel, read))
+    if params.channel is None:
+        return await read(None)
+    if mapping.is_channel_id(params.channel):
+        await _require_channel(call, params.channel)
+    return await _in_channel(call, params.channel, read)
 
 
 # Finding channels
@@ -196,6 +202,17 @@ async def _in_channel(call: ChatCall, named: str, use: Callable[[str], Awaitable
         if remembered is None:
             raise
     return await use(mapping.named(await _names(call, remembered), named))
+
+
+async def _require_channel(call: ChatCall, channel_id: str) -> None:
+    """Refuse a channel that there is not, or that the app may not see; what is known is asked for once in a while."""
+    if call.memory.get(f"channel {channel_id}") is None:
+        try:
+            await call.upstream.channel_info(channel_id)
+        except ConnectionScopeMissing:
+            # An app that may not look at channels may still be told of their messages.
+            return
+        call.memory.put(f"channel {channel_id}", True, NAMES_SECONDS)
 
 
 async def _names(call: ChatCall, outdated: Names | None) -> Names:

@@ -94,11 +94,11 @@ class Hooks:
     async def _act(self, observing: Observing[Any], receipt: Receipt, targets: Sequence[Target]) -> None:
         """Keep what the delivery says, for everyone it concerns."""
         names = [target.connection_id for target in targets]
+        if receipt.missed_since is not None:
+            await self._watches.fall_behind(receipt.missed_since, tables.watches.c.connection_id.in_(names))
         if receipt.revoked:
             for connection in (await self._connections.several(names)).values():
                 await self._connections.observe(connection, "revoked")
-        if receipt.missed_since is not None:
-            await self._watches.fall_behind(receipt.missed_since, tables.watches.c.connection_id.in_(names))
         await self._watches.wake(names, receipt.hints)
         if receipt.event is not None and observing.read is not None:
             await self._feed.add(_observations(observing, receipt.event, targets))
