@@ -6,7 +6,15 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from connector_gateway.core.events.watchers import FIRST_PAUSE_SECONDS, REVOKED_SECONDS, TICK_SECONDS, Look, TakenOver
+from connector_gateway.core.events.watchers import (
+    FIRST_PAUSE_SECONDS,
+    FIRST_REVOKED_SECONDS,
+    REVOKED_SECONDS,
+    TICK_SECONDS,
+    Look,
+    TakenOver,
+    _pause_after,
+)
 from connector_gateway.core.events.watches import Watches
 from connector_gateway.core.processes import BEAT, DEAD_AFTER_SECONDS
 from connector_gateway.core.runs import Run
@@ -178,7 +186,8 @@ async def test_a_withdrawn_authorisation_is_noted_and_tried_again_seldom(node: N
     await looked(node)
 
     assert "revoked" == (await node.app.connections.show(connection))["status"]
-    assert node.clock.at + REVOKED_SECONDS == (await row(node, connection)).due_at
+    assert node.clock.at + FIRST_REVOKED_SECONDS == (await row(node, connection)).due_at
+    assert REVOKED_SECONDS == _pause_after(ConnectionRevoked("Gone."), 10)
 
 
 async def test_a_changed_connection_is_looked_at_at_once(node: Node) -> None:

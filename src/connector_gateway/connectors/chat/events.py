@@ -70,6 +70,9 @@ STEP = 500
 SEEN = "seen"
 """Snapshots: until when a channel has been read, as long as others have not."""
 
+WATCHED = "watched"
+"""Snapshots: since when a channel is watched."""
+
 LIMITED = "limited "
 CHANNELS = "channels"
 """Hints: deliveries are left out in the minute that follows; a name may mean another channel."""
@@ -188,7 +191,7 @@ async def look(watch: ChatWatch) -> None:
         **await _names(watch, known),
         "began_at": known.get("began_at", watch.state.get(RENEWED_AT, watch.behind_since or watch.clock.now())),
         "blind": known.get("blind", []),
-        "watched": known.get("watched"),
+        "listed": known.get("listed", False),
         CHANGED_AT: watch.state.get(CHANGED_AT, known.get(CHANGED_AT)),
     }
     await watch.keep(state=state, account=raw["team_id"])
@@ -267,8 +270,8 @@ class _Filling:
     blind: list[str] = field(default_factory=list)
     """Channels that may not be read."""
 
-    watched: list[str] = field(default_factory=list)
-    """All channels that are watched now."""
+    watched: Mapping[str, float] = field(default_factory=dict)
+    """Since when each of the channels is watched."""
 
     hides_threads: bool = False
     """Whether a channel has messages from before those that were read; what is replied to them is not seen."""
@@ -280,7 +283,7 @@ class _Filling:
         """Read every watched channel, beginning with what has waited longest, and then the threads."""
         seen = await self.watch.recall(SEEN)
         channels = await self._channels(scopes)
-        self.watched = sorted({*channels, *seen})
+        self.watched = await self._beginnings(channels)
         stretches: list[_Stretch] = []
         late: dict[str, float] = {}
         for channel_id in sorted(channels, key=lambda channel_id: seen.get(channel_id, self.since)):
@@ -298,9 +301,18 @@ class _Filling:
         """Drop the notes of what is done; what is late is noted for the next look."""
         notes = {**dict.fromkeys(done), **late}
         await self.watch.keep(
-            snapshots=[Snapshot(SEEN, channel_id, instant) for channel_id, instant in notes.items()],
-            state={**self.state, "blind": self.blind, "watched": self.watched, CHANGED_AT: None},
+            snapshots=[
+                *(Snapshot(SEEN, channel_id, instant) for channel_id, instant in notes.items()),
+                *await self._changed_beginnings(),
+            ],
+            state={**self.state, "blind": self.blind, "listed": True},
         )
+
+    async def _changed_beginnings(self) -> Sequence[Snapshot]:
+        known = await self.watch.recall(WATCHED)
+        gone = dict.fromkeys(known.keys() - self.watched.keys())
+        fresh = {channel_id: since for channel_id, since in self.watched.items() if channel_id not in known}
+        return [Snapshot(WATCHED, channel_id, since) for channel_id, since in {**gone, **fresh}.items()]
 
     async def _channels(self, scopes: Scopes) -> Collection[str]:
         """The channels that the settings name, or else all that the app is in."""
@@ -330,16 +342,15 @@ class _Filling:
 
     def _watched_since(self, channel_id: str, since: float) -> float:
         """Since when a channel is watched as it is now: it may be a new one, or there may be other settings."""
-        began_at: float = self.state["began_at"]
-        changed_at: float | None = self.state[CHANGED_AT]
-        if changed_at is not None and (since >= changed_at or self._is_new(channel_id)):
-            return max(began_at, changed_at)
-        return max(began_at, since) if self._is_new(channel_id) else began_at
+        changed_at = self.state[CHANGED_AT] or 0.0
+        return max(self.watched[channel_id], changed_at if since >= changed_at else 0.0)
 
-    def _is_new(self, channel_id: str) -> bool:
-        """Whether the last look did not know that channel."""
-        watched = self.state["watched"]
-        return watched is not None and channel_id not in watched
+    async def _beginnings(self, channels: Collection[str]) -> Mapping[str, float]:
+        """Since when each of the channels is watched; one that no look has found before, since the last one."""
+        began_at: float = self.state["began_at"]
+        known = await self.watch.recall(WATCHED)
+        fresh = max(began_at, self.since, self.state[CHANGED_AT] or 0.0) if self.state["listed"] else began_at
+        return {channel_id: max(began_at, known.get(channel_id, fresh)) for channel_id in channels}
 
     async def _read_channel(self, stretch: _Stretch, found: Found) -> None:
         """Read back to where the stretch begins, at least one page, for the threads that go on."""
