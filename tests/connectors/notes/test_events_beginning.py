@@ -162,6 +162,18 @@ def test_what_is_made_in_a_database_while_credentials_are_replaced_is_an_event(t
         assert [page_id] == watched.created()
 
 
+@requirement("notes:events:beginning", "notes:events:sweep")
+def test_in_a_large_workspace_what_was_made_since_the_beginning_is_seen_first(tmp_path: Path) -> None:
+    with watched_from_now(tmp_path) as watched:
+        begun(watched)
+        page_id = watched.create("Design bugs", Name="made in the first second")
+        watched.settle()
+        (first, *_) = [path for _, path, _ in watched.gateway.journal("notes") if path.endswith("/query")]
+
+        assert watched.source("Design bugs").id in first
+        assert [page_id] == watched.created()
+
+
 # A withdrawn authorisation
 
 

@@ -65,8 +65,9 @@ async def look(watch: NotesWatch) -> None:
     tour = _Tour(watch)
     await tour.visit(watch.hints)
     if watch.whole:
-        await tour.visit(await _edited(watch))
+        since = _minute(watch.state.get("listed_at", _began(watch))) - OVERLAP_SECONDS
         await tour.list_sources()
+        await tour.visit(await _edited(watch, since))
         await tour.visit_in_turn()
     if tour.faults:
         raise tour.faults[0]
@@ -135,12 +136,11 @@ class _Known:
     """From when on edits of rows are changes that nobody saw, until all rows have been read for the first time."""
 
 
-async def _edited(watch: NotesWatch) -> Sequence[str]:
-    """Data sources in which pages were edited lately, as far as a search tells; none where all are visited anyway."""
+async def _edited(watch: NotesWatch, since: float) -> Sequence[str]:
+    """Data sources in which pages were edited *since*, as far as a search tells; none where all are visited anyway."""
     known = await watch.recall(SOURCES)
     if len(known) <= SOURCES_AT_ONCE:
         return []
-    since = _minute(watch.state.get("listed_at", 0.0)) - OVERLAP_SECONDS
     found: dict[str, None] = {}
     count = 0
     async for raw in watch.upstream.search_pages():

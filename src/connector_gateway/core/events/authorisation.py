@@ -8,11 +8,13 @@ from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import ConnectionRevoked, GatewayError
 from connector_gateway.kit.identifiers import ConnectionId
 
-BURST = 30
-"""Reads in a row that may each ask; what a person or a test does is always answered by the third party."""
+BURST = 60
+ANOTHER_AFTER_SECONDS = 1.0
+"""Reads in a row that may each ask, and how long until one more may.
 
-ANOTHER_AFTER_SECONDS = 2.0
-"""How long until one more read may ask, so that who polls takes little of the budget for calls."""
+Together they are what a key usually may read in a minute, so that each of its reads is answered by the third party;
+several keys that read all the time share one question a second, and leave the rest of the budget to calls.
+"""
 
 PATIENCE_SECONDS = 3.0
 """How long a reader waits for the third party; what was observed can be read without it."""
