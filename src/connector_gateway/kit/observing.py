@@ -178,10 +178,12 @@ class Events(Protocol):
         type: str | None = None,  # noqa: A002  # the public name
         channel: str | None = None,
         confirm: Callable[[], Awaitable[object]] | None = None,
+        heeds_looks: bool = False,
     ) -> Page[R]:
         """Events of a connection, oldest first, from *since* or after *position*.
 
         *confirm* is one cheap request, by which the third party tells whether it still accepts the connection;
         it is sent unless that was asked very often lately. ``ConnectionRevoked`` if it does not.
+        Where requests share one budget and refusals show in the status, *heeds_looks* lets those of a look tell.
         """
         ...

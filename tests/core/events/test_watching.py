@@ -257,6 +257,16 @@ async def test_a_delivery_wakes_a_look_where_it_says(node: Node) -> None:
     assert node.clock.at + 60 == (await row(node, connection)).whole_at
 
 
+@requirement("events:beginning")
+async def test_a_delivery_says_where_to_look_before_it_is_known_whom_it_concerns(node: Node) -> None:
+    await node.deliver("", secret=None)
+    connection = await node.connect()
+    await node.deliver("look")
+    (claimed,) = await node.watches.claim("garden", 10)
+
+    assert (connection, {"bed 3", "bed 4"}) == (claimed.connection_id, set(claimed.hints))
+
+
 async def test_a_delivery_during_a_look_is_not_lost(node: Node) -> None:
     await node.deliver("", secret=None)
     await node.connect()

@@ -34,6 +34,12 @@ POSTS = Budget(300, per_seconds=60)
 POSTS_OF_A_CHANNEL = Budget(1, per_seconds=1)
 """Posts of one channel; the vendor forgives short bursts, but does not say how long. Source: as below."""
 
+IDENTITY = Budget(300, per_seconds=60)
+"""Questions whose the token is, which reads of events send as well; the vendor says hundreds a minute.
+
+Source: docs.slack.dev/reference/methods/auth.test, read 2026-11.
+"""
+
 TIER_2 = Budget(20, per_seconds=60)
 TIER_3 = Budget(50, per_seconds=60)
 """Each method has a budget of its own in each workspace, the size of its tier.
@@ -54,7 +60,7 @@ BUDGETS: Mapping[str, Budget] = {
     "conversations": TIER_3,
     "history": TIER_3,
     "replies": TIER_3,
-    "identity": TIER_3,
+    "identity": IDENTITY,
 }
 """By the name that charges use; no two methods share one."""
 

@@ -192,6 +192,7 @@ async def read_events(call: NotesCall, params: ReadEvents) -> Page[Event]:
         since=params.since,
         type=params.type,
         confirm=call.upstream.retrieve_me,
+        heeds_looks=True,
     )
 
 

@@ -2,11 +2,13 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import ConnectionRevoked, GatewayError
 from connector_gateway.kit.identifiers import ConnectionId
+from connector_gateway.kit.upstream import Trace
 
 BURST = 60
 ANOTHER_AFTER_SECONDS = 1.0
@@ -22,6 +24,10 @@ PATIENCE_SECONDS = 3.0
 TROUBLE_SECONDS = 5.0
 """How long it is left alone after it could not say."""
 
+LOOK_PAUSE_SECONDS = 0.05
+LOOK_PAUSES = 20
+"""How long, and how often, a reader waits for the next request of a look under way before it asks itself."""
+
 MOST = 10_000
 """Connections whose allowance is remembered."""
 
@@ -34,11 +40,26 @@ class Authorisations:
         self._allowances: OrderedDict[ConnectionId, tuple[float, float]] = OrderedDict()
         """What is left for a connection to ask, and when that was counted."""
 
-    async def confirm(self, connection_id: ConnectionId, ask: Callable[[], Awaitable[object]]) -> bool:
+        self._looks: dict[ConnectionId, Trace] = {}
+
+    @contextmanager
+    def looking(self, connection_id: ConnectionId, trace: Trace) -> Iterator[None]:
+        """Let the requests of a look at a connection tell readers what they would ask."""
+        self._looks[connection_id] = trace
+        try:
+            yield
+        finally:
+            del self._looks[connection_id]
+
+    async def confirm(
+        self, connection_id: ConnectionId, ask: Callable[[], Awaitable[object]], *, heeds_looks: bool = False
+    ) -> bool:
         """Whether the third party has just accepted the connection; False where it was not asked or could not say.
 
-        ``ConnectionRevoked`` where it refuses.
+        ``ConnectionRevoked`` where it refuses. Who *heeds looks* takes no turns from one that is under way.
         """
+        if heeds_looks and await self._told_by_look(connection_id):
+            return True
         left = self._left(connection_id)
         if left < 1:
             return False
@@ -52,6 +73,18 @@ class Authorisations:
             self._note(connection_id, 1 - TROUBLE_SECONDS / ANOTHER_AFTER_SECONDS)
             return False
         return True
+
+    async def _told_by_look(self, connection_id: ConnectionId) -> bool:
+        """Whether a request was accepted that a look under way has sent since this was asked."""
+        asked_at = self._clock.now()
+        for _ in range(LOOK_PAUSES):
+            trace = self._looks.get(connection_id)
+            if trace is None:
+                return False
+            if any(seen.at >= asked_at and seen.status is not None for seen in trace.exchanges[-1:]):
+                return trace.exchanges[-1].status in range(200, 300)
+            await self._clock.sleep(LOOK_PAUSE_SECONDS)
+        return False
 
     def _left(self, connection_id: ConnectionId) -> float:
         left, counted_at = self._allowances.get(connection_id, (float(BURST), 0.0))

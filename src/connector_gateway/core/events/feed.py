@@ -102,7 +102,7 @@ class Feed:
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
-        self._authorisations = Authorisations(clock)
+        self.authorisations = Authorisations(clock)
 
     async def page(
         self,
@@ -115,13 +115,16 @@ class Feed:
         type: str | None = None,  # noqa: A002  # the public name
         channel: str | None = None,
         confirm: Callable[[], Awaitable[object]] | None = None,
+        heeds_looks: bool = False,
     ) -> Page[R]:
         """Events of a connection, oldest first, from *since* or after *position*.
 
         *confirm* asks the third party whether it still accepts the connection; where that cannot be asked, what was
         observed last holds.
         """
-        confirmed = confirm is not None and await self._authorisations.confirm(connection_id, confirm)
+        confirmed = confirm is not None and await self.authorisations.confirm(
+            connection_id, confirm, heeds_looks=heeds_looks
+        )
         now = self._clock.now()
 
         def read(reading: Writing) -> tuple[Sequence[Row[Any]], Sequence[Row[Any]], float]:

@@ -53,6 +53,8 @@ class Hooks:
         receipt = observing.receive(delivery, site.hook_secrets or await self._handed_over(connector))
         if receipt.secret is not None:
             await self._keep_secret(connector, receipt.secret)
+        if receipt.hints:
+            await self._watches.wake(await self._watches.unintroduced(connector), receipt.hints)
         targets = await self._watches.targets(connector, receipt) if receipt.accounts or receipt.about else []
         if targets:
             await self._act(observing, receipt, targets)

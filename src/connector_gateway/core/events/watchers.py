@@ -259,7 +259,8 @@ class Watchers:
         look = Look(claimed, connection, run, database=self._database, feed=self._feed, clock=self._clock)
         look.upstream, look.pushed = self._client(run, connection), site.pushed
         try:
-            fault = await self._attempt(observing, look, run)
+            with self._feed.authorisations.looking(connection.connection_id, run.trace):
+                fault = await self._attempt(observing, look, run)
         except TakenOver:
             return
         if look.missed:

@@ -32,6 +32,9 @@ from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
 
 MAX_HINT = 200
+MAX_UNINTRODUCED = 100
+"""Connections not looked at yet that are told where to look, though that may not be theirs."""
+
 SILENT_SECONDS = 6 * 24 * 60 * 60.0
 """How far back is looked at most for what was not pushed; events are kept longer, so that none comes twice."""
 
@@ -289,6 +292,15 @@ class Watches:
         )
         rows = await self._database.read(lambda reading: reading.execute(query).all())
         return [Target(*row) for row in rows]
+
+    async def unintroduced(self, connector: str) -> Sequence[ConnectionId]:
+        """Connections whose account no look has found out yet, so that a delivery may concern them or not."""
+        query = (
+            select(_watches.connection_id)
+            .where(_watches.connector == connector, _watches.account.is_(None), _watches.failures == 0)
+            .limit(MAX_UNINTRODUCED)
+        )
+        return await self._database.read(lambda reading: reading.execute(query).scalars().all())
 
 
 def take_hints(writing: Writing, connection_ids: Collection[str]) -> dict[str, list[str]]:
