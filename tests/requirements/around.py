@@ -23,6 +23,8 @@ AROUND = (
         ("management:connector-routes", "Nothing but the thirty operations stands below /v1/connectors/."),
         ("events:calls-first", "Requests of looks let calls go first, and get their turn at last."),
         ("events:leases", "No two processes look at a connection at once, and a dead one's looks are taken over."),
+        ("events:revoked", "A withdrawn authorisation is noticed by readers; what was missed is then looked for."),
+        ("events:beginning", "Replaced credentials and settings lose nothing of what happens meanwhile."),
         ("events:once", "A change is one event, however often and by whichever way it is seen."),
         ("events:gaps", "What may be missing is told in the history and in a header, with the reason."),
         ("events:purge", "Events past their time are deleted in bounded steps."),

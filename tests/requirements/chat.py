@@ -58,6 +58,7 @@ CHAT = (
         ("chat:events:once", "A message is one event, however often and by whichever way it comes."),
         ("chat:events:own", "What the connection itself has posted is not observed."),
         ("chat:events:revoked", "A delivered withdrawal marks the connection revoked, until a call or look succeeds."),
+        ("chat:events:beginning", "A message counts from when its channel is watched, also before that is heeded."),
         ("chat:events:gaps", "What deliveries missed is read from the history, or told to be missing."),
         ("chat:events:polled", "Without a signing secret messages are read from the history every period."),
         ("chat:hook:verification", "The hook's address proves itself with the challenge."),

@@ -60,6 +60,8 @@ NOTES = (
         ("notes:events:truncated", "Values that a page shows in part are compared whole."),
         ("notes:events:computed", "Values that nobody sets are not observed."),
         ("notes:events:first-sight", "What was there when a database was seen for the first time is no event."),
+        ("notes:events:beginning", "What is made after a watch began is an event; a change not seen is told."),
+        ("notes:events:revoked", "Events are refused while the authorisation is withdrawn, and looked for afterwards."),
         ("notes:events:restart", "A first look that is cut short goes on where it was, and loses and doubles nothing."),
         ("notes:events:beyond-cap", "All rows are watched, however many the application lists at once."),
         ("notes:events:gap", "Rows that cannot be listed are a gap, told once in the history and in a header."),

@@ -3,7 +3,11 @@
 import asyncio
 import time
 from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Protocol
+
+SAME_SECONDS = 2.0
+"""Clocks no further apart than this count as the same: a ``Date`` tells whole seconds, and takes time to arrive."""
 
 
 class Clock(Protocol):
@@ -51,3 +55,12 @@ class SteadyClock:
 def instant(seconds: float) -> datetime:
     """The aware UTC datetime of *seconds* since the epoch, to the millisecond."""
     return datetime.fromtimestamp(round(seconds, 3), UTC)
+
+
+def ahead(date: str | None, now: float) -> float:
+    """How many seconds the clock is ahead of ours that wrote the header *date* when it was *now* here."""
+    try:
+        difference = parsedate_to_datetime(date or "").timestamp() - now
+    except ValueError:
+        return 0.0
+    return 0.0 if abs(difference) <= SAME_SECONDS else difference

@@ -17,6 +17,16 @@ R = TypeVar("R", bound=Result)
 State = Mapping[str, Any]
 """What the room notes of a connection, such as its own user there; small, and at hand for every delivery."""
 
+FORMER = "former"
+RENEWED_AT = "renewed_at"
+"""All that a state holds after credentials were replaced: the state before, and when that was.
+
+Whether they are of the same account, the next look finds out.
+"""
+
+CHANGED_AT = "changed_at"
+"""When the settings were changed, in a state from before."""
+
 
 @dataclass(frozen=True, slots=True)
 class Observation:
@@ -167,6 +177,13 @@ class Events(Protocol):
         since: Instant | None = None,
         type: str | None = None,  # noqa: A002  # the public name
         channel: str | None = None,
+        confirm: Callable[[], Awaitable[object]] | None = None,
+        heeds_looks: bool = False,
     ) -> Page[R]:
-        """Events of a connection, oldest first, from *since* or after *position*."""
+        """Events of a connection, oldest first, from *since* or after *position*.
+
+        *confirm* is one cheap request, by which the third party tells whether it still accepts the connection;
+        it is sent unless that was asked very often lately. ``ConnectionRevoked`` if it does not.
+        Where requests share one budget and refusals show in the status, *heeds_looks* lets those of a look tell.
+        """
         ...

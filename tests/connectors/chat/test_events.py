@@ -180,6 +180,20 @@ def test_settings_apply_from_when_they_are_changed(gateway: Gateway) -> None:
     assert ["first", "second"] == texts(gateway, connection)
 
 
+@requirement("chat:watching:settings", "chat:events:beginning")
+def test_what_is_written_before_changed_settings_are_heeded_counts_and_what_was_written_before_does_not(
+    gateway: Gateway,
+) -> None:
+    connection = connect(gateway, channels=["random"])
+    say(gateway, GENERAL, "before")
+    gateway.fault("chat", path="/api/auth.test", fault="delay", seconds=0.3)
+    gateway.operator("PATCH", f"/v1/connections/{connection}", json={"settings": {"channels": ["general"]}})
+    say(gateway, GENERAL, "while its name is looked up")
+    heed(gateway, connection)
+
+    assert ["while its name is looked up"] == texts(gateway, connection)
+
+
 @requirement("chat:watching:settings")
 def test_settings_are_changed_from_the_command_line(gateway: Gateway) -> None:
     connection = connect(gateway, channels=["general"])
@@ -294,10 +308,21 @@ def test_the_feed_is_read_by_channel_type_instant_and_page(gateway: Gateway) -> 
     assert [] == texts(gateway, connection, since="2100-01-01T00:00:00Z")
 
 
+@requirement("chat:events:channel")
 def test_a_channel_that_is_not_there_has_no_feed(gateway: Gateway) -> None:
-    reply = gateway.get("/chat/events", channel="no-such-channel")
+    replies = [gateway.get("/chat/events", channel=named) for named in ("no-such-channel", "C0NOSUCH00", "U0NOSUCH00")]
 
-    assert (404, "channel_not_found") == (reply.status, reply.code)
+    assert [(404, "channel_not_found")] * 3 == [(reply.status, reply.code) for reply in replies]
+
+
+@requirement("chat:events:channel")
+def test_a_channel_that_the_app_sees_is_looked_up_once(gateway: Gateway) -> None:
+    connection = connect(gateway, channels=[GENERAL])
+    gateway.clear("chat")
+    found = [texts(gateway, connection, channel=GENERAL), texts(gateway, connection, channel=GENERAL)]
+
+    assert [[], []] == found
+    assert 1 == [path for _, path, _ in gateway.journal("chat")].count("/api/conversations.info")
 
 
 def test_a_cursor_of_another_connection_is_refused(gateway: Gateway, lasting: str) -> None:
@@ -493,6 +518,33 @@ def test_what_was_written_while_the_app_was_removed_is_there_once_it_is_back(gat
     wait_until(lambda: texts(gateway, connection) == ["are you there?"])
 
     assert "active" == status_of(gateway, connection)
+
+
+@requirement("chat:events:revoked", "auth:connection-revoked")
+def test_a_reader_notices_a_withdrawal_that_nobody_delivered_and_misses_nothing(gateway: Gateway) -> None:
+    connection = connect(gateway, channels=[EMPTY])
+    gateway.knob("chat", events_url="")
+    gateway.revoke("chat")
+    gateway.act("chat", action="message", channel_id=EMPTY, text="unnoticed")
+    refused = gateway.get("/chat/events", connection_id=connection)
+    gateway.authorise("chat")
+    again = gateway.get("/chat/events", connection_id=connection)
+    heed(gateway, connection)
+
+    assert (401, "connection_revoked", 200) == (refused.status, refused.code, again.status)
+    assert ["unnoticed"] == texts(gateway, connection)
+
+
+@requirement("chat:events:beginning")
+def test_credentials_that_are_replaced_before_anybody_noticed_lose_nothing(gateway: Gateway) -> None:
+    connection = connect(gateway, channels=[EMPTY])
+    gateway.knob("chat", events_url="")
+    gateway.act("chat", action="message", channel_id=EMPTY, text="unnoticed")
+    credentials = gateway.sandbox.emulators["chat"].credentials()
+    gateway.operator("PATCH", f"/v1/connections/{connection}", json={"credentials": credentials})
+    heed(gateway, connection)
+
+    assert ["unnoticed"] == texts(gateway, connection)
 
 
 def test_a_call_that_succeeds_makes_the_connection_active_again(gateway: Gateway) -> None:

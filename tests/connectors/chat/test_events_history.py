@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
 from connector_gateway.connectors.chat import client, events
 from connector_gateway.connectors.chat.emulator import ChatEmulator
@@ -16,7 +17,8 @@ from connector_gateway.core.events.watches import Claimed
 from connector_gateway.core.runs import Run
 from connector_gateway.kit.errors import UpstreamError
 from connector_gateway.kit.identifiers import WorkspaceId
-from connector_gateway.kit.observing import Delivery, Receipt
+from connector_gateway.kit.observing import FORMER, RENEWED_AT, Delivery, Receipt
+from connector_gateway.storage import tables
 from connectors.chat.conftest import UNHURRIED
 from connectors.chat.observing import BOT_USER, TEAM, callback, signed, watch_of
 from connectors.chat.observing import events as feed
@@ -73,6 +75,15 @@ class Watching:
     @property
     def state(self) -> Any:
         return watch_of(self.gateway, self.connection_id).state
+
+    def note(self, state: Any) -> None:
+        """Have it noted that things are otherwise."""
+        query = update(tables.watches).where(tables.watches.c.connection_id == self.connection_id)
+
+        async def note() -> None:
+            await self.gateway.app.database.write(lambda writing: writing.execute(query.values(state=state)))
+
+        self.gateway.run(note())
 
     @property
     def texts(self) -> Sequence[str]:
@@ -146,6 +157,51 @@ def test_a_first_look_that_comes_late_finds_what_was_written_since_the_connectio
 
     assert ["just after"] == watch.texts
     assert [] == watch.warnings
+
+
+@requirement("chat:events:beginning")
+def test_a_channel_that_is_watched_anew_begins_when_the_settings_were_changed(
+    gateway: Gateway, channel_id: str
+) -> None:
+    watch = watching(gateway, channels=[EMPTY])
+    say(gateway, channel_id, "before it was watched")
+    began = time.time()
+    say(gateway, channel_id, "after")
+    app = gateway.app
+    gateway.run(app.connections.change(watch.connection_id, settings={"channels": [EMPTY, channel_id]}))
+    say(gateway, channel_id, "later")
+    watch.look(behind_since=watch.began, pushed=False)
+    changed = watch.texts
+    gateway.run(app.connections.change(watch.connection_id, name="another"))
+    watch.look(behind_since=began, pushed=False)
+
+    assert ["later"] == changed
+    assert ["later"] == watch.texts
+
+
+@requirement("chat:events:beginning")
+def test_a_channel_that_the_app_has_just_entered_is_read_since_the_last_look(gateway: Gateway) -> None:
+    watch = watching(gateway)
+    made = gateway.act("chat", action="create", name=f"entered-{time.time_ns()}")["channel_id"]
+    say(gateway, made, "long before")
+    looked_at = time.time()
+    say(gateway, made, "just before")
+    gateway.act("chat", action="invite", channel_id=made)
+    watch.look(behind_since=looked_at, pushed=False)
+
+    assert ["just before"] == watch.texts
+
+
+@requirement("chat:events:beginning")
+def test_credentials_of_another_workspace_begin_anew(gateway: Gateway, channel_id: str) -> None:
+    watch = watching(gateway, channels=[channel_id])
+    say(gateway, channel_id, "of the time of the other workspace")
+    renewed_at = time.time()
+    say(gateway, channel_id, "since then")
+    watch.note({FORMER: {**watch.state, "team_id": "T0OTHER"}, RENEWED_AT: renewed_at})
+    watch.look(behind_since=watch.began)
+
+    assert ["since then"] == watch.texts
 
 
 @requirement("chat:events:gaps")

@@ -563,7 +563,7 @@ def test_the_feed_of_events_is_an_empty_page(gateway: Gateway) -> None:
     )
 
     assert (reply.body["status"], reply.data, reply.body["next_cursor"]) == ("ok", [], None)
-    assert gateway.journal("chat") == []
+    assert {"/api/conversations.info", "/api/auth.test"} >= {path for _, path, _ in gateway.journal("chat")}
 
 
 @requirement("chat:events:parameters", "chat:events:limit")

@@ -6,7 +6,15 @@ from typing import Any
 import pytest
 from sqlalchemy import insert, select
 
-from connector_gateway.core.events.watchers import FIRST_PAUSE_SECONDS, REVOKED_SECONDS, TICK_SECONDS, Look, TakenOver
+from connector_gateway.core.events.watchers import (
+    FIRST_PAUSE_SECONDS,
+    FIRST_REVOKED_SECONDS,
+    REVOKED_SECONDS,
+    TICK_SECONDS,
+    Look,
+    TakenOver,
+    _pause_after,
+)
 from connector_gateway.core.events.watches import Watches
 from connector_gateway.core.processes import DEAD_AFTER_SECONDS
 from connector_gateway.core.runs import Run
@@ -178,7 +186,8 @@ async def test_a_withdrawn_authorisation_is_noted_and_tried_again_seldom(node: N
     await looked(node)
 
     assert "revoked" == (await node.app.connections.show(connection))["status"]
-    assert node.clock.at + REVOKED_SECONDS == (await row(node, connection)).due_at
+    assert node.clock.at + FIRST_REVOKED_SECONDS == (await row(node, connection)).due_at
+    assert REVOKED_SECONDS == _pause_after(ConnectionRevoked("Gone."), 10)
 
 
 async def test_a_changed_connection_is_looked_at_at_once(node: Node) -> None:
@@ -246,6 +255,16 @@ async def test_a_delivery_wakes_a_look_where_it_says(node: Node) -> None:
 
     assert ({"bed 3", "bed 4"}, False) == (set(node.garden.looks[1].hints), node.garden.looks[1].whole)
     assert node.clock.at + 60 == (await row(node, connection)).whole_at
+
+
+@requirement("events:beginning")
+async def test_a_delivery_says_where_to_look_before_it_is_known_whom_it_concerns(node: Node) -> None:
+    await node.deliver("", secret=None)
+    connection = await node.connect()
+    await node.deliver("look")
+    (claimed,) = await node.watches.claim("garden", 10)
+
+    assert (connection, {"bed 3", "bed 4"}) == (claimed.connection_id, set(claimed.hints))
 
 
 async def test_a_delivery_during_a_look_is_not_lost(node: Node) -> None:

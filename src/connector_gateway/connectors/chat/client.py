@@ -35,6 +35,12 @@ POSTS = Budget(300, per_seconds=60)
 POSTS_OF_A_CHANNEL = Budget(1, per_seconds=1)
 """Posts of one channel; the vendor forgives short bursts, but does not say how long. Source: as below."""
 
+IDENTITY = Budget(300, per_seconds=60)
+"""Questions whose the token is, which reads of events send as well; the vendor says hundreds a minute.
+
+Source: docs.slack.dev/reference/methods/auth.test, read 2026-11.
+"""
+
 TIER_2 = Budget(20, per_seconds=60)
 TIER_3 = Budget(50, per_seconds=60)
 """Each method has a budget of its own in each workspace, the size of its tier.
@@ -51,10 +57,11 @@ BUDGETS: Mapping[str, Budget] = {
     "reactions": TIER_3,
     "channels": TIER_2,
     "own channels": TIER_2,
+    "channel info": TIER_3,
     "conversations": TIER_3,
     "history": TIER_3,
     "replies": TIER_3,
-    "identity": TIER_3,
+    "identity": IDENTITY,
 }
 """By the name that charges use; no two methods share one."""
 
@@ -252,6 +259,13 @@ class ChatClient:
         path, charge = "/api/conversations.open", Charge("conversations")
         answer = await self._upstream.send("POST", path, charge, writes=False, json={"users": user_id}, headers=JSON)
         return unwrap(answer)
+
+    async def channel_info(self, channel_id: str) -> Raw:
+        """A conversation that the app may see.
+
+        Source: docs.slack.dev/reference/methods/conversations.info, read 2026-11.
+        """
+        return unwrap(await self._read("conversations.info", "channel info", {"channel": channel_id}))
 
     async def list_conversations(self, types: str, limit: int, cursor: str | None) -> tuple[Raw, Scopes]:
         """A page of what the app sees, without archived ones, and the permissions it has.

@@ -27,7 +27,17 @@ from connector_gateway.kit.errors import (
     UpstreamRefused,
     UpstreamUnexpected,
 )
-from connector_gateway.kit.observing import Delivery, Observation, Receipt, Snapshot, State, Watch
+from connector_gateway.kit.observing import (
+    CHANGED_AT,
+    FORMER,
+    RENEWED_AT,
+    Delivery,
+    Observation,
+    Receipt,
+    Snapshot,
+    State,
+    Watch,
+)
 
 ChatWatch = Watch[ChatClient]
 Found = dict[str, Sequence[Observation]]
@@ -60,6 +70,9 @@ STEP = 500
 
 SEEN = "seen"
 """Snapshots: until when a channel has been read, as long as others have not."""
+
+WATCHED = "watched"
+"""Snapshots: since when a channel is watched."""
 
 LIMITED = "limited "
 CHANNELS = "channels"
@@ -98,7 +111,7 @@ def receive(delivery: Delivery, secrets: Sequence[str]) -> Receipt:
 def read(event: Mapping[str, Any], settings: Mapping[str, Any], state: State) -> Sequence[Observation]:
     """What a delivered message means to a connection."""
     channel_id = event.get("channel")
-    if not isinstance(channel_id, str) or not state or not mapping.is_watched(channel_id, settings, state):
+    if not isinstance(channel_id, str) or "team_id" not in state or not mapping.is_watched(channel_id, settings, state):
         return []
     return mapping.observed(event, channel_id, settings, state)
 
@@ -171,13 +184,16 @@ async def look(watch: ChatWatch) -> None:
     """Find out whose the connection is and what it watches, then read what was written while nobody listened."""
     _require_deliveries(watch)
     raw, scopes = await watch.upstream.auth_test()
+    known = _known(watch, raw["team_id"])
     state = {
         "team_id": raw["team_id"],
         "user_id": raw["user_id"],
         "bot_id": raw.get("bot_id"),
-        **await _names(watch),
-        "began_at": watch.state.get("began_at", watch.behind_since or watch.clock.now()),
-        "blind": watch.state.get("blind", []),
+        **await _names(watch, known),
+        "began_at": known.get("began_at", watch.state.get(RENEWED_AT, watch.behind_since or watch.clock.now())),
+        "blind": known.get("blind", []),
+        "listed": known.get("listed", False),
+        CHANGED_AT: watch.state.get(CHANGED_AT, known.get(CHANGED_AT)),
     }
     await watch.keep(state=state, account=raw["team_id"])
     if watch.behind_since is not None:
@@ -192,12 +208,18 @@ def _require_deliveries(watch: ChatWatch) -> None:
         raise UpstreamRateLimited("The application leaves deliveries out for now.", retry_after=wait)
 
 
-async def _names(watch: ChatWatch) -> Mapping[str, Any]:
+def _known(watch: ChatWatch, team_id: str) -> State:
+    """What was noted before; nothing if that was of another workspace than the connection is to now."""
+    former: State = watch.state.get(FORMER, watch.state)
+    return former if former.get("team_id") == team_id else {}
+
+
+async def _names(watch: ChatWatch, noted: State) -> Mapping[str, Any]:
     """The channels that the settings name otherwise than by identifier, None for what there is not, and since when.
 
     One that was renamed since it was found stays the same, unless another one goes by its name now.
     """
-    known, named_at = watch.state.get("names", {}), watch.state.get("named_at", 0.0)
+    known, named_at = noted.get("names", {}), noted.get("named_at", 0.0)
     wanted = {named for named in watch.settings.get("channels", []) if not mapping.is_channel_id(named)}
     now = watch.clock.now()
     if not watch.pushed and wanted == known.keys() and now - named_at < NAMES_SECONDS:
@@ -256,6 +278,9 @@ class _Filling:
     blind: list[str] = field(default_factory=list)
     """Channels that may not be read."""
 
+    watched: Mapping[str, float] = field(default_factory=dict)
+    """Since when each of the channels is watched."""
+
     hides_threads: bool = False
     """Whether a channel has messages from before those that were read; what is replied to them is not seen."""
 
@@ -266,6 +291,7 @@ class _Filling:
         """Read every watched channel, beginning with what has waited longest, and then the threads."""
         seen = await self.watch.recall(SEEN)
         channels = await self._channels(scopes)
+        self.watched = await self._beginnings(channels)
         stretches: list[_Stretch] = []
         late: dict[str, float] = {}
         for channel_id in sorted(channels, key=lambda channel_id: seen.get(channel_id, self.since)):
@@ -283,9 +309,18 @@ class _Filling:
         """Drop the notes of what is done; what is late is noted for the next look."""
         notes = {**dict.fromkeys(done), **late}
         await self.watch.keep(
-            snapshots=[Snapshot(SEEN, channel_id, instant) for channel_id, instant in notes.items()],
-            state={**self.state, "blind": self.blind},
+            snapshots=[
+                *(Snapshot(SEEN, channel_id, instant) for channel_id, instant in notes.items()),
+                *await self._changed_beginnings(),
+            ],
+            state={**self.state, "blind": self.blind, "listed": True},
         )
+
+    async def _changed_beginnings(self) -> Sequence[Snapshot]:
+        known = await self.watch.recall(WATCHED)
+        gone = dict.fromkeys(known.keys() - self.watched.keys())
+        fresh = {channel_id: since for channel_id, since in self.watched.items() if channel_id not in known}
+        return [Snapshot(WATCHED, channel_id, since) for channel_id, since in {**gone, **fresh}.items()]
 
     async def _channels(self, scopes: Scopes) -> Collection[str]:
         """The channels that the settings name, or else all that the app is in."""
@@ -304,7 +339,7 @@ class _Filling:
 
     async def _fill_channel(self, channel_id: str, since: float) -> _Stretch:
         """Keep what was written in a channel, without replies; what was read of it."""
-        after = mapping.message_ts(max(since - SKEW_SECONDS, self.state["began_at"]))
+        after = mapping.message_ts(max(since - SKEW_SECONDS, self._watched_since(channel_id, since)))
         stretch = _Stretch(channel_id, since, self.watch.clock.now(), after)
         found: Found = {}
         try:
@@ -313,6 +348,18 @@ class _Filling:
             await self._tell_blind(channel_id, since, refusal.message)
         await self._keep(stretch, found, done=not stretch.threads)
         return stretch
+
+    def _watched_since(self, channel_id: str, since: float) -> float:
+        """Since when a channel is watched as it is now: it may be a new one, or there may be other settings."""
+        changed_at = self.state[CHANGED_AT] or 0.0
+        return max(self.watched[channel_id], changed_at if since >= changed_at else 0.0)
+
+    async def _beginnings(self, channels: Collection[str]) -> Mapping[str, float]:
+        """Since when each of the channels is watched; one that no look has found before, since the last one."""
+        began_at: float = self.state["began_at"]
+        known = await self.watch.recall(WATCHED)
+        fresh = max(began_at, self.since, self.state[CHANGED_AT] or 0.0) if self.state["listed"] else began_at
+        return {channel_id: max(began_at, known.get(channel_id, fresh)) for channel_id in channels}
 
     async def _read_channel(self, stretch: _Stretch, found: Found) -> None:
         """Read back to where the stretch begins, at least one page, for the threads that go on."""

@@ -25,6 +25,7 @@ from connector_gateway.kit.errors import (
     ChannelArchived,
     ChannelListTooLong,
     ChannelNotFound,
+    ConnectionScopeMissing,
     EmojiNotFound,
     MessageNotFound,
     NotInChannel,
@@ -176,9 +177,14 @@ async def read_events(call: ChatCall, params: ReadEvents) -> Page[Event]:
             since=params.since,
             type=params.type,
             channel=channel_id,
+            confirm=call.upstream.auth_test,
         )
 
-    return await (read(None) if params.channel is None else _in_channel(call, params.channel, read))
+    if params.channel is None:
+        return await read(None)
+    if mapping.is_channel_id(params.channel):
+        await _require_channel(call, params.channel)
+    return await _in_channel(call, params.channel, read)
 
 
 # Finding channels
@@ -195,6 +201,17 @@ async def _in_channel(call: ChatCall, named: str, use: Callable[[str], Awaitable
         return await use(mapping.named(names, named))
 
     return await call.with_recalled(_names(call), use_one, outdated=NAMING)
+
+
+async def _require_channel(call: ChatCall, channel_id: str) -> None:
+    """Refuse a channel that there is not, or that the app may not see; what is known is asked for once in a while."""
+    if call.memory.get(f"channel {channel_id}") is None:
+        try:
+            await call.upstream.channel_info(channel_id)
+        except ConnectionScopeMissing:
+            # An app that may not look at channels may still be told of their messages.
+            return
+        call.memory.put(f"channel {channel_id}", True, NAMES_SECONDS)
 
 
 def _names(call: ChatCall) -> LookUp[Names]:

@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import quote
 
 from connector_gateway.kit.budget import Budget, Charge
+from connector_gateway.kit.clock import ahead
 from connector_gateway.kit.errors import (
     ConnectionRevoked,
     DatabaseNotShared,
@@ -195,7 +196,16 @@ class NotesClient:
 
     async def retrieve_me(self) -> Raw:
         """The integration's own user. Source: developers.notion.com/reference/get-self, read 2026-11."""
-        return unwrap(await self._read("/v1/users/me"))
+        raw, _ = await self.introduce(0.0)
+        return raw
+
+    async def introduce(self, now: float) -> tuple[Raw, float]:
+        """The integration's own user, and how many seconds the vendor's clock is ahead of ours, by which it is *now*.
+
+        Source: as of the user.
+        """
+        answer = await self._read("/v1/users/me")
+        return unwrap(answer), ahead(answer.headers.get("Date"), now)
 
     async def _walk(self, path: str, body: Mapping[str, Any]) -> AsyncIterator[Raw]:
         """The items of every page of a list that is asked for by POST."""

@@ -24,7 +24,7 @@ from connector_gateway.kit.errors import (
     UpstreamTimeout,
     UpstreamUnexpected,
 )
-from connector_gateway.kit.observing import Delivery, Observation, Receipt, Snapshot, Watch
+from connector_gateway.kit.observing import FORMER, RENEWED_AT, Delivery, Observation, Receipt, Snapshot, Watch
 
 NotesWatch = Watch[NotesClient]
 Raw = Mapping[str, Any]
@@ -60,17 +60,26 @@ OWN_FAULTS = (UpstreamError, UpstreamForbidden, UpstreamRefused, UpstreamTimeout
 
 async def look(watch: NotesWatch) -> None:
     """Look for changes in the data sources that are shared, or only where deliveries say that there are some."""
-    if not watch.state:
-        me = await watch.upstream.retrieve_me()
-        await watch.keep(state={"user_id": me["id"]}, account=me["id"])
+    if "user_id" not in watch.state:
+        await _begin(watch)
     tour = _Tour(watch)
     await tour.visit(watch.hints)
     if watch.whole:
-        await tour.visit(await _edited(watch))
+        since = _minute(watch.state.get("listed_at", _began(watch))) - OVERLAP_SECONDS
         await tour.list_sources()
+        await tour.visit(await _edited(watch, since))
         await tour.visit_in_turn()
     if tour.faults:
         raise tour.faults[0]
+
+
+async def _begin(watch: NotesWatch) -> None:
+    """Find out whose the connection is, and go on where that was left if it was the same before."""
+    me, ahead = await watch.upstream.introduce(watch.clock.now())
+    state = watch.state.get(FORMER, {})
+    if state.get("user_id") != me["id"]:
+        state = {"user_id": me["id"], "began_at": watch.state.get(RENEWED_AT, watch.behind_since)}
+    await watch.keep(state={**state, "ahead": ahead}, account=me["id"])
 
 
 def receive(delivery: Delivery, secrets: Sequence[str]) -> Receipt:
@@ -123,13 +132,15 @@ class _Known:
     gone: bool = False
     """Whether it is no longer shared."""
 
+    unseen_from: float | None = None
+    """From when on edits of rows are changes that nobody saw, until all rows have been read for the first time."""
 
-async def _edited(watch: NotesWatch) -> Sequence[str]:
-    """Data sources in which pages were edited lately, as far as a search tells; none where all are visited anyway."""
+
+async def _edited(watch: NotesWatch, since: float) -> Sequence[str]:
+    """Data sources in which pages were edited *since*, as far as a search tells; none where all are visited anyway."""
     known = await watch.recall(SOURCES)
     if len(known) <= SOURCES_AT_ONCE:
         return []
-    since = _minute(watch.state.get("listed_at", 0.0)) - OVERLAP_SECONDS
     found: dict[str, None] = {}
     count = 0
     async for raw in watch.upstream.search_pages():
@@ -206,13 +217,24 @@ async def _look_at(watch: NotesWatch, source_id: str, listed: Raw | None) -> Non
 
 
 def _first_sight(watch: NotesWatch, raw: Raw) -> _Known:
-    """What to remember of a data source seen for the first time: one made since the last listing is new with all rows.
+    """What to remember of a data source seen for the first time.
 
-    Otherwise, rows of this minute may have been there before.
+    Rows are new that were made since the watch began; where data sources were listed before, since that was done;
+    where it was made since then itself, all. Rows of the very minute may have been there before, but count as new:
+    an event too many is of a page that was just made, and one too few would be lost for good.
     """
-    now, listed_at = watch.clock.now(), watch.state.get("listed_at")
-    is_new = listed_at is not None and _at(raw["created_time"]) >= _minute(listed_at) - OVERLAP_SECONDS
-    return _Known(since=0.0 if is_new else _minute(now) + MINUTE_SECONDS, watermark=now)
+    now, began = watch.clock.now(), _minute(_began(watch))
+    listed_at = watch.state.get("listed_at")
+    if listed_at is None:
+        return _Known(since=began, watermark=now, unseen_from=began)
+    shared = _minute(listed_at) - OVERLAP_SECONDS
+    return _Known(since=0.0 if _at(raw["created_time"]) >= shared else max(began, shared), watermark=now)
+
+
+def _began(watch: NotesWatch) -> float:
+    """When the watch began, by the vendor's clock."""
+    began: float | None = watch.state.get("began_at", watch.behind_since)
+    return (watch.clock.now() if began is None else began) + float(watch.state.get("ahead", 0.0))
 
 
 @dataclass
@@ -222,6 +244,8 @@ class _Source:
     watch: NotesWatch
     raw: Raw
     known: _Known
+    told: bool = False
+    """Whether it was told that changes were not seen."""
 
     async def look(self) -> None:
         """Read what was edited, and go on with reading what was never read."""
@@ -271,7 +295,7 @@ class _Source:
             if pages >= PAGES_AT_ONCE and reached != begun:
                 return
         since = self.earliest(0.0, began) if not begun and pages <= 1 else self.known.since
-        await self.remember(reached=None, since=since)
+        await self.remember(reached=None, since=since, unseen_from=None)
 
     def earliest(self, since: float, began: float) -> float:
         """From when on unknown rows are new, after rows created from *since* on were read in a look that began then."""
@@ -288,6 +312,8 @@ class _Source:
                 raw = await _whole(self.watch.upstream, row)
             except PageNotFound:
                 continue
+            if raw["id"] not in pages and self.was_edited_unseen(raw):
+                await self.tell_unseen()
             found, page = _compare(self.raw, raw, pages.get(raw["id"]), self.known.since)
             if page is not pages.get(raw["id"]):
                 observations += found
@@ -299,6 +325,19 @@ class _Source:
             await self.watch.keep(observations, snapshots)
         self.known = known
         return edited
+
+    def was_edited_unseen(self, raw: Raw) -> bool:
+        """Whether a row that was there before the watch began may have been edited after that, before it was read."""
+        began = self.known.unseen_from
+        return began is not None and _at(raw["created_time"]) < began <= _at(raw["last_edited_time"])
+
+    async def tell_unseen(self) -> None:
+        """Note that rows were edited of which nobody knows what they were like before."""
+        if not self.told and self.known.unseen_from is not None:
+            self.told = True
+            title = casts.plain_text(self.raw["title"])
+            why = f"Pages of the data source {title!r} were edited about when the watch began, before they were read."
+            await self.watch.miss(self.known.unseen_from, self.watch.clock.now(), why)
 
     async def miss(self, since: float, until: float) -> None:
         """Note, once for the same edits, that more rows were created in a minute than can be listed."""

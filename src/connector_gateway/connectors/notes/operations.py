@@ -178,7 +178,14 @@ async def read_events(call: NotesCall, params: ReadEvents) -> Page[Event]:
     A header ``Warning`` tells of times of which changes may be missing.
     """
     return await call.events.page(
-        call.connection_id, Event, call.position, limit=params.limit, since=params.since, type=params.type
+        call.connection_id,
+        Event,
+        call.position,
+        limit=params.limit,
+        since=params.since,
+        type=params.type,
+        confirm=call.upstream.retrieve_me,
+        heeds_looks=True,
     )
 
 

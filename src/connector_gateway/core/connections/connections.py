@@ -171,10 +171,15 @@ class Connections:
         self._check(connection.connector, credentials, changes.get("settings", {}))
         if credentials is not None:
             changes |= {"sealed": self._vault.seal(credentials, connection_id), "status": "active"}
-        other_account = credentials is not None
+        resettled = "settings" in changes
 
         def renew(writing: Any) -> None:
-            watches.renew(writing, connection_id, self._clock.now(), other_account=other_account)
+            now = self._clock.now()
+            watches.renew(writing, connection_id, now)
+            if credentials is not None:
+                watches.reintroduce(writing, connection_id, now)
+            if resettled:
+                watches.resettle(writing, connection_id, now)
 
         return _public(await self._update(connection_id, changes, renew))
 
@@ -183,10 +188,31 @@ class Connections:
         removed = {"deleted": True, "sealed": b"", "status": "removed"}
         return _public(await self._update(connection_id, removed, lambda writing: watches.end(writing, connection_id)))
 
-    async def observe(self, connection: Connection, status: str) -> None:
-        """Note what the last call found out about the authorisation: ``active`` or ``revoked``."""
-        if connection.status != status:
-            await self._update(connection.connection_id, {"status": status}, lambda _: None)
+    async def observe(self, connection: Connection, status: str, *, looked: bool = False) -> None:
+        """Note what the last call found out about the authorisation: ``active`` or ``revoked``.
+
+        A connection that is active again is looked at at once, unless somebody has just *looked* at all of it.
+        """
+        if connection.status == status:
+            return
+        now, connection_id = self._clock.now(), connection.connection_id
+        change = (
+            update(tables.connections)
+            .where(tables.connections.c.connection_id == connection_id, tables.connections.c.deleted.is_(False))
+            .where(tables.connections.c.status != status)
+            .values(status=status, updated_at=now)
+        )
+
+        def note(writing: Any) -> None:
+            if not writing.execute(change).rowcount:
+                return
+            if status == "revoked":
+                watches.fall_silent(writing, connection_id, now)
+            elif not looked:
+                watches.renew(writing, connection_id, now)
+
+        await self._database.write(note)
+        self._remembered.forget(connection_id)
 
     async def _update(
         self, connection_id: str, changes: Mapping[str, Any], also: Callable[[Any], None]

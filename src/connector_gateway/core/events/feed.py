@@ -1,7 +1,7 @@
 """The feed of a connection: what was observed, each change once, in the order of observation, as long as it is kept."""
 
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,9 @@ from sqlalchemy import ColumnElement, Row, Select, case, delete, or_, select, tu
 from sqlalchemy import Connection as Writing
 from sqlalchemy.dialects.postgresql import insert
 
+from connector_gateway.core.events.authorisation import Authorisations
 from connector_gateway.kit.clock import Clock, instant
+from connector_gateway.kit.errors import ConnectionRevoked
 from connector_gateway.kit.identifiers import ConnectionId, RunId, ulid
 from connector_gateway.kit.observing import Observation, R
 from connector_gateway.kit.shapes import Instant, Page, Position
@@ -20,6 +22,8 @@ from connector_gateway.storage.database import Database
 DAY_SECONDS = 24 * 60 * 60.0
 KEPT_SECONDS: Mapping[str, float] = {"free": 7 * DAY_SECONDS, "paid": 30 * DAY_SECONDS}
 """How long events are kept, by the workspace's plan."""
+
+REVOKED = "revoked"
 
 PURGE_STEP = 1000
 MAX_WARNINGS = 5
@@ -98,6 +102,7 @@ class Feed:
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
+        self.authorisations = Authorisations(clock)
 
     async def page(
         self,
@@ -109,12 +114,24 @@ class Feed:
         since: Instant | None = None,
         type: str | None = None,  # noqa: A002  # the public name
         channel: str | None = None,
+        confirm: Callable[[], Awaitable[object]] | None = None,
+        heeds_looks: bool = False,
     ) -> Page[R]:
-        """Events of a connection, oldest first, from *since* or after *position*."""
+        """Events of a connection, oldest first, from *since* or after *position*.
+
+        *confirm* asks the third party whether it still accepts the connection; where that cannot be asked, what was
+        observed last holds.
+        """
+        confirmed = confirm is not None and await self.authorisations.confirm(
+            connection_id, confirm, heeds_looks=heeds_looks
+        )
         now = self._clock.now()
 
         def read(reading: Writing) -> tuple[Sequence[Row[Any]], Sequence[Row[Any]], float]:
-            kept_from = now - KEPT_SECONDS[reading.execute(_plan_of(connection_id)).scalar_one()]
+            plan, status = reading.execute(_plan_and_status_of(connection_id)).one()
+            if status == REVOKED and not confirmed:
+                raise ConnectionRevoked("The authorisation of this connection was withdrawn.")
+            kept_from = now - KEPT_SECONDS[plan]
             start = max(kept_from, position["at"] if position else since.timestamp() if since else 0.0)
             query = _select(connection_id, start, position, {"type": type, "channel": channel}).limit(limit + 1)
             gaps = reading.execute(_gaps_after(connection_id, start, channel)).all()
@@ -186,9 +203,9 @@ def _select(
     return query.where(*(_events[name] == value for name, value in filters.items() if value is not None))
 
 
-def _plan_of(connection_id: str) -> Select[Any]:
+def _plan_and_status_of(connection_id: str) -> Select[Any]:
     return (
-        select(tables.workspaces.c.plan)
+        select(tables.workspaces.c.plan, tables.connections.c.status)
         .join(tables.connections, tables.connections.c.workspace_id == tables.workspaces.c.workspace_id)
         .where(tables.connections.c.connection_id == connection_id)
     )

@@ -53,6 +53,8 @@ class Hooks:
         receipt = observing.receive(delivery, site.hook_secrets or await self._handed_over(connector))
         if receipt.secret is not None:
             await self._keep_secret(connector, receipt.secret)
+        if receipt.hints:
+            await self._watches.wake(await self._watches.unintroduced(connector), receipt.hints)
         targets = await self._watches.targets(connector, receipt) if receipt.accounts or receipt.about else []
         if targets:
             await self._act(observing, receipt, targets)
@@ -94,11 +96,11 @@ class Hooks:
     async def _act(self, observing: Observing[Any], receipt: Receipt, targets: Sequence[Target]) -> None:
         """Keep what the delivery says, for everyone it concerns."""
         names = [target.connection_id for target in targets]
+        if receipt.missed_since is not None:
+            await self._watches.fall_behind(receipt.missed_since, tables.watches.c.connection_id.in_(names))
         if receipt.revoked:
             for connection in (await self._connections.several(names)).values():
                 await self._connections.observe(connection, "revoked")
-        if receipt.missed_since is not None:
-            await self._watches.fall_behind(receipt.missed_since, tables.watches.c.connection_id.in_(names))
         await self._watches.wake(names, receipt.hints)
         if receipt.event is not None and observing.read is not None:
             await self._feed.add(_observations(observing, receipt.event, targets))

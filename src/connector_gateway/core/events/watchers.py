@@ -31,8 +31,12 @@ MAX_LOOKS = 200
 """Looks under way in one process at connections of one connector, whose third party may be slow."""
 
 LOOK_SECONDS = 30 * 60.0
+FIRST_REVOKED_SECONDS = 60.0
 REVOKED_SECONDS = 15 * 60.0
-"""How long until a connection whose authorisation was withdrawn is tried again, unless it is changed before."""
+"""How long until a connection whose authorisation was withdrawn is tried again, at first and at most.
+
+It is tried at once when it is changed, or when a call gets through.
+"""
 
 MAX_PAUSE_SECONDS = 15 * 60.0
 FIRST_PAUSE_SECONDS = 5.0
@@ -255,7 +259,8 @@ class Watchers:
         look = Look(claimed, connection, run, database=self._database, feed=self._feed, clock=self._clock)
         look.upstream, look.pushed = self._client(run, connection), site.pushed
         try:
-            fault = await self._attempt(observing, look, run)
+            with self._feed.authorisations.looking(connection.connection_id, run.trace):
+                fault = await self._attempt(observing, look, run)
         except TakenOver:
             return
         if look.missed:
@@ -283,7 +288,7 @@ class Watchers:
 
     async def _succeed(self, claimed: Claimed, connection: Connection, site: Site, began: float) -> None:
         """Where changes are pushed, there is nothing to look for until something was missed."""
-        await self._connections.observe(connection, "active")
+        await self._connections.observe(connection, "active", looked=claimed.whole)
         next_at = began + (site.watch_seconds or 0.0) if claimed.whole else claimed.whole_at
         await self._watches.give_back(
             claimed,
@@ -308,6 +313,6 @@ class Watchers:
 def _pause_after(fault: Exception, failures: int) -> float:
     """Seconds until the next look after a failed one."""
     if isinstance(fault, ConnectionRevoked):
-        return REVOKED_SECONDS
+        return min(FIRST_REVOKED_SECONDS * 2.0**failures, REVOKED_SECONDS)
     asked = fault.retry_after if isinstance(fault, GatewayError) else None
     return max(asked or 0.0, min(FIRST_PAUSE_SECONDS * 2.0**failures, MAX_PAUSE_SECONDS))

@@ -27,11 +27,17 @@ from sqlalchemy.dialects.postgresql import insert
 
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.identifiers import ConnectionId, ProcessId, ulid
-from connector_gateway.kit.observing import Receipt
+from connector_gateway.kit.observing import CHANGED_AT, FORMER, RENEWED_AT, Receipt, State
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
 
 MAX_HINT = 200
+MAX_UNINTRODUCED = 100
+"""Connections not looked at yet that are told where to look, though that may not be theirs."""
+
+SILENT_SECONDS = 6 * 24 * 60 * 60.0
+"""How far back is looked at most for what was not pushed; events are kept longer, so that none comes twice."""
+
 MAX_CLAIMED = 100
 """Looks that are claimed in one go."""
 
@@ -102,15 +108,46 @@ def begin(writing: Writing, connection_id: str, connector: str, now: float) -> N
     writing.execute(insert(tables.watches).on_conflict_do_nothing(), row)
 
 
-def renew(writing: Writing, connection_id: str, now: float, *, other_account: bool) -> None:
-    """Look at a connection *now*, since it was changed; it may have become one to *another account*.
+def renew(writing: Writing, connection_id: str, now: float) -> None:
+    """Look at all of a connection *now*, since it was changed, or is authorised again."""
+    _change(writing, connection_id, due_at=now, whole_at=now, failures=0)
 
-    Until the account is known, deliveries do not find the connection.
+
+def resettle(writing: Writing, connection_id: str, now: float) -> None:
+    """Have what happens from *now* on looked at with other settings, which nothing was found by before."""
+    state = _state_of(writing, connection_id)
+    if state:
+        behind_since = func.coalesce(_watches.behind_since, now)
+        _change(writing, connection_id, state={**state, CHANGED_AT: now}, behind_since=behind_since)
+
+
+def reintroduce(writing: Writing, connection_id: str, now: float) -> None:
+    """Have it found out whose a connection is, since its credentials were replaced; a look under way ends here.
+
+    Until the account is known, deliveries do not find the connection; earlier ones may not have come either.
     """
-    behind_since = func.coalesce(_watches.behind_since, now)
-    forgotten: dict[str, Any] = {"account": None, "state": {}, "behind_since": behind_since} if other_account else {}
-    change = update(tables.watches).where(_watches.connection_id == connection_id)
-    writing.execute(change.values(due_at=now, whole_at=now, failures=0, **forgotten))
+    fall_silent(writing, connection_id, now)
+    state = _state_of(writing, connection_id)
+    if state:
+        state = {FORMER: state.get(FORMER, state), RENEWED_AT: now}
+    _change(writing, connection_id, account=None, state=state, lease=None, leased_by=None)
+
+
+def fall_silent(writing: Writing, connection_id: str, now: float) -> None:
+    """Note that what was pushed may not have come since the last event that did, for nobody knows since when."""
+    earliest = now - SILENT_SECONDS
+    last_heard = case((_watches.observed_at > earliest, _watches.observed_at), else_=earliest)
+    _change(writing, connection_id, behind_since=func.coalesce(_watches.behind_since, last_heard))
+
+
+def _change(writing: Writing, connection_id: str, **values: Any) -> None:
+    writing.execute(update(tables.watches).where(_watches.connection_id == connection_id).values(**values))
+
+
+def _state_of(writing: Writing, connection_id: str) -> State:
+    """What the room notes of a connection, which nobody else changes until this is written; nothing if unwatched."""
+    query = select(_watches.state).where(_watches.connection_id == connection_id).with_for_update()
+    return writing.execute(query).scalar() or {}
 
 
 def end(writing: Writing, connection_id: str) -> None:
@@ -255,6 +292,15 @@ class Watches:
         )
         rows = await self._database.read(lambda reading: reading.execute(query).all())
         return [Target(*row) for row in rows]
+
+    async def unintroduced(self, connector: str) -> Sequence[ConnectionId]:
+        """Connections whose account no look has found out yet, so that a delivery may concern them or not."""
+        query = (
+            select(_watches.connection_id)
+            .where(_watches.connector == connector, _watches.account.is_(None), _watches.failures == 0)
+            .limit(MAX_UNINTRODUCED)
+        )
+        return await self._database.read(lambda reading: reading.execute(query).scalars().all())
 
 
 def take_hints(writing: Writing, connection_ids: Collection[str]) -> dict[str, list[str]]:

@@ -1,0 +1,210 @@
+"""The beginning of a watch: what is made or changed after it is an event, also before everything was looked at once."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from connector_gateway.connectors.notes.emulator import NotesEmulator
+from connector_gateway.connectors.notes.emulator.seeding import Seeder
+from connector_gateway.kit.emulation import Fault
+from connectors.notes.watching import Shifted, Watched, share, source_of, watched_from_now
+from harness.installed import installed
+from harness.playing import playing
+from harness.requirement import requirement
+from harness.serving import wait_until
+
+
+@pytest.fixture(scope="module")
+def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
+    with watched_from_now(tmp_path_factory.mktemp("beginning"), "Leads", "Everything") as watched:
+        yield watched
+
+
+@pytest.fixture
+def watched(room: Watched) -> Watched:
+    """A new connection, whose first look waits for its first answer for a while."""
+    return begun(room)
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Iterator[Watched]:
+    """The same where nobody has made or changed anything."""
+    with watched_from_now(tmp_path, "Leads") as watched:
+        yield begun(watched)
+
+
+def begun(watched: Watched) -> Watched:
+    """A new connection, whose first look waits for its first answer for a while."""
+    watched.gateway.clear("notes")
+    watched.gateway.knob("notes", search_lag_seconds=0)
+    watched.gateway.fault("notes", fault="delay", path="/v1/users/me", seconds=0.5)
+    watched.gateway.connections["notes"] = connect(watched)
+    return watched
+
+
+def connect(watched: Watched) -> str:
+    """A new connection of the workspace."""
+    credentials = watched.emulator.credentials()
+    whose = {"workspace_id": watched.gateway.workspace_id, "connector": "notes", "credentials": credentials}
+    made: str = watched.gateway.operator("POST", "/v1/connections", json=whose).data["connection_id"]
+    return made
+
+
+def warnings(watched: Watched) -> list[str]:
+    """What readers are warned of."""
+    return watched.gateway.get("/notes/events").headers.get_list("warning")
+
+
+@requirement("notes:events:beginning")
+def test_a_page_made_before_the_first_look_has_read_anything_is_an_event(fresh: Watched) -> None:
+    page_id = fresh.create(Name="made in the first second")
+    fresh.settle()
+
+    assert [page_id] == fresh.created()
+    assert [] == warnings(fresh)
+
+
+@requirement("notes:events:beginning", "notes:events:once")
+def test_a_page_made_during_the_first_look_is_one_event(watched: Watched) -> None:
+    everything = watched.source("Everything").id
+    watched.gateway.fault("notes", fault="delay", path=f"/v1/data_sources/{everything}/query", seconds=0.5)
+    wait_until(lambda: sum(fault.times for fault in watched.emulator.stage.faults) == 0)
+    made = {watched.create(Name="its database was read"), watched.create("Everything", Title="it is being read")}
+    watched.settle()
+    watched.look()
+
+    assert made <= set(watched.created())
+    assert [1, 1] == [watched.created().count(page_id) for page_id in made]
+
+
+@requirement("notes:events:beginning")
+def test_a_page_of_minutes_before_is_no_event_and_one_of_the_very_minute_is(room: Watched) -> None:
+    room.emulator.stage.clock = Shifted(-121)
+    before = room.create(Name="made two minutes before")
+    room.emulator.stage.clock = Shifted(0)
+    in_doubt = room.create(Name="nobody can tell whether that was before")
+    room.gateway.connections["notes"] = connect(room)
+    room.settle()
+
+    assert before not in room.created()
+    assert in_doubt in room.created()
+
+
+@requirement("notes:events:beginning", "notes:events:gap")
+def test_a_change_made_before_the_first_look_has_read_the_page_is_told_to_be_missing(fresh: Watched) -> None:
+    page_id = fresh.rows("Leads")[0].id
+    fresh.update(page_id, Value=4711)
+    fresh.settle()
+    told = warnings(fresh)
+    fresh.update(page_id, Value=4712)
+    fresh.look()
+
+    assert 1 == len(told)
+    assert "'Leads'" in told[0]
+    assert [("Value", "4711", "4712")] == fresh.changes(page_id)
+
+
+@requirement("notes:events:beginning")
+def test_a_vendor_whose_clock_is_behind_hides_no_page(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "connector_gateway.connectors.notes.client.ahead",
+        lambda date, now: -90.0 if date and now else 0.0,
+    )
+    watched.emulator.stage.clock = Shifted(-90)
+    page_id = watched.create(Name="made by a clock that is behind")
+    watched.settle()
+    watched.emulator.stage.clock = Shifted(0)
+
+    assert page_id in watched.created()
+
+
+@requirement("notes:events:beginning", "notes:events:restart")
+def test_a_page_made_between_the_beginning_and_a_kill_is_an_event(tmp_path: Path) -> None:
+    with playing(notes=NotesEmulator) as sandbox:
+        emulator = sandbox.emulators["notes"]
+        assert isinstance(emulator, NotesEmulator)
+        emulator.stage.knobs |= {"limits": False}
+        share(emulator, "Leads")
+        emulator.stage.faults.append(Fault("delay", path="/v1/search", seconds=2))
+        with installed(sandbox, tmp_path, GATEWAY_WATCH="on") as installation:
+            wait_until(lambda: emulator.stage.faults[0].times == 0)
+            database_id = source_of(emulator, "Leads").parent.id
+            made = emulator.act({"action": "create_page", "database_id": database_id, "properties": {}})
+            installation.end()
+            installation.start()
+            query = {"connection_id": installation.connections["notes"]}
+            headers = {"Authorization": f"Bearer {installation.key}"}
+            url = f"{installation.base_url}/v1/connectors/notes/events"
+            wait_until(lambda: bool(installation.http.get(url, params=query, headers=headers).json()["data"]), 20)
+            data = installation.http.get(url, params=query, headers=headers).json()["data"]
+
+    assert [("page.created", made["page_id"])] == [(event["type"], event["page_id"]) for event in data]
+
+
+@requirement("notes:events:beginning")
+def test_what_is_made_in_a_database_while_credentials_are_replaced_is_an_event(tmp_path: Path) -> None:
+    with watched_from_now(tmp_path, "Leads") as watched:
+        watched.gateway.revoke("notes")
+        seeder = Seeder(watched.emulator.workspace)
+        seeder.people = [watched.emulator._seeded.person]
+        made = seeder.table("Made meanwhile", time.time(), [seeder.property("title", "Name")])
+        made.created_at = time.time()
+        page_id = watched.create("Made meanwhile", Name="while nobody could look")
+        watched.gateway.authorise("notes")
+        share(watched.emulator, "Leads", "Made meanwhile")
+        body = {"credentials": watched.emulator.credentials()}
+        watched.gateway.operator("PATCH", f"/v1/connections/{watched.connection_id}", json=body)
+        watched.rouse()
+        watched.settle()
+
+        assert [page_id] == watched.created()
+
+
+@requirement("notes:events:beginning", "notes:events:sweep")
+def test_in_a_large_workspace_what_was_made_since_the_beginning_is_seen_first(tmp_path: Path) -> None:
+    with watched_from_now(tmp_path) as watched:
+        begun(watched)
+        page_id = watched.create("Design bugs", Name="made in the first second")
+        watched.settle()
+        (first, *_) = [path for _, path, _ in watched.gateway.journal("notes") if path.endswith("/query")]
+
+        assert watched.source("Design bugs").id in first
+        assert [page_id] == watched.created()
+
+
+# A withdrawn authorisation
+
+
+@requirement("notes:events:revoked", "auth:connection-revoked")
+def test_events_are_refused_at_once_when_the_authorisation_is_withdrawn(room: Watched) -> None:
+    before = room.gateway.get("/notes/events")
+    room.gateway.revoke("notes")
+    refused = room.gateway.get("/notes/events")
+    room.gateway.authorise("notes")
+    after = room.gateway.get("/notes/events")
+
+    assert (200, 401, 200) == (before.status, refused.status, after.status)
+    assert "connection_revoked" == refused.code
+
+
+@requirement("notes:events:revoked", "notes:events:trouble")
+def test_what_was_missed_is_looked_for_as_soon_as_a_reader_gets_through_again(room: Watched) -> None:
+    page_id = room.create(Name="to be changed")
+    room.look()
+    room.gateway.revoke("notes")
+    room.look()
+    room.update(page_id, Value=7)
+    room.gateway.authorise("notes")
+    room.gateway.get("/notes/events")
+    wait_until(lambda: room.changes(page_id) == [("Value", "", "7")])
+
+
+@requirement("notes:events:revoked")
+def test_events_are_read_while_the_third_party_fails(room: Watched) -> None:
+    room.gateway.fault("notes", fault="status", status=500, path="/v1/users/me", times=10)
+    reply = room.gateway.get("/notes/events")
+    room.gateway.clear("notes")
+
+    assert 200 == reply.status

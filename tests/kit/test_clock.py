@@ -1,0 +1,24 @@
+"""How far another clock is from ours."""
+
+import pytest
+
+from connector_gateway.kit.clock import ahead
+
+AT = 1_784_894_400.0
+"""Fri, 24 Jul 2026 12:00:00 GMT."""
+
+
+@pytest.mark.parametrize(
+    ("date", "seconds"),
+    [
+        ("Fri, 24 Jul 2026 12:00:00 GMT", 0.0),
+        ("Fri, 24 Jul 2026 11:59:58 GMT", 0.0),
+        ("Fri, 24 Jul 2026 12:01:30 GMT", 90.0),
+        ("Fri, 24 Jul 2026 11:58:30 GMT", -90.0),
+        ("yesterday", 0.0),
+        ("", 0.0),
+        (None, 0.0),
+    ],
+)
+def test_a_date_tells_how_far_its_clock_is_ahead(date: str | None, seconds: float) -> None:
+    assert seconds == ahead(date, AT)
