@@ -37,6 +37,10 @@ class NoSteps:
 
     try_step = step
 
+    async def undo(self, step: Step[Any], intent: Intent) -> None:
+        """Refuse to send."""
+        await self.step(step, intent)
+
 
 @dataclass(slots=True)
 class Work:

@@ -29,7 +29,14 @@ from connector_gateway.core.owners import FORGET, LEAVE, OPEN, OWN, REOPEN, Owne
 from connector_gateway.core.runs import Recording
 from connector_gateway.core.work import Work
 from connector_gateway.kit.clock import Clock
-from connector_gateway.kit.errors import Doubt, GatewayError, InternalError, OutcomeUnknown, StorageUnavailable
+from connector_gateway.kit.errors import (
+    Doubt,
+    GatewayError,
+    InternalError,
+    OutcomeUnknown,
+    StorageUnavailable,
+    catalogue,
+)
 from connector_gateway.kit.identifiers import ulid
 from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
 from connector_gateway.storage.database import Database
@@ -72,11 +79,18 @@ class Entry:
     """When it is either done or never will be."""
 
     learned: Learned | None = None
+    refusal: dict[str, Any] | None = None
+    """Why it was not carried out, for later attempts if the write went on all the same."""
 
     @property
     def in_doubt(self) -> bool:
         """Whether it was sent, and nobody knows what became of it."""
         return self.sent_at is not None and self.learned is None
+
+    @property
+    def may_stand(self) -> bool:
+        """Whether it is a step that was carried out, or may have been."""
+        return bool(self.name) and (self.in_doubt or self.learned is not None)
 
 
 class Writing:
@@ -169,6 +183,9 @@ class Attempt:
         self._entries = journal.entries
         self._claim = claim
         self._next = 0
+        self._undone = 0
+        """The entries up to here were taken back."""
+
         self._lost = False
         self._finished = False
         self._unowned: list[tuple[str, str]] = []
@@ -192,6 +209,8 @@ class Attempt:
         entry = self._recalled(step.name)
         if entry is None:
             entry = self._entered(Entry(step.name, from_json(to_json(intent)), ulid()))
+        if entry.refusal is not None:
+            self._require_last(entry.refusal)
         if entry.in_doubt:
             entry.learned = await self._settled(step, entry)
         if entry.learned is None:
@@ -206,19 +225,37 @@ class Attempt:
         """Carry out a step that the write can do without; None where it was refused, or has certainly failed."""
         try:
             return await self.step(step, intent)
-        except GatewayError:
+        except GatewayError as error:
             entry = self._entries[self._next - 1]
             if self._lost or (entry.in_doubt and entry.settles_at > self._writing.database.time()):
                 raise
-            entry.sent_at = None
+            entry.sent_at, entry.refusal = None, _refusal(error)
             return None
+
+    def _require_last(self, refusal: Mapping[str, Any]) -> None:
+        """Raise the refusal of a step again if the write has done something without it since; else it may be tried."""
+        if any(entry.may_stand for entry in self._entries[self._next :]):
+            raise _refused(refusal)
+        del self._entries[self._next :]
+
+    async def undo(self, step: Step[Any], intent: Intent) -> None:
+        """Take back what was done, after a refusal; while it is in doubt whether there was one, nothing happens.
+
+        Where that succeeds, the key is free again; otherwise callers are told what stands.
+        """
+        if self._lost or any(entry.in_doubt for entry in self._entries[: self._next]):
+            return
+        with suppress(GatewayError):
+            await self.step(step, intent)
+            self._undone = self._next
+            self._standing.clear()
 
     # How it ends
 
     async def finish(self, envelope: Envelope) -> None:
         """Commit the result, what is owned by it, and the run, in one; later, where storage cannot do it now."""
         self.work.run.succeed(envelope.status)
-        claims, claim, changes = self._writing.claims, self._claim, self._ownership()
+        claims, claim, changes = self._writing.claims, self._claim, [*self._ownership(), *self._refused_rows()]
         done = None if claim is None else claims.done(claim, envelope.status, b"".join(envelope.data))
         if done is None and not changes:
             return
@@ -260,7 +297,7 @@ class Attempt:
         changes = [] if self._finished else [*self._ownership(), *self._unsettled_rows()]
         claim, claims = self._claim, self._writing.claims
         if claim is not None and not self._lost and not self._finished:
-            kept = any(entry.in_doubt or entry.learned is not None for entry in self._entries if entry.name)
+            kept = any(entry.may_stand for entry in self._entries[self._undone :])
             settles_at = max([entry.settles_at for entry in self._entries if entry.in_doubt], default=0.0)
             changes.append(claims.put_back(claim, self._sealed(claim), settles_at) if kept else claims.released(claim))
         return _in_order(changes)
@@ -274,11 +311,13 @@ class Attempt:
     async def _intend(self, step: Step[Any], entry: Entry) -> None:
         """Make the step durable before it is sent, with the run and the owner's rows."""
         now = self._writing.database.time()
+        entry.refusal = None
         first = entry.sent_at is None
         before = (entry.sent_at, entry.settles_at)
         entry.sent_at = now if first else entry.sent_at
         entry.settles_at = now + self.work.call.settle_seconds
-        changes = [*self._ownership(), *self._opened_rows(step, entry), self._recording.opening]
+        rows = self._opened_rows(step, entry)
+        changes = [*self._ownership(), *self._refused_rows(), *rows, self._recording.opening]
         try:
             await self._commit(changes, None if self._claim is None else self._intention(self._claim))
         except BaseException:
@@ -296,6 +335,7 @@ class Attempt:
             return await step.send(self.work.call, entry.value, entry.mark)
         except GatewayError as error:
             if not self._sent(entry, error.doubt):
+                entry.refusal = _refusal(error)
                 raise
             doubtful = error
         except Exception as fault:
@@ -448,16 +488,16 @@ class Attempt:
     def _unsettled_rows(self) -> list[Change]:
         """Keep the rows of what may have been made, and forget those of what was not."""
         left = [{"_row_id": row} for entry in self._entries if entry.in_doubt for row in entry.rows]
-        refused = [entry for entry in self._entries if entry.sent_at is None and entry.learned is None]
+        kept: list[Change] = [lambda writing: writing.execute(LEAVE, left)] if left else []
+        return kept + self._refused_rows()
+
+    def _refused_rows(self) -> list[Change]:
+        """Forget the rows of what was certainly not made."""
+        refused = [entry for entry in self._entries if entry.rows and not entry.may_stand]
         forgotten = [{"_row_id": row} for entry in refused for row in entry.rows]
         for entry in refused:
             entry.rows = []
-        changes: list[Change] = []
-        if left:
-            changes.append(lambda writing: writing.execute(LEAVE, left))
-        if forgotten:
-            changes.append(lambda writing: writing.execute(FORGET, forgotten))
-        return changes
+        return [lambda writing: writing.execute(FORGET, forgotten)] if forgotten else []
 
     # The journal
 
@@ -491,6 +531,17 @@ def _owner_of(claim: Claim) -> str:
 
 def _in_order(changes: Sequence[Change]) -> Change:
     return lambda writing: [change(writing) for change in changes]
+
+
+def _refusal(error: GatewayError) -> dict[str, Any]:
+    """A refusal as the journal keeps it."""
+    return {"code": error.code, "message": error.message, "details": [dict(detail) for detail in error.details]}
+
+
+def _refused(kept: Mapping[str, Any]) -> GatewayError:
+    """The refusal that an earlier attempt got."""
+    error = next(error for error in catalogue() if error.code == kept["code"])
+    return error(kept["message"], *kept["details"])
 
 
 def _unreadable(fault: Exception) -> OutcomeUnknown:

@@ -158,6 +158,10 @@ class Call(Generic[C]):
         """The same for a step that the write can do without: None where it is certain that it was not carried out."""
         return self.steps.try_step(step, intent)
 
+    def undo(self, step: "Step[Call[C]]", intent: Intent) -> Awaitable[None]:
+        """Take back what was done, with *step*, where a later step was refused; it never fails."""
+        return self.steps.undo(step, intent)
+
     async def recall(self, wanted: LookUp[T], *, suffices: Callable[[T], bool] = _always) -> T:
         """What is remembered of *wanted* if it *suffices*, otherwise what is there now."""
         remembered: T | None = self.memory.get(wanted.name)

@@ -108,3 +108,7 @@ class Steps(Protocol):
     async def try_step(self, step: Step[Any], intent: Intent) -> Learned | None:
         """The same for a step that the write can do without: None where it is certain that it was not carried out."""
         ...
+
+    async def undo(self, step: Step[Any], intent: Intent) -> None:
+        """Take back what was done, with *step*, where a later step was refused; it never fails."""
+        ...

@@ -1,0 +1,154 @@
+"""Writes that go another way after a refusal, and what a later attempt makes of them; on both databases."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from connector_gateway.kit.call import Call
+from connector_gateway.kit.errors import GatewayError, UpstreamError, UpstreamRefused
+from connector_gateway.kit.operation import writes
+from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
+from harness.clocks import HandClock
+from harness.rehearsing import (
+    PUT,
+    SETTLE_SECONDS,
+    PutThing,
+    ShelfClient,
+    Stage,
+    Thing,
+    Trouble,
+    data,
+    doubtful,
+    rehearsing,
+)
+
+ShelfCall = Call[ShelfClient]
+
+FOG = "fog"
+"""While it lies on the shelf, nothing can be seen."""
+
+
+async def _put(call: ShelfCall, intent: Intent, _: str) -> Learned:
+    return {"id": await call.upstream.put(intent["name"])}
+
+
+async def _find(call: ShelfCall, intent: Intent, _: Sent) -> list[Found]:
+    things = call.upstream.shelf.things
+    if FOG in things:
+        raise UpstreamError("Nothing can be seen.")
+    return [Found({"id": intent["name"]})] if intent["name"] in things else []
+
+
+async def _take_away(call: ShelfCall, intent: Intent, _: str) -> Learned:
+    await call.upstream.put(f"no {intent['name']}")
+    call.upstream.shelf.things.remove(intent["name"])
+    return {}
+
+
+async def _find_gone(call: ShelfCall, intent: Intent, _: Sent) -> list[Found]:
+    return [] if intent["name"] in call.upstream.shelf.things else [Found({})]
+
+
+COVER = Step("put the lid on", _put, _find)
+TAKE_AWAY = Step("take the thing away", _take_away, _find_gone)
+
+
+@writes("POST /boxes")
+async def put_box(call: ShelfCall, params: PutThing) -> Thing:
+    """Put a box with its lid on the shelf, or neither."""
+    await call.step(PUT, {"name": params.name})
+    try:
+        return Thing(thing_id=(await call.step(COVER, {"name": "lid"}))["id"])
+    except GatewayError:
+        await call.undo(TAKE_AWAY, {"name": params.name})
+        raise
+
+
+@writes("POST /spares")
+async def put_or_spare(call: ShelfCall, params: PutThing) -> Thing:
+    """Put a thing on the shelf, or a spare one where that is refused."""
+    try:
+        return Thing(thing_id=(await call.step(PUT, {"name": params.name}))["id"])
+    except UpstreamRefused:
+        return Thing(thing_id=(await call.step(COVER, {"name": "spare"}))["id"])
+
+
+@pytest.fixture
+async def stage(common_database_url: str, clock: HandClock) -> AsyncIterator[Stage]:
+    async with rehearsing(common_database_url, clock) as prepared:
+        yield prepared
+
+
+def refused_once() -> Trouble:
+    """A definite refusal; one of its own each time, since it is told what stands."""
+    return Trouble(UpstreamRefused("No."))
+
+
+async def refusal(stage: Stage, name: str, operation: Any, **more: Any) -> GatewayError:
+    with pytest.raises(GatewayError) as refused:
+        await stage.put(name, operation=operation, **more)
+    return refused.value
+
+
+async def test_what_was_taken_back_is_not_told_and_gives_the_key_free(stage: Stage) -> None:
+    stage.shelf.troubles += [None, refused_once()]
+    refused = await refusal(stage, "box", put_box)
+    await stage.put("crate", operation=put_box)
+
+    assert ("upstream_refused", []) == (refused.code, refused.details)
+    assert ["no box", "crate", "lid"] == stage.shelf.things
+
+
+async def test_nothing_is_taken_back_while_a_later_step_is_in_doubt(stage: Stage) -> None:
+    stage.shelf.troubles += [None, doubtful("silent")]
+    unknown = await refusal(stage, "box", put_box)
+
+    assert [{"done": "put the thing", "id": "thing 1"}] == unknown.details
+    assert ["box"] == stage.shelf.things
+
+
+async def test_nothing_is_taken_back_where_it_cannot_be_seen_what_became_of_a_later_step(stage: Stage) -> None:
+    stage.shelf.troubles += [None, doubtful("silent", done=True)]
+    stage.shelf.things.append(FOG)
+    await refusal(stage, "box", put_box)
+    unseen = await refusal(stage, "box", put_box)
+    stage.shelf.things.remove(FOG)
+    await stage.put("box", operation=put_box)
+
+    assert "upstream_error" == unseen.code
+    assert ["box", "lid"] == stage.shelf.things
+
+
+async def test_what_may_not_have_been_taken_back_is_told_and_taken_back_by_the_repeat(
+    stage: Stage, clock: HandClock
+) -> None:
+    stage.shelf.troubles += [None, refused_once(), doubtful("silent")]
+    refused = await refusal(stage, "box", put_box)
+    clock.at += SETTLE_SECONDS
+    again = await refusal(stage, "box", put_box)
+    await stage.put("crate", operation=put_box)
+
+    assert ("upstream_refused", [{"done": "put the thing", "id": "thing 1"}]) == (refused.code, refused.details)
+    assert ("upstream_refused", []) == (again.code, again.details)
+    assert ["no box", "crate", "lid"] == stage.shelf.things
+
+
+async def test_a_step_without_which_a_write_went_on_is_not_sent_by_a_later_attempt(
+    stage: Stage, clock: HandClock
+) -> None:
+    stage.shelf.troubles += [refused_once(), doubtful("silent")]
+    await refusal(stage, "cup", put_or_spare)
+    clock.at += SETTLE_SECONDS
+    again = await stage.put("cup", operation=put_or_spare)
+
+    assert {"thing_id": "thing 1"} == data(again)
+    assert ["spare"] == stage.shelf.things
+
+
+async def test_nothing_is_left_of_a_write_without_a_key_that_was_refused(stage: Stage) -> None:
+    stage.shelf.troubles += [None, refused_once()]
+    refused = await refusal(stage, "box", put_box, key=None)
+
+    assert [] == refused.details
+    assert ["no box"] == stage.shelf.things
