@@ -62,7 +62,7 @@ LISTINGS = {
     "notes pages": Listing("notes", lambda client: every(client.search_pages()), notes),
     "notes rows": Listing("notes", lambda client: every(client.rows("source")), notes),
     "notes values": Listing("notes", lambda client: every(client.retrieve_page_property("page", "title")), notes),
-    "notes blocks": Listing("notes", lambda client: client.count_block_children("page"), notes),
+    "notes blocks": Listing("notes", lambda client: every(client.retrieve_block_children("page")), notes),
     "boards cards": Listing("boards", lambda client: every(client.get_open_cards("board")), boards),
     "boards list": Listing("boards", lambda client: client.get_list_actions("list", "createCard", NOON), boards),
     "boards card": Listing("boards", lambda client: client.get_card_actions("card", "commentCard", NOON), boards),

@@ -110,6 +110,22 @@ NOTES = (
         ("notes:blocks:unsupported", "Another kind of block is 422 unsupported_block with its place."),
         ("notes:blocks:hundred", "A hundred blocks travel with the page, and the rest follow in groups."),
         ("notes:blocks:long-text", "A long text is split at the application's limit."),
+        (
+            "notes:blocks:once",
+            "Blocks that follow are appended once, whatever breaks or people write meanwhile.",
+        ),
+        (
+            "notes:evidence:strict",
+            "A page in doubt is ours only if it is just what was written, and nobody's.",
+        ),
+        ("notes:evidence:whole", "A listing that is cut off is no evidence."),
+        ("notes:half-done", "A write that stops half-way tells what stands, and a repeat completes it."),
+        ("notes:wrong-shape", "A success that cannot be read is a doubt, and a repeat makes nothing twice."),
+        (
+            "notes:schema:outdated",
+            "What the application refuses is tried once more by the schema of today.",
+        ),
+        ("notes:pages:own-half", "Our own first half of a guarded update is not somebody else's change."),
         ("notes:search:every-match", "Every match is returned, however many the application lists at once."),
         ("notes:search:types", "Values of all types are compared as text."),
     ),

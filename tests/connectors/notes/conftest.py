@@ -1,13 +1,15 @@
 """A gateway with the notes room only, in front of its emulator; one of each for all tests of a module."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from connector_gateway.connectors.notes import NOTES
 from connector_gateway.connectors.notes.emulator import NotesEmulator
 from harness.playing import playing
-from harness.serving import Gateway, serving
+from harness.serving import Gateway, Restarting, serving
+from harness.serving import restarting as serving_again
 
 
 @pytest.fixture(scope="module")
@@ -29,3 +31,22 @@ def gateway(room: Gateway) -> Gateway:
 def leads(gateway: Gateway) -> str:
     """The seeded database with a property of most types."""
     return str(gateway.examples("notes")["database_id"])
+
+
+@pytest.fixture
+def patient(gateway: Gateway, tmp_path: Path) -> Iterator[Gateway]:
+    """A gateway that waits half a second for answers, of an application that may work on a request for a minute."""
+    with serving(
+        gateway.sandbox,
+        tmp_path,
+        connectors={"notes": NOTES},
+        GATEWAY_NOTES_SETTLE_SECONDS="60",
+        GATEWAY_UPSTREAM_TIMEOUT_SECONDS="0.5",
+    ) as another:
+        yield another
+
+
+@pytest.fixture
+def restarting(gateway: Gateway, tmp_path: Path) -> Restarting:
+    """A gateway of its own that can be started again."""
+    return serving_again(gateway.sandbox, tmp_path, connectors={"notes": NOTES})

@@ -409,6 +409,7 @@ def test_a_page_that_shows_only_part_of_a_long_list_bears_it_nevertheless(kind: 
         ("multi_select", "Open", [{"id": "o1"}, {"id": "o2"}]),
         ("date", "2026-11-02", {"start": "2026-11-02T00:00:00.000+00:00"}),
         ("date", "2026-11-02T09:30:00Z", {"start": "2026-11-02T09:30:00.000", "time_zone": "America/New_York"}),
+        ("date", "2026-11-02", {"start": "2026-11-02", "end": "2026-11-03"}),
         ("relation", [UID, OTHER], [{"id": UID}]),
         ("checkbox", True, False),
     ],
@@ -417,6 +418,61 @@ def test_a_page_that_holds_something_else_does_not_bear_it(kind: str, written: A
     page = {"properties": {"P": value(kind, held)}}
 
     assert not mapping.bears(page, {"p1": {kind: cast(kind, written)}})
+
+
+@pytest.mark.parametrize(
+    ("kind", "held", "is_blank"),
+    [
+        ("title", [], True),
+        ("title", text("Acme"), False),
+        ("number", None, True),
+        ("number", 0, False),
+        ("checkbox", False, True),
+        ("checkbox", True, False),
+        ("select", {"id": "o1"}, False),
+        ("status", None, True),
+        ("status", {"id": "o1", "name": "Not started"}, True),
+        ("status", {"id": "o2", "name": "Done"}, False),
+        ("people", [{"id": UID}], False),
+        ("place", None, True),
+        ("formula", {"type": "number", "number": 3}, True),
+        ("unique_id", {"prefix": "T", "number": 7}, True),
+        ("sentiment", "calm", True),
+    ],
+)
+def test_a_value_that_was_not_written_is_as_on_a_new_page(kind: str, held: Any, *, is_blank: bool) -> None:
+    assert is_blank == casts.blank(value(kind, held), "o1")
+
+
+# Blocks in doubt
+
+
+def blocks(*texts: str) -> list[dict[str, Any]]:
+    return [mapping.block(0, line)[0] for line in texts]
+
+
+@pytest.mark.parametrize(
+    ("groups", "ours", "is_there"),
+    [
+        (["ab", "cd"], "ab", False),
+        (["ab", "cd"], "abcd", True),
+        (["ab", "cd"], "abcX", True),
+        (["ab", "cd"], "cd", True),
+        (["ab", "cd"], "bd", False),
+        (["aa", "aa"], "aa", False),
+        (["aa", "aa"], "aaa", True),
+        (["ab", "b"], "b", False),
+        (["ab", "b"], "abb", True),
+        (["ab", "cd", "e"], "abcd", False),
+        (["ab", "cd", "e"], "abcde", True),
+    ],
+)
+def test_blocks_are_appended_if_ours_go_beyond_those_before_or_say_what_nothing_above_them_says(
+    groups: list[str], ours: str, *, is_there: bool
+) -> None:
+    wanted = mapping.appended("p", [blocks(*group) for group in groups])[-1]
+
+    assert is_there == mapping.is_appended(blocks(*ours), wanted)
 
 
 # Body blocks

@@ -13,6 +13,9 @@ from harness.installed import Calling, Installation, installed, wait_until
 from harness.playing import playing
 from harness.requirement import requirement
 
+SETTLE_SECONDS = "4"
+"""Longer than the application works on any request here."""
+
 
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
@@ -32,7 +35,7 @@ def emulator(sandbox: Sandbox) -> NotesEmulator:
 @pytest.fixture(scope="module")
 def installation(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     folder: Path = tmp_path_factory.mktemp("installation")
-    with installed(sandbox, folder) as started:
+    with installed(sandbox, folder, GATEWAY_NOTES_SETTLE_SECONDS=SETTLE_SECONDS) as started:
         yield started
 
 
@@ -107,6 +110,23 @@ def test_killed_between_the_blocks_the_repeat_completes_the_body_in_order(
 
     assert 200 == again.status_code
     assert texts == [block.content["rich_text"][0]["plain_text"] for block in blocks]
+
+
+@requirement("notes:blocks:once")
+def test_killed_while_the_vendor_is_still_appending_the_repeats_append_nothing_twice(
+    installation: Installation, emulator: NotesEmulator
+) -> None:
+    texts = ["the same"] * 150
+    fault = {"method": "PATCH", "path": "/v1/blocks", "fault": "delay", "seconds": 1.5}
+    name = killed_in(installation, emulator, fault, children=texts)
+    early = create(installation, emulator, name, children=texts)
+    (page_id,) = pages(emulator, name)
+    wait_until(lambda: len(emulator.workspace.pages[page_id].children) == 150)
+    late = create(installation, emulator, name, children=texts)
+
+    assert early.status_code in {200, 502}
+    assert page_id == late.json()["data"]["page_id"]
+    assert 150 == len(emulator.workspace.pages[page_id].children)
 
 
 @requirement("runs:interrupted", "runs:before-answer")

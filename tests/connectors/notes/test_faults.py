@@ -8,45 +8,10 @@ import pytest
 from connector_gateway.connectors.notes import NOTES
 from connector_gateway.connectors.notes.emulator import NotesEmulator
 from connector_gateway.kit.identifiers import WorkspaceId
+from connectors.notes.pages import BLOCKS, PAGES, answers, body_of, create, found, new_name, update, writes
 from harness.playing import playing
 from harness.requirement import requirement
-from harness.serving import Gateway, Reply, serving
-
-PAGES = "/v1/pages"
-BLOCKS = "/v1/blocks"
-
-
-def new_name() -> str:
-    return f"Fault {uuid4()}"
-
-
-def create(gateway: Gateway, database_id: str, name: str, **more: Any) -> Reply:
-    return gateway.post("/notes/pages", database_id=database_id, properties={"Name": name}, **more)
-
-
-def found(gateway: Gateway, database_id: str, name: str) -> int:
-    """How many pages of that name there are."""
-    gateway.clear("notes")
-    reply = gateway.post("/notes/pages/search", database_id=database_id, property="Name", value=name)
-    return int(reply.data["match_count"])
-
-
-def body_of(gateway: Gateway, page_id: str) -> list[str]:
-    """The texts of a page's blocks, in order."""
-    emulator = gateway.sandbox.emulators["notes"]
-    assert isinstance(emulator, NotesEmulator)
-    blocks = [emulator.workspace.blocks[uid] for uid in emulator.workspace.pages[page_id].children]
-    return ["".join(part["plain_text"] for part in block.content["rich_text"]) for block in blocks]
-
-
-def writes(gateway: Gateway) -> list[tuple[str, str]]:
-    """What was written at the vendor."""
-    return [
-        (method, path)
-        for method, path, status in gateway.journal("notes")
-        if method in {"POST", "PATCH"} and not path.endswith(("/query", "/search")) and status in {200, 503, None}
-    ]
-
+from harness.serving import Gateway, serving
 
 # Connections
 
@@ -222,10 +187,6 @@ def page_id(gateway: Gateway, leads: str) -> str:
     return str(create(gateway, leads, new_name()).data["page_id"])
 
 
-def update(gateway: Gateway, page_id: str, **body: Any) -> Reply:
-    return gateway.patch(f"/notes/pages/{page_id}", **body)
-
-
 @requirement("notes:pages:unmodified-since", "notes:pages:page-modified")
 def test_a_page_that_changed_since_is_left_alone(gateway: Gateway, page_id: str) -> None:
     reply = update(gateway, page_id, properties={"Value": 1}, if_unmodified_since="2020-01-01T00:00:00Z")
@@ -389,36 +350,6 @@ def test_long_text_arrives_whole(gateway: Gateway, leads: str) -> None:
     assert [text] == body_of(gateway, created["page_id"])
 
 
-@pytest.mark.parametrize("fault", ["drop_before", "drop_after"])
-def test_a_body_that_broke_off_is_completed_by_the_call_itself(gateway: Gateway, leads: str, fault: str) -> None:
-    texts = [f"line {number}" for number in range(250)]
-    gateway.fault("notes", method="PATCH", path=BLOCKS, fault=fault)
-    created = create(gateway, leads, new_name(), children=texts).data
-
-    assert texts == body_of(gateway, created["page_id"])
-
-
-def test_a_body_that_was_refused_is_completed_by_a_repeat_on_the_same_page(gateway: Gateway, leads: str) -> None:
-    texts, name = [f"line {number}" for number in range(250)], new_name()
-    create(gateway, leads, new_name())
-    gateway.fault("notes", method="PATCH", path=BLOCKS, fault="status", status=400, body={"code": "validation_error"})
-    refused = create(gateway, leads, name, children=texts, idempotency_key=name)
-    created = create(gateway, leads, name, children=texts, idempotency_key=name)
-
-    assert (422, "upstream_refused") == (refused.status, refused.code)
-    assert texts == body_of(gateway, created.data["page_id"])
-    assert 1 == found(gateway, leads, name)
-
-
-def test_a_body_that_is_refused_never_makes_a_second_page(gateway: Gateway, leads: str) -> None:
-    name = new_name()
-    create(gateway, leads, new_name())
-    gateway.fault("notes", method="PATCH", path=BLOCKS, fault="status", status=400, body={"code": "validation_error"})
-    create(gateway, leads, name, children=["x"] * 150)
-
-    assert 1 == found(gateway, leads, name)
-
-
 # Idempotency
 
 
@@ -496,10 +427,6 @@ def test_a_repeat_after_a_cut_makes_exactly_one_page(gateway: Gateway, leads: st
 
 
 # The vendor fails
-
-
-def answers(gateway: Gateway, method: str, path: str, status: int, times: int = 1, **more: Any) -> None:
-    gateway.fault("notes", method=method, path=path, fault="status", status=status, times=times, **more)
 
 
 @requirement("service:backoff")
@@ -587,23 +514,6 @@ def test_a_503_that_names_nothing_is_a_failure_that_can_be_repeated(gateway: Gat
 
     assert (502, "upstream_error") == (first.status, first.code)
     assert 200 == again.status
-    assert 1 == found(gateway, leads, name)
-
-
-def test_a_write_that_times_out_may_be_repeated_and_is_done_once(gateway: Gateway, leads: str) -> None:
-    name = new_name()
-    create(gateway, leads, new_name())
-    gateway.fault("notes", method="POST", path=PAGES, fault="delay", seconds=2.4)
-    first = create(gateway, leads, name, idempotency_key=name)
-    early = create(gateway, leads, name, idempotency_key=name)
-    gateway.fault("notes", method="POST", path="/v1/search", fault="delay", seconds=0.8)
-    gateway.get("/notes/databases")
-    late = create(gateway, leads, name, idempotency_key=name)
-
-    assert (502, "outcome_unknown") == (first.status, first.code)
-    assert (502, "outcome_unknown") == (early.status, early.code)
-    assert early.body["retry_after"] >= 55
-    assert 200 == late.status
     assert 1 == found(gateway, leads, name)
 
 

@@ -1,7 +1,14 @@
 """notes: a notes and database workspace."""
 
 from connector_gateway.connectors.notes import events, operations
-from connector_gateway.connectors.notes.client import ADDRESS, BUDGET, NotesClient, authorise, throttled
+from connector_gateway.connectors.notes.client import (
+    ADDRESS,
+    BUDGET,
+    SETTLE_SECONDS,
+    NotesClient,
+    authorise,
+    throttled,
+)
 from connector_gateway.kit.observing import Observing
 from connector_gateway.kit.operation import Connector
 
@@ -20,5 +27,6 @@ NOTES = Connector(
         operations.read_events,
     ),
     throttled=throttled,
+    settle_seconds=SETTLE_SECONDS,
     observing=Observing(look=events.look, every_seconds=60.0, receive=events.receive),
 )

@@ -361,14 +361,28 @@ def holds(value: Raw, kind: str, content: Any) -> bool:
     return bool(held == wanted)
 
 
+def blank(value: Raw, status: str | None) -> bool:
+    """Whether a property value of a page is as on a new page, whose *status* the vendor chooses.
+
+    What cannot be written is not looked at.
+    """
+    kind = value["type"]
+    content = value.get(kind)
+    if kind == "status" and content is not None:
+        return bool(content["id"] == status)
+    return kind not in CASTS or content is None or content is False or content == []
+
+
 def trace(kind: str, content: Any) -> Any:
     """What is the same of a value whether it is written or read."""
     return None if content is None else TRACES.get(kind, lambda plain: plain)(content)
 
 
-def _moment(content: Raw) -> Any:
+def _period_of(content: Raw) -> tuple[Any, ...]:
+    """Beginning and end, of which the latter is never written here."""
     start: str = content["start"]
-    return start if len(start) == len("2026-11-02") else datetime.fromisoformat(start)
+    moment = start if len(start) == len("2026-11-02") else datetime.fromisoformat(start)
+    return moment, content.get("end")
 
 
 def _ids_of(content: Iterable[Raw]) -> list[str]:
@@ -384,7 +398,7 @@ TRACES: Mapping[str, Callable[[Any], Any]] = {
     "people": _ids_of,
     "relation": _ids_of,
     "files": lambda content: [(item.get("external") or {}).get("url") for item in content],
-    "date": _moment,
+    "date": _period_of,
     "place": lambda content: (content["lat"], content["lon"]),
 }
 

@@ -97,6 +97,40 @@ def writable(schema: Raw, properties: Mapping[str, Any]) -> tuple[dict[str, Any]
     }, skipped
 
 
+def new_page(source: Raw, properties: Mapping[str, Any], blocks: Sequence[Raw]) -> dict[str, Any]:
+    """A page to be made in a data source with its first *blocks*, and the names of properties that are computed.
+
+    ``statuses`` says what the vendor gives a status that is not written: it does not tell, but by default the first.
+    """
+    schema = source["properties"]
+    written, skipped = writable(schema, properties)
+    statuses = {unquote(item["id"]): item["status"]["options"] for item in schema.values() if item["type"] == "status"}
+    page = {
+        "source_id": source["id"],
+        "properties": written,
+        "children": list(blocks),
+        "statuses": {uid: options[0]["id"] for uid, options in statuses.items() if options and uid not in written},
+    }
+    return {"page": page, "skipped": skipped}
+
+
+def updates(raw: Raw, written: Mapping[str, Any], *, archived: bool | None) -> list[dict[str, Any]]:
+    """The requests of an update, in order: a page leaves the trash before it is written to, or enters it afterwards.
+
+    What already is as it should be is not asked for: the vendor refuses to trash a page twice.
+    """
+    properties = [{"body": {"properties": written}, "told": {"updated": names(raw, written)}}] if written else []
+    moved = archived not in {None, raw["in_trash"]}
+    trash = [{"body": {"in_trash": archived}, "told": {"archived": archived}}] if moved else []
+    return properties + trash if archived else trash + properties
+
+
+def names(raw: Raw, written: Mapping[str, Any]) -> list[str]:
+    """The names of the properties written, in the order they were given."""
+    known = {unquote(value["id"]): name for name, value in raw["properties"].items()}
+    return [known[property_id] for property_id in written if property_id in known]
+
+
 # Body blocks
 
 
@@ -145,24 +179,44 @@ def block(index: int, child: Any) -> tuple[dict[str, Any], int]:
 # Results
 
 
-def created_page(raw: Raw, written: int, skipped: Sequence[str]) -> CreatedPage:
+def kept_page(raw: Raw) -> dict[str, Any]:
+    """What is kept of a page that was made; of one whose vendor failed over telling it, the identifier."""
+    return {"id": raw["id"]} if raw.keys() == {"id"} else {name: raw[name] for name in ("id", "url", "created_time")}
+
+
+def told_page(kept: Raw) -> dict[str, Any]:
+    """What callers are told of a page that was made when something else fails."""
+    return {"page_id": kept["id"]}
+
+
+def created_page(kept: Raw, planned: Raw) -> CreatedPage:
     """The result of a creation."""
     return CreatedPage(
-        page_id=raw["id"],
-        url=raw["url"],
-        created_at=instant(raw["created_time"]),
-        properties_written=written,
-        properties_skipped=list(skipped),
+        page_id=kept["id"],
+        url=kept["url"],
+        created_at=instant(kept["created_time"]),
+        properties_written=len(planned["page"]["properties"]),
+        properties_skipped=planned["skipped"],
     )
 
 
-def updated_page(raw: Raw, names: Sequence[str]) -> UpdatedPage:
+def kept_state(raw: Raw) -> dict[str, Any]:
+    """What is kept of a page that is changed: how it is now."""
+    return {name: raw[name] for name in ("id", "in_trash", "last_edited_time")}
+
+
+def told_change(kept: Raw) -> dict[str, Any]:
+    """What callers are told of a change when another one fails."""
+    return {"page_id": kept["id"], **kept["told"]}
+
+
+def updated_page(kept: Raw, planned: Raw) -> UpdatedPage:
     """The result of an update."""
     return UpdatedPage(
-        page_id=raw["id"],
-        updated=list(names),
-        archived=raw["in_trash"],
-        last_edited_at=instant(raw["last_edited_time"]),
+        page_id=kept["id"],
+        updated=planned["names"],
+        archived=kept["in_trash"],
+        last_edited_at=instant(kept["last_edited_time"]),
     )
 
 
@@ -264,6 +318,57 @@ def bears(raw: Raw, written: Mapping[str, Any]) -> bool:
         for property_id, payload in written.items()
         for kind, content in payload.items()
     )
+
+
+def is_new_page(raw: Raw, wanted: Raw) -> bool:
+    """Whether a page shows what was *wanted* of it, and nothing else: neither another value nor icon nor cover."""
+    others = [value for property_id, value in by_id(raw).items() if property_id not in wanted["properties"]]
+    return (
+        raw.get("icon") is None
+        and raw.get("cover") is None
+        and bears(raw, wanted["properties"])
+        and all(casts.blank(value, wanted["statuses"].get(unquote(value["id"]))) for value in others)
+    )
+
+
+def is_body(blocks: Sequence[Raw], wanted: Sequence[Raw]) -> bool:
+    """Whether blocks of a page are those *wanted*, and no others."""
+    return [signature(raw) for raw in blocks] == [signature(raw) for raw in wanted]
+
+
+def signature(raw: Raw) -> tuple[str, str, bool]:
+    """What is the same of a block whether it is written or read: its type and text, and whether others lie in it."""
+    kind = raw["type"]
+    return kind, plain_text((raw.get(kind) or {}).get("rich_text") or []), bool(raw.get("has_children"))
+
+
+def appended(page_id: str, groups: Sequence[Sequence[Raw]]) -> list[dict[str, Any]]:
+    """What is to be appended to a page that has the first of *groups*: where each of the others begins.
+
+    ``unique`` says that the same blocks do not stand further up, so that they are known wherever they are found.
+    """
+    steps: list[dict[str, Any]] = []
+    above = list(groups[0])
+    for group in groups[1:]:
+        unique = not is_run(group, above)
+        steps.append({"page_id": page_id, "start": len(above), "children": list(group), "unique": unique})
+        above += group
+    return steps
+
+
+def is_run(wanted: Sequence[Raw], blocks: Sequence[Raw]) -> bool:
+    """Whether the blocks *wanted* stand together somewhere within others."""
+    sought, there = [signature(raw) for raw in wanted], [signature(raw) for raw in blocks]
+    return any(there[at : at + len(sought)] == sought for at in range(len(there) - len(sought) + 1))
+
+
+def is_appended(ours: Sequence[Raw], wanted: Raw) -> bool:
+    """Whether the blocks of a page that are *ours* go beyond those that were there before.
+
+    The vendor takes the blocks of a request all together or not at all. Where people took some of ours away, or put
+    them elsewhere, the blocks wanted are known by what they say, unless the same is said further up.
+    """
+    return len(ours) > wanted["start"] or (wanted["unique"] and is_run(wanted["children"], ours))
 
 
 # Observing

@@ -3,12 +3,13 @@
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import unquote
 from uuid import UUID
 
 from connector_gateway.connectors.notes import casts, mapping
-from connector_gateway.connectors.notes.client import NotesClient
+from connector_gateway.connectors.notes.client import MINUTE, NotesClient
 from connector_gateway.connectors.notes.models import (
     CreatedPage,
     CreatePage,
@@ -21,11 +22,12 @@ from connector_gateway.connectors.notes.models import (
     UpdatedPage,
     UpdatePage,
 )
-from connector_gateway.kit.call import Attempt, Call, LookUp
+from connector_gateway.kit.call import Call, LookUp
 from connector_gateway.kit.errors import (
     AmbiguousDatabase,
     DatabaseNotShared,
     LossyCast,
+    OutcomeUnknown,
     PageInTrash,
     PageModified,
     PageNotFound,
@@ -37,6 +39,7 @@ from connector_gateway.kit.errors import (
 )
 from connector_gateway.kit.operation import reads, writes
 from connector_gateway.kit.shapes import Page
+from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
 
 T = TypeVar("T")
 NotesCall = Call[NotesClient]
@@ -44,14 +47,79 @@ Raw = Mapping[str, Any]
 
 SCHEMA_SECONDS = 60.0
 LISTING_SECONDS = 120.0
-MADE_SECONDS = 24 * 60 * 60.0
-CLOCK_SKEW_SECONDS = 120.0
-"""How far the vendor's clock may be behind ours when a page of ours is looked for."""
+CASTING = (PropertyNotFound, SelectOptionMissing, LossyCast)
 
-OUTDATED = (PropertyNotFound, SelectOptionMissing, LossyCast, AmbiguousDatabase, UpstreamRefused)
+OUTDATED = (*CASTING, AmbiguousDatabase)
 """Refusals that may be due to a schema remembered from before it was changed."""
 
-CASTING = (PropertyNotFound, SelectOptionMissing, LossyCast)
+
+# The steps that change something
+
+
+async def _send_page(call: NotesCall, intent: Intent, _: str) -> Learned:
+    return mapping.kept_page(
+        await call.upstream.create_page(intent["source_id"], intent["properties"], intent["children"])
+    )
+
+
+async def _find_pages(call: NotesCall, intent: Intent, sent: Sent) -> Sequence[Found]:
+    """The rows that this integration made, and that are what was to be made, in their values and their bodies."""
+    me = await _me(call)
+    earliest = datetime.fromtimestamp(sent.earliest, UTC).replace(second=0, microsecond=0)
+    condition = {"timestamp": "created_time", "created_time": {"on_or_after": earliest.isoformat()}}
+    return [
+        Found(mapping.kept_page(raw), raw["id"], mapping.instant(raw["created_time"]).timestamp())
+        async for rows in call.upstream.rows(intent["source_id"], condition)
+        for raw in _told_apart(rows)
+        if raw["created_by"]["id"] == me and await _is_page(call, raw, intent)
+    ]
+
+
+async def _send_blocks(call: NotesCall, intent: Intent, _: str) -> Learned:
+    block_ids = await call.upstream.append_block_children(intent["page_id"], intent["children"])
+    if len(block_ids) != len(intent["children"]):
+        raise ValueError(f"{len(block_ids)} blocks are told to be there, {len(intent['children'])} were sent")
+    return {"blocks": intent["start"] + len(block_ids)}
+
+
+async def _find_blocks(call: NotesCall, intent: Intent, _: Sent) -> Sequence[Found]:
+    """The blocks, if this integration put more on the page than was there before; people's are disregarded."""
+    me = await _me(call)
+    blocks = call.upstream.retrieve_block_children(intent["page_id"])
+    ours = [raw async for raw in blocks if raw["created_by"]["id"] == me]
+    done = mapping.is_appended(ours, intent)
+    return [Found({"blocks": intent["start"] + len(intent["children"])})] if done else []
+
+
+async def _send_change(call: NotesCall, intent: Intent, _: str) -> Learned:
+    if intent["since"] is not None:
+        await _require_left_alone(call, intent)
+    raw = await call.upstream.update_page(intent["page_id"], intent["body"])
+    return mapping.kept_state(raw) | {"told": intent["told"]}
+
+
+async def _find_change(call: NotesCall, intent: Intent, _: Sent) -> Sequence[Found]:
+    """The page, if it is as it was to become."""
+    raw, body = await call.upstream.retrieve_page(intent["page_id"]), intent["body"]
+    done = raw["in_trash"] == body.get("in_trash", raw["in_trash"])
+    if done and await _bears(call, raw, body.get("properties", {})):
+        return [Found(mapping.kept_state(raw) | {"told": intent["told"]})]
+    return []
+
+
+CREATE_PAGE = Step(
+    "create the page",
+    _send_page,
+    _find_pages,
+    makes="page",
+    made_within_seconds=MINUTE.total_seconds(),
+    tells=mapping.told_page,
+)
+APPEND_BLOCKS = Step("append blocks", _send_blocks, _find_blocks)
+CHANGE_PAGE = Step("change the page", _send_change, _find_change, tells=mapping.told_change)
+
+
+# The operations
 
 
 @reads("GET /databases")
@@ -73,76 +141,40 @@ async def list_databases(call: NotesCall, params: ListDatabases) -> Page[Databas
     return Page[Database](items=items, position={"after": _key(items[-1])} if more else None)
 
 
-async def recover_created_page(call: NotesCall, params: CreatePage, attempt: Attempt) -> CreatedPage | None:
-    """The page that an earlier attempt made, with its body completed; None if it made none."""
-    source = mapping.choose_source(await call.renew(_sources(call, params.database_id)), params.properties)
-    written, skipped = mapping.writable(source["properties"], params.properties)
-    page_id = attempt.progress.get("page_id")
-    raw = await call.upstream.retrieve_page(page_id) if page_id else await _made(call, source, written, attempt)
-    if raw is None:
-        return None
-    call.memory.put(f"made {raw['id']}", value=True, seconds=MADE_SECONDS)
-    _, *more = mapping.block_groups(params.children)
-    if more:
-        await call.notebook.note(page_id=raw["id"])
-        await _append(call, raw["id"], await _missing(call, raw["id"], params.children))
-    return mapping.created_page(raw, len(written), skipped)
-
-
-@writes(
-    "POST /pages",
-    errors=[DatabaseNotShared, AmbiguousDatabase, UnsupportedBlock, *CASTING],
-    recover=recover_created_page,
-)
+@writes("POST /pages", errors=[DatabaseNotShared, AmbiguousDatabase, UnsupportedBlock, *CASTING])
 async def create_page(call: NotesCall, params: CreatePage) -> CreatedPage:
     """Create a page as a row of a database.
 
     Values are cast to the type of their property; where that would lose something, nothing is created.
     """
-    first, *more = mapping.block_groups(params.children)
-
-    async def create(source: Raw) -> tuple[Raw, CreatedPage]:
-        written, skipped = mapping.writable(source["properties"], params.properties)
-        raw = await call.upstream.create_page(source["id"], written, first)
-        return raw, mapping.created_page(raw, len(written), skipped)
-
-    raw, created = await _with_source(call, params.database_id, params.properties, create)
-    call.memory.put(f"made {raw['id']}", value=True, seconds=MADE_SECONDS)
-    if more:
-        await call.notebook.note(page_id=raw["id"])
-        await _append(call, raw["id"], more)
-    return created
-
-
-async def recover_updated_page(call: NotesCall, params: UpdatePage, attempt: Attempt) -> UpdatedPage | None:  # noqa: ARG001  # the page itself tells
-    """The page, if it already is as it should be; otherwise None."""
-    raw = await call.upstream.retrieve_page(params.page_id)
-    written = mapping.writable(await _schema(call, raw), params.properties or {})[0]
-    archived = raw["in_trash"] if params.archived is None else params.archived
-    if raw["in_trash"] != archived or not mapping.bears(raw, written):
-        return None
-    return mapping.updated_page(raw, _names(raw, written))
+    groups = mapping.block_groups(params.children)
+    plan = await call.plan(partial(_new_page, call, params, groups[0]))
+    try:
+        made = await call.step(CREATE_PAGE, plan["page"])
+    except UpstreamRefused:
+        if not plan["remembered"]:
+            raise
+        plan = await call.plan(partial(_page_of_today, call, params, groups[0]))
+        made = await call.step(CREATE_PAGE, plan["page"])
+    for blocks in mapping.appended(made["id"], groups):
+        await call.step(APPEND_BLOCKS, blocks)
+    kept = made if "url" in made else mapping.kept_page(await call.upstream.retrieve_page(made["id"]))
+    return mapping.created_page(kept, plan)
 
 
-@writes(
-    "PATCH /pages/{page_id}",
-    errors=[PageNotFound, PageModified, PageInTrash, UpstreamConflict, *CASTING],
-    recover=recover_updated_page,
-)
+@writes("PATCH /pages/{page_id}", errors=[PageNotFound, PageModified, PageInTrash, UpstreamConflict, *CASTING])
 async def update_page(call: NotesCall, params: UpdatePage) -> UpdatedPage:
     """Update properties of a page, move it to the trash, or restore it.
 
     Writes to one page through this service happen one after the other.
     """
     async with call.exclusive(f"page {UUID(params.page_id)}"):
-        raw = await call.upstream.retrieve_page(params.page_id)
-        _require_unmodified(raw, params.if_unmodified_since)
-        written = await _written(call, raw, params.properties or {})
-        if written and raw["in_trash"] and params.archived is not False:
-            raise PageInTrash(f"Page {params.page_id} is in the trash.", {"parameter": "archived"})
-        for change in _changes(raw, written, archived=params.archived):
-            raw = await call.upstream.update_page(params.page_id, change)
-        return mapping.updated_page(raw, _names(raw, written))
+        plan = await call.plan(partial(_update, call, params))
+        page, guard = plan["page"], {"since": plan["since"], "ours": False}
+        for change in plan["changes"]:
+            page = await call.step(CHANGE_PAGE, {"page_id": page["id"], **change, **guard})
+            guard = {"since": guard["since"] and page["last_edited_time"], "ours": True}
+    return mapping.updated_page(page, plan)
 
 
 @reads("POST /pages/search", errors=[DatabaseNotShared, AmbiguousDatabase, PropertyNotFound])
@@ -189,6 +221,43 @@ async def read_events(call: NotesCall, params: ReadEvents) -> Page[Event]:
     )
 
 
+# Planning
+
+
+async def _new_page(call: NotesCall, params: CreatePage, blocks: Sequence[Raw]) -> Raw:
+    """What a page is to be, cast by the database's schema, and whether that was a remembered one."""
+    wanted = _sources(call, params.database_id)
+    remembered = call.memory.get(wanted.name)
+
+    async def cast(sources: Sequence[Raw]) -> Raw:
+        source = mapping.choose_source(sources, params.properties)
+        return mapping.new_page(source, params.properties, blocks) | {"remembered": sources is remembered}
+
+    return await call.with_recalled(wanted, cast, outdated=OUTDATED)
+
+
+async def _page_of_today(call: NotesCall, params: CreatePage, blocks: Sequence[Raw]) -> Raw:
+    """The same by the schema that the database has now."""
+    sources = await call.renew(_sources(call, params.database_id))
+    return mapping.new_page(mapping.choose_source(sources, params.properties), params.properties, blocks)
+
+
+async def _update(call: NotesCall, params: UpdatePage) -> Raw:
+    """The page as it is, unless it was changed since, and what is to be changed of it."""
+    raw = await call.upstream.retrieve_page(params.page_id)
+    if params.if_unmodified_since is not None:
+        _require_unmodified(raw, params.if_unmodified_since)
+    written = await _written(call, raw, params.properties or {})
+    if written and raw["in_trash"] and params.archived is not False:
+        raise PageInTrash(f"Page {params.page_id} is in the trash.", {"parameter": "archived"})
+    return {
+        "page": mapping.kept_state(raw),
+        "changes": mapping.updates(raw, written, archived=params.archived),
+        "names": mapping.names(raw, written),
+        "since": params.if_unmodified_since,
+    }
+
+
 # Databases and their schemas
 
 
@@ -207,7 +276,7 @@ async def _with_source(
     async def use_one(sources: Sequence[Raw]) -> T:
         return await use(mapping.choose_source(sources, names))
 
-    return await call.with_recalled(_sources(call, database_id), use_one, outdated=OUTDATED)
+    return await call.with_recalled(_sources(call, database_id), use_one, outdated=(*OUTDATED, UpstreamRefused))
 
 
 def _sources(call: NotesCall, database_id: str) -> LookUp[Sequence[Raw]]:
@@ -218,15 +287,6 @@ def _sources(call: NotesCall, database_id: str) -> LookUp[Sequence[Raw]]:
         return [await call.upstream.retrieve_data_source(part["id"]) for part in database["data_sources"]]
 
     return LookUp(f"sources {database_id}", SCHEMA_SECONDS, find)
-
-
-async def _schema(call: NotesCall, page: Raw) -> Raw:
-    """The properties that a page can have now: those of its data source, else those it shows."""
-    source_id = page["parent"].get("data_source_id")
-    if source_id is None:
-        return _shown_schema(page)
-    schema: Raw = (await call.renew(_source(call, source_id)))["properties"]
-    return schema
 
 
 async def _written(call: NotesCall, page: Raw, properties: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -255,58 +315,68 @@ def _shown_schema(page: Raw) -> Raw:
     return {name: {**value, "name": name} for name, value in page["properties"].items()}
 
 
-# Creating
+# Recognising what a write has made
 
 
-async def _append(call: NotesCall, page_id: str, groups: Sequence[Sequence[Raw]]) -> None:
-    for group in groups:
-        await call.upstream.append_block_children(page_id, [dict(block) for block in group])
+async def _me(call: NotesCall) -> str:
+    """The integration's own user, who is the author of what it makes."""
+    return str((await call.recall(LookUp("me", SCHEMA_SECONDS, call.upstream.retrieve_me)))["id"])
 
 
-async def _missing(call: NotesCall, page_id: str, children: Sequence[Any]) -> list[list[dict[str, Any]]]:
-    """The groups of body blocks that the page does not have yet."""
-    there = await call.upstream.count_block_children(page_id)
-    return [group for group in mapping.block_groups(children[there:]) if group]
+async def _is_page(call: NotesCall, raw: Raw, intent: Intent) -> bool:
+    """Whether a page is what was to be made, with its first blocks and without others."""
+    if not mapping.is_new_page(raw, intent) or not await _bears(call, raw, intent["properties"]):
+        return False
+    blocks = [block async for block in call.upstream.retrieve_block_children(raw["id"])]
+    return mapping.is_body(blocks, intent["children"])
 
 
-async def _made(call: NotesCall, source: Raw, written: Mapping[str, Any], attempt: Attempt) -> Raw | None:
-    """The newest row that bears what was written, is ours, was made since, and is no other call's."""
-    since = datetime.fromtimestamp(attempt.started_at - CLOCK_SKEW_SECONDS, UTC).replace(second=0, microsecond=0)
-    me = await call.recall(LookUp("me", SCHEMA_SECONDS, call.upstream.retrieve_me))
-    condition = {"timestamp": "created_time", "created_time": {"on_or_after": since.isoformat()}}
-    async for rows in call.upstream.rows(source["id"], condition, newest_first=True):
-        for raw in rows:
-            ours = "incomplete" not in raw and raw["created_by"]["id"] == me["id"]
-            if ours and mapping.bears(raw, written) and not call.memory.get(f"made {raw['id']}"):
-                return raw
-    return None
+async def _bears(call: NotesCall, raw: Raw, written: Mapping[str, Any]) -> bool:
+    """Whether a page holds every value of *written*; those that it shows in part are read whole."""
+    if not mapping.bears(raw, written):
+        return False
+    held = mapping.by_id(raw)
+    for property_id, payload in written.items():
+        for kind, content in payload.items():
+            if casts.truncated(held[property_id]):
+                whole = await _whole(call, raw, held[property_id]) or {}
+                if casts.trace(kind, whole.get(kind)) != casts.trace(kind, content):
+                    return False
+    return True
+
+
+def _told_apart(rows: Sequence[Raw]) -> Sequence[Raw]:
+    """*rows*; ``OutcomeUnknown`` where the vendor does not list all that there are."""
+    if "incomplete" in rows[0]:
+        raise OutcomeUnknown(
+            "More pages were created within one minute than the application lists; which is this call's cannot be told."
+        )
+    return rows
 
 
 # Updating
 
 
-def _require_unmodified(raw: Raw, since: datetime | None) -> None:
+def _require_unmodified(raw: Raw, since: datetime) -> None:
     edited_at = mapping.instant(raw["last_edited_time"])
-    if since is not None and edited_at > since:
+    if edited_at > since:
         raise PageModified(
             f"The page was changed at {edited_at.isoformat()}.", {"last_edited_at": edited_at.isoformat()}
         )
 
 
-def _changes(raw: Raw, written: Mapping[str, Any], *, archived: bool | None) -> list[dict[str, Any]]:
-    """The requests of an update: a page leaves the trash before it is written to, and enters it afterwards.
+async def _require_left_alone(call: NotesCall, intent: Intent) -> None:
+    """Refuse to write over somebody else's change, made since the instant of the guard or since our own first change.
 
-    What already is as it should be is not asked for: the vendor refuses to trash a page twice.
+    It is looked right before each sending: the first may be long ago when a step in doubt is sent again.
     """
-    properties = [{"properties": written}] if written else []
-    trash = [] if archived in {None, raw["in_trash"]} else [{"in_trash": archived}]
-    return properties + trash if archived else trash + properties
-
-
-def _names(raw: Raw, written: Mapping[str, Any]) -> list[str]:
-    """The names of the properties written, in the order they were given."""
-    by_id = {unquote(value["id"]): name for name, value in raw["properties"].items()}
-    return [by_id[property_id] for property_id in written if property_id in by_id]
+    raw = await call.upstream.retrieve_page(intent["page_id"])
+    _require_unmodified(raw, mapping.instant(intent["since"]))
+    if intent["ours"] and raw["last_edited_by"]["id"] != await _me(call):
+        raise PageModified(
+            "Somebody changed the page after the first of these changes.",
+            {"last_edited_at": mapping.instant(raw["last_edited_time"]).isoformat()},
+        )
 
 
 # Searching

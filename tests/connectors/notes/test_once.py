@@ -1,0 +1,600 @@
+"""Every keyed write makes one page, the right one, and nothing half done goes untold."""
+
+from typing import Any
+
+import pytest
+
+from connector_gateway.connectors.notes.emulator import edits
+from connector_gateway.connectors.notes.emulator.state import User, Workspace
+from connectors.notes.asking import Notes, text
+from connectors.notes.pages import (
+    BLOCKS,
+    PAGES,
+    answers,
+    body_of,
+    create,
+    found,
+    new_name,
+    update,
+    workspace_of,
+    writes,
+)
+from harness.requirement import requirement
+from harness.serving import Gateway, Reply, Restarting, wait_until
+
+HTML = "<html><body>Bad Gateway</body></html>"
+TIED = "This says the same."
+LINES = [f"line {number}" for number in range(250)]
+
+
+@pytest.fixture
+def workspace(gateway: Gateway) -> Workspace:
+    """What the application holds."""
+    return workspace_of(gateway)
+
+
+@pytest.fixture
+def person(workspace: Workspace) -> User:
+    """Somebody who works in the application."""
+    return next(user for user in workspace.users.values() if user.kind == "person")
+
+
+@pytest.fixture
+def page_id(gateway: Gateway, leads: str) -> str:
+    """A page of its own for every test."""
+    return str(create(gateway, leads, new_name()).data["page_id"])
+
+
+def value_of(workspace: Workspace, page_id: str, name: str) -> Any:
+    """What a page holds."""
+    page = workspace.pages[page_id]
+    source = workspace.source_of(page)
+    assert source is not None
+    prop = source.find(name)
+    assert prop is not None
+    return page.values.get(prop.id)
+
+
+def posts(gateway: Gateway) -> list[int | None]:
+    """How the application answered each creation."""
+    return [status for method, path, status in gateway.journal("notes") if (method, path) == ("POST", PAGES)]
+
+
+# The first call counts
+
+
+@requirement("idempotency:replay")
+def test_in_doubt_the_first_page_counts_whatever_a_repeat_says(gateway: Gateway, leads: str) -> None:
+    name, other = new_name(), new_name()
+    gateway.fault("notes", method="POST", path=PAGES, fault="drop_before")
+    create(gateway, leads, name, idempotency_key=name)
+    again = create(gateway, leads, other, idempotency_key=name, children=["Of the second call"])
+
+    assert [] == body_of(gateway, again.data["page_id"])
+    assert (1, 0) == (found(gateway, leads, name), found(gateway, leads, other))
+
+
+@requirement("idempotency:replay")
+@pytest.mark.parametrize("fault", ["drop_before", "drop_after"])
+def test_in_doubt_the_first_change_counts_whatever_a_repeat_says(
+    gateway: Gateway, page_id: str, workspace: Workspace, fault: str
+) -> None:
+    header = {"Idempotency-Key": new_name()}
+    gateway.fault("notes", method="PATCH", path=PAGES, fault=fault)
+    update(gateway, page_id, headers=header, properties={"Value": 1})
+    again = update(gateway, page_id, headers=header, properties={"Email": "a@b.test"}, archived=True)
+
+    assert (["Value"], False) == (again.data["updated"], again.data["archived"])
+    assert (1, None) == (value_of(workspace, page_id, "Value"), value_of(workspace, page_id, "Email"))
+
+
+# Whose a page is
+
+
+@requirement("notes:evidence:strict")
+@pytest.mark.parametrize("fault", [{"fault": "drop_before"}, {"fault": "status", "status": 500}])
+@pytest.mark.parametrize("properties", [{"Stage": "Open"}, {}])
+def test_a_page_that_a_colleague_makes_is_never_taken_for_ours(
+    gateway: Gateway, leads: str, properties: dict[str, Any], fault: dict[str, Any]
+) -> None:
+    gateway.fault("notes", method="POST", path=PAGES, **fault)
+    by_hand = gateway.act("notes", action="create_page", database_id=leads, properties=properties)["page_id"]
+    key = new_name()
+    first = gateway.post("/notes/pages", database_id=leads, properties=properties, idempotency_key=key)
+    again = gateway.post("/notes/pages", database_id=leads, properties=properties, idempotency_key=key)
+
+    assert 502 == first.status
+    assert by_hand != again.data["page_id"]
+
+
+@requirement("notes:evidence:strict")
+@pytest.mark.parametrize("properties", [{"Stage": "Open"}, {}])
+def test_a_page_of_another_key_is_never_taken_for_ours(
+    gateway: Gateway, leads: str, properties: dict[str, Any]
+) -> None:
+    key = new_name()
+    other = gateway.post("/notes/pages", database_id=leads, properties=properties, idempotency_key=f"{key} 1")
+    gateway.fault("notes", method="POST", path=PAGES, fault="drop_before")
+    gateway.post("/notes/pages", database_id=leads, properties=properties, idempotency_key=f"{key} 2")
+    again = gateway.post("/notes/pages", database_id=leads, properties=properties, idempotency_key=f"{key} 2")
+
+    assert other.data["page_id"] != again.data["page_id"]
+
+
+@requirement("notes:evidence:strict")
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"properties": {"Value": {"number": 0}}},
+        {"properties": {"Hot": {"checkbox": True}}},
+        {"properties": {"Status": {"status": {"name": "Done"}}}},
+        {"properties": {"Due": {"date": {"start": "2026-11-02", "end": "2026-11-03"}}}},
+        {"icon": {"type": "emoji", "emoji": "💡"}},
+        {"children": [{"paragraph": {"rich_text": text("More")}}]},
+    ],
+)
+def test_a_page_that_has_more_than_was_written_is_not_ours(gateway: Gateway, leads: str, more: dict[str, Any]) -> None:
+    name = new_name()
+    direct = Notes(gateway.sandbox)
+    direct.examples = gateway.examples("notes")
+    other = direct.create({"Name": {"title": text(name)}} | more.get("properties", {}), **_beside(more))["id"]
+    direct.close()
+    gateway.fault("notes", method="POST", path=PAGES, fault="drop_before")
+    create(gateway, leads, name, idempotency_key=name)
+    again = create(gateway, leads, name, idempotency_key=name)
+
+    assert other != again.data["page_id"]
+
+
+def _beside(more: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in more.items() if name != "properties"}
+
+
+@requirement("notes:evidence:strict")
+def test_a_page_of_ours_from_before_the_call_is_not_what_it_made(
+    gateway: Gateway, leads: str, workspace: Workspace
+) -> None:
+    direct = Notes(gateway.sandbox)
+    direct.examples = gateway.examples("notes")
+    before = direct.create()["id"]
+    direct.close()
+    workspace.pages[before].created_at -= 125
+    gateway.fault("notes", method="POST", path=PAGES, fault="drop_before")
+    key = new_name()
+    gateway.post("/notes/pages", database_id=leads, properties={}, idempotency_key=key)
+    again = gateway.post("/notes/pages", database_id=leads, properties={}, idempotency_key=key)
+
+    assert before != again.data["page_id"]
+
+
+@requirement("idempotency:never-two")
+def test_after_a_restart_what_another_key_made_is_still_that_keys(
+    gateway: Gateway, leads: str, restarting: Restarting
+) -> None:
+    name = new_name()
+    with restarting() as before:
+        gateway.fault("notes", method="POST", path=PAGES, fault="drop_before")
+        create(before, leads, name, idempotency_key=f"{name} 1")
+        other = create(before, leads, name, idempotency_key=f"{name} 2")
+    with restarting() as after:
+        again = create(after, leads, name, idempotency_key=f"{name} 1")
+
+    assert other.data["page_id"] != again.data["page_id"]
+    assert 2 == found(gateway, leads, name)
+
+
+@requirement("notes:evidence:strict")
+def test_a_page_is_known_by_its_first_blocks(gateway: Gateway, leads: str) -> None:
+    name = new_name()
+    gateway.fault("notes", method="POST", path=PAGES, fault="drop_after")
+    gateway.fault("notes", method="GET", path=BLOCKS, fault="status", status=500, times=6)
+    create(gateway, leads, name, idempotency_key=f"{name} 1", children=["One"])
+    gateway.clear("notes")
+    gateway.fault("notes", method="POST", path=PAGES, fault="drop_before")
+    create(gateway, leads, name, idempotency_key=f"{name} 2", children=["Two"])
+    two = create(gateway, leads, name, idempotency_key=f"{name} 2")
+    one = create(gateway, leads, name, idempotency_key=f"{name} 1")
+
+    assert ["One"] == body_of(gateway, one.data["page_id"])
+    assert ["Two"] == body_of(gateway, two.data["page_id"])
+    assert 2 == found(gateway, leads, name)
+
+
+@requirement("notes:evidence:whole")
+def test_a_listing_that_is_cut_off_is_no_evidence_that_nothing_was_made(gateway: Gateway, leads: str) -> None:
+    name = new_name()
+    gateway.fault("notes", method="POST", path=PAGES, fault="drop_after")
+    gateway.knob("notes", row_cap=0)
+    first = create(gateway, leads, name, idempotency_key=name)
+    again = create(gateway, leads, name, idempotency_key=name)
+    gateway.clear("notes")
+    late = create(gateway, leads, name, idempotency_key=name)
+
+    assert ((502, "outcome_unknown"), (502, "outcome_unknown")) == (
+        (first.status, first.code),
+        (again.status, again.code),
+    )
+    assert 200 == late.status
+    assert 1 == found(gateway, leads, name)
+
+
+# When something may still come
+
+
+@requirement("calls:never-blindly")
+def test_a_page_that_takes_longer_than_we_wait_is_made_once(gateway: Gateway, patient: Gateway, leads: str) -> None:
+    name = new_name()
+    gateway.fault("notes", method="POST", path=PAGES, fault="delay", seconds=1.5)
+    first = create(patient, leads, name, idempotency_key=name)
+    early = create(patient, leads, name, idempotency_key=name)
+    wait_until(lambda: name in {page.title for page in workspace_of(gateway).pages.values()})
+    late = create(patient, leads, name, idempotency_key=name)
+
+    assert (502, "outcome_unknown") == (first.status, first.code)
+    assert (502, "outcome_unknown") == (early.status, early.code)
+    assert 50 < early.body["retry_after"] <= 60
+    assert 200 == late.status
+    assert 1 == found(gateway, leads, name)
+
+
+@requirement("calls:never-blindly", "notes:blocks:once")
+def test_blocks_that_take_longer_than_we_wait_are_appended_once(gateway: Gateway, patient: Gateway, leads: str) -> None:
+    name = new_name()
+    gateway.fault("notes", method="PATCH", path=BLOCKS, fault="delay", seconds=1.5)
+    first = create(patient, leads, name, idempotency_key=name, children=[TIED] * 150)
+    early = create(patient, leads, name, idempotency_key=name)
+    page_id = first.details[0]["page_id"]
+    wait_until(lambda: len(body_of(gateway, page_id)) == 150)
+    late = create(patient, leads, name, idempotency_key=name)
+
+    assert [{"done": "create the page", "page_id": page_id}] == first.details == early.details
+    assert ("outcome_unknown", "outcome_unknown") == (first.code, early.code)
+    assert page_id == late.data["page_id"]
+    assert 150 == len(body_of(gateway, page_id))
+
+
+@requirement("calls:never-blindly")
+@pytest.mark.parametrize("status", [502, 503, 504])
+def test_after_a_failure_of_an_edge_a_page_may_still_come(
+    gateway: Gateway, patient: Gateway, leads: str, status: int
+) -> None:
+    name = new_name()
+    answers(gateway, "POST", PAGES, status, body=HTML)
+    first = create(patient, leads, name, idempotency_key=name)
+    early = create(patient, leads, name, idempotency_key=name)
+
+    assert (502, "upstream_error") == (first.status, first.code)
+    assert (502, "outcome_unknown") == (early.status, early.code)
+    assert 50 < early.body["retry_after"] <= 60
+    assert [status] == posts(gateway)
+
+
+@pytest.mark.parametrize("status", [500, 502, 503, 504])
+def test_what_did_not_come_after_all_is_made_by_a_repeat(gateway: Gateway, leads: str, status: int) -> None:
+    name = new_name()
+    answers(gateway, "POST", PAGES, status, body=HTML)
+    create(gateway, leads, name, idempotency_key=name)
+    again = create(gateway, leads, name, idempotency_key=name)
+
+    assert 200 == again.status
+    assert 1 == found(gateway, leads, name)
+
+
+@requirement("calls:never-blindly")
+def test_without_a_key_a_page_in_doubt_is_never_sent_again(gateway: Gateway, leads: str) -> None:
+    gateway.fault("notes", method="POST", path=PAGES, fault="drop_before")
+    reply = create(gateway, leads, new_name())
+
+    assert (502, "outcome_unknown") == (reply.status, reply.code)
+    assert "Look in the application" in reply.body["error"]["remedy"]
+    assert [None] == posts(gateway)
+
+
+# Answers of another shape
+
+
+@requirement("notes:wrong-shape")
+@pytest.mark.parametrize("body", [{"object": "page"}, [], {"id": "x", "url": "y"}])
+def test_a_page_that_is_told_in_another_shape_is_in_doubt_and_made_once(
+    gateway: Gateway, leads: str, body: Any
+) -> None:
+    name = new_name()
+    answers(gateway, "POST", PAGES, 200, body=body)
+    first = create(gateway, leads, name, idempotency_key=name)
+    again = create(gateway, leads, name, idempotency_key=name)
+
+    assert (502, "outcome_unknown") == (first.status, first.code)
+    assert 200 == again.status
+    assert 1 == found(gateway, leads, name)
+
+
+@requirement("notes:wrong-shape", "notes:blocks:once")
+@pytest.mark.parametrize("body", [{}, {"results": []}, {"results": 5}])
+def test_blocks_that_are_told_in_another_shape_are_in_doubt_and_appended_once(
+    gateway: Gateway, leads: str, body: Any
+) -> None:
+    name = new_name()
+    answers(gateway, "PATCH", BLOCKS, 200, body=body)
+    first = create(gateway, leads, name, idempotency_key=name, children=LINES)
+    again = create(gateway, leads, name, idempotency_key=name)
+
+    assert (502, "outcome_unknown") == (first.status, first.code)
+    assert LINES == body_of(gateway, again.data["page_id"])
+
+
+@requirement("notes:wrong-shape")
+def test_a_change_that_is_told_in_another_shape_is_in_doubt_and_made_by_a_repeat(
+    gateway: Gateway, page_id: str, workspace: Workspace
+) -> None:
+    header = {"Idempotency-Key": new_name()}
+    answers(gateway, "PATCH", PAGES, 200, body={"object": "page"})
+    first = update(gateway, page_id, headers=header, properties={"Value": 3})
+    again = update(gateway, page_id, headers=header, properties={"Value": 3})
+
+    assert (502, "outcome_unknown") == (first.status, first.code)
+    assert ["Value"] == again.data["updated"]
+    assert 3 == value_of(workspace, page_id, "Value")
+
+
+# Blocks that follow
+
+
+@requirement("notes:blocks:once")
+@pytest.mark.parametrize("fault", ["drop_after", "garbage"])
+@pytest.mark.parametrize("children", [LINES, [TIED] * 250])
+def test_blocks_whose_answer_is_lost_are_found_by_the_call_itself(
+    gateway: Gateway, leads: str, children: list[str], fault: str
+) -> None:
+    gateway.fault("notes", method="PATCH", path=BLOCKS, fault=fault)
+    created = create(gateway, leads, new_name(), children=children).data
+
+    assert children == body_of(gateway, created["page_id"])
+
+
+@requirement("notes:blocks:once", "calls:never-blindly")
+@pytest.mark.parametrize("children", [LINES, [TIED] * 250])
+def test_blocks_that_never_arrived_are_appended_by_a_repeat(gateway: Gateway, leads: str, children: list[str]) -> None:
+    name = new_name()
+    gateway.fault("notes", method="PATCH", path=BLOCKS, fault="drop_before")
+    first = create(gateway, leads, name, children=children, idempotency_key=name)
+    again = create(gateway, leads, name, idempotency_key=name)
+
+    assert [{"done": "create the page", "page_id": again.data["page_id"]}] == first.details
+    assert children == body_of(gateway, again.data["page_id"])
+    assert 1 == found(gateway, leads, name)
+
+
+def test_without_a_key_blocks_that_never_arrived_are_told_with_their_page(gateway: Gateway, leads: str) -> None:
+    gateway.fault("notes", method="PATCH", path=BLOCKS, fault="drop_before")
+    reply = create(gateway, leads, new_name(), children=LINES)
+
+    assert (502, "outcome_unknown") == (reply.status, reply.code)
+    assert LINES[:100] == body_of(gateway, reply.details[0]["page_id"])
+
+
+@requirement("notes:half-done")
+def test_a_body_that_was_refused_is_told_and_completed_by_a_repeat_on_the_same_page(
+    gateway: Gateway, leads: str
+) -> None:
+    name = new_name()
+    gateway.fault("notes", method="PATCH", path=BLOCKS, fault="delay", seconds=0)
+    answers(gateway, "PATCH", BLOCKS, 400, body={"code": "validation_error"})
+    refused = create(gateway, leads, name, children=LINES, idempotency_key=name)
+    created = create(gateway, leads, name, children=LINES, idempotency_key=name)
+
+    assert (422, "upstream_refused") == (refused.status, refused.code)
+    assert [
+        {"done": "create the page", "page_id": created.data["page_id"]},
+        {"done": "append blocks", "blocks": 200},
+    ] == refused.details
+    assert LINES == body_of(gateway, created.data["page_id"])
+    assert 1 == found(gateway, leads, name)
+
+
+@requirement("notes:blocks:once")
+@pytest.mark.parametrize("position", ["start", "end"])
+def test_blocks_that_never_arrived_are_not_seen_in_what_people_write(
+    gateway: Gateway, leads: str, person: User, position: str
+) -> None:
+    name = new_name()
+    gateway.fault("notes", method="PATCH", path=BLOCKS, fault="drop_before")
+    first = create(gateway, leads, name, children=[TIED] * 102, idempotency_key=name)
+    page_id = first.details[0]["page_id"]
+    write_down(gateway, page_id, person, position)
+    again = create(gateway, leads, name, idempotency_key=name)
+
+    assert page_id == again.data["page_id"]
+    assert [TIED] * 104 == body_of(gateway, page_id)
+
+
+@requirement("notes:blocks:once")
+@pytest.mark.parametrize("position", ["start", "end"])
+def test_blocks_that_arrived_are_known_whatever_people_write(
+    gateway: Gateway, leads: str, person: User, position: str
+) -> None:
+    name = new_name()
+    gateway.fault("notes", method="PATCH", path=BLOCKS, fault="slow_body", seconds=3)
+    answers(gateway, "GET", BLOCKS, 500, times=6)
+    first = create(gateway, leads, name, children=[TIED] * 102, idempotency_key=name)
+    page_id = first.details[0]["page_id"]
+    write_down(gateway, page_id, person, position)
+    gateway.clear("notes")
+    again = create(gateway, leads, name, idempotency_key=name)
+
+    assert page_id == again.data["page_id"]
+    assert [TIED] * 104 == body_of(gateway, page_id)
+
+
+def write_down(gateway: Gateway, page_id: str, person: User, position: str) -> None:
+    """Let somebody write two lines into a page, at its start or end."""
+    workspace = workspace_of(gateway)
+    lines = {"children": [{"paragraph": {"rich_text": text(TIED)}}] * 2, "position": {"type": position}}
+    edits.append(workspace, workspace.pages[page_id], lines, person)
+
+
+@requirement("notes:blocks:once")
+def test_blocks_are_known_though_people_took_more_of_ours_away_than_there_are(
+    gateway: Gateway, leads: str, workspace: Workspace
+) -> None:
+    name = new_name()
+    gateway.fault("notes", method="PATCH", path=BLOCKS, fault="slow_body", seconds=3)
+    answers(gateway, "GET", BLOCKS, 500, times=6)
+    first = create(gateway, leads, name, children=LINES[:102], idempotency_key=name)
+    page = workspace.pages[first.details[0]["page_id"]]
+    del page.children[:10]
+    gateway.clear("notes")
+    again = create(gateway, leads, name, idempotency_key=name)
+
+    assert 200 == again.status
+    assert LINES[10:102] == body_of(gateway, page.id)
+
+
+@requirement("notes:half-done")
+def test_a_page_that_was_made_and_cannot_be_read_is_told_and_not_made_again(gateway: Gateway, leads: str) -> None:
+    name = new_name()
+    gateway.knob("notes", next_create="503_committed")
+    answers(gateway, "GET", PAGES, 500, times=3, body=HTML)
+    first = create(gateway, leads, name, idempotency_key=name)
+    again = create(gateway, leads, name, idempotency_key=name)
+
+    assert (502, "upstream_error") == (first.status, first.code)
+    assert [{"done": "create the page", "page_id": again.data["page_id"]}] == first.details
+    assert 1 == found(gateway, leads, name)
+
+
+# A schema that is remembered
+
+
+@requirement("notes:schema:outdated")
+def test_what_is_refused_by_a_remembered_schema_is_tried_once_by_the_one_of_today(gateway: Gateway, leads: str) -> None:
+    name = new_name()
+    create(gateway, leads, new_name())
+    gateway.clear("notes")
+    answers(gateway, "POST", PAGES, 400, body={"code": "validation_error"})
+    created = create(gateway, leads, name, idempotency_key=name)
+
+    assert 200 == created.status
+    assert [400, 200] == posts(gateway)
+
+
+@requirement("notes:schema:outdated")
+def test_what_was_refused_is_not_sent_again_by_a_repeat_that_completes_the_second_try(
+    gateway: Gateway, leads: str
+) -> None:
+    name = new_name()
+    create(gateway, leads, new_name())
+    gateway.clear("notes")
+    answers(gateway, "POST", PAGES, 400, body={"code": "validation_error"})
+    gateway.fault("notes", method="POST", path=PAGES, fault="drop_before")
+    first = create(gateway, leads, name, idempotency_key=name)
+    again = create(gateway, leads, name, idempotency_key=name)
+
+    assert (502, "outcome_unknown", []) == (first.status, first.code, first.details)
+    assert 200 == again.status
+    assert [400, None, 200] == posts(gateway)
+
+
+@requirement("idempotency:released")
+def test_what_is_refused_by_both_gives_the_key_free(gateway: Gateway, leads: str) -> None:
+    name, other = new_name(), new_name()
+    create(gateway, leads, new_name())
+    answers(gateway, "POST", PAGES, 400, times=2, body={"code": "validation_error"})
+    refused = create(gateway, leads, name, idempotency_key=name)
+    created = create(gateway, leads, other, idempotency_key=name)
+
+    assert (422, "upstream_refused", []) == (refused.status, refused.code, refused.details)
+    assert 200 == created.status
+    assert 1 == found(gateway, leads, other)
+
+
+def test_what_is_refused_by_a_schema_just_read_is_refused_at_once(
+    gateway: Gateway, leads: str, restarting: Restarting
+) -> None:
+    answers(gateway, "POST", PAGES, 400, body={"code": "validation_error"})
+    with restarting() as fresh:
+        refused = create(fresh, leads, new_name())
+
+    assert (422, "upstream_refused") == (refused.status, refused.code)
+    assert [400] == posts(gateway)
+
+
+# Changes under a guard
+
+
+LONG_AGO = "2020-01-01T00:00:00Z"
+
+
+def guarded(gateway: Gateway, page_id: str, key: str) -> Reply:
+    """Write a value and move the page to the trash, unless it was changed."""
+    body = {"properties": {"Value": 8}, "archived": True, "if_unmodified_since": LONG_AGO}
+    return update(gateway, page_id, headers={"Idempotency-Key": key}, **body)
+
+
+def fail_second(gateway: Gateway, **fault: Any) -> None:
+    """Let the second change of a page go wrong."""
+    gateway.fault("notes", method="PATCH", path=PAGES, fault="delay", seconds=0)
+    gateway.fault("notes", method="PATCH", path=PAGES, **fault)
+
+
+@requirement("notes:pages:own-half", "notes:half-done")
+@pytest.mark.parametrize(
+    "fault", [{"fault": "status", "status": 400, "body": {"code": "validation_error"}}, {"fault": "drop_before"}]
+)
+def test_our_own_first_half_is_not_somebody_elses_change(
+    gateway: Gateway, page_id: str, workspace: Workspace, fault: dict[str, Any]
+) -> None:
+    workspace.pages[page_id].edited_at = 0
+    key = new_name()
+    fail_second(gateway, **fault)
+    first = guarded(gateway, page_id, key)
+    again = guarded(gateway, page_id, key)
+
+    assert first.status in {422, 502}
+    assert [{"done": "change the page", "page_id": page_id, "updated": ["Value"]}] == first.details
+    assert (True, ["Value"]) == (again.data["archived"], again.data["updated"])
+    assert (8, True) == (value_of(workspace, page_id, "Value"), workspace.pages[page_id].in_trash)
+
+
+@requirement("notes:pages:own-half", "notes:half-done")
+def test_a_change_between_both_halves_is_somebody_elses_and_tells_what_stands(
+    gateway: Gateway, page_id: str, workspace: Workspace
+) -> None:
+    workspace.pages[page_id].edited_at = 0
+    key = new_name()
+    fail_second(gateway, fault="drop_before")
+    guarded(gateway, page_id, key)
+    gateway.act("notes", action="update_page", page_id=page_id, properties={"Value": 9})
+    again = guarded(gateway, page_id, key)
+
+    assert (409, "page_modified") == (again.status, again.code)
+    assert {"done": "change the page", "page_id": page_id, "updated": ["Value"]} == again.details[-1]
+    assert (9, False) == (value_of(workspace, page_id, "Value"), workspace.pages[page_id].in_trash)
+
+
+@requirement("notes:pages:unmodified-since")
+def test_a_change_in_doubt_is_not_sent_again_over_somebody_elses(
+    gateway: Gateway, page_id: str, workspace: Workspace
+) -> None:
+    workspace.pages[page_id].edited_at = 0
+    header = {"Idempotency-Key": new_name()}
+    guard = {"properties": {"Value": 1}, "if_unmodified_since": LONG_AGO}
+    gateway.fault("notes", method="PATCH", path=PAGES, fault="drop_before")
+    update(gateway, page_id, headers=header, **guard)
+    gateway.act("notes", action="update_page", page_id=page_id, properties={"Value": 2})
+    again = update(gateway, page_id, headers=header, **guard)
+
+    assert (409, "page_modified") == (again.status, again.code)
+    assert 2 == value_of(workspace, page_id, "Value")
+
+
+@requirement("idempotency:never-two")
+@pytest.mark.parametrize(("fault", "sent"), [("drop_before", 3), ("drop_after", 2)])
+def test_both_halves_of_a_change_are_made_once_each(gateway: Gateway, page_id: str, fault: str, sent: int) -> None:
+    gateway.clear("notes")
+    header = {"Idempotency-Key": new_name()}
+    fail_second(gateway, fault=fault)
+    update(gateway, page_id, headers=header, properties={"Value": 5}, archived=True)
+    again = update(gateway, page_id, headers=header, properties={"Value": 5}, archived=True)
+
+    assert (True, ["Value"]) == (again.data["archived"], again.data["updated"])
+    assert sent == len(writes(gateway))
