@@ -1,0 +1,96 @@
+"""Writes that go on after a refusal with another step: what was refused is not sent again by later attempts."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from connector_gateway.kit.call import Call
+from connector_gateway.kit.errors import GatewayError, UpstreamError, UpstreamRefused
+from connector_gateway.kit.operation import writes
+from harness.clocks import HandClock
+from harness.rehearsing import (
+    MAKE,
+    REFUSED,
+    SETTLE_SECONDS,
+    PutThing,
+    ShelfClient,
+    Stage,
+    Thing,
+    Trouble,
+    data,
+    doubtful,
+    make_thing,
+    rehearsing,
+)
+from harness.requirement import requirement
+
+
+@writes("POST /tries")
+async def try_twice(call: Call[ShelfClient], params: PutThing) -> Thing:
+    """Put a thing on the shelf; where that is refused, try once more."""
+    try:
+        made = await call.step(MAKE, {"name": params.name})
+    except UpstreamRefused:
+        made = await call.step(MAKE, {"name": params.name})
+    return Thing(thing_id=made["id"])
+
+
+@pytest.fixture
+async def stage(common_database_url: str, clock: HandClock) -> AsyncIterator[Stage]:
+    async with rehearsing(common_database_url, clock) as prepared:
+        yield prepared
+
+
+async def refusal(stage: Stage) -> GatewayError:
+    with pytest.raises(GatewayError) as refused:
+        await stage.put(operation=try_twice)
+    return refused.value
+
+
+async def test_what_is_refused_is_tried_otherwise(stage: Stage) -> None:
+    stage.shelf.troubles = [REFUSED]
+    made = await stage.put(operation=try_twice)
+
+    assert {"thing_id": "thing 1"} == data(made)
+    assert 2 == stage.shelf.asked
+
+
+async def test_what_is_not_refused_in_that_way_ends_the_write(stage: Stage) -> None:
+    stage.shelf.troubles = [Trouble(UpstreamError("It failed.", doubt="failed"))]
+    failed = await refusal(stage)
+
+    assert "upstream_error" == failed.code
+    assert 1 == stage.shelf.asked
+
+
+@requirement("idempotency:never-two")
+async def test_what_was_passed_over_is_not_sent_again_by_a_repeat(stage: Stage, clock: HandClock) -> None:
+    stage.shelf.troubles = [REFUSED, doubtful("silent")]
+    await refusal(stage)
+    stage.shelf.things.append("cup")
+    clock.at += SETTLE_SECONDS
+    again = await stage.put(operation=try_twice)
+
+    assert {"thing_id": "thing 1"} == data(again)
+    assert (["cup"], 2) == (stage.shelf.things, stage.shelf.asked)
+
+
+@requirement("idempotency:never-two")
+async def test_what_was_refused_is_no_twin_of_what_is_made(stage: Stage) -> None:
+    stage.shelf.troubles = [REFUSED, None, doubtful("cut", done=True)]
+    await stage.app._processes.beat()
+    await stage.put(operation=try_twice)
+    another = await stage.put(key="key-2", operation=make_thing)
+
+    assert {"thing_id": "thing 2"} == data(another)
+    assert ["cup", "cup"] == stage.shelf.things
+
+
+async def test_a_write_that_is_refused_both_ways_gives_its_key_free(stage: Stage) -> None:
+    stage.shelf.troubles = [REFUSED, REFUSED]
+    refused = await refusal(stage)
+    again = await stage.put("plate", operation=try_twice)
+
+    assert ("upstream_refused", ()) == (refused.code, tuple(refused.details))
+    assert {"thing_id": "thing 1"} == data(again)
+    assert ["plate"] == stage.shelf.things
