@@ -19,9 +19,17 @@ class Load:
         self._process = process
 
     def __call__(
-        self, url: str, arguments: Any, headers: dict[str, str], *, calls: int, concurrency: int, method: str = "POST"
+        self,
+        url: str,
+        arguments: Any,
+        headers: dict[str, str],
+        *,
+        calls: int,
+        concurrency: int,
+        method: str = "POST",
+        keyed: bool = False,
     ) -> dict[str, Any]:
-        """``{seconds, latencies, statuses}`` of so many calls, so many of them at a time."""
+        """``{seconds, latencies, statuses}`` of so many calls, so many of them at a time; *keyed* with a key each."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         order = {
@@ -31,6 +39,7 @@ class Load:
             "headers": headers,
             "calls": calls,
             "concurrency": concurrency,
+            "keyed": keyed,
         }
         self._process.stdin.write(json.dumps(order) + "\n")
         self._process.stdin.flush()
@@ -50,15 +59,16 @@ async def carry_out(session: aiohttp.ClientSession, order: dict[str, Any]) -> di
     """One load, as ordered."""
     latencies: list[float] = []
     statuses: dict[str, int] = {}
-    left = iter(range(order["calls"]))
+    left, load = iter(range(order["calls"])), time.time_ns()
     method, arguments = order["method"], order["arguments"]
     sent = {"params": arguments} if method == "GET" else {"data": json.dumps(arguments).encode()}
     headers = {"Content-Type": "application/json", **order["headers"]}
 
     async def work() -> None:
-        for _ in left:
+        for number in left:
+            key = {"Idempotency-Key": f"{load}-{number}"} if order["keyed"] else {}
             began = time.perf_counter()
-            async with session.request(method, order["url"], headers=headers, **sent) as response:
+            async with session.request(method, order["url"], headers=headers | key, **sent) as response:
                 await response.read()
             latencies.append(time.perf_counter() - began)
             statuses[str(response.status)] = statuses.get(str(response.status), 0) + 1

@@ -1,6 +1,7 @@
 """A third party that costs nothing: canned answers of the notes vendor, as fast as a socket allows."""
 
 import json
+from itertools import count
 from typing import Any
 
 DATABASE_ID = "11111111-1111-4111-8111-111111111111"
@@ -39,6 +40,9 @@ ANSWERS: dict[str, Any] = {
     "/v1/pages": PAGE,
 }
 BODIES = {path: json.dumps(answer).encode() for path, answer in ANSWERS.items()}
+BEFORE, AFTER = BODIES.pop("/v1/pages").split(PAGE_ID.encode())
+NUMBERS = count()
+"""Each page that is made has an identifier of its own."""
 
 
 async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -46,7 +50,11 @@ async def app(scope: Any, receive: Any, send: Any) -> None:
         return
     while (await receive()).get("more_body"):
         pass
-    body = BODIES.get(scope["path"], b"{}")
+    body = BODIES.get(scope["path"], b"{}") if scope["path"] != "/v1/pages" else _page()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     await send({"type": "http.response.body", "body": body})
+
+
+def _page() -> bytes:
+    return BEFORE + b"33333333-3333-4333-8333-%012d" % next(NUMBERS) + AFTER
