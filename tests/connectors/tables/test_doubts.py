@@ -350,6 +350,16 @@ def test_records_that_are_created_singly_after_a_refusal_come_once(
     assert [1, 1, 1] == [len(inside.records(Name=name)) for name in ("one", "two", "three")]
 
 
+def test_a_refusal_is_told_alike_by_a_repeat(gateway: Gateway, inside: Looking) -> None:
+    fail(gateway, after=2, fault="drop_before")
+    create(gateway, NOBODY, {"Name": "alone"}, key="told")
+    again = create(gateway, NOBODY, {"Name": "alone"}, key="told")
+
+    assert [{"index": 0, "error": "upstream_refused", "field": "Owner", "value": "usrNobody"}] == again.data["failed"]
+    assert 1 == len(inside.records(Name="alone"))
+    assert 4 == len(inside.sent("POST"))
+
+
 def test_a_refusal_is_not_told_as_done_and_leaves_the_key_free(gateway: Gateway, inside: Looking) -> None:
     fail(gateway, after=1, fault="status", status=403, body=FORBIDDEN)
     first = create(gateway, NOBODY, {"Name": "fine"}, key="refused")

@@ -50,9 +50,6 @@ It used to give up after 30 seconds. Source: github.com/Airtable/airtable.js/rel
 """
 
 PAGE_SIZE = 100
-MAX_KEPT = 1000
-"""Characters of the vendor's words that are kept of a refusal."""
-
 MAX_PAGES = 200
 """Upstream pages of one list before it is given up as endless."""
 
@@ -127,17 +124,6 @@ def unwrap(
     by_type, by_status = {**REFUSALS, NOT_THERE: model}, {**STATUSES, 404: missing}
     refusal = by_type.get(kind) or by_status.get(answer.status, UpstreamUnexpected)
     raise refusal(MESSAGES[refusal], private=f"{kind}: {message}" if kind else answer.text)
-
-
-def kept(refusal: GatewayError) -> dict[str, str]:
-    """What is kept of a refusal by ``unwrap``."""
-    return {"code": refusal.code, "text": refusal.private[:MAX_KEPT]}
-
-
-def restored(kept_refusal: Mapping[str, str]) -> GatewayError:
-    """A refusal of which this was kept."""
-    refusal = next(refusal for refusal in MESSAGES if refusal.code == kept_refusal["code"])
-    return refusal(MESSAGES[refusal], private=kept_refusal["text"])
 
 
 def _said(answer: Answer) -> tuple[str, str]:

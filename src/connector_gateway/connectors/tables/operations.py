@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from connector_gateway.connectors.tables import mapping
-from connector_gateway.connectors.tables.client import TablesClient, kept, restored
+from connector_gateway.connectors.tables.client import TablesClient
 from connector_gateway.connectors.tables.mapping import CASTING, REFUSED, Draft
 from connector_gateway.connectors.tables.models import (
     MAX_RECORDS,
@@ -47,7 +47,7 @@ from connector_gateway.kit.errors import (
 )
 from connector_gateway.kit.operation import reads, writes
 from connector_gateway.kit.shapes import Listing, Page
-from connector_gateway.kit.writing import REFUSAL, Found, Intent, Learned, Sent, Step
+from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
 
 T = TypeVar("T")
 TablesCall = Call[TablesClient]
@@ -80,12 +80,9 @@ FINAL = (*REFUSED, *MISSING, FileTooLarge, UpstreamForbidden, UpstreamUnexpected
 
 
 async def _send_records(call: TablesCall, intent: Intent, _: str) -> Learned:
-    """Create records, all of them or none; a refusal of their values is learned, since others go on in its place."""
+    """Create records, all of them or none."""
     base_id, table_id, rows = intent["base_id"], intent["table_id"], intent["rows"]
-    try:
-        raws = await call.upstream.create_records(base_id, table_id, rows, typecast=intent["typecast"])
-    except REFUSED as refusal:
-        return {REFUSAL: kept(refusal)}
+    raws = await call.upstream.create_records(base_id, table_id, rows, typecast=intent["typecast"])
     if len(raws) != len(rows):
         raise OutcomeUnknown("The application tells of another number of records than it was given.", doubt="garbled")
     filled = mapping.filled_in(raws[0], rows[0])
@@ -116,13 +113,9 @@ def _joined(found: Sequence[Found]) -> Learned:
 
 
 async def _send_change(call: TablesCall, intent: Intent, _: str) -> Learned:
-    """Change a record; a refusal of the values is learned, since they may be cast by an outdated schema."""
-    try:
-        raw = await call.upstream.update_record(
-            intent["base_id"], intent["table_id"], intent["record_id"], intent["values"]
-        )
-    except REFUSED as refusal:
-        return {REFUSAL: kept(refusal)}
+    raw = await call.upstream.update_record(
+        intent["base_id"], intent["table_id"], intent["record_id"], intent["values"]
+    )
     return {"id": raw["id"], "updated_at": call.clock.now()}
 
 
@@ -241,7 +234,9 @@ async def create_records(call: TablesCall, params: CreateRecords) -> CreatedReco
     try:
         # Those that bring new options come last, since for them the vendor casts loosely.
         for new_options in (False, True):
-            await _make_group(call, batch, [draft for draft in batch.left if draft.new_options is new_options])
+            group = [draft for draft in batch.left if draft.new_options is new_options]
+            if group:
+                await _make_group(call, batch, group)
     except FINAL as refusal:
         if refusal.doubt is not None or not batch.created:
             raise
@@ -259,13 +254,12 @@ async def update_record(call: TablesCall, params: UpdateRecord) -> UpdatedRecord
     """
     change = await call.plan(partial(_plan_change, call, params))
     async with call.exclusive(f"record {params.record_id}"):
-        learned = await call.step(UPDATE_RECORD, change)
-        if REFUSAL in learned:
-            refusal = restored(learned[REFUSAL])
+        try:
+            learned = await call.step(UPDATE_RECORD, change)
+        except REFUSED as refusal:
+            # The values may be cast by an outdated schema.
             change = await call.plan(partial(_plan_change_again, call, params, change, refusal))
             learned = await call.step(UPDATE_RECORD, change)
-        if REFUSAL in learned:
-            raise restored(learned[REFUSAL])
     _see(call, learned["id"], change["base_id"], change["table_id"])
     return UpdatedRecord(
         record_id=learned["id"], updated_fields=list(params.fields), updated_at=instant(learned["updated_at"])
@@ -435,27 +429,28 @@ async def _astray(call: TablesCall, base_id: str, table: Raw, group: Sequence[Dr
 
 async def _make_group(call: TablesCall, batch: Batch, group: Sequence[Draft]) -> None:
     """Create *group* at once; where that is refused, nobody says for which record, check again and create singly."""
-    if not group or await _make(call, batch, group) is None:
-        return
-    indices = {draft.index for draft in group}
+    try:
+        await _make(call, batch, group)
+    except REFUSED:
+        await _make_singly(call, batch, {draft.index for draft in group})
+
+
+async def _make_singly(call: TablesCall, batch: Batch, indices: Collection[int]) -> None:
     batch.follow(await call.plan(partial(_plan_again, call, batch.params, batch.table_id, indices)))
     for draft in [draft for draft in batch.left if draft.index in indices]:
-        refusal = await _make(call, batch, [draft])
-        if refusal is not None:
+        try:
+            await _make(call, batch, [draft])
+        except REFUSED as refusal:
             batch.refuse(draft, refusal)
 
 
-async def _make(call: TablesCall, batch: Batch, group: Sequence[Draft]) -> GatewayError | None:
-    """Create *group* with one request; the refusal, if the application does not take its values."""
+async def _make(call: TablesCall, batch: Batch, group: Sequence[Draft]) -> None:
+    """Create *group* with one request."""
     base_id = batch.params.base_id
-    creation = mapping.creation(base_id, batch.table_id, group, batch.filled_in)
-    learned = await call.step(CREATE_RECORDS, creation)
-    if REFUSAL in learned:
-        return restored(learned[REFUSAL])
+    learned = await call.step(CREATE_RECORDS, mapping.creation(base_id, batch.table_id, group, batch.filled_in))
     for draft, record_id in zip(group, learned["created"], strict=True):
         batch.created[draft.index] = record_id
         _see(call, record_id, base_id, batch.table_id)
-    return None
 
 
 # Updating
