@@ -74,7 +74,7 @@ LISTINGS = {
     "crm links": Listing("crm", lambda client: client.read_associations("contacts", "1", "deals"), links),
     "tables bases": Listing("tables", lambda client: every(client.list_bases()), tables),
     "tables new records": Listing(
-        "tables", lambda client: every(client.list_records_created_since("app1", "tbl1", T, [])), tables
+        "tables", lambda client: every(client.list_records_created_since("app1", "tbl1", T)), tables
     ),
     "tables known records": Listing("tables", lambda client: client.existing_records("app1", "tbl1", ["rec1"]), tables),
 }

@@ -42,6 +42,12 @@ TABLES = (
         ("tables:records:checked-first", "Records are checked first; the good ones are created if others fail."),
         ("tables:records:all-failed", "If all fail, the answer is partial and nothing is created."),
         ("tables:records:failures", "A record fails for one of five reasons."),
+        (
+            "tables:records:evidence",
+            "Records count as a call's own if all are there, hold just what was asked for, and can be nobody else's.",
+        ),
+        ("tables:records:half-made", "Records that stand are told when the others fail, and come once."),
+        ("tables:links:changed", "A file that has changed before it is sent again is told, and is not attached."),
         ("tables:records:options-only", "Allowing new options loosens no other cast."),
         ("tables:attachments:remembered", "A record seen before is found without asking its bases."),
         ("tables:attachments:searched", "A record never seen is looked for in the connection's bases, else 404."),

@@ -55,6 +55,9 @@ LOOK_FIRST = "Look in the application whether it was done before you call again;
 MAX_STANDING = 20
 """Steps that a refusal tells of."""
 
+MAX_PRIVATE = 1000
+"""Characters of the third party's words that are kept of a refusal."""
+
 Change = Callable[[Transaction], Any]
 
 
@@ -534,14 +537,15 @@ def _in_order(changes: Sequence[Change]) -> Change:
 
 
 def _refusal(error: GatewayError) -> dict[str, Any]:
-    """A refusal as the journal keeps it."""
-    return {"code": error.code, "message": error.message, "details": [dict(detail) for detail in error.details]}
+    """A refusal as the journal keeps it, with some of the third party's words, by which rooms tell what is at fault."""
+    private, details = error.private[:MAX_PRIVATE], [dict(detail) for detail in error.details]
+    return {"code": error.code, "message": error.message, "details": details, "private": private}
 
 
 def _refused(kept: Mapping[str, Any]) -> GatewayError:
     """The refusal that an earlier attempt got."""
     error = next(error for error in catalogue() if error.code == kept["code"])
-    return error(kept["message"], *kept["details"])
+    return error(kept["message"], *kept["details"], private=kept["private"])
 
 
 def _unreadable(fault: Exception) -> OutcomeUnknown:

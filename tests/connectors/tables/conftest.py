@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import requests
@@ -17,7 +18,8 @@ from connector_gateway.sandbox.sandbox import Sandbox
 from connectors.tables.looking import Looking, copied, looking_at
 from connectors.tables.played import HandClock, Played
 from harness.playing import playing
-from harness.serving import Gateway, serving
+from harness.serving import Gateway, Restarting, serving
+from harness.serving import restarting as serving_again
 
 UNHURRIED: AnyConnector = replace(TABLES, budgets=dict.fromkeys(TABLES.budgets, Budget(100_000, 1)))
 
@@ -42,12 +44,17 @@ def airtable(airtable_sandbox: Sandbox) -> Iterator[Played]:
             played.emulator.reset()
 
 
+def local_files() -> Files:
+    """Files that may lie on this machine."""
+    return Files(2, 12_000_000, reachable=lambda address: address == "127.0.0.1")
+
+
 @pytest.fixture(scope="module")
 def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    files = Files(2, 12_000_000, reachable=lambda address: address == "127.0.0.1")
+    folder, rooms = tmp_path_factory.mktemp("tables"), {"tables": UNHURRIED}
     with (
         playing(tables=TablesEmulator) as sandbox,
-        serving(sandbox, tmp_path_factory.mktemp("tables"), connectors={"tables": UNHURRIED}, files=files) as gateway,
+        serving(sandbox, folder, connectors=rooms, files=local_files()) as gateway,
     ):
         yield gateway
 
@@ -67,6 +74,22 @@ def gateway(room: Gateway, seeded: list[Base]) -> Gateway:
     workspace_id = WorkspaceId(room.workspace_id)
     made = room.run(room.app.connections.create(workspace_id, "tables", emulator.credentials()))
     return replace(room, connections={"tables": made["connection_id"]})
+
+
+@pytest.fixture
+def unsettled(gateway: Gateway, tmp_path: Path) -> Iterator[Gateway]:
+    """A gateway in front of an application that may work on a request for a minute."""
+    rooms = {"tables": UNHURRIED}
+    with serving(
+        gateway.sandbox, tmp_path, connectors=rooms, files=local_files(), GATEWAY_TABLES_SETTLE_SECONDS="60"
+    ) as unhurried:
+        yield unhurried
+
+
+@pytest.fixture
+def restarting(gateway: Gateway, tmp_path: Path) -> Restarting:
+    """A gateway of its own that can be started again."""
+    return serving_again(gateway.sandbox, tmp_path, connectors={"tables": UNHURRIED}, files=local_files())
 
 
 @pytest.fixture

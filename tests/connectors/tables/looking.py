@@ -63,6 +63,17 @@ class Looking:
             assert time.monotonic() < deadline, "it was never made"
             time.sleep(0.02)
 
+    def made_by_hand(self, *, seconds_ago: float = 0.0, **fields: Any) -> str:
+        """A lead that a colleague makes, now or some time ago."""
+        action = {"action": "create_record", "base_id": self.sales.id, "table": LEADS, "fields": fields}
+        record_id: str = self.emulator.act(action)["id"]
+        self.table().records[record_id].created_at -= seconds_ago
+        return record_id
+
+    def hide_authors(self) -> None:
+        """Take the field away that says who made a lead."""
+        self.table().fields = [field for field in self.table().fields if field.type != "createdBy"]
+
     def forget(self, record_id: str) -> None:
         """Take a record away."""
         home = self.sales.home(record_id)

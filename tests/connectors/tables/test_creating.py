@@ -403,62 +403,6 @@ def test_a_definite_failure_leaves_the_key_free(gateway: Gateway, inside: Lookin
     assert ["else"] == names([inside.record(record_id) for record_id in again.data["created"]])
 
 
-def test_what_is_half_made_is_completed_at_once_where_that_is_safe(gateway: Gateway, inside: Looking) -> None:
-    gateway.fault("tables", method="POST", fault="delay", seconds=0)
-    gateway.fault("tables", method="POST", fault="status", status=500)
-    reply = create(gateway, {"Name": "half"}, {"Name": "half", "Stage": "Paused"}, allow_new_options=True)
-
-    assert ("ok", 2) == (reply.body["status"], len(reply.data["created"]))
-    assert [None, "Paused"] == [record.get("Stage") for record in inside.records(Name="half")]
-
-
-def test_a_repeat_completes_what_was_half_made(gateway: Gateway, inside: Looking) -> None:
-    gateway.fault("tables", method="POST", fault="delay", seconds=0)
-    gateway.fault("tables", method="POST", fault="status", status=500, times=2)
-    records = [{"Name": "half"}, {"Nmae": "x"}, {"Name": "half", "Stage": "Paused"}]
-    first = create(gateway, *records, allow_new_options=True, headers=keyed("half"))
-    again = create(gateway, *records, allow_new_options=True, headers=keyed("half"))
-
-    assert (502, "upstream_error") == (first.status, first.code)
-    assert (2, [1]) == (len(again.data["created"]), [item["index"] for item in again.data["failed"]])
-    assert [None, "Paused"] == [record.get("Stage") for record in inside.records(Name="half")]
-
-
-def test_what_was_made_stays_made_when_the_table_has_changed_since(gateway: Gateway, inside: Looking) -> None:
-    gateway.fault("tables", method="POST", fault="delay", seconds=0)
-    gateway.fault("tables", method="POST", fault="status", status=500, times=2)
-    records = [{"Name": "half", "Phone": "1"}, {"Name": "half", "Stage": "Paused"}]
-    create(gateway, *records, allow_new_options=True, headers=keyed("changed"))
-    inside.field("Phone").type = "autoNumber"
-    again = create(gateway, *records, allow_new_options=True, headers=keyed("changed"))
-
-    assert ("ok", 2) == (again.body["status"], len(again.data["created"]))
-
-
-def test_what_may_still_be_made_is_not_repeated(gateway: Gateway, inside: Looking) -> None:
-    gateway.fault("tables", method="POST", fault="delay", seconds=0)
-    gateway.fault("tables", method="POST", fault="drop_before")
-    records = [{"Name": "half"}, {"Name": "half", "Stage": "Paused"}]
-    first = create(gateway, *records, allow_new_options=True, headers=keyed("wait"))
-    again = create(gateway, *records, allow_new_options=True, headers=keyed("wait"))
-
-    assert ["outcome_unknown"] * 2 == [first.code, again.code]
-    assert 1 <= again.body["retry_after"] <= 5
-    assert 1 == len(inside.records(Name="half"))
-
-
-def test_when_only_some_records_are_there_nobody_guesses(gateway: Gateway, inside: Looking) -> None:
-    base_id = gateway.examples("tables")["base_id"]
-    gateway.act("tables", action="create_record", base_id=base_id, table="Leads", fields={"Name": "a colleague's"})
-    gateway.fault("tables", method="POST", fault="drop_before")
-    records = [{"Name": "a colleague's"}, {"Name": "ours"}]
-    first = create(gateway, *records, headers=keyed("some"))
-    again = create(gateway, *records, headers=keyed("some"))
-
-    assert ["outcome_unknown"] * 2 == [first.code, again.code]
-    assert [] == inside.records(Name="ours")
-
-
 @requirement("service:backoff")
 def test_a_service_that_says_try_again_is_asked_again(gateway: Gateway, inside: Looking) -> None:
     retriable = {"error": {"type": "RETRIABLE_ERROR", "message": "Safe to retry."}}

@@ -6,6 +6,7 @@ from connector_gateway.connectors.tables.client import (
     ADDRESS,
     BASE_BUDGET,
     CONTENT_ADDRESS,
+    SETTLE_SECONDS,
     TablesClient,
     authorise,
     throttled,
@@ -27,4 +28,5 @@ TABLES = Connector(
         operations.list_tables,
     ),
     throttled=throttled,
+    settle_seconds=SETTLE_SECONDS,
 )

@@ -282,13 +282,26 @@ def plain(value: Any) -> Any:
 
 def same(kind: str, written: Any, held: Any) -> bool:
     """Whether a cell that holds *held* says what was *written*; an empty cell is told in several ways."""
-    if _empty(written) or _empty(held):
-        return _empty(written) and _empty(held)
-    return SAMES.get(kind, _equal)(written, held)
+    if is_empty(written) or is_empty(held):
+        return is_empty(written) and is_empty(held)
+    try:
+        return SAMES.get(kind, _equal)(written, held)
+    except (AttributeError, TypeError, ValueError):
+        # The field has become one of another type since it was written.
+        return False
 
 
-def _empty(value: Any) -> bool:
+def is_empty(value: Any) -> bool:
+    """Whether a value is as good as none."""
     return value is None or value is False or value in ("", [])
+
+
+def told_apart(written: Any) -> Any:
+    """*written* without what makes no difference to ``same``: blanks around it, or the order of a set."""
+    if isinstance(written, str):
+        return written.strip()
+    is_set = isinstance(written, list) and all(isinstance(item, str) for item in written)
+    return sorted(written) if is_set else written
 
 
 def _equal(written: Any, held: Any) -> bool:

@@ -43,6 +43,12 @@ LOCKOUT_SECONDS = 30.0
 RETRIABLE_SECONDS = 1.0
 """How long to wait after a 503 which says that nothing was done and that it may be sent again."""
 
+SETTLE_SECONDS = 300.0
+"""How long a request may go on without an answer: the vendor's own client waits five minutes for one.
+
+It used to give up after 30 seconds. Source: github.com/Airtable/airtable.js/releases/tag/v0.4.5, read 2026-11.
+"""
+
 PAGE_SIZE = 100
 MAX_PAGES = 200
 """Upstream pages of one list before it is given up as endless."""
@@ -138,6 +144,10 @@ class TablesClient:
     def __init__(self, upstream: Upstream) -> None:
         self._upstream = upstream
 
+    async def get_user(self) -> Raw:
+        """Whose token it is. Source: airtable.com/developers/web/api/get-user-id-scopes, read 2026-11."""
+        return unwrap(await self._upstream.send("GET", "/v0/meta/whoami", ACCOUNT, writes=False))
+
     def list_bases(self) -> AsyncIterator[Raw]:
         """Every base that the token sees. Source: airtable.com/developers/web/api/list-bases, read 2026-11."""
 
@@ -166,18 +176,15 @@ class TablesClient:
         given = [(name, value) for name, value in query.items() if value is not None]
         return await self._list(base_id, table_id, given)
 
-    def list_records_created_since(
-        self, base_id: str, table_id: str, since: datetime, field_ids: Sequence[str]
-    ) -> AsyncIterator[Raw]:
-        """The records made after an instant, with some fields.
+    def list_records_created_since(self, base_id: str, table_id: str, since: datetime) -> AsyncIterator[Raw]:
+        """The records made after an instant, with all that they hold.
 
         Source: airtable.com/developers/web/api/list-records and support.airtable.com/docs/formula-field-reference,
         read 2026-11.
         """
         after = since.strftime("%Y-%m-%dT%H:%M:%S.000Z")
         formula = f"IS_AFTER(CREATED_TIME(), DATETIME_PARSE('{after}'))"
-        fields = [("fields[]", field_id) for field_id in field_ids]
-        return self._filter(base_id, table_id, formula, fields)
+        return self._filter(base_id, table_id, formula)
 
     async def existing_records(self, base_id: str, table_id: str, record_ids: Sequence[str]) -> set[str]:
         """Those of *record_ids* that are in that very table.
@@ -187,7 +194,7 @@ class TablesClient:
         found: set[str] = set()
         for start in range(0, len(record_ids), PAGE_SIZE):
             tests = (f"RECORD_ID()='{record_id}'" for record_id in record_ids[start : start + PAGE_SIZE])
-            async for raw in self._filter(base_id, table_id, f"OR({','.join(tests)})", []):
+            async for raw in self._filter(base_id, table_id, f"OR({','.join(tests)})"):
                 found.add(raw["id"])
         return found
 
@@ -223,9 +230,9 @@ class TablesClient:
         path = f"/v0/{_segment(base_id)}/{record_id}/{field_id}/uploadAttachment"
         return unwrap(await self._write("POST", base_id, path, file, host="content"))
 
-    def _filter(self, base_id: str, table_id: str, formula: str, more: Sequence[tuple[str, str]]) -> AsyncIterator[Raw]:
+    def _filter(self, base_id: str, table_id: str, formula: str) -> AsyncIterator[Raw]:
         """Every record that *formula* holds for."""
-        query = [("filterByFormula", formula), ("pageSize", str(PAGE_SIZE)), ("returnFieldsByFieldId", "true"), *more]
+        query = [("filterByFormula", formula), ("pageSize", str(PAGE_SIZE)), ("returnFieldsByFieldId", "true")]
 
         async def fetch(offset: str | None) -> tuple[list[Raw], str | None]:
             raw = await self._list(base_id, table_id, [*query, *_from(offset)])

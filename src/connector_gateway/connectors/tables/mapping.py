@@ -1,9 +1,11 @@
 """Between the vendor's JSON and our shapes: pure functions."""
 
 from base64 import b64encode
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
+from hashlib import sha256
 from typing import Any
 
 from connector_gateway.connectors.tables import casts
@@ -13,8 +15,8 @@ from connector_gateway.connectors.tables.models import (
     Record,
     Table,
     TableField,
-    UpdatedRecord,
 )
+from connector_gateway.kit.call import RemoteFile
 from connector_gateway.kit.errors import (
     FieldNotFound,
     GatewayError,
@@ -38,6 +40,7 @@ REFUSED = (UpstreamRefused, *CASTING)
 
 ATTACHMENTS = "multipleAttachments"
 LINKS = "multipleRecordLinks"
+AUTHOR = "createdBy"
 
 
 # Tables
@@ -188,9 +191,14 @@ def failed_record(index: int, refusal: GatewayError) -> FailedRecord:
     return FailedRecord(index=index, error=refusal.code, field=fault["field"], value=fault["value"])
 
 
-def refused_record(table: Raw, draft: Draft, fields: Mapping[str, Any], refusal: GatewayError) -> FailedRecord:
-    """The entry of a record that the application refused, with the field that it speaks of, if that can be told."""
-    name = _blamed(table, draft, fields, refusal.private) if isinstance(refusal, REFUSED) else None
+def refused_record(
+    names: Mapping[str, str], draft: Draft, fields: Mapping[str, Any], refusal: GatewayError
+) -> FailedRecord:
+    """The entry of a record that the application refused, with the field that it speaks of, if that can be told.
+
+    *names* are those of the fields, by identifier.
+    """
+    name = _blamed(names, draft, fields, refusal.private) if isinstance(refusal, REFUSED) else None
     return FailedRecord(
         index=draft.index,
         error=refusal.code if isinstance(refusal, CASTING) and name else "upstream_refused",
@@ -199,9 +207,8 @@ def refused_record(table: Raw, draft: Draft, fields: Mapping[str, Any], refusal:
     )
 
 
-def _blamed(table: Raw, draft: Draft, fields: Mapping[str, Any], text: str) -> str | None:
+def _blamed(names: Mapping[str, str], draft: Draft, fields: Mapping[str, Any], text: str) -> str | None:
     """The field that a refusal is about: the only one there is, the one it names, or the one whose value it names."""
-    names = {field["id"]: field["name"] for field in table["fields"]}
     written = {names[field_id]: value for field_id, value in draft.values.items()}
     named = [name for name in written if f'"{name}"' in text]
     valued = [name for name, value in written.items() if any(_speaks_of(text, word) for word in _words(value))]
@@ -226,27 +233,92 @@ def links(table: Raw, draft: Draft) -> dict[str, tuple[str, list[str]]]:
     }
 
 
-def matches(table: Raw, drafts: Iterable[Draft], raws: Iterable[Raw]) -> list[tuple[Draft, Raw]]:
-    """Which of the records *raws* were made of which of *drafts*; those that say most choose first."""
-    free = list(raws)
-    found: list[tuple[Draft, Raw]] = []
-    for draft in sorted(drafts, key=lambda draft: len(draft.values), reverse=True):
-        raw = next((raw for raw in free if bears(table, raw, draft.values)), None)
-        if raw is not None:
-            free.remove(raw)
-            found.append((draft, raw))
-    return found
+def batch(table: Raw, drafts: Sequence[Draft], failed: Sequence[FailedRecord], filled_in: Raw) -> Values:
+    """What is planned for the records of a call, in a table of which is known what it *filled_in* by itself."""
+    written = {field_id for draft in drafts for field_id in draft.values}
+    writable = {field["id"] for field in table["fields"] if field["type"] in casts.CASTS}
+    return {
+        "table_id": table["id"],
+        "names": {field["id"]: field["name"] for field in table["fields"] if field["id"] in written},
+        "drafts": [asdict(draft) for draft in drafts],
+        "failed": [item.model_dump(mode="json") for item in failed],
+        "filled_in": {field_id: value for field_id, value in filled_in.items() if field_id in writable},
+    }
 
 
-def updated_record(raw: Raw, names: Iterable[str], updated_at: datetime) -> UpdatedRecord:
-    """The result of an update."""
-    return UpdatedRecord(record_id=raw["id"], updated_fields=list(names), updated_at=updated_at)
+def filled_in(raw: Raw, written: Raw) -> Values:
+    """What a new record holds that was not written: what is computed, and default values, which no schema tells."""
+    return {field_id: value for field_id, value in raw.get("fields", {}).items() if field_id not in written}
 
 
-def bears(table: Raw, raw: Raw, values: Values) -> bool:
+def creation(base_id: str, table_id: str, group: Sequence[Draft], filled: Raw) -> Values:
+    """A request for records, all of them with new options or none."""
+    return {
+        "base_id": base_id,
+        "table_id": table_id,
+        "rows": [draft.values for draft in group],
+        "typecast": group[0].new_options,
+        "filled_in": filled,
+    }
+
+
+# Recognising what a write has made
+
+
+def contents(intent: Raw) -> list[Any]:
+    """What each record of a request is to hold; equal where the records cannot be told apart."""
+    return [[intent["table_id"], _told_apart(row)] for row in intent["rows"]]
+
+
+def _told_apart(row: Raw) -> Values:
+    return {field_id: casts.told_apart(value) for field_id, value in row.items() if not casts.is_empty(value)}
+
+
+def tells_authors(table: Raw) -> bool:
+    """Whether the records of a table say who made them."""
+    return any(field["type"] == AUTHOR for field in table["fields"])
+
+
+def may_be_by(table: Raw, raw: Raw, user_id: str) -> bool:
+    """Whether nothing in a record says that somebody else made it."""
+    authors = [raw["fields"].get(field["id"]) for field in table["fields"] if field["type"] == AUTHOR]
+    return all(author is None or author["id"] == user_id for author in authors)
+
+
+def is_record(table: Raw, raw: Raw, values: Raw, filled: Raw) -> bool:
+    """Whether a record is just what was made of *values*.
+
+    What was not written is empty or was filled in by the table itself, as it did before; what is computed says nothing.
+    """
+    kinds = {field["id"]: field["type"] for field in table["fields"] if field["type"] in casts.CASTS}
+    held = {field_id: value for field_id, value in raw["fields"].items() if field_id in kinds}
+    more = {field_id: value for field_id, value in held.items() if field_id not in values and not casts.is_empty(value)}
+    return bears(table, raw, values) and values.keys() <= kinds.keys() and more.items() <= filled.items()
+
+
+def made_of(table: Raw, intent: Raw, raws: Iterable[Raw]) -> list[tuple[int, Raw]]:
+    """The records that are just what a request asked for, oldest first, each with every place in it that it may have.
+
+    None at all where they are too few: the vendor makes all records of a request, or none.
+    """
+    aged = sorted(raws, key=lambda raw: instant(raw["createdTime"]))
+    found = [
+        (slot, raw)
+        for slot, row in enumerate(intent["rows"])
+        for raw in aged
+        if is_record(table, raw, row, intent["filled_in"])
+    ]
+    wanted, there = contents(intent), Counter(slot for slot, _ in found)
+    is_whole = all(there[slot] >= wanted.count(content) for slot, content in enumerate(wanted))
+    return found if is_whole else []
+
+
+def bears(table: Raw, raw: Raw, values: Raw) -> bool:
     """Whether a record holds *values*, both by field id."""
     kinds = {field["id"]: field["type"] for field in table["fields"]}
-    return all(casts.same(kinds[field_id], value, raw["fields"].get(field_id)) for field_id, value in values.items())
+    return values.keys() <= kinds.keys() and all(
+        casts.same(kinds[field_id], value, raw["fields"].get(field_id)) for field_id, value in values.items()
+    )
 
 
 # Attachments
@@ -300,18 +372,47 @@ def added(raw: Raw, field: Raw, before: Collection[str]) -> list[Raw]:
     return [item for item in attachments(raw, field) if item["id"] not in before]
 
 
-def alike(items: Iterable[Raw], filename: str, size_bytes: int) -> Raw | None:
-    """The last of *items* that has that name, or that size."""
-    found: list[Raw] = [item for item in items if item.get("filename") == filename or item.get("size") == size_bytes]
-    return found[-1] if found else None
+def planned_file(place: Raw, url: str, filename: str, file: RemoteFile) -> Values:
+    """A file that is to be attached at a *place*; large ones have no digest, since the vendor fetches them itself."""
+    digest = None if file.content is None else digest_of(file.content)
+    about = {"filename": filename, "mime_type": file.mime_type, "size_bytes": file.size_bytes, "digest": digest}
+    return {**place, "url": url, **about}
 
 
-def attached_file(item: Raw, record_id: str, field: str, size_bytes: int) -> AttachedFile:
-    """The result of an attachment; the vendor knows its size only once it has fetched it."""
+def digest_of(content: bytes) -> str:
+    """What tells a file from another one."""
+    return sha256(content).hexdigest()
+
+
+def attachment_content(intent: Raw) -> Values:
+    """What an attachment can be known by: of a file that the vendor fetches, its size is the vendor's to tell."""
+    known = ("base_id", "record_id", "field", "filename") + (() if intent["digest"] is None else ("size_bytes",))
+    return {name: intent[name] for name in known}
+
+
+def is_attachment(item: Raw, intent: Raw) -> bool:
+    """Whether an attachment looks like the one that was to be made."""
+    is_size = intent["digest"] is None or item.get("size") == intent["size_bytes"]
+    return bool(item.get("filename") == intent["filename"] and is_size)
+
+
+def kept_attachment(item: Raw, intent: Raw) -> Values:
+    """What is kept of an attachment that was made; the vendor knows its size only once it has fetched it."""
+    size_bytes = item.get("size") or intent["size_bytes"]
+    return {"id": item["id"], "filename": item["filename"], "size_bytes": size_bytes}
+
+
+def told_attachment(kept: Raw) -> Values:
+    """What callers are told of an attachment when something else fails."""
+    return {"attachment_id": kept["id"]}
+
+
+def attached_file(kept: Raw, record_id: str, field: str) -> AttachedFile:
+    """The result of an attachment."""
     return AttachedFile(
         record_id=record_id,
         field=field,
-        attachment_id=item["id"],
-        filename=item["filename"],
-        size_bytes=item.get("size") or size_bytes,
+        attachment_id=kept["id"],
+        filename=kept["filename"],
+        size_bytes=kept["size_bytes"],
     )

@@ -3,8 +3,9 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, TypeVar
 
 from connector_gateway.connectors.tables import mapping
@@ -24,7 +25,7 @@ from connector_gateway.connectors.tables.models import (
     UpdatedRecord,
     UpdateRecord,
 )
-from connector_gateway.kit.call import Attempt, Call, LookUp, RemoteFile
+from connector_gateway.kit.call import Call, LookUp, RemoteFile
 from connector_gateway.kit.clock import instant
 from connector_gateway.kit.errors import (
     BaseNotFound,
@@ -38,26 +39,23 @@ from connector_gateway.kit.errors import (
     TableNotFound,
     TooManyRecords,
     UpstreamConflict,
+    UpstreamForbidden,
+    UpstreamUnexpected,
     UrlNotAllowed,
     UrlUnreachable,
     ViewNotFound,
 )
 from connector_gateway.kit.operation import reads, writes
 from connector_gateway.kit.shapes import Listing, Page
+from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
 
 T = TypeVar("T")
 TablesCall = Call[TablesClient]
 Raw = Mapping[str, Any]
 
 SCHEMA_SECONDS = 60.0
-SEEN_SECONDS = 24 * 60 * 60.0
-MADE_SECONDS = 24 * 60 * 60.0
-
-CLOCK_SKEW_SECONDS = 120.0
-"""How far the vendor's clock may be behind ours when records of ours are looked for."""
-
-SETTLES_AFTER: Mapping[str, float] = {"silent": 60.0, "cut": 5.0, "interrupted": 5.0}
-"""Seconds after which a request in doubt is either done or never will be, by why it is in doubt; others are at once."""
+REMEMBER_SECONDS = 24 * 60 * 60.0
+"""How long is known where a record is, and whose token it is."""
 
 UPLOAD_BYTES = 5_000_000
 """The vendor takes files of up to 5 MB with a request; larger ones it fetches itself.
@@ -73,6 +71,129 @@ NOT_HERE = (*MISSING, RecordNotFound)
 
 OUTDATED = (*REFUSED, TableNotFound, ViewNotFound)
 """Refusals that may be due to a schema remembered from before it was changed."""
+
+FINAL = (*REFUSED, *MISSING, FileTooLarge, UpstreamForbidden, UpstreamUnexpected)
+"""Refusals that a repeat would meet again: where records were made before, they are told of each of the others."""
+
+
+# The steps that change something
+
+
+async def _send_records(call: TablesCall, intent: Intent, _: str) -> Learned:
+    """Create records, all of them or none."""
+    base_id, table_id, rows = intent["base_id"], intent["table_id"], intent["rows"]
+    raws = await call.upstream.create_records(base_id, table_id, rows, typecast=intent["typecast"])
+    if len(raws) != len(rows):
+        raise OutcomeUnknown("The application tells of another number of records than it was given.", doubt="garbled")
+    filled = mapping.filled_in(raws[0], rows[0])
+    call.memory.put(f"filled in {table_id}", filled, REMEMBER_SECONDS)
+    return {"created": [raw["id"] for raw in raws]}
+
+
+async def _find_records(call: TablesCall, intent: Intent, sent: Sent) -> Sequence[Found]:
+    """The records made since that hold what was written and nothing else, unless they say that another made them."""
+    table = await _known_table(call, intent)
+    since = datetime.fromtimestamp(sent.earliest, UTC)
+    raws = [raw async for raw in call.upstream.list_records_created_since(intent["base_id"], table["id"], since)]
+    if raws and mapping.tells_authors(table):
+        user = await call.recall(LookUp("user", REMEMBER_SECONDS, call.upstream.get_user))
+        raws = [raw for raw in raws if mapping.may_be_by(table, raw, user["id"])]
+    return [
+        Found({"created": [raw["id"]]}, raw["id"], mapping.instant(raw["createdTime"]).timestamp(), slot)
+        for slot, raw in mapping.made_of(table, intent, raws)
+    ]
+
+
+def _created(learned: Learned) -> Sequence[str]:
+    return list(learned["created"])
+
+
+def _joined(found: Sequence[Found]) -> Learned:
+    return {"created": [item.object_id for item in found]}
+
+
+async def _send_change(call: TablesCall, intent: Intent, _: str) -> Learned:
+    raw = await call.upstream.update_record(
+        intent["base_id"], intent["table_id"], intent["record_id"], intent["values"]
+    )
+    return {"id": raw["id"], "updated_at": call.clock.now()}
+
+
+async def _find_change(call: TablesCall, intent: Intent, _: Sent) -> Sequence[Found]:
+    """The record, if it is as it should be."""
+    table = await _known_table(call, intent)
+    with suppress(RecordNotFound):
+        raw = await call.upstream.get_record(intent["base_id"], table["id"], intent["record_id"])
+        if mapping.bears(table, raw, intent["values"]):
+            return [Found({"id": raw["id"], "updated_at": call.clock.now()})]
+    return []
+
+
+@dataclass
+class AtHand:
+    """What this attempt has read of a file and of the cell that it goes to; nothing if an earlier one planned it."""
+
+    file: RemoteFile | None = None
+    present: Sequence[str] | None = None
+    """The attachments that are there."""
+
+
+async def _send_file(at_hand: AtHand, call: TablesCall, intent: Intent, _: str) -> Learned:
+    """Send a small file along, or add the address of a large one to the attachments that are there."""
+    base_id, record_id, cell = intent["base_id"], intent["record_id"], intent["field"]
+    present = await _present(call, intent) if at_hand.present is None else at_hand.present
+    if intent["digest"] is None:
+        values = {cell["id"]: mapping.with_link(present, intent["url"], intent["filename"])}
+        raw = await call.upstream.update_record(base_id, intent["table_id"], record_id, values)
+    else:
+        content = await _content(call, intent, at_hand)
+        upload = mapping.upload(intent["filename"], intent["mime_type"], content)
+        raw = await call.upstream.upload_attachment(base_id, record_id, cell["id"], upload)
+    new = mapping.added(raw, cell, present)
+    if not new:
+        raise OutcomeUnknown("The application took the file, but does not show it.", doubt="garbled")
+    alike = [item for item in new if mapping.is_attachment(item, intent)]
+    return mapping.kept_attachment((alike or new)[-1], intent)
+
+
+async def _find_file(call: TablesCall, intent: Intent, _: Sent) -> Sequence[Found]:
+    """The attachments in the cell that look like the file and were not there before."""
+    with suppress(RecordNotFound):
+        raw = await call.upstream.get_record(intent["base_id"], intent["table_id"], intent["record_id"])
+        return [
+            Found(mapping.kept_attachment(item, intent), item["id"])
+            for item in mapping.added(raw, intent["field"], intent["before"])
+            if mapping.is_attachment(item, intent)
+        ]
+    return []
+
+
+CREATE_RECORDS = Step(
+    "create records",
+    _send_records,
+    _find_records,
+    makes="record",
+    contents=mapping.contents,
+    object_ids=_created,
+    joined=_joined,
+    tells=lambda learned: {"created": learned["created"]},
+)
+UPDATE_RECORD = Step("update the record", _send_change, _find_change, tells=lambda kept: {"record_id": kept["id"]})
+
+
+def attach_step(at_hand: AtHand) -> Step[TablesCall]:
+    """The step that attaches a file."""
+    return Step(
+        "attach the file",
+        partial(_send_file, at_hand),
+        _find_file,
+        makes="attachment",
+        contents=lambda intent: [mapping.attachment_content(intent)],
+        tells=mapping.told_attachment,
+    )
+
+
+# The operations
 
 
 @reads("GET /records", errors=[*MISSING, ViewNotFound])
@@ -97,20 +218,7 @@ async def read_records(call: TablesCall, params: ReadRecords) -> Page[Record]:
     return await _with_table(call, params.base_id, params.table, read)
 
 
-async def recover_created_records(call: TablesCall, params: CreateRecords, attempt: Attempt) -> CreatedRecords | None:
-    """The records that an earlier attempt made, with the missing ones added; None if it made none."""
-    batch = _batch(params, mapping.find_table(await _tables(call, params.base_id), params.table))
-    batch.resume(attempt.progress)
-    await _find(call, batch, attempt)
-    if batch.left and not batch.created:
-        return None
-    if batch.left:
-        _require_settled(call, attempt)
-        await _make(call, batch)
-    return batch.result()
-
-
-@writes("POST /records", errors=[*MISSING, TooManyRecords], recover=recover_created_records)
+@writes("POST /records", errors=[*MISSING, TooManyRecords])
 async def create_records(call: TablesCall, params: CreateRecords) -> CreatedRecords:
     """Create up to ten records, and report the success of each.
 
@@ -121,52 +229,41 @@ async def create_records(call: TablesCall, params: CreateRecords) -> CreatedReco
             f"{len(params.records)} records are more than a call takes.",
             {"parameter": "records", "count": len(params.records), "max": MAX_RECORDS},
         )
-
-    batch = await _checked(call, params)
-    await _make(call, batch)
+    batch = Batch(params)
+    batch.follow(await call.plan(partial(_plan_records, call, params)))
+    try:
+        # Those that bring new options come last, since for them the vendor casts loosely.
+        for new_options in (False, True):
+            group = [draft for draft in batch.left if draft.new_options is new_options]
+            if group:
+                await _make_group(call, batch, group)
+    except FINAL as refusal:
+        if refusal.doubt is not None or not batch.created:
+            raise
+        for draft in batch.left:
+            batch.refuse(draft, refusal)
     return batch.result()
 
 
-async def recover_updated_record(call: TablesCall, params: UpdateRecord, attempt: Attempt) -> UpdatedRecord | None:  # noqa: ARG001  # the record itself tells
-    """The record, if it already is as it should be; otherwise None."""
-    table = mapping.find_table(await _tables(call, params.base_id), params.table)
-    values = mapping.writable(table, params.fields)
-    raw = await call.upstream.get_record(params.base_id, table["id"], params.record_id)
-    if not mapping.bears(table, raw, values):
-        return None
-    return mapping.updated_record(raw, params.fields, instant(call.clock.now()))
-
-
-@writes(
-    "PATCH /records/{record_id}",
-    errors=[*MISSING, RecordNotFound, UpstreamConflict, *CASTING],
-    recover=recover_updated_record,
-)
+@writes("PATCH /records/{record_id}", errors=[*MISSING, RecordNotFound, UpstreamConflict, *CASTING])
 async def update_record(call: TablesCall, params: UpdateRecord) -> UpdatedRecord:
     """Update the named fields of one record.
 
     Values are cast to the type of their field; where that would lose something, nothing is written.
     Writes to one record through this service happen one after the other.
     """
-
-    async def update(table: Raw) -> UpdatedRecord:
-        values = mapping.writable(table, params.fields)
-        async with call.exclusive(f"record {params.record_id}"):
-            raw = await call.upstream.update_record(params.base_id, table["id"], params.record_id, values)
-        _see(call, raw["id"], params.base_id, table["id"])
-        return mapping.updated_record(raw, params.fields, instant(call.clock.now()))
-
-    return await _with_table(call, params.base_id, params.table, update)
-
-
-async def recover_attached_file(call: TablesCall, params: AttachFile, attempt: Attempt) -> AttachedFile | None:
-    """The attachment that an earlier attempt made; None if it made none."""
-    if "intent" not in attempt.progress:
-        return None
-    intent = Intent(**attempt.progress["intent"])
-    raw = await call.upstream.get_record(intent.base_id, intent.table_id, params.record_id)
-    item = mapping.alike(mapping.added(raw, intent.field, intent.before), intent.filename, intent.size_bytes)
-    return None if item is None else mapping.attached_file(item, params.record_id, params.field, intent.size_bytes)
+    change = await call.plan(partial(_plan_change, call, params))
+    async with call.exclusive(f"record {params.record_id}"):
+        try:
+            learned = await call.step(UPDATE_RECORD, change)
+        except REFUSED as refusal:
+            # The values may be cast by an outdated schema.
+            change = await call.plan(partial(_plan_change_again, call, params, change, refusal))
+            learned = await call.step(UPDATE_RECORD, change)
+    _see(call, learned["id"], change["base_id"], change["table_id"])
+    return UpdatedRecord(
+        record_id=learned["id"], updated_fields=list(params.fields), updated_at=instant(learned["updated_at"])
+    )
 
 
 @writes(
@@ -181,26 +278,18 @@ async def recover_attached_file(call: TablesCall, params: AttachFile, attempt: A
         FileTooLarge,
         UpstreamConflict,
     ],
-    recover=recover_attached_file,
 )
 async def attach_file(call: TablesCall, params: AttachFile) -> AttachedFile:
     """Attach a file to a record from a public link.
 
     The link is fetched here, from public addresses only; a file of more than 5 MB is handed over by its address.
     """
-    base_id, table_id, cell = await _place(call, params)
-    file = await call.files.fetch(params.url, UPLOAD_BYTES)
-    name = params.filename or file.name
+    at_hand = AtHand()
+    file = await call.plan(partial(_plan_file, call, params, at_hand))
     async with call.exclusive(f"record {params.record_id}"):
-        raw = await call.upstream.get_record(base_id, table_id, params.record_id)
-        before = [item["id"] for item in mapping.attachments(raw, cell)]
-        intent = Intent(base_id, table_id, cell, before, name, file.size_bytes)
-        await call.notebook.intend(intent=asdict(intent))
-        new = mapping.added(await _attach(call, params, intent, file), cell, before)
-    if not new:
-        raise OutcomeUnknown("The application took the file, but does not show it.", doubt="garbled")
-    item = mapping.alike(new, name, file.size_bytes) or new[-1]
-    return mapping.attached_file(item, params.record_id, params.field, file.size_bytes)
+        before = await call.plan(partial(_plan_cell, call, file, at_hand))
+        learned = await call.step(attach_step(at_hand), {**file, "before": before})
+    return mapping.attached_file(learned, params.record_id, params.field)
 
 
 @reads("GET /tables", errors=[BaseNotFound])
@@ -222,20 +311,20 @@ async def _with_table(call: TablesCall, base_id: str, wanted: str, use: Callable
     return await call.with_recalled(_schema(call, base_id), use_one, outdated=OUTDATED)
 
 
-async def _checked(call: TablesCall, params: CreateRecords) -> "Batch":
-    """The records of a call, checked against the table as it is now before one of them is reported as failed."""
-
-    async def check(tables: Sequence[Raw]) -> Batch:
-        return _batch(params, mapping.find_table(tables, params.table))
-
-    return await call.with_recalled(
-        _schema(call, params.base_id), check, outdated=OUTDATED, suspect=lambda batch: bool(batch.failed)
-    )
-
-
 async def _tables(call: TablesCall, base_id: str) -> Sequence[Raw]:
     """The tables of a base as they are now."""
     return await call.renew(_schema(call, base_id))
+
+
+async def _known_table(call: TablesCall, intent: Intent) -> Raw:
+    """The table that a step is about."""
+
+    def is_there(tables: Sequence[Raw]) -> bool:
+        return any(table["id"] == intent["table_id"] for table in tables)
+
+    return mapping.find_table(
+        await call.recall(_schema(call, intent["base_id"]), suffices=is_there), intent["table_id"]
+    )
 
 
 def _schema(call: TablesCall, base_id: str) -> LookUp[Sequence[Raw]]:
@@ -249,7 +338,7 @@ def _schema(call: TablesCall, base_id: str) -> LookUp[Sequence[Raw]]:
 
 def _see(call: TablesCall, record_id: str, base_id: str, table_id: str) -> None:
     """Remember where a record is, for whoever attaches a file to it."""
-    call.memory.put(f"record {record_id}", (base_id, table_id), SEEN_SECONDS)
+    call.memory.put(f"record {record_id}", (base_id, table_id), REMEMBER_SECONDS)
 
 
 # Creating
@@ -260,36 +349,33 @@ class Batch:
     """The records of one call: those that fit the table, and what became of each."""
 
     params: CreateRecords
-    table: Raw
-    drafts: Sequence[Draft]
+    table_id: str = ""
+    names: dict[str, str] = field(default_factory=dict)
+    """The names of the fields that are written, by identifier."""
+
+    filled_in: Raw = field(default_factory=dict)
+    """What fields were seen to hold by themselves, by identifier."""
+
+    drafts: dict[int, Draft] = field(default_factory=dict)
     created: dict[int, str] = field(default_factory=dict)
     failed: dict[int, FailedRecord] = field(default_factory=dict)
 
     @property
     def left(self) -> list[Draft]:
         """The drafts that nothing has become of yet."""
-        return [draft for draft in self.drafts if draft.index not in self.created | self.failed]
+        return [draft for index, draft in sorted(self.drafts.items()) if index not in self.created | self.failed]
 
-    @property
-    def progress(self) -> dict[str, Any]:
-        """What became of the records so far, for the notebook."""
-        failed = [failed.model_dump(mode="json") for failed in self.failed.values()]
-        return {"created": list(self.created.items()), "failed": failed}
-
-    def resume(self, progress: Mapping[str, Any]) -> None:
-        """Go on from what an earlier attempt noted."""
-        self.created = dict(progress.get("created", []))
-        if self.created:
-            self.fail(*(FailedRecord.model_validate(failed) for failed in progress["failed"]))
-        self.failed = {index: failed for index, failed in self.failed.items() if index not in self.created}
-
-    def fail(self, *failed: FailedRecord) -> None:
-        """Report records as not made."""
-        self.failed |= {item.index: item for item in failed}
+    def follow(self, plan: Raw) -> None:
+        """Go by a plan: that of all records, or a later one of some."""
+        self.table_id = plan["table_id"]
+        self.names |= plan["names"]
+        self.filled_in = plan["filled_in"]
+        self.drafts |= {draft["index"]: Draft(**draft) for draft in plan["drafts"]}
+        self.failed |= {item["index"]: FailedRecord.model_validate(item) for item in plan["failed"]}
 
     def refuse(self, draft: Draft, refusal: GatewayError) -> None:
         """Report a record as not made because the application did not take it."""
-        self.fail(mapping.refused_record(self.table, draft, self.params.records[draft.index], refusal))
+        self.failed[draft.index] = mapping.refused_record(self.names, draft, self.params.records[draft.index], refusal)
 
     def result(self) -> CreatedRecords:
         """What the caller is told, in the order of the request."""
@@ -299,143 +385,134 @@ class Batch:
         )
 
 
-def _batch(params: CreateRecords, table: Raw) -> Batch:
-    """The records of a call, checked against the table."""
+async def _plan_records(call: TablesCall, params: CreateRecords) -> Raw:
+    """The records of a call, checked against the table as it is now before one of them is reported as failed."""
+
+    async def check(tables: Sequence[Raw]) -> Raw:
+        table = mapping.find_table(tables, params.table)
+        return await _check(call, params, table, range(len(params.records)))
+
+    schema = _schema(call, params.base_id)
+    return await call.with_recalled(schema, check, outdated=OUTDATED, suspect=lambda plan: bool(plan["failed"]))
+
+
+async def _plan_again(call: TablesCall, params: CreateRecords, table_id: str, indices: Collection[int]) -> Raw:
+    """Some of the records, checked against the table as it is now."""
+    table = mapping.find_table(await _tables(call, params.base_id), table_id)
+    return await _check(call, params, table, indices)
+
+
+async def _check(call: TablesCall, params: CreateRecords, table: Raw, indices: Collection[int]) -> Raw:
+    """The plan of those of the records: which fit the table, and which do not."""
     drafts, failed = mapping.drafts(table, params.records, new_options=params.allow_new_options)
-    return Batch(params, table, drafts, failed={item.index: item for item in failed})
+    wanted = [draft for draft in drafts if draft.index in indices]
+    failed = [item for item in failed if item.index in indices]
+    failed += await _astray(call, params.base_id, table, [draft for draft in wanted if draft.new_options])
+    unfit = {item.index for item in failed}
+    filled_in = call.memory.get(f"filled in {table['id']}") or {}
+    return mapping.batch(table, [draft for draft in wanted if draft.index not in unfit], failed, filled_in)
 
 
-async def _make(call: TablesCall, batch: Batch) -> None:
-    """Create what is left of *batch*; those that bring new options last, since for them the vendor casts loosely.
-
-    A refusal that comes after something was created is told per record, lest what is there be forgotten over it.
-    """
-    try:
-        for new_options in (False, True):
-            group = [draft for draft in batch.left if draft.new_options is new_options]
-            if new_options:
-                group = await _firmly_linked(call, batch, group)
-            if group:
-                await _make_group(call, batch, group)
-    except GatewayError as failure:
-        if failure.doubt or not batch.created:
-            raise
-        for draft in batch.left:
-            batch.refuse(draft, failure)
-
-
-async def _firmly_linked(call: TablesCall, batch: Batch, group: Sequence[Draft]) -> list[Draft]:
-    """Those of *group* whose links lead somewhere; for the others the vendor, casting loosely, would make records."""
+async def _astray(call: TablesCall, base_id: str, table: Raw, group: Sequence[Draft]) -> list[FailedRecord]:
+    """Those of *group* whose links lead nowhere; the vendor, casting loosely, would make records for them."""
+    failed = {}
     for draft in group:
-        for name, (table_id, record_ids) in mapping.links(batch.table, draft).items():
-            there = await call.upstream.existing_records(batch.params.base_id, table_id, record_ids)
+        for name, (table_id, record_ids) in mapping.links(table, draft).items():
+            there = await call.upstream.existing_records(base_id, table_id, record_ids)
             absent = [record_id for record_id in record_ids if record_id not in there]
-            if absent:
-                batch.fail(FailedRecord(index=draft.index, error="upstream_refused", field=name, value=absent[0]))
-                break
-    return [draft for draft in group if draft.index not in batch.failed]
+            if absent and draft.index not in failed:
+                failed[draft.index] = FailedRecord(
+                    index=draft.index, error="upstream_refused", field=name, value=absent[0]
+                )
+    return list(failed.values())
 
 
 async def _make_group(call: TablesCall, batch: Batch, group: Sequence[Draft]) -> None:
     """Create *group* at once; where that is refused, nobody says for which record, check again and create singly."""
     try:
-        await _send(call, batch, group)
+        await _make(call, batch, group)
     except REFUSED:
         await _make_singly(call, batch, {draft.index for draft in group})
 
 
 async def _make_singly(call: TablesCall, batch: Batch, indices: Collection[int]) -> None:
-    again = _batch(batch.params, mapping.find_table(await _tables(call, batch.params.base_id), batch.table["id"]))
-    batch.fail(*(failed for index, failed in again.failed.items() if index in indices))
-    for draft in again.drafts:
-        if draft.index in indices:
-            await _make_single(call, batch, draft)
+    batch.follow(await call.plan(partial(_plan_again, call, batch.params, batch.table_id, indices)))
+    for draft in [draft for draft in batch.left if draft.index in indices]:
+        try:
+            await _make(call, batch, [draft])
+        except REFUSED as refusal:
+            batch.refuse(draft, refusal)
 
 
-async def _make_single(call: TablesCall, batch: Batch, draft: Draft) -> None:
-    try:
-        await _send(call, batch, [draft])
-    except REFUSED as refusal:
-        batch.refuse(draft, refusal)
+async def _make(call: TablesCall, batch: Batch, group: Sequence[Draft]) -> None:
+    """Create *group* with one request."""
+    base_id = batch.params.base_id
+    learned = await call.step(CREATE_RECORDS, mapping.creation(base_id, batch.table_id, group, batch.filled_in))
+    for draft, record_id in zip(group, learned["created"], strict=True):
+        batch.created[draft.index] = record_id
+        _see(call, record_id, base_id, batch.table_id)
 
 
-async def _send(call: TablesCall, batch: Batch, group: Sequence[Draft]) -> None:
-    """Create *group* with one request, and note that when others have to follow."""
-    await call.notebook.intend(sending=[draft.index for draft in group])
-    raws = await call.upstream.create_records(
-        batch.params.base_id,
-        batch.table["id"],
-        [draft.values for draft in group],
-        typecast=group[0].new_options,
-    )
-    for draft, raw in zip(group, raws, strict=True):
-        _claim(call, batch, draft, raw["id"])
-    if batch.left:
-        await call.notebook.note(**batch.progress)
+# Updating
 
 
-def _claim(call: TablesCall, batch: Batch, draft: Draft, record_id: str) -> None:
-    """Take a record for the one that was made of *draft*, and for no other call's."""
-    batch.created[draft.index] = record_id
-    call.memory.put(f"made {record_id}", value=True, seconds=MADE_SECONDS)
-    _see(call, record_id, batch.params.base_id, batch.table["id"])
+async def _plan_change(call: TablesCall, params: UpdateRecord) -> Raw:
+    """A change, cast to the types of the table."""
+
+    async def change(table: Raw) -> Raw:
+        return _change(params, table)
+
+    return await _with_table(call, params.base_id, params.table, change)
 
 
-async def _find(call: TablesCall, batch: Batch, attempt: Attempt) -> None:
-    """Claim what the request in doubt has made: all of its records, or none."""
-    sent = [draft for draft in batch.left if draft.index in attempt.progress.get("sending", ())]
-    if not sent:
-        return
-    since = datetime.fromtimestamp(attempt.started_at - CLOCK_SKEW_SECONDS, UTC)
-    field_ids = list(dict.fromkeys(field_id for draft in sent for field_id in draft.values))
-    recent = call.upstream.list_records_created_since(batch.params.base_id, batch.table["id"], since, field_ids)
-    raws = [raw async for raw in recent]
-    free = [raw for raw in raws if not call.memory.get(f"made {raw['id']}")]
-    found = mapping.matches(batch.table, sent, free)
-    if 0 < len(found) < len(sent):
-        raise OutcomeUnknown("Some of the records are there, which may have been made by others.", doubt=attempt.doubt)
-    for draft, raw in found:
-        _claim(call, batch, draft, raw["id"])
+async def _plan_change_again(call: TablesCall, params: UpdateRecord, refused: Raw, refusal: GatewayError) -> Raw:
+    """The same by the table as it is now, after *refusal*; which stands if it comes to the same."""
+    change = _change(params, mapping.find_table(await _tables(call, params.base_id), refused["table_id"]))
+    if change == refused:
+        raise refusal
+    return change
 
 
-def _require_settled(call: TablesCall, attempt: Attempt) -> None:
-    """Refuse to repeat a request while the earlier one may still be carried out."""
-    wait = attempt.doubted_at + SETTLES_AFTER.get(attempt.doubt, 0.0) - call.clock.now()
-    if wait > 0:
-        raise OutcomeUnknown(
-            "Some of the records may still be created by the application.", retry_after=wait, doubt=attempt.doubt
-        )
+def _change(params: UpdateRecord, table: Raw) -> Raw:
+    place = {"base_id": params.base_id, "table_id": table["id"], "record_id": params.record_id}
+    return {**place, "values": mapping.writable(table, params.fields)}
 
 
 # Attaching
 
 
-Place = tuple[str, str, Raw]
-"""Where a file is to be attached: base, table, and of the field identifier and name."""
+Place = dict[str, Any]
+"""Where a file is to be attached: base, table, record, and of the field identifier and name."""
 
 
-@dataclass(frozen=True)
-class Intent:
-    """What is noted of an attachment before it is made."""
+async def _plan_file(call: TablesCall, params: AttachFile, at_hand: AtHand) -> Raw:
+    """A file and where it is to go."""
+    place = await _place(call, params)
+    file = at_hand.file = await call.files.fetch(params.url, UPLOAD_BYTES)
+    return mapping.planned_file(place, params.url, params.filename or file.name, file)
 
-    base_id: str
-    table_id: str
-    field: Raw
-    before: Sequence[str]
+
+async def _plan_cell(call: TablesCall, place: Raw, at_hand: AtHand) -> Sequence[str]:
     """The attachments that are there already."""
+    present = at_hand.present = await _present(call, place)
+    return present
 
-    filename: str
-    size_bytes: int
+
+async def _present(call: TablesCall, place: Raw) -> Sequence[str]:
+    """The attachments that are in the cell now."""
+    raw = await call.upstream.get_record(place["base_id"], place["table_id"], place["record_id"])
+    return [item["id"] for item in mapping.attachments(raw, place["field"])]
 
 
-async def _attach(call: TablesCall, params: AttachFile, intent: Intent, file: RemoteFile) -> Raw:
-    """The record after a small file was sent along, or the address of a large one was added to those that it has."""
-    field_id = intent.field["id"]
-    if file.content is not None:
-        upload = mapping.upload(intent.filename, file.mime_type, file.content)
-        return await call.upstream.upload_attachment(intent.base_id, params.record_id, field_id, upload)
-    values = {field_id: mapping.with_link(intent.before, params.url, intent.filename)}
-    return await call.upstream.update_record(intent.base_id, intent.table_id, params.record_id, values)
+async def _content(call: TablesCall, intent: Intent, at_hand: AtHand) -> bytes:
+    """The bytes of a file, fetched again unless this attempt has them; they must be those that were planned."""
+    file = at_hand.file or await call.files.fetch(intent["url"], UPLOAD_BYTES)
+    if file.content is None or mapping.digest_of(file.content) != intent["digest"]:
+        raise UrlUnreachable(
+            "The link leads to another file now than when this call was first made; nothing was attached.",
+            {"parameter": "url"},
+        )
+    return file.content
 
 
 async def _place(call: TablesCall, params: AttachFile) -> Place:
@@ -450,7 +527,8 @@ async def _place(call: TablesCall, params: AttachFile) -> Place:
 async def _place_in(call: TablesCall, params: AttachFile, base_id: str, table_id: str) -> Place:
     async def place(table: Raw) -> Place:
         described = mapping.attachment_field(table, params.field)
-        return base_id, table["id"], {"id": described["id"], "name": described["name"]}
+        cell = {"id": described["id"], "name": described["name"]}
+        return {"base_id": base_id, "table_id": table["id"], "record_id": params.record_id, "field": cell}
 
     return await _with_table(call, base_id, table_id, place)
 

@@ -48,7 +48,7 @@ class Attachment:
 
 @dataclass(slots=True)
 class Field:
-    """A column; ``aggregate`` is what a rollup does with the values it finds, which the schema does not tell."""
+    """A column; what a rollup does with the values it finds, and a default value, are not told by the schema."""
 
     id: str
     name: str
@@ -56,6 +56,7 @@ class Field:
     options: dict[str, Any] | None = None
     description: str | None = None
     aggregate: str = ""
+    default: Any = None
 
     def shape(self) -> dict[str, Any]:
         """As the schema shows it; absent descriptions and options are left out."""

@@ -86,7 +86,8 @@ class Workspace:
         _refuse_twice([record.id for record in found if record])
         for (_, row), named, record in zip(rows, columns, found, strict=True):
             values = {column.id: cells.write(draft, column, record, row[key]) for key, column in named.items()}
-            draft.changes.append((table, record or self._record(manner.user), _cleared(table, manner) | values))
+            untouched = _cleared(table, manner) if record else _defaults(table)
+            draft.changes.append((table, record or self._record(manner.user), untouched | values))
         draft.apply()
         written = [record for _, record, _ in draft.changes]
         for record in written:
@@ -189,6 +190,10 @@ def _wanted(draft: Draft, column: Field, sent: Mapping[str, Any]) -> Any:
 
 def _cleared(table: Table, manner: Manner) -> Cells:
     return {column.id: None for column in table.fields if manner.replaces and column.type in cells.STRICT}
+
+
+def _defaults(table: Table) -> Cells:
+    return {column.id: column.default for column in table.fields if column.default is not None}
 
 
 def _refuse_twice(identifiers: Sequence[str]) -> None:

@@ -1,0 +1,575 @@
+"""Writes whose outcome is not known: once per key, nobody else's taken, and what stands is told."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from connectors.tables.looking import Looking
+from harness.publishing import Published, published, publishing
+from harness.requirement import requirement
+from harness.serving import Gateway, Reply, Restarting
+
+HTML = "<html>Bad gateway</html>"
+FORBIDDEN = {"error": {"type": "INVALID_PERMISSIONS", "message": "No."}}
+NOBODY = {"Name": "bad", "Owner": "usrNobody"}
+"""A record that the application refuses."""
+
+NOT_DONE = [
+    {"fault": "drop_before"},
+    {"fault": "status", "status": 500},
+    {"fault": "status", "status": 502, "body": HTML},
+    {"fault": "status", "status": 503, "body": HTML},
+    {"fault": "status", "status": 504},
+    {"fault": "status", "status": 200, "body": {}},
+    {"fault": "status", "status": 200, "body": {"records": []}},
+    {"fault": "status", "status": 200, "body": {"records": [{"fields": {}}]}},
+    {"fault": "status", "status": 200, "body": HTML},
+]
+"""Answers, or none, after which nothing was done; nobody can tell."""
+
+PNG, OTHER = published(b"\x89PNG\r\n\x1a\n" + bytes(100)), published(b"\x89PNG\r\n\x1a\n" + bytes(99) + b"x")
+FILM = published(bytes(5_000_001), "video/mp4")
+
+
+def create(gateway: Gateway, *records: Any, key: str | None = None, **more: Any) -> Reply:
+    body = {"base_id": gateway.examples("tables")["base_id"], "table": "Leads", "records": list(records)}
+    return gateway.post("/tables/records", headers=keyed(key), **(body | more))
+
+
+def create_both(gateway: Gateway, name: str, key: str | None = None) -> Reply:
+    """Two records, of which the second brings an option and so takes a request of its own."""
+    records = [{"Name": name}, {"Name": name, "Stage": "Paused"}]
+    return create(gateway, *records, key=key, allow_new_options=True)
+
+
+def update(gateway: Gateway, key: str | None = None, **fields: Any) -> Reply:
+    examples = gateway.examples("tables")
+    body = {"base_id": examples["base_id"], "table": "Leads", "fields": fields}
+    return gateway.patch(f"/tables/records/{examples['record_id']}", headers=keyed(key), **body)
+
+
+def attach(gateway: Gateway, url: str, key: str | None = None, **more: Any) -> Reply:
+    body = {"record_id": gateway.examples("tables")["record_id"], "field": "Files", "url": url}
+    return gateway.post("/tables/attachments", headers=keyed(key), **(body | more))
+
+
+def keyed(key: str | None) -> Mapping[str, str]:
+    return {} if key is None else {"Idempotency-Key": key}
+
+
+def fail(gateway: Gateway, method: str = "POST", *, after: int = 0, **fault: Any) -> None:
+    """Let a request that writes go wrong, *after* some that go well."""
+    if after:
+        gateway.fault("tables", method=method, fault="delay", times=after)
+    gateway.fault("tables", method=method, **fault)
+
+
+def see(gateway: Gateway) -> None:
+    """Read the leads, so that the connection knows the base and the records."""
+    gateway.get("/tables/records", base_id=gateway.examples("tables")["base_id"], table="Leads", limit=100)
+
+
+def example(gateway: Gateway, inside: Looking) -> dict[str, Any]:
+    return inside.record(gateway.examples("tables")["record_id"])
+
+
+def attachments(gateway: Gateway, inside: Looking) -> list[Any]:
+    return [item["id"] for item in example(gateway, inside)["Files"]]
+
+
+# Records, once per key
+
+
+@requirement("idempotency:never-two")
+@pytest.mark.parametrize("fault", NOT_DONE, ids=str)
+def test_records_that_were_not_created_are_created_once_by_a_repeat(
+    gateway: Gateway, inside: Looking, fault: dict[str, Any]
+) -> None:
+    fail(gateway, **fault)
+    first = create(gateway, {"Name": "once"}, {"Name": "once"}, key=f"once {fault}")
+    again = create(gateway, {"Name": "once"}, {"Name": "once"}, key=f"once {fault}")
+
+    assert 502 == first.status
+    assert 2 == len(set(again.data["created"]))
+    assert 2 == len(inside.records(Name="once"))
+
+
+@requirement("idempotency:never-two")
+@pytest.mark.parametrize("fault", ["drop_after", "garbage", "slow_body"])
+def test_records_that_were_created_are_found(gateway: Gateway, inside: Looking, fault: str) -> None:
+    fail(gateway, fault=fault, seconds=3)
+    first = create(gateway, {"Name": "there"}, {"Name": "there", "Stage": "Open"}, key=f"there {fault}")
+    again = create(gateway, {"Name": "there"}, {"Name": "there", "Stage": "Open"}, key=f"there {fault}")
+
+    assert [None, "Open"] == [inside.record(made).get("Stage") for made in first.data["created"]]
+    assert first.data == again.data
+    assert 2 == len(inside.records(Name="there"))
+
+
+@requirement("idempotency:replay")
+@pytest.mark.parametrize("fault", ["drop_before", "drop_after"])
+def test_a_repeat_with_another_body_gets_what_the_first_asked_for(
+    gateway: Gateway, inside: Looking, fault: str
+) -> None:
+    fail(gateway, fault=fault)
+    create(gateway, {"Name": "first"}, key=f"bodies {fault}")
+    again = create(gateway, {"Name": "second"}, key=f"bodies {fault}")
+
+    assert ["first"] == [inside.record(made)["Name"] for made in again.data["created"]]
+    assert (1, 0) == (len(inside.records(Name="first")), len(inside.records(Name="second")))
+
+
+@requirement("calls:never-blindly")
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"fault": "drop_before"},
+        {"fault": "status", "status": 503, "body": HTML},
+        {"fault": "status", "status": 200, "body": {}},
+    ],
+    ids=str,
+)
+def test_what_may_still_be_created_is_not_sent_again(
+    unsettled: Gateway, inside: Looking, fault: dict[str, Any]
+) -> None:
+    fail(unsettled, **fault)
+    first = create(unsettled, {"Name": "wait"}, key=f"wait {fault}")
+    again = create(unsettled, {"Name": "wait"}, key=f"wait {fault}")
+
+    assert (502, "outcome_unknown") == (again.status, again.code)
+    assert 50 <= again.body["retry_after"] <= first.body["retry_after"] <= 60
+    assert 1 == len(inside.sent("POST"))
+
+
+def test_what_the_application_says_to_have_failed_is_not_waited_for(unsettled: Gateway, inside: Looking) -> None:
+    fail(unsettled, fault="status", status=500)
+    create(unsettled, {"Name": "failed"}, key="failed")
+    again = create(unsettled, {"Name": "failed"}, key="failed")
+
+    assert 1 == len(again.data["created"])
+    assert 1 == len(inside.records(Name="failed"))
+
+
+@requirement("calls:never-blindly")
+def test_an_application_slower_than_anybody_waits_creates_one_record(unsettled: Gateway, inside: Looking) -> None:
+    fail(unsettled, fault="delay", seconds=2.7)
+    first = create(unsettled, {"Name": "slow"}, key="slow")
+    create(unsettled, {"Name": "slow"}, key="slow")
+    inside.wait_for(Name="slow")
+    late = create(unsettled, {"Name": "slow"}, key="slow")
+
+    assert "outcome_unknown" == first.code
+    assert ["slow"] == [inside.record(made)["Name"] for made in late.data["created"]]
+    assert (1, 1) == (len(inside.records(Name="slow")), len(inside.sent("POST")))
+
+
+@requirement("calls:never-blindly")
+@pytest.mark.parametrize("fault", NOT_DONE, ids=str)
+def test_without_a_key_records_are_not_sent_twice(gateway: Gateway, inside: Looking, fault: dict[str, Any]) -> None:
+    fail(gateway, **fault)
+    reply = create(gateway, {"Name": "keyless"})
+
+    assert 502 == reply.status
+    assert "retry_after" not in reply.body
+    assert 1 == len(inside.sent("POST"))
+
+
+# Somebody else's records
+
+
+@requirement("idempotency:evidence", "tables:records:evidence")
+@pytest.mark.parametrize("key", [None, "older"])
+@pytest.mark.parametrize(
+    "fault", [{"fault": "drop_before"}, {"fault": "status", "status": 500}, {"fault": "status", "status": 502}], ids=str
+)
+@pytest.mark.parametrize("record", [{"Stage": "Open"}, {}], ids=str)
+def test_a_record_from_before_the_call_is_never_taken(
+    gateway: Gateway, inside: Looking, record: dict[str, Any], fault: dict[str, Any], key: str | None
+) -> None:
+    inside.hide_authors()
+    inside.made_by_hand(seconds_ago=30, **record)
+    fail(gateway, **fault)
+    reply = create(gateway, record, key=key and f"{key} {record} {fault}")
+
+    assert 502 == reply.status
+
+
+@requirement("idempotency:evidence", "tables:records:evidence")
+def test_a_record_that_says_another_made_it_is_never_taken(gateway: Gateway, inside: Looking) -> None:
+    fail(gateway, fault="drop_before")
+    create(gateway, {"Stage": "Open"}, key="authors")
+    theirs = inside.made_by_hand(Stage="Open")
+    again = create(gateway, {"Stage": "Open"}, key="authors")
+
+    assert theirs not in again.data["created"]
+
+
+@requirement("idempotency:evidence", "tables:records:evidence")
+@pytest.mark.parametrize("more", [{"Notes": "by hand"}, {"Hot": True}, {"Tags": ["eu"]}], ids=str)
+@pytest.mark.parametrize("record", [{"Name": "same"}, {}], ids=str)
+def test_a_record_that_holds_more_than_was_asked_for_is_never_taken(
+    gateway: Gateway, inside: Looking, record: dict[str, Any], more: dict[str, Any]
+) -> None:
+    inside.hide_authors()
+    fail(gateway, fault="drop_before")
+    create(gateway, record, key=f"more {record} {more}")
+    theirs = inside.made_by_hand(**record, **more)
+    again = create(gateway, record, key=f"more {record} {more}")
+
+    assert 1 == len(again.data["created"])
+    assert theirs not in again.data["created"]
+
+
+@requirement("tables:records:evidence")
+def test_a_record_is_found_that_has_default_values_if_those_were_seen_before(gateway: Gateway, inside: Looking) -> None:
+    inside.field("Stage").default = "Open"
+    create(gateway, {"Name": "seen"})
+    fail(gateway, fault="drop_after")
+    reply = create(gateway, {"Name": "default"})
+
+    assert [("default", "Open")] == [
+        (record["Name"], record["Stage"]) for record in map(inside.record, reply.data["created"])
+    ]
+
+
+@requirement("tables:records:evidence")
+def test_when_only_a_part_of_the_records_is_there_it_is_not_ours(gateway: Gateway, inside: Looking) -> None:
+    inside.hide_authors()
+    fail(gateway, fault="drop_before")
+    create(gateway, {"Name": "part"}, {"Name": "whole"}, key="part")
+    theirs = inside.made_by_hand(Name="part")
+    again = create(gateway, {"Name": "part"}, {"Name": "whole"}, key="part")
+
+    assert ["part", "whole"] == [inside.record(made)["Name"] for made in again.data["created"]]
+    assert theirs not in again.data["created"]
+
+
+@requirement("idempotency:evidence", "tables:records:evidence")
+@pytest.mark.parametrize("record", [{"Name": "alike"}, {}], ids=str)
+def test_of_two_records_that_it_may_have_made_none_is_taken(
+    gateway: Gateway, inside: Looking, record: dict[str, Any]
+) -> None:
+    inside.hide_authors()
+    see(gateway)
+    fail(gateway, fault="drop_after")
+    gateway.fault("tables", method="GET", fault="status", status=500, times=30)
+    create(gateway, record, key=f"alike {record}")
+    gateway.clear("tables")
+    theirs = inside.made_by_hand(**record)
+    again = create(gateway, record, key=f"alike {record}")
+
+    assert (502, "outcome_unknown") == (again.status, again.code)
+    assert theirs in [detail["candidate"] for detail in again.details]
+    assert [] == inside.sent("POST")
+
+
+@requirement("idempotency:owned")
+def test_a_record_belongs_to_its_key_after_a_restart_as_well(
+    restarting: Restarting, gateway: Gateway, inside: Looking
+) -> None:
+    fail(gateway, fault="drop_before")
+    with restarting() as before:
+        create(before, {"Stage": "Open"}, key="K1")
+        second = create(before, {"Stage": "Open"}, key="K2")
+    with restarting() as after:
+        first = create(after, {"Stage": "Open"}, key="K1")
+        again = create(after, {"Stage": "Open"}, key="K2")
+
+    assert first.data["created"] != second.data["created"] == again.data["created"]
+    assert 3 == len(inside.sent("POST"))
+
+
+@requirement("idempotency:owned")
+def test_a_record_that_was_made_without_a_key_is_not_taken_for_one(gateway: Gateway, inside: Looking) -> None:
+    fail(gateway, fault="drop_before")
+    create(gateway, {"Name": "unkeyed"}, key="late")
+    unkeyed = create(gateway, {"Name": "unkeyed"})
+    again = create(gateway, {"Name": "unkeyed"}, key="late")
+
+    assert unkeyed.data["created"] != again.data["created"]
+    assert 2 == len(inside.records(Name="unkeyed"))
+
+
+# Half done
+
+
+@requirement("tables:records:half-made")
+@pytest.mark.parametrize("fault", NOT_DONE, ids=str)
+@pytest.mark.parametrize("key", [None, "half"])
+def test_records_that_stand_are_told_when_the_others_are_in_doubt(
+    gateway: Gateway, inside: Looking, fault: dict[str, Any], key: str | None
+) -> None:
+    fail(gateway, after=1, **fault)
+    reply = create_both(gateway, "half", key and f"{key} {fault}")
+    (there,) = inside.records(Name="half")
+
+    assert 502 == reply.status
+    assert [there] == [inside.record(reply.details[0]["created"][0])]
+    assert "create records" == reply.details[0]["done"]
+
+
+@requirement("tables:records:half-made", "idempotency:recovery")
+@pytest.mark.parametrize("fault", NOT_DONE, ids=str)
+def test_a_repeat_completes_what_was_half_made(gateway: Gateway, inside: Looking, fault: dict[str, Any]) -> None:
+    fail(gateway, after=1, **fault)
+    first = create_both(gateway, "rest", key=f"rest {fault}")
+    again = create_both(gateway, "rest", key=f"rest {fault}")
+
+    assert first.details[0]["created"] == again.data["created"][:1]
+    assert [None, "Paused"] == [inside.record(made).get("Stage") for made in again.data["created"]]
+    assert 2 == len(inside.records(Name="rest"))
+
+
+def test_what_was_made_stays_made_when_the_table_has_changed_since(gateway: Gateway, inside: Looking) -> None:
+    fail(gateway, after=1, fault="status", status=500)
+    records = [{"Name": "half", "Phone": "1"}, {"Name": "half", "Stage": "Paused"}]
+    create(gateway, *records, allow_new_options=True, key="changed")
+    inside.field("Phone").type = "autoNumber"
+    again = create(gateway, *records, allow_new_options=True, key="changed")
+
+    assert ("ok", 2) == (again.body["status"], len(again.data["created"]))
+
+
+@requirement("tables:records:half-made")
+@pytest.mark.parametrize("fault", NOT_DONE, ids=str)
+def test_records_that_are_created_singly_after_a_refusal_come_once(
+    gateway: Gateway, inside: Looking, fault: dict[str, Any]
+) -> None:
+    fail(gateway, after=2, **fault)
+    records = [{"Name": "one"}, {"Name": "two"}, NOBODY, {"Name": "three"}]
+    first = create(gateway, *records, key=f"singly {fault}")
+    again = create(gateway, *records, key=f"singly {fault}")
+
+    assert 502 == first.status
+    assert [["one"]] == [
+        [inside.record(made)["Name"] for made in detail["created"]] for detail in first.details if "done" in detail
+    ]
+    assert ["one", "two", "three"] == [inside.record(made)["Name"] for made in again.data["created"]]
+    assert [2] == [item["index"] for item in again.data["failed"]]
+    assert [1, 1, 1] == [len(inside.records(Name=name)) for name in ("one", "two", "three")]
+
+
+def test_a_refusal_is_told_alike_by_a_repeat(gateway: Gateway, inside: Looking) -> None:
+    fail(gateway, after=2, fault="drop_before")
+    create(gateway, NOBODY, {"Name": "alone"}, key="told")
+    again = create(gateway, NOBODY, {"Name": "alone"}, key="told")
+
+    assert [{"index": 0, "error": "upstream_refused", "field": "Owner", "value": "usrNobody"}] == again.data["failed"]
+    assert 1 == len(inside.records(Name="alone"))
+    assert 4 == len(inside.sent("POST"))
+
+
+def test_a_refusal_is_not_told_as_done_and_leaves_the_key_free(gateway: Gateway, inside: Looking) -> None:
+    fail(gateway, after=1, fault="status", status=403, body=FORBIDDEN)
+    first = create(gateway, NOBODY, {"Name": "fine"}, key="refused")
+    again = create(gateway, {"Name": "another"}, key="refused")
+
+    assert (403, "upstream_forbidden", []) == (first.status, first.code, first.details)
+    assert ["another"] == [inside.record(made)["Name"] for made in again.data["created"]]
+
+
+def test_a_record_that_was_refused_does_not_stand_in_the_way_of_an_equal_one(gateway: Gateway, inside: Looking) -> None:
+    gateway.fault("tables", method="POST", fault="status", status=422, body={"error": "INVALID_REQUEST"}, times=2)
+    create(gateway, {"Name": "equal"})
+    fail(gateway, fault="drop_after")
+    reply = create(gateway, {"Name": "equal"})
+
+    assert 1 == len(reply.data["created"])
+    assert 1 == len(inside.records(Name="equal"))
+
+
+@requirement("tables:records:half-made")
+def test_limits_that_are_met_on_the_way_tell_what_stands(unsettled: Gateway, inside: Looking) -> None:
+    throttled = {"errors": [{"error": "RATE_LIMIT_REACHED", "message": "Rate limit exceeded."}]}
+    fail(unsettled, after=1, fault="status", status=429, body=throttled, headers={"Retry-After": "3600"})
+    reply = create_both(unsettled, "limits")
+    (there,) = inside.records(Name="limits")
+
+    assert (429, "upstream_rate_limited") == (reply.status, reply.code)
+    assert [there] == [inside.record(made) for made in reply.details[0]["created"]]
+
+
+# Changes
+
+
+@requirement("idempotency:replay", "idempotency:never-two")
+@pytest.mark.parametrize("fault", [*NOT_DONE, {"fault": "drop_after"}, {"fault": "garbage"}], ids=str)
+def test_a_change_in_doubt_is_made_as_the_first_call_asked(
+    gateway: Gateway, inside: Looking, fault: dict[str, Any]
+) -> None:
+    fail(gateway, "PATCH", **fault)
+    update(gateway, Phone="+46 1", key=f"change {fault}")
+    again = update(gateway, Phone="+46 2", Notes="second", key=f"change {fault}")
+
+    assert ["Phone"] == again.data["updated_fields"]
+    assert "+46 1" == example(gateway, inside)["Phone"]
+
+
+@requirement("calls:never-blindly")
+def test_a_change_that_may_still_be_made_is_not_sent_again(unsettled: Gateway, inside: Looking) -> None:
+    fail(unsettled, "PATCH", fault="status", status=503, body=HTML)
+    update(unsettled, Phone="+46 1", key="wait")
+    again = update(unsettled, Phone="+46 1", key="wait")
+
+    assert "outcome_unknown" == again.code
+    assert 1 == len(inside.sent("PATCH"))
+
+
+def test_a_change_of_a_record_that_is_gone_since_ends_in_a_refusal(gateway: Gateway, inside: Looking) -> None:
+    fail(gateway, "PATCH", fault="drop_before")
+    update(gateway, Phone="+46 1", key="gone")
+    inside.forget(gateway.examples("tables")["record_id"])
+    again = update(gateway, Phone="+46 1", key="gone")
+
+    assert (404, "record_not_found") == (again.status, again.code)
+
+
+def test_a_change_that_is_refused_is_sent_again_only_if_the_table_has_changed(
+    gateway: Gateway, inside: Looking
+) -> None:
+    reply = update(gateway, Owner="usrNobody")
+
+    assert (422, "upstream_refused", []) == (reply.status, reply.code, reply.details)
+    assert 1 == len(inside.sent("PATCH"))
+
+
+# Attachments
+
+
+@pytest.fixture
+def pages() -> dict[str, Published]:
+    return {"/logo.png": PNG, "/film.mp4": FILM, "/other.png": OTHER}
+
+
+@pytest.fixture
+def site(pages: dict[str, Published]) -> Iterator[str]:
+    with publishing(pages) as address:
+        yield address
+
+
+WRITES = [("/logo.png", "POST"), ("/film.mp4", "PATCH")]
+
+
+@requirement("idempotency:never-two")
+@pytest.mark.parametrize("fault", [*NOT_DONE, {"fault": "status", "status": 200, "body": {"fields": {}}}], ids=str)
+@pytest.mark.parametrize(("path", "method"), WRITES)
+def test_a_file_that_was_not_attached_is_attached_once_by_a_repeat(  # noqa: PLR0917
+    gateway: Gateway, inside: Looking, site: str, path: str, method: str, fault: dict[str, Any]
+) -> None:
+    before = attachments(gateway, inside)
+    fail(gateway, method, **fault)
+    first = attach(gateway, site + path, key=f"{path} {fault}")
+    again = attach(gateway, site + path, key=f"{path} {fault}")
+
+    assert 502 == first.status
+    assert [*before, again.data["attachment_id"]] == attachments(gateway, inside)
+
+
+@requirement("idempotency:replay")
+@pytest.mark.parametrize("fault", ["drop_before", "drop_after"])
+def test_a_repeat_with_another_link_gets_what_the_first_attached(
+    gateway: Gateway, inside: Looking, site: str, fault: str
+) -> None:
+    before = attachments(gateway, inside)
+    fail(gateway, fault=fault)
+    attach(gateway, f"{site}/logo.png", key=f"links {fault}")
+    again = attach(gateway, f"{site}/film.mp4", key=f"links {fault}")
+
+    assert "logo.png" == again.data["filename"]
+    assert [*before, again.data["attachment_id"]] == attachments(gateway, inside)
+
+
+@requirement("idempotency:owned")
+@pytest.mark.parametrize(("path", "method"), WRITES)
+def test_an_attachment_belongs_to_its_key_after_a_restart_as_well(  # noqa: PLR0917
+    restarting: Restarting, gateway: Gateway, inside: Looking, site: str, path: str, method: str
+) -> None:
+    before = attachments(gateway, inside)
+    fail(gateway, method, fault="drop_before")
+    with restarting() as one:
+        attach(one, site + path, key="K1")
+        second = attach(one, site + path, key="K2")
+    with restarting() as other:
+        first = attach(other, site + path, key="K1")
+
+    assert [*before, second.data["attachment_id"], first.data["attachment_id"]] == attachments(gateway, inside)
+
+
+@requirement("idempotency:owned")
+@pytest.mark.parametrize(("path", "method"), WRITES)
+def test_equal_files_attached_at_once_and_both_cut_are_told_apart(
+    gateway: Gateway, inside: Looking, site: str, path: str, method: str
+) -> None:
+    before = attachments(gateway, inside)
+    gateway.fault("tables", method=method, fault="drop_after", times=2)
+    calls = [lambda key=key: attach(gateway, site + path, key=key) for key in (f"{path} 1", f"{path} 2")]
+    replies = gateway.together(*calls)
+
+    assert {reply.data["attachment_id"] for reply in replies} == set(attachments(gateway, inside)) - set(before)
+    assert 2 == len({reply.data["attachment_id"] for reply in replies})
+
+
+def test_files_of_one_name_and_size_that_were_both_cut_are_told_apart_by_their_number(
+    gateway: Gateway, inside: Looking, site: str
+) -> None:
+    fail(gateway, fault="drop_before", times=2)
+    attach(gateway, f"{site}/logo.png", key="one")
+    attach(gateway, f"{site}/other.png", key="other", filename="logo.png")
+    one = attach(gateway, f"{site}/logo.png", key="one")
+    other = attach(gateway, f"{site}/other.png", key="other", filename="logo.png")
+
+    assert [one.data["attachment_id"], other.data["attachment_id"]] == attachments(gateway, inside)[-2:]
+
+
+def test_an_attachment_of_another_size_is_not_taken(gateway: Gateway, inside: Looking, site: str) -> None:
+    fail(gateway, fault="drop_before")
+    attach(gateway, f"{site}/logo.png", key="sizes")
+    theirs = attach(gateway, f"{site}/film.mp4", filename="logo.png")
+    again = attach(gateway, f"{site}/logo.png", key="sizes")
+
+    assert [theirs.data["attachment_id"], again.data["attachment_id"]] == attachments(gateway, inside)[-2:]
+
+
+def test_what_was_attached_in_between_stays_when_a_large_file_is_handed_over_again(
+    gateway: Gateway, inside: Looking, site: str
+) -> None:
+    before = attachments(gateway, inside)
+    fail(gateway, "PATCH", fault="drop_before")
+    attach(gateway, f"{site}/film.mp4", key="between")
+    between = attach(gateway, f"{site}/logo.png")
+    again = attach(gateway, f"{site}/film.mp4", key="between")
+
+    assert [*before, between.data["attachment_id"], again.data["attachment_id"]] == attachments(gateway, inside)
+
+
+@requirement("tables:links:changed")
+@pytest.mark.parametrize("now", [OTHER, FILM], ids=["other", "large"])
+def test_a_link_that_leads_to_another_file_since_is_told_and_leaves_the_key_free(
+    gateway: Gateway, inside: Looking, site: str, pages: dict[str, Published], now: Published
+) -> None:
+    before = attachments(gateway, inside)
+    fail(gateway, fault="drop_before")
+    attach(gateway, f"{site}/logo.png", key=f"changed {now.headers}")
+    pages["/logo.png"] = now
+    told = attach(gateway, f"{site}/logo.png", key=f"changed {now.headers}")
+    again = attach(gateway, f"{site}/logo.png", key=f"changed {now.headers}")
+
+    assert (422, "url_unreachable") == (told.status, told.code)
+    assert [*before, again.data["attachment_id"]] == attachments(gateway, inside)
+
+
+def test_a_file_that_was_attached_is_found_although_its_link_leads_nowhere_since(
+    gateway: Gateway, inside: Looking, site: str, pages: dict[str, Published]
+) -> None:
+    before = attachments(gateway, inside)
+    gateway.fault("tables", method="POST", fault="drop_after")
+    see(gateway)
+    fail(gateway, "GET", after=1, fault="status", status=500, times=30)
+    first = attach(gateway, f"{site}/logo.png", key="nowhere")
+    del pages["/logo.png"]
+    gateway.clear("tables")
+    again = attach(gateway, f"{site}/logo.png", key="nowhere")
+
+    assert 502 == first.status
+    assert [*before, again.data["attachment_id"]] == attachments(gateway, inside)
