@@ -136,9 +136,10 @@ def label_names(raw: Raw, names: Mapping[str, str]) -> list[str]:
     return [names.get(label_id, label_id) for label_id in raw.get("labelIds", [])]
 
 
-def change(names: Mapping[str, str], add: Sequence[str], remove: Sequence[str]) -> dict[str, list[str]]:
-    """The labels meant by *add* and *remove*, by identifiers, and the names of *add* that the mailbox lacks.
+def change(names: Mapping[str, str], add: Sequence[str], remove: Sequence[str]) -> dict[str, list[Any]]:
+    """The labels meant by *add* and *remove*, by identifiers, and the names that the mailbox lacks.
 
+    In *add* the place of each missing one is kept by a None.
     ``InvalidParameters`` if they contradict each other or are unmovable.
     """
     adding = {name: label_id(names, name) for name in add}
@@ -147,10 +148,13 @@ def change(names: Mapping[str, str], add: Sequence[str], remove: Sequence[str]) 
     if faults:
         raise InvalidParameters("Some of the labels cannot be changed like that.", *faults)
     missing: dict[str, str] = {}
+    placed: list[str | None] = []
     for name, found in adding.items():
+        if found is not None or name.strip().casefold() not in missing:
+            placed.append(found)
         if found is None:
             missing.setdefault(name.strip().casefold(), name.strip())
-    return {"add": _known(adding), "remove": _known(removing), "missing": list(missing.values())}
+    return {"add": placed, "remove": _known(removing), "missing": list(missing.values())}
 
 
 def label_id(names: Mapping[str, str], name: str) -> str | None:

@@ -100,20 +100,22 @@ async def _send_label(call: MailCall, intent: Intent, _: str) -> Learned:
     """Create a label; where somebody did so meanwhile, it is taken as it is."""
     raw = await call.upstream.create_label(intent["name"])
     if raw is not None:
-        return {"id": raw["id"], "name": intent["name"], "created": True}
-    label_id = mapping.label_id(await _every_label(call), intent["name"])
+        return {"id": raw["id"], "name": raw["name"], "created": True}
+    names = await _every_label(call)
+    label_id = mapping.label_id(names, intent["name"])
     if label_id is None:
         raise UpstreamConflict("A label of that name was created and deleted at the same time.")
-    return {"id": label_id, "name": intent["name"], "created": False}
+    return {"id": label_id, "name": names[label_id], "created": False}
 
 
 async def _find_label(call: MailCall, intent: Intent, _: Sent) -> Sequence[Found]:
-    """The label of that name, which was not there when the call was planned."""
+    """The label of that name, which was not there when the call was planned; in another spelling it is not ours."""
     names = await _every_label(call)
     label_id = mapping.label_id(names, intent["name"])
     if label_id is None:
         return []
-    return [Found({"id": label_id, "name": intent["name"], "created": names[label_id] == intent["name"]})]
+    name = names[label_id]
+    return [Found({"id": label_id, "name": name, "created": name == intent["name"]})]
 
 
 async def _send_change(call: MailCall, intent: Intent, _: str) -> Learned:
@@ -368,7 +370,8 @@ async def _change(call: MailCall, params: ChangeMessageLabels, *, renewed: bool 
 async def _change_labels(call: MailCall, message_id: str, change: Raw) -> ChangedLabels:
     """The labels after a change."""
     created = [await call.step(CREATE_LABEL, {"name": name}) for name in change["missing"]]
-    add = [*change["add"], *(label["id"] for label in created)]
+    made = iter(created)
+    add = [label_id or next(made)["id"] for label_id in change["add"]]
     intent = {"message_id": message_id, "add": add, "remove": change["remove"]}
     try:
         changed = await _changed(call, intent)
