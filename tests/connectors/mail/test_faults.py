@@ -316,7 +316,7 @@ def test_a_message_whose_answer_is_lost_is_sent_once(
     assert reply.data["message_id"] in writer.mailbox.own.messages
 
 
-UNDONE = [
+UNDONE: list[dict[str, Any]] = [
     {"fault": "drop_before"},
     {"fault": "status", "status": 500},
     {"fault": "status", "status": 503, "body": HTML},
