@@ -45,6 +45,7 @@ CHAT = (
         ("chat:messages:not-author", "Editing someone else's message is 403 not_message_author."),
         ("chat:messages:not-found", "An unknown message is 404 message_not_found."),
         ("chat:reactions:colons", "An emoji may stand between colons."),
+        ("chat:reactions:own", "A reaction that a repeat completes counts as the call's own, and not as there before."),
         ("chat:reactions:not-found", "An unknown emoji is 404 emoji_not_found."),
         ("chat:watching:settings", "Keywords and watched channels are settings of the connection."),
         ("chat:watching:default", "Unless told, every channel that the app is in is watched."),

@@ -46,5 +46,7 @@ MAIL = (
         ("mail:send:reply-headers", "A reply names the message it answers, and those before it."),
         ("mail:send:thread-not-found", "An unknown thread is 404 thread_not_found."),
         ("mail:send:two-phases", "A message is drafted and then sent, and never sent twice."),
+        ("mail:send:refused", "A message that is refused leaves no draft, or names it, and its key is free."),
+        ("mail:half-done", "A draft or label that was made before something else failed is told."),
     ),
 )

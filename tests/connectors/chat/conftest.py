@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -9,7 +10,8 @@ from connector_gateway.connectors.chat import CHAT
 from connector_gateway.connectors.chat.emulator import ChatEmulator
 from connector_gateway.kit.budget import Budget
 from harness.playing import playing
-from harness.serving import Gateway, serving
+from harness.serving import Gateway, Restarting, serving
+from harness.serving import restarting as serving_again
 
 UNHURRIED = replace(CHAT, budgets={name: Budget(100_000, per_seconds=1) for name in CHAT.budgets})
 
@@ -27,3 +29,18 @@ def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 def gateway(room: Gateway) -> Gateway:
     room.clear("chat")
     return room
+
+
+@pytest.fixture
+def unsettled(room: Gateway, tmp_path: Path) -> Iterator[Gateway]:
+    """A gateway whose application may work on a request for four seconds, longer than it is waited for."""
+    settings = {"GATEWAY_CHAT_SETTLE_SECONDS": "4"}
+    with serving(room.sandbox, tmp_path, connectors={"chat": UNHURRIED}, **settings) as gateway:  # type: ignore[arg-type]
+        gateway.clear("chat")
+        yield gateway
+
+
+@pytest.fixture
+def restarting(room: Gateway, tmp_path: Path) -> Restarting:
+    """A gateway of its own that can be started again."""
+    return serving_again(room.sandbox, tmp_path, connectors={"chat": UNHURRIED})

@@ -21,8 +21,9 @@ from connectors.chat.reading import (
     without,
     workspace,
 )
+from harness.interrupting import interrupted, planned, sent
 from harness.requirement import requirement
-from harness.serving import Gateway, Reply
+from harness.serving import Gateway, Reply, Restarting, wait_until
 
 POST = "/api/chat.postMessage"
 UPDATE = "/api/chat.update"
@@ -209,35 +210,53 @@ def test_a_listing_that_keeps_failing_says_how(gateway: Gateway, fault: dict[str
 
 @requirement("calls:never-blindly")
 @pytest.mark.parametrize(
-    "fault",
+    ("fault", "looks"),
     [
-        {"status": 500, "body": {"ok": False, "error": "internal_error"}},
-        {"status": 502, "body": GLITCH},
-        {"status": 503, "body": ""},
-        {"status": 200, "body": {"ok": False, "error": "internal_error"}},
-        {"status": 200, "body": {"ok": False, "error": "service_unavailable"}},
+        ({"status": 500, "body": {"ok": False, "error": "internal_error"}}, 1),
+        ({"status": 502, "body": GLITCH}, 2),
+        ({"status": 503, "body": ""}, 2),
+        ({"status": 200, "body": {"ok": False, "error": "internal_error"}}, 1),
+        ({"status": 200, "body": {"ok": False, "error": "service_unavailable"}}, 2),
+        ({"status": 200, "body": {"ok": False, "error": "request_timeout"}}, 2),
+        ({"status": 200, "body": {}}, 2),
     ],
 )
-def test_a_post_that_failed_is_looked_for_and_not_sent_again(gateway: Gateway, fault: dict[str, Any]) -> None:
+def test_a_post_that_failed_is_looked_for_and_not_sent_again(
+    gateway: Gateway, fault: dict[str, Any], looks: int
+) -> None:
     gateway.fault("chat", path=POST, fault="status", **fault)
 
     failed = gateway.post("/chat/messages", channel=RANDOM, text=f"failed with {fault}")
 
     assert (failed.status, failed.code) == (502, "upstream_error")
-    assert (asked(gateway, "chat.postMessage"), asked(gateway, "conversations.history")) == (1, 1)
+    assert (asked(gateway, "chat.postMessage"), asked(gateway, "conversations.history")) == (1, looks)
     assert said(gateway, f"failed with {fault}") == []
 
 
-def test_a_post_that_failed_is_made_by_the_repetition(gateway: Gateway) -> None:
-    gateway.fault("chat", path=POST, fault="status", status=502, body=GLITCH)
-    post = partial(gateway.post, "/chat/messages", channel=RANDOM, text="second try", idempotency_key="second try")
+UNDONE: dict[str, dict[str, Any]] = {
+    "cut": {"fault": "drop_before"},
+    "failed": {"fault": "status", "status": 500, "body": GLITCH},
+    "edge": {"fault": "status", "status": 502, "body": GLITCH},
+    "unavailable": {"fault": "status", "status": 200, "body": {"ok": False, "error": "service_unavailable"}},
+    "without what was made": {"fault": "status", "status": 200, "body": {"ok": True}},
+    "without its identifier": {"fault": "status", "status": 200, "body": {"ok": True, "channel": "C", "message": {}}},
+}
+"""What leaves a write undone, and its caller in doubt."""
+
+
+@requirement("idempotency:recovery", "idempotency:never-two")
+@pytest.mark.parametrize("why", UNDONE)
+def test_a_post_that_failed_is_made_by_the_repetition(gateway: Gateway, why: str) -> None:
+    text = f"second try: {why}"
+    gateway.fault("chat", path=POST, **UNDONE[why])
+    post = partial(gateway.post, "/chat/messages", channel=RANDOM, text=text, idempotency_key=text)
     failed = post()
 
     posted = post()
 
-    assert failed.code == "upstream_error"
+    assert failed.status == 502
     assert posted.status == 200
-    assert said(gateway, "second try") == [RANDOM]
+    assert said(gateway, text) == [RANDOM]
 
 
 def test_a_post_is_not_begun_when_the_workspace_cannot_be_asked(gateway: Gateway) -> None:
@@ -379,16 +398,140 @@ def test_a_post_cut_before_it_arrived_is_made_by_the_repetition(gateway: Gateway
 
 
 @requirement("calls:never-blindly")
-def test_a_post_that_may_still_be_carried_out_is_not_repeated(gateway: Gateway) -> None:
-    post = partial(gateway.post, "/chat/messages", channel=PRIVATE, text="slow", idempotency_key="slow")
-    gateway.fault("chat", path=POST, fault="delay", seconds=20)
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"fault": "drop_before"},
+        {"fault": "status", "status": 503, "body": GLITCH},
+        {"fault": "status", "status": 200, "body": {"ok": False, "error": "service_unavailable"}},
+    ],
+)
+def test_a_post_that_may_still_be_carried_out_is_not_repeated(unsettled: Gateway, fault: dict[str, Any]) -> None:
+    text = f"unsettled after {fault}"
+    post = partial(unsettled.post, "/chat/messages", channel=PRIVATE, text=text, idempotency_key=text)
+    unsettled.fault("chat", path=POST, **fault)
 
     first, again = post(), post()
 
-    assert (first.code, again.code) == ("outcome_unknown", "outcome_unknown")
-    run = gateway.request("GET", f"/v1/runs/{again.body['run_id']}").data
-    assert 0 < again.body["retry_after"] <= 60
-    assert [exchange["path"] for exchange in run["upstream"]] == [HISTORY]
+    run = unsettled.request("GET", f"/v1/runs/{again.body['run_id']}").data
+    assert (first.status, again.code) == (502, "outcome_unknown")
+    assert 1 <= again.body["retry_after"] <= 4
+    assert [exchange["path"] for exchange in run["upstream"]] == [HISTORY, HISTORY]
+
+
+@requirement("idempotency:never-two")
+def test_a_post_that_takes_longer_than_it_is_waited_for_is_one_message(unsettled: Gateway) -> None:
+    post = partial(unsettled.post, "/chat/messages", channel=PRIVATE, text="slow", idempotency_key="slow")
+    unsettled.fault("chat", path=POST, fault="delay", seconds=2.6)
+
+    first, early = post(), post()
+    wait_until(lambda: said(unsettled, "slow") == [PRIVATE])
+    late = post()
+
+    assert (first.code, early.code) == ("outcome_unknown", "outcome_unknown")
+    assert message(unsettled, PRIVATE, late.data["message_ts"]).text == "slow"
+    assert said(unsettled, "slow") == [PRIVATE]
+
+
+@requirement("idempotency:replay", "idempotency:evidence")
+@pytest.mark.parametrize(("fault", "unseen"), [("drop_before", 0), ("drop_after", 3)])
+def test_in_doubt_the_first_text_counts_whatever_a_repeat_says(gateway: Gateway, fault: str, unseen: int) -> None:
+    header = {"Idempotency-Key": f"first after {fault}"}
+    gateway.fault("chat", path=POST, fault=fault)
+    gateway.fault("chat", path=HISTORY, fault="status", status=500, times=unseen)
+
+    first = gateway.post("/chat/messages", headers=header, channel=RANDOM, text=f"first after {fault}")
+    again = gateway.post("/chat/messages", headers=header, channel=GENERAL, text=f"second after {fault}")
+
+    assert (first.status, again.data["channel_id"]) == (502, RANDOM)
+    assert message(gateway, RANDOM, again.data["message_ts"]).text == f"first after {fault}"
+    assert (said(gateway, f"first after {fault}"), said(gateway, f"second after {fault}")) == ([RANDOM], [])
+
+
+@requirement("idempotency:evidence")
+def test_an_equal_post_of_somebody_elses_is_not_taken_for_ones_own(gateway: Gateway) -> None:
+    post = partial(gateway.post, "/chat/messages", channel=RANDOM, text="+1", idempotency_key="plus one")
+    gateway.fault("chat", path=POST, fault="drop_before")
+    post()
+    space = workspace(gateway)
+    theirs = space.post(space.channels[RANDOM], "+1", PERSON).ts
+    others = gateway.post("/chat/messages", channel=RANDOM, text="+1", idempotency_key="another one").data["message_ts"]
+
+    again = post()
+
+    assert again.data["message_ts"] not in {theirs, others}
+    assert said(gateway, "+1") == [RANDOM] * 3
+
+
+@requirement("idempotency:never-two", "idempotency:owned")
+def test_after_a_restart_what_another_key_posted_is_still_that_keys(gateway: Gateway, restarting: Restarting) -> None:
+    with restarting() as before:
+        gateway.fault("chat", path=POST, fault="drop_before")
+        first = before.post("/chat/messages", channel=RANDOM, text="restarted", idempotency_key="one")
+        other = before.post("/chat/messages", channel=RANDOM, text="restarted", idempotency_key="two")
+    with restarting() as after:
+        again = after.post("/chat/messages", channel=RANDOM, text="restarted", idempotency_key="one")
+
+    assert first.code == "outcome_unknown"
+    assert other.data["message_ts"] != again.data["message_ts"]
+    assert said(gateway, "restarted") == [RANDOM, RANDOM]
+
+
+@requirement("idempotency:crash")
+@pytest.mark.parametrize("was_posted", [0, 1])
+def test_a_post_of_a_process_that_died_is_made_once(gateway: Gateway, was_posted: int) -> None:
+    key, text = f"died {was_posted}", f"last words {was_posted}"
+    space, mark = workspace(gateway), {"event_type": client.MARK, "event_payload": {"k": f"mark {was_posted}"}}
+    [space.post_as_bot(space.channels[RANDOM], text, metadata=mark) for _ in range(was_posted)]
+    intent = {"channel_id": RANDOM, "text": text, "thread_ts": None}
+    step = sent("post the message", intent, at=gateway.app.clock.now() - 1, mark=f"mark {was_posted}")
+    place = planned({"channel_id": RANDOM, "remembered": False})
+    body = {"channel": "random", "text": text}
+    interrupted(gateway, "chat", "post_message", key, body, [planned("https://northwind-labs.slack.com/"), place, step])
+
+    posted = gateway.post("/chat/messages", channel=GENERAL, text="another text", idempotency_key=key)
+
+    assert message(gateway, RANDOM, posted.data["message_ts"]).text == text
+    assert said(gateway, text) == [RANDOM]
+
+
+@requirement("calls:never-blindly")
+def test_while_not_all_that_was_written_can_be_read_nothing_is_posted_again(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    post = partial(gateway.post, "/chat/messages", channel=RANDOM, text="too much", idempotency_key="too much")
+    gateway.fault("chat", path=POST, fault="drop_before")
+    post()
+    space = workspace(gateway)
+    [space.post(space.channels[RANDOM], "chatter", PERSON) for _ in range(5)]
+    monkeypatch.setattr(client, "MESSAGE_PAGES", 2)
+    monkeypatch.setattr(client, "PAGE_SIZE", 2)
+
+    again = post()
+
+    assert (again.status, again.code) == (502, "outcome_unknown")
+    assert said(gateway, "too much") == []
+
+
+@requirement("idempotency:never-two")
+def test_a_post_that_went_on_to_another_channel_of_the_name_is_never_sent_to_the_first(gateway: Gateway) -> None:
+    gateway.post("/chat/messages", channel="news-billing", text="to the old one")
+    (old,) = said(gateway, "to the old one")
+    gateway.act("chat", action="rename", channel_id=old, name="news-billing-old")
+    gateway.act("chat", action="archive", channel_id=old)
+    new = gateway.act("chat", action="create", name="news-billing")["channel_id"]
+    gateway.act("chat", action="invite", channel_id=new)
+    post = partial(gateway.post, "/chat/messages", channel="news-billing", text="moved on", idempotency_key="moved on")
+    refuse(gateway, POST, "is_archived")
+    gateway.fault("chat", path=POST, fault="drop_after")
+    gateway.fault("chat", path=HISTORY, fault="status", status=500, times=3)
+
+    unknown = post()
+    gateway.act("chat", action="unarchive", channel_id=old)
+    found = post()
+
+    assert (unknown.status, found.data["channel_id"]) == (502, new)
+    assert said(gateway, "moved on") == [new]
 
 
 def test_a_post_into_a_channel_that_the_app_may_not_read_stays_unknown(gateway: Gateway) -> None:
@@ -439,16 +582,39 @@ def test_an_edit_of_a_reply_without_an_answer_is_found(gateway: Gateway) -> None
     assert gateway.patch(f"/chat/messages/{ts}", channel="general", text="edited").data["message_ts"] == ts
 
 
-def test_an_edit_that_failed_is_made_by_the_repetition(gateway: Gateway) -> None:
-    gateway.fault("chat", path=UPDATE, fault="status", status=502, body=GLITCH)
-    path, header = f"/chat/messages/{OURS}", {"Idempotency-Key": "edit"}
+@requirement("idempotency:recovery")
+@pytest.mark.parametrize("why", UNDONE)
+def test_an_edit_that_failed_is_made_by_the_repetition_with_the_first_text(gateway: Gateway, why: str) -> None:
+    gateway.fault("chat", path=UPDATE, **UNDONE[why])
+    path, header = f"/chat/messages/{OURS}", {"Idempotency-Key": f"edit: {why}"}
 
-    failed = gateway.patch(path, headers=header, channel=GENERAL, text="edited at last")
-    edited = gateway.patch(path, headers=header, channel=GENERAL, text="edited at last")
+    failed = gateway.patch(path, headers=header, channel=GENERAL, text=f"edited: {why}")
+    edited = gateway.patch(path, headers=header, channel=GENERAL, text="something else")
 
-    assert failed.code == "upstream_error"
+    assert failed.status == 502
     assert edited.status == 200
-    assert message(gateway, GENERAL, OURS).text == "edited at last"
+    assert message(gateway, GENERAL, OURS).text == f"edited: {why}"
+
+
+@requirement("calls:never-blindly")
+def test_an_edit_without_a_key_is_not_sent_again(gateway: Gateway) -> None:
+    gateway.fault("chat", path=UPDATE, fault="drop_before")
+
+    unknown = gateway.patch(f"/chat/messages/{OURS}", channel=GENERAL, text="never said")
+
+    assert (unknown.status, unknown.code) == (502, "outcome_unknown")
+    assert asked(gateway, "chat.update") == 1
+
+
+@requirement("calls:never-blindly")
+def test_a_reaction_without_a_key_is_not_sent_again(gateway: Gateway) -> None:
+    ts = gateway.post("/chat/messages", channel=RANDOM, text="unloved").data["message_ts"]
+    gateway.fault("chat", path=REACT, fault="drop_before")
+
+    unknown = gateway.post("/chat/reactions", channel=RANDOM, message_ts=ts, emoji="eyes")
+
+    assert (unknown.status, unknown.code) == (502, "outcome_unknown")
+    assert (asked(gateway, "reactions.add"), message(gateway, RANDOM, ts).reactions) == (1, {})
 
 
 def test_an_edit_of_a_message_that_has_gone_meanwhile_says_so(gateway: Gateway) -> None:
@@ -461,19 +627,46 @@ def test_an_edit_of_a_message_that_has_gone_meanwhile_says_so(gateway: Gateway) 
     assert edit().code == "message_not_found"
 
 
-@pytest.mark.parametrize(
-    "fault",
-    [*CUTS, {"fault": "drop_before"}, {"fault": "status", "status": 502, "body": GLITCH}],
-    ids=lambda fault: fault["fault"],
-)
-def test_a_reaction_without_an_answer_is_there_all_the_same(gateway: Gateway, fault: dict[str, Any]) -> None:
+@pytest.mark.parametrize("fault", CUTS, ids=lambda fault: fault["fault"])
+def test_a_reaction_without_an_answer_is_found(gateway: Gateway, fault: dict[str, Any]) -> None:
     ts = gateway.post("/chat/messages", channel=RANDOM, text="cut reaction").data["message_ts"]
     gateway.fault("chat", path=REACT, **fault)
 
     added = gateway.post("/chat/reactions", channel=RANDOM, message_ts=ts, emoji="eyes")
 
     assert added.data == {"message_ts": ts, "emoji": "eyes", "already_present": False}
-    assert message(gateway, RANDOM, ts).reactions == {"eyes": ["U05RELAYBOT"]}
+    assert asked(gateway, "reactions.add") == 1
+
+
+@requirement("chat:reactions:own", "idempotency:recovery")
+@pytest.mark.parametrize("emoji", ["eyes", "thumbsup"])
+@pytest.mark.parametrize("fault", [*CUTS, UNDONE["cut"], UNDONE["failed"], UNDONE["edge"], UNDONE["unavailable"]])
+def test_a_reaction_that_a_repeat_completes_was_not_there_before(
+    gateway: Gateway, fault: dict[str, Any], emoji: str
+) -> None:
+    ts = gateway.post("/chat/messages", channel=RANDOM, text="cut reaction").data["message_ts"]
+    body = {"channel": RANDOM, "message_ts": ts, "emoji": emoji}
+    gateway.fault("chat", path=REACT, **fault)
+
+    gateway.post("/chat/reactions", headers={"Idempotency-Key": ts}, **body)
+    added = gateway.post("/chat/reactions", headers={"Idempotency-Key": ts}, **body)
+
+    assert added.data == {"message_ts": ts, "emoji": emoji, "already_present": False}
+    assert [["U05RELAYBOT"]] == list(message(gateway, RANDOM, ts).reactions.values())
+
+
+@requirement("chat:reactions:own")
+def test_a_reaction_that_cannot_be_looked_for_is_completed_all_the_same(gateway: Gateway) -> None:
+    ts = gateway.post("/chat/messages", channel=PRIVATE, text="unseen reaction").data["message_ts"]
+    body = {"channel": PRIVATE, "message_ts": ts, "emoji": "eyes"}
+    gateway.knob("chat", scopes=without("groups:history"))
+    gateway.fault("chat", path=REACT, fault="drop_after")
+
+    first = gateway.post("/chat/reactions", headers={"Idempotency-Key": ts}, **body)
+    added = gateway.post("/chat/reactions", headers={"Idempotency-Key": ts}, **body)
+
+    assert first.code == "outcome_unknown"
+    assert added.data == {"message_ts": ts, "emoji": "eyes", "already_present": False}
 
 
 # Repetition

@@ -150,7 +150,9 @@ def test_a_message_identifier_names_an_instant_to_the_microsecond(ts: str, expec
 def test_an_edit_that_the_vendor_does_not_date_happened_now() -> None:
     now = datetime(2026, 11, 2, tzinfo=UTC)
 
-    assert mapping.edited_message("C1", {"ts": "1790000001.000200"}, now).edited_at == now
+    kept = mapping.kept_edit("C1", {"ts": "1790000001.000200"}, now.timestamp())
+
+    assert mapping.edited_message(kept).edited_at == now
 
 
 @requirement("chat:reactions:colons")
@@ -174,6 +176,15 @@ def test_an_emoji_loses_the_colons_around_it(given: str, expected: str) -> None:
 )
 def test_a_message_is_ours_by_its_marker(metadata: Any, *, expected: bool) -> None:
     assert expected == mapping.bears({"ts": "1", "metadata": metadata}, "mark", "m1")
+
+
+@pytest.mark.parametrize(
+    ("name", "user_id", "expected"), [("eyes", "U1", True), ("eyes", "U3", False), ("tada", "U1", False)]
+)
+def test_a_reaction_is_ours_by_name_and_user(name: str, user_id: str, *, expected: bool) -> None:
+    raw = {"reactions": [{"name": "eyes", "users": ["U2", "U1"], "count": 2}]}
+
+    assert expected == mapping.has_reaction(raw, name, user_id)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -12,7 +13,8 @@ from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.sandbox.sandbox import Sandbox
 from connectors.mail.looking import Looking
 from harness.playing import playing
-from harness.serving import Gateway, serving
+from harness.serving import Gateway, Restarting, serving
+from harness.serving import restarting as serving_again
 
 UNHURRIED: AnyConnector = replace(MAIL, budgets=dict.fromkeys(MAIL.budgets, Budget(1_000_000, 1)))
 
@@ -33,6 +35,21 @@ def room(mail_sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Ite
 def gateway(room: Gateway) -> Gateway:
     room.clear("mail")
     return room
+
+
+@pytest.fixture
+def unsettled(mail_sandbox: Sandbox, tmp_path: Path) -> Iterator[Gateway]:
+    """A gateway whose application may work on a request for four seconds, longer than it is waited for."""
+    settings = {"GATEWAY_MAIL_SETTLE_SECONDS": "4"}
+    with serving(mail_sandbox, tmp_path, connectors={"mail": UNHURRIED}, **settings) as gateway:  # type: ignore[arg-type]
+        gateway.clear("mail")
+        yield gateway
+
+
+@pytest.fixture
+def restarting(mail_sandbox: Sandbox, tmp_path: Path) -> Restarting:
+    """A gateway of its own that can be started again."""
+    return serving_again(mail_sandbox, tmp_path, connectors={"mail": UNHURRIED})
 
 
 @pytest.fixture

@@ -1,23 +1,32 @@
 """What happens when the application, the way to it, or the caller's key fails."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from connector_gateway.connectors.mail import client
+from connector_gateway.core.writing import Entry
 from connector_gateway.sandbox.sandbox import Sandbox
 from connectors.mail.conftest import UNHURRIED
-from connectors.mail.looking import Looking, received
+from connectors.mail.looking import OWN, Looking, received
+from harness.interrupting import done, interrupted, planned, sent
 from harness.requirement import requirement
-from harness.serving import Gateway, Reply, serving
+from harness.serving import Gateway, Reply, Restarting, serving, wait_until
 
 ME = "/gmail/v1/users/me"
 HTML = "<html><body>Bad Gateway</body></html>"
 
 DRAFTS, SEND, MODIFY, LABELS = f"{ME}/drafts", f"{ME}/drafts/send", f"{ME}/messages/", f"{ME}/labels"
+
+REFUSAL: dict[str, Any] = {
+    "fault": "status",
+    "status": 400,
+    "body": {"error": {"errors": [{"reason": "invalidArgument"}]}},
+}
 
 numbers = count(1)
 
@@ -48,10 +57,18 @@ class Writer:
         """Let the next such write in the application go wrong."""
         self.gateway.fault("mail", method="POST", path=path, **fault)
 
-    def keyed(self, name: str) -> Reply:
-        """The write of that name, under the key that is always the same for this caller."""
-        reply: Reply = getattr(self, name)(headers={"Idempotency-Key": self.mark})
+    def keyed(self, name: str, key: str = "", **more: Any) -> Reply:
+        """The write of that name, under the key that is always the same for this caller unless another is given."""
+        reply: Reply = getattr(self, name)(headers={"Idempotency-Key": key or self.mark}, **more)
         return reply
+
+    def at(self, gateway: Gateway) -> "Writer":
+        """The same caller at another gateway."""
+        return replace(self, gateway=gateway)
+
+    def asked(self, path: str) -> int:
+        """How often the application was asked to write there."""
+        return [(method, to) for method, to, _ in self.gateway.journal("mail")].count(("POST", path))
 
     def sent(self) -> int:
         """How many messages were sent."""
@@ -299,20 +316,154 @@ def test_a_message_whose_answer_is_lost_is_sent_once(
     assert reply.data["message_id"] in writer.mailbox.own.messages
 
 
-@requirement("mail:send:two-phases")
-@pytest.mark.parametrize("fault", [{"fault": "drop_before"}, {"fault": "status", "status": 503, "body": HTML}])
-def test_a_draft_that_was_not_sent_is_sent_after_all(writer: Writer, fault: dict[str, Any]) -> None:
+UNDONE: list[dict[str, Any]] = [
+    {"fault": "drop_before"},
+    {"fault": "status", "status": 500},
+    {"fault": "status", "status": 503, "body": HTML},
+    {"fault": "status", "status": 200, "body": {}},
+    {"fault": "status", "status": 200, "body": []},
+]
+"""What leaves a write undone, and its caller in doubt."""
+
+
+@requirement("mail:send:two-phases", "idempotency:recovery")
+@pytest.mark.parametrize("fault", UNDONE)
+def test_a_draft_that_was_not_sent_is_told_and_sent_by_the_repeat(writer: Writer, fault: dict[str, Any]) -> None:
     writer.harm(SEND, **fault)
 
-    assert writer.send().status == 200
+    first = writer.keyed("send")
+    half = writer.traces()
+    again = writer.keyed("send")
+
+    (detail,) = first.details
+    assert (first.status, half) == (502, (0, 1, 0))
+    assert detail.keys() == {"done", "draft_id"}
+    assert again.status == 200
     assert writer.traces() == (1, 0, 0)
 
 
-def test_a_message_whose_sending_takes_too_long_is_sent_once(writer: Writer) -> None:
-    writer.harm(SEND, fault="delay", seconds=2.5)
+@requirement("calls:never-blindly")
+@pytest.mark.parametrize("fault", UNDONE)
+@pytest.mark.parametrize(("path", "left"), [(DRAFTS, (0, 0, 0)), (SEND, (0, 1, 0))])
+def test_without_a_key_nothing_is_sent_again(
+    writer: Writer, path: str, left: tuple[int, int, int], fault: dict[str, Any]
+) -> None:
+    writer.harm(path, **fault)
 
-    assert writer.send().status == 200
-    assert writer.traces() == (1, 0, 0)
+    reply = writer.send()
+
+    assert reply.status == 502
+    assert "idempotency key makes repeats safe" in reply.body["error"]["remedy"]
+    assert (writer.asked(path), writer.traces()) == (1, left)
+
+
+@requirement("calls:never-blindly")
+@pytest.mark.parametrize("fault", [{"fault": "drop_before"}, {"fault": "status", "status": 503, "body": HTML}])
+@pytest.mark.parametrize("path", [DRAFTS, SEND])
+def test_what_may_still_be_carried_out_is_not_sent_again(
+    writer: Writer, unsettled: Gateway, path: str, fault: dict[str, Any]
+) -> None:
+    writer = writer.at(unsettled)
+    writer.harm(path, **fault)
+
+    writer.keyed("send")
+    again = writer.keyed("send")
+
+    assert (again.status, again.code) == (502, "outcome_unknown")
+    assert 1 <= again.body["retry_after"] <= 4
+    assert (writer.asked(path), writer.sent()) == (1, 0)
+
+
+@requirement("idempotency:never-two")
+@pytest.mark.parametrize("path", [DRAFTS, SEND])
+def test_a_request_that_takes_longer_than_it_is_waited_for_sends_one_message(
+    writer: Writer, unsettled: Gateway, path: str
+) -> None:
+    writer = writer.at(unsettled)
+    writer.harm(path, fault="delay", seconds=2.6)
+
+    first = writer.keyed("send")
+    early = writer.keyed("send")
+    wait_until(lambda: sum(writer.traces()) == 1 and (path == DRAFTS or writer.sent() == 1))
+    late = writer.keyed("send")
+
+    assert [first.code, early.code] == ["outcome_unknown", "outcome_unknown"]
+    assert late.status == 200
+    assert (writer.asked(path), writer.traces()) == (1, (1, 0, 0))
+
+
+@requirement("idempotency:replay", "idempotency:evidence")
+@pytest.mark.parametrize("name", ["send", "draft"])
+@pytest.mark.parametrize(("fault", "unseen"), [("drop_before", 0), ("drop_after", 3)])
+def test_in_doubt_the_first_letter_counts_whatever_a_repeat_says(
+    writer: Writer, name: str, fault: str, unseen: int
+) -> None:
+    writer.harm(DRAFTS, fault=fault)
+    writer.gateway.fault("mail", method="GET", path=DRAFTS, fault="status", status=503, times=unseen)
+
+    first = writer.keyed(name)
+    again = writer.keyed(name, subject="Another letter", to=["greta@kaiwerk.test"])
+
+    assert (first.status, again.status) == (502, 200)
+    assert sum(writer.traces()) == 1
+    assert (writer.mailbox.sent("Another letter"), writer.mailbox.drafts("Another letter")) == ([], [])
+
+
+@requirement("idempotency:evidence")
+def test_an_equal_draft_of_somebody_elses_is_not_taken_for_ones_own(writer: Writer) -> None:
+    theirs = writer.draft().data["draft_id"]
+    writer.harm(DRAFTS, fault="drop_before")
+
+    writer.keyed("draft")
+    again = writer.keyed("draft")
+
+    assert again.data["draft_id"] != theirs
+    assert writer.traces() == (0, 2, 0)
+
+
+@requirement("idempotency:never-two", "idempotency:owned")
+@pytest.mark.parametrize("name", ["send", "draft"])
+def test_after_a_restart_what_another_key_made_is_still_that_keys(
+    writer: Writer, restarting: Restarting, name: str
+) -> None:
+    with restarting() as before:
+        writer.harm(DRAFTS, fault="drop_before")
+        first = writer.at(before).keyed(name)
+        other = writer.at(before).keyed(name, key=f"not {writer.mark}")
+    with restarting() as after:
+        again = writer.at(after).keyed(name)
+
+    assert first.code == "outcome_unknown"
+    assert other.data["message_id"] != again.data["message_id"]
+    assert sum(writer.traces()) == 2
+
+
+@requirement("calls:never-blindly")
+def test_while_not_all_drafts_can_be_listed_none_is_made_again(writer: Writer, monkeypatch: pytest.MonkeyPatch) -> None:
+    writer.draft(subject="Above")
+    monkeypatch.setattr(client, "MAX_PAGES", 1)
+    monkeypatch.setattr(client, "PAGE_SIZE", 1)
+    writer.harm(DRAFTS, fault="drop_before")
+
+    writer.keyed("draft")
+    again = writer.keyed("draft")
+
+    assert (again.status, again.code) == (502, "upstream_error")
+    assert (writer.asked(DRAFTS), writer.traces()) == (2, (0, 0, 0))
+
+
+def test_a_draft_is_found_beneath_newer_ones(writer: Writer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "PAGE_SIZE", 2)
+    writer.harm(DRAFTS, fault="drop_after")
+    writer.gateway.fault("mail", method="GET", path=DRAFTS, fault="status", status=503, times=3)
+    writer.keyed("draft")
+    made = [writer.draft(subject="Above").status for _ in range(5)]
+
+    again = writer.keyed("draft")
+
+    assert made == [200] * 5
+    assert writer.mailbox.own.drafts[again.data["draft_id"]] == writer.mailbox.drafts(writer.mark)[0]
+    assert writer.traces() == (0, 1, 0)
 
 
 @pytest.mark.parametrize(
@@ -350,11 +501,8 @@ def test_a_draft_whose_answer_is_lost_is_made_once(writer: Writer, fault: dict[s
 
 
 @pytest.mark.parametrize("path", [MODIFY, LABELS])
-@pytest.mark.parametrize(
-    "fault",
-    [{"fault": "drop_before"}, {"fault": "drop_after"}, {"fault": "garbage"}, {"fault": "status", "status": 503}],
-)
-def test_a_change_of_labels_in_doubt_is_finished(writer: Writer, path: str, fault: dict[str, Any]) -> None:
+@pytest.mark.parametrize("fault", [{"fault": "drop_after"}, {"fault": "garbage"}])
+def test_a_change_of_labels_whose_answer_is_lost_is_found(writer: Writer, path: str, fault: dict[str, Any]) -> None:
     writer.harm(path, **fault)
 
     reply = writer.label()
@@ -365,6 +513,45 @@ def test_a_change_of_labels_in_doubt_is_finished(writer: Writer, path: str, faul
         "created": [writer.mark],
     }
     assert writer.traces() == (0, 0, 1)
+
+
+@requirement("idempotency:recovery")
+@pytest.mark.parametrize(("path", "labels"), [(MODIFY, 1), (LABELS, 0)])
+@pytest.mark.parametrize("fault", UNDONE)
+def test_a_change_of_labels_that_was_not_made_is_finished_by_the_repeat(
+    writer: Writer, path: str, labels: int, fault: dict[str, Any]
+) -> None:
+    writer.harm(path, **fault)
+
+    first = writer.keyed("label")
+    half = writer.labels()
+    again = writer.keyed("label", add=["Another"])
+
+    assert (first.status, half) == (502, labels)
+    assert [{"done": "create the label", "label": writer.mark, "created": True}] * labels == first.details
+    assert (again.data["labels"], again.data["created"]) == (["UNREAD", "INBOX", writer.mark], [writer.mark])
+    assert writer.traces() == (0, 0, 1)
+
+
+@requirement("mail:half-done")
+def test_a_label_that_was_created_before_the_change_is_refused_is_told(writer: Writer) -> None:
+    writer.harm(MODIFY, **REFUSAL)
+
+    reply = writer.label()
+
+    assert (reply.status, reply.code) == (422, "upstream_refused")
+    assert reply.details == [{"done": "create the label", "label": writer.mark, "created": True}]
+
+
+def test_a_label_of_another_spelling_that_is_there_after_a_doubt_was_not_created(writer: Writer) -> None:
+    writer.harm(LABELS, fault="drop_before")
+    first = writer.keyed("label")
+    writer.mailbox.add_label("Label_931", writer.mark.upper())
+
+    again = writer.keyed("label")
+
+    assert first.code == "outcome_unknown"
+    assert (again.data["labels"], again.data["created"]) == (["UNREAD", "INBOX", writer.mark.upper()], [])
 
 
 def test_a_message_that_was_sent_is_found_by_a_repeat_when_nobody_could_look_before(writer: Writer) -> None:
@@ -401,10 +588,14 @@ def test_what_cannot_be_found_any_more_is_never_sent_again(writer: Writer) -> No
     assert writer.traces() == (0, 0, 0)
 
 
-def test_a_draft_that_seems_gone_is_looked_for(writer: Writer) -> None:
+def test_a_draft_that_seems_gone_and_is_not_is_sent_by_the_repeat(writer: Writer) -> None:
     writer.harm(SEND, fault="status", status=404)
 
-    assert writer.send().status == 200
+    first = writer.keyed("send")
+    again = writer.keyed("send")
+
+    assert (first.status, first.code) == (409, "upstream_conflict")
+    assert again.status == 200
     assert writer.traces() == (1, 0, 0)
 
 
@@ -419,7 +610,7 @@ def test_a_draft_that_somebody_takes_away_is_told(writer: Writer) -> None:
 
 
 def test_a_message_that_is_refused_leaves_no_draft_behind(writer: Writer) -> None:
-    writer.harm(SEND, fault="status", status=400, body={"error": {"errors": [{"reason": "invalidArgument"}]}})
+    writer.harm(SEND, **REFUSAL)
 
     first = writer.keyed("send")
     after_first = writer.traces()
@@ -427,6 +618,49 @@ def test_a_message_that_is_refused_leaves_no_draft_behind(writer: Writer) -> Non
 
     assert (first.status, first.code, after_first) == (422, "upstream_refused", (0, 0, 0))
     assert (again.status, writer.traces()) == (200, (1, 0, 0))
+
+
+@requirement("idempotency:released", "mail:send:refused")
+def test_after_a_refusal_the_key_is_free_for_a_better_letter(writer: Writer) -> None:
+    writer.harm(SEND, **REFUSAL)
+
+    refused = writer.keyed("send")
+    again = writer.keyed("send", to=["greta@kaiwerk.test"])
+
+    assert (refused.code, refused.details) == ("upstream_refused", [])
+    assert again.data["to"] == ["greta@kaiwerk.test"]
+
+
+@requirement("mail:half-done", "mail:send:refused")
+def test_the_draft_of_a_refused_message_that_may_not_have_been_deleted_is_told_and_deleted_by_the_repeat(
+    writer: Writer,
+) -> None:
+    writer.harm(SEND, **REFUSAL)
+    writer.gateway.fault("mail", method="DELETE", path=DRAFTS, fault="drop_before")
+
+    first = writer.keyed("send")
+    left = writer.traces()
+    again = writer.keyed("send")
+    freed = writer.keyed("send")
+
+    assert (first.code, first.details[0]["done"], left) == ("upstream_refused", "make the draft", (0, 1, 0))
+    assert (again.code, again.details) == ("upstream_refused", [])
+    assert freed.status == 200
+    assert writer.traces() == (1, 0, 0)
+
+
+@requirement("mail:half-done", "mail:send:refused")
+def test_the_draft_of_a_refused_message_that_cannot_be_deleted_is_told_and_sent_by_the_repeat(writer: Writer) -> None:
+    writer.harm(SEND, **REFUSAL)
+    writer.gateway.fault("mail", method="DELETE", path=DRAFTS, fault="status", status=403)
+
+    first = writer.keyed("send")
+    left = writer.traces()
+    again = writer.keyed("send")
+
+    assert (first.code, first.details[0]["done"], left) == ("upstream_refused", "make the draft", (0, 1, 0))
+    assert again.status == 200
+    assert writer.traces() == (1, 0, 0)
 
 
 def test_two_messages_of_the_same_content_are_two(writer: Writer) -> None:
@@ -445,6 +679,81 @@ def test_two_drafts_of_the_same_content_are_two(writer: Writer) -> None:
 
     assert len({reply.data["draft_id"] for reply in replies}) == 2
     assert writer.traces() == (0, 2, 0)
+
+
+# Processes that died in the middle
+
+
+def letter(writer: Writer) -> dict[str, Any]:
+    """What a call had planned that was to send the writer's letter."""
+    return {
+        "sender": {"name": "Nora Lind", "address": OWN},
+        "to": [{"name": "", "address": "ben@acmefreight.test"}],
+        "subject": writer.mark,
+        "in_reply_to": "",
+        "references": [],
+        "thread_id": None,
+        "written_at": writer.mailbox.emulator.desk.office.now_ms() / 1000,
+    }
+
+
+def marked(writer: Writer) -> tuple[str, str]:
+    """The identifier of a draft of the writer's letter, and the mark that it bears."""
+    draft_id = str(writer.draft().data["draft_id"])
+    return draft_id, writer.mailbox.own.drafts[draft_id].header(client.MARKER)
+
+
+def died(writer: Writer, key: str, *steps: Entry) -> None:
+    """Leave a claim behind, as a process does that died while it was sending the writer's letter."""
+    body = {"to": ["ben@acmefreight.test"], "subject": writer.mark, "body_html": "<p>Hello</p>"}
+    interrupted(writer.gateway, "mail", "send_message", key, body, [planned(letter(writer)), *steps])
+
+
+@requirement("idempotency:crash")
+def test_the_draft_of_a_process_that_died_is_found_and_sent(writer: Writer) -> None:
+    now = writer.gateway.app.clock.now()
+    _, mark = marked(writer)
+    died(writer, writer.mark, sent("make the draft", letter(writer), at=now - 1, mark=mark))
+
+    reply = writer.keyed("send", subject="Another letter")
+
+    assert reply.status == 200
+    assert writer.traces() == (1, 0, 0)
+
+
+def dies_sending(writer: Writer) -> str:
+    """Leave a draft behind that a process was sending when it died; the draft's identifier."""
+    now = writer.gateway.app.clock.now()
+    draft_id, mark = marked(writer)
+    message = writer.mailbox.own.drafts[draft_id]
+    made = {"id": draft_id, "message_id": message.id, "thread_id": message.thread_id, "mark": mark, "made_at": now}
+    sending = {"draft_id": draft_id, "thread_id": message.thread_id, "mark": mark}
+    steps = done("make the draft", letter(writer), made), sent("send the draft", sending, at=now - 1)
+    died(writer, writer.mark, *steps)
+    return draft_id
+
+
+@requirement("idempotency:crash")
+def test_the_draft_that_a_process_had_not_sent_when_it_died_is_sent(writer: Writer) -> None:
+    dies_sending(writer)
+
+    reply = writer.keyed("send", subject="Another letter")
+
+    assert [reply.data["message_id"]] == [found.id for found in writer.mailbox.sent(writer.mark)]
+    assert writer.traces() == (1, 0, 0)
+
+
+@requirement("idempotency:crash")
+def test_the_message_that_a_process_sent_before_it_died_is_found(writer: Writer) -> None:
+    draft_id = dies_sending(writer)
+    application = writer.gateway.sandbox.emulators["mail"]
+    token = {"Authorization": f"Bearer {application.credentials()['token']}"}
+    writer.gateway.http.post(application.stage.addresses["base"] + SEND, json={"id": draft_id}, headers=token)
+
+    reply = writer.keyed("send", subject="Another letter")
+
+    assert [reply.data["message_id"]] == [found.id for found in writer.mailbox.sent(writer.mark)]
+    assert writer.asked(SEND) == 1
 
 
 # Repeats

@@ -1,7 +1,7 @@
 """chat: a team chat workspace."""
 
 from connector_gateway.connectors.chat import events, operations
-from connector_gateway.connectors.chat.client import ADDRESS, BUDGETS, ChatClient, authorise, throttled
+from connector_gateway.connectors.chat.client import ADDRESS, BUDGETS, SETTLE_SECONDS, ChatClient, authorise, throttled
 from connector_gateway.connectors.chat.models import Watching
 from connector_gateway.kit.observing import Observing
 from connector_gateway.kit.operation import Connector
@@ -21,6 +21,7 @@ CHAT = Connector(
         operations.read_events,
     ),
     throttled=throttled,
+    settle_seconds=SETTLE_SECONDS,
     settings=Watching,
     observing=Observing(look=events.look, every_seconds=60.0, receive=events.receive, read=events.read),
 )

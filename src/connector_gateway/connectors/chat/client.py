@@ -10,6 +10,7 @@ from connector_gateway.kit.errors import (
     ChannelNotFound,
     ConnectionRevoked,
     ConnectionScopeMissing,
+    Doubt,
     EmojiNotFound,
     GatewayError,
     InvalidCursor,
@@ -78,6 +79,13 @@ CHANNELS = "public_channel,private_channel"
 JSON = {"Content-Type": "application/json; charset=utf-8"}
 """Without the charset the vendor complains in every answer."""
 
+SETTLE_SECONDS = 60.0
+"""How long a request may still be carried out after it was sent.
+
+The vendor names no limit; its own libraries give a request up after thirty seconds, and this is twice that.
+Source: slackapi/python-slack-sdk slack_sdk/web/base_client.py, read 2026-11.
+"""
+
 MARK = "gateway_post"
 """The type of the metadata by which our own posts are found again; everyone in the channel may read it."""
 
@@ -87,19 +95,22 @@ Refusals = Mapping[str, type[GatewayError]]
 
 THROTTLES = frozenset({"message_limit_exceeded", "rate_limited", "ratelimited"})
 
-FAILURES = frozenset(
-    {
-        "external_channel_migrating",
-        "fatal_error",
-        "internal_error",
-        "org_login_required",
-        "request_timeout",
-        "service_unavailable",
-        "team_added_to_org",
-        "update_failed",
-    }
-)
-"""The vendor says of some of these that part of the work may have been done."""
+FAILURES: Mapping[str, Doubt] = {
+    "external_channel_migrating": "failed",
+    "fatal_error": "failed",
+    "internal_error": "failed",
+    "org_login_required": "failed",
+    "request_timeout": "edge",
+    "service_unavailable": "edge",
+    "team_added_to_org": "failed",
+    "update_failed": "failed",
+}
+"""What a failure, which comes with status 200 as well, says of a write.
+
+The vendor says of ``internal_error`` and ``fatal_error`` that part of the work may have been done before they were
+raised: nothing comes after them. The two that speak of time or load may be said in front of those who do the work.
+Source: docs.slack.dev/reference/methods/chat.postMessage, read 2026-11.
+"""
 
 REFUSALS: Refusals = {
     "access_denied": UpstreamForbidden,
@@ -155,7 +166,10 @@ REFUSALS: Refusals = {
 
 BLINDNESS: Refusals = {
     "channel_not_found": OutcomeUnknown,
+    "is_archived": OutcomeUnknown,
+    "is_inactive": OutcomeUnknown,
     "missing_scope": OutcomeUnknown,
+    "no_access": OutcomeUnknown,
     "not_in_channel": OutcomeUnknown,
 }
 """What refusals mean where a write in doubt is looked for: a channel may be open to posts and closed to readers."""
@@ -199,7 +213,7 @@ def unwrap(answer: Answer, *, writes: bool = False, refusals: Refusals = Mapping
     code = str(raw.get("error", ""))
     if code in FAILURES:
         raise UpstreamError(
-            "The application failed over the request.", private=answer.text, doubt="failed" if writes else None
+            "The application failed over the request.", private=answer.text, doubt=FAILURES[code] if writes else None
         )
     if answer.accepted and not code:
         raise UpstreamError(
@@ -308,24 +322,27 @@ class ChatClient:
         query = {"channel": channel_id, "ts": ts, "oldest": oldest}
         return self._pages("conversations.replies", "replies", query, MESSAGE_PAGES)
 
-    def history(self, channel_id: str, oldest: float, latest: float) -> AsyncIterator[Raw]:
-        """The messages of a channel between two instants, newest first, without replies.
+    def history(self, channel_id: str, oldest: float) -> AsyncIterator[Raw]:
+        """The messages of a channel since an instant, newest first, without replies.
 
         Source: docs.slack.dev/reference/methods/conversations.history, read 2026-11.
         """
-        query = {"channel": channel_id} | _between(oldest, latest)
+        query = {"channel": channel_id} | _since(oldest)
         return self._messages("conversations.history", "history", query)
 
-    def replies(self, channel_id: str, ts: str, oldest: float, latest: float) -> AsyncIterator[Raw]:
-        """A thread's first message, then its replies between two instants, oldest first; of a reply, that reply alone.
+    def replies(self, channel_id: str, ts: str, oldest: float) -> AsyncIterator[Raw]:
+        """A thread's first message, then its replies since an instant, oldest first; of a reply, that reply alone.
 
         Source: docs.slack.dev/reference/methods/conversations.replies, read 2026-11.
         """
-        query = {"channel": channel_id, "ts": ts} | _between(oldest, latest)
+        query = {"channel": channel_id, "ts": ts} | _since(oldest)
         return self._messages("conversations.replies", "replies", query)
 
     async def retrieve_message(self, channel_id: str, ts: str) -> Raw:
-        """One message, in a thread or not. Source: docs.slack.dev/reference/methods/conversations.replies, 2026-11."""
+        """One message to which something was done, in a thread or not; ``OutcomeUnknown`` if it may not be read.
+
+        Source: docs.slack.dev/reference/methods/conversations.replies, read 2026-11.
+        """
         answer = await self._read("conversations.replies", "replies", {"channel": channel_id, "ts": ts, "limit": 1})
         raw = unwrap(answer, refusals={**BLINDNESS, "thread_not_found": MessageNotFound})
         for message in raw["messages"]:
@@ -377,5 +394,5 @@ def _from(cursor: str | None) -> Raw:
     return {"cursor": cursor} if cursor else {}
 
 
-def _between(oldest: float, latest: float) -> Raw:
-    return {"oldest": f"{oldest:.6f}", "latest": f"{latest:.6f}"}
+def _since(oldest: float) -> Raw:
+    return {"oldest": f"{oldest:.6f}"}

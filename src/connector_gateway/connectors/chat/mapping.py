@@ -156,13 +156,18 @@ def _open_to_posts(raw: Raw, *, everywhere: bool) -> bool:
 # Messages
 
 
-def posted_message(workspace: str, channel_id: str, raw: Raw) -> PostedMessage:
+def kept_post(channel_id: str, raw: Raw) -> dict[str, Any]:
+    """What is kept of a message that was posted."""
+    return {"channel_id": channel_id, "ts": raw["ts"], "thread_ts": raw.get("thread_ts")}
+
+
+def posted_message(workspace: str, kept: Raw) -> PostedMessage:
     """The result of a post; *workspace* is the address under which people open it."""
     return PostedMessage(
-        message_ts=raw["ts"],
-        channel_id=channel_id,
-        permalink=permalink(workspace, channel_id, raw["ts"], raw.get("thread_ts")),
-        posted_at=instant(raw["ts"]),
+        message_ts=kept["ts"],
+        channel_id=kept["channel_id"],
+        permalink=permalink(workspace, kept["channel_id"], kept["ts"], kept["thread_ts"]),
+        posted_at=instant(kept["ts"]),
     )
 
 
@@ -175,12 +180,15 @@ def permalink(workspace: str, channel_id: str, ts: str, thread_ts: str | None) -
     return f"{address}?thread_ts={thread_ts}&cid={channel_id}" if thread_ts else address
 
 
-def edited_message(channel_id: str, raw: Raw, now: datetime) -> EditedMessage:
-    """The result of an edit, which happened *now* where the vendor does not say when."""
-    edited = raw.get("edited")
-    return EditedMessage(
-        message_ts=raw["ts"], channel_id=channel_id, edited_at=instant(edited["ts"]) if edited else now
-    )
+def kept_edit(channel_id: str, raw: Raw, now: float) -> dict[str, Any]:
+    """What is kept of a message that was edited, *now* where the vendor does not say when."""
+    edited = raw.get("edited") or {"ts": message_ts(now)}
+    return {"channel_id": channel_id, "ts": raw["ts"], "edited_ts": edited["ts"]}
+
+
+def edited_message(kept: Raw) -> EditedMessage:
+    """The result of an edit."""
+    return EditedMessage(message_ts=kept["ts"], channel_id=kept["channel_id"], edited_at=instant(kept["edited_ts"]))
 
 
 def added_reaction(message_ts: str, name: str, *, already_present: bool) -> AddedReaction:
@@ -349,6 +357,16 @@ def bears(raw: Raw, event_type: str, marker: str) -> bool:
     """Whether a message was posted with that marker."""
     metadata = raw.get("metadata") or {}
     return bool(metadata.get("event_type") == event_type and (metadata.get("event_payload") or {}).get("k") == marker)
+
+
+def has_reaction(raw: Raw, name: str, user_id: str) -> bool:
+    """Whether a message bears the reaction of that user; of many users the vendor shows some."""
+    return any(shown["name"] == name and user_id in shown["users"] for shown in raw.get("reactions", ()))
+
+
+def told_message(kept: Raw) -> dict[str, Any]:
+    """What callers are told of a message when something else fails."""
+    return {"channel_id": kept["channel_id"], "message_ts": kept["ts"]}
 
 
 def says(raw: Raw, text: str) -> bool:

@@ -1,6 +1,8 @@
 """The five chat operations."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import suppress
+from functools import partial
 from typing import TypeVar
 
 from connector_gateway.connectors.chat import mapping
@@ -18,8 +20,7 @@ from connector_gateway.connectors.chat.models import (
     PostMessage,
     ReadEvents,
 )
-from connector_gateway.kit.call import Attempt, Call, LookUp
-from connector_gateway.kit.clock import instant
+from connector_gateway.kit.call import Call, LookUp
 from connector_gateway.kit.errors import (
     AmbiguousChannel,
     ChannelArchived,
@@ -30,24 +31,23 @@ from connector_gateway.kit.errors import (
     MessageNotFound,
     NotInChannel,
     NotMessageAuthor,
+    OutcomeUnknown,
     ThreadNotFound,
     UpstreamConflict,
 )
-from connector_gateway.kit.identifiers import ulid
 from connector_gateway.kit.operation import reads, writes
 from connector_gateway.kit.shapes import Page
+from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
 
 T = TypeVar("T")
 ChatCall = Call[ChatClient]
 
+NAMES = "names"
 NAMES_SECONDS = 300.0
 CONVERSATION_SECONDS = 24 * 60 * 60.0
-WORKSPACE_SECONDS = 60 * 60.0
-CLOCK_SKEW_SECONDS = 120.0
-"""How far the vendor's clock may be from ours when a message of ours is looked for."""
-
-SETTLE_SECONDS = 60.0
-"""How long after it came into doubt a post may still appear."""
+IDENTITY_SECONDS = 60 * 60.0
+LOOKED_SECONDS = 300.0
+"""How long is known that a reaction was looked for: from the look until the request that follows it at once."""
 
 REQUESTS_PER_PAGE = 2
 """A page that comes out short is filled up once; the vendor lets few pages be read in a minute."""
@@ -56,54 +56,80 @@ NAMING = (AmbiguousChannel, ChannelArchived, ChannelListTooLong, ChannelNotFound
 """Refusals that may be due to names remembered from before they were changed."""
 
 
-async def recover_posted_message(
-    call: ChatCall,
-    params: PostMessage,  # noqa: ARG001  # what was tried is in the attempt
-    attempt: Attempt,
-) -> PostedMessage | None:
-    """The message that an earlier attempt posted, found by its marker; None if it posted none."""
-    marker, channel_id = attempt.progress.get("marker"), attempt.progress.get("channel_id")
-    if marker is None or channel_id is None:
-        return None
-    posted = [raw async for raw in _candidates(call, attempt) if mapping.bears(raw, MARK, marker)]
-    if not posted:
-        return None
-    first = min(posted, key=lambda raw: str(raw["ts"]))
-    return mapping.posted_message(await _workspace(call), channel_id, first)
+# The steps that change something
 
 
-@writes("POST /messages", errors=[NotInChannel, ThreadNotFound, *NAMING], recover=recover_posted_message)
+async def _send_post(call: ChatCall, intent: Intent, mark: str) -> Learned:
+    raw = await call.upstream.post_message(intent["channel_id"], intent["text"], intent["thread_ts"], mark)
+    return mapping.kept_post(raw["channel"], raw["message"])
+
+
+async def _find_post(call: ChatCall, intent: Intent, sent: Sent) -> Sequence[Found]:
+    """The message whose metadata bears the mark; the first, should the application have split a long one."""
+    channel_id = intent["channel_id"]
+    posted = [raw async for raw in _since(call, intent, sent.earliest) if mapping.bears(raw, MARK, sent.mark)]
+    return [Found(mapping.kept_post(channel_id, raw)) for raw in sorted(posted, key=lambda raw: str(raw["ts"]))[:1]]
+
+
+async def _send_edit(call: ChatCall, intent: Intent, _: str) -> Learned:
+    raw = await call.upstream.update_message(intent["channel_id"], intent["ts"], intent["text"])
+    return mapping.kept_edit(intent["channel_id"], {**raw["message"], "ts": raw["ts"]}, call.clock.now())
+
+
+async def _find_edit(call: ChatCall, intent: Intent, _: Sent) -> Sequence[Found]:
+    """The message, if it says what it should."""
+    raw = await call.upstream.retrieve_message(intent["channel_id"], intent["ts"])
+    kept = mapping.kept_edit(intent["channel_id"], raw, call.clock.now())
+    return [Found(kept)] if mapping.says(raw, intent["text"]) else []
+
+
+async def _send_reaction(call: ChatCall, intent: Intent, mark: str) -> Learned:
+    """Add the reaction; what is there already counts as there before, unless an earlier sending may have added it."""
+    is_there = await call.upstream.add_reaction(intent["channel_id"], intent["ts"], intent["name"])
+    return {"already_present": is_there and call.memory.get(_looked(mark)) is None}
+
+
+async def _find_reaction(call: ChatCall, intent: Intent, sent: Sent) -> Sequence[Found]:
+    """The reaction of the app, under the name that it was asked for.
+
+    Nothing where the channel may not be read: it can be added again, since the application keeps one of a kind.
+    """
+    call.memory.put(_looked(sent.mark), value=True, seconds=LOOKED_SECONDS)
+    with suppress(OutcomeUnknown):
+        raw = await call.upstream.retrieve_message(intent["channel_id"], intent["ts"])
+        identity = await call.recall(_identity(call))
+        if mapping.has_reaction(raw, intent["name"], identity["user_id"]):
+            return [Found({"already_present": False})]
+    return []
+
+
+def _looked(mark: str) -> str:
+    return f"looked {mark}"
+
+
+POST = Step("post the message", _send_post, _find_post, tells=mapping.told_message)
+EDIT = Step("edit the message", _send_edit, _find_edit, tells=mapping.told_message)
+REACT = Step("add the reaction", _send_reaction, _find_reaction)
+
+
+# The operations
+
+
+@writes("POST /messages", errors=[NotInChannel, ThreadNotFound, *NAMING])
 async def post_message(call: ChatCall, params: PostMessage) -> PostedMessage:
     """Post a message, or a reply in a thread."""
-    workspace = await _workspace(call)
+    # Asked for beforehand, so that nothing is left to fail once the message is posted.
+    workspace = await call.plan(partial(_workspace, call))
 
-    async def post(channel_id: str) -> PostedMessage:
-        marker = ulid()
-        await call.notebook.intend(marker=marker, channel_id=channel_id, thread_ts=params.thread_ts)
-        raw = await call.upstream.post_message(channel_id, params.text, params.thread_ts, marker)
-        return mapping.posted_message(workspace, raw["channel"], raw["message"])
+    def post(channel_id: str) -> Awaitable[Learned]:
+        return call.step(POST, {"channel_id": channel_id, "text": params.text, "thread_ts": params.thread_ts})
 
-    return await _in_channel(call, params.channel, post)
-
-
-async def recover_edited_message(
-    call: ChatCall,
-    params: EditMessage,
-    attempt: Attempt,  # noqa: ARG001  # the message itself tells
-) -> EditedMessage | None:
-    """The message, if it already says what it should; otherwise None."""
-
-    async def look(channel_id: str) -> EditedMessage | None:
-        raw = await call.upstream.retrieve_message(channel_id, params.message_ts)
-        return _edited(call, channel_id, raw) if mapping.says(raw, params.text) else None
-
-    return await _in_channel(call, params.channel, look)
+    return mapping.posted_message(workspace, await _write_in_channel(call, params.channel, post))
 
 
 @writes(
     "PATCH /messages/{message_ts}",
     errors=[MessageNotFound, NotMessageAuthor, NotInChannel, UpstreamConflict, *NAMING],
-    recover=recover_edited_message,
 )
 async def edit_message(call: ChatCall, params: EditMessage) -> EditedMessage:
     """Edit a message that was posted through this connection.
@@ -111,12 +137,11 @@ async def edit_message(call: ChatCall, params: EditMessage) -> EditedMessage:
     Edits of one message through this service happen one after the other.
     """
 
-    async def edit(channel_id: str) -> EditedMessage:
+    async def edit(channel_id: str) -> Learned:
         async with call.exclusive(f"message {channel_id} {params.message_ts}"):
-            raw = await call.upstream.update_message(channel_id, params.message_ts, params.text)
-        return _edited(call, channel_id, {**raw["message"], "ts": raw["ts"]})
+            return await call.step(EDIT, {"channel_id": channel_id, "ts": params.message_ts, "text": params.text})
 
-    return await _in_channel(call, params.channel, edit)
+    return mapping.edited_message(await _write_in_channel(call, params.channel, edit))
 
 
 @reads("GET /channels")
@@ -137,27 +162,16 @@ async def list_channels(call: ChatCall, params: ListChannels) -> Page[Channel]:
     return Page[Channel](items=items, position={"cursor": cursor} if cursor else None)
 
 
-async def recover_added_reaction(
-    call: ChatCall,
-    params: AddReaction,
-    attempt: Attempt,  # noqa: ARG001  # adding again tells
-) -> AddedReaction:
-    """The reaction, added again: the application keeps one of a kind, whichever attempt it is from."""
-    name = mapping.emoji_name(params.emoji)
-    await _react(call, params, name)
-    return mapping.added_reaction(params.message_ts, name, already_present=False)
-
-
-@writes(
-    "POST /reactions",
-    errors=[MessageNotFound, EmojiNotFound, NotInChannel, *NAMING],
-    recover=recover_added_reaction,
-)
+@writes("POST /reactions", errors=[MessageNotFound, EmojiNotFound, NotInChannel, *NAMING])
 async def add_reaction(call: ChatCall, params: AddReaction) -> AddedReaction:
     """Add an emoji reaction to a message; one that is there already is left as it is."""
     name = mapping.emoji_name(params.emoji)
-    already_present = await _react(call, params, name)
-    return mapping.added_reaction(params.message_ts, name, already_present=already_present)
+
+    def react(channel_id: str) -> Awaitable[Learned]:
+        return call.step(REACT, {"channel_id": channel_id, "ts": params.message_ts, "name": name})
+
+    added = await _write_in_channel(call, params.channel, react)
+    return mapping.added_reaction(params.message_ts, name, already_present=added["already_present"])
 
 
 @reads("GET /events", errors=NAMING)
@@ -191,7 +205,7 @@ async def read_events(call: ChatCall, params: ReadEvents) -> Page[Event]:
 
 
 async def _in_channel(call: ChatCall, named: str, use: Callable[[str], Awaitable[T]]) -> T:
-    """What *use* makes of the channel; once more with fresh names if a remembered one may be outdated."""
+    """What *use* reads of the channel; once more with fresh names if a remembered one may be outdated."""
     if mapping.is_channel_id(named):
         return await use(named)
     if mapping.is_user_id(named):
@@ -214,6 +228,34 @@ async def _require_channel(call: ChatCall, channel_id: str) -> None:
         call.memory.put(f"channel {channel_id}", True, NAMES_SECONDS)
 
 
+async def _write_in_channel(call: ChatCall, named: str, use: Callable[[str], Awaitable[Learned]]) -> Learned:
+    """What *use* does in the channel; once more with fresh names if it is refused by a remembered one."""
+    found = await call.plan(partial(_channel, call, named))
+    try:
+        return await use(found["channel_id"])
+    except NAMING:
+        if not found["remembered"]:
+            raise
+    found = await call.plan(partial(_channel_now, call, named))
+    return await use(found["channel_id"])
+
+
+async def _channel(call: ChatCall, named: str) -> Raw:
+    """The channel that is meant, and whether by a name that was remembered."""
+    is_identified = mapping.is_channel_id(named) or mapping.is_user_id(named)
+    known: Names | None = None if is_identified else call.memory.get(NAMES)
+
+    async def find(channel_id: str) -> Raw:
+        return {"channel_id": channel_id, "remembered": known is not None and call.memory.get(NAMES) is known}
+
+    return await _in_channel(call, named, find)
+
+
+async def _channel_now(call: ChatCall, named: str) -> Raw:
+    """The channel that has that name now."""
+    return {"channel_id": mapping.named(await call.renew(_names(call)), named)}
+
+
 def _names(call: ChatCall) -> LookUp[Names]:
     """The channels by name."""
 
@@ -221,11 +263,11 @@ def _names(call: ChatCall) -> LookUp[Names]:
         channels, complete = await call.upstream.channels()
         return mapping.names(channels, complete=complete)
 
-    return LookUp("names", NAMES_SECONDS, find)
+    return LookUp(NAMES, NAMES_SECONDS, find)
 
 
 async def _conversation(call: ChatCall, user_id: str) -> str:
-    """The conversation with a person."""
+    """The conversation with a person; to open it twice opens it once."""
 
     async def find() -> str:
         return str((await call.upstream.open_conversation(user_id))["channel"]["id"])
@@ -233,51 +275,39 @@ async def _conversation(call: ChatCall, user_id: str) -> str:
     return await call.recall(LookUp(f"conversation {user_id}", CONVERSATION_SECONDS, find))
 
 
-# Messages
+# Who the app is, and where
 
 
 async def _workspace(call: ChatCall) -> str:
-    """The address under which people open the workspace; asked for before a post, so that nothing is left to fail."""
+    """The address under which people open the workspace."""
+    return str((await call.recall(_identity(call)))["url"])
 
-    async def find() -> str:
+
+def _identity(call: ChatCall) -> LookUp[Raw]:
+    async def find() -> Raw:
         raw, _ = await call.upstream.auth_test()
-        return str(raw["url"])
+        return {"url": raw["url"], "user_id": raw["user_id"]}
 
-    return await call.recall(LookUp("workspace", WORKSPACE_SECONDS, find))
+    return LookUp("identity", IDENTITY_SECONDS, find)
 
 
-def _candidates(call: ChatCall, attempt: Attempt) -> AsyncIterator[Raw]:
-    """The messages among which those of *attempt* are, if it posted any."""
-    channel_id, thread_ts = attempt.progress["channel_id"], attempt.progress["thread_ts"]
-    oldest = attempt.started_at - CLOCK_SKEW_SECONDS
-    latest = attempt.doubted_at + SETTLE_SECONDS + CLOCK_SKEW_SECONDS
+# Recognising what a write has made
+
+
+def _since(call: ChatCall, intent: Intent, earliest: float) -> AsyncIterator[Raw]:
+    """The messages among which a post is, if it was posted."""
+    channel_id, thread_ts = intent["channel_id"], intent["thread_ts"]
     if thread_ts is None:
-        return call.upstream.history(channel_id, oldest, latest)
-    return _thread(call, channel_id, thread_ts, oldest, latest)
+        return call.upstream.history(channel_id, earliest)
+    return _thread(call, channel_id, thread_ts, earliest)
 
 
-async def _thread(call: ChatCall, channel_id: str, ts: str, oldest: float, latest: float) -> AsyncIterator[Raw]:
+async def _thread(call: ChatCall, channel_id: str, ts: str, earliest: float) -> AsyncIterator[Raw]:
     """The messages of the thread that message *ts* is in, be it the first one or a reply."""
     first = ts
-    async for raw in call.upstream.replies(channel_id, ts, oldest, latest):
+    async for raw in call.upstream.replies(channel_id, ts, earliest):
         first = raw.get("thread_ts", first)
         yield raw
     if first != ts:
-        async for raw in call.upstream.replies(channel_id, first, oldest, latest):
+        async for raw in call.upstream.replies(channel_id, first, earliest):
             yield raw
-
-
-def _edited(call: ChatCall, channel_id: str, raw: Raw) -> EditedMessage:
-    return mapping.edited_message(channel_id, raw, instant(call.clock.now()))
-
-
-# Reactions
-
-
-async def _react(call: ChatCall, params: AddReaction, name: str) -> bool:
-    """Add the reaction; whether it was there before."""
-
-    async def react(channel_id: str) -> bool:
-        return await call.upstream.add_reaction(channel_id, params.message_ts, name)
-
-    return await _in_channel(call, params.channel, react)

@@ -4,6 +4,7 @@ from connector_gateway.connectors.mail import operations
 from connector_gateway.connectors.mail.client import (
     ADDRESS,
     SENDING_BUDGET,
+    SETTLE_SECONDS,
     USER_BUDGET,
     MailClient,
     authorise,
@@ -26,5 +27,6 @@ MAIL = Connector(
         operations.create_draft,
     ),
     throttled=throttled,
+    settle_seconds=SETTLE_SECONDS,
     download=operations.open_attachment,
 )

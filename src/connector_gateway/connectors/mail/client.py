@@ -69,8 +69,18 @@ PAGE_SIZE = 100
 MAX_PAGES = 20
 """Upstream pages of one listing before it is given up as endless."""
 
+SETTLE_SECONDS = 60.0
+"""How long a request may still be carried out after it was sent.
+
+The vendor names no limit; its own library waits that long for an answer unless told otherwise.
+Source: googleapis/google-api-python-client googleapiclient/http.py, read 2026-11.
+"""
+
 MARKER = "X-Connector-Gateway-Attempt"
-"""Header by which an attempt recognises the message that it made; the vendor keeps it, and replaces identifiers."""
+"""Header by which a draft of ours is recognised, and the message that it becomes.
+
+The vendor keeps it, and replaces the header that is meant to identify a message.
+"""
 
 THREADING_HEADERS = ("Subject", "Message-ID", "Message-Id", "Message-id", "References", "In-Reply-To", MARKER)
 """In every spelling that is about, since nobody promises that case does not matter."""
@@ -161,6 +171,15 @@ class MailClient:
         paged = {**query} | ({"pageToken": page_token} if page_token else {})
         answer = await self._read("/messages", 5, paged)
         return unwrap(answer, InvalidCursor if page_token else UpstreamUnexpected, named=bool(page_token))
+
+    def every_message(self, query: Mapping[str, Any]) -> AsyncIterator[Raw]:
+        """Every message that *query* lists, newest first, by its identifiers. Source: as of ``list_messages``."""
+
+        async def fetch(page_token: str | None) -> tuple[list[Raw], str | None]:
+            raw = await self.list_messages({**query, "maxResults": PAGE_SIZE}, page_token)
+            return raw.get("messages", []), raw.get("nextPageToken")
+
+        return walk(fetch, most=MAX_PAGES)
 
     async def get_message(self, message_id: str, form: str = "full", fields: str = "") -> Raw:
         """A message in one of the vendor's forms. Source: …/rest/v1/users.messages/get, read 2026-11."""

@@ -67,8 +67,13 @@ def message(raw: Raw, names: Mapping[str, str], body: Body | None = None) -> Mes
 
 
 def received_at(raw: Raw) -> datetime:
-    """When a message arrived, which the vendor tells in milliseconds."""
-    return instant(int(raw.get("internalDate") or 0) / 1000)
+    """When a message arrived."""
+    return instant(seconds(raw))
+
+
+def seconds(raw: Raw) -> float:
+    """When a message arrived, in seconds since the epoch; the vendor tells milliseconds."""
+    return int(raw.get("internalDate") or 0) / 1000
 
 
 def page_of(listed: Raw) -> tuple[list[str], Raw | None]:
@@ -131,27 +136,25 @@ def label_names(raw: Raw, names: Mapping[str, str]) -> list[str]:
     return [names.get(label_id, label_id) for label_id in raw.get("labelIds", [])]
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A change of labels, by their identifiers, and the names to be applied that the mailbox lacks."""
+def change(names: Mapping[str, str], add: Sequence[str], remove: Sequence[str]) -> dict[str, list[Any]]:
+    """The labels meant by *add* and *remove*, by identifiers, and the names that the mailbox lacks.
 
-    add: Sequence[str]
-    remove: Sequence[str]
-    missing: Sequence[str]
-
-
-def change(names: Mapping[str, str], add: Sequence[str], remove: Sequence[str]) -> Change:
-    """The labels meant by *add* and *remove*; ``InvalidParameters`` if they contradict each other or are unmovable."""
+    In *add* the place of each missing one is kept by a None.
+    ``InvalidParameters`` if they contradict each other or are unmovable.
+    """
     adding = {name: label_id(names, name) for name in add}
     removing = {name: label_id(names, name) for name in remove}
     faults = [*_unmovable("add", adding), *_unmovable("remove", removing), *_contradictions(adding, removing)]
     if faults:
         raise InvalidParameters("Some of the labels cannot be changed like that.", *faults)
     missing: dict[str, str] = {}
+    placed: list[str | None] = []
     for name, found in adding.items():
+        if found is not None or name.strip().casefold() not in missing:
+            placed.append(found)
         if found is None:
             missing.setdefault(name.strip().casefold(), name.strip())
-    return Change(_known(adding), _known(removing), list(missing.values()))
+    return {"add": placed, "remove": _known(removing), "missing": list(missing.values())}
 
 
 def label_id(names: Mapping[str, str], name: str) -> str | None:
@@ -175,9 +178,29 @@ def no_label(missing: Sequence[str], add: Sequence[str]) -> LabelNotFound:
     )
 
 
-def changed_labels(raw: Raw, names: Mapping[str, str], created: Iterable[str]) -> ChangedLabels:
-    """The labels after a change."""
-    return ChangedLabels(message_id=raw["id"], labels=label_names(raw, names), created=list(created))
+def kept_labels(raw: Raw) -> dict[str, Any]:
+    """What is kept of a message whose labels were changed."""
+    return {"id": raw["id"], "label_ids": raw.get("labelIds", [])}
+
+
+def is_changed(kept: Raw, wanted: Raw) -> bool:
+    """Whether a message bears just those of the labels in question that it should."""
+    present = set(kept["label_ids"])
+    return present.issuperset(wanted["add"]) and present.isdisjoint(wanted["remove"])
+
+
+def told_label(kept: Raw) -> dict[str, Any]:
+    """What callers are told of a label when something else fails."""
+    return {"label": kept["name"], "created": kept["created"]}
+
+
+def changed_labels(kept: Raw, names: Mapping[str, str], labels: Iterable[Raw]) -> ChangedLabels:
+    """The labels after a change; *labels* are those that were to be created on the way."""
+    return ChangedLabels(
+        message_id=kept["id"],
+        labels=[names.get(label_id, label_id) for label_id in kept["label_ids"]],
+        created=[label["name"] for label in labels if label["created"]],
+    )
 
 
 def _known(found: Mapping[str, str | None]) -> list[str]:
@@ -265,16 +288,76 @@ def _reply_subject(subject: str) -> str:
     return line if REPLY.match(line) else f"Re: {line}".strip()
 
 
-def sent_message(raw: Raw, to: Iterable[mime.Mailbox], sent_at: datetime) -> SentMessage:
-    """The result of sending."""
-    return SentMessage(
-        message_id=raw["id"],
-        thread_id=raw["threadId"],
-        to=[recipient.address for recipient in to],
-        sent_at=sent_at,
+def planned_letter(
+    sender: mime.Mailbox, to: Iterable[mime.Mailbox], parent: Parent, thread_id: str | None, now: float
+) -> dict[str, Any]:
+    """A letter to be written, without its body."""
+    return {
+        "sender": _kept_mailbox(sender),
+        "to": [_kept_mailbox(recipient) for recipient in to],
+        "subject": parent.subject,
+        "in_reply_to": parent.message_id,
+        "references": list(parent.references),
+        "thread_id": thread_id,
+        "written_at": now,
+    }
+
+
+def letter(planned: Raw, body_html: str, marker: tuple[str, str]) -> mime.Letter:
+    """The letter that was *planned*, with its body and the header that marks it."""
+    return mime.Letter(
+        sender=mime.Mailbox(**planned["sender"]),
+        to=[mime.Mailbox(**recipient) for recipient in planned["to"]],
+        subject=planned["subject"],
+        body_html=body_html,
+        marker=marker,
+        written_at=instant(planned["written_at"]),
+        in_reply_to=planned["in_reply_to"],
+        references=planned["references"],
     )
 
 
-def created_draft(raw: Raw, created_at: datetime) -> CreatedDraft:
+def _kept_mailbox(mailbox: mime.Mailbox) -> dict[str, str]:
+    return {"name": mailbox.name, "address": mailbox.address}
+
+
+def kept_draft(raw: Raw, mark: str, made_at: float) -> dict[str, Any]:
+    """What is kept of a draft that was made, *mark* in its header."""
+    message = raw["message"]
+    kept = {"id": raw["id"], "message_id": message["id"], "thread_id": message["threadId"]}
+    return kept | {"mark": mark, "made_at": made_at}
+
+
+def told_draft(kept: Raw) -> dict[str, Any]:
+    """What callers are told of a draft when something else fails."""
+    return {"draft_id": kept["id"]}
+
+
+def created_draft(kept: Raw) -> CreatedDraft:
     """The result of making a draft."""
-    return CreatedDraft(draft_id=raw["id"], message_id=raw["message"]["id"], created_at=created_at)
+    return CreatedDraft(draft_id=kept["id"], message_id=kept["message_id"], created_at=instant(kept["made_at"]))
+
+
+def sending(draft: Raw) -> dict[str, str]:
+    """What it takes to send a draft, and to find the message that it becomes."""
+    return {"draft_id": draft["id"], "thread_id": draft["thread_id"], "mark": draft["mark"]}
+
+
+def kept_message(raw: Raw, sent_at: float) -> dict[str, Any]:
+    """What is kept of a message that was sent."""
+    return {"id": raw["id"], "thread_id": raw["threadId"], "sent_at": sent_at}
+
+
+def told_message(kept: Raw) -> dict[str, Any]:
+    """What callers are told of a message when something else fails."""
+    return {"message_id": kept["id"]}
+
+
+def sent_message(kept: Raw, planned: Raw) -> SentMessage:
+    """The result of sending the letter that was *planned*."""
+    return SentMessage(
+        message_id=kept["id"],
+        thread_id=kept["thread_id"],
+        to=[recipient["address"] for recipient in planned["to"]],
+        sent_at=instant(kept["sent_at"]),
+    )

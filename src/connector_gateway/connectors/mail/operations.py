@@ -5,8 +5,9 @@ import hashlib
 from base64 import b64encode
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, suppress
+from functools import partial
 from random import randrange
-from typing import Any, TypeVar
+from typing import Any
 
 from connector_gateway.connectors.mail import mapping, mime
 from connector_gateway.connectors.mail.client import MARKER, OUTLINE, READERS, MailClient
@@ -24,8 +25,7 @@ from connector_gateway.connectors.mail.models import (
     SendMessage,
     SentMessage,
 )
-from connector_gateway.kit.call import Attempt, Call, Download, LookUp
-from connector_gateway.kit.clock import instant
+from connector_gateway.kit.call import Call, Download, LookUp
 from connector_gateway.kit.errors import (
     AttachmentNotFound,
     GatewayError,
@@ -37,26 +37,111 @@ from connector_gateway.kit.errors import (
     UpstreamConflict,
     UpstreamRefused,
 )
-from connector_gateway.kit.identifiers import ulid
 from connector_gateway.kit.operation import reads, writes
 from connector_gateway.kit.shapes import Page, Position
+from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
 
-T = TypeVar("T")
 MailCall = Call[MailClient]
 Raw = Mapping[str, Any]
 Names = Mapping[str, str]
 
 LABELS_SECONDS = 60.0
 SENDER_SECONDS = 60 * 60.0
-CLOCK_SKEW_SECONDS = 120.0
-"""How far the vendor's clock may be behind ours when a message of ours is looked for."""
+OLDER_IN_A_ROW = 10
+"""A listing comes newest first, but nobody promises that; it is read on until so many in a row are too old."""
 
-SILENCE_SECONDS = 5.0
-"""How long a draft whose sending was not answered is watched, before it is taken for not being sent."""
 
-WATCH_SECONDS = 1.0
-LATEST_SENT = 25
-"""How many sent messages are looked at for one of ours, where its thread does not show it."""
+# The steps that change something
+
+
+async def _send_new_draft(body_html: str, call: MailCall, intent: Intent, mark: str) -> Learned:
+    """Make a draft of a letter, which bears the mark in a header."""
+    letter = mapping.letter(intent, body_html, (MARKER, mark))
+    raw = await call.upstream.create_draft(await asyncio.to_thread(mime.raw, letter), intent["thread_id"])
+    return mapping.kept_draft(raw, mark, call.clock.now())
+
+
+async def _find_draft(call: MailCall, _: Intent, sent: Sent) -> Sequence[Found]:
+    """The draft that bears the mark, among all drafts that are not too old."""
+    drafts = call.upstream.list_drafts()
+    async for draft, raw in _not_older(call, drafts, lambda draft: str(draft["message"]["id"]), sent.earliest):
+        if _is_marked(raw, sent.mark):
+            return [Found(mapping.kept_draft({**draft, "message": raw}, sent.mark, mapping.seconds(raw)))]
+    return []
+
+
+async def _send_message(call: MailCall, intent: Intent, _: str) -> Learned:
+    raw = await call.upstream.send_draft(intent["draft_id"])
+    if raw is None:
+        raise UpstreamConflict("The draft was taken away before it could be sent.", doubt="failed")
+    return mapping.kept_message(raw, call.clock.now())
+
+
+async def _find_message(call: MailCall, intent: Intent, sent: Sent) -> Sequence[Found]:
+    """The message that a draft became; nothing while it is a draft, for sending it takes it away."""
+    if await call.upstream.get_draft(intent["draft_id"]):
+        return []
+    raw = await _marked_in_thread(call, intent) or await _marked_among_sent(call, intent, sent)
+    if raw is None:
+        raise OutcomeUnknown("The draft is gone, and no message that it became can be found.", doubt="silent")
+    return [Found(mapping.kept_message(raw, mapping.seconds(raw)))]
+
+
+async def _send_no_draft(call: MailCall, intent: Intent, _: str) -> Learned:
+    await call.upstream.delete_draft(intent["draft_id"])
+    return {}
+
+
+async def _find_no_draft(call: MailCall, intent: Intent, _: Sent) -> Sequence[Found]:
+    return [] if await call.upstream.get_draft(intent["draft_id"]) else [Found({})]
+
+
+async def _send_label(call: MailCall, intent: Intent, _: str) -> Learned:
+    """Create a label; where somebody did so meanwhile, it is taken as it is."""
+    raw = await call.upstream.create_label(intent["name"])
+    if raw is not None:
+        return {"id": raw["id"], "name": raw["name"], "created": True}
+    names = await _every_label(call)
+    label_id = mapping.label_id(names, intent["name"])
+    if label_id is None:
+        raise UpstreamConflict("A label of that name was created and deleted at the same time.")
+    return {"id": label_id, "name": names[label_id], "created": False}
+
+
+async def _find_label(call: MailCall, intent: Intent, _: Sent) -> Sequence[Found]:
+    """The label of that name, which was not there when the call was planned; in another spelling it is not ours."""
+    names = await _every_label(call)
+    label_id = mapping.label_id(names, intent["name"])
+    if label_id is None:
+        return []
+    name = names[label_id]
+    return [Found({"id": label_id, "name": name, "created": name == intent["name"]})]
+
+
+async def _send_change(call: MailCall, intent: Intent, _: str) -> Learned:
+    return mapping.kept_labels(
+        await call.upstream.modify_message(intent["message_id"], intent["add"], intent["remove"])
+    )
+
+
+async def _find_change(call: MailCall, intent: Intent, _: Sent) -> Sequence[Found]:
+    """The message, if it bears what was to be put on, and nothing of what was to be taken off."""
+    kept = mapping.kept_labels(await call.upstream.get_message(intent["message_id"], "minimal"))
+    return [Found(kept)] if mapping.is_changed(kept, intent) else []
+
+
+def _drafting(body_html: str) -> "Step[MailCall]":
+    """The step that makes a draft; its body, which may be large, is kept with the call's arguments alone."""
+    return Step("make the draft", partial(_send_new_draft, body_html), _find_draft, tells=mapping.told_draft)
+
+
+SEND_DRAFT = Step("send the draft", _send_message, _find_message, tells=mapping.told_message)
+DELETE_DRAFT = Step("delete the draft", _send_no_draft, _find_no_draft)
+CREATE_LABEL = Step("create the label", _send_label, _find_label, tells=mapping.told_label)
+CHANGE_LABELS = Step("change the labels", _send_change, _find_change, tells=mapping.told_message)
+
+
+# The operations
 
 
 @reads("GET /messages", errors=[UpstreamConflict])
@@ -71,53 +156,42 @@ async def search_messages(call: MailCall, params: SearchMessages) -> Page[Messag
     message_ids, position = mapping.page_of(listed)
     found = [item for item in await _read_each(call, message_ids, with_body=params.include_body) if item is not None]
     carried = {label_id for raw, _ in found for label_id in raw.get("labelIds", [])}
-    names = await _labels(call, lambda names: names.keys() >= carried)
+    names = await call.recall(_labels(call), suffices=lambda names: names.keys() >= carried)
     return Page[Message](items=[mapping.message(raw, names, body) for raw, body in found], position=position)
 
 
-async def recover_sent_message(call: MailCall, params: SendMessage, attempt: Attempt) -> SentMessage | None:
-    """The message that an earlier attempt sent, or whose draft is sent now; None if it made not even a draft."""
-    to = mapping.recipients(params.to)
-    draft = await _noted_draft(call, attempt)
-    if draft is not None:
-        return await _send(call, draft, to)
-    if attempt.progress.get("draft_id") is None:
-        return None
-    sent = await _sent(call, attempt)
-    if sent is None:
-        raise OutcomeUnknown("The draft is gone, and no message that it became can be found.", doubt=attempt.doubt)
-    return mapping.sent_message(sent, to, mapping.received_at(sent))
-
-
-@writes("POST /messages", errors=[InvalidRecipient, ThreadNotFound, UpstreamConflict], recover=recover_sent_message)
+@writes("POST /messages", errors=[InvalidRecipient, ThreadNotFound, UpstreamConflict])
 async def send_message(call: MailCall, params: SendMessage) -> SentMessage:
     """Send an email from the connected address, or a reply inside a thread.
 
     Every recipient is validated first; if one of them is not a valid address, nothing is sent.
     The message is made as a draft and then sent, so that a repeat can tell whether it went out.
     """
-    to = mapping.recipients(params.to)
-    parent = None if params.thread_id is None else mapping.parent(await call.upstream.get_thread(params.thread_id))
-    draft = await _draft(call, to, params.body_html, parent or mapping.Parent(params.subject), params.thread_id)
-    return await _send(call, draft, to)
+    letter = await call.plan(partial(_letter, call, params, params.thread_id))
+    draft = await call.step(_drafting(params.body_html), letter)
+    try:
+        sent = await call.step(SEND_DRAFT, mapping.sending(draft))
+    except GatewayError:
+        await call.undo(DELETE_DRAFT, {"draft_id": draft["id"]})
+        raise
+    return mapping.sent_message(sent, letter)
 
 
-async def recover_changed_labels(call: MailCall, params: ChangeMessageLabels, attempt: Attempt) -> ChangedLabels:
-    """The labels after the change, which is made again where it is not made yet."""
-    return await _change_labels(call, params, attempt.progress.get("created", []))
-
-
-@writes(
-    "POST /messages/{message_id}/labels",
-    errors=[MessageNotFound, LabelNotFound, UpstreamConflict],
-    recover=recover_changed_labels,
-)
+@writes("POST /messages/{message_id}/labels", errors=[MessageNotFound, LabelNotFound, UpstreamConflict])
 async def change_message_labels(call: MailCall, params: ChangeMessageLabels) -> ChangedLabels:
     """Apply labels to a message and strip others from it, by their names.
 
     A label that is to be applied and does not exist is refused, or created where that is asked for.
     """
-    return await _change_labels(call, params, [])
+    change = await call.plan(partial(_change, call, params))
+    try:
+        return await _change_labels(call, params.message_id, change)
+    except UpstreamRefused:
+        if not change["remembered"]:
+            raise
+    # A label that was remembered may have been deleted since.
+    change = await call.plan(partial(_change, call, params, renewed=True))
+    return await _change_labels(call, params.message_id, change)
 
 
 @reads("GET /attachments/{attachment_id}", errors=[MessageNotFound, AttachmentNotFound])
@@ -145,18 +219,11 @@ async def open_attachment(client: MailClient, content: Position) -> AsyncIterato
         yield Download(found.filename, found.mime_type, found.size_bytes, pieces)
 
 
-async def recover_created_draft(call: MailCall, _: CreateDraft, attempt: Attempt) -> CreatedDraft | None:
-    """The draft that an earlier attempt made; None if it made none."""
-    draft = await _noted_draft(call, attempt)
-    return None if draft is None else mapping.created_draft(draft, mapping.received_at(draft["message"]))
-
-
-@writes("POST /drafts", errors=[InvalidRecipient], recover=recover_created_draft)
+@writes("POST /drafts", errors=[InvalidRecipient])
 async def create_draft(call: MailCall, params: CreateDraft) -> CreatedDraft:
     """Create an unsent draft; nothing is sent."""
-    to = mapping.recipients(params.to)
-    draft = await _draft(call, to, params.body_html, mapping.Parent(params.subject), None)
-    return mapping.created_draft(draft, instant(call.clock.now()))
+    letter = await call.plan(partial(_letter, call, params, None))
+    return mapping.created_draft(await call.step(_drafting(params.body_html), letter))
 
 
 # Reading
@@ -272,81 +339,69 @@ async def _pieces(client: MailClient, raw: Raw, part: Raw) -> AsyncGenerator[byt
 # Labels
 
 
-async def _labels(call: MailCall, suffice: Callable[[Names], bool]) -> Names:
-    """The names of all labels by their identifiers; read again where those remembered do not *suffice*."""
-
-    async def find() -> Names:
-        return {raw["id"]: raw["name"] for raw in await call.upstream.list_labels()}
-
-    return await call.recall(LookUp("labels", LABELS_SECONDS, find), suffices=suffice)
+def _labels(call: MailCall) -> LookUp[Names]:
+    """The names of all labels by their identifiers."""
+    return LookUp("labels", LABELS_SECONDS, partial(_every_label, call))
 
 
-async def _change_labels(call: MailCall, params: ChangeMessageLabels, created: Sequence[str]) -> ChangedLabels:
-    """The labels after the change; *created* names those that an earlier attempt set out to create."""
-    if call.memory.get("labels") is not None:
-        with suppress(UpstreamRefused):
-            return await _apply(call, params, created)
-        call.memory.forget("labels")
-    try:
-        return await _apply(call, params, created)
-    except UpstreamRefused:
-        await call.upstream.get_message(params.message_id, "minimal")
-        raise
+async def _every_label(call: MailCall) -> Names:
+    """The names of all labels by their identifiers, as they are now."""
+    return {raw["id"]: raw["name"] for raw in await call.upstream.list_labels()}
 
 
-async def _apply(call: MailCall, params: ChangeMessageLabels, created: Sequence[str]) -> ChangedLabels:
+async def _change(call: MailCall, params: ChangeMessageLabels, *, renewed: bool = False) -> Raw:
+    """What is to be put on and taken off, and which labels are to be created, for a message that then exists."""
     wanted = [*params.add, *params.remove]
-    names = await _labels(call, lambda names: all(mapping.label_id(names, name) for name in wanted))
+    known: Names | None = call.memory.get("labels")
+    labels = _labels(call)
+    names = await (
+        call.renew(labels)
+        if renewed
+        else call.recall(labels, suffices=lambda names: all(mapping.label_id(names, name) for name in wanted))
+    )
     change = mapping.change(names, params.add, params.remove)
-    if change.missing and not params.create_missing:
-        raise mapping.no_label(change.missing, params.add)
-    if change.missing:
-        created = await _create_labels(call, params.message_id, change.missing, created)
-        call.memory.forget("labels")
-        names = await _labels(call, lambda _: True)
-        change = mapping.change(names, params.add, params.remove)
-    raw = await _modified(call, params.message_id, change)
-    names = await _labels(call, lambda names: names.keys() >= set(raw.get("labelIds", [])))
-    return mapping.changed_labels(raw, names, [name for name in created if mapping.label_id(names, name)])
+    if change["missing"] and not params.create_missing:
+        raise mapping.no_label(change["missing"], params.add)
+    if change["missing"]:
+        await call.upstream.get_message(params.message_id, "minimal")
+    return change | {"remembered": names is known}
 
 
-async def _create_labels(
-    call: MailCall, message_id: str, missing: Sequence[str], created: Sequence[str]
-) -> Sequence[str]:
-    """Create labels, once it is certain that the message exists; the names of those that were not there before."""
-    await call.upstream.get_message(message_id, "minimal")
-    await call.notebook.intend(created=[*dict.fromkeys([*created, *missing])])
-    new = [name for name in missing if await call.upstream.create_label(name)]
-    return [*dict.fromkeys([*created, *new])]
+async def _change_labels(call: MailCall, message_id: str, change: Raw) -> ChangedLabels:
+    """The labels after a change."""
+    created = [await call.step(CREATE_LABEL, {"name": name}) for name in change["missing"]]
+    made = iter(created)
+    add = [label_id or next(made)["id"] for label_id in change["add"]]
+    intent = {"message_id": message_id, "add": add, "remove": change["remove"]}
+    try:
+        changed = await _changed(call, intent)
+    except UpstreamRefused:
+        # What the application did not take may have been the identifier of the message.
+        await call.upstream.get_message(message_id, "minimal")
+        raise
+    new = {label["id"]: label["name"] for label in created}
+    names = await call.recall(
+        _labels(call), suffices=lambda names: names.keys() | new.keys() >= set(changed["label_ids"])
+    )
+    return mapping.changed_labels(changed, {**new, **names}, created)
 
 
-async def _modified(call: MailCall, message_id: str, change: mapping.Change) -> Raw:
-    """The message after *change*."""
-    if not change.add and not change.remove:
-        return await call.upstream.get_message(message_id, "minimal")
-    return await call.upstream.modify_message(message_id, change.add, change.remove)
+async def _changed(call: MailCall, intent: Intent) -> Raw:
+    """The message after a change, which may be none."""
+    if intent["add"] or intent["remove"]:
+        return await call.step(CHANGE_LABELS, intent)
+    return mapping.kept_labels(await call.upstream.get_message(intent["message_id"], "minimal"))
 
 
 # Sending
 
 
-async def _draft(
-    call: MailCall, to: Sequence[Mailbox], body_html: str, parent: mapping.Parent, thread_id: str | None
-) -> Raw:
-    """A new draft, with a header of its own by which it is found again."""
-    marker = ulid()
-    await call.notebook.intend(marker=marker)
-    letter = mime.Letter(
-        sender=await _sender(call),
-        to=to,
-        subject=parent.subject,
-        body_html=body_html,
-        marker=(MARKER, marker),
-        written_at=instant(call.clock.now()),
-        in_reply_to=parent.message_id,
-        references=parent.references,
-    )
-    return await call.upstream.create_draft(await asyncio.to_thread(mime.raw, letter), thread_id)
+async def _letter(call: MailCall, params: SendMessage | CreateDraft, thread_id: str | None) -> Raw:
+    """Everything of a letter but its body."""
+    to = mapping.recipients(params.to)
+    thread = None if thread_id is None else await call.upstream.get_thread(thread_id)
+    parent = mapping.Parent(params.subject) if thread is None else mapping.parent(thread)
+    return mapping.planned_letter(await _sender(call), to, parent, thread_id, call.clock.now())
 
 
 async def _sender(call: MailCall) -> Mailbox:
@@ -358,70 +413,43 @@ async def _sender(call: MailCall) -> Mailbox:
     return await call.recall(LookUp("sender", SENDER_SECONDS, find))
 
 
-async def _send(call: MailCall, draft: Raw, to: Sequence[Mailbox]) -> SentMessage:
-    """Send a draft, which then is one no more; one that is refused for good is not left behind."""
-    await call.notebook.note(draft_id=draft["id"], thread_id=draft["message"]["threadId"])
-    try:
-        raw = await call.upstream.send_draft(draft["id"])
-    except GatewayError as error:
-        if error.doubt is None:
-            await _discard(call, draft["id"])
-        raise
-    if raw is None:
-        raise UpstreamConflict("The draft was taken away before it could be sent.", doubt="failed")
-    return mapping.sent_message(raw, to, instant(call.clock.now()))
+# Recognising what a write has made
 
 
-async def _discard(call: MailCall, draft_id: str) -> None:
-    """Delete a draft that will not be sent; where even that fails, it is found again by its header."""
-    await call.notebook.note(draft_id=None)
-    with suppress(GatewayError):
-        await call.upstream.delete_draft(draft_id)
-
-
-async def _noted_draft(call: MailCall, attempt: Attempt) -> Raw | None:
-    """The draft that an attempt made, if it still is one."""
-    draft_id = attempt.progress.get("draft_id")
-    if draft_id is None:
-        return await _marked_draft(call, attempt)
-    draft = await call.upstream.get_draft(draft_id)
-    while draft and attempt.doubt == "silent" and call.clock.now() < attempt.doubted_at + SILENCE_SECONDS:
-        await call.clock.sleep(WATCH_SECONDS)
-        draft = await call.upstream.get_draft(draft_id)
-    return draft
-
-
-async def _marked_draft(call: MailCall, attempt: Attempt) -> Raw | None:
-    """The draft with an attempt's header, among those that are not older than the attempt."""
-    async for draft in call.upstream.list_drafts():
-        raw = await _headers(call, draft["message"]["id"])
-        if raw is not None and not _since(raw, attempt):
-            return None
-        if raw is not None and _is_marked(raw, attempt):
-            return {**draft, "message": raw}
-    return None
-
-
-async def _sent(call: MailCall, attempt: Attempt) -> Raw | None:
-    """The sent message with an attempt's header: in the thread of its draft, or else among the latest."""
+async def _marked_in_thread(call: MailCall, intent: Intent) -> Raw | None:
+    """The sent message that bears the draft's mark, in the thread of the draft."""
     with suppress(ThreadNotFound):
-        thread = await call.upstream.get_thread(attempt.progress["thread_id"])
-        messages: Sequence[Raw] = thread.get("messages", [])
-        for raw in messages:
-            if "SENT" in raw.get("labelIds", []) and _is_marked(raw, attempt):
-                return raw
-    listed = await call.upstream.list_messages({"labelIds": "SENT", "maxResults": LATEST_SENT})
-    for message_id in mapping.page_of(listed)[0]:
-        found = await _headers(call, message_id)
-        if found is not None and _is_marked(found, attempt):
-            return found
+        thread = await call.upstream.get_thread(intent["thread_id"])
+        for raw in thread.get("messages", []):
+            if "SENT" in raw.get("labelIds", []) and _is_marked(raw, intent["mark"]):
+                found: Raw = raw
+                return found
     return None
 
 
-def _since(raw: Raw, attempt: Attempt) -> bool:
-    return mapping.received_at(raw).timestamp() >= attempt.started_at - CLOCK_SKEW_SECONDS
+async def _marked_among_sent(call: MailCall, intent: Intent, sent: Sent) -> Raw | None:
+    """The sent message that bears the draft's mark, wherever it is; its thread may have become another."""
+    listed = call.upstream.every_message({"labelIds": "SENT"})
+    async for _, raw in _not_older(call, listed, lambda listed: str(listed["id"]), sent.earliest):
+        if _is_marked(raw, intent["mark"]):
+            return raw
+    return None
 
 
-def _is_marked(raw: Raw, attempt: Attempt) -> bool:
-    marker = attempt.progress.get("marker")
-    return marker is not None and mime.header(raw.get("payload") or {}, MARKER) == marker
+async def _not_older(
+    call: MailCall, listing: AsyncIterator[Raw], message_id: Callable[[Raw], str], earliest: float
+) -> AsyncIterator[tuple[Raw, Raw]]:
+    """What is listed, newest first, and its message without its parts; it ends where all that follows is too old."""
+    older = 0
+    async for listed in listing:
+        raw = await _headers(call, message_id(listed))
+        if raw is None:
+            continue
+        older = older + 1 if mapping.seconds(raw) < earliest else 0
+        if older == OLDER_IN_A_ROW:
+            return
+        yield listed, raw
+
+
+def _is_marked(raw: Raw, mark: str) -> bool:
+    return mime.header(raw.get("payload") or {}, MARKER) == mark
