@@ -200,7 +200,7 @@ async def test_a_repeat_at_another_process_waits_for_the_first_and_gets_its_resu
 
 
 async def test_a_call_that_cannot_be_recorded_gives_the_key_free(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: Any) -> None:
+    def fail(*_: Any) -> Any:
         raise StorageUnavailable("the disk is full")
 
     with monkeypatch.context() as patched:

@@ -6,7 +6,7 @@ Attempts are numbered, and every change names the run that holds the claim: who 
 
 import asyncio
 import hashlib
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -21,6 +21,7 @@ from connector_gateway.kit.errors import GatewayError, IdempotencyInProgress
 from connector_gateway.kit.identifiers import ConnectionId, ProcessId, RunId, WorkspaceId
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
+from connector_gateway.storage.rows import Put, execute, put_all
 
 WINDOW_SECONDS = 24 * 60 * 60
 POLL_SECONDS = 0.25
@@ -31,7 +32,7 @@ LONGEST_KEY = 255
 """Longer keys are kept as their digest, since indexes do not take them."""
 
 _claims = tables.claims.c
-CLAIM = insert(tables.claims).on_conflict_do_nothing().returning(_claims.run_id)
+CLAIM = insert(tables.claims).on_conflict_do_nothing()
 NAME = ("workspace_id", "connection_id", "operation", "idempotency_key")
 MINE = and_(
     *(_claims[name] == bindparam(f"_{name}") for name in NAME),
@@ -152,20 +153,36 @@ class Claims:
         if event is not None:
             event.set()
 
-    def done(self, claim: Claim, status: str, data: bytes) -> Callable[[Writing], bool]:
-        """Keep the first result for the window, which starts now; whether the claim was still held."""
-        values = {"_status": status, "_data": data.decode(), "_expires_at": self._database.time() + WINDOW_SECONDS}
-        return lambda writing: writing.execute(FINISH, claim.mine | values).rowcount == 1
+    def new(self, name: ClaimName, run_id: RunId) -> dict[str, Any]:
+        """The row of a claim that is taken now."""
+        return name.columns | {
+            "run_id": run_id,
+            "attempt": 1,
+            "state": "held",
+            "process_id": self._process_id,
+            "settle_seconds": 0.0,
+            "expires_at": self._database.time() + WINDOW_SECONDS,
+        }
 
-    def put_back(self, claim: Claim, sealed: bytes, settles_at: float) -> Callable[[Writing], bool]:
-        """Leave the claim in doubt to whoever repeats the call."""
-        values = {"_sealed": sealed, "_settles_at": settles_at}
-        return lambda writing: writing.execute(PUT_BACK, claim.mine | values).rowcount == 1
+    def done(self, claim: Claim, status: str, data: bytes) -> Put:
+        """Keeps the first result for the window, which starts now."""
+        values = {"_status": status, "_data": data.decode(), "_expires_at": self._database.time() + WINDOW_SECONDS}
+        return FINISH, claim.mine | values
 
     @staticmethod
-    def released(claim: Claim) -> Callable[[Writing], bool]:
-        """Give the key free: nothing was done."""
-        return lambda writing: writing.execute(RELEASE, claim.mine).rowcount == 1
+    def intended(claim: Claim, sealed: bytes, settle_seconds: float) -> Put:
+        """Keeps what is about to be sent."""
+        return INTEND, claim.mine | {"_sealed": sealed, "_settle": settle_seconds}
+
+    @staticmethod
+    def put_back(claim: Claim, sealed: bytes, settles_at: float) -> Put:
+        """Leaves the claim in doubt to whoever repeats the call."""
+        return PUT_BACK, claim.mine | {"_sealed": sealed, "_settles_at": settles_at}
+
+    @staticmethod
+    def released(claim: Claim) -> Put:
+        """Gives the key free: nothing was done."""
+        return RELEASE, claim.mine
 
     def let_go(self, name: ClaimName, run_id: RunId) -> Callable[[Writing], bool]:
         """Leave a claim as it was before *run_id* took it; free if nothing was ever sent under it."""
@@ -205,29 +222,27 @@ class Claims:
         return await self._database.write(purge)
 
     async def _try(self, name: ClaimName, recording: Recording) -> Claim | First | None:
-        now, run_id = self._database.time(), recording.run_id
-        new = name.columns | {
-            "run_id": run_id,
-            "attempt": 1,
-            "state": "held",
-            "process_id": self._process_id,
-            "settle_seconds": 0.0,
-            "expires_at": now + WINDOW_SECONDS,
-        }
-
-        def take(writing: Writing) -> Claim | First | None:
-            recording.opening(writing)
-            return _take(writing, name, new, now)
-
+        new = self.new(name, recording.run_id)
         try:
-            found = await self._database.write(take)
+            taken = await self._database.put_all(recording.opening(), (CLAIM, new))
+            found = Claim(name, recording.run_id, 1) if taken else await self._take_over(name, new, recording)
         except BaseException:
             # The row may be there all the same: its commit may have been lost on the way back.
-            self._database.eventually(self.let_go(name, run_id))
+            self._database.eventually(self.let_go(name, recording.run_id))
             raise
         if isinstance(found, Claim):
             self._held[name] = asyncio.Event()
         return found
+
+    def _take_over(self, name: ClaimName, new: dict[str, Any], recording: Recording) -> Awaitable[Claim | First | None]:
+        """The claim that is there already, as far as it can be had."""
+        now, opening = self._database.time(), recording.opening()
+
+        def take_over(writing: Writing) -> Claim | First | None:
+            put_all(writing, opening)
+            return _take_over(writing, name, new, now)
+
+        return self._database.write(take_over)
 
     async def _wait(self, name: ClaimName, deadline: float) -> None:
         event = self._held.get(name)
@@ -241,12 +256,11 @@ class Claims:
             return
 
 
-def _take(writing: Writing, name: ClaimName, new: dict[str, Any], now: float) -> Claim | First | None:
-    """Take the claim, be it new, expired or in doubt; None while another attempt holds it."""
-    if writing.execute(CLAIM, new).first():
-        return Claim(name, new["run_id"], 1)
+def _take_over(writing: Writing, name: ClaimName, new: dict[str, Any], now: float) -> Claim | First | None:
+    """Take a claim that is expired, in doubt, or gone meanwhile; None while another attempt holds it."""
     expired = delete(tables.claims).where(name.here(), _claims.expires_at <= now)
-    if writing.execute(expired).rowcount and writing.execute(CLAIM, new).first():
+    writing.execute(expired)
+    if execute(writing, CLAIM, new):
         return Claim(name, new["run_id"], 1)
     taken = {key: new[key] for key in ("run_id", "process_id", "expires_at")}
     over = (

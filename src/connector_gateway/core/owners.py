@@ -11,7 +11,8 @@ from typing import Any
 
 from pydantic_core import to_json
 from sqlalchemy import Connection as Writing
-from sqlalchemy import and_, bindparam, delete, exists, insert, select, update
+from sqlalchemy import and_, bindparam, delete, exists, select, update
+from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.exc import IntegrityError
 
 from connector_gateway.core.claims import WINDOW_SECONDS
@@ -32,6 +33,12 @@ _is_owned = exists().where(
     _other.c.upstream_id == bindparam("_upstream_id"),
 )
 OPEN = insert(tables.owned)
+SETTLE = OPEN.on_conflict_do_update(
+    index_elements=[_owned.row_id],
+    set_={"upstream_id": OPEN.excluded.upstream_id, "process_id": OPEN.excluded.process_id},
+)
+"""Gives an object that an answer told to a row that was opened by this attempt; as an insertion it is one of many."""
+
 REOPEN = (
     update(tables.owned)
     .where(_owned.row_id == bindparam("_row_id"))
@@ -78,6 +85,7 @@ class Owners:
             "fingerprint": _fingerprint(content),
             "owner": run_id,
             "process_id": self._process_id,
+            "upstream_id": None,
             "expires_at": self._database.time() + KEPT_SECONDS,
         }
 

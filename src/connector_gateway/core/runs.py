@@ -17,7 +17,7 @@ from connector_gateway.kit.identifiers import KeyId, ProcessId, RunId, Workspace
 from connector_gateway.kit.upstream import Exchange, Trace
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
-from connector_gateway.storage.rows import insert_rows
+from connector_gateway.storage.rows import Put
 from connector_gateway.storage.shared import Allowance
 
 OUTCOME = ("status", "http_status", "code", "duration_ms", "upstream", "idempotency", "process_id")
@@ -238,20 +238,21 @@ class Recording:
             self._run.status = "interrupted"
         return failure
 
-    def open(self) -> Awaitable[None]:
+    def open(self) -> Awaitable[bool]:
         """Commit that the run is under way, so that a crash leaves a trace."""
         self._runs.under_way.add(self._run.run_id)
         return self._runs.database.put(PUT_RUN, self._row(self._runs.process_id))
 
-    def opening(self, writing: Transaction) -> None:
-        """The same as ``open``, in a transaction with other things, unless it was opened before."""
-        if not self.opened:
-            self._runs.under_way.add(self._run.run_id)
-            insert_rows(writing, PUT_RUN, [self._row(self._runs.process_id)])
+    def opening(self) -> list[Put]:
+        """The same as ``open``, to be committed with other things, unless it was opened before."""
+        if self.opened:
+            return []
+        self._runs.under_way.add(self._run.run_id)
+        return [(PUT_RUN, self._row(self._runs.process_id))]
 
-    def closing(self, writing: Transaction) -> None:
-        """The same as ``close``, in a transaction with other things."""
-        insert_rows(writing, PUT_RUN, [self._row(None)])
+    def closing(self) -> list[Put]:
+        """The same as ``close``, to be committed with other things."""
+        return [(PUT_RUN, self._row(None))]
 
     async def close(self) -> None:
         """Commit how it ended; where storage is away the run ends with that, on record once storage is back."""

@@ -15,17 +15,16 @@ A change of a claim names the attempt that holds it; who lost the claim sends no
 import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from pydantic_core import from_json, to_json
-from sqlalchemy import Connection as Transaction
 
 from connector_gateway.core.arguments import Arguments
-from connector_gateway.core.claims import INTEND, Claim, ClaimName, Claims, First, in_progress
+from connector_gateway.core.claims import Claim, ClaimName, Claims, First, in_progress
 from connector_gateway.core.connections.vault import Vault
 from connector_gateway.core.envelope import Envelope
-from connector_gateway.core.owners import FORGET, LEAVE, OPEN, OWN, REOPEN, Owners, Rivals
+from connector_gateway.core.owners import FORGET, LEAVE, OPEN, OWN, REOPEN, SETTLE, Owners, Rivals
 from connector_gateway.core.runs import Recording
 from connector_gateway.core.work import Work
 from connector_gateway.kit.clock import Clock
@@ -40,6 +39,7 @@ from connector_gateway.kit.errors import (
 from connector_gateway.kit.identifiers import ulid
 from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
 from connector_gateway.storage.database import Database
+from connector_gateway.storage.rows import Put, put_all
 
 J = TypeVar("J")
 
@@ -57,8 +57,6 @@ MAX_STANDING = 20
 
 MAX_PRIVATE = 1000
 """Characters of the third party's words that are kept of a refusal."""
-
-Change = Callable[[Transaction], Any]
 
 
 @dataclass
@@ -191,6 +189,9 @@ class Attempt:
 
         self._lost = False
         self._finished = False
+        self._opened: dict[str, dict[str, Any]] = {}
+        """The owner's rows that this attempt has opened."""
+
         self._unowned: list[tuple[str, str]] = []
         """Rows and objects that were learned, and are to be owned with the next commit."""
 
@@ -258,15 +259,15 @@ class Attempt:
     async def finish(self, envelope: Envelope) -> None:
         """Commit the result, what is owned by it, and the run, in one; later, where storage cannot do it now."""
         self.work.run.succeed(envelope.status)
-        claims, claim, changes = self._writing.claims, self._claim, [*self._ownership(), *self._refused_rows()]
+        claims, claim, puts = self._writing.claims, self._claim, [*self._ownership(), *self._refused_rows()]
         done = None if claim is None else claims.done(claim, envelope.status, b"".join(envelope.data))
-        if done is None and not changes:
+        if done is None and not puts:
             return
         try:
-            await self._commit([*changes, self._recording.closing], done)
+            await self._commit([*puts, *self._recording.closing()], done)
         except StorageUnavailable:
             self._finished = True
-            self._writing.database.eventually(_in_order([done, *changes] if done else changes), self._wake)
+            self._eventually([done, *puts] if done else puts)
             raise
         self._recording.closed = True
         self._wake()
@@ -281,9 +282,9 @@ class Attempt:
         """Give the claim free if nothing was done under it; else leave it to whoever repeats the call."""
         left = self._left()
         try:
-            await self._writing.database.write(left)
+            await self._writing.database.put_all(left)
         except StorageUnavailable:
-            self._writing.database.eventually(left, self._wake)
+            self._eventually(left)
         self._wake()
 
     def drop(self) -> None:
@@ -294,16 +295,19 @@ class Attempt:
             )
             self.explain(cut_off)
             self._recording.in_doubt = cut_off
-        self._writing.database.eventually(self._left(), self._wake)
+        self._eventually(self._left())
 
-    def _left(self) -> Change:
-        changes = [] if self._finished else [*self._ownership(), *self._unsettled_rows()]
+    def _eventually(self, puts: Sequence[Put]) -> None:
+        self._writing.database.eventually(lambda writing: put_all(writing, puts), self._wake)
+
+    def _left(self) -> list[Put]:
+        puts = [] if self._finished else [*self._ownership(), *self._unsettled_rows()]
         claim, claims = self._claim, self._writing.claims
         if claim is not None and not self._lost and not self._finished:
             kept = any(entry.may_stand for entry in self._entries[self._undone :])
             settles_at = max([entry.settles_at for entry in self._entries if entry.in_doubt], default=0.0)
-            changes.append(claims.put_back(claim, self._sealed(claim), settles_at) if kept else claims.released(claim))
-        return _in_order(changes)
+            puts.append(claims.put_back(claim, self._sealed(claim), settles_at) if kept else claims.released(claim))
+        return puts
 
     def _wake(self) -> None:
         if self._claim is not None:
@@ -320,16 +324,15 @@ class Attempt:
         entry.sent_at = now if first else entry.sent_at
         entry.settles_at = now + self.work.call.settle_seconds
         rows = self._opened_rows(step, entry)
-        changes = [*self._ownership(), *self._refused_rows(), *rows, self._recording.opening]
+        puts = [*self._ownership(), *self._refused_rows(), *rows, *self._recording.opening()]
         try:
-            await self._commit(changes, None if self._claim is None else self._intention(self._claim))
+            await self._commit(puts, None if self._claim is None else self._intention(self._claim))
         except BaseException:
             entry.sent_at, entry.settles_at = before
             raise
 
-    def _intention(self, claim: Claim) -> Callable[[Transaction], bool]:
-        values = {"_sealed": self._sealed(claim), "_settle": self.work.call.settle_seconds}
-        return lambda writing: writing.execute(INTEND, claim.mine | values).rowcount == 1
+    def _intention(self, claim: Claim) -> Put:
+        return self._writing.claims.intended(claim, self._sealed(claim), self.work.call.settle_seconds)
 
     async def _send(self, step: Step[Any], entry: Entry) -> Learned:
         """Send the step; when its outcome is in doubt, look for it within the grace time before saying so."""
@@ -350,7 +353,7 @@ class Attempt:
             raise
         learned = None
         with suppress(GatewayError):
-            await self._writing.database.write(_in_order(self._unsettled_rows()))
+            await self._writing.database.put_all(self._unsettled_rows())
             learned = await self._settled(step, entry)
         if learned is None:
             doubtful.retry_after = max(1, math.ceil(entry.settles_at - self._writing.database.time()))
@@ -455,52 +458,48 @@ class Attempt:
 
     # Commits
 
-    async def _commit(self, changes: Sequence[Change], fenced: Callable[[Transaction], bool] | None = None) -> None:
-        """Commit *changes* in one, if the claim is still held by this attempt."""
-
-        def commit(writing: Transaction) -> bool:
-            if fenced is not None and not fenced(writing):
-                return False
-            for change in changes:
-                change(writing)
-            return True
-
-        if not await self._writing.database.write(commit):
+    async def _commit(self, puts: Sequence[Put], fence: Put | None = None) -> None:
+        """Commit *puts* together, if the claim is still held by this attempt."""
+        if not await self._writing.database.put_all(puts, fence):
             self._lost = True
             raise in_progress()
         self._unowned.clear()
         self._recording.opened = True
 
-    def _ownership(self) -> list[Change]:
+    def _ownership(self) -> list[Put]:
         """Give what was learned to this write."""
-        rows = [{"_row_id": row, "_upstream_id": object_id} for row, object_id in self._unowned]
-        return [lambda writing: [writing.execute(OWN, row) for row in rows]] if rows else []
+        return [self._owned(row_id, object_id) for row_id, object_id in self._unowned]
 
-    def _opened_rows(self, step: Step[Any], entry: Entry) -> list[Change]:
+    def _owned(self, row_id: str, object_id: str) -> Put:
+        row = self._opened.get(row_id)
+        if row is None:
+            return OWN, {"_row_id": row_id, "_upstream_id": object_id}
+        return SETTLE, row | {"upstream_id": object_id, "process_id": None}
+
+    def _opened_rows(self, step: Step[Any], entry: Entry) -> list[Put]:
         """Say what is about to be made."""
         if not step.makes:
             return []
         owners, run_id, connection_id = self._writing.owners, self.work.run.run_id, self.work.connection.connection_id
         if entry.rows:
-            reopened = [owners.reopened(row, run_id) for row in entry.rows]
-            return [lambda writing: [writing.execute(REOPEN, row) for row in reopened]]
+            return [(REOPEN, owners.reopened(row, run_id)) for row in entry.rows]
         rows = [owners.row(connection_id, step.makes, content, run_id) for content in step.contents(entry.value)]
         entry.rows = [row["row_id"] for row in rows]
-        return [lambda writing: writing.execute(OPEN, rows)]
+        self._opened |= {row["row_id"]: row for row in rows}
+        return [(OPEN, row) for row in rows]
 
-    def _unsettled_rows(self) -> list[Change]:
+    def _unsettled_rows(self) -> list[Put]:
         """Keep the rows of what may have been made, and forget those of what was not."""
-        left = [{"_row_id": row} for entry in self._entries if entry.in_doubt for row in entry.rows]
-        kept: list[Change] = [lambda writing: writing.execute(LEAVE, left)] if left else []
-        return kept + self._refused_rows()
+        left: list[Put] = [(LEAVE, {"_row_id": row}) for entry in self._entries if entry.in_doubt for row in entry.rows]
+        return left + self._refused_rows()
 
-    def _refused_rows(self) -> list[Change]:
+    def _refused_rows(self) -> list[Put]:
         """Forget the rows of what was certainly not made."""
         refused = [entry for entry in self._entries if entry.rows and not entry.may_stand]
-        forgotten = [{"_row_id": row} for entry in refused for row in entry.rows]
+        forgotten: list[Put] = [(FORGET, {"_row_id": row}) for entry in refused for row in entry.rows]
         for entry in refused:
             entry.rows = []
-        return [lambda writing: writing.execute(FORGET, forgotten)] if forgotten else []
+        return forgotten
 
     # The journal
 
@@ -524,16 +523,12 @@ class Attempt:
 
     def _sealed(self, claim: Claim) -> bytes:
         """The journal, readable only here and only under this claim."""
-        kept = {"arguments": self.arguments.kept(), "entries": [asdict(entry) for entry in self._entries]}
+        kept = {"arguments": self.arguments.kept(), "entries": [vars(entry) for entry in self._entries]}
         return self._writing.vault.seal(kept, _owner_of(claim))
 
 
 def _owner_of(claim: Claim) -> str:
     return "\n".join(claim.name.columns.values())
-
-
-def _in_order(changes: Sequence[Change]) -> Change:
-    return lambda writing: [change(writing) for change in changes]
 
 
 def _refusal(error: GatewayError) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from connector_gateway.kit.clock import SteadyClock, elapsed
 from connector_gateway.kit.errors import StorageUnavailable
 from connector_gateway.storage.engines import Now, engine_of, now_of
 from connector_gateway.storage.faults import translated, unavailable
-from connector_gateway.storage.rows import MOST_ROWS, insert_rows
+from connector_gateway.storage.rows import MOST_ROWS, Put, execute, put_all
 
 log = structlog.get_logger()
 
@@ -51,11 +51,11 @@ GATHER_FROM = 4
 
 
 @dataclass(slots=True, eq=False)
-class _Row:
-    """A row for a statement, to be executed together with its neighbours."""
+class _Puts:
+    """What is to be executed together with what its neighbours want executed, if its fence holds."""
 
-    statement: Executable
-    values: dict[str, Any]
+    puts: Sequence[Put]
+    fence: Put | None
     committed: asyncio.Future[Any]
 
 
@@ -105,7 +105,7 @@ class Database:
         self._readers = readers or ThreadPoolExecutor(READERS, thread_name_prefix="database-read")
         self._writer = writer or ThreadPoolExecutor(1, thread_name_prefix="database-write")
         self._reading = 0
-        self._waiting: list[_Row | _Work] = []
+        self._waiting: list[_Puts | _Work] = []
         self._called = asyncio.Event()
         """Set when somebody waits for a commit, or the database is to be closed."""
 
@@ -194,10 +194,17 @@ class Database:
         self._call(_Work(work, committed))
         return committed
 
-    def put(self, statement: Executable, values: dict[str, Any]) -> Awaitable[None]:
+    def put(self, statement: Executable, values: dict[str, Any]) -> Awaitable[bool]:
         """Execute *statement* with *values*; done once that is committed. The cheapest way to write one row."""
-        committed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._call(_Row(statement, values, committed))
+        return self.put_all([(statement, values)])
+
+    def put_all(self, puts: Sequence[Put], fence: Put | None = None) -> Awaitable[bool]:
+        """Execute *puts* together, with those of others; whether the *fence* held, without which none is executed.
+
+        It holds if it changes a row. Once that is committed all is done.
+        """
+        committed: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._call(_Puts(puts, fence, committed))
         return committed
 
     def time(self) -> float:
@@ -242,7 +249,7 @@ class Database:
                 raise
             raise told from fault
 
-    def _call(self, writer: _Row | _Work) -> None:
+    def _call(self, writer: _Puts | _Work) -> None:
         if len(self._waiting) >= MAX_WAITING:
             writer.committed.set_exception(unavailable("more wait to write than are let wait"))
             return
@@ -250,7 +257,7 @@ class Database:
         self._called.set()
 
     async def _commit_until_closed(self) -> None:
-        batch: list[_Row | _Work] = []
+        batch: list[_Puts | _Work] = []
         while self._waiting or not self._closing:
             await self._called.wait()
             if len(batch) >= GATHER_FROM:
@@ -260,7 +267,7 @@ class Database:
             if batch:
                 await self._serve(batch)
 
-    async def _serve(self, batch: Sequence[_Row | _Work]) -> None:
+    async def _serve(self, batch: Sequence[_Puts | _Work]) -> None:
         self._expect(batch)
         try:
             outcomes = await asyncio.get_running_loop().run_in_executor(self._writer, self._commit, batch)
@@ -270,18 +277,18 @@ class Database:
         for writer, outcome in zip(batch, outcomes, strict=True):
             _settle(writer.committed, outcome)
 
-    def _expect(self, writers: Sequence[_Row | _Work]) -> None:
+    def _expect(self, writers: Sequence[_Puts | _Work]) -> None:
         """Let *writers* wait no longer than half of the time from now on."""
         self._overdue = asyncio.get_running_loop().call_later(self._seconds / 2, self._give_up, writers)
 
-    def _give_up(self, late: Sequence[_Row | _Work]) -> None:
+    def _give_up(self, late: Sequence[_Puts | _Work]) -> None:
         """Tell *late* ones that their outcome is not known; those behind them wait as long again, and are not begun."""
         for writer in late:
             _settle(writer.committed, unavailable("the commit took too long"))
         self._waiting = [writer for writer in self._waiting if not writer.committed.done()]
         self._expect(list(self._waiting))
 
-    def _commit(self, batch: Sequence[_Row | _Work]) -> list[Any]:
+    def _commit(self, batch: Sequence[_Puts | _Work]) -> list[Any]:
         """The outcome of each of *batch*, in one transaction; if that fails, in one each, so that none hurts others.
 
         What may have been committed is not tried again.
@@ -295,7 +302,7 @@ class Database:
                 return [translated(fault, self._driver)]
         return self._commit_singly(batch)
 
-    def _commit_singly(self, batch: Sequence[_Row | _Work]) -> list[Any]:
+    def _commit_singly(self, batch: Sequence[_Puts | _Work]) -> list[Any]:
         """The outcome of each; once storage is seen to be away no more are tried, for each would take as long."""
         outcomes: list[Any] = []
         for writer in batch:
@@ -304,19 +311,19 @@ class Database:
                 break
         return outcomes + [unavailable("storage was away for others") for _ in batch[len(outcomes) :]]
 
-    def _transact(self, batch: Sequence[_Row | _Work]) -> list[Any]:
-        groups = [_Group(statement, list(writers)) for statement, writers in groupby(batch, key=_statement_of)]
-        if len(groups) == 1 and groups[0].one_statement:
+    def _transact(self, batch: Sequence[_Puts | _Work]) -> list[Any]:
+        rows = _rows_of_one_statement(batch)
+        if rows is not None:
             with self._engine.connect() as connection:
-                outcomes = groups[0].carry_out(connection)
+                put_all(connection, rows)
                 with self._confirming():
                     connection.connection.commit()
-            return outcomes
+            return [True] * len(batch)
         with (
             self._engine.connect().execution_options(writes=True) as connection,
             connection.begin() as transaction,
         ):
-            outcomes = [outcome for group in groups for outcome in group.carry_out(connection)]
+            outcomes = [outcome for _, group in groupby(batch, key=type) for outcome in _carry_out(connection, group)]
             with self._confirming():
                 transaction.commit()
         return outcomes
@@ -332,32 +339,29 @@ class Database:
             raise
 
 
-@dataclass(slots=True)
-class _Group:
-    """Neighbours in a batch that have the same statement, or none."""
-
-    statement: Executable | None
-    writers: Sequence[Any]
-
-    @property
-    def one_statement(self) -> bool:
-        """Whether a single statement does it all, which needs no transaction around it."""
-        return isinstance(self.statement, Insert) and 1 < len(self.writers) <= MOST_ROWS
-
-    def carry_out(self, connection: Connection) -> list[Any]:
-        """What each writer gets."""
-        if self.statement is None:
-            return [writer.work(connection) for writer in self.writers]
-        rows = [writer.values for writer in self.writers]
-        if isinstance(self.statement, Insert) and len(rows) > 1:
-            insert_rows(connection, self.statement, rows)
+def _carry_out(connection: Connection, writers: Iterator[_Puts | _Work]) -> list[Any]:
+    """What each of *writers*, which are of one kind, gets."""
+    outcomes: list[Any] = []
+    puts: list[Put] = []
+    for writer in writers:
+        if isinstance(writer, _Work):
+            outcomes.append(writer.work(connection))
         else:
-            connection.execute(self.statement, rows)
-        return [None] * len(rows)
+            outcomes.append(writer.fence is None or execute(connection, *writer.fence) == 1)
+            puts += writer.puts if outcomes[-1] else ()
+    put_all(connection, puts)
+    return outcomes
 
 
-def _statement_of(writer: _Row | _Work) -> Executable | None:
-    return writer.statement if isinstance(writer, _Row) else None
+def _rows_of_one_statement(batch: Sequence[_Puts | _Work]) -> Sequence[Put] | None:
+    """The rows of *batch* if a single statement does it all, which needs no transaction around it."""
+    puts: list[Put] = []
+    for writer in batch:
+        if isinstance(writer, _Work) or writer.fence is not None:
+            return None
+        puts += writer.puts
+    several = len({statement for statement, _ in puts}) > 1
+    return None if several or not 1 < len(puts) <= MOST_ROWS or not isinstance(puts[0][0], Insert) else puts
 
 
 def _settle(committed: asyncio.Future[Any], outcome: Any) -> None:
