@@ -420,10 +420,12 @@ async def _write_contact(call: CrmCall, params: CreateOrUpdateContact, contact: 
     try:
         return await call.step(CREATE_CONTACT if skipping else WRITE_CONTACT, contact)
     except ContactExists as taken:
-        contact_id = taken.contact_id
-    if not skipping:
-        return await call.step(UPDATE_HOLDER, {**contact, "contact_id": contact_id})
-    return mapping.skipped_contact(await call.upstream.read_object("contacts", contact_id, ["email"]))
+        look_up = call.upstream.read_object("contacts", taken.contact_id, ["email"])
+    holder = mapping.skipped_contact(await look_up)
+    if skipping:
+        return holder
+    change = {"contact_id": holder["id"], "email": holder["email"] or params.email, "texts": contact["texts"]}
+    return await call.step(UPDATE_HOLDER, change)
 
 
 def _alone_with_company(call: CrmCall, params: CreateOrUpdateContact) -> AbstractAsyncContextManager[None]:
