@@ -19,7 +19,7 @@ CREATE_NOTE = ("POST", f"{OBJECTS}/notes")
 CREATE_COMPANY = ("POST", f"{OBJECTS}/companies")
 READ_DEALS = ("POST", f"{OBJECTS}/deals/batch/read")
 
-SLOW = {"GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "0.3", "GATEWAY_CRM_SETTLE_SECONDS": "1.5"}
+SLOW = {"GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "0.5", "GATEWAY_CRM_SETTLE_SECONDS": "1.5"}
 """Less patience for one answer than a request may take, and time enough for it to be carried out."""
 
 
@@ -31,7 +31,7 @@ def slow(crm_sandbox: Sandbox, tmp_path: Path, portal: Looking) -> Iterator[Writ
 
 
 def keyed(writer: Writer, key: str = "") -> dict[str, Any]:
-    return {"headers": {"Idempotency-Key": f"{writer.mark} {key}"}}
+    return {"headers": {"Idempotency-Key": f"{writer.mark}{key}"}}
 
 
 def hide(writer: Writer, path: str) -> None:
@@ -270,7 +270,7 @@ def test_a_company_made_slower_than_the_time_out_is_made_once(slow: Writer) -> N
 
 @requirement("crm:once:slow")
 @pytest.mark.parametrize(("write", "request_of"), SINGLE)
-@pytest.mark.parametrize("status", [502, 503, 504, 524])
+@pytest.mark.parametrize("status", [503, 524])
 def test_nothing_is_sent_again_while_an_edge_may_have_passed_it_on(
     slow: Writer, write: str, request_of: tuple[str, str], status: int
 ) -> None:

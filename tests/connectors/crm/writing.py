@@ -62,9 +62,9 @@ class Writer:
         self.gateway.fault("crm", method=method, path=path, **fault)
 
     def insist(self, write: str, **more: Any) -> Reply:
-        """The first answer to repeats that is no doubt."""
+        """The first answer to repeats that is neither a doubt nor a look that took too long."""
         reply: Reply = getattr(self, write)(**more)
-        while reply.status == 502:
+        while reply.status in {502, 504}:
             reply = getattr(self, write)(**more)
         return reply
 
