@@ -19,7 +19,7 @@ CREATE_NOTE = ("POST", f"{OBJECTS}/notes")
 CREATE_COMPANY = ("POST", f"{OBJECTS}/companies")
 READ_DEALS = ("POST", f"{OBJECTS}/deals/batch/read")
 
-SLOW = {"GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "0.5", "GATEWAY_CRM_SETTLE_SECONDS": "1.5"}
+SLOW: dict[str, Any] = {"GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "0.5", "GATEWAY_CRM_SETTLE_SECONDS": "1.5"}
 """Less patience for one answer than a request may take, and time enough for it to be carried out."""
 
 
