@@ -30,16 +30,21 @@ class Caller:
     mark: str
 
     def open(self) -> httpx.Response:
-        deal = {"dealname": self.mark, "pipeline": "default", "dealstage": "contractsent"}
-        return self.installation.call("POST", "/crm/deals", **deal, idempotency_key=self.mark)
+        return self.send("POST", "deals", dealname=self.mark, pipeline="default", dealstage="contractsent")
 
     def open_for(self) -> httpx.Response:
-        deal = {"dealname": self.mark, "pipeline": "default", "dealstage": "contractsent", "contact_id": "50912"}
-        return self.installation.call("POST", "/crm/deals", **deal, idempotency_key=self.mark)
+        deal = {"dealname": self.mark, "pipeline": "default", "dealstage": "contractsent"}
+        return self.send("POST", "deals", **deal, contact_id="50912")
 
     def move(self) -> httpx.Response:
-        change = {"properties": {"description": self.mark}, "note": self.mark}
-        return self.installation.call("PATCH", "/crm/deals/70311", **change, idempotency_key=self.mark)
+        return self.send("PATCH", "deals/70311", properties={"description": self.mark}, note=self.mark)
+
+    def send(self, method: str, path: str, **body: Any) -> httpx.Response:
+        installation = self.installation
+        headers = {"Authorization": f"Bearer {installation.key}", "Idempotency-Key": self.mark}
+        sent = {"connection_id": installation.connections["crm"]} | body
+        url = f"{installation.base_url}/v1/connectors/crm/{path}"
+        return installation.http.request(method, url, headers=headers, json=sent)
 
     def traces(self) -> int:
         """How many deals and notes were made."""

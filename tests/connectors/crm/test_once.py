@@ -189,6 +189,20 @@ def test_a_contact_that_appears_between_planning_and_sending_is_skipped(writer: 
     assert skipped.data["properties_written"] == []
 
 
+def test_a_change_of_whoever_has_a_second_address_is_found(writer: Writer) -> None:
+    contacts = f"{OBJECTS}/contacts/"
+    writer.harm(("PATCH", contacts), fault="drop_after")
+    writer.gateway.fault("crm", method="GET", path=contacts, fault="delay")
+    writer.gateway.fault("crm", method="GET", path=contacts, fault="status", status=500, times=3)
+    lost = writer.upsert(email="old.address46@mail.example", **keyed(writer))
+    repeated = writer.upsert(email="old.address46@mail.example", **keyed(writer))
+
+    assert lost.code == "outcome_unknown"
+    assert (repeated.data["action"], repeated.data["properties_written"]) == ("updated", ["jobtitle"])
+    assert repeated.data["email"] != "old.address46@mail.example"
+    assert writer.traces() == 1
+
+
 # Two keys
 
 

@@ -134,7 +134,6 @@ class ContactExists(UpstreamConflict):
 
     def __init__(self, contact_id: str, private: str) -> None:
         super().__init__("Another contact has this address.", {"contact_id": contact_id}, private=private)
-        self.contact_id = contact_id
 
 
 def authorise(credentials: Mapping[str, str]) -> Mapping[str, str]:

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, Literal, TypeVar
 
 from connector_gateway.connectors.crm import mapping
-from connector_gateway.connectors.crm.client import INDEX_LAG_SECONDS, PAGE_SIZE, ContactExists, CrmClient, next_page
+from connector_gateway.connectors.crm.client import INDEX_LAG_SECONDS, PAGE_SIZE, CrmClient, next_page
 from connector_gateway.connectors.crm.mapping import Values
 from connector_gateway.connectors.crm.models import (
     Contact,
@@ -419,9 +419,12 @@ async def _write_contact(call: CrmCall, params: CreateOrUpdateContact, contact: 
     skipping = params.on_conflict == "skip"
     try:
         return await call.step(CREATE_CONTACT if skipping else WRITE_CONTACT, contact)
-    except ContactExists as taken:
-        look_up = call.upstream.read_object("contacts", taken.contact_id, ["email"])
-    holder = mapping.skipped_contact(await look_up)
+    except UpstreamConflict as refusal:
+        # In a later attempt it is told again as the journal has kept it, no longer as a ``ContactExists``.
+        taken_by = next((detail["contact_id"] for detail in refusal.details if "contact_id" in detail), None)
+        if taken_by is None:
+            raise
+    holder = mapping.skipped_contact(await call.upstream.read_object("contacts", taken_by, ["email"]))
     if skipping:
         return holder
     change = {"contact_id": holder["id"], "email": holder["email"] or params.email, "texts": contact["texts"]}
