@@ -70,7 +70,7 @@ LISTINGS = {
     "chat history": Listing("chat", lambda client: every(client.history("C1", NOON)), chat),
     "chat thread": Listing("chat", lambda client: every(client.replies("C1", "1.0", NOON)), chat),
     "crm owners": Listing("crm", lambda client: every(client.list_owners()), crm),
-    "crm records": Listing("crm", lambda client: every(client.objects_behind("deals", ["amount"], None)), crm),
+    "crm records": Listing("crm", lambda client: client.search_every("deals", lambda after: {"after": after}), crm),
     "crm links": Listing("crm", lambda client: client.read_associations("contacts", "1", "deals"), links),
     "tables bases": Listing("tables", lambda client: every(client.list_bases()), tables),
     "tables new records": Listing(

@@ -46,4 +46,16 @@ CRM = (
         ("crm:stage-not-found", "An unknown stage is 404 stage_not_found with the pipeline's stages."),
         ("crm:deals:note-failed", "A change stands even if its note fails."),
     ),
+    *section(
+        "issue 10: a write happens once",
+        ("crm:deals:note-in-doubt", "A note that may still come is never told not to be logged."),
+        ("crm:deals:stage-before", "A repeat tells the stage that the deal had before the first call."),
+        ("crm:once:first-body", "A repeat in doubt returns what the first body made, whatever it says itself."),
+        ("crm:once:nobody-elses", "What a person, another application or another key made is never returned."),
+        ("crm:once:two-keys", "Two keys with one content own one object each, across a restart as well."),
+        ("crm:once:slow", "A request slower than the time-out, or than an edge, is carried out once."),
+        ("crm:once:shape", "An accepted answer of another shape is a doubt; a repeat makes nothing twice."),
+        ("crm:once:listings", "A listing that is cut off or behind the times is not taken for nothing there."),
+        ("crm:once:told", "What was done before a refusal is told in its details, and gone on from."),
+    ),
 )

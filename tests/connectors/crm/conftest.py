@@ -11,6 +11,7 @@ from connector_gateway.kit.budget import Budget
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.sandbox.sandbox import Sandbox
 from connectors.crm.looking import Looking
+from connectors.crm.writing import Writer, new_writer
 from harness.playing import playing
 from harness.serving import Gateway, serving
 
@@ -40,3 +41,8 @@ def portal(crm_sandbox: Sandbox) -> Looking:
     emulator = crm_sandbox.emulators["crm"]
     assert isinstance(emulator, CrmEmulator)
     return Looking(emulator)
+
+
+@pytest.fixture
+def writer(gateway: Gateway, portal: Looking) -> Writer:
+    return new_writer(gateway, portal)

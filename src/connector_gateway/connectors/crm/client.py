@@ -1,7 +1,7 @@
 """The vendor's wire: one method per request, version 2026-09."""
 
 import re
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 from urllib.parse import quote
@@ -27,7 +27,7 @@ from connector_gateway.kit.errors import (
 )
 from connector_gateway.kit.transport import Answer
 from connector_gateway.kit.upstream import Upstream, retry_after
-from connector_gateway.kit.walking import walk
+from connector_gateway.kit.walking import Pages, walk
 
 ADDRESS = "https://api.hubapi.com"
 VERSION = "2026-09"
@@ -45,8 +45,20 @@ SEARCH_BUDGET = Budget(4, per_seconds=1)
 Source: developers.hubspot.com/docs/api-reference/latest/crm/search-the-crm, read 2026-11.
 """
 
-SETTLE_SECONDS = 100.0
-"""The vendor gives a request up after that long. Source: developers.hubspot.com/docs/api-reference/error-handling."""
+EDGE_SECONDS = 100.0
+"""The vendor's edge answers 524 after that long; nothing is known to work on a request for longer.
+
+Source: developers.hubspot.com/docs/api-reference/error-handling, read 2026-11.
+"""
+
+INDEX_LAG_SECONDS = 60.0
+"""After that long, the search knows what was made; ten to thirty seconds are usual, and no bound is documented.
+
+Source: integrators' reports, read 2026-11.
+"""
+
+SETTLE_SECONDS = EDGE_SECONDS + INDEX_LAG_SECONDS
+"""What was made in the last moment is found only by the search, where it belongs to no contact."""
 
 PORTAL = Charge("portal")
 SEARCH = Charge("search")
@@ -54,6 +66,9 @@ SEARCH = Charge("search")
 PAGE_SIZE = 100
 MAX_PAGES = 200
 """Upstream pages of one listing before it is given up as endless."""
+
+PAGES_BEHIND = 5
+"""Pages of the latest records that are read, where the search decides and they only tell it sooner."""
 
 PAUSES: Mapping[str, float] = {"TEN_SECONDLY_ROLLING": 10.0, "SECONDLY": 1.0, "DAILY": 3600.0}
 """Seconds to rest by the policy that was broken; a day ends at a midnight that is not told, so it is asked hourly."""
@@ -119,7 +134,6 @@ class ContactExists(UpstreamConflict):
 
     def __init__(self, contact_id: str, private: str) -> None:
         super().__init__("Another contact has this address.", {"contact_id": contact_id}, private=private)
-        self.contact_id = contact_id
 
 
 def authorise(credentials: Mapping[str, str]) -> Mapping[str, str]:
@@ -198,14 +212,26 @@ class CrmClient:
         query = {"limit": limit, "properties": ",".join(properties)} | _behind(after)
         return unwrap(await self._read(f"/crm/objects/{VERSION}/{kind}", query))
 
-    def objects_behind(self, kind: str, properties: Sequence[str], after: str | None) -> AsyncIterator[Raw]:
-        """Every record behind the id *after*, in order of their ids. Source: as of ``list_objects``."""
+    async def objects_behind(self, kind: str, properties: Sequence[str], after: str | None) -> list[Raw]:
+        """The next records behind the id *after*, some hundreds at most: nothing is concluded from what is not there.
+
+        Source: as of ``list_objects``.
+        """
 
         async def fetch(cursor: str | None) -> tuple[list[Raw], str | None]:
             raw = await self.list_objects(kind, properties, PAGE_SIZE, cursor)
             return raw["results"], next_page(raw)
 
-        return walk(fetch, most=MAX_PAGES, start=after)
+        return [raw async for page in Pages(fetch, most=PAGES_BEHIND, start=after) for raw in page]
+
+    async def search_every(self, kind: str, search: Callable[[str | None], Mapping[str, Any]]) -> list[Raw]:
+        """Every record that a search finds which goes on behind an id. Source: as of ``search_objects``."""
+
+        async def fetch(cursor: str | None) -> tuple[list[Raw], str | None]:
+            raw = await self.search_objects(kind, search(cursor))
+            return raw["results"], raw["results"][-1]["id"] if next_page(raw) else None
+
+        return [raw async for raw in walk(fetch, most=MAX_PAGES)]
 
     async def search_objects(self, kind: str, body: Mapping[str, Any]) -> Raw:
         """A page of records that a filter finds; new and changed ones are found only after a while.

@@ -1,6 +1,7 @@
 """Between the vendor's JSON and our shapes: pure functions."""
 
 import html
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -34,6 +35,18 @@ COMMON = ("firstname", "lastname", "phone", "company", "jobtitle", "lifecyclesta
 
 OWNER = "hubspot_owner_id"
 RECORD_ID = "hs_object_id"
+MADE_BY = ("hs_object_source", "hs_object_source_id")
+"""Properties that tell by what a record was made, and which application that was."""
+
+APPLICATION = "INTEGRATION"
+"""What was made by an application, such as this service."""
+
+FILLED = frozenset({"createdate", "deal_currency_code"})
+"""Properties of deals that could be written, and that the application fills in by itself."""
+
+BY_HAND = frozenset({"hs_next_step", "hs_priority"})
+"""Properties that people set, among the many of the application's own whose names begin alike."""
+
 UNKNOWN: Raw = {"name": "", "type": "string"}
 """What is known of a property that is checked elsewhere."""
 
@@ -126,6 +139,28 @@ def _unknown(known: Mapping[str, Raw], names: Sequence[str]) -> PropertyNotFound
     )
 
 
+# Who made a record
+
+
+def maker(raw: Raw) -> str | None:
+    """By what a record was made, and which application that was; None where the vendor does not tell."""
+    told = [raw["properties"].get(name) for name in MADE_BY]
+    return f"{told[0]} {told[1]}" if all(told) else None
+
+
+def may_be_ours(raw: Raw, known: str | None) -> bool:
+    """Whether an application made a record: ours, as far as it is *known* how the vendor tells that."""
+    source = raw["properties"].get(MADE_BY[0])
+    if source is None:
+        return True
+    return source == APPLICATION if known is None else maker(raw) == known
+
+
+def seconds(text: str) -> float:
+    """A vendor's timestamp in epoch seconds."""
+    return instant(text).timestamp()
+
+
 # Contacts
 
 
@@ -147,27 +182,34 @@ def contact(raw: Raw, emails: Mapping[str, str | None], matched: str | None) -> 
     return Contact(**(shown | named))
 
 
-def written_contact(
-    raw: Raw, sent: Values, portal_id: str, action: Literal["created", "updated"], email: str
-) -> WrittenContact:
-    """The result of a contact that was written."""
+def kept_contact(raw: Raw, sent: Values, email: str, action: Literal["created", "updated"]) -> dict[str, Any]:
+    """What is kept of a contact that was written."""
     names = sent.held_by(raw)
-    return WrittenContact(
-        contact_id=raw["id"],
-        action=action,
-        email=raw["properties"].get("email") or email,
-        properties_written=["email", *names] if action == "created" else names,
-        portal_id=portal_id,
-    )
+    return {
+        "id": raw["id"],
+        "action": action,
+        "email": raw["properties"].get("email") or email,
+        "written": ["email", *names] if action == "created" else names,
+    }
 
 
-def skipped_contact(raw: Raw, portal_id: str) -> WrittenContact:
-    """The result where a contact was left as it is."""
+def skipped_contact(raw: Raw) -> dict[str, Any]:
+    """The same of one that was left as it is."""
+    return {"id": raw["id"], "action": "skipped", "email": raw["properties"].get("email") or "", "written": []}
+
+
+def told_contact(kept: Raw) -> dict[str, Any]:
+    """What callers are told of a contact when something else fails."""
+    return {"contact_id": kept["id"], "action": kept["action"]}
+
+
+def written_contact(kept: Raw, portal_id: str) -> WrittenContact:
+    """The result of a contact that was written, or left as it is."""
     return WrittenContact(
-        contact_id=raw["id"],
-        action="skipped",
-        email=raw["properties"].get("email") or "",
-        properties_written=[],
+        contact_id=kept["id"],
+        action=kept["action"],
+        email=kept["email"],
+        properties_written=kept["written"],
         portal_id=portal_id,
     )
 
@@ -185,6 +227,11 @@ def company_domain(reference: str) -> str | None:
 def domain_search(domain: str) -> dict[str, Any]:
     """A search for the oldest company with a domain."""
     return _search([{"propertyName": "domain", "operator": "EQ", "value": domain}], ["domain"], 1)
+
+
+def told_company(kept: Raw) -> dict[str, Any]:
+    """What callers are told of a company that was made, when something else fails."""
+    return {"company_id": kept["id"]}
 
 
 def domain_of(raw: Raw) -> str:
@@ -218,19 +265,30 @@ def choose_stage(pipeline: Raw, wanted: str) -> Raw:
     return found[0]
 
 
-def deal_properties(params: CreateDeal, pipelines: Sequence[Raw]) -> dict[str, str]:
-    """The vendor's form of a new deal, its stage found within its pipeline."""
+def new_deal(params: CreateDeal, pipelines: Sequence[Raw]) -> dict[str, Any]:
+    """The vendor's form of a new deal, its stage found within its pipeline, and whether that stage is a closed one."""
     pipeline = choose_pipeline(pipelines, params.pipeline)
     stage = choose_stage(pipeline, params.dealstage)
     amount = {} if params.amount is None else {"amount": casts.plain(params.amount)}
-    return {"dealname": params.dealname, "pipeline": pipeline["id"], "dealstage": stage["id"], **amount}
+    properties = {"dealname": params.dealname, "pipeline": pipeline["id"], "dealstage": stage["id"], **amount}
+    return {"properties": properties, "closed": (stage.get("metadata") or {}).get("isClosed") == "true"}
 
 
-def created_deal(raw: Raw, sent: Mapping[str, str], contact_id: str | None) -> CreatedDeal:
+def kept_deal(raw: Raw, sent: Mapping[str, str]) -> dict[str, Any]:
+    """What is kept of a deal that was made: its identifier, and what it holds of what was *sent*."""
+    return {"id": raw["id"], "properties": {name: raw["properties"].get(name) or text for name, text in sent.items()}}
+
+
+def told_deal(kept: Raw) -> dict[str, Any]:
+    """What callers are told of a deal when something else fails."""
+    return {"deal_id": kept["id"]}
+
+
+def created_deal(kept: Raw, contact_id: str | None) -> CreatedDeal:
     """The result of a deal that was made."""
-    held = {**sent, **{name: value for name, value in raw["properties"].items() if value}}
+    held = kept["properties"]
     return CreatedDeal(
-        deal_id=raw["id"],
+        deal_id=kept["id"],
         dealname=held["dealname"],
         pipeline=held["pipeline"],
         dealstage=held["dealstage"],
@@ -239,12 +297,27 @@ def created_deal(raw: Raw, sent: Mapping[str, str], contact_id: str | None) -> C
     )
 
 
-def is_deal(raw: Raw, sent: Mapping[str, str]) -> bool:
-    """Whether a deal is what was *sent*, and no less."""
-    held = raw["properties"]
-    amounts = [Decimal(found) if found else None for found in (sent.get("amount"), held.get("amount"))]
-    alike = all((held.get(name) or "").strip() == sent[name].strip() for name in ("dealname", "pipeline", "dealstage"))
-    return alike and amounts[0] == amounts[1]
+def left_empty(known: Mapping[str, Raw], sent: Raw) -> list[str]:
+    """The properties that somebody else might have set, and without which the deal that was *sent* was made.
+
+    The application dates the closing of a deal that begins in a closed stage.
+    """
+    passed_over = {*sent["properties"], *FILLED, *(("closedate",) if sent["closed"] else ())}
+    return [name for name, raw in known.items() if name not in passed_over and _set_by_somebody(raw)]
+
+
+def is_deal(raw: Raw, sent: Raw, known: Mapping[str, Raw], maker_known: str | None) -> bool:
+    """Whether a deal is what was *sent*, no less and no more, and made by an application that may be ours."""
+    held, texts = raw["properties"], sent["properties"]
+    alike = all(casts.same(known.get(name, UNKNOWN), text, held.get(name)) for name, text in texts.items())
+    return alike and may_be_ours(raw, maker_known) and not any(held.get(name) for name in left_empty(known, sent))
+
+
+def _set_by_somebody(described: Raw) -> bool:
+    """Whether a property is one that people or other applications set, and not one of the application's own."""
+    name = described["name"]
+    internal = described.get("hubspotDefined") and name.startswith("hs_") and name not in BY_HAND
+    return not (internal or described.get("hidden") or described.get("calculated") or read_only(described))
 
 
 def move(pipelines: Sequence[Raw], raw: Raw, pipeline: str | None, stage: str | None) -> dict[str, str]:
@@ -255,14 +328,19 @@ def move(pipelines: Sequence[Raw], raw: Raw, pipeline: str | None, stage: str | 
     return moved if pipeline is None else {"pipeline": chosen["id"], **moved}
 
 
-def updated_deal(raw: Raw, stage_from: str | None, sent: Values, *, note_logged: bool) -> UpdatedDeal:
+def kept_change(raw: Raw) -> dict[str, Any]:
+    """What is kept of a deal that was changed, or only read."""
+    return {"id": raw["id"], "updated_at": raw["updatedAt"]}
+
+
+def updated_deal(planned: Raw, kept: Raw, *, note_logged: bool) -> UpdatedDeal:
     """The result of a deal that was changed."""
     return UpdatedDeal(
-        deal_id=raw["id"],
-        dealstage_from=stage_from,
-        dealstage_to=sent.texts.get("dealstage", stage_from),
+        deal_id=kept["id"],
+        dealstage_from=planned["stage_from"],
+        dealstage_to=planned["texts"].get("dealstage", planned["stage_from"]),
         note_logged=note_logged,
-        updated_at=instant(raw["updatedAt"]),
+        updated_at=instant(kept["updated_at"]),
     )
 
 
@@ -285,6 +363,9 @@ def _choices(choices: Sequence[Raw]) -> dict[str, list[str]]:
 
 # Notes
 
+BODY = "hs_note_body"
+MARKUP = re.compile(r"<[^>]*>")
+
 
 def note_properties(text: str, at: datetime) -> dict[str, str]:
     """The vendor's form of a note: its text is shown as HTML, so what is plain must be made so."""
@@ -294,13 +375,25 @@ def note_properties(text: str, at: datetime) -> dict[str, str]:
             "The note is too long.",
             {"parameter": "note", "message": f"Should have at most {MAX_TEXT} characters once written as HTML"},
         )
-    return {"hs_timestamp": casts.timestamp(at), "hs_note_body": body}
+    return {"hs_timestamp": casts.timestamp(at), BODY: body}
+
+
+def told_note(kept: Raw) -> dict[str, Any]:
+    """What callers are told of a note when something else fails."""
+    return {"note_id": kept["id"]}
 
 
 def is_note(raw: Raw, sent: Mapping[str, str]) -> bool:
-    """Whether a note of the same deal is what was *sent*: its instant was ours alone, and its text may be cleaned."""
-    at = raw["properties"].get("hs_timestamp")
-    return bool(at) and instant(at) == instant(sent["hs_timestamp"])
+    """Whether a note of the same deal is what was *sent*: of that very millisecond, and saying the same.
+
+    The words are compared, since the vendor may clean the markup.
+    """
+    at, body = (raw["properties"].get(name) for name in ("hs_timestamp", BODY))
+    return bool(at) and instant(at) == instant(sent["hs_timestamp"]) and _words(body or "") == _words(sent[BODY])
+
+
+def _words(body: str) -> list[str]:
+    return html.unescape(MARKUP.sub(" ", body)).split()
 
 
 # Finding
@@ -322,10 +415,14 @@ def owned_by(owner_ids: Sequence[str]) -> dict[str, Any]:
     return {"propertyName": OWNER, "operator": "IN", "values": list(owner_ids)}
 
 
-def newest_before(since: datetime) -> dict[str, Any]:
-    """A search for the newest record made before an instant."""
-    moment = {"propertyName": "createdate", "operator": "LT", "value": str(round(since.timestamp() * 1000))}
-    return _search([moment], [], 1, descending=True)
+def made_since(since: float) -> dict[str, Any]:
+    """The condition that a record was made at that time or later."""
+    return {"propertyName": "createdate", "operator": "GTE", "value": str(round(since * 1000))}
+
+
+def newest_before(since: float) -> dict[str, Any]:
+    """A search for the newest record made before that time."""
+    return _search([{**made_since(since), "operator": "LT"}], [], 1, descending=True)
 
 
 def _search(
@@ -338,11 +435,6 @@ def _search(
         "properties": list(properties),
         "limit": limit,
     }
-
-
-def made_since(raw: Raw, seconds: float) -> bool:
-    """Whether a record was made at that time or later."""
-    return instant(raw["createdAt"]) >= datetime.fromtimestamp(seconds, UTC)
 
 
 def instant(text: str) -> datetime:

@@ -1,12 +1,12 @@
 """The five crm operations."""
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
-from datetime import datetime
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
+from functools import partial
+from typing import Any, Literal, TypeVar
 
 from connector_gateway.connectors.crm import mapping
-from connector_gateway.connectors.crm.client import ContactExists, CrmClient, next_page
+from connector_gateway.connectors.crm.client import INDEX_LAG_SECONDS, PAGE_SIZE, CrmClient, next_page
 from connector_gateway.connectors.crm.mapping import Values
 from connector_gateway.connectors.crm.models import (
     Contact,
@@ -20,7 +20,7 @@ from connector_gateway.connectors.crm.models import (
     UpdateDeal,
     WrittenContact,
 )
-from connector_gateway.kit.call import Attempt, Call, LookUp
+from connector_gateway.kit.call import Call, LookUp
 from connector_gateway.kit.clock import instant
 from connector_gateway.kit.errors import (
     AmbiguousPipeline,
@@ -38,63 +38,214 @@ from connector_gateway.kit.errors import (
 )
 from connector_gateway.kit.operation import reads, writes
 from connector_gateway.kit.shapes import Listing, Page, Position
+from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
 
 T = TypeVar("T")
 CrmCall = Call[CrmClient]
 Raw = Mapping[str, Any]
+Action = Literal["created", "updated"]
 
-Found = tuple[Sequence[Raw], Position | None]
+Some = tuple[Sequence[Raw], Position | None]
 """A page of contacts, and where the next one starts."""
 
 SCHEMA_SECONDS = 300.0
 OWNERS_SECONDS = 600.0
 PORTAL_SECONDS = 24 * 60 * 60.0
-MADE_SECONDS = 24 * 60 * 60.0
+MAKER_SECONDS = 24 * 60 * 60.0
 
-CLOCK_SKEW_SECONDS = 120.0
-"""How far the vendor's clock may be behind ours when a deal of ours is looked for."""
-
-SAME_CALL_SECONDS = 5.0
-"""The same, when it is only to be told whether a contact was new to us."""
-
-INDEX_LAG_SECONDS = 120.0
-"""After that long, a search finds what was made."""
+LOOK_BACK_SECONDS = 2 * INDEX_LAG_SECONDS
+"""How old the companies may be that are listed because a search may not know them yet."""
 
 CASTING = (PropertyNotFound, ReadOnlyField, OptionMissing, LossyCast)
 MOVING = (PipelineNotFound, AmbiguousPipeline, StageNotFound)
 
 
-async def recover_written_contact(
-    call: CrmCall, params: CreateOrUpdateContact, attempt: Attempt
-) -> WrittenContact | None:
-    """The contact that an earlier attempt wrote, linked to its company; None if it wrote none."""
-    noted = attempt.progress.get("contact")
-    written = WrittenContact(**noted) if noted else await _found_contact(call, params, attempt)
-    if written is None or written.action == "skipped" or params.associate_company is None:
-        return written
-    company_id = attempt.progress.get("company_id") or await _known_company(call, params.associate_company)
-    if company_id is None:
-        return None
-    await call.upstream.associate_with_company(written.contact_id, company_id)
-    return written
+# The steps that change something
 
 
-@writes("POST /contacts", errors=[CompanyNotFound, UpstreamConflict, *CASTING], recover=recover_written_contact)
+async def _send_contact(call: CrmCall, intent: Intent, _: str) -> Learned:
+    sent = await _known_values(call, "contacts", intent["texts"])
+    raw = await call.upstream.upsert_contact(intent["email"], sent.texts)
+    _note_maker(call, raw)
+    return mapping.kept_contact(raw, sent, intent["email"], "created" if raw["new"] else "updated")
+
+
+async def _find_contact(call: CrmCall, intent: Intent, _: Sent) -> Sequence[Found]:
+    """The contact with that address, if it holds every value; it is new if there was none when the write began."""
+    sent = await _known_values(call, "contacts", intent["texts"])
+    raw = await _contact_of(call, intent["email"], sent.texts)
+    if raw is None or not sent.all_held_by(raw):
+        return []
+    action: Action = "updated" if intent["known"] else "created"
+    return [Found(mapping.kept_contact(raw, sent, intent["email"], action))]
+
+
+async def _send_new_contact(call: CrmCall, intent: Intent, _: str) -> Learned:
+    sent = await _known_values(call, "contacts", intent["texts"])
+    raw = await call.upstream.create_contact(intent["email"], sent.texts)
+    _note_maker(call, raw)
+    return mapping.kept_contact(raw, sent, intent["email"], "created")
+
+
+async def _find_new_contact(call: CrmCall, intent: Intent, _: Sent) -> Sequence[Found]:
+    """The contact with that address, if it holds every value and was made by this application."""
+    sent = await _known_values(call, "contacts", intent["texts"])
+    raw = await _contact_of(call, intent["email"], [*sent.texts, *mapping.MADE_BY])
+    if raw is None or not sent.all_held_by(raw) or not mapping.may_be_ours(raw, _maker(call, intent)):
+        return []
+    kept = mapping.kept_contact(raw, sent, intent["email"], "created")
+    return [Found(kept, raw["id"], mapping.seconds(raw["createdAt"]))]
+
+
+async def _send_holder(call: CrmCall, intent: Intent, _: str) -> Learned:
+    sent = await _known_values(call, "contacts", intent["texts"])
+    raw = await call.upstream.update_object("contacts", intent["contact_id"], sent.texts)
+    return mapping.kept_contact(raw, sent, intent["email"], "updated")
+
+
+async def _find_holder(call: CrmCall, intent: Intent, _: Sent) -> Sequence[Found]:
+    """The contact, if it holds every value."""
+    sent = await _known_values(call, "contacts", intent["texts"])
+    raw = await call.upstream.read_object("contacts", intent["contact_id"], ["email", *sent.texts])
+    return [Found(mapping.kept_contact(raw, sent, intent["email"], "updated"))] if sent.all_held_by(raw) else []
+
+
+async def _send_company(call: CrmCall, intent: Intent, _: str) -> Learned:
+    raw = await _until_indexed(call.upstream.create_company(intent["domain"]))
+    _note_maker(call, raw)
+    return {"id": raw["id"]}
+
+
+async def _find_companies(call: CrmCall, intent: Intent, sent: Sent) -> Sequence[Found]:
+    """The companies of that domain made by this application; what else they hold the application has filled in."""
+    ids = await _ids_since(call, "companies", sent.earliest)
+    found = await call.upstream.batch_read_objects("companies", ids, ["domain", *mapping.MADE_BY])
+    maker = _maker(call, intent)
+    return _in_order(
+        Found({"id": raw["id"]}, raw["id"], mapping.seconds(raw["createdAt"]))
+        for raw in found
+        if mapping.domain_of(raw) == intent["domain"] and mapping.may_be_ours(raw, maker)
+    )
+
+
+async def _send_link(call: CrmCall, intent: Intent, _: str) -> Learned:
+    await call.upstream.associate_with_company(intent["contact_id"], intent["company_id"])
+    return {}
+
+
+async def _find_link(call: CrmCall, intent: Intent, _: Sent) -> Sequence[Found]:
+    """The association, which is one however often it is made."""
+    linked = await call.upstream.read_associations("contacts", intent["contact_id"], "companies")
+    return [Found({})] if intent["company_id"] in linked else []
+
+
+async def _send_deal(call: CrmCall, intent: Intent, _: str) -> Learned:
+    properties, contact_id = intent["properties"], intent["contact_id"]
+    creation = call.upstream.create_deal(properties, contact_id)
+    raw = await (_until_indexed(creation) if contact_id is None else creation)
+    _note_maker(call, raw)
+    return mapping.kept_deal(raw, properties)
+
+
+async def _find_deals(call: CrmCall, intent: Intent, sent: Sent) -> Sequence[Found]:
+    """The deals made by this application that are what was to be made, with its contact or with none.
+
+    Those of a contact are known at once; of others the search is sure only when its lag has passed.
+    """
+    contact_id = intent["contact_id"]
+    if contact_id is None:
+        ids = await _ids_since(call, "deals", sent.earliest)
+    else:
+        ids = await call.upstream.read_associations("contacts", contact_id, "deals")
+    known = await _on_definitions(call, "deals", lambda known: known)
+    shown = [*intent["properties"], *mapping.left_empty(known, intent), *mapping.MADE_BY]
+    found, maker = await call.upstream.batch_read_objects("deals", ids, shown), _maker(call, intent)
+    alike = [raw for raw in found if mapping.is_deal(raw, intent, known, maker)]
+    wanted = [] if contact_id is None else [contact_id]
+    return _in_order(
+        [
+            Found(mapping.kept_deal(raw, intent["properties"]), raw["id"], mapping.seconds(raw["createdAt"]))
+            for raw in alike
+            if await call.upstream.read_associations("deals", raw["id"], "contacts") == wanted
+        ]
+    )
+
+
+async def _send_change(call: CrmCall, intent: Intent, _: str) -> Learned:
+    return mapping.kept_change(await call.upstream.update_object("deals", intent["deal_id"], intent["texts"]))
+
+
+async def _find_change(call: CrmCall, intent: Intent, _: Sent) -> Sequence[Found]:
+    """The deal, if it holds every value."""
+    sent = await _known_values(call, "deals", intent["texts"])
+    raw = await call.upstream.read_object("deals", intent["deal_id"], sent.texts)
+    return [Found(mapping.kept_change(raw))] if sent.all_held_by(raw) else []
+
+
+async def _send_note(call: CrmCall, intent: Intent, _: str) -> Learned:
+    return {"id": (await call.upstream.create_note(intent["note"], intent["deal_id"]))["id"]}
+
+
+async def _find_notes(call: CrmCall, intent: Intent, _: Sent) -> Sequence[Found]:
+    """The notes on the deal that bear the very millisecond which was chosen for this one, and say the same."""
+    note_ids = await call.upstream.read_associations("deals", intent["deal_id"], "notes")
+    found = await call.upstream.batch_read_objects("notes", note_ids, list(intent["note"]))
+    return _in_order(
+        Found({"id": raw["id"]}, raw["id"], mapping.seconds(raw["createdAt"]))
+        for raw in found
+        if mapping.is_note(raw, intent["note"])
+    )
+
+
+WRITE_CONTACT = Step("write the contact", _send_contact, _find_contact, tells=mapping.told_contact)
+CREATE_CONTACT = Step(
+    "create the contact",
+    _send_new_contact,
+    _find_new_contact,
+    makes="contact",
+    contents=lambda intent: [[intent["email"], intent["texts"]]],
+    tells=mapping.told_contact,
+)
+UPDATE_HOLDER = Step("update the contact", _send_holder, _find_holder, tells=mapping.told_contact)
+CREATE_COMPANY = Step(
+    "create the company",
+    _send_company,
+    _find_companies,
+    makes="company",
+    contents=lambda intent: [intent["domain"]],
+    tells=mapping.told_company,
+)
+LINK_CONTACT = Step("link the contact to the company", _send_link, _find_link)
+CREATE_DEAL = Step(
+    "create the deal",
+    _send_deal,
+    _find_deals,
+    makes="deal",
+    contents=lambda intent: [[intent["properties"], intent["contact_id"]]],
+    tells=mapping.told_deal,
+)
+CHANGE_DEAL = Step("change the deal", _send_change, _find_change, tells=mapping.told_deal)
+LOG_NOTE = Step("log the note", _send_note, _find_notes, makes="note", tells=mapping.told_note)
+
+
+# The operations
+
+
+@writes("POST /contacts", errors=[CompanyNotFound, UpstreamConflict, *CASTING])
 async def create_or_update_contact(call: CrmCall, params: CreateOrUpdateContact) -> WrittenContact:
     """Create a contact, or update the one that matches the email.
 
     The properties and the company are checked first: if one of them is wrong, the contact is not written.
     """
-    portal_id = await _portal_id(call)
-    sent = await _contact_values(call, params)
-    if params.on_conflict == "skip" and (existing := await _contact_of(call, params.email)):
-        return mapping.skipped_contact(existing, portal_id)
-    company_id = await _company(call, params)
-    written = await _write_contact(call, params, sent, portal_id)
-    if company_id is not None and written.action != "skipped":
-        await call.notebook.note(contact=written.model_dump(), company_id=company_id)
-        await call.upstream.associate_with_company(written.contact_id, company_id)
-    return written
+    async with _alone_with_company(call, params):
+        plan = await call.plan(partial(_contact, call, params))
+        company_id = plan["company_id"]
+        if plan["company"] is not None:
+            company_id = (await call.step(CREATE_COMPANY, plan["company"]))["id"]
+    kept = plan["skipped"] or await _write_contact(call, params, plan["contact"])
+    if company_id is not None and kept["action"] != "skipped":
+        await call.step(LINK_CONTACT, {"contact_id": kept["id"], "company_id": company_id})
+    return mapping.written_contact(kept, plan["portal_id"])
 
 
 @reads("GET /contacts", errors=[PropertyNotFound, LossyCast])
@@ -110,70 +261,25 @@ async def look_up_contacts(call: CrmCall, params: LookUpContacts) -> Page[Contac
     return Page[Contact](items=[mapping.contact(raw, emails, params.property) for raw in found], position=position)
 
 
-async def recover_created_deal(call: CrmCall, params: CreateDeal, attempt: Attempt) -> CreatedDeal | None:
-    """The deal that an earlier attempt made; None if it made none."""
-    sent = await _deal_properties(call, params)
-    since = attempt.started_at - CLOCK_SKEW_SECONDS
-    async for raw in _deals_since(call, params.contact_id, list(sent), since):
-        if mapping.is_deal(raw, sent) and not call.memory.get(f"made {raw['id']}"):
-            call.memory.put(f"made {raw['id']}", value=True, seconds=MADE_SECONDS)
-            return mapping.created_deal(raw, sent, params.contact_id)
-    return None
-
-
-@writes("POST /deals", errors=[ContactNotFound, OptionMissing, *MOVING], recover=recover_created_deal)
+@writes("POST /deals", errors=[ContactNotFound, OptionMissing, *MOVING])
 async def create_deal(call: CrmCall, params: CreateDeal) -> CreatedDeal:
     """Open a deal in a stage of a pipeline."""
-    sent = await _deal_properties(call, params)
-    if params.contact_id is not None:
-        await call.upstream.read_object("contacts", params.contact_id, ["email"])
-    raw = await call.upstream.create_deal(sent, params.contact_id)
-    call.memory.put(f"made {raw['id']}", value=True, seconds=MADE_SECONDS)
-    return mapping.created_deal(raw, sent, params.contact_id)
+    deal = await call.plan(partial(_new_deal, call, params))
+    return mapping.created_deal(await call.step(CREATE_DEAL, deal), deal["contact_id"])
 
 
-async def recover_updated_deal(call: CrmCall, params: UpdateDeal, attempt: Attempt) -> UpdatedDeal | None:
-    """The deal, if it already is as it should be, with its note; otherwise None."""
-    if "noted_at" not in attempt.progress:
-        return None
-    raw = await _deal(call, params)
-    sent = await _deal_values(call, params, raw)
-    if not sent.all_held_by(raw):
-        return None
-    logged = False
-    if params.note is not None:
-        note = mapping.note_properties(params.note, datetime.fromisoformat(attempt.progress["noted_at"]))
-        logged = await _has_note(call, params.deal_id, note)
-        if not logged and not sent.texts:
-            return None
-        logged = logged or await _log(call, params.deal_id, note)
-    return mapping.updated_deal(raw, attempt.progress["stage_from"], sent, note_logged=logged)
-
-
-@writes(
-    "PATCH /deals/{deal_id}",
-    errors=[DealNotFound, UpstreamConflict, *CASTING, *MOVING],
-    recover=recover_updated_deal,
-)
+@writes("PATCH /deals/{deal_id}", errors=[DealNotFound, UpstreamConflict, *CASTING, *MOVING])
 async def update_deal(call: CrmCall, params: UpdateDeal) -> UpdatedDeal:
     """Move a deal to another stage of its pipeline, write properties, and log a note with the change.
 
     Where the note fails after the change, the change stands and ``note_logged`` is false.
     """
-    at = instant(call.clock.now())
-    note = None if params.note is None else mapping.note_properties(params.note, at)
     async with call.exclusive(f"deal {params.deal_id}"):
-        raw = await _deal(call, params)
-        sent = await _deal_values(call, params, raw)
-        stage_from = raw["properties"].get("dealstage")
-        await call.notebook.intend(stage_from=stage_from, noted_at=at.isoformat())
-        logged = note is not None
-        if sent.texts:
-            raw = await call.upstream.update_object("deals", params.deal_id, sent.texts)
-            logged = note is not None and await _log(call, params.deal_id, note)
-        elif note is not None:
-            await call.upstream.create_note(note, params.deal_id)
-    return mapping.updated_deal(raw, stage_from, sent, note_logged=logged)
+        plan = await call.plan(partial(_change, call, params))
+        change = {"deal_id": plan["id"], "texts": plan["texts"]}
+        kept = await call.step(CHANGE_DEAL, change) if plan["texts"] else plan
+        note_logged = plan["note"] is not None and await _log(call, plan)
+    return mapping.updated_deal(plan, kept, note_logged=note_logged)
 
 
 @reads("GET /properties")
@@ -196,6 +302,11 @@ async def _on_definitions(call: CrmCall, kind: str, check: Callable[[Mapping[str
         return check(known)
 
     return await call.with_recalled(LookUp(f"properties {kind}", SCHEMA_SECONDS, find), use, outdated=CASTING)
+
+
+async def _known_values(call: CrmCall, kind: str, texts: Mapping[str, str]) -> Values:
+    """Values that are in the vendor's form already, with what is known of their properties."""
+    return await _on_definitions(call, kind, lambda known: Values(known, texts))
 
 
 async def _on_pipelines(call: CrmCall, check: Callable[[Sequence[Raw]], T]) -> T:
@@ -238,7 +349,7 @@ async def _owner_emails(call: CrmCall, found: Iterable[Raw]) -> Mapping[str, str
 # Looking up
 
 
-async def _look_up(call: CrmCall, params: LookUpContacts, shown: Sequence[str]) -> Found:
+async def _look_up(call: CrmCall, params: LookUpContacts, shown: Sequence[str]) -> Some:
     """One page of contacts, and where the next one starts."""
     if params.email is not None:
         return await call.upstream.batch_read_objects("contacts", [params.email], shown, "email"), None
@@ -255,14 +366,14 @@ async def _look_up(call: CrmCall, params: LookUpContacts, shown: Sequence[str]) 
     return await _search(call, mapping.equals(described, value), params.limit, shown)
 
 
-async def _look_up_by_owner(call: CrmCall, email: str, limit: int, shown: Sequence[str]) -> Found:
+async def _look_up_by_owner(call: CrmCall, email: str, limit: int, shown: Sequence[str]) -> Some:
     """One page of what belongs to whoever has that address, those who have left included."""
     known = await _owners(call, lambda known: email in map(mapping.lowered, known.values()))
     owner_ids = [owner_id for owner_id, address in known.items() if mapping.lowered(address) == email]
     return await _search(call, mapping.owned_by(owner_ids), limit, shown) if owner_ids else ([], None)
 
 
-async def _search(call: CrmCall, condition: Raw, limit: int, shown: Sequence[str]) -> Found:
+async def _search(call: CrmCall, condition: Raw, limit: int, shown: Sequence[str]) -> Some:
     """One page of what a condition finds; the next one starts behind the last id."""
     raw = await call.upstream.search_objects("contacts", mapping.page_search(condition, shown, limit, _after(call)))
     found = raw["results"]
@@ -276,9 +387,24 @@ def _after(call: CrmCall) -> str | None:
 # Writing contacts
 
 
-async def _contact_values(call: CrmCall, params: CreateOrUpdateContact) -> Values:
+async def _contact(call: CrmCall, params: CreateOrUpdateContact) -> Raw:
+    """What is to be written of a contact and its company, or what is left as it is; everything named is looked up."""
+    portal_id = await _portal_id(call)
+    sent = await _contact_values(call, params.properties)
+    existing = await _contact_of(call, params.email)
+    contact = {"email": params.email, "texts": sent.texts, "known": existing is not None, **_by(call)}
+    plan = {"portal_id": portal_id, "contact": contact, "skipped": None, "company_id": None, "company": None}
+    if existing is not None and params.on_conflict == "skip":
+        return plan | {"skipped": mapping.skipped_contact(existing)}
+    if params.associate_company is None:
+        return plan
+    company_id, domain = await _company(call, params, params.associate_company)
+    return plan | {"company_id": company_id, "company": None if company_id else {"domain": domain, **_by(call)}}
+
+
+async def _contact_values(call: CrmCall, given: Mapping[str, Any]) -> Values:
     """The properties of a contact in the vendor's form, without the address that it is matched by."""
-    properties = {name: value for name, value in params.properties.items() if name != "email"}
+    properties = {name: value for name, value in given.items() if name != "email"}
     return await _on_definitions(call, "contacts", lambda known: mapping.values(known, properties))
 
 
@@ -288,53 +414,37 @@ async def _contact_of(call: CrmCall, email: str, properties: Iterable[str] = ())
     return found[0] if found else None
 
 
-async def _write_contact(call: CrmCall, params: CreateOrUpdateContact, sent: Values, portal_id: str) -> WrittenContact:
+async def _write_contact(call: CrmCall, params: CreateOrUpdateContact, contact: Raw) -> Learned:
     """Create or update; where the address turns out to be taken, update or skip whoever has it."""
+    skipping = params.on_conflict == "skip"
     try:
-        if params.on_conflict == "skip":
-            raw = await call.upstream.create_contact(params.email, sent.texts)
-            return mapping.written_contact(raw, sent, portal_id, "created", params.email)
-        raw = await call.upstream.upsert_contact(params.email, sent.texts)
-        return mapping.written_contact(raw, sent, portal_id, "created" if raw["new"] else "updated", params.email)
-    except ContactExists as taken:
-        holder = await call.upstream.read_object("contacts", taken.contact_id, ["email"])
-    if params.on_conflict == "skip":
-        return mapping.skipped_contact(holder, portal_id)
-    raw = await call.upstream.update_object("contacts", holder["id"], sent.texts)
-    return mapping.written_contact(raw, sent, portal_id, "updated", holder["properties"].get("email") or params.email)
+        return await call.step(CREATE_CONTACT if skipping else WRITE_CONTACT, contact)
+    except UpstreamConflict as refusal:
+        # In a later attempt it is told again as the journal has kept it, no longer as a ``ContactExists``.
+        taken_by = next((detail["contact_id"] for detail in refusal.details if "contact_id" in detail), None)
+        if taken_by is None:
+            raise
+    holder = mapping.skipped_contact(await call.upstream.read_object("contacts", taken_by, ["email"]))
+    if skipping:
+        return holder
+    change = {"contact_id": holder["id"], "email": holder["email"] or params.email, "texts": contact["texts"]}
+    return await call.step(UPDATE_HOLDER, change)
 
 
-async def _found_contact(call: CrmCall, params: CreateOrUpdateContact, attempt: Attempt) -> WrittenContact | None:
-    """The contact as an earlier attempt has left it; None if that attempt has not written it."""
-    sent = await _contact_values(call, params)
-    raw = await _contact_of(call, params.email, sent.texts)
-    if raw is None:
-        return None
-    portal_id = await _portal_id(call)
-    is_new = mapping.made_since(raw, attempt.started_at - SAME_CALL_SECONDS)
-    if params.on_conflict == "skip" and not is_new:
-        return mapping.skipped_contact(raw, portal_id)
-    if not sent.all_held_by(raw):
-        return None
-    return mapping.written_contact(raw, sent, portal_id, "created" if is_new else "updated", params.email)
+def _alone_with_company(call: CrmCall, params: CreateOrUpdateContact) -> AbstractAsyncContextManager[None]:
+    """Keeps others from making the company that this call may make."""
+    domain = mapping.company_domain(params.associate_company or "")
+    return call.exclusive(f"company {domain}") if domain and params.create_company else nullcontext()
 
 
-async def _company(call: CrmCall, params: CreateOrUpdateContact) -> str | None:
-    """The id of the company to link to; made where that is wanted, ``CompanyNotFound`` where it is not."""
-    if params.associate_company is None:
-        return None
-    domain = mapping.company_domain(params.associate_company)
-    if domain is not None and params.create_company:
-        async with call.exclusive(f"company {domain}"):
-            known = await _known_company(call, params.associate_company)
-            return known or str((await call.upstream.create_company(domain))["id"])
-    company_id = await _known_company(call, params.associate_company)
-    if company_id is None:
+async def _company(call: CrmCall, params: CreateOrUpdateContact, reference: str) -> tuple[str | None, str | None]:
+    """The id of the company to link to, or the domain of the one to be made; ``CompanyNotFound`` if neither."""
+    domain, company_id = mapping.company_domain(reference), await _known_company(call, reference)
+    if company_id is None and not params.create_company:
         raise CompanyNotFound(
-            f"No company has the domain {domain!r}.",
-            {"parameter": "associate_company", "value": params.associate_company},
+            f"No company has the domain {domain!r}.", {"parameter": "associate_company", "value": reference}
         )
-    return company_id
+    return company_id, domain
 
 
 async def _known_company(call: CrmCall, reference: str) -> str | None:
@@ -345,18 +455,39 @@ async def _known_company(call: CrmCall, reference: str) -> str | None:
     found = (await call.upstream.search_objects("companies", mapping.domain_search(domain)))["results"]
     if found:
         return str(found[0]["id"])
-    async for raw in _recent(call, "companies", ["domain"], call.clock.now() - INDEX_LAG_SECONDS):
-        if mapping.domain_of(raw) == domain:
-            return str(raw["id"])
-    return None
+    since = call.clock.now() - LOOK_BACK_SECONDS
+    latest = await _listed_since(call, "companies", ["domain"], since)
+    return next((str(raw["id"]) for raw in latest if mapping.domain_of(raw) == domain), None)
 
 
 # Writing deals
 
 
-async def _deal_properties(call: CrmCall, params: CreateDeal) -> dict[str, str]:
-    """The vendor's form of a new deal, its stage found within its pipeline."""
-    return await _on_pipelines(call, lambda pipelines: mapping.deal_properties(params, pipelines))
+async def _new_deal(call: CrmCall, params: CreateDeal) -> Raw:
+    """The vendor's form of a new deal, with everything that it names looked up."""
+    deal = await _on_pipelines(call, lambda pipelines: mapping.new_deal(params, pipelines))
+    contact_id = params.contact_id
+    if contact_id is not None:
+        contact_id = (await call.upstream.read_object("contacts", contact_id, ["email"]))["id"]
+    return {**deal, "contact_id": contact_id, **_by(call)}
+
+
+async def _change(call: CrmCall, params: UpdateDeal) -> Raw:
+    """A deal as it is, how it is to be changed, and the note, whose millisecond marks it."""
+    note = None if params.note is None else mapping.note_properties(params.note, instant(call.clock.now()))
+    raw = await _deal(call, params)
+    sent = await _deal_values(call, params, raw)
+    stage_from = raw["properties"].get("dealstage")
+    return {**mapping.kept_change(raw), "stage_from": stage_from, "texts": sent.texts, "note": note}
+
+
+async def _log(call: CrmCall, plan: Raw) -> bool:
+    """Log the note, which may fail only where something else was changed; whether it was logged."""
+    note = {"deal_id": plan["id"], "note": plan["note"]}
+    if plan["texts"]:
+        return await call.try_step(LOG_NOTE, note) is not None
+    await call.step(LOG_NOTE, note)
+    return True
 
 
 async def _deal(call: CrmCall, params: UpdateDeal) -> Raw:
@@ -379,49 +510,51 @@ async def _deal_values(call: CrmCall, params: UpdateDeal, raw: Raw) -> Values:
     return Values(sent.definitions, {**sent.texts, **move})
 
 
-async def _deals_since(
-    call: CrmCall, contact_id: str | None, properties: Sequence[str], since: float
-) -> AsyncIterator[Raw]:
-    """The deals made since that time, of one contact or of all, as they are now."""
-    if contact_id is None:
-        async for raw in _recent(call, "deals", properties, since):
-            yield raw
-        return
-    deal_ids = await call.upstream.read_associations("contacts", contact_id, "deals")
-    for raw in await call.upstream.batch_read_objects("deals", deal_ids, properties):
-        if mapping.made_since(raw, since):
-            yield raw
+# Recognising what a write has made
 
 
-async def _recent(call: CrmCall, kind: str, properties: Sequence[str], since: float) -> AsyncIterator[Raw]:
-    """The records made since that time, as they are now.
-
-    A search would not know the latest of them; but it knows the newest older one, behind which a listing goes on.
-    """
-    older = (await call.upstream.search_objects(kind, mapping.newest_before(instant(since))))["results"]
-    async for raw in call.upstream.objects_behind(kind, properties, older[0]["id"] if older else None):
-        if mapping.made_since(raw, since):
-            yield raw
-
-
-# Notes
-
-
-async def _log(call: CrmCall, deal_id: str, note: Mapping[str, str]) -> bool:
-    """Log a note on a deal that was changed already; whether that worked."""
+async def _until_indexed(creation: Awaitable[Raw]) -> Raw:
+    """What *creation* returns; a failure is not settled at once, since the search may not know yet what it made."""
     try:
-        await call.upstream.create_note(note, deal_id)
+        return await creation
     except GatewayError as failure:
-        in_doubt = failure.doubt is not None
-    else:
-        return True
-    with suppress(GatewayError):
-        return in_doubt and await _has_note(call, deal_id, note)
-    return False
+        if failure.doubt == "failed":
+            failure.doubt = "edge"
+        raise
 
 
-async def _has_note(call: CrmCall, deal_id: str, note: Mapping[str, str]) -> bool:
-    """Whether the note is on the deal's timeline."""
-    note_ids = await call.upstream.read_associations("deals", deal_id, "notes")
-    found = await call.upstream.batch_read_objects("notes", note_ids, list(note))
-    return any(mapping.is_note(raw, note) for raw in found)
+async def _ids_since(call: CrmCall, kind: str, since: float) -> list[str]:
+    """The ids of the records made since that time, as the search knows them once its lag has passed.
+
+    A listing tells the latest sooner, if ids grow with time, which is not promised.
+    """
+    made = mapping.made_since(since)
+    found = await call.upstream.search_every(kind, lambda after: mapping.page_search(made, [], PAGE_SIZE, after))
+    latest = await _listed_since(call, kind, [], since)
+    return list(dict.fromkeys(raw["id"] for raw in (*found, *latest)))
+
+
+async def _listed_since(call: CrmCall, kind: str, properties: Sequence[str], since: float) -> Sequence[Raw]:
+    """The records behind the newest that the search knows to be older."""
+    older = (await call.upstream.search_objects(kind, mapping.newest_before(since)))["results"]
+    return await call.upstream.objects_behind(kind, properties, older[0]["id"] if older else None)
+
+
+def _note_maker(call: CrmCall, raw: Raw) -> None:
+    """Remember how the vendor names this application, if it told that of a record just made."""
+    if raw.get("new", True) and (maker := mapping.maker(raw)) is not None:
+        call.memory.put("maker", maker, MAKER_SECONDS)
+
+
+def _by(call: CrmCall) -> Raw:
+    """What is known beforehand of how the vendor will name this application."""
+    return {"maker": call.memory.get("maker")}
+
+
+def _maker(call: CrmCall, intent: Intent) -> str | None:
+    known: str | None = call.memory.get("maker") or intent["maker"]
+    return known
+
+
+def _in_order(found: Iterable[Found]) -> Sequence[Found]:
+    return sorted(found, key=lambda one: one.made_at or 0.0)

@@ -6,7 +6,7 @@ from typing import Any
 
 from connector_gateway.connectors.crm.emulator.catalogue import COMPANIES, CONTACTS, DEALS, KIND_NAMES, NOTES, Kind
 from connector_gateway.connectors.crm.emulator.directory import DealStage, Pipeline
-from connector_gateway.connectors.crm.emulator.records import Record
+from connector_gateway.connectors.crm.emulator.records import Maker, Record
 from connector_gateway.connectors.crm.emulator.rejections import Rejection
 from connector_gateway.connectors.crm.emulator.state import Portal
 
@@ -28,11 +28,18 @@ def act(portal: Portal, action: Mapping[str, Any]) -> dict[str, Any]:
 
 def _create(kind: Kind) -> Act:
     def create(portal: Portal, action: Mapping[str, Any]) -> dict[str, Any]:
-        draft = portal.draft_new(kind, action["properties"], action.get("associations"))
+        draft = portal.draft_new(kind, action["properties"], action.get("associations"), _maker(portal, action))
         portal.commit(draft)
         return _everything(portal, draft.record)
 
     return create
+
+
+def _maker(portal: Portal, action: Mapping[str, Any]) -> Maker:
+    """A person, unless the action names another application by its ``app_id``."""
+    if "app_id" in action:
+        return Maker.application(action["app_id"])
+    return Maker.person(portal.account.user_id)
 
 
 def _update(kind: Kind) -> Act:

@@ -82,11 +82,23 @@ def built_in(kind: Kind) -> Iterator[Definition]:
             yield replace(definition, group=group)
 
 
+MADE_BY = {
+    "hs_object_source": "Record source",
+    "hs_object_source_id": "Record source ID",
+    "hs_object_source_label": "Record source label",
+    "hs_object_source_user_id": "Record source user ID",
+    "hs_created_by_user_id": "Created by user ID",
+}
+"""Who made a record, as records and the property lists of public integrations show it."""
+
+
 def _stamps(kind: Kind) -> Iterator[Definition]:
     group = GROUPS[kind.plural]
     for name, label in ((kind.created, "Create Date"), (kind.modified, "Last Modified Date")):
         yield Definition(name, label, "datetime", group=group, read_only=True)
     yield Definition("hs_object_id", "Record ID", "number", group=group, read_only=True)
+    for name, label in MADE_BY.items():
+        yield Definition(name, label, group=group, read_only=True)
 
 
 def _of(kind: str, *names: str, **more: object) -> tuple[Definition, ...]:

@@ -7,7 +7,7 @@ from typing import Any
 from aiohttp import web
 
 from connector_gateway.connectors.crm.emulator import search
-from connector_gateway.connectors.crm.emulator.catalogue import KIND_NAMES, Kind
+from connector_gateway.connectors.crm.emulator.catalogue import KIND_NAMES, MADE_BY, Kind
 from connector_gateway.connectors.crm.emulator.reading import (
     batch,
     cursor,
@@ -170,8 +170,8 @@ def _read(portal: Portal, request: web.Request, record: Record) -> dict[str, Any
 
 
 def _made(portal: Portal, draft: Draft) -> dict[str, Any]:
-    """A new record: what was sent, and the defaults that have a value."""
-    defaults = [name for name in draft.record.kind.defaults if name in draft.record.properties]
+    """A new record: what was sent, and the defaults that have a value, who made it among them."""
+    defaults = [name for name in (*draft.record.kind.defaults, *MADE_BY) if name in draft.record.properties]
     return draft.record.described((*draft.sent, *defaults), portal.account.portal_id)
 
 

@@ -4,8 +4,32 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from connector_gateway.connectors.crm.emulator.catalogue import Kind
+from connector_gateway.connectors.crm.emulator.catalogue import MADE_BY, Kind
 from connector_gateway.connectors.crm.emulator.values import timestamp
+
+
+@dataclass(frozen=True, slots=True)
+class Maker:
+    """Who makes a record: an application, a person in the browser, or the vendor itself."""
+
+    source: str
+    id: str = ""
+    user_id: str = ""
+
+    @classmethod
+    def application(cls, app_id: object) -> "Maker":
+        """An application that calls the API."""
+        return cls("INTEGRATION", str(app_id))
+
+    @classmethod
+    def person(cls, user_id: object) -> "Maker":
+        """Somebody in the browser."""
+        return cls("CRM_UI", f"userId:{user_id}", str(user_id))
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """What a record tells of it."""
+        return dict(zip(MADE_BY, (self.source, self.id, self.source, self.user_id, self.user_id), strict=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from connector_gateway.connectors.crm.emulator.catalogue import (
 )
 from connector_gateway.connectors.crm.emulator.definitions import Definition, Option, options
 from connector_gateway.connectors.crm.emulator.directory import DealStage, Owner, Pipeline
-from connector_gateway.connectors.crm.emulator.records import Record
+from connector_gateway.connectors.crm.emulator.records import Maker, Record
 from connector_gateway.connectors.crm.emulator.state import Portal
 from connector_gateway.connectors.crm.emulator.values import timestamp
 from connector_gateway.kit.clock import SystemClock
@@ -144,6 +144,9 @@ NOTE_TEXTS = (
 )
 
 
+PLANTER = Maker.person(OWNERS[0].user_id)
+
+
 def plant(portal: Portal) -> None:
     """Fill *portal*, always with the same."""
     portal.adopt(_planted())
@@ -194,7 +197,7 @@ def _keep(portal: Portal, kind: Kind, made: list[dict[str, str]], random: Random
         updated = round(created + random.randrange(40 * A_DAY), 3)
         archived = updated + A_DAY if number and number % 61 == 0 else None
         record = Record(kind, first + number * step, {}, created, updated, archived)
-        completed = portal.rules.completed(record, properties)
+        completed = portal.rules.completed(record, {**properties, **PLANTER.properties})
         record = Record(kind, record.id, completed, created, updated, archived)
         portal.keep(record)
         portal.index.load(record)

@@ -11,7 +11,7 @@ from connector_gateway.connectors.crm.emulator.definitions import Definition, Op
 from connector_gateway.connectors.crm.emulator.directory import Account, Owner, Pipeline
 from connector_gateway.connectors.crm.emulator.grants import Grants
 from connector_gateway.connectors.crm.emulator.identities import Identities
-from connector_gateway.connectors.crm.emulator.records import Record
+from connector_gateway.connectors.crm.emulator.records import Maker, Record
 from connector_gateway.connectors.crm.emulator.rejections import (
     contact_exists,
     invalid,
@@ -133,13 +133,18 @@ class Portal:
         linked = self.edges.linked(record.reference, target.plural)
         return [(other, types) for other, types in linked if others[other].archived_at is None]
 
-    def draft_new(self, kind: Kind, properties: Any, associations: Any = None) -> Draft:
-        """A record to be made; refused if a value, an association or a required property is wrong."""
+    def draft_new(self, kind: Kind, properties: Any, associations: Any = None, maker: Maker | None = None) -> Draft:
+        """A record to be made, by this application unless *maker* says otherwise.
+
+        Refused if a value, an association or a required property is wrong.
+        """
+        maker = maker or Maker.application(self.account.app_id)
         values = self.rules.accepted(kind, properties, None)
         self.rules.require(kind, values)
         links = tuple(self._links(kind, associations))
         record = Record(kind, self._next_id(kind), {}, self.now, self.now)
-        return Draft(replace(record, properties=self.rules.completed(record, values)), tuple(values), links)
+        completed = self.rules.completed(record, {**values, **maker.properties})
+        return Draft(replace(record, properties=completed), tuple(values), links)
 
     def draft_change(self, record: Record, properties: Any) -> Draft:
         """A record to be changed."""
@@ -229,7 +234,8 @@ class Portal:
         companies = self.listed(COMPANIES, 0, archived=False)
         company = next((one for one in companies if one.properties.get("domain") == domain), None)
         if company is None:
-            draft = self.draft_new(COMPANIES, {"domain": domain, "name": domain})
+            # That the vendor names itself so here is not documented.
+            draft = self.draft_new(COMPANIES, {"domain": domain, "name": domain}, maker=Maker("INTERNAL_PROCESSING"))
             self.commit(draft)
             company = draft.record
         self.edges.associate(contact.reference, company.reference)

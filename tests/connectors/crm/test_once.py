@@ -1,0 +1,397 @@
+"""That a write happens once, and that nothing else is taken for its work, whatever fails."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from connector_gateway.sandbox.sandbox import Sandbox
+from connectors.crm.conftest import UNHURRIED
+from connectors.crm.looking import Looking
+from connectors.crm.writing import CREATE_CONTACT, HTML, OBJECTS, SINGLE, Writer, new_writer
+from harness.requirement import requirement
+from harness.serving import serving
+
+UPSERT = ("POST", f"{OBJECTS}/contacts/batch/upsert")
+CREATE_DEAL = ("POST", f"{OBJECTS}/deals")
+CREATE_NOTE = ("POST", f"{OBJECTS}/notes")
+CREATE_COMPANY = ("POST", f"{OBJECTS}/companies")
+READ_DEALS = ("POST", f"{OBJECTS}/deals/batch/read")
+
+SLOW: dict[str, Any] = {"GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "0.5", "GATEWAY_CRM_SETTLE_SECONDS": "1.5"}
+"""Less patience for one answer than a request may take, and time enough for it to be carried out."""
+
+
+@pytest.fixture
+def slow(crm_sandbox: Sandbox, tmp_path: Path, portal: Looking) -> Iterator[Writer]:
+    with serving(crm_sandbox, tmp_path, connectors={"crm": UNHURRIED}, **SLOW) as gateway:
+        gateway.clear("crm")
+        yield new_writer(gateway, portal)
+
+
+def keyed(writer: Writer, key: str = "") -> dict[str, Any]:
+    return {"headers": {"Idempotency-Key": f"{writer.mark}{key}"}}
+
+
+def hide(writer: Writer, path: str) -> None:
+    """Let the next look for what was made fail."""
+    writer.gateway.fault("crm", method="POST", path=path, fault="status", status=500, times=3)
+
+
+def deal_of(writer: Writer, **more: str) -> dict[str, str]:
+    """What a deal holds that the writer opens."""
+    return {"dealname": writer.mark, "pipeline": "default", "dealstage": "closedwon", "amount": "1.5"} | more
+
+
+# The first body counts
+
+
+@requirement("crm:once:first-body")
+@pytest.mark.parametrize(("write", "path"), [("open", f"{OBJECTS}/deals/search"), ("open_for", "/crm/associations")])
+def test_a_repeat_that_names_another_deal_gets_the_first(writer: Writer, write: str, path: str) -> None:
+    writer.harm(CREATE_DEAL, fault="drop_after")
+    hide(writer, path)
+    lost = getattr(writer, write)(**keyed(writer))
+    repeated = getattr(writer, write)(dealname=f"other than {writer.mark}", **keyed(writer))
+
+    assert lost.code == "outcome_unknown"
+    assert repeated.data["dealname"] == writer.mark
+    assert writer.portal.count("deals", dealname=f"other than {writer.mark}") == 0
+    assert writer.traces() == 1
+
+
+@requirement("crm:once:first-body")
+def test_a_repeat_with_another_note_finds_the_first(writer: Writer) -> None:
+    writer.harm(CREATE_NOTE, fault="drop_after")
+    hide(writer, "/crm/associations")
+    lost = writer.note(**keyed(writer))
+    repeated = writer.gateway.patch(f"/crm/deals/{writer.deal_id}", note="other words", **keyed(writer))
+
+    assert lost.code == "outcome_unknown"
+    assert repeated.data["note_logged"] is True
+    assert writer.portal.notes(writer.deal_id, "other words") == []
+    assert writer.traces() == 1
+
+
+@requirement("crm:deals:stage-before")
+def test_a_repeat_tells_the_stage_before_the_first_call(writer: Writer) -> None:
+    writer.harm(("PATCH", f"{OBJECTS}/deals"), fault="drop_after")
+    writer.gateway.fault("crm", method="GET", path=f"{OBJECTS}/deals", fault="delay")
+    writer.gateway.fault("crm", method="GET", path=f"{OBJECTS}/deals", fault="status", status=500, times=3)
+    lost = writer.move(**keyed(writer))
+    repeated = writer.move(**keyed(writer))
+
+    assert lost.code == "outcome_unknown"
+    assert (repeated.data["dealstage_from"], repeated.data["dealstage_to"]) == ("qualifiedtobuy", "closedlost")
+    assert writer.traces() == 1
+
+
+# Nobody else's
+
+
+@requirement("crm:once:nobody-elses")
+@pytest.mark.parametrize("contact_id", [None, "50912"])
+@pytest.mark.parametrize(
+    ("properties", "maker"),
+    [
+        pytest.param({}, {}, id="made by hand"),
+        pytest.param({}, {"app_id": 4711}, id="made by another application"),
+        pytest.param({"hubspot_owner_id": "771203"}, {"app_id": 2204117}, id="with an owner"),
+        pytest.param({"risk": "low"}, {"app_id": 2204117}, id="with a property of the portal's own"),
+        pytest.param({"amount": ""}, {"app_id": 2204117}, id="without the amount"),
+    ],
+)
+def test_a_deal_that_another_made_meanwhile_is_not_returned(
+    writer: Writer, properties: dict[str, str], maker: dict[str, Any], contact_id: str | None
+) -> None:
+    writer.upsert(email=f"learned-{writer.mark}@acme.test", properties={})
+    writer.harm(CREATE_DEAL, fault="drop_before")
+    lost = writer.open(contact_id=contact_id, **keyed(writer))
+    other = writer.gateway.act(
+        "crm",
+        action="create_deal",
+        properties=deal_of(writer, **properties),
+        associations=_associations(contact_id),
+        **maker,
+    )
+    repeated = writer.open(contact_id=contact_id, **keyed(writer))
+
+    assert lost.code == "outcome_unknown"
+    assert repeated.data["deal_id"] != other["id"]
+    assert writer.portal.count("deals", dealname=writer.mark) == 2
+
+
+@requirement("crm:once:nobody-elses")
+def test_a_deal_with_a_contact_is_not_taken_for_one_without(writer: Writer) -> None:
+    writer.harm(CREATE_DEAL, fault="drop_before")
+    lost = writer.open(**keyed(writer))
+    other = writer.gateway.act(
+        "crm",
+        action="create_deal",
+        properties=deal_of(writer),
+        associations=_associations("50912"),
+        app_id=2204117,
+    )
+    repeated = writer.open(**keyed(writer))
+
+    assert lost.code == "outcome_unknown"
+    assert repeated.data["deal_id"] != other["id"]
+
+
+@requirement("crm:once:nobody-elses")
+def test_a_deal_made_by_hand_is_not_returned_to_a_call_without_a_key(writer: Writer) -> None:
+    writer.gateway.act("crm", action="create_deal", properties=deal_of(writer))
+    writer.harm(CREATE_DEAL, fault="drop_before")
+    lost = writer.open()
+
+    assert lost.code == "outcome_unknown"
+    assert "key" in lost.body["error"]["remedy"]
+    assert writer.traces() == 1
+
+
+@requirement("crm:once:nobody-elses")
+def test_a_deal_made_by_an_application_is_ours_while_it_is_not_known_how_we_are_named(
+    crm_sandbox: Sandbox, tmp_path: Path, portal: Looking
+) -> None:
+    with serving(crm_sandbox, tmp_path, connectors={"crm": UNHURRIED}) as gateway:
+        gateway.clear("crm")
+        writer = new_writer(gateway, portal)
+        writer.harm(CREATE_DEAL, fault="drop_after")
+        found = writer.open()
+
+    assert found.data["dealname"] == writer.mark
+    assert writer.traces() == 1
+
+
+@requirement("crm:once:nobody-elses")
+@pytest.mark.parametrize(("maker", "action"), [({}, "skipped"), ({"app_id": 2204117}, "created")])
+def test_a_contact_that_a_person_made_meanwhile_is_skipped(writer: Writer, maker: dict[str, Any], action: str) -> None:
+    properties = {"email": f"{writer.mark}@acme.test", "jobtitle": writer.mark}
+    writer.harm(CREATE_CONTACT, fault="drop_before")
+    lost = writer.skip(**keyed(writer))
+    made = writer.gateway.act("crm", action="create_contact", properties=properties, **maker)
+    repeated = writer.skip(**keyed(writer))
+
+    assert lost.code == "outcome_unknown"
+    assert (repeated.data["contact_id"], repeated.data["action"]) == (made["id"], action)
+    assert writer.traces() == 1
+
+
+def test_a_contact_that_appears_between_planning_and_sending_is_skipped(writer: Writer) -> None:
+    made = writer.upsert()
+    writer.gateway.fault(
+        "crm", method="POST", path=f"{OBJECTS}/contacts/batch/read", fault="status", status=200, body={"results": []}
+    )
+    skipped = writer.skip(**keyed(writer))
+
+    assert (skipped.data["contact_id"], skipped.data["action"]) == (made.data["contact_id"], "skipped")
+    assert skipped.data["properties_written"] == []
+
+
+def test_a_change_of_whoever_has_a_second_address_is_found(writer: Writer) -> None:
+    contacts = f"{OBJECTS}/contacts/"
+    writer.harm(("PATCH", contacts), fault="drop_after")
+    writer.gateway.fault("crm", method="GET", path=contacts, fault="delay")
+    writer.gateway.fault("crm", method="GET", path=contacts, fault="status", status=500, times=3)
+    lost = writer.upsert(email="old.address46@mail.example", **keyed(writer))
+    repeated = writer.upsert(email="old.address46@mail.example", **keyed(writer))
+
+    assert lost.code == "outcome_unknown"
+    assert (repeated.data["action"], repeated.data["properties_written"]) == ("updated", ["jobtitle"])
+    assert repeated.data["email"] != "old.address46@mail.example"
+    assert writer.traces() == 1
+
+
+# Two keys
+
+
+@requirement("crm:once:two-keys")
+@pytest.mark.parametrize(
+    ("write", "request_of"),
+    [("open", CREATE_DEAL), ("open_for", CREATE_DEAL), ("note", CREATE_NOTE)],
+)
+def test_after_a_restart_each_of_two_keys_makes_its_own(
+    crm_sandbox: Sandbox, tmp_path: Path, portal: Looking, write: str, request_of: tuple[str, str]
+) -> None:
+    with serving(crm_sandbox, tmp_path, connectors={"crm": UNHURRIED}) as gateway:
+        gateway.clear("crm")
+        writer = new_writer(gateway, portal)
+        writer.harm(request_of, fault="drop_before")
+        lost = getattr(writer, write)(**keyed(writer, "K1"))
+        second = getattr(writer, write)(**keyed(writer, "K2"))
+    with serving(crm_sandbox, tmp_path, connectors={"crm": UNHURRIED}) as gateway:
+        after = writer.through(gateway)
+        first = getattr(after, write)(**keyed(writer, "K1"))
+        replayed = getattr(after, write)(**keyed(writer, "K2"))
+
+    assert (lost.status, first.status) == (502, 200)
+    assert second.data == replayed.data
+    assert writer.traces() == 2
+
+
+@requirement("crm:once:two-keys")
+def test_a_contact_belongs_to_the_key_that_made_it(writer: Writer) -> None:
+    writer.harm(CREATE_CONTACT, fault="drop_before")
+    lost = writer.skip(**keyed(writer, "K1"))
+    second = writer.skip(**keyed(writer, "K2"))
+    first = writer.skip(**keyed(writer, "K1"))
+
+    assert lost.code == "outcome_unknown"
+    assert (second.data["action"], first.data["action"]) == ("created", "skipped")
+    assert writer.traces() == 1
+
+
+# Time
+
+
+@requirement("crm:once:slow")
+@pytest.mark.parametrize(("write", "request_of"), SINGLE)
+def test_a_request_slower_than_the_time_out_is_carried_out_once(
+    slow: Writer, write: str, request_of: tuple[str, str]
+) -> None:
+    slow.harm(request_of, fault="delay", seconds=0.9)
+    silent = getattr(slow, write)(**keyed(slow))
+    done = slow.insist(write, **keyed(slow))
+
+    assert silent.code == "outcome_unknown"
+    assert done.status == 200
+    assert slow.traces() == 1
+
+
+@requirement("crm:once:slow")
+def test_a_slow_note_behind_a_change_is_logged_once_and_told_so(slow: Writer) -> None:
+    slow.harm(CREATE_NOTE, fault="delay", seconds=0.9)
+    silent = slow.move(note="slow words", **keyed(slow))
+    done = slow.insist("move", note="slow words", **keyed(slow))
+
+    assert silent.code == "outcome_unknown"
+    assert done.data["note_logged"] is True
+    assert len(slow.portal.notes(slow.deal_id, "slow words")) == 1
+
+
+@requirement("crm:once:slow")
+def test_a_company_made_slower_than_the_time_out_is_made_once(slow: Writer) -> None:
+    slow.gateway.fault("crm", method="POST", path=f"{OBJECTS}/companies/search", fault="delay", times=2)
+    slow.harm(CREATE_COMPANY, fault="delay", seconds=0.9)
+    silent = slow.found(**keyed(slow))
+    done = slow.insist("found", **keyed(slow))
+
+    assert silent.code == "outcome_unknown"
+    assert slow.portal.count("companies", domain=f"{slow.mark}.test") == 1
+    assert len(slow.portal.linked("contacts", done.data["contact_id"], "companies")) == 1
+
+
+@requirement("crm:once:slow")
+@pytest.mark.parametrize(("write", "request_of"), SINGLE)
+@pytest.mark.parametrize("status", [503, 524])
+def test_nothing_is_sent_again_while_an_edge_may_have_passed_it_on(
+    slow: Writer, write: str, request_of: tuple[str, str], status: int
+) -> None:
+    slow.harm(request_of, fault="status", status=status, body=HTML)
+    failed = getattr(slow, write)(**keyed(slow))
+    early = getattr(slow, write)(**keyed(slow))
+    sent_early = slow.traces()
+    done = slow.insist(write, **keyed(slow))
+
+    assert (failed.status, early.code, sent_early) == (502, "outcome_unknown", 0)
+    assert done.status == 200
+    assert slow.traces() == 1
+
+
+# Listings
+
+
+@requirement("crm:once:listings")
+@pytest.mark.parametrize("fault", [{"fault": "drop_after"}, {"fault": "garbage"}])
+def test_a_deal_that_only_the_lagging_search_will_know_is_waited_for(slow: Writer, fault: dict[str, Any]) -> None:
+    slow.gateway.knob("crm", search_lag_seconds=1)
+    slow.gateway.fault(
+        "crm", method="GET", path=f"{OBJECTS}/deals", fault="status", status=200, body={"results": []}, times=99
+    )
+    slow.harm(CREATE_DEAL, **fault)
+    unseen = slow.open(**keyed(slow))
+    found = slow.insist("open", **keyed(slow))
+
+    assert unseen.code == "outcome_unknown"
+    assert found.status == 200
+    assert (slow.sent(CREATE_DEAL), slow.traces()) == (1, 1)
+
+
+@requirement("crm:once:listings")
+def test_a_failure_is_not_settled_before_the_search_knows_what_it_may_have_made(slow: Writer) -> None:
+    slow.harm(CREATE_DEAL, fault="status", status=500)
+    failed = slow.open(**keyed(slow))
+    early = slow.open(**keyed(slow))
+
+    assert (failed.code, early.code) == ("upstream_error", "outcome_unknown")
+    assert slow.sent(CREATE_DEAL) == 1
+
+
+@requirement("crm:once:listings")
+def test_deals_of_a_contact_that_cannot_be_listed_to_their_end_prove_nothing(writer: Writer) -> None:
+    endless = {"results": [{"from": {"id": "50912"}, "to": [], "paging": {"next": {"after": "7"}}}]}
+    writer.gateway.fault(
+        "crm", method="POST", path="/crm/associations", fault="status", status=200, body=endless, times=4
+    )
+    writer.harm(CREATE_DEAL, fault="drop_after")
+    lost = writer.open_for(**keyed(writer))
+    unlisted = writer.open_for(**keyed(writer))
+    found = writer.open_for(**keyed(writer))
+
+    assert (lost.code, unlisted.code) == ("outcome_unknown", "upstream_error")
+    assert found.status == 200
+    assert (writer.sent(CREATE_DEAL), writer.traces()) == (1, 1)
+
+
+# Half done
+
+
+@requirement("crm:once:told")
+def test_a_company_that_was_made_before_a_refusal_is_told_and_used_by_a_repeat(writer: Writer) -> None:
+    writer.harm(UPSERT, fault="status", status=400, body={"category": "VALIDATION_ERROR"})
+    refused = writer.found(**keyed(writer))
+    done = writer.found(**keyed(writer))
+    company_id = writer.portal.company_id(f"{writer.mark}.test")
+
+    assert refused.status == 422
+    assert refused.details == [{"done": "create the company", "company_id": str(company_id)}]
+    assert writer.portal.linked("contacts", done.data["contact_id"], "companies") == [company_id]
+    assert writer.portal.count("companies", domain=f"{writer.mark}.test") == 1
+
+
+@requirement("crm:once:told")
+def test_a_contact_that_was_written_before_its_link_was_refused_is_told(writer: Writer) -> None:
+    writer.gateway.fault("crm", method="PUT", fault="status", status=403, body={"category": "FORBIDDEN"})
+    refused = writer.link(**keyed(writer))
+    done = writer.link(**keyed(writer))
+
+    assert refused.code == "upstream_forbidden"
+    assert refused.details == [
+        {"done": "write the contact", "contact_id": done.data["contact_id"], "action": "created"}
+    ]
+    assert done.data["action"] == "created"
+
+
+# Answers of another shape
+
+
+@requirement("crm:once:shape")
+@pytest.mark.parametrize(("write", "request_of"), SINGLE)
+@pytest.mark.parametrize("body", [{}, {"results": [{}]}, {"results": [{"id": "1"}], "properties": {}}])
+def test_an_accepted_answer_without_what_is_needed_is_a_doubt(
+    writer: Writer, write: str, request_of: tuple[str, str], body: dict[str, Any]
+) -> None:
+    writer.harm(request_of, fault="status", status=200, body=body)
+    garbled = getattr(writer, write)(**keyed(writer))
+    repeated = getattr(writer, write)(**keyed(writer))
+
+    assert (garbled.status, garbled.code) == (502, "outcome_unknown")
+    assert repeated.status == 200
+    assert writer.traces() == 1
+
+
+def _associations(contact_id: str | None) -> list[dict[str, Any]]:
+    """What makes a new deal one of a contact, as the vendor writes it."""
+    kind = {"associationCategory": "HUBSPOT_DEFINED", "associationTypeId": 3}
+    return [] if contact_id is None else [{"to": {"id": contact_id}, "types": [kind]}]
