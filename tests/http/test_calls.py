@@ -272,7 +272,6 @@ def test_the_key_may_travel_in_the_header(gateway: Gateway, shelf: Shelf) -> Non
 @requirement("calls:outcome-unknown", "calls:retry-after")
 def test_an_unknown_outcome_says_how_to_go_on(gateway: Gateway, shelf: Shelf) -> None:
     shelf.troubles.append(doubtful("silent"))
-    put(gateway, idempotency_key="silent")
     reply = put(gateway, idempotency_key="silent")
 
     assert (502, "outcome_unknown") == (reply.status, reply.code)

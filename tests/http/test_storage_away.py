@@ -50,7 +50,7 @@ def test_a_write_is_not_sent_and_can_be_repeated(gateway: Gateway, key: str | No
     repeated = gateway.post("/notes/pages", **body)
 
     assert (503, "storage_unavailable") == (refused.status, refused.code)
-    assert [] == sent_before
+    assert {"GET"} >= {method for method, _, _ in sent_before}
     assert 200 == repeated.status
     assert 1 == gateway.journal("notes").count(("POST", "/v1/pages", 200))
 

@@ -18,7 +18,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+import structlog
 from pydantic_core import from_json, to_json
+from sqlalchemy.exc import IntegrityError
 
 from connector_gateway.core.arguments import Arguments
 from connector_gateway.core.claims import Claim, ClaimName, Claims, First, in_progress
@@ -42,6 +44,8 @@ from connector_gateway.storage.database import Database
 from connector_gateway.storage.rows import Put, put_all
 
 J = TypeVar("J")
+
+log = structlog.get_logger()
 
 MARGIN_SECONDS = 2.0
 """How far an object's instant may lie before its step was sent: a ``Date`` tells whole seconds, and is on its way."""
@@ -460,7 +464,13 @@ class Attempt:
 
     async def _commit(self, puts: Sequence[Put], fence: Put | None = None) -> None:
         """Commit *puts* together, if the claim is still held by this attempt."""
-        if not await self._writing.database.put_all(puts, fence):
+        try:
+            held = await self._writing.database.put_all(puts, fence)
+        except IntegrityError:
+            # Somebody owns an object already that an answer told this write: the answer is believed, the row is not.
+            log.exception("an object has two owners", run_id=self.work.run.run_id)
+            held = await self._writing.database.put_all([put for put in puts if put[0] is not SETTLE], fence)
+        if not held:
             self._lost = True
             raise in_progress()
         self._unowned.clear()

@@ -42,7 +42,12 @@ def unavailable(private: str) -> StorageUnavailable:
 
 
 def translated(fault: Exception, driver: DBAPIModule) -> Exception:
-    """``StorageUnavailable`` where *fault*, raised by *driver* or SQLAlchemy, says so; otherwise *fault* itself."""
+    """``StorageUnavailable`` where *fault*, raised by *driver* or SQLAlchemy, says so; otherwise *fault* itself.
+
+    What the driver itself says of a constraint is told as SQLAlchemy tells it.
+    """
+    if isinstance(fault, driver.IntegrityError):
+        return exc.IntegrityError(None, None, fault)
     if not _away(fault, driver):
         return fault
     error = unavailable(f"{type(fault).__name__}: {fault}")

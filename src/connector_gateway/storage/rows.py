@@ -98,7 +98,8 @@ class _Prepared:
         self.text = str(compiled)
         self._fixed = compiled.params
         self._forms = {
-            name: compiled.binds[name].type.dialect_impl(dialect).bind_processor(dialect) for name in compiled.binds
+            name: parameter.type.dialect_impl(dialect).bind_processor(dialect)
+            for parameter, name in compiled.bind_names.items()
         }
         self._order = compiled.positiontup
 
