@@ -46,6 +46,7 @@ class App:
         connectors: Mapping[str, AnyConnector] = CONNECTORS,
         clock: Clock | None = None,
         files: Files | None = None,
+        transport: Transport | None = None,
     ) -> None:
         self.settings = settings
         self.clock = clock or SystemClock()
@@ -63,7 +64,7 @@ class App:
         self._shared = Memory(self.clock)
         self._limits = Limits(self._shared)
         self._claims = Claims(self.database, process_id, self.clock)
-        self._transport = Transport(settings.upstream_timeout_seconds)
+        self._transport = transport or Transport(settings.upstream_timeout_seconds)
         self._feed = Feed(self.database, self.clock)
         self._watches = Watches(self.database, process_id, self.clock)
         self._observed = {name: site for name, site in settings.sites.items() if site.connector.observing is not None}
