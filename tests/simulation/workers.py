@@ -57,7 +57,7 @@ def _forked(installation: Installation, stories: Iterable[Story], workers: int) 
                 break
             receiving, process_id = _fork(installation, story)
             waiting[receiving] = process_id, story
-        for ready in wait(list(waiting)):
+        for ready in wait(list(waiting)) if waiting else ():
             assert isinstance(ready, Connection)
             process_id, story = waiting.pop(ready)
             yield _received(ready, process_id, story)
@@ -74,6 +74,7 @@ def _fork(installation: Installation, story: Story) -> tuple["Connection[Any, An
 
 def _child(sending: "Connection[Any, Any]", installation: Installation, story: Story) -> None:
     """Let a story happen and end at once: nothing is cleaned up that the parent still needs."""
+
     signal.alarm(LONGEST_SECONDS)
     gc.disable()
     try:
