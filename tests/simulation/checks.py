@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from simulation.process import Reply
-from simulation.story import ByHand, Crash, Write
+from simulation.story import ByHand, Crash
 from simulation.writes import KINDS, Made, World
 
 if TYPE_CHECKING:
@@ -60,13 +60,9 @@ def _objects(history: "History") -> Iterator[str]:
     for kind, contents, owners in _groups(history):
         yield from _answers(owners)
         made = [one for content in contents for one in KINDS[kind].made(history.world, content)]
-        ours = [one for one in made if not _is_foreign(one, history.world, kind)]
+        ours = [one for one in made if one.id not in history.world.by_colleague]
         yield from _counted(kind, ours, owners)
         yield from _owned(kind, made, ours, owners)
-
-
-def _is_foreign(made: Made, world: World, kind: str) -> bool:
-    return KINDS[kind].twins and made.id in world.by_colleague
 
 
 def _groups(history: "History") -> Iterator[tuple[str, Sequence[str], Sequence[Owner]]]:
@@ -105,6 +101,8 @@ def _answers(owners: Iterable[Owner]) -> Iterator[str]:
             said = f"{last.status} {last.code}" if last else "nothing"
             yield f"I3 {owner.name} never got a result; the last answer was {said}"
         different = [result for result in owner.results if result != owner.results[0]]
+        if any(reply.code == "invalid_parameters" for reply in owner.replies):
+            yield f"I0 the simulation asked {owner.name} for something that is not valid"
         if owner.keyed and different:
             yield f"I2 {owner.name} was told {owner.results[0]} and then {different[0]}"
 
@@ -246,21 +244,9 @@ def _feeds(history: "History") -> Iterator[str]:
 def _content(room: str, event: Mapping[str, Any], world: World) -> str | None:
     """The content of the object that a colleague made, if an event is about the making of one."""
     if room == "chat":
-        foreign = event["event_id"].split(":")[-1] if False else None
-        del foreign
-        mine = {write for write in world.by_colleague}
-        text = event["text"] if event["type"] == "message.posted" else None
-        author_is_person = not str(event["author"]).startswith("U04NWBOT")
-        return text if mine and author_is_person else None
+        bot = world.emulator("chat").workspace.team
+        is_ours = event["author"] in {bot.bot_id, bot.bot_user_id}
+        return None if is_ours or event["type"] != "message.posted" else str(event["text"])
     if event["type"] != "page.created" or event["page_id"] not in world.by_colleague:
         return None
     return str(world.emulator("notes").workspace.pages[event["page_id"]].title)
-
-
-def first_writes(writes: Iterable[Write]) -> dict[str, Write]:
-    """The first write under each key."""
-    firsts: dict[str, Write] = {}
-    for write in sorted(writes, key=lambda write: write.at):
-        if write.key:
-            firsts.setdefault(write.key, write)
-    return firsts

@@ -6,8 +6,7 @@ import os
 import random as global_random
 import sqlite3
 import tempfile
-import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
@@ -40,7 +39,6 @@ BOUND_SECONDS = 600.0
 LONG_SECONDS = 12.0
 """A wait at least this long may be spent with the processes stopped."""
 
-FINAL = {429, 0}
 IN_PROGRESS = "idempotency_in_progress"
 
 
@@ -168,7 +166,8 @@ class Telling:
         self.vendors = installation.vendors
         self.random = Random(f"{self.story.seed} happens")
         self.tasks: list[asyncio.Task[Any]] = []
-        self.healthy = True
+        self.healthy = False
+        self._said: dict[str, str] = {}
         self._resting: asyncio.Lock = asyncio.Lock()
         self._calls = 0
 
@@ -286,7 +285,10 @@ class Telling:
                 await process.start()
 
     async def _ask(self, write: Write, number: int, leaves_after: float | None = None) -> Reply | None:
-        """The answer to one call; None when the caller left."""
+        """The answer to one call; None when the caller left.
+
+        Of repeats, only the first that is answered in the same way is told.
+        """
         self._calls += 1
         process = self.history.processes[number % self.story.processes]
         asked = Asked(f"call {self._calls}", write, lives=(process.name, process.generation))
@@ -298,6 +300,7 @@ class Telling:
         if write.key:
             headers["idempotency-key"] = write.key
         key = f"key {write.key}" if write.key else "no key"
+        at = len(self.history.lines)
         self.history.note(asked.name, "to", process.name, "for", write.kind, repr(write.content), f"({key})")
         sent = {"connection_id": self.installation.connections[room], **body}
         calling = process.call(method, f"/v1/connectors/{room}{path}", headers, sent)
@@ -310,7 +313,12 @@ class Telling:
             except TimeoutError:
                 self.history.note(asked.name, "is left by its caller")
                 return None
-        self.history.note(asked.name, "is answered", _told(asked.reply))
+        told = _told(asked.reply)
+        if write.key and self._said.get(write.key) == told and self.healthy and at == len(self.history.lines) - 1:
+            self.history.lines.pop()
+        else:
+            self.history.note(asked.name, "is answered", told)
+        self._said[write.key or ""] = told
         return asked.reply
 
     # Afterwards
@@ -318,6 +326,7 @@ class Telling:
     async def _heal(self) -> None:
         """Faults stop, and who is dead is started again."""
         self.history.note("faults stop")
+        self.healthy = True
         self.history.storage.heal()
         self.vendors.healthy = True
         for process in self.history.processes:
@@ -400,6 +409,7 @@ def final(reply: Reply) -> bool:
 
 
 def _told(reply: Reply) -> str:
+    """An answer, in a line of the timeline."""
     if reply.status == 0:
         return "by nothing: the connection broke"
     if reply.status == 200:
@@ -419,16 +429,3 @@ def timeline(history: History) -> list[str]:
             lines.append(f"{at}     {sent.process}, {sent.call}: {sent.room} {sent.method} {sent.path} -> {told}")
     lines += [f"{at - BEGIN:8.3f}     storage: {what}" for at, what in history.storage.log]
     return sorted(lines, key=lambda line: float(line[:8]))
-
-
-def rows(path: Path, statement: str) -> Iterable[Any]:
-    """What a statement finds in a database, which it cannot change."""
-    with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as connection:
-        return connection.execute(statement).fetchall()
-
-
-def seconds_of(work: Any) -> float:
-    """How long *work* takes, by the real clock."""
-    began = time.perf_counter()
-    work()
-    return time.perf_counter() - began

@@ -164,7 +164,7 @@ def _writes(random: Random, processes: int) -> list[Write]:
         first = Write(
             at=random.uniform(0, 3),
             kind=name,
-            content=f"Content {number}",
+            content="nothing" if "vague" in name else f"Content {number}",
             key=f"key-{number}" if keyed else None,
             process=random.randrange(processes),
             leaves_after=random.uniform(0, 2) if random.random() < 0.08 else None,
@@ -229,7 +229,7 @@ def _network(random: Random, writes: Sequence[Write], _: int) -> Item:
 
 def trouble(random: Random, settle_seconds: float) -> Trouble:
     """One of the ways in which a step goes wrong; it is carried out within the settle time after its sending or never."""
-    told = random.choice(("silence", "silence", "cut", "cut", "502", "503", "504", "500", "garbage", "refused"))
+    told = random.choice(("silence", "silence", "cut", "cut", "502", "503", "504", "500", "garbage", "odd", "refused"))
     late = random.choice((random.uniform(0.05, 3), random.uniform(3, 28), random.uniform(28, settle_seconds - 0.5)))
     done = random.choice((None, 0.05, late))
     match told:
@@ -237,7 +237,7 @@ def trouble(random: Random, settle_seconds: float) -> Trouble:
             return Trouble(told)
         case "500":
             return Trouble(told, random.choice((None, 0.05)), 0.2)
-        case "garbage":
+        case "garbage" | "odd":
             return Trouble(told, 0.05, 0.2)
         case "silence":
             return Trouble(told, late if done == 0.05 and random.random() < 0.3 else done)

@@ -41,10 +41,12 @@ class World:
         return self.vendors.emulators[room].examples()[name]
 
     def act(self, room: str, told: str, **action: Any) -> str:
-        """What a colleague makes by hand; its id is in the field *told*."""
-        made = str(self.emulator(room).act(action)[told])
-        self.by_colleague.add(made)
-        return made
+        """What somebody does in the application; the id of what is made is in the field *told*."""
+        return str(self.emulator(room).act(action)[told])
+
+    def by_hand(self, room: str, told: str, **action: Any) -> None:
+        """What a colleague makes that is equal to what a caller asks for."""
+        self.by_colleague.add(self.act(room, told, **action))
 
 
 class Kind:
@@ -135,7 +137,7 @@ class CreatePage(Kind):
 
     def colleague(self, world: World, content: str) -> None:
         database_id = world.example("notes", "database_id")
-        world.act("notes", "page_id", action="create_page", database_id=database_id, properties={"Name": content})
+        world.by_hand("notes", "page_id", action="create_page", database_id=database_id, properties={"Name": content})
 
 
 class CreateVaguePage(CreatePage):
@@ -214,7 +216,7 @@ class OnCard(Kind):
                 yield Made(action.id)
 
     def colleague(self, world: World, content: str) -> None:
-        world.act("boards", "comment_id", action="comment", card_id=world.targets["card", content], text=content)
+        world.by_hand("boards", "comment_id", action="comment", card_id=world.targets["card", content], text=content)
 
 
 class CreateCard(Kind):
@@ -234,7 +236,7 @@ class CreateCard(Kind):
 
     def colleague(self, world: World, content: str) -> None:
         list_id = world.example("boards", "list_ids")[0]
-        world.act("boards", "card_id", action="create_card", list_id=list_id, name=content)
+        world.by_hand("boards", "card_id", action="create_card", list_id=list_id, name=content)
 
 
 class CommentOnCard(OnCard):
@@ -363,7 +365,7 @@ class PostMessage(Kind):
         return [data["message_ts"]]
 
     def colleague(self, world: World, content: str) -> None:
-        world.act("chat", "ts", action="message", channel=world.example("chat", "channel_id"), text=content)
+        world.by_hand("chat", "ts", action="message", channel=world.example("chat", "channel_id"), text=content)
 
 
 class OnMessage(Update):
@@ -420,22 +422,24 @@ class WriteContact(Update):
     room = "crm"
 
     def request(self, world: World, content: str) -> tuple[str, str, Body]:
-        body = {"email": self.email(content), "properties": {"firstname": content}, "associate_company": content}
+        email, domain = self.names(content)
+        body = {"email": email, "properties": {"firstname": content}, "associate_company": domain}
         return "POST", "/contacts", body | {"create_company": True}
 
-    def email(self, content: str) -> str:
-        """The address that stands for the content."""
-        return f"{content.replace(' ', '-')}@example.com"
+    def names(self, content: str) -> tuple[str, str]:
+        """Address and company that stand for the content."""
+        domain = f"{content.lower().replace(' ', '-')}.example.com"
+        return f"ada@{domain}", domain
 
     def made(self, world: World, content: str) -> Iterable[Made]:
         portal = world.emulator("crm").portal
-        companies = [one for one in portal.records["companies"].values() if one.properties.get("name") == content]
+        email, domain = self.names(content)
+        companies = {one.id for one in portal.records["companies"].values() if one.properties.get("domain") == domain}
         for contact in portal.records["contacts"].values():
-            if contact.properties.get("email") == self.email(content):
+            if contact.properties.get("email") == email:
                 linked = {other for other, _ in portal.edges.linked(contact.reference, "companies")}
-                whole = len(companies) == 1 and companies[0].id in linked
-                wrong = f"{len(companies)} companies, {len(linked)} linked"
-                yield Made(str(contact.id), 0, () if whole else (wrong,))
+                wrong = f"{len(companies)} companies were made, {len(linked)} are linked"
+                yield Made(str(contact.id), 0, () if len(companies) == 1 and companies == linked else (wrong,))
 
     def told(self, data: Data) -> Sequence[str | None]:
         return [data["contact_id"]]
@@ -459,7 +463,7 @@ class CreateDeal(Kind):
 
     def colleague(self, world: World, content: str) -> None:
         properties = {"dealname": content, "pipeline": "default", "dealstage": "qualifiedtobuy"}
-        world.act("crm", "id", action="create_deal", properties=properties)
+        world.by_hand("crm", "id", action="create_deal", properties=properties)
 
 
 class UpdateDeal(Kind):
@@ -513,9 +517,9 @@ class OnTable(Kind):
         """The identifier of a field."""
         return str(next(column.id for column in self.table(world).fields if column.name == name))
 
-    def by_hand(self, world: World, fields: Body) -> str:
-        """A record that a colleague makes."""
-        return world.act("tables", "id", action="create_record", fields=fields, **self.place(world))
+    def filled(self, world: World, fields: Body) -> Body:
+        """What a person does to make a record."""
+        return {"action": "create_record", "fields": fields, **self.place(world)}
 
 
 class CreateRecords(OnTable):
@@ -540,7 +544,7 @@ class CreateRecords(OnTable):
         return list(data["created"]) if not data["failed"] else [f"failed: {data['failed']}"] * self.parts
 
     def colleague(self, world: World, content: str) -> None:
-        self.by_hand(world, {"Name": f"{content} part 0"})
+        world.by_hand("tables", "id", **self.filled(world, {"Name": f"{content} part 0"}))
 
 
 class CreateVagueRecord(OnTable):
@@ -561,14 +565,15 @@ class CreateVagueRecord(OnTable):
         return list(data["created"])
 
     def colleague(self, world: World, content: str) -> None:
-        self.by_hand(world, {"Stage": "Open"})
+        world.by_hand("tables", "id", **self.filled(world, {"Stage": "Open"}))
 
 
 class OnRecord(OnTable):
     """Something that is done to a record of its own."""
 
     async def prepare(self, world: World, content: str) -> None:
-        world.targets["record", content] = self.by_hand(world, {"Name": f"target of {content}"})
+        made = world.act("tables", "id", **self.filled(world, {"Name": f"target of {content}"}))
+        world.targets["record", content] = made
 
     def record(self, world: World, content: str) -> Any:
         """The record, looked into."""
