@@ -46,7 +46,7 @@ def verdict(history: "History") -> list[str]:
     return [
         *_objects(history),
         *_runs(history),
-        *_left_over(history),
+        *left_over(history),
         *_sent_twice(history),
         *_throttled(history),
         *_feeds(history),
@@ -160,6 +160,9 @@ def _runs(history: "History") -> Iterator[str]:
         reply = asked.reply
         if reply is None or reply.status == 0 or reply.run_id is None or _is_exempt(history, asked):
             continue
+        if reply.status == 500:
+            yield f"I4 {asked.name} was answered 500 {reply.code}, as if it were known to have failed"
+            continue
         shown = history.runs[reply.run_id]
         if shown.status != 200:
             yield f"I4 {asked.name} was answered {reply.status} {reply.code}, but its run is not in the history"
@@ -183,7 +186,8 @@ def _is_exempt(history: "History", asked: "Asked") -> bool:
 # I5
 
 
-def _left_over(history: "History") -> Iterator[str]:
+def left_over(history: "History") -> Iterator[str]:
+    """What somebody holds, or is at, by the database."""
     with sqlite3.connect(f"file:{history.storage.path}?mode=ro", uri=True) as connection:
         held = connection.execute("SELECT idempotency_key FROM claims WHERE state = 'held'").fetchall()
         running = connection.execute(

@@ -18,7 +18,7 @@ import structlog
 from connector_gateway.app import App
 from connector_gateway.kit import identifiers
 from harness.clocks import NOON
-from simulation.checks import verdict
+from simulation.checks import left_over, verdict
 from simulation.loop import Stopped, simulate
 from simulation.process import BROKEN, Process, Reply, settings
 from simulation.storage import Storage, copied
@@ -40,6 +40,9 @@ LONG_SECONDS = 12.0
 """A wait at least this long may be spent with the processes stopped."""
 
 IN_PROGRESS = "idempotency_in_progress"
+
+WARM = Story(0, tuple(Write(number, kind, f"Warm {number}", f"warm-{number}") for number, kind in enumerate(KINDS)))
+"""Whatever is done at its first use only is done before histories are forked."""
 
 
 @dataclass
@@ -121,6 +124,7 @@ def install() -> Installation:
         connection.execute("UPDATE watches SET due_at = 0")
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     connection.close()
+    happen(Installation(Vendors(), template, key, connections), WARM, tidy=True)
     return Installation(vendors, template, key, connections)
 
 
@@ -137,15 +141,18 @@ def environment(vendors: Vendors, path: Path, *, limits: bool, watch: bool) -> d
     }
 
 
-def happen(installation: Installation, story: Story) -> tuple[list[str], list[str]]:
-    """Let *story* happen; what was broken, and the timeline."""
+def happen(installation: Installation, story: Story, *, tidy: bool = False) -> tuple[list[str], list[str]]:
+    """Let *story* happen; what was broken, and the timeline.
+
+    Where this process is to live on, the story's processes have to end in a *tidy* way.
+    """
     global_random.seed(story.seed)
     path = installation.template.parent / f"{os.getpid()}.db"
     storage = copied(installation.template, path)
     world = World(installation.vendors)
     history = History(story, world, storage)
     try:
-        simulate(Telling(installation, history).tell())
+        simulate(Telling(installation, history).tell(tidy=tidy))
         broken = verdict(history)
     except Stopped:
         broken = ["nothing will ever happen again, and somebody still waits"]
@@ -171,7 +178,7 @@ class Telling:
         self._resting: asyncio.Lock = asyncio.Lock()
         self._calls = 0
 
-    async def tell(self) -> None:
+    async def tell(self, *, tidy: bool) -> None:
         """From the beginning to the end."""
         identifiers._mint = SeededMint(Random(f"{self.story.seed} mints"))
         self.vendors.random = Random(f"{self.story.seed} travels")
@@ -184,6 +191,8 @@ class Telling:
         await self._repeat()
         await self._settle()
         await self._look()
+        if tidy:
+            await asyncio.gather(*(process.stop() for process in self.history.processes))
 
     # The story
 
@@ -365,6 +374,8 @@ class Telling:
     async def _pass(self, seconds: float) -> None:
         """Let time pass, and spare the processes' heartbeats where that is long."""
         loop = asyncio.get_running_loop()
+        if seconds <= 0:
+            return
         if seconds < LONG_SECONDS or not self.story.sleeps or not all(task.done() for task in self.tasks):
             await asyncio.sleep(seconds)
             return
@@ -376,12 +387,12 @@ class Telling:
             await self._revive(process)
 
     async def _settle(self) -> None:
-        """Let a minute pass since faults stopped, and until whatever is still under way upstream is done."""
-        now = asyncio.get_running_loop().time()
-        done = [sent.at + (sent.trouble.done_after or 0.0) for sent in self.vendors.sent if sent.trouble]
-        until = max([self.history.healed_at + QUIET_SECONDS, *done]) + 1.0
-        if until > now:
-            await self._pass(until - now)
+        """Wait until whatever is under way upstream is done; where something is left over here, for a minute."""
+        loop = asyncio.get_running_loop()
+        done = [sent.at + sent.trouble.done_after for sent in self.vendors.sent if sent.trouble and sent.trouble.done_after]
+        if any(left_over(self.history)):
+            await asyncio.sleep(max(0.0, self.history.healed_at + QUIET_SECONDS - loop.time()))
+        await self._pass(max([0.0, *done]) + 1.0 - loop.time())
 
     async def _look(self) -> None:
         """Ask for the history and the feeds, and once more for every result."""

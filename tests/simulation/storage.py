@@ -103,15 +103,24 @@ class FaultyConnection(sqlite3.Connection):
             self.storage.committed()
 
 
+COMPILED: dict[str, Any] = {}
+"""The first engine's dialect and compiled statements: all others use them too, or each history would compile anew."""
+
+
 def attach(database: Database, storage: Storage) -> None:
     """Let *database* connect through *storage*."""
+    engine = database._engine
 
-    @event.listens_for(database._engine, "do_connect")
+    @event.listens_for(engine, "do_connect")
     def connect(*_: object) -> FaultyConnection:
         storage.reached()
         connection = sqlite3.connect(storage.path, factory=FaultyConnection, check_same_thread=False, timeout=0)
         connection.storage = storage
         return connection
+
+    COMPILED.setdefault("dialect", engine.dialect)
+    COMPILED.setdefault("cache", engine._compiled_cache)
+    engine.dialect, engine._compiled_cache = COMPILED["dialect"], COMPILED["cache"]
 
 
 def copied(template: Path, path: Path) -> Storage:

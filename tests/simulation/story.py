@@ -151,8 +151,8 @@ def story(seed: int, processes: int | None = None) -> Story:
         tuple(items),
         processes=count,
         limits=random.random() < 0.15,
-        watch=random.random() < 0.04,
-        sleeps=random.random() < 0.85,
+        watch=random.random() < 0.02,
+        sleeps=random.random() < 0.9,
     )
 
 
