@@ -168,7 +168,9 @@ def _runs(history: "History") -> Iterator[str]:
             yield f"I4 {asked.name} was answered {reply.status} {reply.code}, but its run is not in the history"
             continue
         run = shown.body["data"]
-        told = (reply.status, reply.body["status"], None) if reply.status == 200 else (reply.status, "error", reply.code)
+        told = (
+            (reply.status, reply.body["status"], None) if reply.status == 200 else (reply.status, "error", reply.code)
+        )
         kept = (run["http_status"], run["status"], run["code"])
         if told != kept:
             yield f"I4 {asked.name} was answered {told}, but its run says {kept}"

@@ -17,7 +17,7 @@ import structlog
 
 from connector_gateway.app import App
 from connector_gateway.kit import identifiers
-from harness.clocks import NOON
+from harness.clocks import NOON, HandClock
 from simulation.checks import left_over, verdict
 from simulation.loop import Stopped, simulate
 from simulation.process import BROKEN, Process, Reply, settings
@@ -78,11 +78,12 @@ class History:
     lines: list[str] = field(default_factory=list)
     runs: dict[str, Reply] = field(default_factory=dict)
     feeds: dict[str, list[Mapping[str, Any]]] = field(default_factory=dict)
+    began: float = BEGIN
     healed_at: float = 0.0
 
     def note(self, *what: object) -> None:
         """Add to the timeline."""
-        at = asyncio.get_running_loop().time() - BEGIN
+        at = asyncio.get_running_loop().time() - self.began
         self.lines.append(f"{at:8.3f} " + " ".join(map(str, what)))
 
 
@@ -106,7 +107,7 @@ def install() -> Installation:
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
     vendors = Vendors()
     template = Path(tempfile.mkdtemp(dir=FOLDER, prefix="simulation-")) / "template.db"
-    app = App(settings(environment(vendors, template, limits=True, watch=False)))
+    app = App(settings(environment(vendors, template, limits=True, watch=False)), clock=HandClock())
 
     async def prepare() -> tuple[str, dict[str, str]]:
         async with app.database:
@@ -114,8 +115,9 @@ def install() -> Installation:
             key = (await app.keys.create(workspace_id, "read_write", calls_per_minute=100_000))["key"]
             connections = {}
             for name, emulator in vendors.emulators.items():
-                watched = {"settings": {"channels": ["general"]}} if name == "chat" else {}
-                made = await app.connections.create(workspace_id, name, emulator.credentials(), **watched)
+                watched = {"channels": ["general"]} if name == "chat" else {}
+                credentials = emulator.credentials()
+                made = await app.connections.create(workspace_id, name, credentials, settings=watched)
                 connections[name] = made["connection_id"]
             return key, connections
 
@@ -173,6 +175,9 @@ class Telling:
         self.vendors = installation.vendors
         self.random = Random(f"{self.story.seed} happens")
         self.tasks: list[asyncio.Task[Any]] = []
+        self.crashes: list[asyncio.Task[Any]] = []
+        """Those that may never happen, where a process makes fewer moves."""
+
         self.healthy = False
         self._said: dict[str, str] = {}
         self._resting: asyncio.Lock = asyncio.Lock()
@@ -200,6 +205,9 @@ class Telling:
         """What was there before anybody called."""
         loop = asyncio.get_running_loop()
         loop.set_time(10.0)  # type: ignore[attr-defined]
+        for item in self.story.items:
+            if isinstance(item, SetClock) and item.process < 0:
+                self.vendors.clock.skew = item.skew
         prepared = {(write.kind, write.content) for write in self.story.writes}
         for kind, content in sorted(prepared):
             await KINDS[kind].prepare(self.world, content)
@@ -211,9 +219,7 @@ class Telling:
         loop.set_time(BEGIN - 10)  # type: ignore[attr-defined]
 
     async def _start(self) -> None:
-        made = environment(
-            self.vendors, self.history.storage.path, limits=self.story.limits, watch=self.story.watch
-        )
+        made = environment(self.vendors, self.history.storage.path, limits=self.story.limits, watch=self.story.watch)
         read = settings(made)
         for number in range(self.story.processes):
             process = Process(
@@ -229,7 +235,7 @@ class Telling:
             await process.start()
         loop = asyncio.get_running_loop()
         await asyncio.sleep(BEGIN - loop.time() + (40.0 if self.story.watch else 0.0))
-        self.began = loop.time()
+        self.history.began = loop.time()
 
     async def _play(self) -> None:
         network = [item for item in self.story.items if isinstance(item, Network)]
@@ -238,7 +244,8 @@ class Telling:
         self.vendors.healthy = False
         for item in self.story.items:
             if not isinstance(item, Network) and not (isinstance(item, ByHand) and item.at < -5):
-                self.tasks.append(asyncio.create_task(self._at(item)))
+                kept = self.crashes if isinstance(item, Crash) else self.tasks
+                kept.append(asyncio.create_task(self._at(item)))
         last = max((getattr(item, "at", 0.0) for item in self.story.items), default=0.0)
         await asyncio.sleep(last + self.random.uniform(0.5, 4.0))
 
@@ -255,9 +262,8 @@ class Telling:
                 await self._crash(item)
             case Freeze() if item.process < self.story.processes:
                 self.history.processes[item.process].freeze(item.seconds)
-            case SetClock():
-                clock = self.vendors.clock if item.process < 0 else self.history.processes[item.process].clock
-                clock.skew = item.skew
+            case SetClock() if 0 <= item.process < self.story.processes:
+                self.history.processes[item.process].clock.skew = item.skew
                 self.history.note(str(item)[9:])
 
     def _by_hand(self, item: ByHand) -> None:
@@ -282,8 +288,7 @@ class Telling:
         process.crash_after = item.moves
         if item.restart_after is None:
             return
-        while process.alive and process.crash_after is not None:
-            await asyncio.sleep(0.05)
+        await process.died
         await asyncio.sleep(item.restart_after)
         await self._revive(process)
 
@@ -341,6 +346,8 @@ class Telling:
         for process in self.history.processes:
             process.crash_after = None
             await self._revive(process)
+        for crash in self.crashes:
+            crash.cancel()
         self.history.healed_at = asyncio.get_running_loop().time()
 
     async def _repeat(self) -> None:
@@ -359,6 +366,8 @@ class Telling:
         for task in self.tasks:
             if not task.done():
                 await asyncio.wait([task], timeout=BOUND_SECONDS)
+            if task.done():
+                task.result()
 
     async def _once_more(self, write: Write) -> float | None:
         """Repeat once; None if the answer is final, otherwise how long to wait."""
@@ -389,7 +398,9 @@ class Telling:
     async def _settle(self) -> None:
         """Wait until whatever is under way upstream is done; where something is left over here, for a minute."""
         loop = asyncio.get_running_loop()
-        done = [sent.at + sent.trouble.done_after for sent in self.vendors.sent if sent.trouble and sent.trouble.done_after]
+        done = [
+            sent.at + sent.trouble.done_after for sent in self.vendors.sent if sent.trouble and sent.trouble.done_after
+        ]
         if any(left_over(self.history)):
             await asyncio.sleep(max(0.0, self.history.healed_at + QUIET_SECONDS - loop.time()))
         await self._pass(max([0.0, *done]) + 1.0 - loop.time())
@@ -434,9 +445,9 @@ def timeline(history: History) -> list[str]:
     """Everything in order, requests to third parties and storage's failures included."""
     lines = [*history.lines]
     for sent in history.world.vendors.sent:
-        if sent.at >= BEGIN and (sent.changes or sent.trouble):
+        if sent.at >= history.began and (sent.changes or sent.trouble):
             told = f"{sent.told}" + ("" if str(sent.status) == sent.told else f" (it answered {sent.status})")
-            at = f"{sent.at - BEGIN:8.3f}"
+            at = f"{sent.at - history.began:8.3f}"
             lines.append(f"{at}     {sent.process}, {sent.call}: {sent.room} {sent.method} {sent.path} -> {told}")
-    lines += [f"{at - BEGIN:8.3f}     storage: {what}" for at, what in history.storage.log]
+    lines += [f"{at - history.began:8.3f}     storage: {what}" for at, what in history.storage.log]
     return sorted(lines, key=lambda line: float(line[:8]))

@@ -39,6 +39,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
 
     _ready: deque[asyncio.Handle]
     _scheduled: list[asyncio.TimerHandle]
+    _timer_cancelled_count: int
 
     def __init__(self) -> None:
         super().__init__()
@@ -82,7 +83,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
             handle = self._ready.popleft()
             if handle.cancelled():
                 continue
-            host = handle._context.get(HOST)
+            host = handle._context.get(HOST)  # type: ignore[attr-defined]
             if host is None or host.take(handle):
                 handle._run()
 
@@ -91,7 +92,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         timers = self._scheduled
         while timers and timers[0].cancelled():
             heapq.heappop(timers)._scheduled = False  # type: ignore[attr-defined]
-            self._timer_cancelled_count = max(0, self._timer_cancelled_count - 1)
+            self._timer_cancelled_count -= 1
         if not self._ready:
             if not timers:
                 raise Stopped

@@ -75,14 +75,15 @@ class Process:
 
     def __post_init__(self) -> None:
         self._held: list[asyncio.Handle] = []
-        self._died: asyncio.Future[None] | None = None
+        self.died: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Done when it was killed."""
 
     async def start(self) -> None:
         """Start, as the command does; it takes calls on return."""
         self.generation += 1
         self.alive, self.frozen, self._held = True, False, []
         host = Incarnation(self)
-        self._died = asyncio.get_running_loop().create_future()
+        self.died = asyncio.get_running_loop().create_future()
         self._context = contextvars.copy_context()
         self._context.run(HOST.set, host)
         self.app = App(
@@ -96,7 +97,7 @@ class Process:
         self._closing = asyncio.get_running_loop().create_future()
         opened = asyncio.get_running_loop().create_future()
         self._living = asyncio.get_running_loop().create_task(self._live(opened), context=self._context)
-        await asyncio.wait([opened, self._died, self._living], return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait([opened, self.died, self._living], return_when=asyncio.FIRST_COMPLETED)
         if not opened.done():
             self.kill()
 
@@ -107,17 +108,16 @@ class Process:
 
     async def stop(self) -> None:
         """End as after SIGTERM with no call under way."""
-        assert self._died is not None
         self._closing.set_result(None)
-        await asyncio.wait([self._living, self._died], return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait([self._living, self.died], return_when=asyncio.FIRST_COMPLETED)
         self.alive = False
 
     def kill(self) -> None:
         """``kill -9``: nothing of it ever runs again."""
-        if self.alive and self._died is not None:
+        if self.alive:
             self.alive = False
             self.note("dies", self.name)
-            self._died.set_result(None)
+            self.died.set_result(None)
 
     def freeze(self, seconds: float) -> None:
         """Stand still for a while, as a suspended machine does, and then go on as if nothing had been."""
@@ -144,14 +144,15 @@ class Process:
 
     async def call(self, method: str, path: str, headers: Mapping[str, str], body: Any = None) -> Reply:
         """The answer of this process to a request; cancelling leaves in the middle."""
-        if not self.alive or self._died is None:
+        if not self.alive:
             return BROKEN
-        loop, died = asyncio.get_running_loop(), self._died
+        loop, died = asyncio.get_running_loop(), self.died
         context = self._context.copy()
         context.run(CALL.set, CALL.get())
         serving = loop.create_task(self._serve(method, path, headers, body), context=context)
+        ending: list[asyncio.Future[Any]] = [serving, died]
         try:
-            await asyncio.wait([serving, died], return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(ending, return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
             serving.cancel()
             raise
@@ -230,7 +231,7 @@ class Incarnation:
             return
         try:
             result, fault = function(*arguments), None
-        except Exception as raised:
+        except Exception as raised:  # noqa: BLE001  # whoever waits for the work gets it
             result, fault = None, raised
         if self.move():
             later(self._lag(), _settle, done, result, fault)

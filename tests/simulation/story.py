@@ -99,15 +99,16 @@ class Freeze:
 
 @dataclass(frozen=True)
 class SetClock:
-    """The wall clock of a process is set; -1 is the third parties'."""
+    """The wall clock of a process is set; that of the third parties (-1) goes wrong all the time."""
 
     at: float
     process: int
     skew: float
 
     def __str__(self) -> str:
-        whose = "the third parties'" if self.process < 0 else f"process {self.process}'s"
-        return f"{self.at:8.3f} {whose} clock is set to {self.skew:+.1f} s off"
+        if self.process < 0:
+            return f"         the third parties' clock is {self.skew:+.1f} s off"
+        return f"{self.at:8.3f} process {self.process}'s clock is set to {self.skew:+.1f} s off"
 
 
 Item = Write | ByHand | Network | Disk | Crash | Freeze | SetClock
@@ -228,7 +229,7 @@ def _network(random: Random, writes: Sequence[Write], _: int) -> Item:
 
 
 def trouble(random: Random, settle_seconds: float) -> Trouble:
-    """One of the ways in which a step goes wrong; it is carried out within the settle time after its sending or never."""
+    """One of the ways in which a step goes wrong; it is carried out within the settle time or never."""
     told = random.choice(("silence", "silence", "cut", "cut", "502", "503", "504", "500", "garbage", "odd", "refused"))
     late = random.choice((random.uniform(0.05, 3), random.uniform(3, 28), random.uniform(28, settle_seconds - 0.5)))
     done = random.choice((None, 0.05, late))

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from email.utils import formatdate
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 
 from aiohttp import streams, web
@@ -52,7 +52,6 @@ FAILURES: Mapping[str, Any] = {
 """How each vendor's own application says that it failed."""
 
 
-
 def _garbled(_: bytes) -> bytes:
     return b'{"broken": <html>\xff'
 
@@ -88,7 +87,10 @@ class Trouble:
     """What goes wrong with one request: what the gateway is told, and whether and when the request is carried out."""
 
     told: str
-    """``answer``, ``silence``, ``cut``, ``refused`` (never sent), ``garbage``, ``odd`` or a status: ``502`` … by an edge."""
+    """``answer``, ``silence``, ``cut``, ``refused`` (never sent), ``garbage``, ``odd``, or a status.
+
+    ``500`` is said by the application itself, ``502`` to ``504`` by an edge.
+    """
 
     done_after: float | None = None
     """Seconds after its sending at which it is carried out; never if None."""
@@ -146,9 +148,6 @@ class Vendors:
     healthy: bool = True
     """Whether no request meets trouble, before the story and after it."""
 
-    on_step: Any = None
-    """Is told of every step that is about to be sent."""
-
     def __post_init__(self) -> None:
         self.emulators: dict[str, Emulator] = {
             name: emulator(Stage(self.clock, **emulator.knobs)) for name, emulator in EMULATORS.items()
@@ -162,6 +161,7 @@ class Vendors:
     async def start(self) -> None:
         """Be ready to answer."""
         self._steps = self._reads = 0
+        self._under_way: set[asyncio.Task[None]] = set()
         for emulator in self.emulators.values():
             emulator.stage.knobs["limits"] = self.limits
         for _, _, application in self._applications.values():
@@ -181,6 +181,11 @@ class Vendors:
         """The way here of one process."""
         return SimulatedTransport(self, host, timeout_seconds)
 
+    def on_its_way(self, task: asyncio.Task[None]) -> None:
+        """Keep *task* until it is done."""
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
+
     async def ask(self, room: str, method: str, path: str, body: Any, headers: Mapping[str, str]) -> Any:
         """The answer to somebody else than the gateway."""
         address = self.emulators[room].stage.addresses["base"]
@@ -192,8 +197,6 @@ class Vendors:
         parts = urlsplit(url)
         room = self._applications[parts.netloc][0]
         changes = not READS[room].fullmatch(f"{method} {parts.path}")
-        if changes and self.on_step:
-            self.on_step()
         sent = Sent(len(self.sent), _now(), process, CALL.get(), room, method, parts.path, changes, body)
         if not self.healthy:
             troubles = self.troubles if changes else self.reading_troubles
@@ -267,7 +270,7 @@ class SimulatedTransport(Transport):
         self._vendors = vendors
         self._host = host
 
-    async def __aenter__(self) -> "SimulatedTransport":
+    async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -280,14 +283,12 @@ class SimulatedTransport(Transport):
         sent = self._vendors.note(method, url, body, self._host.name)
         if not self._host.move():
             sent.told = "dead before sending"
-            return await told
-        carried = sent.trouble is None or sent.trouble.told != "refused"
+            await told
         sent.told = "unknown"
-        way = apart(self._vendors.carry(sent, url, dict(headers), body, told))
-        del carried, way
+        self._vendors.on_its_way(apart(self._vendors.carry(sent, url, dict(headers), body, told)))
         try:
             async with asyncio.timeout(self._timeout_seconds):
-                answer = await told
+                answer: Answer | Exception = await told
         except TimeoutError:
             sent.told = "silence"
             raise TimedOut("no answer in time") from None

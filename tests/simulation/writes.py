@@ -264,9 +264,7 @@ class MoveCard(OnCard):
     def made(self, world: World, content: str) -> Iterable[Made]:
         at = self.card(world, content).card_list.id
         there = at == world.example("boards", "list_ids")[1]
-        return [
-            Made(one.id, 0, () if there else ("the card was not moved",)) for one in self.comments(world, content)
-        ]
+        return [Made(one.id, 0, () if there else ("the card was not moved",)) for one in self.comments(world, content)]
 
     def told(self, data: Data) -> Sequence[str | None]:
         return [None]
@@ -365,7 +363,7 @@ class PostMessage(Kind):
         return [data["message_ts"]]
 
     def colleague(self, world: World, content: str) -> None:
-        world.by_hand("chat", "ts", action="message", channel=world.example("chat", "channel_id"), text=content)
+        world.by_hand("chat", "ts", action="message", channel_id=world.example("chat", "channel_id"), text=content)
 
 
 class OnMessage(Update):
