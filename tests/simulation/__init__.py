@@ -14,5 +14,5 @@ I7  with limits on, one process that lives throughout is never refused as too fa
 I8  what colleagues make in notes and chat is in the feeds once, in order
 I0  the simulation itself failed
 
-Not covered: PostgreSQL, deliveries (webhooks), a key's calls per minute, OAuth, reading operations beyond what writes need.
+Not covered: PostgreSQL, deliveries (webhooks), a key's calls per minute, OAuth, and reading operations.
 """

@@ -22,7 +22,7 @@ from simulation.checks import left_over, verdict
 from simulation.loop import Stopped, simulate
 from simulation.process import BROKEN, Process, Reply, settings
 from simulation.storage import Storage, copied
-from simulation.story import ByHand, Crash, Disk, Freeze, Network, SetClock, Story, Write
+from simulation.story import TIMEOUT_SECONDS, ByHand, Crash, Disk, Freeze, Network, SetClock, Story, Write
 from simulation.vendors import CALL, Vendors
 from simulation.writes import KINDS, PublicFiles, World
 
@@ -137,6 +137,7 @@ def environment(vendors: Vendors, path: Path, *, limits: bool, watch: bool) -> d
         "GATEWAY_DATABASE_URL": f"sqlite:///{path}",
         "GATEWAY_SECRET_KEYS": "a secret that only tests know",
         "GATEWAY_OPERATOR_TOKEN": OPERATOR,
+        "GATEWAY_UPSTREAM_TIMEOUT_SECONDS": str(TIMEOUT_SECONDS),
         "GATEWAY_WATCH": "on" if watch else "off",
         **vendors.addresses,
         **({} if limits else wide),
@@ -288,7 +289,7 @@ class Telling:
         process.crash_after = item.moves
         if item.restart_after is None:
             return
-        await process.died
+        await asyncio.wait([process.died])
         await asyncio.sleep(item.restart_after)
         await self._revive(process)
 

@@ -112,7 +112,7 @@ def test_two_keys_do_not_share_an_object_after_a_restart(installation: Installat
 
 def test_blocks_that_come_late_are_not_appended_twice(installation: Installation) -> None:
     late = Network(1, Trouble("silence", done_after=50.0))
-    broken = told(installation, late, asked("notes.create_long_page"), asked("notes.create_long_page", at=32))
+    broken = told(installation, late, asked("notes.create_long_page"), asked("notes.create_long_page", at=14))
 
     assert broken == []
 

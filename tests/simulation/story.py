@@ -9,7 +9,9 @@ from connector_gateway.connectors import CONNECTORS
 from simulation.vendors import Trouble
 from simulation.writes import KINDS, by_hand
 
-TIMEOUT_SECONDS = 30.0
+TIMEOUT_SECONDS = 12.0
+"""How long the gateway waits for an answer: less than it usually does, so that histories are shorter."""
+
 WELL_BEFORE = -60.0
 """When a colleague makes something by hand where the vendor does not tell who made it."""
 
@@ -191,7 +193,7 @@ def _repeats(random: Random, first: Write, processes: int) -> list[Write]:
 
 def _near(random: Random, at: float) -> float:
     """At the same time, or soon, or when the first may have ended."""
-    return at + random.choice((0.0, random.uniform(0, 1), random.uniform(1, 10), random.uniform(30, 50)))
+    return at + random.choice((0.0, random.uniform(0, 1), random.uniform(1, 10), random.uniform(13, 25)))
 
 
 def _colleagues(random: Random, writes: Sequence[Write]) -> list[ByHand]:
@@ -231,7 +233,7 @@ def _network(random: Random, writes: Sequence[Write], _: int) -> Item:
 def trouble(random: Random, settle_seconds: float) -> Trouble:
     """One of the ways in which a step goes wrong; it is carried out within the settle time or never."""
     told = random.choice(("silence", "silence", "cut", "cut", "502", "503", "504", "500", "garbage", "odd", "refused"))
-    late = random.choice((random.uniform(0.05, 3), random.uniform(3, 28), random.uniform(28, settle_seconds - 0.5)))
+    late = random.choice((random.uniform(0.05, 3), random.uniform(3, 11), random.uniform(11, settle_seconds - 0.5)))
     done = random.choice((None, 0.05, late))
     match told:
         case "refused":
@@ -243,7 +245,7 @@ def trouble(random: Random, settle_seconds: float) -> Trouble:
         case "silence":
             return Trouble(told, late if done == 0.05 and random.random() < 0.3 else done)
         case _:
-            return Trouble(told, done, random.choice((0.02, 0.1, random.uniform(0.1, 5), random.uniform(5, 29))))
+            return Trouble(told, done, random.choice((0.02, 0.1, random.uniform(0.1, 5), random.uniform(5, 11))))
 
 
 def _disk(random: Random, writes: Sequence[Write], _: int) -> Item:
