@@ -45,6 +45,7 @@ def verdict(history: "History") -> list[str]:
     """What is broken, as sentences that begin with the invariant's number."""
     return [
         *_objects(history),
+        *_half_done(history),
         *_runs(history),
         *left_over(history),
         *_sent_twice(history),
@@ -59,7 +60,8 @@ def verdict(history: "History") -> list[str]:
 def _objects(history: "History") -> Iterator[str]:
     for kind, contents, owners in _groups(history):
         yield from _answers(owners)
-        made = [one for content in contents for one in KINDS[kind].made(history.world, content)]
+        told = " ".join(_details(owner.replies[-1]) for owner in owners if owner.refused)
+        made = [one for content in contents for one in KINDS[kind].made(history.world, content) if one.id not in told]
         ours = [one for one in made if one.id not in history.world.by_colleague]
         yield from _counted(kind, ours, owners)
         yield from _owned(kind, made, ours, owners)
@@ -150,6 +152,23 @@ def _owned(kind: str, made: Sequence[Made], ours: Sequence[Made], owners: Sequen
                 yield f"I2 {owner.name} was told of {kind} {told}, which is not what was asked for"
     if KINDS[kind].twins:
         yield from (f"I2 {kind} {told} was given to {times} callers" for told, times in seen.items() if times > 1)
+
+
+def _details(reply: Reply) -> str:
+    """What a refusal says about what was done all the same."""
+    return str(reply.body["error"].get("details") or "")
+
+
+def _half_done(history: "History") -> Iterator[str]:
+    """A refusal says what stands of what its call has done."""
+    for asked in history.asked:
+        if asked.reply is None or not 400 <= asked.reply.status < 500 or _details(asked.reply):
+            continue
+        steps = [sent for sent in history.world.vendors.sent if sent.call == asked.name and sent.changes]
+        done = [sent for sent in steps if sent.told.startswith("2") and sent.method != "DELETE"]
+        if done and not any(sent.method == "DELETE" for sent in steps):
+            refusal = f"{asked.reply.status} {asked.reply.code}"
+            yield f"I3 {asked.name} was refused with {refusal}, which hides that {done[0].step[:60]} was carried out"
 
 
 # I4

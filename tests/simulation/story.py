@@ -223,7 +223,7 @@ def _faults(random: Random, writes: Sequence[Write], processes: int) -> list[Ite
 
 def _network(random: Random, writes: Sequence[Write], _: int) -> Item:
     if random.random() < 0.15:
-        told = random.choice(("silence", "cut", "502", "500", "garbage"))
+        told = random.choice(("silence", "cut", "502", "failure", "garbage"))
         return Network(random.randrange(12), Trouble(told, 0.1 if told == "garbage" else None), reading=True)
     rooms = {KINDS[write.kind].room for write in writes}
     settle = min(CONNECTORS[room].settle_seconds for room in rooms)
@@ -232,13 +232,15 @@ def _network(random: Random, writes: Sequence[Write], _: int) -> Item:
 
 def trouble(random: Random, settle_seconds: float) -> Trouble:
     """One of the ways in which a step goes wrong; it is carried out within the settle time or never."""
-    told = random.choice(("silence", "silence", "cut", "cut", "502", "503", "504", "500", "garbage", "odd", "refused"))
+    told = random.choice(
+        ("silence", "silence", "cut", "cut", "502", "503", "504", "failure", "refusal", "garbage", "odd", "refused")
+    )
     late = random.choice((random.uniform(0.05, 3), random.uniform(3, 11), random.uniform(11, settle_seconds - 0.5)))
     done = random.choice((None, 0.05, late))
     match told:
-        case "refused":
+        case "refused" | "refusal":
             return Trouble(told)
-        case "500":
+        case "failure":
             return Trouble(told, random.choice((None, 0.05)), 0.2)
         case "garbage" | "odd":
             return Trouble(told, 0.05, 0.2)

@@ -41,15 +41,28 @@ READS = {
 """What changes nothing; everything else is a step."""
 
 ERROR_PAGE = b"<html><head><title>%d</title></head><body><center><h1>%d</h1></center><hr>nginx</body></html>"
-FAILURES: Mapping[str, Any] = {
-    "notes": {"object": "error", "status": 500, "code": "internal_server_error", "message": "Unexpected error."},
-    "boards": "Internal Server Error",
-    "mail": {"error": {"code": 500, "message": "Internal error encountered.", "status": "INTERNAL", "errors": []}},
-    "chat": {"ok": False, "error": "internal_error"},
-    "crm": {"status": "error", "message": "internal error", "correlationId": "0", "category": "INTERNAL_ERROR"},
-    "tables": {"error": {"type": "SERVER_ERROR", "message": "Something went wrong"}},
+FAILURES: Mapping[str, tuple[int, Any]] = {
+    "notes": (500, {"object": "error", "status": 500, "code": "internal_server_error", "message": "Unexpected error."}),
+    "boards": (500, "Internal Server Error"),
+    "mail": (500, {"error": {"code": 500, "message": "Internal error.", "status": "INTERNAL", "errors": []}}),
+    "chat": (200, {"ok": False, "error": "internal_error"}),
+    "crm": (500, {"status": "error", "message": "internal error", "correlationId": "0", "category": "INTERNAL_ERROR"}),
+    "tables": (500, {"error": {"type": "SERVER_ERROR", "message": "Something went wrong"}}),
 }
 """How each vendor's own application says that it failed."""
+
+REFUSALS: Mapping[str, tuple[int, Any]] = {
+    "notes": (400, {"object": "error", "status": 400, "code": "validation_error", "message": "Not like this."}),
+    "boards": (400, "invalid value for name"),
+    "mail": (400, {"error": {"code": 400, "message": "Invalid", "errors": [{"reason": "invalidArgument"}]}}),
+    "chat": (200, {"ok": False, "error": "restricted_action"}),
+    "crm": (400, {"status": "error", "message": "Not like this", "correlationId": "0", "category": "VALIDATION_ERROR"}),
+    "tables": (422, {"error": {"type": "INVALID_VALUE_FOR_COLUMN", "message": "Not like this"}}),
+}
+"""How each vendor's own application refuses a request."""
+
+BY_ITSELF = {"failure": FAILURES, "refusal": REFUSALS}
+"""What an application says, and no edge before it."""
 
 
 def _garbled(_: bytes) -> bytes:
@@ -87,9 +100,9 @@ class Trouble:
     """What goes wrong with one request: what the gateway is told, and whether and when the request is carried out."""
 
     told: str
-    """``answer``, ``silence``, ``cut``, ``refused`` (never sent), ``garbage``, ``odd``, or a status.
+    """``answer``, ``silence``, ``cut``, ``refused`` (never sent), ``garbage``, ``odd``, ``failure``, ``refusal``.
 
-    ``500`` is said by the application itself, ``502`` to ``504`` by an edge.
+    Or the status that an edge answers: ``502`` to ``504``.
     """
 
     done_after: float | None = None
@@ -233,8 +246,12 @@ class Vendors:
             _tell(told, Cut("the connection broke"))
         elif trouble.told == "refused":
             _tell(told, NotSent("nothing accepted the connection"))
-        elif trouble.told == "500":
-            _tell(told, _failure(sent.room))
+        elif trouble.told in BY_ITSELF:
+            status, body = BY_ITSELF[trouble.told][sent.room]
+            content = body.encode() if isinstance(body, str) else json.dumps(body).encode()
+            _tell(
+                told, Answer(status, _headers("text/plain" if isinstance(body, str) else "application/json"), content)
+            )
         elif trouble.told.isdigit():
             status = int(trouble.told)
             _tell(told, Answer(status, _headers("text/html"), ERROR_PAGE % (status, status)))
@@ -363,15 +380,21 @@ def _request(method: str, url: URL, headers: Mapping[str, str], body: bytes | No
     return request
 
 
+def _refusals(status: int) -> bytes:
+    error = "internal_error" if status == 500 else "restricted_action"
+    return json.dumps({"ok": False, "error": error}).encode()
+
+
 def _headers(kind: str) -> Mapping[str, str]:
     return CIMultiDictProxy(CIMultiDict({"Content-Type": kind, "Date": formatdate(NOON + _now(), usegmt=True)}))
 
 
-def _failure(room: str) -> Answer:
+def _failure(room: str, status: int) -> Answer:
     told = FAILURES[room]
     if isinstance(told, str):
-        return Answer(500, _headers("text/plain"), told.encode())
-    status = 200 if room == "chat" else 500
+        return Answer(status, _headers("text/plain"), told.encode())
+    if room == "chat":
+        return Answer(200, _headers("application/json"), _refusals(status))
     return Answer(status, _headers("application/json"), json.dumps(told).encode())
 
 
