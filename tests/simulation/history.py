@@ -2,11 +2,13 @@
 
 import asyncio
 import contextvars
+import logging
 import os
 import random as global_random
 import sqlite3
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
@@ -104,7 +106,6 @@ class SeededMint(identifiers._Mint):
 
 def install() -> Installation:
     """What histories begin with; made once, and copied by forking."""
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
     vendors = Vendors()
     template = Path(tempfile.mkdtemp(dir=FOLDER, prefix="simulation-")) / "template.db"
     app = App(settings(environment(vendors, template, limits=True, watch=False)), clock=HandClock())
@@ -126,8 +127,21 @@ def install() -> Installation:
         connection.execute("UPDATE watches SET due_at = 0")
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     connection.close()
-    happen(Installation(Vendors(), template, key, connections), WARM, tidy=True)
+    with _undone():
+        happen(Installation(Vendors(), template, key, connections), WARM, tidy=True)
     return Installation(vendors, template, key, connections)
+
+
+@contextmanager
+def _undone() -> Iterator[None]:
+    """Put back what a history changes for the whole interpreter."""
+    mint, state, logs = identifiers._mint, global_random.getstate(), structlog.get_config()
+    try:
+        yield
+    finally:
+        identifiers._mint = mint
+        global_random.setstate(state)
+        structlog.configure(**logs)
 
 
 def environment(vendors: Vendors, path: Path, *, limits: bool, watch: bool) -> dict[str, str]:
@@ -150,6 +164,7 @@ def happen(installation: Installation, story: Story, *, tidy: bool = False) -> t
     Where this process is to live on, the story's processes have to end in a *tidy* way.
     """
     global_random.seed(story.seed)
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     path = installation.template.parent / f"{os.getpid()}.db"
     storage = copied(installation.template, path)
     world = World(installation.vendors)

@@ -380,22 +380,8 @@ def _request(method: str, url: URL, headers: Mapping[str, str], body: bytes | No
     return request
 
 
-def _refusals(status: int) -> bytes:
-    error = "internal_error" if status == 500 else "restricted_action"
-    return json.dumps({"ok": False, "error": error}).encode()
-
-
 def _headers(kind: str) -> Mapping[str, str]:
     return CIMultiDictProxy(CIMultiDict({"Content-Type": kind, "Date": formatdate(NOON + _now(), usegmt=True)}))
-
-
-def _failure(room: str, status: int) -> Answer:
-    told = FAILURES[room]
-    if isinstance(told, str):
-        return Answer(status, _headers("text/plain"), told.encode())
-    if room == "chat":
-        return Answer(200, _headers("application/json"), _refusals(status))
-    return Answer(status, _headers("application/json"), json.dumps(told).encode())
 
 
 def _tell(told: asyncio.Future[Any], answer: Any) -> None:
