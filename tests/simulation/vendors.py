@@ -314,7 +314,7 @@ class SimulatedTransport(Transport):
         if isinstance(answer, Exception):
             sent.told = "refused" if isinstance(answer, NotSent) else "cut"
             raise answer
-        sent.told = str(answer.status)
+        sent.told = "400" if sent.trouble and sent.trouble.told == "refusal" else str(answer.status)
         return Answer(answer.status, answer.headers, answer.body)
 
     @asynccontextmanager
