@@ -61,6 +61,7 @@ class App:
         database: Database | None = None,
         stopwatch: Callable[[], float] = elapsed,
         alone: bool = True,
+        transport: Transport | None = None,
     ) -> None:
         self.settings = settings
         self.clock = clock or SystemClock()
@@ -84,7 +85,7 @@ class App:
         self._claims = Claims(self.database, process_id, self.clock, self.stopping)
         self._owners = Owners(self.database, process_id)
         self._vault = Vault(secrets)
-        self._transport = Transport(settings.upstream_timeout_seconds)
+        self._transport = transport or Transport(settings.upstream_timeout_seconds)
         self._feed = Feed(self.database, self.clock)
         self._watches = Watches(self.database, process_id, self.clock)
         self._observed = {name: site for name, site in settings.sites.items() if site.connector.observing is not None}

@@ -1,0 +1,67 @@
+"""``python -m simulation --seeds 1000``: let histories happen, and tell those that break a promise."""
+
+import argparse
+import os
+import shutil
+import sys
+import time
+from collections import Counter
+
+HASH_SEED = "PYTHONHASHSEED"
+"""The order of sets would differ between runs without it."""
+
+SHOWN = 3
+"""Failures that are made smaller and told in full; of the others only the seed and what is broken."""
+
+
+def main() -> int:
+    """Run; 1 if a promise was broken."""
+    from simulation.history import install  # noqa: PLC0415  # slow to load, and wanted with the hash seed set
+    from simulation.story import story  # noqa: PLC0415
+    from simulation.workers import many, smaller  # noqa: PLC0415
+
+    wanted = _arguments()
+    installation = install()
+    broken: Counter[str] = Counter()
+    failures = []
+    began = told = time.perf_counter()
+    seeds = range(wanted.start, wanted.start + wanted.seeds)
+    stories = (story(seed, wanted.processes) for seed in seeds)
+    done = 0
+    try:
+        for done, outcome in enumerate(many(installation, stories, wanted.workers), 1):
+            if outcome.broken:
+                failures.append(outcome)
+                broken.update(outcome.invariants)
+                print(f"seed {outcome.story.seed}: {outcome.broken[0][:200]}", flush=True)
+            if time.perf_counter() - told > 10:
+                told = time.perf_counter()
+                print(f"{done} histories, {len(failures)} broken", flush=True)
+        seconds = time.perf_counter() - began
+        print(f"{done} histories in {seconds:.1f} s: {done / seconds:.0f} a second on {wanted.workers} worker(s).")
+        for failure in sorted(failures, key=lambda one: one.story.seed)[: wanted.show]:
+            least = smaller(installation, failure, lambda _: None) if wanted.shrink else failure
+            print(f"\n== seed {least.story.seed}\n{least.story}\n--", *least.lines, "--", *least.broken, sep="\n")
+    finally:
+        shutil.rmtree(installation.template.parent, ignore_errors=True)
+    if failures:
+        print(f"\n{len(failures)} of {done} histories broke a promise: {dict(sorted(broken.items()))}")
+    return 1 if failures else 0
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser("simulation", description=__doc__)
+    parser.add_argument("--seeds", type=int, default=1000, help="how many histories")
+    parser.add_argument("--start", type=int, default=1, help="the first seed")
+    parser.add_argument("--processes", type=int, choices=(1, 2), help="processes of the gateway; both if not given")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="histories at the same time")
+    parser.add_argument("--show", type=int, default=SHOWN, help="failures told in full")
+    parser.add_argument("--no-shrink", dest="shrink", action="store_false", help="tell failures as they are")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    if os.environ.get(HASH_SEED) != "0":
+        os.environ[HASH_SEED] = "0"
+        os.execv(sys.executable, [sys.executable, "-m", "simulation", *sys.argv[1:]])
+    sys.exit(main())

@@ -1,0 +1,277 @@
+"""The invariants, checked after a history."""
+
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from simulation.process import Reply
+from simulation.story import ByHand, Crash
+from simulation.writes import KINDS, Made, World
+
+if TYPE_CHECKING:
+    from simulation.history import Asked, History
+
+STORAGE = "storage_unavailable"
+
+
+@dataclass
+class Owner:
+    """A key, or one call without one, and what it was told."""
+
+    name: str
+    keyed: bool
+    replies: list[Reply] = field(default_factory=list)
+    unanswered: bool = False
+
+    @property
+    def results(self) -> list[Mapping[str, Any]]:
+        return [reply.body["data"] for reply in self.replies if reply.status == 200]
+
+    @property
+    def refused(self) -> bool:
+        """Whether the last word was a definite refusal."""
+        from simulation.history import final  # noqa: PLC0415  # which tells the story this is about
+
+        return bool(self.replies) and not self.results and final(self.replies[-1]) and not self.unanswered
+
+    @property
+    def settled(self) -> bool:
+        return bool(self.results) or self.refused
+
+
+def verdict(history: "History") -> list[str]:
+    """What is broken, as sentences that begin with the invariant's number."""
+    return [
+        *_objects(history),
+        *_half_done(history),
+        *_runs(history),
+        *left_over(history),
+        *_sent_twice(history),
+        *_throttled(history),
+        *_feeds(history),
+    ]
+
+
+# I1, I2, I3
+
+
+def _objects(history: "History") -> Iterator[str]:
+    for kind, contents, owners in _groups(history):
+        yield from _answers(owners)
+        told = " ".join(_details(owner.replies[-1]) for owner in owners if owner.refused)
+        made = [one for content in contents for one in KINDS[kind].made(history.world, content) if one.id not in told]
+        ours = [one for one in made if one.id not in history.world.by_colleague]
+        yield from _counted(kind, ours, owners)
+        yield from _owned(kind, made, ours, owners)
+
+
+def _groups(history: "History") -> Iterator[tuple[str, Sequence[str], Sequence[Owner]]]:
+    """Contents with all who asked for any of them: twins share a content, a changed repeat shares a key."""
+    by_kind: dict[str, list[Asked]] = {}
+    for asked in history.asked:
+        by_kind.setdefault(asked.write.kind, []).append(asked)
+    for kind, calls in by_kind.items():
+        groups: list[tuple[set[str], set[str], list[Asked]]] = []
+        for asked in calls:
+            contents, names, members = {asked.write.content}, {asked.write.key or asked.name}, [asked]
+            for group in [one for one in groups if one[0] & contents or one[1] & names]:
+                groups.remove(group)
+                contents, names, members = contents | group[0], names | group[1], [*group[2], *members]
+            groups.append((contents, names, members))
+        for contents, _, members in groups:
+            yield kind, sorted(contents), _owners(members)
+
+
+def _owners(calls: Iterable["Asked"]) -> list[Owner]:
+    owners: dict[str, Owner] = {}
+    for asked in sorted(calls, key=lambda asked: int(asked.name.split()[1])):
+        name = asked.write.key or asked.name
+        owner = owners.setdefault(name, Owner(name, asked.write.key is not None))
+        if asked.reply is None or asked.reply.status == 0:
+            owner.unanswered = owner.unanswered or not owner.keyed
+        else:
+            owner.replies.append(asked.reply)
+    return list(owners.values())
+
+
+def _answers(owners: Iterable[Owner]) -> Iterator[str]:
+    for owner in owners:
+        if owner.keyed and not owner.settled:
+            last = owner.replies[-1] if owner.replies else None
+            said = f"{last.status} {last.code}" if last else "nothing"
+            yield f"I3 {owner.name} never got a result; the last answer was {said}"
+        different = [result for result in owner.results if result != owner.results[0]]
+        if any(reply.code == "invalid_parameters" for reply in owner.replies):
+            yield f"I0 the simulation asked {owner.name} for something that is not valid"
+        if owner.keyed and different:
+            yield f"I2 {owner.name} was told {owner.results[0]} and then {different[0]}"
+
+
+def _counted(kind: str, ours: Sequence[Made], owners: Sequence[Owner]) -> Iterator[str]:
+    for part in range(KINDS[kind].parts):
+        there = [one for one in ours if one.part == part]
+        least, most = _bounds(kind, owners)
+        if not least <= len(there) <= most:
+            wanted = str(least) if least == most else f"{least} to {most}"
+            names = ", ".join(owner.name for owner in owners)
+            which = f" (part {part})" if KINDS[kind].parts > 1 else ""
+            yield f"I1 {len(there)} objects of {kind}{which} where {wanted} should be, for {names}"
+    if all(owner.results for owner in owners):
+        for one in ours:
+            yield from (f"I1 {kind} {one.id}: {flaw}" for flaw in one.flaws)
+
+
+def _bounds(kind: str, owners: Sequence[Owner]) -> tuple[int, int]:
+    """How few and how many objects there may be."""
+    each = [_bound(kind, owner) for owner in owners]
+    if KINDS[kind].twins:
+        return sum(least for least, _ in each), sum(most for _, most in each)
+    return max(least for least, _ in each), max(most for _, most in each)
+
+
+def _bound(kind: str, owner: Owner) -> tuple[int, int]:
+    if owner.results:
+        expected = KINDS[kind].expected(owner.results[0])
+        return expected, expected
+    return (0, 0) if owner.refused else (0, 1)
+
+
+def _owned(kind: str, made: Sequence[Made], ours: Sequence[Made], owners: Sequence[Owner]) -> Iterator[str]:
+    """Whether every answer tells of an object that is there, ours, and nobody else's."""
+    seen: Counter[str] = Counter()
+    for owner in owners:
+        for part, told in enumerate(KINDS[kind].told(owner.results[0]) if owner.results else ()):
+            if told is None:
+                continue
+            seen[told] += 1
+            if told in {one.id for one in made if one.part == part} - {one.id for one in ours}:
+                yield f"I2 {owner.name} was told of {kind} {told}, which a colleague made"
+            elif told not in {one.id for one in ours if one.part == part}:
+                yield f"I2 {owner.name} was told of {kind} {told}, which is not what was asked for"
+    if KINDS[kind].twins:
+        yield from (f"I2 {kind} {told} was given to {times} callers" for told, times in seen.items() if times > 1)
+
+
+def _details(reply: Reply) -> str:
+    """What a refusal says about what was done all the same."""
+    return str(reply.body["error"].get("details") or "")
+
+
+def _half_done(history: "History") -> Iterator[str]:
+    """A refusal says what stands of what its call has done."""
+    for asked in history.asked:
+        if asked.reply is None or not 400 <= asked.reply.status < 500 or _details(asked.reply):
+            continue
+        steps = [sent for sent in history.world.vendors.sent if sent.call == asked.name and sent.changes]
+        done = [sent for sent in steps if sent.told.startswith("2") and sent.method != "DELETE"]
+        if done and not any(sent.method == "DELETE" for sent in steps):
+            refusal = f"{asked.reply.status} {asked.reply.code}"
+            yield f"I3 {asked.name} was refused with {refusal}, which hides that {done[0].step[:60]} was carried out"
+
+
+# I4
+
+
+def _runs(history: "History") -> Iterator[str]:
+    for asked in history.asked:
+        reply = asked.reply
+        if reply is None or reply.status == 0 or reply.run_id is None or _is_exempt(history, asked):
+            continue
+        if reply.status == 500:
+            yield f"I4 {asked.name} was answered 500 {reply.code}, as if it were known to have failed"
+            continue
+        shown = history.runs[reply.run_id]
+        if shown.status != 200:
+            yield f"I4 {asked.name} was answered {reply.status} {reply.code}, but its run is not in the history"
+            continue
+        run = shown.body["data"]
+        told = (
+            (reply.status, reply.body["status"], None) if reply.status == 200 else (reply.status, "error", reply.code)
+        )
+        kept = (run["http_status"], run["status"], run["code"])
+        if told != kept:
+            yield f"I4 {asked.name} was answered {told}, but its run says {kept}"
+
+
+def _is_exempt(history: "History", asked: "Asked") -> bool:
+    """Whether storage could not keep the run: its process died before it could, or nothing had begun."""
+    if asked.reply is None or asked.reply.status != 503 or asked.reply.code != STORAGE:
+        return False
+    process = next(process for process in history.processes if process.name == asked.lives[0])
+    sent = any(sent.call == asked.name and sent.changes for sent in history.world.vendors.sent)
+    return process.generation != asked.lives[1] or not sent
+
+
+# I5
+
+
+def left_over(history: "History") -> Iterator[str]:
+    """What somebody holds, or is at, by the database."""
+    with sqlite3.connect(f"file:{history.storage.path}?mode=ro", uri=True) as connection:
+        held = connection.execute("SELECT idempotency_key FROM claims WHERE state = 'held'").fetchall()
+        running = connection.execute(
+            "SELECT operation FROM runs WHERE status = 'running' AND operation <> 'observe_events'"
+        ).fetchall()
+    connection.close()
+    yield from (f"I5 the claim of {key} is still held" for (key,) in held)
+    yield from (f"I5 a run of {operation} is still running" for (operation,) in running)
+
+
+# I6
+
+
+def _sent_twice(history: "History") -> Iterator[str]:
+    unkeyed = {asked.name: asked.write for asked in history.asked if asked.write.key is None}
+    steps = Counter(
+        (sent.call, sent.step)
+        for sent in history.world.vendors.sent
+        if sent.changes and sent.call in unkeyed and sent.may_have_arrived
+    )
+    for (call, step), times in steps.items():
+        if times > 1:
+            yield f"I6 {call} has no key, but {step[:80]} was sent {times} times"
+
+
+# I7
+
+
+def _throttled(history: "History") -> Iterator[str]:
+    """One process that lives throughout keeps all windows; what a dead one has spent is not known to the next."""
+    story = history.story
+    lone = story.processes == 1 and not any(isinstance(item, Crash) for item in story.items)
+    if not story.limits or not lone or any(process.generation > 1 for process in history.processes):
+        return
+    for room, emulator in history.world.vendors.emulators.items():
+        refused = [one for one in emulator.stage.journal if one.status == 429]
+        if refused:
+            yield f"I7 {room} refused {len(refused)} requests as too many"
+
+
+# I8
+
+
+def _feeds(history: "History") -> Iterator[str]:
+    if not history.story.watch:
+        return
+    wanted: dict[str, list[str]] = {"notes": [], "chat": []}
+    for item in sorted((one for one in history.story.items if isinstance(one, ByHand)), key=lambda one: one.at):
+        if item.at >= 0 and item.kind in {"notes.create_page", "chat.post_message"}:
+            wanted[KINDS[item.kind].room].append(item.content)
+    for room, contents in wanted.items():
+        seen = [_content(room, event, history.world) for event in history.feeds.get(room, [])]
+        told = [content for content in seen if content in contents]
+        if told != contents:
+            yield f"I8 {room} events tell of {told} where {contents} happened"
+
+
+def _content(room: str, event: Mapping[str, Any], world: World) -> str | None:
+    """The content of the object that a colleague made, if an event is about the making of one."""
+    if room == "chat":
+        bot = world.emulator("chat").workspace.team
+        is_ours = event["author"] in {bot.bot_id, bot.bot_user_id}
+        return None if is_ours or event["type"] != "message.posted" else str(event["text"])
+    if event["type"] != "page.created" or event["page_id"] not in world.by_colleague:
+        return None
+    return str(world.emulator("notes").workspace.pages[event["page_id"]].title)

@@ -1,0 +1,469 @@
+"""A history: a story as it happens to the real gateway and the stand-ins, and what is true afterwards."""
+
+import asyncio
+import contextvars
+import logging
+import os
+import random as global_random
+import sqlite3
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from io import BytesIO
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import structlog
+
+from connector_gateway.app import App
+from connector_gateway.kit import identifiers
+from harness.clocks import NOON, HandClock
+from simulation.checks import left_over, verdict
+from simulation.loop import Stopped, simulate
+from simulation.process import BROKEN, Process, Reply, settings
+from simulation.storage import Storage, copied
+from simulation.story import TIMEOUT_SECONDS, ByHand, Crash, Disk, Freeze, Network, SetClock, Story, Write
+from simulation.vendors import CALL, Vendors
+from simulation.writes import KINDS, PublicFiles, World
+
+FOLDER = Path("/dev/shm") if Path("/dev/shm").is_dir() else Path(tempfile.gettempdir())
+OPERATOR = "op_0123456789abcdef0123456789abcdef"
+BEGIN = 700.0
+"""When the processes are started; before, only people have done something."""
+
+QUIET_SECONDS = 61.0
+REPEAT_SECONDS = 4.0
+BOUND_SECONDS = 600.0
+"""Within which a caller who keeps repeating gets an answer, once faults have stopped."""
+
+LONG_SECONDS = 12.0
+"""A wait at least this long may be spent with the processes stopped."""
+
+IN_PROGRESS = "idempotency_in_progress"
+
+WARM = Story(0, tuple(Write(number, kind, f"Warm {number}", f"warm-{number}") for number, kind in enumerate(KINDS)))
+"""Whatever is done at its first use only is done before histories are forked."""
+
+
+@dataclass
+class Installation:
+    """What every history begins with: the stand-ins as seeded, and a database with a workspace and connections."""
+
+    vendors: Vendors
+    template: Path
+    key: str
+    connections: Mapping[str, str]
+
+
+@dataclass
+class Asked:
+    """One call of a caller, and its answer."""
+
+    name: str
+    write: Write
+    reply: Reply | None = None
+    lives: tuple[str, int] = ("", 0)
+    """Which life of which process answered."""
+
+
+@dataclass
+class History:
+    """What happened."""
+
+    story: Story
+    world: World
+    storage: Storage
+    asked: list[Asked] = field(default_factory=list)
+    processes: list[Process] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+    runs: dict[str, Reply] = field(default_factory=dict)
+    feeds: dict[str, list[Mapping[str, Any]]] = field(default_factory=dict)
+    began: float = BEGIN
+    healed_at: float = 0.0
+
+    def note(self, *what: object) -> None:
+        """Add to the timeline."""
+        at = asyncio.get_running_loop().time() - self.began
+        self.lines.append(f"{at:8.3f} " + " ".join(map(str, what)))
+
+
+class SeededMint(identifiers._Mint):
+    """Makes the identifiers of a history from its seed, and from its own time."""
+
+    def __init__(self, random: Random) -> None:
+        super().__init__()
+        self._pool = BytesIO()
+        self._seeded = random
+
+    def next(self) -> int:
+        """The next number."""
+        number = (int((NOON + asyncio.get_running_loop().time()) * 1000) << 80) | self._seeded.getrandbits(80)
+        self._last = max(number, self._last + 1 + self._seeded.getrandbits(64))
+        return self._last
+
+
+def install() -> Installation:
+    """What histories begin with; made once, and copied by forking."""
+    vendors = Vendors()
+    template = Path(tempfile.mkdtemp(dir=FOLDER, prefix="simulation-")) / "template.db"
+    app = App(settings(environment(vendors, template, limits=True, watch=False)), clock=HandClock())
+
+    async def prepare() -> tuple[str, dict[str, str]]:
+        async with app.database:
+            workspace_id = (await app.workspaces.create("simulation", "paid"))["workspace_id"]
+            key = (await app.keys.create(workspace_id, "read_write", calls_per_minute=100_000))["key"]
+            connections = {}
+            for name, emulator in vendors.emulators.items():
+                watched = {"channels": ["general"]} if name == "chat" else {}
+                credentials = emulator.credentials()
+                made = await app.connections.create(workspace_id, name, credentials, settings=watched)
+                connections[name] = made["connection_id"]
+            return key, connections
+
+    key, connections = asyncio.run(prepare())
+    with sqlite3.connect(template) as connection:
+        connection.execute("UPDATE watches SET due_at = 0")
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
+    with _undone():
+        happen(Installation(Vendors(), template, key, connections), WARM, tidy=True)
+    return Installation(vendors, template, key, connections)
+
+
+@contextmanager
+def _undone() -> Iterator[None]:
+    """Put back what a history changes for the whole interpreter."""
+    mint, state, logs = identifiers._mint, global_random.getstate(), structlog.get_config()
+    try:
+        yield
+    finally:
+        identifiers._mint = mint
+        global_random.setstate(state)
+        structlog.configure(**logs)
+
+
+def environment(vendors: Vendors, path: Path, *, limits: bool, watch: bool) -> dict[str, str]:
+    """The settings of a process."""
+    wide = {f"GATEWAY_{name.upper()}_BUDGET": "100000/1" for name in vendors.emulators}
+    return {
+        "GATEWAY_DATABASE_URL": f"sqlite:///{path}",
+        "GATEWAY_SECRET_KEYS": "a secret that only tests know",
+        "GATEWAY_OPERATOR_TOKEN": OPERATOR,
+        "GATEWAY_UPSTREAM_TIMEOUT_SECONDS": str(TIMEOUT_SECONDS),
+        "GATEWAY_WATCH": "on" if watch else "off",
+        **vendors.addresses,
+        **({} if limits else wide),
+    }
+
+
+def happen(installation: Installation, story: Story, *, tidy: bool = False) -> tuple[list[str], list[str]]:
+    """Let *story* happen; what was broken, and the timeline.
+
+    Where this process is to live on, the story's processes have to end in a *tidy* way.
+    """
+    global_random.seed(story.seed)
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    path = installation.template.parent / f"{os.getpid()}.db"
+    storage = copied(installation.template, path)
+    world = World(installation.vendors)
+    history = History(story, world, storage)
+    try:
+        simulate(Telling(installation, history).tell(tidy=tidy))
+        broken = verdict(history)
+    except Stopped:
+        broken = ["nothing will ever happen again, and somebody still waits"]
+    finally:
+        for name in (path, Path(f"{path}-wal"), Path(f"{path}-shm")):
+            name.unlink(missing_ok=True)
+    return broken, timeline(history)
+
+
+class Telling:
+    """Lets a story happen."""
+
+    def __init__(self, installation: Installation, history: History) -> None:
+        self.installation = installation
+        self.history = history
+        self.story = history.story
+        self.world = history.world
+        self.vendors = installation.vendors
+        self.random = Random(f"{self.story.seed} happens")
+        self.tasks: list[asyncio.Task[Any]] = []
+        self.crashes: list[asyncio.Task[Any]] = []
+        """Those that may never happen, where a process makes fewer moves."""
+
+        self.healthy = False
+        self._said: dict[str, str] = {}
+        self._resting: asyncio.Lock = asyncio.Lock()
+        self._calls = 0
+
+    async def tell(self, *, tidy: bool) -> None:
+        """From the beginning to the end."""
+        identifiers._mint = SeededMint(Random(f"{self.story.seed} mints"))
+        self.vendors.random = Random(f"{self.story.seed} travels")
+        self.vendors.limits = self.story.limits
+        await self.vendors.start()
+        await self._before()
+        await self._start()
+        await self._play()
+        await self._heal()
+        await self._repeat()
+        await self._settle()
+        await self._look()
+        if tidy:
+            await asyncio.gather(*(process.stop() for process in self.history.processes))
+
+    # The story
+
+    async def _before(self) -> None:
+        """What was there before anybody called."""
+        loop = asyncio.get_running_loop()
+        loop.set_time(10.0)  # type: ignore[attr-defined]
+        for item in self.story.items:
+            if isinstance(item, SetClock) and item.process < 0:
+                self.vendors.clock.skew = item.skew
+        prepared = {(write.kind, write.content) for write in self.story.writes}
+        for kind, content in sorted(prepared):
+            await KINDS[kind].prepare(self.world, content)
+        loop.set_time(BEGIN - 500.0)  # type: ignore[attr-defined]
+        early = [item for item in self.story.items if isinstance(item, ByHand) and item.at < -5]
+        for item in sorted(early, key=lambda item: item.at):
+            loop.set_time(BEGIN + item.at)  # type: ignore[attr-defined]
+            self._by_hand(item)
+        loop.set_time(BEGIN - 10)  # type: ignore[attr-defined]
+
+    async def _start(self) -> None:
+        made = environment(self.vendors, self.history.storage.path, limits=self.story.limits, watch=self.story.watch)
+        read = settings(made)
+        for number in range(self.story.processes):
+            process = Process(
+                f"process {number}",
+                read,
+                self.history.storage,
+                self.vendors,
+                Random(f"{self.story.seed} process {number}"),
+                self.history.note,
+                files=PublicFiles(),
+            )
+            self.history.processes.append(process)
+            await process.start()
+        loop = asyncio.get_running_loop()
+        await asyncio.sleep(BEGIN - loop.time() + (40.0 if self.story.watch else 0.0))
+        self.history.began = loop.time()
+
+    async def _play(self) -> None:
+        network = [item for item in self.story.items if isinstance(item, Network)]
+        self.vendors.troubles = {item.number: item.trouble for item in network if not item.reading}
+        self.vendors.reading_troubles = {item.number: item.trouble for item in network if item.reading}
+        self.vendors.healthy = False
+        for item in self.story.items:
+            if not isinstance(item, Network) and not (isinstance(item, ByHand) and item.at < -5):
+                kept = self.crashes if isinstance(item, Crash) else self.tasks
+                kept.append(asyncio.create_task(self._at(item)))
+        last = max((getattr(item, "at", 0.0) for item in self.story.items), default=0.0)
+        await asyncio.sleep(last + self.random.uniform(0.5, 4.0))
+
+    async def _at(self, item: Any) -> None:
+        await asyncio.sleep(max(0.0, item.at))
+        match item:
+            case Write():
+                await self._ask(item, item.process, item.leaves_after)
+            case ByHand():
+                self._by_hand(item)
+            case Disk():
+                self._disk(item)
+            case Crash():
+                await self._crash(item)
+            case Freeze() if item.process < self.story.processes:
+                self.history.processes[item.process].freeze(item.seconds)
+            case SetClock() if 0 <= item.process < self.story.processes:
+                self.history.processes[item.process].clock.skew = item.skew
+                self.history.note(str(item)[9:])
+
+    def _by_hand(self, item: ByHand) -> None:
+        self.history.note(str(item)[9:])
+        KINDS[item.kind].colleague(self.world, item.content)
+
+    def _disk(self, item: Disk) -> None:
+        storage, now = self.history.storage, asyncio.get_running_loop().time()
+        self.history.note(str(item)[9:])
+        match item.what:
+            case "away":
+                storage.away_until = now + item.amount
+            case "slow":
+                storage.slow_until, storage.slow_seconds = now + item.amount, 0.7
+            case "refused":
+                storage.refuse = int(item.amount)
+            case "unacknowledged":
+                storage.unacknowledge = int(item.amount)
+
+    async def _crash(self, item: Crash) -> None:
+        process = self.history.processes[item.process]
+        process.crash_after = item.moves
+        if item.restart_after is None:
+            return
+        await asyncio.wait([process.died])
+        await asyncio.sleep(item.restart_after)
+        await self._revive(process)
+
+    async def _revive(self, process: Process) -> None:
+        async with self._resting:
+            if not process.alive:
+                self.history.note(process.name, "is started")
+                await process.start()
+
+    async def _ask(self, write: Write, number: int, leaves_after: float | None = None) -> Reply | None:
+        """The answer to one call; None when the caller left.
+
+        Of repeats, only the first that is answered in the same way is told.
+        """
+        self._calls += 1
+        process = self.history.processes[number % self.story.processes]
+        asked = Asked(f"call {self._calls}", write, lives=(process.name, process.generation))
+        self.history.asked.append(asked)
+        CALL.set(asked.name)
+        method, path, body = KINDS[write.kind].request(self.world, write.content)
+        room = KINDS[write.kind].room
+        headers = {"authorization": f"Bearer {self.installation.key}"}
+        if write.key:
+            headers["idempotency-key"] = write.key
+        key = f"key {write.key}" if write.key else "no key"
+        at = len(self.history.lines)
+        self.history.note(asked.name, "to", process.name, "for", write.kind, repr(write.content), f"({key})")
+        sent = {"connection_id": self.installation.connections[room], **body}
+        calling = process.call(method, f"/v1/connectors/{room}{path}", headers, sent)
+        if leaves_after is None:
+            asked.reply = await calling
+        else:
+            try:
+                async with asyncio.timeout(leaves_after):
+                    asked.reply = await calling
+            except TimeoutError:
+                self.history.note(asked.name, "is left by its caller")
+                return None
+        told = _told(asked.reply)
+        if write.key and self._said.get(write.key) == told and self.healthy and at == len(self.history.lines) - 1:
+            self.history.lines.pop()
+        else:
+            self.history.note(asked.name, "is answered", told)
+        self._said[write.key or ""] = told
+        return asked.reply
+
+    # Afterwards
+
+    async def _heal(self) -> None:
+        """Faults stop, and who is dead is started again."""
+        self.history.note("faults stop")
+        self.healthy = True
+        self.history.storage.heal()
+        self.vendors.healthy = True
+        for process in self.history.processes:
+            process.crash_after = None
+            await self._revive(process)
+        for crash in self.crashes:
+            crash.cancel()
+        self.history.healed_at = asyncio.get_running_loop().time()
+
+    async def _repeat(self) -> None:
+        """Every caller with a key repeats until there is an answer; the others wait for theirs."""
+        firsts: dict[str, Write] = {}
+        for write in sorted(self.story.writes, key=lambda write: write.at):
+            if write.key:
+                firsts.setdefault(write.key, write)
+        pending = list(firsts.values())
+        deadline = asyncio.get_running_loop().time() + BOUND_SECONDS
+        while pending and asyncio.get_running_loop().time() < deadline:
+            waits = await asyncio.gather(*(self._once_more(write) for write in pending))
+            pending = [write for write, wait in zip(pending, waits, strict=True) if wait is not None]
+            if pending:
+                await self._pass(min(wait for wait in waits if wait is not None))
+        for task in self.tasks:
+            if not task.done():
+                await asyncio.wait([task], timeout=BOUND_SECONDS)
+            if task.done():
+                task.result()
+
+    async def _once_more(self, write: Write) -> float | None:
+        """Repeat once; None if the answer is final, otherwise how long to wait."""
+        context = contextvars.copy_context()
+        number = self.random.randrange(self.story.processes)
+        reply = await asyncio.get_running_loop().create_task(self._ask(write, number), context=context)
+        if reply is None or reply is BROKEN:
+            return REPEAT_SECONDS
+        if final(reply):
+            return None
+        return max(REPEAT_SECONDS, float(reply.body["error"].get("retry_after") or 0.0))
+
+    async def _pass(self, seconds: float) -> None:
+        """Let time pass, and spare the processes' heartbeats where that is long."""
+        loop = asyncio.get_running_loop()
+        if seconds <= 0:
+            return
+        if seconds < LONG_SECONDS or not self.story.sleeps or not all(task.done() for task in self.tasks):
+            await asyncio.sleep(seconds)
+            return
+        until = loop.time() + seconds
+        for process in self.history.processes:
+            await process.stop()
+        await asyncio.sleep(until - loop.time())
+        for process in self.history.processes:
+            await self._revive(process)
+
+    async def _settle(self) -> None:
+        """Wait until whatever is under way upstream is done; where something is left over here, for a minute."""
+        loop = asyncio.get_running_loop()
+        done = [
+            sent.at + sent.trouble.done_after for sent in self.vendors.sent if sent.trouble and sent.trouble.done_after
+        ]
+        if any(left_over(self.history)):
+            await asyncio.sleep(max(0.0, self.history.healed_at + QUIET_SECONDS - loop.time()))
+        await self._pass(max([0.0, *done]) + 1.0 - loop.time())
+
+    async def _look(self) -> None:
+        """Ask for the history and the feeds, and once more for every result."""
+        for key in {write.key: write for write in self.story.writes if write.key}.values():
+            await self._once_more(key)
+        headers = {"authorization": f"Bearer {self.installation.key}"}
+        process = self.history.processes[0]
+        for asked in self.history.asked:
+            run_id = asked.reply.run_id if asked.reply else None
+            if run_id:
+                self.history.runs[run_id] = await process.call("GET", f"/v1/runs/{run_id}", headers)
+        if self.story.watch:
+            await asyncio.sleep(130.0)
+            for room in ("notes", "chat"):
+                path = f"/v1/connectors/{room}/events?limit=200&connection_id={self.installation.connections[room]}"
+                reply = await process.call("GET", path, headers)
+                self.history.feeds[room] = reply.body.get("data") or []
+
+
+def final(reply: Reply) -> bool:
+    """Whether an answer is one that a caller can live with: a result or a definite refusal."""
+    if reply.status == 200:
+        return True
+    return 400 <= reply.status < 500 and reply.status != 429 and reply.code != IN_PROGRESS
+
+
+def _told(reply: Reply) -> str:
+    """An answer, in a line of the timeline."""
+    if reply.status == 0:
+        return "by nothing: the connection broke"
+    if reply.status == 200:
+        return f"200 {reply.body['status']} {reply.body['data']}"
+    error = reply.body["error"]
+    wait = f", retry after {error['retry_after']}" if error.get("retry_after") else ""
+    return f"{reply.status} {reply.code}{wait}"
+
+
+def timeline(history: History) -> list[str]:
+    """Everything in order, requests to third parties and storage's failures included."""
+    lines = [*history.lines]
+    for sent in history.world.vendors.sent:
+        if sent.at >= history.began and (sent.changes or sent.trouble):
+            told = f"{sent.told}" + ("" if str(sent.status) == sent.told else f" (it answered {sent.status})")
+            at = f"{sent.at - history.began:8.3f}"
+            lines.append(f"{at}     {sent.process}, {sent.call}: {sent.room} {sent.method} {sent.path} -> {told}")
+    lines += [f"{at - history.began:8.3f}     storage: {what}" for at, what in history.storage.log]
+    return sorted(lines, key=lambda line: float(line[:8]))

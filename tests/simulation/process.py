@@ -1,0 +1,264 @@
+"""A process of the gateway that can be killed, frozen and started again, and what its callers see of it."""
+
+import asyncio
+import contextvars
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from pydantic_core import from_json, to_json
+
+from connector_gateway.app import App
+from connector_gateway.connectors import CONNECTORS
+from connector_gateway.settings import Settings
+from connector_gateway.storage.database import Database
+from harness.clocks import NOON
+from simulation.loop import HOST, later
+from simulation.storage import Storage, attach
+from simulation.vendors import CALL, Vendors
+
+Note = Callable[..., None]
+LONGEST_WORK_SECONDS = 0.004
+
+
+class WallClock:
+    """The wall clock of one machine, which may be set forward and back."""
+
+    def __init__(self) -> None:
+        self.skew = 0.0
+
+    def now(self) -> float:
+        return NOON + self.skew + asyncio.get_running_loop().time()
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(max(0.0, seconds))
+
+
+def steady_time() -> float:
+    """The database's own clock, which nobody sets."""
+    return NOON + asyncio.get_running_loop().time()
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a caller got; status 0 when the connection broke."""
+
+    status: int
+    body: Any = None
+
+    @property
+    def code(self) -> str:
+        """The code of a refusal."""
+        return str(self.body["error"]["code"]) if self.status >= 400 else ""
+
+    @property
+    def run_id(self) -> str | None:
+        return self.body.get("run_id") if self.status else None
+
+
+BROKEN = Reply(0)
+
+
+@dataclass
+class Process:
+    """One process: the application, its clock, and how it stands."""
+
+    name: str
+    settings: Settings
+    storage: Storage
+    vendors: Vendors
+    random: Random
+    note: Note
+    files: Any = None
+    clock: WallClock = field(default_factory=WallClock)
+    crash_after: int | None = None
+    """After how many further moves (a commit, a request, an answer) it dies."""
+
+    alive: bool = False
+    frozen: bool = False
+    generation: int = 0
+
+    def __post_init__(self) -> None:
+        self._held: list[asyncio.Handle] = []
+        self.died: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Done when it was killed."""
+
+    async def start(self) -> None:
+        """Start, as the command does; it takes calls on return."""
+        self.generation += 1
+        self.alive, self.frozen, self._held = True, False, []
+        host = Incarnation(self)
+        self.died = asyncio.get_running_loop().create_future()
+        self._context = contextvars.copy_context()
+        self._context.run(HOST.set, host)
+        loop = asyncio.get_running_loop()
+        self.app = App(
+            self.settings,
+            clock=self.clock,
+            database=Database(self.settings.database_url, seconds=self.settings.storage_seconds, clock=steady_time),
+            stopwatch=loop.time,
+            alone=False,
+            files=self.files,
+            transport=self.vendors.transport(host, self.settings.upstream_timeout_seconds),
+        )
+        attach(self.app.database, self.storage)
+        self._http = self.app.http()
+        self._closing = asyncio.get_running_loop().create_future()
+        opened = asyncio.get_running_loop().create_future()
+        self._living = asyncio.get_running_loop().create_task(self._live(opened), context=self._context)
+        await asyncio.wait([opened, self.died, self._living], return_when=asyncio.FIRST_COMPLETED)
+        if not opened.done():
+            self.kill()
+
+    async def _live(self, opened: asyncio.Future[None]) -> None:
+        async with self._http.lifespan():
+            opened.set_result(None)
+            await self._closing
+
+    async def stop(self) -> None:
+        """End as after SIGTERM with no call under way."""
+        self._closing.set_result(None)
+        await asyncio.wait([self._living, self.died], return_when=asyncio.FIRST_COMPLETED)
+        self.alive = False
+
+    def kill(self) -> None:
+        """``kill -9``: nothing of it ever runs again."""
+        if self.alive:
+            self.alive = False
+            self.note("dies", self.name)
+            self.died.set_result(None)
+
+    def freeze(self, seconds: float) -> None:
+        """Stand still for a while, as a suspended machine does, and then go on as if nothing had been."""
+        if self.alive and not self.frozen:
+            self.frozen = True
+            self.note("freezes", self.name, seconds)
+            later(seconds, self._thaw, self.generation)
+
+    def _thaw(self, generation: int) -> None:
+        if self.alive and self.frozen and generation == self.generation:
+            self.frozen = False
+            self.note("wakes", self.name)
+            held, self._held = self._held, []
+            for handle in held:
+                asyncio.get_running_loop()._ready.append(handle)  # type: ignore[attr-defined]
+
+    def move(self) -> None:
+        """Count a move; the process may be killed at it."""
+        if self.crash_after is not None:
+            self.crash_after -= 1
+            if self.crash_after <= 0:
+                self.crash_after = None
+                self.kill()
+
+    async def call(self, method: str, path: str, headers: Mapping[str, str], body: Any = None) -> Reply:
+        """The answer of this process to a request; cancelling leaves in the middle."""
+        if not self.alive:
+            return BROKEN
+        loop, died = asyncio.get_running_loop(), self.died
+        context = self._context.copy()
+        context.run(CALL.set, CALL.get())
+        serving = loop.create_task(self._serve(method, path, headers, body), context=context)
+        ending: list[asyncio.Future[Any]] = [serving, died]
+        try:
+            await asyncio.wait(ending, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            serving.cancel()
+            raise
+        if died.done() or serving.cancelled() or serving.exception():
+            return BROKEN
+        return serving.result()
+
+    async def _serve(self, method: str, path: str, headers: Mapping[str, str], body: Any) -> Reply:
+        content = b"" if body is None else to_json(body)
+        raw = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+        plain, _, query = path.partition("?")
+        scope = {
+            "type": "http",
+            "method": method,
+            "path": plain,
+            "raw_path": plain.encode(),
+            "query_string": query.encode(),
+            "headers": [*raw, (b"content-type", b"application/json"), (b"content-length", b"%d" % len(content))],
+            "http_version": "1.1",
+            "scheme": "http",
+            "client": ("127.0.0.1", 1),
+            "server": ("127.0.0.1", 80),
+        }
+        asked = [{"type": "http.request", "body": content, "more_body": False}]
+        answered: list[Any] = []
+
+        async def receive() -> Any:
+            if asked:
+                return asked.pop()
+            return await asyncio.get_running_loop().create_future()
+
+        async def send(message: Any) -> None:
+            answered.append(message)
+
+        await self._http(scope, receive, send)
+        status = next(part["status"] for part in answered if part["type"] == "http.response.start")
+        content = b"".join(part.get("body", b"") for part in answered if part["type"] == "http.response.body")
+        return Reply(status, from_json(content) if content else {})
+
+
+class Incarnation:
+    """One life of a process: after it was killed, a new one begins, and nothing of the old one runs."""
+
+    def __init__(self, process: Process) -> None:
+        self.process = process
+        self.name = process.name
+        self._generation = process.generation
+
+    @property
+    def alive(self) -> bool:
+        return self.process.alive and self.process.generation == self._generation
+
+    def take(self, handle: asyncio.Handle) -> bool:
+        """Run what belongs to the living; keep it while frozen."""
+        if not self.alive:
+            return False
+        if self.process.frozen:
+            self.process._held.append(handle)
+            return False
+        return True
+
+    def move(self) -> bool:
+        """Count a move; whether the process outlives it."""
+        if self.alive:
+            self.process.move()
+        return self.alive
+
+    def work(self, function: Callable[..., Any], *arguments: Any) -> asyncio.Future[Any]:
+        """Run *function* soon, and let its result be known a little later, as a thread would."""
+        done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        later(self._lag() + self.process.storage.delay(), self._run, done, function, arguments)
+        return done
+
+    def _run(self, done: asyncio.Future[Any], function: Callable[..., Any], arguments: Any) -> None:
+        if not self.move() or done.cancelled():
+            return
+        try:
+            result, fault = function(*arguments), None
+        except Exception as raised:  # noqa: BLE001  # whoever waits for the work gets it
+            result, fault = None, raised
+        if self.move():
+            later(self._lag(), _settle, done, result, fault)
+
+    def _lag(self) -> float:
+        return self.process.random.random() * LONGEST_WORK_SECONDS
+
+
+def _settle(done: asyncio.Future[Any], result: Any, fault: BaseException | None) -> None:
+    if done.done():
+        return
+    if fault is None:
+        done.set_result(result)
+    else:
+        done.set_exception(fault)
+
+
+def settings(environment: Mapping[str, str]) -> Settings:
+    """The settings of *environment*."""
+    return Settings.read(environment, CONNECTORS)

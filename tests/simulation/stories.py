@@ -1,0 +1,261 @@
+"""The failures that were known before writes had one protocol, each as a story.
+
+They are not collected by themselves: ``pytest tests/simulation/stories.py`` runs them.
+"""
+
+from collections.abc import Iterator
+from shutil import rmtree
+
+import pytest
+
+from simulation.history import Installation, install
+from simulation.story import ByHand, Crash, Disk, Freeze, Item, Network, Story, Write
+from simulation.vendors import Trouble
+from simulation.workers import Outcome, one
+
+CREATED = ["notes.create_page", "boards.create_card", "boards.comment_on_card", "crm.create_deal"]
+MADE_AT_ONCE = [*CREATED, "tables.create_records", "tables.attach_file", "chat.post_message"]
+LOST = Trouble("cut")
+"""The connection breaks, and the request is never carried out."""
+
+SILENT = Trouble("silence")
+LATE = Trouble("silence", done_after=20.0)
+"""No answer in time, though the request was carried out."""
+
+
+@pytest.fixture(scope="module")
+def installation() -> Iterator[Installation]:
+    installed = install()
+    yield installed
+    rmtree(installed.template.parent)
+
+
+def told(installation: Installation, *items: Item, processes: int = 1, sleeps: bool = False) -> list[str]:
+    """What is broken after these things have happened."""
+    outcome: Outcome = one(installation, Story(0, items, processes=processes, sleeps=sleeps))
+    print(outcome.story, "--", *outcome.lines, "--", *outcome.broken, sep="\n")
+    return list(outcome.broken)
+
+
+def asked(kind: str, at: float = 0.0, key: str | None = "key", content: str = "Content") -> Write:
+    """A caller's write."""
+    return Write(at, kind, content, key)
+
+
+def dies(moves: int, *, at: float = 0.0, again: float = 0.05) -> Crash:
+    """The process is killed at a move, and started again."""
+    return Crash(at, 0, moves, again)
+
+
+# 1. The first body counts
+
+
+@pytest.mark.parametrize("kind", MADE_AT_ONCE)
+def test_a_repeat_with_another_body_does_not_write_again(installation: Installation, kind: str) -> None:
+    broken = told(
+        installation,
+        Network(0, Trouble("cut", done_after=2.0)),
+        asked(kind),
+        asked(kind, at=10, content="Content changed"),
+    )
+
+    assert broken == []
+
+
+# 2. What a colleague has made is not ours
+
+
+@pytest.mark.parametrize("trouble", [LOST, Trouble("failure")], ids=["cut", "failed"])
+@pytest.mark.parametrize("kind", ["tables.create_vague_record", "notes.create_vague_page", "crm.create_deal"])
+def test_an_object_that_a_colleague_made_before_is_not_taken(
+    installation: Installation, kind: str, trouble: Trouble
+) -> None:
+    broken = told(installation, ByHand(-30, kind, "nothing"), Network(0, trouble), asked(kind, content="nothing"))
+
+    assert broken == []
+
+
+def test_without_a_key_an_object_that_a_colleague_made_before_is_not_taken(installation: Installation) -> None:
+    by_hand = ByHand(-30, "crm.create_deal", "Content")
+    broken = told(installation, by_hand, Network(0, LOST), asked("crm.create_deal", key=None))
+
+    assert broken == []
+
+
+def test_a_page_of_nothing_is_not_an_older_one(installation: Installation) -> None:
+    older = asked("notes.create_vague_page", key="older", content="nothing")
+    newer = asked("notes.create_vague_page", at=20, key="newer", content="nothing")
+    broken = told(installation, older, dies(1, at=10), Network(1, LOST), newer)
+
+    assert broken == []
+
+
+# 3. One object has one owner
+
+
+@pytest.mark.parametrize("kind", [*CREATED, "tables.create_vague_record"])
+def test_two_keys_do_not_share_an_object_after_a_restart(installation: Installation, kind: str) -> None:
+    broken = told(
+        installation,
+        Network(0, LOST),
+        asked(kind, key="first"),
+        asked(kind, at=10, key="second"),
+        dies(1, at=20),
+        asked(kind, at=25, key="first"),
+    )
+
+    assert broken == []
+
+
+# 4. Nothing is sent while the last step may still be carried out
+
+
+def test_blocks_that_come_late_are_not_appended_twice(installation: Installation) -> None:
+    late = Network(1, Trouble("silence", done_after=50.0))
+    broken = told(installation, late, asked("notes.create_long_page"), asked("notes.create_long_page", at=14))
+
+    assert broken == []
+
+
+def test_blocks_on_their_way_when_the_process_dies_are_not_appended_twice(installation: Installation) -> None:
+    late = Network(1, Trouble("silence", done_after=8.0))
+    broken = told(installation, late, asked("notes.create_long_page"), dies(1, at=1.2))
+
+    assert broken == []
+
+
+def test_a_note_on_its_way_when_the_process_dies_is_not_logged_twice(installation: Installation) -> None:
+    late = Network(1, Trouble("silence", done_after=20.0))
+    broken = told(installation, late, asked("crm.update_deal"), dies(1, at=2))
+
+    assert broken == []
+
+
+def test_a_note_that_comes_late_is_not_told_as_missing(installation: Installation) -> None:
+    late = Network(1, Trouble("silence", done_after=50.0))
+    broken = told(installation, late, asked("crm.update_deal"))
+
+    assert broken == []
+
+
+@pytest.mark.parametrize("key", ["key", None], ids=["with a key", "without"])
+def test_a_draft_is_not_sent_again_while_it_may_be_on_its_way(installation: Installation, key: str | None) -> None:
+    late = Network(1, Trouble("cut", done_after=3.0))
+    broken = told(installation, late, asked("mail.send_message", key=key))
+
+    assert broken == []
+
+
+# 5. After a crash, and after an edge's failure, as long is waited as after silence
+
+
+@pytest.mark.parametrize("kind", MADE_AT_ONCE)
+def test_a_request_that_outlives_the_process_by_far_is_not_repeated(installation: Installation, kind: str) -> None:
+    late = Network(0, Trouble("silence", done_after=25.0))
+    broken = told(installation, late, asked(kind), dies(1, at=2))
+
+    assert broken == []
+
+
+@pytest.mark.parametrize("status", ["502", "503", "504"])
+@pytest.mark.parametrize("kind", MADE_AT_ONCE)
+def test_a_request_that_outlives_the_edge_is_not_repeated(installation: Installation, kind: str, status: str) -> None:
+    late = Network(0, Trouble(status, done_after=20.0))
+    broken = told(installation, late, asked(kind))
+
+    assert broken == []
+
+
+# 6. Storage may fail
+
+
+@pytest.mark.parametrize("away", [1.0, 25.0])
+@pytest.mark.parametrize("at", [0.02, 0.12])
+def test_storage_that_is_away_blocks_no_key(installation: Installation, at: float, away: float) -> None:
+    broken = told(installation, asked("boards.comment_on_card"), Disk(at, "away", away))
+
+    assert broken == []
+
+
+@pytest.mark.parametrize("what", ["refused", "unacknowledged"])
+@pytest.mark.parametrize("at", [0.0, 0.02, 0.2])
+def test_a_commit_that_fails_blocks_no_key(installation: Installation, at: float, what: str) -> None:
+    kind = "refused" if what == "refused" else "unacknowledged"
+    broken = told(installation, asked("chat.post_message"), Disk(at, kind, 2))  # type: ignore[arg-type]
+
+    assert broken == []
+
+
+# 7. A process that is thought to be dead changes nothing any more
+
+
+@pytest.mark.parametrize("kind", MADE_AT_ONCE)
+def test_a_second_process_does_not_take_what_a_living_one_holds(installation: Installation, kind: str) -> None:
+    elsewhere = Write(0.0, "mail.create_draft", "Other", "other", process=1)
+    broken = told(
+        installation,
+        Network(0, LATE),
+        asked(kind),
+        elsewhere,
+        Crash(0.6, 1, 1, 0.05),
+        Write(3.0, kind, "Content", "key", process=1),
+        processes=2,
+    )
+
+    assert broken == []
+
+
+@pytest.mark.parametrize("kind", MADE_AT_ONCE)
+def test_a_process_that_wakes_up_late_overwrites_nothing(installation: Installation, kind: str) -> None:
+    broken = told(
+        installation,
+        asked(kind),
+        Freeze(0.04, 0, 40.0),
+        Write(20.0, kind, "Content", "key", process=1),
+        Write(30.0, kind, "Content", "key", process=1),
+        processes=2,
+    )
+
+    assert broken == []
+
+
+# 8. Our own first half is no change of somebody else's
+
+
+@pytest.mark.parametrize("trouble", [LOST, SILENT, Trouble("failure")], ids=["cut", "silence", "failed"])
+def test_a_guarded_update_can_be_finished(installation: Installation, trouble: Trouble) -> None:
+    broken = told(installation, Network(1, trouble), asked("notes.update_page"))
+
+    assert broken == []
+
+
+# 10. What was done is told: a refusal names what stands
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "notes.create_long_page",
+        "tables.create_records",
+        "mail.change_message_labels",
+        "crm.create_or_update_contact",
+        "notes.update_page",
+        "boards.attach_checklist",
+    ],
+)
+def test_a_refusal_halfway_tells_what_stands(installation: Installation, kind: str) -> None:
+    broken = told(installation, Network(1, Trouble("refusal")), asked(kind))
+
+    assert broken == []
+
+
+# 12. An answer of another shape is a doubt
+
+
+@pytest.mark.parametrize("kind", MADE_AT_ONCE)
+def test_an_accepted_step_with_an_answer_of_another_shape_is_not_repeated(
+    installation: Installation, kind: str
+) -> None:
+    broken = told(installation, Network(0, Trouble("odd", done_after=0.05, told_after=0.2)), asked(kind))
+
+    assert broken == []

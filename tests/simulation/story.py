@@ -1,0 +1,279 @@
+"""Stories: what callers do and what goes wrong, as data. A history is a story that has happened."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Literal
+
+from connector_gateway.connectors import CONNECTORS
+from simulation.vendors import Trouble
+from simulation.writes import KINDS, by_hand
+
+TIMEOUT_SECONDS = 12.0
+"""How long the gateway waits for an answer: less than it usually does, so that histories are shorter."""
+
+WELL_BEFORE = -60.0
+"""When a colleague makes something by hand where the vendor does not tell who made it."""
+
+
+@dataclass(frozen=True)
+class Write:
+    """A caller asks for a write; one with the same key and content is a repeat."""
+
+    at: float
+    kind: str
+    content: str
+    key: str | None = None
+    process: int = 0
+    leaves_after: float | None = None
+
+    def __str__(self) -> str:
+        key = f"under key {self.key}" if self.key else "without a key"
+        left = f", and leaves after {self.leaves_after:.2f} s" if self.leaves_after is not None else ""
+        return f"{self.at:8.3f} a caller asks process {self.process} for {self.kind} {self.content!r} {key}{left}"
+
+
+@dataclass(frozen=True)
+class ByHand:
+    """A colleague makes an equal object in the application."""
+
+    at: float
+    kind: str
+    content: str
+
+    def __str__(self) -> str:
+        return f"{self.at:8.3f} a colleague makes {self.content!r} of {self.kind} by hand"
+
+
+@dataclass(frozen=True)
+class Network:
+    """Trouble with one request to a third party: the *number*-th step, or the *number*-th reading request."""
+
+    number: int
+    trouble: Trouble
+    reading: bool = False
+
+    def __str__(self) -> str:
+        what = "reading request" if self.reading else "step"
+        done = self.trouble.done_after
+        end = "is never carried out" if done is None else f"is carried out {done:.2f} s after its sending"
+        return f"         {what} {self.number} {end}; told after {self.trouble.told_after:.2f} s: {self.trouble.told}"
+
+
+@dataclass(frozen=True)
+class Disk:
+    """Storage fails: ``away`` or ``slow`` for some seconds, or the next commits are ``refused`` or unacknowledged."""
+
+    at: float
+    what: Literal["away", "slow", "refused", "unacknowledged"]
+    amount: float
+
+    def __str__(self) -> str:
+        unit = "commits" if self.what in {"refused", "unacknowledged"} else "s"
+        return f"{self.at:8.3f} storage: {self.what}, {self.amount:g} {unit}"
+
+
+@dataclass(frozen=True)
+class Crash:
+    """A process is killed at its *moves*-th commit, request or answer from then on, and started again later."""
+
+    at: float
+    process: int
+    moves: int
+    restart_after: float | None
+
+    def __str__(self) -> str:
+        again = "stays dead" if self.restart_after is None else f"is started again {self.restart_after:.2f} s later"
+        return f"{self.at:8.3f} process {self.process} is killed at its move {self.moves} from here, and {again}"
+
+
+@dataclass(frozen=True)
+class Freeze:
+    """A process stands still, and wakes up late."""
+
+    at: float
+    process: int
+    seconds: float
+
+    def __str__(self) -> str:
+        return f"{self.at:8.3f} process {self.process} freezes for {self.seconds:.1f} s"
+
+
+@dataclass(frozen=True)
+class SetClock:
+    """The wall clock of a process is set; that of the third parties (-1) goes wrong all the time."""
+
+    at: float
+    process: int
+    skew: float
+
+    def __str__(self) -> str:
+        if self.process < 0:
+            return f"         the third parties' clock is {self.skew:+.1f} s off"
+        return f"{self.at:8.3f} process {self.process}'s clock is set to {self.skew:+.1f} s off"
+
+
+Item = Write | ByHand | Network | Disk | Crash | Freeze | SetClock
+
+
+@dataclass(frozen=True)
+class Story:
+    """What happens in one history."""
+
+    seed: int
+    items: tuple[Item, ...]
+    processes: int = 1
+    limits: bool = False
+    watch: bool = False
+    sleeps: bool = True
+    """Whether long waiting is spent with the processes stopped, which is quicker to run."""
+
+    def without(self, index: int) -> "Story":
+        """The same with one item less."""
+        return replace(self, items=self.items[:index] + self.items[index + 1 :])
+
+    @property
+    def writes(self) -> list[Write]:
+        return [item for item in self.items if isinstance(item, Write)]
+
+    def __str__(self) -> str:
+        head = f"{self.processes} process(es), limits {'on' if self.limits else 'off'}"
+        head += (", watching" if self.watch else "") + ("" if self.sleeps else ", awake throughout")
+        return "\n".join([head, *map(str, self.items)])
+
+
+def story(seed: int, processes: int | None = None) -> Story:
+    """The story of *seed*."""
+    random = Random(seed)
+    count = processes or random.choice((1, 1, 2))
+    writes = _writes(random, count)
+    items = [*writes, *_colleagues(random, writes), *_faults(random, writes, count)]
+    items.sort(key=lambda item: getattr(item, "at", 1000.0))
+    return Story(
+        seed,
+        tuple(items),
+        processes=count,
+        limits=random.random() < 0.15,
+        watch=random.random() < 0.02,
+        sleeps=random.random() < 0.9,
+    )
+
+
+def _writes(random: Random, processes: int) -> list[Write]:
+    writes: list[Write] = []
+    for number in range(random.choice((1, 1, 1, 2, 2, 3))):
+        name = random.choice(list(KINDS))
+        keyed = random.random() < 0.85
+        first = Write(
+            at=random.uniform(0, 3),
+            kind=name,
+            content="nothing" if "vague" in name else f"Content {number}",
+            key=f"key-{number}" if keyed else None,
+            process=random.randrange(processes),
+            leaves_after=random.uniform(0, 2) if random.random() < 0.08 else None,
+        )
+        writes.append(first)
+        if keyed:
+            writes += _repeats(random, first, processes)
+        if KINDS[name].twins and random.random() < 0.25:
+            other = f"key-{number}-twin" if random.random() < 0.8 else None
+            writes.append(replace(first, at=_near(random, first.at), key=other, leaves_after=None))
+    return writes
+
+
+def _repeats(random: Random, first: Write, processes: int) -> list[Write]:
+    made = []
+    if random.random() < 0.3:
+        later = _near(random, first.at)
+        made.append(replace(first, at=later, process=random.randrange(processes), leaves_after=None))
+    if KINDS[first.kind].twins and "vague" not in first.kind and random.random() < 0.12:
+        made.append(replace(first, at=_near(random, first.at), content=f"{first.content} changed", leaves_after=None))
+    return made
+
+
+def _near(random: Random, at: float) -> float:
+    """At the same time, or soon, or when the first may have ended."""
+    return at + random.choice((0.0, random.uniform(0, 1), random.uniform(1, 10), random.uniform(13, 25)))
+
+
+def _colleagues(random: Random, writes: Sequence[Write]) -> list[ByHand]:
+    made = []
+    for write in writes:
+        kind = KINDS[write.kind]
+        if by_hand(kind) and random.random() < 0.15:
+            at = write.at + random.uniform(-3, 10) if kind.colleague_told_apart else WELL_BEFORE
+            made.append(ByHand(at, write.kind, write.content))
+    return made
+
+
+def _faults(random: Random, writes: Sequence[Write], processes: int) -> list[Item]:
+    makers: Sequence[Callable[[Random, Sequence[Write], int], Item]] = (
+        _network,
+        _network,
+        _network,
+        _disk,
+        _crash,
+        _crash,
+        _freeze,
+        _set_clock,
+    )
+    count = random.choice((0, 1, 1, 1, 2, 2, 3))
+    return [random.choice(makers)(random, writes, processes) for _ in range(count)]
+
+
+def _network(random: Random, writes: Sequence[Write], _: int) -> Item:
+    if random.random() < 0.15:
+        told = random.choice(("silence", "cut", "502", "failure", "garbage"))
+        return Network(random.randrange(12), Trouble(told, 0.1 if told == "garbage" else None), reading=True)
+    rooms = {KINDS[write.kind].room for write in writes}
+    settle = min(CONNECTORS[room].settle_seconds for room in rooms)
+    return Network(random.choice((0, 0, 0, 1, 1, 2, 3)), trouble(random, settle))
+
+
+def trouble(random: Random, settle_seconds: float) -> Trouble:
+    """One of the ways in which a step goes wrong; it is carried out within the settle time or never."""
+    told = random.choice(
+        ("silence", "silence", "cut", "cut", "502", "503", "504", "failure", "refusal", "garbage", "odd", "refused")
+    )
+    late = random.choice((random.uniform(0.05, 3), random.uniform(3, 11), random.uniform(11, settle_seconds - 0.5)))
+    done = random.choice((None, 0.05, late))
+    match told:
+        case "refused" | "refusal":
+            return Trouble(told)
+        case "failure":
+            return Trouble(told, random.choice((None, 0.05)), 0.2)
+        case "garbage" | "odd":
+            return Trouble(told, 0.05, 0.2)
+        case "silence":
+            return Trouble(told, late if done == 0.05 and random.random() < 0.3 else done)
+        case _:
+            return Trouble(told, done, random.choice((0.02, 0.1, random.uniform(0.1, 5), random.uniform(5, 11))))
+
+
+def _disk(random: Random, writes: Sequence[Write], _: int) -> Item:
+    at = writes[0].at + random.choice((0.0, random.uniform(0, 0.1), random.uniform(0, 2)))
+    match random.choice(("away", "slow", "refused", "unacknowledged")):
+        case "away":
+            return Disk(at, "away", random.choice((0.3, 1.0, 5.0, 25.0)))
+        case "slow":
+            return Disk(at, "slow", random.choice((2.0, 10.0)))
+        case "refused":
+            return Disk(at, "refused", random.choice((1, 1, 2, 5)))
+        case _:
+            return Disk(at, "unacknowledged", random.choice((1, 1, 2)))
+
+
+def _crash(random: Random, writes: Sequence[Write], _: int) -> Item:
+    write = random.choice(list(writes))
+    restart = random.choice((0.05, random.uniform(0.05, 2), random.uniform(2, 30), None))
+    return Crash(max(0.0, write.at - 0.001), write.process, random.randint(1, 30), restart)
+
+
+def _freeze(random: Random, writes: Sequence[Write], _: int) -> Item:
+    write = random.choice(list(writes))
+    return Freeze(write.at + random.uniform(0, 0.5), write.process, random.choice((3.0, 12.0, 15.0, 40.0)))
+
+
+def _set_clock(random: Random, _: Sequence[Write], processes: int) -> Item:
+    skew = random.choice((-600.0, -90.0, -5.0, 5.0, 90.0, 600.0))
+    return SetClock(random.uniform(-5, 5), random.randrange(-1, processes), skew)

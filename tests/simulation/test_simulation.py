@@ -1,0 +1,77 @@
+"""The simulation itself: without faults it finds nothing, and a seed always gives the same history."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from shutil import rmtree
+
+import pytest
+
+from simulation.history import Installation, install
+from simulation.story import ByHand, Story, Write, story
+from simulation.workers import one
+from simulation.writes import KINDS
+
+TESTS = Path(__file__).parent.parent
+TELL = """
+import json, shutil
+from simulation.history import install
+from simulation.story import story
+from simulation.workers import one
+installation = install()
+told = [one(installation, story(seed)).lines for seed in (7, 23, 101)]
+shutil.rmtree(installation.template.parent)
+print(json.dumps(told))
+"""
+
+
+@pytest.fixture(scope="module")
+def installation() -> Iterator[Installation]:
+    installed = install()
+    yield installed
+    rmtree(installed.template.parent)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_without_faults_every_write_keeps_the_promise(installation: Installation, kind: str) -> None:
+    asked = Write(0.5, kind, "Content", "key")
+    outcome = one(
+        installation, Story(1, (asked, Write(0.6, kind, "Content", "key"), Write(9.0, kind, "Content", "key")))
+    )
+
+    assert [] == list(outcome.broken)
+    assert any("is answered 200" in line for line in outcome.lines)
+
+
+def told_anew() -> list[list[str]]:
+    """The same three histories, told by a new interpreter."""
+    environment = {"PYTHONPATH": str(TESTS), "PYTHONHASHSEED": "0"}
+    ran = subprocess.run([sys.executable, "-c", TELL], env=environment, capture_output=True, check=True)
+    lines: list[list[str]] = json.loads(ran.stdout)
+    return lines
+
+
+def test_a_seed_gives_the_same_history_again() -> None:
+    first, second = told_anew(), told_anew()
+
+    assert first == second
+    assert all(first)
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_what_colleagues_make_is_seen_once_and_in_order(installation: Installation, processes: int) -> None:
+    by_hand = [
+        ByHand(2.0, "notes.create_page", "First"),
+        ByHand(3.0, "chat.post_message", "Second"),
+        ByHand(4.0, "chat.post_message", "Third"),
+    ]
+    asked = Write(1.0, "chat.post_message", "Second", "key")
+    outcome = one(installation, Story(1, (asked, *by_hand), processes=processes, watch=True))
+
+    assert [] == list(outcome.broken)
+
+
+def test_stories_differ_from_seed_to_seed() -> None:
+    assert 50 == len({str(story(seed)) for seed in range(50)})

@@ -1,0 +1,393 @@
+"""The six third parties, in process, and the network between them and the gateway."""
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from email.utils import formatdate
+from random import Random
+from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import urlsplit
+
+from aiohttp import streams, web
+from aiohttp.http_parser import RawRequestMessage
+from aiohttp.http_writer import HttpVersion11
+from multidict import CIMultiDict, CIMultiDictProxy
+from yarl import URL
+
+from connector_gateway.kit.emulation import Emulator, Stage, staged
+from connector_gateway.kit.transport import Answer, Cut, NotSent, TimedOut, Transport
+from connector_gateway.sandbox import EMULATORS
+from harness.clocks import NOON
+from simulation.loop import apart
+
+if TYPE_CHECKING:
+    from simulation.process import Incarnation
+
+CALL: ContextVar[str] = ContextVar("CALL", default="")
+"""The call that a request to a third party is sent for."""
+
+READS = {
+    "boards": re.compile(r"GET .*"),
+    "chat": re.compile(r"GET .*|POST /api/(conversations\.(?!open|join).*|auth\.test|users\..*|emoji\..*)"),
+    "crm": re.compile(r"GET .*|POST .*/(search|batch/read)"),
+    "mail": re.compile(r"GET .*"),
+    "notes": re.compile(r"GET .*|POST /v1/(search|data_sources/[^/]+/query|databases/[^/]+/query)"),
+    "tables": re.compile(r"GET .*|POST .*/listRecords"),
+}
+"""What changes nothing; everything else is a step."""
+
+ERROR_PAGE = b"<html><head><title>%d</title></head><body><center><h1>%d</h1></center><hr>nginx</body></html>"
+FAILURES: Mapping[str, tuple[int, Any]] = {
+    "notes": (500, {"object": "error", "status": 500, "code": "internal_server_error", "message": "Unexpected error."}),
+    "boards": (500, "Internal Server Error"),
+    "mail": (500, {"error": {"code": 500, "message": "Internal error.", "status": "INTERNAL", "errors": []}}),
+    "chat": (200, {"ok": False, "error": "internal_error"}),
+    "crm": (500, {"status": "error", "message": "internal error", "correlationId": "0", "category": "INTERNAL_ERROR"}),
+    "tables": (500, {"error": {"type": "SERVER_ERROR", "message": "Something went wrong"}}),
+}
+"""How each vendor's own application says that it failed."""
+
+REFUSALS: Mapping[str, tuple[int, Any]] = {
+    "notes": (400, {"object": "error", "status": 400, "code": "validation_error", "message": "Not like this."}),
+    "boards": (400, "invalid value for name"),
+    "mail": (400, {"error": {"code": 400, "message": "Invalid", "errors": [{"reason": "invalidArgument"}]}}),
+    "chat": (200, {"ok": False, "error": "restricted_action"}),
+    "crm": (400, {"status": "error", "message": "Not like this", "correlationId": "0", "category": "VALIDATION_ERROR"}),
+    "tables": (422, {"error": {"type": "INVALID_VALUE_FOR_COLUMN", "message": "Not like this"}}),
+}
+"""How each vendor's own application refuses a request."""
+
+BY_ITSELF = {"failure": FAILURES, "refusal": REFUSALS}
+"""What an application says, and no edge before it."""
+
+
+def _garbled(_: bytes) -> bytes:
+    return b'{"broken": <html>\xff'
+
+
+def _odd(body: bytes) -> bytes:
+    """An answer that lacks most of what is expected."""
+    told = json.loads(body or b"{}")
+    return json.dumps({name: told[name] for name in ("ok", "id") if name in told}).encode()
+
+
+BODIES: Mapping[str, Callable[[bytes], bytes]] = {"answer": bytes, "garbage": _garbled, "odd": _odd}
+"""What becomes of the body of an answer on its way."""
+
+
+class VendorClock:
+    """The third parties' clock."""
+
+    def __init__(self) -> None:
+        self.skew = 0.0
+
+    def now(self) -> float:
+        try:
+            return NOON + self.skew + asyncio.get_running_loop().time()
+        except RuntimeError:
+            return NOON
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(max(0.0, seconds))
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """What goes wrong with one request: what the gateway is told, and whether and when the request is carried out."""
+
+    told: str
+    """``answer``, ``silence``, ``cut``, ``refused`` (never sent), ``garbage``, ``odd``, ``failure``, ``refusal``.
+
+    Or the status that an edge answers: ``502`` to ``504``.
+    """
+
+    done_after: float | None = None
+    """Seconds after its sending at which it is carried out; never if None."""
+
+    told_after: float = 0.1
+    """Seconds after its sending; a real answer cannot come before the request was carried out."""
+
+
+@dataclass
+class Sent:
+    """One request to a third party, as the network saw it."""
+
+    number: int
+    at: float
+    process: str
+    call: str
+    room: str
+    method: str
+    path: str
+    changes: bool
+    body: bytes | None
+    trouble: Trouble | None = None
+    status: int | None = None
+    """What the third party itself answered; None as long as it was not reached."""
+
+    told: str = ""
+
+    @property
+    def may_have_arrived(self) -> bool:
+        """Whether the gateway could not rule out that it did something."""
+        return self.told not in {"refused", "429"} and not re.fullmatch(r"4\d\d", self.told)
+
+    @property
+    def step(self) -> str:
+        """What it does, whatever marks it bears."""
+        marked = self.room == "chat" or self.path.endswith(("/drafts", "/messages/send"))
+        return f"{self.method} {self.path}" + ("" if marked or not self.body else f" {self.body.decode()}")
+
+
+@dataclass
+class Vendors:
+    """All third parties and what reached them."""
+
+    limits: bool = True
+    random: Random = field(default_factory=Random)
+    slowest: float = 0.2
+    """Seconds that a request without trouble takes at most, each way."""
+
+    troubles: dict[int, Trouble] = field(default_factory=dict)
+    """By the number of the step, counted over all rooms from when the story begins."""
+
+    reading_troubles: dict[int, Trouble] = field(default_factory=dict)
+    sent: list[Sent] = field(default_factory=list)
+    clock: VendorClock = field(default_factory=VendorClock)
+    healthy: bool = True
+    """Whether no request meets trouble, before the story and after it."""
+
+    def __post_init__(self) -> None:
+        self.emulators: dict[str, Emulator] = {
+            name: emulator(Stage(self.clock, **emulator.knobs)) for name, emulator in EMULATORS.items()
+        }
+        self._applications: dict[str, tuple[str, Emulator, web.Application]] = {}
+        for name, emulator in self.emulators.items():
+            for host, application in emulator.applications().items():
+                emulator.stage.addresses[host] = f"http://{host}.{name}.invalid"
+                self._applications[f"{host}.{name}.invalid"] = (name, emulator, staged(emulator.stage, application))
+
+    async def start(self) -> None:
+        """Be ready to answer."""
+        self._steps = self._reads = 0
+        self._under_way: set[asyncio.Task[None]] = set()
+        for emulator in self.emulators.values():
+            emulator.stage.knobs["limits"] = self.limits
+        for _, _, application in self._applications.values():
+            application.freeze()
+            await application.startup()
+
+    @property
+    def addresses(self) -> dict[str, str]:
+        """The settings that lead the gateway here."""
+        return {
+            f"GATEWAY_{name.upper()}_{host.upper()}_URL": address
+            for name, emulator in self.emulators.items()
+            for host, address in emulator.stage.addresses.items()
+        }
+
+    def transport(self, host: "Incarnation", timeout_seconds: float) -> "SimulatedTransport":
+        """The way here of one process."""
+        return SimulatedTransport(self, host, timeout_seconds)
+
+    def on_its_way(self, task: asyncio.Task[None]) -> None:
+        """Keep *task* until it is done."""
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
+
+    async def ask(self, room: str, method: str, path: str, body: Any, headers: Mapping[str, str]) -> Any:
+        """The answer to somebody else than the gateway."""
+        address = self.emulators[room].stage.addresses["base"]
+        answer = await self.serve(method, address + path, headers, json.dumps(body).encode())
+        return answer.json()
+
+    def note(self, method: str, url: str, body: bytes | None, process: str) -> Sent:
+        """Note a request on its way, and what will go wrong with it."""
+        parts = urlsplit(url)
+        room = self._applications[parts.netloc][0]
+        changes = not READS[room].fullmatch(f"{method} {parts.path}")
+        sent = Sent(len(self.sent), _now(), process, CALL.get(), room, method, parts.path, changes, body)
+        if not self.healthy:
+            troubles = self.troubles if changes else self.reading_troubles
+            number = self._steps if changes else self._reads
+            sent.trouble = troubles.get(number)
+            self._steps, self._reads = self._steps + changes, self._reads + (not changes)
+        self.sent.append(sent)
+        return sent
+
+    async def carry(
+        self, sent: Sent, url: str, headers: Mapping[str, str], body: bytes | None, told: asyncio.Future[Any]
+    ) -> None:
+        """Bring a request to its third party and the answer back, as far as trouble lets it."""
+        trouble = sent.trouble
+        if trouble is None:
+            await asyncio.sleep(self._way())
+            answer = await self._reach(sent, url, headers, body)
+            await asyncio.sleep(self._way())
+            _tell(told, answer)
+            return
+        seen = asyncio.get_running_loop().create_task(self._told(sent, trouble, told))
+        if trouble.done_after is not None:
+            await asyncio.sleep(trouble.done_after)
+            answer = await self._reach(sent, url, headers, body)
+            if trouble.told in BODIES:
+                await asyncio.sleep(max(0.0, sent.at + trouble.told_after - _now()))
+                _tell(told, Answer(answer.status, answer.headers, BODIES[trouble.told](answer.body)))
+        await seen
+
+    async def _told(self, sent: Sent, trouble: Trouble, told: asyncio.Future[Any]) -> None:
+        """What the gateway is told without regard to what the third party does."""
+        await asyncio.sleep(trouble.told_after)
+        if trouble.told == "cut":
+            _tell(told, Cut("the connection broke"))
+        elif trouble.told == "refused":
+            _tell(told, NotSent("nothing accepted the connection"))
+        elif trouble.told in BY_ITSELF:
+            status, body = BY_ITSELF[trouble.told][sent.room]
+            content = body.encode() if isinstance(body, str) else json.dumps(body).encode()
+            _tell(
+                told, Answer(status, _headers("text/plain" if isinstance(body, str) else "application/json"), content)
+            )
+        elif trouble.told.isdigit():
+            status = int(trouble.told)
+            _tell(told, Answer(status, _headers("text/html"), ERROR_PAGE % (status, status)))
+
+    async def _reach(self, sent: Sent, url: str, headers: Mapping[str, str], body: bytes | None) -> Answer:
+        answer = await self.serve(sent.method, url, headers, body)
+        sent.status = answer.status
+        return answer
+
+    def _way(self) -> float:
+        return self.random.uniform(0.005, self.slowest)
+
+    async def serve(self, method: str, url: str, headers: Mapping[str, str], body: bytes | None) -> Answer:
+        """What the third party answers, without a network."""
+        address = URL(url, encoded=True)
+        _, _, application = self._applications[str(address.raw_authority)]
+        request = _request(method, address, headers, body)
+        try:
+            response = await application._handle(request)
+        except web.HTTPException as refusal:
+            response = refusal
+        content = response.body if isinstance(response, web.Response) else b""
+        told = CIMultiDict(response.headers)
+        told.setdefault("Date", formatdate(self.clock.now(), usegmt=True))
+        return Answer(response.status, CIMultiDictProxy(told), content if isinstance(content, bytes) else b"")
+
+
+class SimulatedTransport(Transport):
+    """The pool of connections of one process."""
+
+    def __init__(self, vendors: Vendors, host: "Incarnation", timeout_seconds: float) -> None:
+        super().__init__(timeout_seconds)
+        self._vendors = vendors
+        self._host = host
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        return None
+
+    async def exchange(self, method: str, url: str, headers: Mapping[str, str], body: bytes | None) -> Answer:
+        """Send one request and wait for its answer, no longer than the time-out."""
+        loop = asyncio.get_running_loop()
+        told: asyncio.Future[Any] = loop.create_future()
+        sent = self._vendors.note(method, url, body, self._host.name)
+        if not self._host.move():
+            sent.told = "dead before sending"
+            await told
+        sent.told = "unknown"
+        self._vendors.on_its_way(apart(self._vendors.carry(sent, url, dict(headers), body, told)))
+        try:
+            async with asyncio.timeout(self._timeout_seconds):
+                answer: Answer | Exception = await told
+        except TimeoutError:
+            sent.told = "silence"
+            raise TimedOut("no answer in time") from None
+        finally:
+            self._host.move()
+        if isinstance(answer, Exception):
+            sent.told = "refused" if isinstance(answer, NotSent) else "cut"
+            raise answer
+        sent.told = "400" if sent.trouble and sent.trouble.told == "refusal" else str(answer.status)
+        return Answer(answer.status, answer.headers, answer.body)
+
+    @asynccontextmanager
+    async def stream(
+        self, method: str, url: str, headers: Mapping[str, str]
+    ) -> AsyncIterator[tuple[int, Mapping[str, str], AsyncIterator[bytes]]]:
+        """The same, with the body in one piece."""
+        answer = await self.exchange(method, url, headers, None)
+
+        async def pieces() -> AsyncIterator[bytes]:
+            yield answer.body
+
+        yield answer.status, answer.headers, pieces()
+
+
+class _Protocol:
+    """What a request asks of its connection: nothing."""
+
+    transport = ssl_context = peername = sockname = None
+    _reading_paused = False
+
+    def pause_reading(self, *_: Any, **__: Any) -> None:
+        return None
+
+    resume_reading = pause_reading
+
+
+class _Nowhere:
+    """Where nothing is written."""
+
+    async def drain(self) -> None:
+        return None
+
+
+def _request(method: str, url: URL, headers: Mapping[str, str], body: bytes | None) -> web.Request:
+    told = CIMultiDict(headers)
+    told.setdefault("Host", str(url.raw_authority))
+    if body is not None:
+        told["Content-Length"] = str(len(body))
+    raw = tuple((name.encode(), value.encode()) for name, value in told.items())
+    message = RawRequestMessage(
+        method,
+        url.raw_path_qs,
+        HttpVersion11,
+        CIMultiDictProxy(told),
+        raw,
+        should_close=False,
+        compression=None,
+        upgrade=False,
+        chunked=False,
+        url=url.relative(),
+    )
+    loop = asyncio.get_running_loop()
+    payload: Any = streams.EMPTY_PAYLOAD
+    if body:
+        payload = streams.StreamReader(_Protocol(), 2**16, loop=loop)  # type: ignore[arg-type]
+        payload.feed_data(body)
+        payload.feed_eof()
+    made: Any = web.Request
+    request: web.Request = made(
+        message, payload, _Protocol(), _Nowhere(), asyncio.current_task(), loop, client_max_size=64 * 1024 * 1024
+    )
+    return request
+
+
+def _headers(kind: str) -> Mapping[str, str]:
+    return CIMultiDictProxy(CIMultiDict({"Content-Type": kind, "Date": formatdate(NOON + _now(), usegmt=True)}))
+
+
+def _tell(told: asyncio.Future[Any], answer: Any) -> None:
+    if not told.done():
+        told.set_result(answer)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -1,0 +1,656 @@
+"""The writes that callers make, and how what they made is counted in the third parties' own state."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from connector_gateway.kit.call import RemoteFile
+from simulation.vendors import Vendors
+
+Body = dict[str, Any]
+Data = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Made:
+    """An object upstream with the content of a write: which part of the write it is, and what is wrong with it."""
+
+    id: str
+    part: int = 0
+    flaws: tuple[str, ...] = ()
+
+
+@dataclass
+class World:
+    """The third parties, as the history sees into them."""
+
+    vendors: Vendors
+    targets: dict[tuple[str, str], str] = field(default_factory=dict)
+    """What was there for a write to work on, by kind and content."""
+
+    by_colleague: set[str] = field(default_factory=set)
+    before: set[str] = field(default_factory=set)
+    """Objects from before the history, where content alone does not tell."""
+
+    def emulator(self, room: str) -> Any:
+        """The stand-in, looked into."""
+        return self.vendors.emulators[room]
+
+    def example(self, room: str, name: str) -> Any:
+        """The identifier of something seeded."""
+        return self.vendors.emulators[room].examples()[name]
+
+    def act(self, room: str, told: str, **action: Any) -> str:
+        """What somebody does in the application; the id of what is made is in the field *told*."""
+        return str(self.emulator(room).act(action)[told])
+
+    def by_hand(self, room: str, told: str, **action: Any) -> None:
+        """What a colleague makes that is equal to what a caller asks for."""
+        self.by_colleague.add(self.act(room, told, **action))
+
+
+class Kind:
+    """One operation as it is tried here."""
+
+    room: str
+    twins = True
+    """Whether two keys with the same content make two objects."""
+
+    colleague_told_apart = True
+    """Whether the vendor tells who made an object."""
+
+    parts = 1
+
+    async def prepare(self, world: World, content: str) -> None:
+        """Make what the write works on."""
+
+    def request(self, world: World, content: str) -> tuple[str, str, Body]:
+        """Method, path below the connector, and body."""
+        raise NotImplementedError
+
+    def made(self, world: World, content: str) -> Iterable[Made]:
+        """The objects of that content."""
+        raise NotImplementedError
+
+    def told(self, data: Data) -> Sequence[str | None]:
+        """The identifiers in an answer, by part; None where the object's own is not told."""
+        raise NotImplementedError
+
+    def expected(self, data: Data) -> int:
+        """How many objects of each part an answer promises."""
+        del data
+        return 1
+
+    def colleague(self, world: World, content: str) -> None:
+        """A colleague makes the same by hand."""
+        raise NotImplementedError
+
+
+class Update(Kind):
+    """A write that changes what is there: it makes nothing to be counted twice."""
+
+    twins = False
+
+
+def flaws(seen: Sequence[str], wanted: Sequence[str], what: str) -> tuple[str, ...]:
+    """What is wrong with the second half of a write."""
+    if list(seen) == list(wanted):
+        return ()
+    twice = sorted({one for one in seen if seen.count(one) > 1})
+    return (f"{len(seen)} {what} where {len(wanted)} should be" + (f"; twice: {twice[:3]}" if twice else ""),)
+
+
+# Notes
+
+
+def _plain(value: Any) -> str:
+    return "".join(part.plain if hasattr(part, "plain") else _text_of(part) for part in value or ())
+
+
+def _text_of(part: Any) -> str:
+    if isinstance(part, Mapping):
+        return str(part.get("plain_text") or part.get("text", {}).get("content", ""))
+    return str(part)
+
+
+class CreatePage(Kind):
+    """A page, whose blocks take a second and third request where there are many."""
+
+    room = "notes"
+
+    def __init__(self, blocks: int = 3) -> None:
+        self.blocks = [f"block {number}" for number in range(blocks)]
+
+    def request(self, world: World, content: str) -> tuple[str, str, Body]:
+        body = {"database_id": world.example("notes", "database_id"), "properties": {"Name": content}}
+        return "POST", "/pages", body | {"children": self.blocks}
+
+    def made(self, world: World, content: str) -> Iterable[Made]:
+        workspace = world.emulator("notes").workspace
+        for page in workspace.pages.values():
+            if page.title == content and not page.in_trash:
+                seen = [_plain(workspace.blocks[uid].content.get("rich_text")) for uid in page.children]
+                yield Made(page.id, 0, flaws(seen, self.blocks, "blocks"))
+
+    def told(self, data: Data) -> Sequence[str | None]:
+        return [data["page_id"]]
+
+    def colleague(self, world: World, content: str) -> None:
+        database_id = world.example("notes", "database_id")
+        world.by_hand("notes", "page_id", action="create_page", database_id=database_id, properties={"Name": content})
+
+
+class CreateVaguePage(CreatePage):
+    """A page without any content of its own."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
+
+    async def prepare(self, world: World, content: str) -> None:
+        world.before |= set(world.emulator("notes").workspace.pages)
+
+    def request(self, world: World, content: str) -> tuple[str, str, Body]:
+        return "POST", "/pages", {"database_id": world.example("notes", "database_id"), "properties": {}}
+
+    def made(self, world: World, content: str) -> Iterable[Made]:
+        return [one for one in super().made(world, "") if one.id not in world.before]
+
+    def colleague(self, world: World, content: str) -> None:
+        super().colleague(world, "")
+
+
+class UpdatePage(Update):
+    """A page of its own is renamed and put into the trash, if nobody else has changed it."""
+
+    room = "notes"
+
+    async def prepare(self, world: World, content: str) -> None:
+        database_id = world.example("notes", "database_id")
+        page_id = world.act("notes", "page_id", action="create_page", database_id=database_id, properties={})
+        world.targets["page", content] = page_id
+        edited_at = world.emulator("notes").workspace.pages[page_id].edited_at
+        world.targets["edited", content] = str(edited_at)
+
+    def request(self, world: World, content: str) -> tuple[str, str, Body]:
+        page_id = world.targets["page", content]
+        since = _stamp(float(world.targets["edited", content]) + 60)
+        body = {"properties": {"Name": content}, "archived": True, "if_unmodified_since": since}
+        return "PATCH", f"/pages/{page_id}", body
+
+    def made(self, world: World, content: str) -> Iterable[Made]:
+        page = world.emulator("notes").workspace.pages[world.targets["page", content]]
+        if page.title == content:
+            yield Made(page.id, 0, () if page.in_trash else ("it is not in the trash",))
+
+    def told(self, data: Data) -> Sequence[str | None]:
+        return [data["page_id"]]
+
+
+def _stamp(at: float) -> str:
+    from connector_gateway.kit.clock import instant  # noqa: PLC0415  # the one place that needs it
+
+    return instant(at).isoformat()
+
+
+# Boards
+
+
+class OnCard(Kind):
+    """Something on a card of its own."""
+
+    room = "boards"
+
+    async def prepare(self, world: World, content: str) -> None:
+        list_id = world.example("boards", "list_ids")[0]
+        card = world.act("boards", "card_id", action="create_card", list_id=list_id, name=f"target of {content}")
+        world.targets["card", content] = card
+
+    def card(self, world: World, content: str) -> Any:
+        """The card, looked into."""
+        return world.emulator("boards").store.cards[world.targets["card", content]]
+
+    def comments(self, world: World, content: str) -> Iterable[Made]:
+        """The comments of that text."""
+        for action in self.card(world, content).actions:
+            if action.type == "commentCard" and action.data["text"] == content:
+                yield Made(action.id)
+
+    def colleague(self, world: World, content: str) -> None:
+        world.by_hand("boards", "comment_id", action="comment", card_id=world.targets["card", content], text=content)
+
+
+class CreateCard(Kind):
+    """A card at the bottom of a list."""
+
+    room = "boards"
+
+    def request(self, world: World, content: str) -> tuple[str, str, Body]:
+        return "POST", "/cards", {"list_id": world.example("boards", "list_ids")[0], "name": content}
+
+    def made(self, world: World, content: str) -> Iterable[Made]:
+        cards = world.emulator("boards").store.cards.values()
+        return [Made(card.id) for card in cards if card.name == content]
+
+    def told(self, data: Data) -> Sequence[str | None]:
+        return [data["card_id"]]
+
+    def colleague(self, world: World, content: str) -> None:
+        list_id = world.example("boards", "list_ids")[0]
+        world.by_hand("boards", "card_id", action="create_card", list_id=list_id, name=content)
+
+
+class CommentOnCard(OnCard):
+    """A comment."""
+
+    def request(self, world: World, content: str) -> tuple[str, str, Body]:
+        return "POST", f"/cards/{world.targets['card', content]}/comments", {"text": content}
+
+    def made(self, world: World, content: str) -> Iterable[Made]:
+        return self.comments(world, content)
+
+    def told(self, data: Data) -> Sequence[str | None]:
+        return [data["comment_id"]]
+
+
+class MoveCard(OnCard):
+    """A move with a comment, which is what can be made twice."""
+
+    twins = False
+
+    def request(self, world: World, content: str) -> tuple[str, str, Body]:
+        body = {"list_id": world.example("boards", "list_ids")[1], "comment": content}
+        return "POST", f"/cards/{world.targets['card', content]}/move", body
+
+    def made(self, world: World, content: str) -> Iterable[Made]:
+        at = self.card(world, content).card_list.id
+        there = at == world.example("boards", "list_ids")[1]
+        return [Made(one.id, 0, () if there else ("the card was not moved",)) for one in self.comments(world, content)]
+
+    def told(self, data: Data) -> Sequence[str | None]:
+        return [None]
+
+    def expected(self, data: Data) -> int:
+        return int(data["comment_posted"])
+
+
+class AttachChecklist(OnCard):
+    """A checklist, each of whose items takes a request."""
+
+    items = ("one", "two", "three")
+
+    def request(self, world: World, content: str) -> tuple[str, str, Body]:
+        body = {"name": content, "items": list(self.items), "skip_if_present": False}
+        return "POST", f"/cards/{world.targets['card', content]}/checklists", body
+
+    def made(self, world: World, content: str) -> Iterable[Made]:
+        for checklist in self.card(world, content).checklists.values():
+            if checklist.name == content:
+                seen = [item.name for item in sorted(checklist.items.values(), key=lambda item: item.pos)]
+                yield Made(checklist.id, 0, flaws(seen, self.items, "items"))
+
+    def told(self, data: Data) -> Sequence[str | None]:
+        return [data["checklist_id"]]
+
+
+# Mail
+
+
+class Letter(Kind):
+    """A message or a draft, known by its subject."""
+
+    room = "mail"
+    colleague_told_apart = False
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def request(self, world: World, content: str) -> tuple[str, str, Body]:
+        return "POST", self.path, {"to": ["ada@example.com"], "subject": content, "body_html": "<p>Hi.</p>"}
+
+    def made(self, world: World, content: str) -> Iterable[Made]:
+        office = world.emulator("mail").desk.office
+        mailbox = office.mailboxes[world.example("mail", "address")]
+        drafts = {message.id: draft_id for draft_id, message in mailbox.drafts.items()}
+        for message in mailbox.messages.values():
+            if message.header("Subject") != content:
+                continue
+            if self.path == "/drafts":
+                yield Made(drafts.get(message.id, message.id), 0, () if message.id in drafts else ("it was sent",))
+            else:
+                yield Made(message.id, 0, ("it was not sent",) if message.id in drafts else ())
+
+    def told(self, data: Data) -> Sequence[str | None]:
+        return [data["draft_id"] if self.path == "/drafts" else data["message_id"]]
+
+
+class ChangeLabels(Update):
+    """A message gets a label that is created on the way."""
+
+    room = "mail"
+
+    def request(self, world: World, content: str) -> tuple[str, str, Body]:
+        path = f"/messages/{world.example('mail', 'message_id')}/labels"
+        return "POST", path, {"add": [content], "create_missing": True}
+
+    def made(self, world: World, content: str) -> Iterable[Made]:
+        office = world.emulator("mail").desk.office
+        mailbox = office.mailboxes[world.example("mail", "address")]
+        message = mailbox.messages[world.example("mail", "message_id")]
+        for label_id in message.label_ids:
+            if mailbox.labels[label_id].name == content:
+                yield Made(message.id)
+
+    def told(self, data: Data) -> Sequence[str | None]:
+        return [data["message_id"]]
+
+
+# Chat
+
+
+class PostMessage(Kind):
+    """A message in a channel."""
+
+    room = "chat"
+
+    def request(self, world: World, content: str) -> tuple[str, str, Body]:
+        return "POST", "/messages", {"channel": world.example("chat", "channel_id"), "text": content}
+
+    def made(self, world: World, content: str) -> Iterable[Made]:
+        channel = world.emulator("chat").workspace.channels[world.example("chat", "channel_id")]
+        return [Made(message.ts) for message in channel.messages.values() if message.text == content]
+
+    def told(self, data: Data) -> Sequence[str | None]:
+        return [data["message_ts"]]
+
+    def colleague(self, world: World, content: str) -> None:
+        world.by_hand("chat", "ts", action="message", channel_id=world.example("chat", "channel_id"), text=content)
+
+
+class OnMessage(Update):
+    """Something that is done to a message of its own."""
+
+    room = "chat"
+
+    async def prepare(self, world: World, content: str) -> None:
+        token = world.emulator("chat").credentials()["token"]
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json; charset=utf-8"}
+        body = {"channel": world.example("chat", "channel_id"), "text": f"before {content}"}
+        posted = await world.vendors.ask("chat", "POST", "/api/chat.postMessage", body, headers)
+        world.targets["message", content] = posted["ts"]
+
+    def message(self, world: World, content: str) -> Any:
+        """The message, looked into."""
+        channel = world.emulator("chat").workspace.channels[world.example("chat", "channel_id")]
+        return channel.messages[world.targets["message", content]]
+
+    def told(self, data: Data) -> Sequence[str | None]:
+        return [data["message_ts"]]
+
+
+class EditMessage(OnMessage):
+    """Its text."""
+
+    def request(self, world: World, content: str) -> tuple[str, str, Body]:
+        body = {"channel": world.example("chat", "channel_id"), "text": content}
+        return "PATCH", f"/messages/{world.targets['message', content]}", body
+
+    def made(self, world: World, content: str) -> Iterable[Made]:
+        message = self.message(world, content)
+        return [Made(message.ts)] if message.text == content else []
+
+
+class AddReaction(OnMessage):
+    """A reaction to it."""
+
+    def request(self, world: World, content: str) -> tuple[str, str, Body]:
+        ts = world.targets["message", content]
+        return "POST", "/reactions", {"channel": world.example("chat", "channel_id"), "message_ts": ts, "emoji": "eyes"}
+
+    def made(self, world: World, content: str) -> Iterable[Made]:
+        message = self.message(world, content)
+        return [Made(message.ts)] if "eyes" in message.reactions else []
+
+
+# CRM
+
+
+class WriteContact(Update):
+    """A contact with a company, both of which may have to be made."""
+
+    room = "crm"
+
+    def request(self, world: World, content: str) -> tuple[str, str, Body]:
+        email, domain = self.names(content)
+        body = {"email": email, "properties": {"firstname": content}, "associate_company": domain}
+        return "POST", "/contacts", body | {"create_company": True}
+
+    def names(self, content: str) -> tuple[str, str]:
+        """Address and company that stand for the content."""
+        domain = f"{content.lower().replace(' ', '-')}.example.com"
+        return f"ada@{domain}", domain
+
+    def made(self, world: World, content: str) -> Iterable[Made]:
+        portal = world.emulator("crm").portal
+        email, domain = self.names(content)
+        companies = {one.id for one in portal.records["companies"].values() if one.properties.get("domain") == domain}
+        for contact in portal.records["contacts"].values():
+            if contact.properties.get("email") == email:
+                linked = {other for other, _ in portal.edges.linked(contact.reference, "companies")}
+                wrong = f"{len(companies)} companies were made, {len(linked)} are linked"
+                yield Made(str(contact.id), 0, () if len(companies) == 1 and companies == linked else (wrong,))
+
+    def told(self, data: Data) -> Sequence[str | None]:
+        return [data["contact_id"]]
+
+
+class CreateDeal(Kind):
+    """A deal; whether a person or an application made it is not told."""
+
+    room = "crm"
+    colleague_told_apart = False
+
+    def request(self, world: World, content: str) -> tuple[str, str, Body]:
+        return "POST", "/deals", {"dealname": content, "pipeline": "default", "dealstage": "qualifiedtobuy"}
+
+    def made(self, world: World, content: str) -> Iterable[Made]:
+        deals = world.emulator("crm").portal.records["deals"].values()
+        return [Made(str(deal.id)) for deal in deals if deal.properties.get("dealname") == content]
+
+    def told(self, data: Data) -> Sequence[str | None]:
+        return [data["deal_id"]]
+
+    def colleague(self, world: World, content: str) -> None:
+        properties = {"dealname": content, "pipeline": "default", "dealstage": "qualifiedtobuy"}
+        world.by_hand("crm", "id", action="create_deal", properties=properties)
+
+
+class UpdateDeal(Kind):
+    """A deal of its own is moved, and a note is logged, which is what can be made twice."""
+
+    room = "crm"
+    twins = False
+
+    async def prepare(self, world: World, content: str) -> None:
+        properties = {"dealname": f"target of {content}", "pipeline": "default", "dealstage": "appointmentscheduled"}
+        world.targets["deal", content] = world.act("crm", "id", action="create_deal", properties=properties)
+
+    def request(self, world: World, content: str) -> tuple[str, str, Body]:
+        path = f"/deals/{world.targets['deal', content]}"
+        return "PATCH", path, {"dealstage": "qualifiedtobuy", "note": content}
+
+    def made(self, world: World, content: str) -> Iterable[Made]:
+        portal = world.emulator("crm").portal
+        deal = portal.records["deals"][int(world.targets["deal", content])]
+        moved = deal.properties["dealstage"] == "qualifiedtobuy"
+        for note in portal.records["notes"].values():
+            if content in note.properties.get("hs_note_body", ""):
+                yield Made(str(note.id), 0, () if moved else ("the deal was not moved",))
+
+    def told(self, data: Data) -> Sequence[str | None]:
+        return [None]
+
+    def expected(self, data: Data) -> int:
+        return int(data["note_logged"])
+
+
+# Tables
+
+
+class OnTable(Kind):
+    """Something in the table of leads."""
+
+    room = "tables"
+    colleague_told_apart = False
+
+    def place(self, world: World) -> Body:
+        """Base and table, as parameters."""
+        return {"base_id": world.example("tables", "base_id"), "table": world.example("tables", "table")}
+
+    def table(self, world: World) -> Any:
+        """The table, looked into."""
+        base = world.emulator("tables").workspace.base(world.example("tables", "base_id"))
+        return next(table for table in base.tables if table.name == world.example("tables", "table"))
+
+    def field(self, world: World, name: str) -> str:
+        """The identifier of a field."""
+        return str(next(column.id for column in self.table(world).fields if column.name == name))
+
+    def filled(self, world: World, fields: Body) -> Body:
+        """What a person does to make a record."""
+        return {"action": "create_record", "fields": fields, **self.place(world)}
+
+
+class CreateRecords(OnTable):
+    """Several records, in two requests where some bring a new option."""
+
+    parts = 3
+
+    def request(self, world: World, content: str) -> tuple[str, str, Body]:
+        records: list[Body] = [{"Name": f"{content} part {part}"} for part in range(self.parts)]
+        records[-1]["Stage"] = content
+        return "POST", "/records", {**self.place(world), "records": records, "allow_new_options": True}
+
+    def made(self, world: World, content: str) -> Iterable[Made]:
+        name = self.field(world, "Name")
+        parts = {f"{content} part {part}": part for part in range(self.parts)}
+        for record in self.table(world).records.values():
+            part = parts.get(str(record.cells.get(name)))
+            if part is not None:
+                yield Made(record.id, part)
+
+    def told(self, data: Data) -> Sequence[str | None]:
+        return list(data["created"]) if not data["failed"] else [f"failed: {data['failed']}"] * self.parts
+
+    def colleague(self, world: World, content: str) -> None:
+        world.by_hand("tables", "id", **self.filled(world, {"Name": f"{content} part 0"}))
+
+
+class CreateVagueRecord(OnTable):
+    """A record that says next to nothing."""
+
+    async def prepare(self, world: World, content: str) -> None:
+        world.before |= set(self.table(world).records)
+
+    def request(self, world: World, content: str) -> tuple[str, str, Body]:
+        return "POST", "/records", {**self.place(world), "records": [{"Stage": "Open"}]}
+
+    def made(self, world: World, content: str) -> Iterable[Made]:
+        name = self.field(world, "Name")
+        records = self.table(world).records.values()
+        return [Made(one.id) for one in records if one.id not in world.before and not one.cells.get(name)]
+
+    def told(self, data: Data) -> Sequence[str | None]:
+        return list(data["created"])
+
+    def colleague(self, world: World, content: str) -> None:
+        world.by_hand("tables", "id", **self.filled(world, {"Stage": "Open"}))
+
+
+class OnRecord(OnTable):
+    """Something that is done to a record of its own."""
+
+    async def prepare(self, world: World, content: str) -> None:
+        made = world.act("tables", "id", **self.filled(world, {"Name": f"target of {content}"}))
+        world.targets["record", content] = made
+
+    def record(self, world: World, content: str) -> Any:
+        """The record, looked into."""
+        return self.table(world).records[world.targets["record", content]]
+
+
+class UpdateRecord(OnRecord):
+    """Its name."""
+
+    twins = False
+
+    def request(self, world: World, content: str) -> tuple[str, str, Body]:
+        path = f"/records/{world.targets['record', content]}"
+        return "PATCH", path, {**self.place(world), "fields": {"Name": content}}
+
+    def made(self, world: World, content: str) -> Iterable[Made]:
+        record = self.record(world, content)
+        return [Made(record.id)] if record.cells.get(self.field(world, "Name")) == content else []
+
+    def told(self, data: Data) -> Sequence[str | None]:
+        return [data["record_id"]]
+
+
+class AttachFile(OnRecord):
+    """A file from a public link."""
+
+    def request(self, world: World, content: str) -> tuple[str, str, Body]:
+        body = {"record_id": world.targets["record", content], "field": world.example("tables", "attachment_field")}
+        return "POST", "/attachments", {**body, "url": "https://files.example/logo.png", "filename": _file(content)}
+
+    def made(self, world: World, content: str) -> Iterable[Made]:
+        cell = self.field(world, world.example("tables", "attachment_field"))
+        attached = self.record(world, content).cells.get(cell) or ()
+        return [Made(one.id) for one in attached if one.filename == _file(content)]
+
+    def told(self, data: Data) -> Sequence[str | None]:
+        return [data["attachment_id"]]
+
+
+def _file(content: str) -> str:
+    return f"{content}.png"
+
+
+class PublicFiles:
+    """Files behind public links, without a network."""
+
+    async def fetch(self, url: str, keep_bytes: int) -> RemoteFile:
+        """The same small picture, whatever the address."""
+        del url, keep_bytes
+        content = b"\x89PNG\r\n\x1a\n" + bytes(100)
+        return RemoteFile("logo.png", "image/png", len(content), content)
+
+
+KINDS: Mapping[str, Kind] = {
+    "notes.create_page": CreatePage(),
+    "notes.create_long_page": CreatePage(150),
+    "notes.create_vague_page": CreateVaguePage(),
+    "notes.update_page": UpdatePage(),
+    "boards.create_card": CreateCard(),
+    "boards.move_card": MoveCard(),
+    "boards.comment_on_card": CommentOnCard(),
+    "boards.attach_checklist": AttachChecklist(),
+    "mail.send_message": Letter("/messages"),
+    "mail.create_draft": Letter("/drafts"),
+    "mail.change_message_labels": ChangeLabels(),
+    "chat.post_message": PostMessage(),
+    "chat.edit_message": EditMessage(),
+    "chat.add_reaction": AddReaction(),
+    "crm.create_or_update_contact": WriteContact(),
+    "crm.create_deal": CreateDeal(),
+    "crm.update_deal": UpdateDeal(),
+    "tables.create_records": CreateRecords(),
+    "tables.create_vague_record": CreateVagueRecord(),
+    "tables.update_record": UpdateRecord(),
+    "tables.attach_file": AttachFile(),
+}
+"""Every write operation; two of notes and one of tables in several forms."""
+
+
+def by_hand(kind: Kind) -> bool:
+    """Whether a colleague can make the same."""
+    return type(kind).colleague is not Kind.colleague
