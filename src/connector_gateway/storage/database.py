@@ -316,7 +316,7 @@ class Database:
         if rows is not None:
             with self._engine.connect() as connection:
                 put_all(connection, rows)
-                with self._confirming():
+                with self._confirming(connection):
                     connection.connection.commit()
             return [True] * len(batch)
         with (
@@ -324,16 +324,20 @@ class Database:
             connection.begin() as transaction,
         ):
             outcomes = [outcome for _, group in groupby(batch, key=type) for outcome in _carry_out(connection, group)]
-            with self._confirming():
+            with self._confirming(connection):
                 transaction.commit()
         return outcomes
 
     @contextmanager
-    def _confirming(self) -> Iterator[None]:
-        """Around a commit: one that fails because storage is away may have been carried out."""
+    def _confirming(self, connection: Connection) -> Iterator[None]:
+        """Around a commit: one that fails because storage is away may have been carried out.
+
+        Its connection is used no more: it may still be inside the transaction.
+        """
         try:
             yield
         except Exception as fault:
+            connection.invalidate()
             if isinstance(translated(fault, self._driver), StorageUnavailable):
                 raise _Unconfirmed(repr(fault)) from fault
             raise
