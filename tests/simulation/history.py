@@ -164,7 +164,7 @@ def happen(installation: Installation, story: Story, *, tidy: bool = False) -> t
     Where this process is to live on, the story's processes have to end in a *tidy* way.
     """
     global_random.seed(story.seed)
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(int(__import__("os").environ.get("SIMLOG", logging.CRITICAL))))
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     path = installation.template.parent / f"{os.getpid()}.db"
     storage = copied(installation.template, path)
     world = World(installation.vendors)

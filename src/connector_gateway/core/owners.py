@@ -76,7 +76,9 @@ class Owners:
         self._database = database
         self._process_id = process_id
 
-    def row(self, connection_id: ConnectionId, kind: str, content: Any, run_id: RunId) -> dict[str, Any]:
+    def row(
+        self, connection_id: ConnectionId, kind: str, content: Any, run_id: RunId, *, keyed: bool
+    ) -> dict[str, Any]:
         """A row to be opened, for an object of *content* that is about to be made."""
         return {
             "row_id": f"own_{ulid()}",
@@ -84,6 +86,7 @@ class Owners:
             "kind": kind,
             "fingerprint": _fingerprint(content),
             "owner": run_id,
+            "keyed": keyed,
             "process_id": self._process_id,
             "upstream_id": None,
             "expires_at": self._database.time() + KEPT_SECONDS,
@@ -110,6 +113,16 @@ class Owners:
             return Rivals(set(reading.execute(taken).scalars()), any(living), len(living) - sum(living))
 
         return await self._database.read(read)
+
+    async def is_taken(self, connection_id: ConnectionId, kind: str, object_id: str) -> bool:
+        """Whether a call that is under way, or a repeat under a key, may still go on with an object."""
+        query = (
+            select(_owned.keyed, tables.runs.c.process_id)
+            .outerjoin(tables.runs, tables.runs.c.run_id == _owned.owner)
+            .where(_owned.connection_id == connection_id, _owned.kind == kind, _owned.upstream_id == object_id)
+        )
+        row = await self._database.read(lambda reading: reading.execute(query).first())
+        return row is not None and (row.keyed or row.process_id is not None)
 
     async def own(self, rows: Sequence[tuple[str, str]]) -> bool:
         """Give objects to rows, all of them or none; whether they were free."""

@@ -37,6 +37,10 @@ class NoSteps:
 
     try_step = step
 
+    async def may_resume(self, kind: str, object_id: str) -> bool:
+        """Refuse to finish anything."""
+        raise TypeError(f"An operation that reads finishes nothing: {kind} {object_id}")
+
     async def undo(self, step: Step[Any], intent: Intent) -> None:
         """Refuse to send."""
         await self.step(step, intent)

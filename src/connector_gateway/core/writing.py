@@ -258,6 +258,11 @@ class Attempt:
             self._undone = self._next
             self._standing.clear()
 
+    async def may_resume(self, kind: str, object_id: str) -> bool:
+        """Whether this call may finish an object that an interrupted one has left: only without a key, and alone."""
+        owners, connection_id = self._writing.owners, self.work.connection.connection_id
+        return self._claim is None and not await owners.is_taken(connection_id, kind, object_id)
+
     # How it ends
 
     async def finish(self, envelope: Envelope) -> None:
@@ -493,7 +498,9 @@ class Attempt:
         owners, run_id, connection_id = self._writing.owners, self.work.run.run_id, self.work.connection.connection_id
         if entry.rows:
             return [(REOPEN, owners.reopened(row, run_id)) for row in entry.rows]
-        rows = [owners.row(connection_id, step.makes, content, run_id) for content in step.contents(entry.value)]
+        keyed = self._claim is not None
+        contents = step.contents(entry.value)
+        rows = [owners.row(connection_id, step.makes, content, run_id, keyed=keyed) for content in contents]
         entry.rows = [row["row_id"] for row in rows]
         self._opened |= {row["row_id"]: row for row in rows}
         return [(OPEN, row) for row in rows]

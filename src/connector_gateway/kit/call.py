@@ -158,6 +158,14 @@ class Call(Generic[C]):
         """The same for a step that the write can do without: None where it is certain that it was not carried out."""
         return self.steps.try_step(step, intent)
 
+    def may_resume(self, kind: str, object_id: str) -> Awaitable[bool]:
+        """Whether this call may finish what an interrupted call without a key has left.
+
+        Not if that has a key, whose repeat will finish it, or is under way; nor if this one has a key, which owns what it
+        makes from the beginning.
+        """
+        return self.steps.may_resume(kind, object_id)
+
     def undo(self, step: "Step[Call[C]]", intent: Intent) -> Awaitable[None]:
         """Take back what was done, with *step*, where a later step was refused; it never fails."""
         return self.steps.undo(step, intent)

@@ -109,6 +109,10 @@ class Steps(Protocol):
         """The same for a step that the write can do without: None where it is certain that it was not carried out."""
         ...
 
+    async def may_resume(self, kind: str, object_id: str) -> bool:
+        """Whether this call may finish what an interrupted call without a key has left."""
+        ...
+
     async def undo(self, step: Step[Any], intent: Intent) -> None:
         """Take back what was done, with *step*, where a later step was refused; it never fails."""
         ...

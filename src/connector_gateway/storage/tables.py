@@ -159,6 +159,7 @@ owned = Table(
     Column("upstream_id", String(200)),
     Column("fingerprint", String(64), nullable=False),
     Column("owner", String(40), nullable=False),
+    Column("keyed", Boolean, nullable=False),
     Column("process_id", String(40)),
     Column("expires_at", Double, nullable=False, index=True),
     UniqueConstraint("connection_id", "kind", "upstream_id"),
@@ -166,7 +167,8 @@ owned = Table(
 )
 """Which write an upstream object belongs to; without ``upstream_id``, one that was about to be made.
 
-``process_id`` is set while its maker may still be told the identifier.
+``owner`` is the run that made it, ``keyed`` says whether a repeat under its key may go on with it; ``process_id`` is set
+while its maker may still be told the identifier.
 """
 
 watches = Table(

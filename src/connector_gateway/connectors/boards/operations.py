@@ -284,7 +284,7 @@ async def _unfinished(call: BoardsCall, card_id: str, namesakes: Sequence[Raw], 
         begun = remembered == list(wanted) or (
             remembered is None and mapping.is_unfinished(raw, wanted) and await _is_our_checklist(call, card_id, raw)
         )
-        if begun:
+        if begun and await call.may_resume("checklist", raw["id"]):
             return await _settled(call, card_id, raw)
     return None
 

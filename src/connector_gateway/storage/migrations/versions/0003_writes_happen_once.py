@@ -40,6 +40,7 @@ def upgrade() -> None:
         sa.Column("upstream_id", sa.String(length=200), nullable=True),
         sa.Column("fingerprint", sa.String(length=64), nullable=False),
         sa.Column("owner", sa.String(length=40), nullable=False),
+        sa.Column("keyed", sa.Boolean(), nullable=False),
         sa.Column("process_id", sa.String(length=40), nullable=True),
         sa.Column("expires_at", sa.Double(), nullable=False),
         sa.PrimaryKeyConstraint("row_id"),
