@@ -166,7 +166,9 @@ class UpdatePage(Update):
 
     async def prepare(self, world: World, content: str) -> None:
         database_id = world.example("notes", "database_id")
-        page_id = world.act("notes", "page_id", action="create_page", database_id=database_id, properties={})
+        page_id = world.act(
+            "notes", "page_id", action="create_page", database_id=database_id, properties={"Name": "To be"}
+        )
         world.targets["page", content] = page_id
         edited_at = world.emulator("notes").workspace.pages[page_id].edited_at
         world.targets["edited", content] = str(edited_at)

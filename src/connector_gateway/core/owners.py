@@ -60,7 +60,7 @@ class Rivals:
     """Who else an object may belong to."""
 
     owned: Collection[str]
-    """The identifiers that have an owner."""
+    """The identifiers that belong to other writes."""
 
     under_way: bool
     """Whether an equal object is being made right now, by somebody who will be told its identifier."""
@@ -100,12 +100,13 @@ class Owners:
         """Who else may own one of *object_ids*, that rows of this write are looking for; all rows have one content."""
         mine = select(tables.owned).where(_owned.row_id == row_ids[0]).subquery()
         same = and_(_owned.connection_id == mine.c.connection_id, _owned.kind == mine.c.kind)
-        taken = select(_owned.upstream_id).join(mine, same).where(_owned.upstream_id.in_(object_ids))
+        others = _owned.row_id.not_in(row_ids)
+        taken = select(_owned.upstream_id).join(mine, same).where(_owned.upstream_id.in_(object_ids), others)
         twins = (
             select(_owned.process_id, tables.processes.c.process_id.label("alive"))
             .join(mine, and_(same, _owned.fingerprint == mine.c.fingerprint))
             .outerjoin(tables.processes, tables.processes.c.process_id == _owned.process_id)
-            .where(_owned.upstream_id.is_(None), _owned.row_id.not_in(row_ids))
+            .where(_owned.upstream_id.is_(None), others)
         )
 
         def read(reading: Writing) -> Rivals:
@@ -129,7 +130,8 @@ class Owners:
         object_ids = [object_id for _, object_id in rows]
         mine = select(tables.owned).where(_owned.row_id == rows[0][0]).subquery()
         same = and_(_owned.connection_id == mine.c.connection_id, _owned.kind == mine.c.kind)
-        taken = select(_owned.row_id).join(mine, same).where(_owned.upstream_id.in_(object_ids)).limit(1)
+        others = _owned.row_id.not_in([row_id for row_id, _ in rows])
+        taken = select(_owned.row_id).join(mine, same).where(_owned.upstream_id.in_(object_ids), others).limit(1)
 
         def own(writing: Writing) -> bool:
             if writing.execute(taken).first():

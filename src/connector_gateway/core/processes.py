@@ -144,22 +144,24 @@ class Processes:
         """Delete a bounded number of records that are past their time."""
         await self._do(self._purge_runs, self._purge_claims, self._purge_events)
 
+    async def _do(self, *jobs: Job) -> bool:
+        """Do all *jobs* at once, so that they share their commits; whether storage was there for all of them."""
+        return all(await asyncio.gather(*map(self._done, jobs)))
+
     @staticmethod
-    async def _do(*jobs: Job) -> bool:
-        """Do all *jobs*, each whatever becomes of the others; whether storage was there for all of them."""
-        there = True
-        for job in jobs:
-            try:
-                settled = await job()
-            except StorageUnavailable as away:
-                log.warning("storage is away", job=job.__name__, private=away.private)
-                there = False
-            except Exception:
-                log.exception("a part of the heartbeat failed", job=job.__name__)
-            else:
-                if settled:
-                    log.warning("settled what a process left", job=job.__name__, count=settled)
-        return there
+    async def _done(job: Job) -> bool:
+        """Do one job, whatever becomes of it; whether storage was there for it."""
+        try:
+            settled = await job()
+        except StorageUnavailable as away:
+            log.warning("storage is away", job=job.__name__, private=away.private)
+            return False
+        except Exception:
+            log.exception("a part of the heartbeat failed", job=job.__name__)
+        else:
+            if settled:
+                log.warning("settled what a process left", job=job.__name__, count=settled)
+        return True
 
     async def _bury(self) -> None:
         bury = delete(tables.processes).where(tables.processes.c.seen_at < self._database.now - DEAD_AFTER_SECONDS)

@@ -161,8 +161,7 @@ class Call(Generic[C]):
     def may_resume(self, kind: str, object_id: str) -> Awaitable[bool]:
         """Whether this call may finish what an interrupted call without a key has left.
 
-        Not if that has a key, whose repeat will finish it, or is under way; nor if this one has a key, which owns what it
-        makes from the beginning.
+        Not if that has a key, whose repeat will finish it, or is under way; nor if this one has a key.
         """
         return self.steps.may_resume(kind, object_id)
 

@@ -167,8 +167,8 @@ owned = Table(
 )
 """Which write an upstream object belongs to; without ``upstream_id``, one that was about to be made.
 
-``owner`` is the run that made it, ``keyed`` says whether a repeat under its key may go on with it; ``process_id`` is set
-while its maker may still be told the identifier.
+``owner`` is the run that made it; where it is ``keyed``, a repeat under its key may go on with it.
+``process_id`` is set while its maker may still be told the identifier.
 """
 
 watches = Table(
