@@ -31,7 +31,7 @@ from connector_gateway.http import Application, Service, application
 from connector_gateway.http.accounts import Accounts
 from connector_gateway.http.metrics import Metrics
 from connector_gateway.http.routes import Edge
-from connector_gateway.kit.clock import Clock, SystemClock, elapsed
+from connector_gateway.kit.clock import Clock, SteadyClock, SystemClock, elapsed
 from connector_gateway.kit.identifiers import ProcessId, ulid
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.kit.transport import Transport
@@ -48,7 +48,7 @@ class App:
     """An installation: everything there is one of.
 
     Where it is not *alone*, several may be opened on one database; for tests, and for what is to come.
-    A *clock* that is handed in stands in for the database's as well.
+    A *clock* that is handed in stands in for the steady one, by which durations are taken, and for the database's.
     """
 
     def __init__(
@@ -57,6 +57,7 @@ class App:
         *,
         connectors: Mapping[str, AnyConnector] = CONNECTORS,
         clock: Clock | None = None,
+        steady: Clock | None = None,
         files: Files | None = None,
         database: Database | None = None,
         stopwatch: Callable[[], float] = elapsed,
@@ -65,6 +66,7 @@ class App:
     ) -> None:
         self.settings = settings
         self.clock = clock or SystemClock()
+        self._steady = steady or clock or SteadyClock()
         self.database = database or Database(
             settings.database_url, seconds=settings.storage_seconds, clock=clock.now if clock else None
         )
@@ -80,9 +82,9 @@ class App:
         self._cursors = Cursors(secrets)
         self._links = Links(secrets, settings.download_base, settings.link_seconds, self.clock)
         self._files = files or Files(settings.upstream_timeout_seconds, settings.max_file_bytes)
-        self._shared = Memory(self.clock, settings.patience)
+        self._shared = Memory(self._steady, settings.patience)
         self._limits = Limits(self._shared)
-        self._claims = Claims(self.database, process_id, self.clock, self.stopping)
+        self._claims = Claims(self.database, process_id, self._steady, self.stopping)
         self._owners = Owners(self.database, process_id)
         self._vault = Vault(secrets)
         self._transport = transport or Transport(settings.upstream_timeout_seconds)
@@ -190,7 +192,7 @@ class App:
                 claims=self._claims,
                 owners=self._owners,
                 vault=self._vault,
-                clock=self.clock,
+                clock=self._steady,
                 grace_seconds=self.settings.patience.grace_seconds,
             ),
             cursors=self._cursors,
@@ -198,7 +200,7 @@ class App:
             files=self._files,
             shared=self._shared,
             transport=self._transport,
-            clock=self.clock,
+            clock=self._steady,
             patience=self.settings.patience,
             max_calls=self.settings.max_calls,
             events=self._feed,

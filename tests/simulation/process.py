@@ -35,6 +35,14 @@ class WallClock:
         await asyncio.sleep(max(0.0, seconds))
 
 
+class SteadyTime(WallClock):
+    """What a process goes by that started when the wall clock was so far off."""
+
+    def __init__(self, skew: float) -> None:
+        super().__init__()
+        self.skew = skew
+
+
 def steady_time() -> float:
     """The database's own clock, which nobody sets."""
     return NOON + asyncio.get_running_loop().time()
@@ -96,6 +104,7 @@ class Process:
         self.app = App(
             self.settings,
             clock=self.clock,
+            steady=SteadyTime(self.clock.skew),
             database=Database(self.settings.database_url, seconds=self.settings.storage_seconds, clock=steady_time),
             stopwatch=loop.time,
             alone=False,

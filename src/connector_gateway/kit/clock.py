@@ -42,7 +42,10 @@ _STOPWATCH = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 class SteadyClock:
-    """The machine's time when this was made, and what has elapsed since: setting the machine's clock moves nothing."""
+    """The machine's time when this was made, and what has elapsed since: setting the machine's clock moves nothing.
+
+    For durations: windows, pauses and time-outs.
+    """
 
     def __init__(self) -> None:
         self._ahead = time.time() - elapsed()
@@ -50,6 +53,10 @@ class SteadyClock:
     def now(self) -> float:
         """Seconds since the Unix epoch."""
         return self._ahead + elapsed()
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait for that many seconds; negative counts as zero."""
+        await asyncio.sleep(max(0.0, seconds))
 
 
 def instant(seconds: float) -> datetime:
