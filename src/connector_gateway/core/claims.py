@@ -8,11 +8,13 @@ import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass, fields
+from functools import cached_property
 from typing import Any
 
 from sqlalchemy import Connection as Writing
 from sqlalchemy import and_, bindparam, delete, select, update
 from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.sql.base import Executable
 
 from connector_gateway.core.runs import Recording
 from connector_gateway.core.stopping import Stopping
@@ -63,6 +65,9 @@ PUT_BACK = (
 LET_GO = update(tables.claims).where(MINE).values(state="doubtful", process_id=None)
 RELEASE = delete(tables.claims).where(MINE)
 RELEASE_UNUSED = delete(tables.claims).where(MINE, _claims.sealed.is_(None))
+
+ABANDONED = and_(_claims.state == "held", _claims.process_id.not_in(select(tables.processes.c.process_id)))
+RELEASE_ABANDONED = delete(tables.claims).where(ABANDONED, _claims.sealed.is_(None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,18 +200,16 @@ class Claims:
 
     async def settle_abandoned(self) -> int:
         """Put the claims of processes that are gone in doubt, or release those that sent nothing; how many."""
-        abandoned = and_(_claims.state == "held", _claims.process_id.not_in(select(tables.processes.c.process_id)))
-        unused = delete(tables.claims).where(abandoned, _claims.sealed.is_(None))
-        doubt = (
-            update(tables.claims)
-            .where(abandoned)
-            .values(state="doubtful", settles_at=self._database.now + _claims.settle_seconds, process_id=None)
-        )
 
         def settle(writing: Writing) -> int:
-            return writing.execute(unused).rowcount + writing.execute(doubt).rowcount
+            return writing.execute(RELEASE_ABANDONED).rowcount + writing.execute(self._doubt_abandoned).rowcount
 
         return await self._database.write(settle)
+
+    @cached_property
+    def _doubt_abandoned(self) -> Executable:
+        settles_at = self._database.now + _claims.settle_seconds
+        return update(tables.claims).where(ABANDONED).values(state="doubtful", settles_at=settles_at, process_id=None)
 
     async def purge(self) -> int:
         """Delete a bounded number of expired claims; how many it were."""

@@ -3,11 +3,13 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from functools import cached_property
 from typing import Self
 
 import structlog
 from sqlalchemy import delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.sql.base import Executable
 
 from connector_gateway.core.claims import Claims
 from connector_gateway.core.events.feed import Feed
@@ -112,11 +114,15 @@ class Processes:
 
     async def give_sign_of_life(self) -> None:
         """Say that this process lives; it counts from when that was begun."""
-        began, now = self._stopwatch(), self._database.now
-        new = insert(tables.processes).values(process_id=self._process_id, started_at=now, seen_at=now)
-        sign = new.on_conflict_do_update(index_elements=[tables.processes.c.process_id], set_={"seen_at": now})
-        await self._database.write(lambda writing: writing.execute(sign))
+        began = self._stopwatch()
+        await self._database.write(lambda writing: writing.execute(self._sign_of_life))
         self._seen_at = began
+
+    @cached_property
+    def _sign_of_life(self) -> Executable:
+        now = self._database.now
+        new = insert(tables.processes).values(process_id=self._process_id, started_at=now, seen_at=now)
+        return new.on_conflict_do_update(index_elements=[tables.processes.c.process_id], set_={"seen_at": now})
 
     async def prove_writable(self) -> None:
         """Write this process's row once more, to show that the database takes writes."""
@@ -164,8 +170,11 @@ class Processes:
         return True
 
     async def _bury(self) -> None:
-        bury = delete(tables.processes).where(tables.processes.c.seen_at < self._database.now - DEAD_AFTER_SECONDS)
-        await self._database.write(lambda writing: writing.execute(bury))
+        await self._database.write(lambda writing: writing.execute(self._dead))
+
+    @cached_property
+    def _dead(self) -> Executable:
+        return delete(tables.processes).where(tables.processes.c.seen_at < self._database.now - DEAD_AFTER_SECONDS)
 
     async def _purge_runs(self) -> None:
         await self._runs.purge(self._clock.now() - self._keep_runs_seconds)

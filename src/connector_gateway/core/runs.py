@@ -29,6 +29,16 @@ PUT_RUN = _insert.on_conflict_do_update(
 )
 """Writes a run, whether it was recorded as running before or not."""
 
+INTERRUPT_ABANDONED = (
+    update(tables.runs)
+    .where(
+        tables.runs.c.process_id.is_not(None),
+        tables.runs.c.process_id.not_in(select(tables.processes.c.process_id)),
+    )
+    .values(status="interrupted", process_id=None)
+)
+"""Marks the runs of processes that are gone."""
+
 PURGE_STEP = 1000
 LOST_STEP = 500
 """Runs of this process that are marked as interrupted in one statement."""
@@ -146,15 +156,7 @@ class Runs:
 
     async def interrupt_abandoned(self) -> int:
         """Mark the runs of processes that are gone as ``interrupted``; how many there were."""
-        interrupt = (
-            update(tables.runs)
-            .where(
-                tables.runs.c.process_id.is_not(None),
-                tables.runs.c.process_id.not_in(select(tables.processes.c.process_id)),
-            )
-            .values(status="interrupted", process_id=None)
-        )
-        return await self.database.write(lambda writing: writing.execute(interrupt).rowcount)
+        return await self.database.write(lambda writing: writing.execute(INTERRUPT_ABANDONED).rowcount)
 
     async def interrupt_lost(self) -> int:
         """Mark the runs of this process as ``interrupted`` whose end was never committed; how many there were."""
