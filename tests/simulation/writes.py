@@ -561,6 +561,9 @@ class CreateVagueRecord(OnTable):
         records = self.table(world).records.values()
         return [Made(one.id) for one in records if one.id not in world.before and not one.cells.get(name)]
 
+    def expected(self, data: Data) -> int:
+        return len(data["created"])
+
     def told(self, data: Data) -> Sequence[str | None]:
         return list(data["created"])
 
