@@ -24,7 +24,18 @@ from simulation.checks import left_over, verdict
 from simulation.loop import Stopped, simulate
 from simulation.process import BROKEN, Process, Reply, settings
 from simulation.storage import Storage, copied
-from simulation.story import TIMEOUT_SECONDS, ByHand, Crash, Disk, Freeze, Network, SetClock, Story, Write
+from simulation.story import (
+    SETTLE_SECONDS,
+    TIMEOUT_SECONDS,
+    ByHand,
+    Crash,
+    Disk,
+    Freeze,
+    Network,
+    SetClock,
+    Story,
+    Write,
+)
 from simulation.vendors import CALL, Vendors
 from simulation.writes import KINDS, PublicFiles, World
 
@@ -153,6 +164,7 @@ def environment(vendors: Vendors, path: Path, *, limits: bool, watch: bool) -> d
         "GATEWAY_OPERATOR_TOKEN": OPERATOR,
         "GATEWAY_UPSTREAM_TIMEOUT_SECONDS": str(TIMEOUT_SECONDS),
         "GATEWAY_WATCH": "on" if watch else "off",
+        **{f"GATEWAY_{name.upper()}_SETTLE_SECONDS": str(SETTLE_SECONDS) for name in vendors.emulators},
         **vendors.addresses,
         **({} if limits else wide),
     }

@@ -5,11 +5,15 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Literal
 
-from connector_gateway.connectors import CONNECTORS
 from simulation.vendors import Trouble
 from simulation.writes import KINDS, by_hand
 
 TIMEOUT_SECONDS = 12.0
+SETTLE_SECONDS = 30.0
+"""How long a request may be carried out; less than in production, so that a story takes less time."""
+
+LATEST_SECONDS = 27.0
+"""How long after its sending a request is carried out at the latest, and found by a search."""
 """How long the gateway waits for an answer: less than it usually does, so that histories are shorter."""
 
 WELL_BEFORE = -60.0
@@ -154,8 +158,8 @@ def story(seed: int, processes: int | None = None) -> Story:
         tuple(items),
         processes=count,
         limits=random.random() < 0.15,
-        watch=random.random() < 0.02,
-        sleeps=random.random() < 0.9,
+        watch=random.random() < 0.004,
+        sleeps=random.random() < 0.97,
     )
 
 
@@ -221,21 +225,19 @@ def _faults(random: Random, writes: Sequence[Write], processes: int) -> list[Ite
     return [random.choice(makers)(random, writes, processes) for _ in range(count)]
 
 
-def _network(random: Random, writes: Sequence[Write], _: int) -> Item:
+def _network(random: Random, _: Sequence[Write], __: int) -> Item:
     if random.random() < 0.15:
         told = random.choice(("silence", "cut", "502", "failure", "garbage"))
         return Network(random.randrange(12), Trouble(told, 0.1 if told == "garbage" else None), reading=True)
-    rooms = {KINDS[write.kind].room for write in writes}
-    settle = min(CONNECTORS[room].settle_seconds for room in rooms)
-    return Network(random.choice((0, 0, 0, 1, 1, 2, 3)), trouble(random, settle))
+    return Network(random.choice((0, 0, 0, 1, 1, 2, 3)), trouble(random))
 
 
-def trouble(random: Random, settle_seconds: float) -> Trouble:
+def trouble(random: Random) -> Trouble:
     """One of the ways in which a step goes wrong; it is carried out within the settle time or never."""
     told = random.choice(
         ("silence", "silence", "cut", "cut", "502", "503", "504", "failure", "refusal", "garbage", "odd", "refused")
     )
-    late = random.choice((random.uniform(0.05, 3), random.uniform(3, 11), random.uniform(11, settle_seconds - 0.5)))
+    late = random.choice((random.uniform(0.05, 3), random.uniform(3, 11), random.uniform(11, LATEST_SECONDS)))
     done = random.choice((None, 0.05, late))
     match told:
         case "refused" | "refusal":

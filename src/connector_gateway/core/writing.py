@@ -389,13 +389,15 @@ class Attempt:
 
         ``OutcomeUnknown`` while it may still be carried out, after a look now and another after the grace time.
         """
-        clock, grace_seconds = self._writing.clock, self._writing.grace_seconds
-        learned = await self._look(step, entry)
-        rest = entry.settles_at - self._writing.database.time()
-        if learned is None and rest > 0:
-            await clock.sleep(min(rest, grace_seconds))
-            learned = await self._look(step, entry)
-            rest -= grace_seconds
+        database, learned = self._writing.database, None
+        if entry.settles_at > database.time():
+            with suppress(GatewayError):
+                learned = await self._look(step, entry)
+            if learned is None:
+                rest = entry.settles_at - database.time()
+                await self._writing.clock.sleep(min(rest, self._writing.grace_seconds))
+        learned = learned or await self._look(step, entry)
+        rest = entry.settles_at - database.time()
         if learned is None and rest > 0:
             raise OutcomeUnknown(
                 "An earlier request of this call may still be carried out by the application.",

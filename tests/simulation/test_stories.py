@@ -111,7 +111,7 @@ def test_two_keys_do_not_share_an_object_after_a_restart(installation: Installat
 
 
 def test_blocks_that_come_late_are_not_appended_twice(installation: Installation) -> None:
-    late = Network(1, Trouble("silence", done_after=50.0))
+    late = Network(1, Trouble("silence", done_after=25.0))
     broken = told(installation, late, asked("notes.create_long_page"), asked("notes.create_long_page", at=14))
 
     assert broken == []
@@ -132,7 +132,7 @@ def test_a_note_on_its_way_when_the_process_dies_is_not_logged_twice(installatio
 
 
 def test_a_note_that_comes_late_is_not_told_as_missing(installation: Installation) -> None:
-    late = Network(1, Trouble("silence", done_after=50.0))
+    late = Network(1, Trouble("silence", done_after=25.0))
     broken = told(installation, late, asked("crm.update_deal"))
 
     assert broken == []
