@@ -4,11 +4,9 @@ import gc
 import os
 import pickle
 import signal
-import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from multiprocessing.connection import Connection, Pipe, wait
 from typing import Any
 
@@ -33,88 +31,67 @@ class Outcome:
         return frozenset(sentence.split()[0] for sentence in self.broken)
 
 
-BATCH = 12
-"""Stories of one fork, which costs as much as half a story."""
-
-
 def one(installation: Installation, story: Story) -> Outcome:
     """What becomes of *story*, in a fork of this process."""
-    ((outcome,),) = _forked(installation, [[story]], 1)
+    (outcome,) = _forked(installation, [story], 1)
     return outcome
 
 
 def many(installation: Installation, stories: Iterable[Story], workers: int) -> Iterator[Outcome]:
-    """What becomes of each of *stories*, as they end.
-
-    Several happen in one fork, one after the other; one that breaks a promise there is told as it is in its own.
-    """
-    for outcomes in _forked(installation, batched(stories), workers):
-        for outcome in outcomes:
-            yield one(installation, outcome.story) if outcome.broken else outcome
+    """What becomes of each of *stories*, as they end."""
+    return _forked(installation, stories, workers)
 
 
-def batched(stories: Iterable[Story]) -> Iterator[Sequence[Story]]:
-    """*stories*, a fork's worth at a time."""
-    coming = iter(stories)
-    while batch := list(islice(coming, BATCH)):
-        yield batch
-
-
-def _forked(
-    installation: Installation, batches: Iterable[Sequence[Story]], workers: int
-) -> Iterator[Sequence[Outcome]]:
+def _forked(installation: Installation, stories: Iterable[Story], workers: int) -> Iterator[Outcome]:
     gc.collect()
     gc.freeze()
-    waiting: dict[Connection[Any, Any], tuple[int, Sequence[Story]]] = {}
-    coming = iter(batches)
+    waiting: dict[Connection[Any, Any], tuple[int, Story]] = {}
+    coming = iter(stories)
     more = True
     while more or waiting:
         while more and len(waiting) < workers:
-            stories = next(coming, None)
-            if stories is None:
+            story = next(coming, None)
+            if story is None:
                 more = False
                 break
-            receiving, process_id = _fork(installation, stories)
-            waiting[receiving] = process_id, stories
+            receiving, process_id = _fork(installation, story)
+            waiting[receiving] = process_id, story
         for ready in wait(list(waiting)) if waiting else ():
             assert isinstance(ready, Connection)
-            process_id, stories = waiting.pop(ready)
-            yield _received(ready, process_id, stories)
+            process_id, story = waiting.pop(ready)
+            yield _received(ready, process_id, story)
 
 
-def _fork(installation: Installation, stories: Sequence[Story]) -> tuple["Connection[Any, Any]", int]:
+def _fork(installation: Installation, story: Story) -> tuple["Connection[Any, Any]", int]:
     receiving, sending = Pipe(duplex=False)
     process_id = os.fork()
     if process_id == 0:
-        _child(sending, installation, stories)
+        _child(sending, installation, story)
     sending.close()
     return receiving, process_id
 
 
-def _child(sending: "Connection[Any, Any]", installation: Installation, stories: Sequence[Story]) -> None:
-    """Let stories happen and end at once: nothing is cleaned up that the parent still needs."""
-    sys.unraisablehook = lambda _: None  # what dead processes leave behind complains when it is freed
+def _child(sending: "Connection[Any, Any]", installation: Installation, story: Story) -> None:
+    """Let a story happen and end at once: nothing is cleaned up that the parent still needs."""
+
+    signal.alarm(LONGEST_SECONDS)
     gc.disable()
-    outcomes: list[tuple[list[str], list[str]]] = []
-    for story in stories:
-        signal.alarm(LONGEST_SECONDS)
-        try:
-            broken, lines = happen(installation, story)
-        except BaseException:  # noqa: BLE001  # it is reported by the parent
-            broken, lines = [f"I0 the simulation failed: {traceback.format_exc()}"], []
-        outcomes.append((broken, lines if broken or len(stories) == 1 else []))
-    sending.send_bytes(pickle.dumps(outcomes))
+    try:
+        broken, lines = happen(installation, story)
+    except BaseException:  # noqa: BLE001  # it is reported by the parent
+        broken, lines = [f"I0 the simulation failed: {traceback.format_exc()}"], []
+    sending.send_bytes(pickle.dumps((broken, lines)))
     os._exit(0)
 
 
-def _received(receiving: "Connection[Any, Any]", process_id: int, stories: Sequence[Story]) -> Sequence[Outcome]:
+def _received(receiving: "Connection[Any, Any]", process_id: int, story: Story) -> Outcome:
     try:
-        outcomes = pickle.loads(receiving.recv_bytes())
+        broken, lines = pickle.loads(receiving.recv_bytes())
     except EOFError:
-        outcomes = [([f"I0 it took more than {LONGEST_SECONDS} s, or the process died"], [])] * len(stories)
+        broken, lines = [f"I0 it took more than {LONGEST_SECONDS} s, or the process died"], []
     receiving.close()
     os.waitpid(process_id, 0)
-    return [Outcome(story, broken, lines) for story, (broken, lines) in zip(stories, outcomes, strict=True)]
+    return Outcome(story, broken, lines)
 
 
 def smaller(installation: Installation, outcome: Outcome, tell: Callable[[str], None]) -> Outcome:
