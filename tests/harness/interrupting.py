@@ -49,7 +49,14 @@ def interrupted(  # noqa: PLR0917  # told in the order of the sentence
     rows = []
     for entry in entries:
         if entry.name in (makes or {}):
-            row = app._owners.row(connection_id, (makes or {})[entry.name], entry.value, claim.run_id, keyed=True)
+            row = app._owners.row(
+                f"{key} {entry.name}"[:40],
+                connection_id,
+                (makes or {})[entry.name],
+                entry.value,
+                claim.run_id,
+                keyed=True,
+            )
             entry.rows = [row["row_id"]]
             rows.append(row | {"process_id": None})
     arguments = Arguments(dict(path or {}), [], Body(to_json({"connection_id": connection_id, **body})))

@@ -33,7 +33,7 @@ def installation() -> Iterator[Installation]:
 def told(installation: Installation, *items: Item, processes: int = 1, sleeps: bool = False) -> list[str]:
     """What is broken after these things have happened."""
     outcome: Outcome = one(installation, Story(0, items, processes=processes, sleeps=sleeps))
-    print(outcome.story, "--", *outcome.lines, "--", *outcome.broken, sep="\n")
+    print(outcome.story, "--", *outcome.lines, "--", *outcome.broken, sep="\n")  # noqa: T201  # shown when it fails
     return list(outcome.broken)
 
 

@@ -5,18 +5,18 @@ Rows of equal content are twins: what one of them made cannot be told from what 
 """
 
 import hashlib
+import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic_core import to_json
 from sqlalchemy import Connection as Writing
 from sqlalchemy import and_, bindparam, delete, exists, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.exc import IntegrityError
 
 from connector_gateway.core.claims import WINDOW_SECONDS
-from connector_gateway.kit.identifiers import ConnectionId, ProcessId, RunId, ulid
+from connector_gateway.kit.identifiers import ConnectionId, ProcessId, RunId
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
 
@@ -77,11 +77,11 @@ class Owners:
         self._process_id = process_id
 
     def row(
-        self, connection_id: ConnectionId, kind: str, content: Any, run_id: RunId, *, keyed: bool
+        self, row_id: str, connection_id: ConnectionId, kind: str, content: Any, run_id: RunId, *, keyed: bool
     ) -> dict[str, Any]:
         """A row to be opened, for an object of *content* that is about to be made."""
         return {
-            "row_id": f"own_{ulid()}",
+            "row_id": row_id,
             "connection_id": connection_id,
             "kind": kind,
             "fingerprint": _fingerprint(content),
@@ -154,11 +154,5 @@ class Owners:
 
 
 def _fingerprint(content: Any) -> str:
-    return hashlib.sha256(to_json(_sorted(content))).hexdigest()
-
-
-def _sorted(content: Any) -> Any:
-    """*content* with the keys of its objects in order."""
-    if isinstance(content, dict):
-        return {key: _sorted(content[key]) for key in sorted(content)}
-    return [_sorted(item) for item in content] if isinstance(content, list | tuple) else content
+    """What contents have in common that cannot be told apart, whatever the order of their keys."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()

@@ -16,6 +16,8 @@ import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import count
 from typing import Any, TypeVar
 
 import structlog
@@ -39,6 +41,7 @@ from connector_gateway.kit.errors import (
     catalogue,
 )
 from connector_gateway.kit.identifiers import ulid
+from connector_gateway.kit.shapes import Params
 from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
 from connector_gateway.storage.database import Database
 from connector_gateway.storage.rows import Put, put_all
@@ -127,8 +130,7 @@ class Writing:
         try:
             journal = self._journal(taken, arguments)
         except GatewayError:
-            await self.database.write(self.claims.let_go(name, run.run_id))
-            self.claims.wake(name)
+            self.database.eventually(self.claims.let_go(name, run.run_id), partial(self.claims.wake, name))
             raise
         return await self._carry_out(Attempt(self, work, recording, journal, taken))
 
@@ -154,7 +156,7 @@ class Writing:
         work = attempt.work
         work.call.steps = attempt
         try:
-            work.params = attempt.arguments.read(work.operation.params)
+            work.params = attempt.params()
             envelope = work.envelope(await work.operation.perform(work.call, work.params))
             await attempt.finish(envelope)
         except GatewayError as error:
@@ -204,6 +206,13 @@ class Attempt:
 
     # What an operation uses
 
+    def params(self) -> Params:
+        """The parameters: of the first call under the key, once that has sent anything."""
+        if not self._entries:
+            return self.work.params
+        restored: Params = self.arguments.read(self.work.operation.params)
+        return restored
+
     async def plan(self, make: Callable[[], Awaitable[J]]) -> J:
         """What *make* returns, as JSON; in a later attempt, what it returned in the first."""
         entry = self._recalled("")
@@ -216,7 +225,7 @@ class Attempt:
         """Carry out one step, unless it is known or found to be done."""
         entry = self._recalled(step.name)
         if entry is None:
-            entry = self._entered(Entry(step.name, from_json(to_json(intent)), ulid()))
+            entry = self._entered(Entry(step.name, self._kept(intent), "" if step.makes else ulid()))
         if entry.refusal is not None:
             self._require_last(entry.refusal)
         if entry.in_doubt:
@@ -228,6 +237,11 @@ class Attempt:
                 self._unowned += zip(entry.rows, step.object_ids(entry.learned), strict=True)
         self._standing.append({"done": step.name, **step.tells(entry.learned)})
         return entry.learned
+
+    def _kept(self, intent: Intent) -> Intent:
+        """*intent* as a later attempt will be given it, if there can be one."""
+        kept: Intent = intent if self._claim is None else from_json(to_json(intent))
+        return kept
 
     async def try_step(self, step: Step[Any], intent: Intent) -> Learned | None:
         """Carry out a step that the write can do without; None where it was refused, or has certainly failed."""
@@ -292,8 +306,10 @@ class Attempt:
         left = self._left()
         try:
             await self._writing.database.put_all(left)
-        except StorageUnavailable:
+        except BaseException as fault:
             self._eventually(left)
+            if not isinstance(fault, StorageUnavailable):
+                raise
         self._wake()
 
     def drop(self) -> None:
@@ -409,14 +425,21 @@ class Attempt:
     async def _look(self, step: Step[Any], entry: Entry) -> Learned | None:
         """What is proven to be the work of a step in doubt."""
         sent_at, upstream = entry.sent_at or 0.0, self.work.upstream
-        sent = Sent(entry.mark, sent_at + upstream.skew - LOOK_BACK_SECONDS)
-        found = await step.find(self.work.call, entry.value, sent)
+        supposed = upstream.skew
+        found = await step.find(self.work.call, entry.value, self._looked_for(entry, sent_at + supposed))
+        if abs(upstream.skew - supposed) > LOOK_BACK_SECONDS / 2:
+            # Only the answers have told how far the vendor's clock is from ours.
+            found = await step.find(self.work.call, entry.value, self._looked_for(entry, sent_at + upstream.skew))
         if not step.makes:
             return step.joined(found) if found else None
         since = sent_at + upstream.skew - MARGIN_SECONDS - step.made_within_seconds
         return await self._claimed(
             step, entry, [item for item in found if item.made_at is None or item.made_at >= since]
         )
+
+    @staticmethod
+    def _looked_for(entry: Entry, sent_at: float) -> Sent:
+        return Sent(entry.mark, sent_at - LOOK_BACK_SECONDS)
 
     async def _claimed(self, step: Step[Any], entry: Entry, found: Sequence[Found]) -> Learned | None:
         """Objects that are as the step was to make them, taken for its own if nobody else can have made them."""
@@ -502,7 +525,12 @@ class Attempt:
             return [(REOPEN, owners.reopened(row, run_id)) for row in entry.rows]
         keyed = self._claim is not None
         contents = step.contents(entry.value)
-        rows = [owners.row(connection_id, step.makes, content, run_id, keyed=keyed) for content in contents]
+        rows = [
+            owners.row(
+                f"{run_id}.{len(self._opened) + number}", connection_id, step.makes, content, run_id, keyed=keyed
+            )
+            for number, content in enumerate(contents, 1)
+        ]
         entry.rows = [row["row_id"] for row in rows]
         self._opened |= {row["row_id"]: row for row in rows}
         return [(OPEN, row) for row in rows]

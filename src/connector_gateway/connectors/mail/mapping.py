@@ -330,7 +330,7 @@ def kept_draft(raw: Raw, mark: str, made_at: float) -> dict[str, Any]:
 
 def told_draft(kept: Raw) -> dict[str, Any]:
     """What callers are told of a draft when something else fails."""
-    return {"draft_id": kept["id"]}
+    return {"draft_id": kept["id"], "message_id": kept["message_id"]}
 
 
 def created_draft(kept: Raw) -> CreatedDraft:
