@@ -17,11 +17,11 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import count
 from typing import Any, TypeVar
 
 import structlog
 from pydantic_core import from_json, to_json
+from sqlalchemy import Connection as Transaction
 from sqlalchemy.exc import IntegrityError
 
 from connector_gateway.core.arguments import Arguments
@@ -44,7 +44,7 @@ from connector_gateway.kit.identifiers import ulid
 from connector_gateway.kit.shapes import Params
 from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
 from connector_gateway.storage.database import Database
-from connector_gateway.storage.rows import Put, put_all
+from connector_gateway.storage.rows import Put, execute, put_all
 
 J = TypeVar("J")
 
@@ -290,7 +290,7 @@ class Attempt:
             await self._commit([*puts, *self._recording.closing()], done)
         except StorageUnavailable:
             self._finished = True
-            self._eventually([done, *puts] if done else puts)
+            self._eventually(puts, (), done)
             raise
         self._recording.closed = True
         self._wake()
@@ -303,11 +303,12 @@ class Attempt:
 
     async def leave(self) -> None:
         """Give the claim free if nothing was done under it; else leave it to whoever repeats the call."""
-        left = self._left()
+        learned, left, change = self._ownership(), self._rows_left(), self._claim_left()
         try:
-            await self._writing.database.put_all(left)
+            await self._writing.database.put_all(learned)
+            await self._writing.database.put_all(left, change)
         except BaseException as fault:
-            self._eventually(left)
+            self._eventually(learned, left, change)
             if not isinstance(fault, StorageUnavailable):
                 raise
         self._wake()
@@ -320,19 +321,31 @@ class Attempt:
             )
             self.explain(cut_off)
             self._recording.in_doubt = cut_off
-        self._eventually(self._left())
+        self._eventually(self._ownership(), self._rows_left(), self._claim_left())
 
-    def _eventually(self, puts: Sequence[Put]) -> None:
-        self._writing.database.eventually(lambda writing: put_all(writing, puts), self._wake)
+    def _eventually(self, learned: Sequence[Put], left: Sequence[Put] = (), change: Put | None = None) -> None:
+        """Commit what was learned, and if the claim is still held its *change* with what is *left* of the rows."""
 
-    def _left(self) -> list[Put]:
-        puts = [] if self._finished else [*self._ownership(), *self._unsettled_rows()]
+        def commit(writing: Transaction) -> None:
+            put_all(writing, learned)
+            if change is None or execute(writing, *change):
+                put_all(writing, left)
+
+        self._writing.database.eventually(commit, self._wake)
+
+    def _claim_left(self) -> Put | None:
+        """What becomes of the claim, if there is one and its result is not kept already."""
         claim, claims = self._claim, self._writing.claims
-        if claim is not None and not self._lost and not self._finished:
-            kept = any(entry.may_stand for entry in self._entries[self._undone :])
-            settles_at = max([entry.settles_at for entry in self._entries if entry.in_doubt], default=0.0)
-            puts.append(claims.put_back(claim, self._sealed(claim), settles_at) if kept else claims.released(claim))
-        return puts
+        if claim is None or self._finished:
+            return None
+        if not any(entry.may_stand for entry in self._entries[self._undone :]):
+            return claims.released(claim)
+        settles_at = max([entry.settles_at for entry in self._entries if entry.in_doubt], default=0.0)
+        return claims.put_back(claim, self._sealed(claim), settles_at)
+
+    def _rows_left(self) -> list[Put]:
+        """The owner's rows of what may have been made are kept, those of what was not are forgotten."""
+        return [] if self._finished else self._unsettled_rows()
 
     def _wake(self) -> None:
         if self._claim is not None:
@@ -378,7 +391,7 @@ class Attempt:
             raise
         learned = None
         with suppress(GatewayError):
-            await self._writing.database.put_all(self._unsettled_rows())
+            await self._writing.database.put_all(self._doubtful_rows())
             learned = await self._settled(step, entry)
         if learned is None:
             doubtful.retry_after = max(1, math.ceil(entry.settles_at - self._writing.database.time()))
@@ -537,8 +550,11 @@ class Attempt:
 
     def _unsettled_rows(self) -> list[Put]:
         """Keep the rows of what may have been made, and forget those of what was not."""
-        left: list[Put] = [(LEAVE, {"_row_id": row}) for entry in self._entries if entry.in_doubt for row in entry.rows]
-        return left + self._refused_rows()
+        return self._doubtful_rows() + self._refused_rows()
+
+    def _doubtful_rows(self) -> list[Put]:
+        """Nobody will be told the identifier of what may have been made."""
+        return [(LEAVE, {"_row_id": row}) for entry in self._entries if entry.in_doubt for row in entry.rows]
 
     def _refused_rows(self) -> list[Put]:
         """Forget the rows of what was certainly not made."""
