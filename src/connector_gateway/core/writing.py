@@ -510,14 +510,23 @@ class Attempt:
         try:
             held = await self._writing.database.put_all(puts, fence)
         except IntegrityError:
-            # Somebody owns an object already that an answer told this write: the answer is believed, the row is not.
-            log.exception("an object has two owners", run_id=self.work.run.run_id)
-            held = await self._writing.database.put_all([put for put in puts if put[0] is not SETTLE], fence)
+            held = await self._commit_without_owner(puts, fence)
         if not held:
             self._lost = True
             raise in_progress()
         self._unowned.clear()
         self._recording.opened = True
+
+    async def _commit_without_owner(self, puts: Sequence[Put], fence: Put | None) -> bool:
+        """Commit what can be, where an equal write has taken an object for its own while this process stood still.
+
+        Without a key the caller is told that, lest two are given one object; under a key the claim has gone as well.
+        """
+        log.error("an object has two owners", run_id=self.work.run.run_id)
+        self._unowned.clear()
+        if self._claim is None:
+            raise OutcomeUnknown("What this call made was taken for the work of an equal call.", doubt="interrupted")
+        return await self._writing.database.put_all([put for put in puts if put[0] is not SETTLE], fence)
 
     def _ownership(self) -> list[Put]:
         """Give what was learned to this write."""
