@@ -205,6 +205,6 @@ class App:
             max_calls=self.settings.max_calls,
             events=self._feed,
             time=self.database.time,
-            fence=self._processes.require_alive,
+            fence=self._processes.fence,
             stopping=self.stopping,
         )

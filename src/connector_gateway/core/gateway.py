@@ -97,7 +97,7 @@ class Gateway:
         max_calls: int,
         events: Events,
         time: Callable[[], float],
-        fence: Callable[[], None],
+        fence: Callable[[], Callable[[], None]],
         stopping: Stopping,
     ) -> None:
         self._sites = sites
@@ -245,7 +245,7 @@ class Gateway:
             patience=patience or self._patience,
             trace=run.trace,
             time=self._time,
-            fence=self._fence,
+            fence=self._fence(),
         )
 
 

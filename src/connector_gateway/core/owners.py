@@ -36,8 +36,12 @@ OPEN = insert(tables.owned)
 SETTLE = OPEN.on_conflict_do_update(
     index_elements=[_owned.row_id],
     set_={"upstream_id": OPEN.excluded.upstream_id, "process_id": OPEN.excluded.process_id},
+    where=_owned.upstream_id.is_(None),
 )
-"""Gives an object that an answer told to a row that was opened by this attempt; as an insertion it is one of many."""
+"""Gives an object that an answer told to a row that was opened by this attempt; as an insertion it is one of many.
+
+A row that was given an object meanwhile, because this attempt was taken for dead, keeps it.
+"""
 
 REOPEN = (
     update(tables.owned)

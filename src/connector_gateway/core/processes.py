@@ -77,6 +77,8 @@ class Processes:
         self._also = also
         self._stopwatch = stopwatch
         self._seen_at: float | None = None
+        self._lapses = 0
+        """How often signs of life have ceased for so long that others may have taken over."""
 
     async def __aenter__(self) -> Self:
         self.absent_since = await self._last_sign_of_life()
@@ -100,10 +102,18 @@ class Processes:
         """Whether the last sign of life is young enough for nobody to have taken over what this process holds."""
         return self._seen_at is not None and self._stopwatch() - self._seen_at < LIVE_SECONDS
 
-    def require_alive(self) -> None:
-        """Raise if others may have taken this process for dead, and its work over."""
-        if self._seen_at is not None and not self.alive:
-            raise StorageUnavailable("This process has lost touch with its storage.", retry_after=HEARTBEAT_SECONDS)
+    def fence(self) -> Callable[[], None]:
+        """A check that raises if others may have taken this process for dead since now, and its work over.
+
+        It does so as well once signs of life are given again, for what was begun before they ceased.
+        """
+        lapses = self._lapses
+
+        def check() -> None:
+            if self._seen_at is not None and not (self.alive and lapses == self._lapses):
+                raise StorageUnavailable("This process has lost touch with its storage.", retry_after=HEARTBEAT_SECONDS)
+
+        return check
 
     async def _last_sign_of_life(self) -> float | None:
         """When any process was last alive, in epoch seconds; None if one is now, or none ever was."""
@@ -116,6 +126,8 @@ class Processes:
         """Say that this process lives; it counts from when that was begun."""
         began = self._stopwatch()
         await self._database.write(lambda writing: writing.execute(self._sign_of_life))
+        if self._seen_at is not None and began - self._seen_at >= LIVE_SECONDS:
+            self._lapses += 1
         self._seen_at = began
 
     @cached_property

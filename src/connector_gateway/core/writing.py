@@ -305,7 +305,9 @@ class Attempt:
         """Give the claim free if nothing was done under it; else leave it to whoever repeats the call."""
         learned, left, change = self._ownership(), self._rows_left(), self._claim_left()
         try:
-            await self._writing.database.put_all(learned)
+            with suppress(IntegrityError):
+                # What an equal write has taken for its own stays with it.
+                await self._writing.database.put_all(learned)
             await self._writing.database.put_all(left, change)
         except BaseException as fault:
             self._eventually(learned, left, change)
@@ -326,11 +328,14 @@ class Attempt:
     def _eventually(self, learned: Sequence[Put], left: Sequence[Put] = (), change: Put | None = None) -> None:
         """Commit what was learned, and if the claim is still held its *change* with what is *left* of the rows."""
 
-        def commit(writing: Transaction) -> None:
+        def own(writing: Transaction) -> None:
             put_all(writing, learned)
+
+        def commit(writing: Transaction) -> None:
             if change is None or execute(writing, *change):
                 put_all(writing, left)
 
+        self._writing.database.eventually(own)
         self._writing.database.eventually(commit, self._wake)
 
     def _claim_left(self) -> Put | None:
