@@ -334,7 +334,7 @@ def test_a_comment_of_another_call_or_person_is_not_taken_for_ours(desk: Desk) -
 
 def test_while_the_application_is_down_nothing_is_claimed(desk: Desk) -> None:
     fail_comments(desk, fault="drop_after")
-    fail(desk, f"/1/cards/{desk.card_id}/actions", method="GET", fault="status", status=503, times=3)
+    fail(desk, f"/1/cards/{desk.card_id}/actions", method="GET", fault="status", status=503, times=6)
 
     first = desk.comment(idempotency_key="down")
     again = desk.comment(idempotency_key="down")

@@ -313,7 +313,7 @@ def test_a_post_cut_after_the_write_and_repeated_is_one_message(gateway: Gateway
 def test_a_post_that_could_not_be_looked_for_is_found_by_the_repetition(gateway: Gateway) -> None:
     post = partial(gateway.post, "/chat/messages", channel=RANDOM, text="blind", idempotency_key="blind")
     gateway.fault("chat", path=POST, fault="drop_after")
-    gateway.fault("chat", path=HISTORY, fault="status", status=500, times=3)
+    gateway.fault("chat", path=HISTORY, fault="status", status=500, times=6)
     unknown = post()
 
     found = post()
@@ -364,7 +364,7 @@ def test_of_a_long_text_that_the_application_split_the_first_part_is_found(gatew
 def test_a_post_is_found_beyond_the_first_page_of_what_was_written_since(gateway: Gateway) -> None:
     post = partial(gateway.post, "/chat/messages", channel=RANDOM, text="buried", idempotency_key="buried")
     gateway.fault("chat", path=POST, fault="drop_after")
-    gateway.fault("chat", path=HISTORY, fault="status", status=500, times=3)
+    gateway.fault("chat", path=HISTORY, fault="status", status=500, times=6)
     post()
     space = workspace(gateway)
     [space.post(space.channels[RANDOM], "chatter", PERSON) for _ in range(250)]
@@ -434,7 +434,7 @@ def test_a_post_that_takes_longer_than_it_is_waited_for_is_one_message(unsettled
 
 
 @requirement("idempotency:replay", "idempotency:evidence")
-@pytest.mark.parametrize(("fault", "unseen"), [("drop_before", 0), ("drop_after", 3)])
+@pytest.mark.parametrize(("fault", "unseen"), [("drop_before", 0), ("drop_after", 6)])
 def test_in_doubt_the_first_text_counts_whatever_a_repeat_says(gateway: Gateway, fault: str, unseen: int) -> None:
     header = {"Idempotency-Key": f"first after {fault}"}
     gateway.fault("chat", path=POST, fault=fault)
@@ -524,7 +524,7 @@ def test_a_post_that_went_on_to_another_channel_of_the_name_is_never_sent_to_the
     post = partial(gateway.post, "/chat/messages", channel="news-billing", text="moved on", idempotency_key="moved on")
     refuse(gateway, POST, "is_archived")
     gateway.fault("chat", path=POST, fault="drop_after")
-    gateway.fault("chat", path=HISTORY, fault="status", status=500, times=3)
+    gateway.fault("chat", path=HISTORY, fault="status", status=500, times=6)
 
     unknown = post()
     gateway.act("chat", action="unarchive", channel_id=old)

@@ -149,7 +149,7 @@ def test_a_deal_that_one_process_lost_is_found_by_another(
         gateway.clear("crm")
         first = new_writer(gateway, portal)
         gateway.fault("crm", method="POST", path=f"{OBJECTS}/deals", fault="drop_after")
-        gateway.fault("crm", method="POST", path=f"{OBJECTS}/deals/search", fault="status", status=500, times=3)
+        gateway.fault("crm", method="POST", path=f"{OBJECTS}/deals/search", fault="status", status=500, times=6)
         lost = first.open(headers={"Idempotency-Key": first.mark})
         with serving(crm_sandbox, tmp_path, connectors={"crm": UNHURRIED}, alone=False) as other:
             second = replace(first, gateway=replace(gateway, base_url=other.base_url))
@@ -276,7 +276,7 @@ def test_a_note_is_logged_once_if_the_answer_to_it_or_to_the_change_is_lost(writ
 @requirement("crm:deals:note-in-doubt")
 def test_a_note_whose_fate_cannot_be_told_is_not_denied(writer: Writer) -> None:
     writer.gateway.fault("crm", method="POST", path=f"{OBJECTS}/notes", fault="drop_after")
-    writer.gateway.fault("crm", method="POST", path="/crm/associations", fault="status", status=500, times=3)
+    writer.gateway.fault("crm", method="POST", path="/crm/associations", fault="status", status=500, times=6)
     doubtful = writer.move(note="some words", headers={"Idempotency-Key": writer.mark})
     repeated = writer.move(note="some words", headers={"Idempotency-Key": writer.mark})
 

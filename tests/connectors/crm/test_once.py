@@ -36,7 +36,7 @@ def keyed(writer: Writer, key: str = "") -> dict[str, Any]:
 
 def hide(writer: Writer, path: str) -> None:
     """Let the next look for what was made fail."""
-    writer.gateway.fault("crm", method="POST", path=path, fault="status", status=500, times=3)
+    writer.gateway.fault("crm", method="POST", path=path, fault="status", status=500, times=6)
 
 
 def deal_of(writer: Writer, **more: str) -> dict[str, str]:
@@ -78,7 +78,7 @@ def test_a_repeat_with_another_note_finds_the_first(writer: Writer) -> None:
 def test_a_repeat_tells_the_stage_before_the_first_call(writer: Writer) -> None:
     writer.harm(("PATCH", f"{OBJECTS}/deals"), fault="drop_after")
     writer.gateway.fault("crm", method="GET", path=f"{OBJECTS}/deals", fault="delay")
-    writer.gateway.fault("crm", method="GET", path=f"{OBJECTS}/deals", fault="status", status=500, times=3)
+    writer.gateway.fault("crm", method="GET", path=f"{OBJECTS}/deals", fault="status", status=500, times=6)
     lost = writer.move(**keyed(writer))
     repeated = writer.move(**keyed(writer))
 
@@ -193,7 +193,7 @@ def test_a_change_of_whoever_has_a_second_address_is_found(writer: Writer) -> No
     contacts = f"{OBJECTS}/contacts/"
     writer.harm(("PATCH", contacts), fault="drop_after")
     writer.gateway.fault("crm", method="GET", path=contacts, fault="delay")
-    writer.gateway.fault("crm", method="GET", path=contacts, fault="status", status=500, times=3)
+    writer.gateway.fault("crm", method="GET", path=contacts, fault="status", status=500, times=6)
     lost = writer.upsert(email="old.address46@mail.example", **keyed(writer))
     repeated = writer.upsert(email="old.address46@mail.example", **keyed(writer))
 
@@ -332,7 +332,7 @@ def test_a_failure_is_not_settled_before_the_search_knows_what_it_may_have_made(
 def test_deals_of_a_contact_that_cannot_be_listed_to_their_end_prove_nothing(writer: Writer) -> None:
     endless = {"results": [{"from": {"id": "50912"}, "to": [], "paging": {"next": {"after": "7"}}}]}
     writer.gateway.fault(
-        "crm", method="POST", path="/crm/associations", fault="status", status=200, body=endless, times=4
+        "crm", method="POST", path="/crm/associations", fault="status", status=200, body=endless, times=8
     )
     writer.harm(CREATE_DEAL, fault="drop_after")
     lost = writer.open_for(**keyed(writer))

@@ -337,7 +337,7 @@ def test_a_draft_that_was_not_sent_is_told_and_sent_by_the_repeat(writer: Writer
 
     (detail,) = first.details
     assert (first.status, half) == (502, (0, 1, 0))
-    assert detail.keys() == {"done", "draft_id"}
+    assert detail.keys() == {"done", "draft_id", "message_id"}
     assert again.status == 200
     assert writer.traces() == (1, 0, 0)
 
@@ -394,7 +394,7 @@ def test_a_request_that_takes_longer_than_it_is_waited_for_sends_one_message(
 
 @requirement("idempotency:replay", "idempotency:evidence")
 @pytest.mark.parametrize("name", ["send", "draft"])
-@pytest.mark.parametrize(("fault", "unseen"), [("drop_before", 0), ("drop_after", 3)])
+@pytest.mark.parametrize(("fault", "unseen"), [("drop_before", 0), ("drop_after", 6)])
 def test_in_doubt_the_first_letter_counts_whatever_a_repeat_says(
     writer: Writer, name: str, fault: str, unseen: int
 ) -> None:
@@ -455,7 +455,7 @@ def test_while_not_all_drafts_can_be_listed_none_is_made_again(writer: Writer, m
 def test_a_draft_is_found_beneath_newer_ones(writer: Writer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "PAGE_SIZE", 2)
     writer.harm(DRAFTS, fault="drop_after")
-    writer.gateway.fault("mail", method="GET", path=DRAFTS, fault="status", status=503, times=3)
+    writer.gateway.fault("mail", method="GET", path=DRAFTS, fault="status", status=503, times=6)
     writer.keyed("draft")
     made = [writer.draft(subject="Above").status for _ in range(5)]
 
@@ -556,7 +556,7 @@ def test_a_label_of_another_spelling_that_is_there_after_a_doubt_was_not_created
 
 def test_a_message_that_was_sent_is_found_by_a_repeat_when_nobody_could_look_before(writer: Writer) -> None:
     writer.harm(SEND, fault="drop_after")
-    writer.gateway.fault("mail", method="GET", path=f"{DRAFTS}/", fault="status", status=503, times=3)
+    writer.gateway.fault("mail", method="GET", path=f"{DRAFTS}/", fault="status", status=503, times=6)
     first = writer.keyed("send")
     again = writer.keyed("send")
 
@@ -578,7 +578,7 @@ def test_a_message_that_was_sent_is_found_even_where_its_thread_is_not(writer: W
 @requirement("mail:send:two-phases", "calls:never-blindly")
 def test_what_cannot_be_found_any_more_is_never_sent_again(writer: Writer) -> None:
     writer.harm(SEND, fault="drop_after")
-    writer.gateway.fault("mail", method="GET", path=f"{DRAFTS}/", fault="status", status=503, times=3)
+    writer.gateway.fault("mail", method="GET", path=f"{DRAFTS}/", fault="status", status=503, times=6)
     writer.keyed("send")
     writer.gateway.act("mail", action="delete", message_id=writer.mailbox.sent(writer.mark)[0].id)
 
