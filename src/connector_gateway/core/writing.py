@@ -195,6 +195,9 @@ class Attempt:
 
         self._lost = False
         self._finished = False
+        self._absent: Entry | None = None
+        """The step that was sent last, once a look has shown that it made nothing and never will."""
+
         self._opened: dict[str, dict[str, Any]] = {}
         """The owner's rows that this attempt has opened."""
 
@@ -249,7 +252,7 @@ class Attempt:
             return await self.step(step, intent)
         except GatewayError as error:
             entry = self._entries[self._next - 1]
-            if self._lost or (entry.in_doubt and entry.settles_at > self._writing.database.time()):
+            if self._lost or (entry.in_doubt and entry is not self._absent):
                 raise
             entry.sent_at, entry.refusal = None, _refusal(error)
             return None
@@ -398,6 +401,7 @@ class Attempt:
         with suppress(GatewayError):
             await self._writing.database.put_all(self._doubtful_rows())
             learned = await self._settled(step, entry)
+            self._absent = entry
         if learned is None:
             doubtful.retry_after = max(1, math.ceil(entry.settles_at - self._writing.database.time()))
             raise doubtful
