@@ -15,6 +15,7 @@ from connector_gateway.core.events.feed import Feed
 from connector_gateway.core.events.hooks import Hooks
 from connector_gateway.core.events.watchers import Watchers
 from connector_gateway.core.events.watches import Watches
+from connector_gateway.core.evidence import Evidence
 from connector_gateway.core.files import Files
 from connector_gateway.core.gateway import Gateway
 from connector_gateway.core.keys import Keys
@@ -192,8 +193,7 @@ class App:
                 claims=self._claims,
                 owners=self._owners,
                 vault=self._vault,
-                clock=self._steady,
-                grace_seconds=self.settings.patience.grace_seconds,
+                evidence=Evidence(self.database, self._owners, self._steady, self.settings.patience.grace_seconds),
             ),
             cursors=self._cursors,
             links=self._links,

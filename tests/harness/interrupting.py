@@ -9,8 +9,8 @@ from sqlalchemy import insert
 
 from connector_gateway.core.arguments import Arguments, Body
 from connector_gateway.core.claims import Claim, ClaimName
+from connector_gateway.core.journal import Entry, owner_of
 from connector_gateway.core.owners import OPEN
-from connector_gateway.core.writing import Entry, _owner_of
 from connector_gateway.kit.identifiers import ConnectionId, RunId, WorkspaceId
 from connector_gateway.storage import tables
 from harness.serving import Gateway
@@ -65,7 +65,7 @@ def interrupted(  # noqa: PLR0917  # told in the order of the sentence
         "run_id": claim.run_id,
         "attempt": 1,
         "state": "doubtful",
-        "sealed": app._vault.seal(kept, _owner_of(claim)),
+        "sealed": app._vault.seal(kept, owner_of(claim)),
         "settle_seconds": 0.0,
         "settles_at": 0.0,
         "expires_at": app.clock.now() + 1000,

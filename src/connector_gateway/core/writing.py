@@ -4,8 +4,8 @@
 2. The operation plans what it is to do; then it carries out its steps, one request each (``Attempt.plan``, ``step``).
 3. What a step is to do is durable before it is sent: with it the parameters, the run, and who will own the objects.
 4. What a step's answer tells is durable with the next intention, or with the result.
-5. A step that was sent and not answered is in doubt: it is looked for upstream (``_look``), and only what is proven to
-   be its work is taken for it. It is sent again only for a key, and only when it can no longer be carried out.
+5. A step that was sent and not answered is in doubt: it is looked for upstream, and only what is proven to be its
+   work is taken for it (``evidence.py``). It is sent again only for a key, when it can no longer be carried out.
 6. Whoever repeats a call under a claim in doubt goes through the same operation with the first call's parameters: what
    was planned and learned is given to it again, and it goes on where the last attempt ended.
 
@@ -15,7 +15,6 @@ A change of a claim names the attempt that holds it; who lost the claim sends no
 import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
@@ -28,21 +27,20 @@ from connector_gateway.core.arguments import Arguments
 from connector_gateway.core.claims import Claim, ClaimName, Claims, First, in_progress
 from connector_gateway.core.connections.vault import Vault
 from connector_gateway.core.envelope import Envelope
-from connector_gateway.core.owners import FORGET, LEAVE, OPEN, OWN, REOPEN, SETTLE, Owners, Rivals
+from connector_gateway.core.evidence import Evidence
+from connector_gateway.core.journal import Entry, Journal, refusal_kept
+from connector_gateway.core.owners import FORGET, LEAVE, OPEN, OWN, REOPEN, SETTLE, Owners
 from connector_gateway.core.runs import Recording
 from connector_gateway.core.work import Work
-from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import (
     Doubt,
     GatewayError,
-    InternalError,
     OutcomeUnknown,
     StorageUnavailable,
-    catalogue,
 )
 from connector_gateway.kit.identifiers import ulid
 from connector_gateway.kit.shapes import Params
-from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
+from connector_gateway.kit.writing import Intent, Learned, Step
 from connector_gateway.storage.database import Database
 from connector_gateway.storage.rows import Put, execute, put_all
 
@@ -50,76 +48,29 @@ J = TypeVar("J")
 
 log = structlog.get_logger()
 
-MARGIN_SECONDS = 2.0
-"""How far an object's instant may lie before its step was sent: a ``Date`` tells whole seconds, and is on its way."""
-
-LOOK_BACK_SECONDS = 120.0
-"""How far clocks may differ, for the filters of vendors' listings; what they let through is compared more closely."""
-
 LOOK_FIRST = "Look in the application whether it was done before you call again; an idempotency key makes repeats safe."
 """The remedy of a write in doubt that has no key."""
 
 MAX_STANDING = 20
 """Steps that a refusal tells of."""
 
-MAX_PRIVATE = 1000
-"""Characters of the third party's words that are kept of a refusal."""
-
-
-@dataclass
-class Entry:
-    """One plan or step of a write, as the claim keeps it."""
-
-    name: str
-    """The step's name; empty for a plan."""
-
-    value: Any
-    """What was planned, or what the step is to do."""
-
-    mark: str = ""
-    rows: list[str] = field(default_factory=list)
-    """The owner's rows of what it makes, by slot."""
-
-    sent_at: float | None = None
-    """When it was sent first; None if it was not, or was refused."""
-
-    settles_at: float = 0.0
-    """When it is either done or never will be."""
-
-    learned: Learned | None = None
-    refusal: dict[str, Any] | None = None
-    """Why it was not carried out, for later attempts if the write went on all the same."""
-
-    @property
-    def in_doubt(self) -> bool:
-        """Whether it was sent, and nobody knows what became of it."""
-        return self.sent_at is not None and self.learned is None
-
-    @property
-    def may_stand(self) -> bool:
-        """Whether it is a step that was carried out, or may have been."""
-        return bool(self.name) and (self.in_doubt or self.learned is not None)
-
 
 class Writing:
     """Carries writes out."""
 
-    def __init__(
-        self, *, database: Database, claims: Claims, owners: Owners, vault: Vault, clock: Clock, grace_seconds: float
-    ) -> None:
+    def __init__(self, *, database: Database, claims: Claims, owners: Owners, vault: Vault, evidence: Evidence) -> None:
         self.database = database
         self.claims = claims
         self.owners = owners
         self.vault = vault
-        self.clock = clock
-        self.grace_seconds = grace_seconds
+        self.evidence = evidence
 
     async def write(
         self, work: Work, arguments: Arguments, recording: Recording, key: str | None, patience_seconds: float
     ) -> Envelope:
         """The envelope of a write: once for all who name *key* within its window, and at most one sending without."""
         if key is None:
-            return await self._carry_out(Attempt(self, work, recording, _Journal(arguments)))
+            return await self._carry_out(Attempt(self, work, recording, Journal(arguments)))
         run, connection = work.run, work.connection
         name = ClaimName.of(connection.workspace_id, connection.connection_id, work.operation.name, key)
         taken = await self.claims.take(name, recording, patience_seconds)
@@ -128,27 +79,11 @@ class Writing:
             return work.replay(taken)
         run.idempotency = {"key": key, "outcome": "first" if taken.attempt == 1 else "recovered"}
         try:
-            journal = self._journal(taken, arguments)
+            journal = Journal.opened(self.vault, taken, arguments)
         except GatewayError:
             self.database.eventually(self.claims.let_go(name, run.run_id), partial(self.claims.wake, name))
             raise
         return await self._carry_out(Attempt(self, work, recording, journal, taken))
-
-    def _journal(self, claim: Claim, arguments: Arguments) -> "_Journal":
-        """What earlier attempts under the claim planned and did, and the arguments of the first that sent anything."""
-        if claim.sealed is None:
-            return _Journal(arguments)
-        try:
-            opened = self.vault.open(claim.sealed, _owner_of(claim))
-        except InternalError as fault:
-            raise OutcomeUnknown(
-                "What the first call under this key was to do can no longer be read, so nothing was sent.",
-                private=fault.private,
-            ) from fault
-        entries = [Entry(**entry) for entry in opened["entries"]]
-        for entry in entries:
-            entry.settles_at = max(entry.settles_at, claim.settles_at)
-        return _Journal(Arguments.restored(opened["arguments"]), entries)
 
     @staticmethod
     async def _carry_out(attempt: "Attempt") -> Envelope:
@@ -169,27 +104,17 @@ class Writing:
         return envelope
 
 
-@dataclass
-class _Journal:
-    """The plans and steps of a write, and what it was asked for."""
-
-    arguments: Arguments
-    entries: list[Entry] = field(default_factory=list)
-
-
 class Attempt:
     """One try at a write, with or without a claim: what the operation plans and carries out, in order."""
 
     def __init__(
-        self, writing: Writing, work: Work, recording: Recording, journal: _Journal, claim: Claim | None = None
+        self, writing: Writing, work: Work, recording: Recording, journal: Journal, claim: Claim | None = None
     ) -> None:
         self.work = work
-        self.arguments = journal.arguments
+        self._journal = journal
         self._writing = writing
         self._recording = recording
-        self._entries = journal.entries
         self._claim = claim
-        self._next = 0
         self._undone = 0
         """The entries up to here were taken back."""
 
@@ -211,28 +136,28 @@ class Attempt:
 
     def params(self) -> Params:
         """The parameters: of the first call under the key, once that has sent anything."""
-        if not self._entries:
+        if not self._journal.entries:
             return self.work.params
-        restored: Params = self.arguments.read(self.work.operation.params)
+        restored: Params = self._journal.arguments.read(self.work.operation.params)
         return restored
 
     async def plan(self, make: Callable[[], Awaitable[J]]) -> J:
         """What *make* returns, as JSON; in a later attempt, what it returned in the first."""
-        entry = self._recalled("")
+        entry = self._journal.recalled("")
         if entry is None:
-            entry = self._entered(Entry("", from_json(to_json(await make()))))
+            entry = self._journal.entered(Entry("", from_json(to_json(await make()))))
         planned: J = entry.value
         return planned
 
     async def step(self, step: Step[Any], intent: Intent) -> Learned:
         """Carry out one step, unless it is known or found to be done."""
-        entry = self._recalled(step.name)
+        entry = self._journal.recalled(step.name)
         if entry is None:
-            entry = self._entered(Entry(step.name, self._kept(intent), "" if step.makes else ulid()))
+            entry = self._journal.entered(Entry(step.name, self._kept(intent), "" if step.makes else ulid()))
         if entry.refusal is not None:
-            self._require_last(entry.refusal)
+            self._journal.require_last(entry.refusal)
         if entry.in_doubt:
-            entry.learned = await self._settled(step, entry)
+            entry.learned = await self._writing.evidence.settled(self.work, step, entry)
         if entry.learned is None:
             await self._intend(step, entry)
             entry.learned = await self._send(step, entry)
@@ -251,28 +176,22 @@ class Attempt:
         try:
             return await self.step(step, intent)
         except GatewayError as error:
-            entry = self._entries[self._next - 1]
+            entry = self._journal.past[-1]
             if self._lost or (entry.in_doubt and entry is not self._absent):
                 raise
-            entry.sent_at, entry.refusal = None, _refusal(error)
+            entry.sent_at, entry.refusal = None, refusal_kept(error)
             return None
-
-    def _require_last(self, refusal: Mapping[str, Any]) -> None:
-        """Raise the refusal of a step again if the write has done something without it since; else it may be tried."""
-        if any(entry.may_stand for entry in self._entries[self._next :]):
-            raise _refused(refusal)
-        del self._entries[self._next :]
 
     async def undo(self, step: Step[Any], intent: Intent) -> None:
         """Take back what was done, after a refusal; while it is in doubt whether there was one, nothing happens.
 
         Where that succeeds, the key is free again; otherwise callers are told what stands.
         """
-        if self._lost or any(entry.in_doubt for entry in self._entries[: self._next]):
+        if self._lost or any(entry.in_doubt for entry in self._journal.past):
             return
         with suppress(GatewayError):
             await self.step(step, intent)
-            self._undone = self._next
+            self._undone = len(self._journal.past)
             self._standing.clear()
 
     async def may_resume(self, kind: str, object_id: str) -> bool:
@@ -320,7 +239,7 @@ class Attempt:
 
     def drop(self) -> None:
         """The same, as soon as it can be done: nobody waits for it."""
-        if any(entry.in_doubt for entry in self._entries):
+        if any(entry.in_doubt for entry in self._journal.entries):
             cut_off = OutcomeUnknown(
                 "This service had to stop before the application had answered.", doubt="interrupted"
             )
@@ -346,10 +265,10 @@ class Attempt:
         claim, claims = self._claim, self._writing.claims
         if claim is None or self._finished:
             return None
-        if not any(entry.may_stand for entry in self._entries[self._undone :]):
+        if not any(entry.may_stand for entry in self._journal.entries[self._undone :]):
             return claims.released(claim)
-        settles_at = max([entry.settles_at for entry in self._entries if entry.in_doubt], default=0.0)
-        return claims.put_back(claim, self._sealed(claim), settles_at)
+        settles_at = max([entry.settles_at for entry in self._journal.entries if entry.in_doubt], default=0.0)
+        return claims.put_back(claim, self._journal.sealed(self._writing.vault, claim), settles_at)
 
     def _rows_left(self) -> list[Put]:
         """The owner's rows of what may have been made are kept, those of what was not are forgotten."""
@@ -378,7 +297,9 @@ class Attempt:
             raise
 
     def _intention(self, claim: Claim) -> Put:
-        return self._writing.claims.intended(claim, self._sealed(claim), self.work.call.settle_seconds)
+        return self._writing.claims.intended(
+            claim, self._journal.sealed(self._writing.vault, claim), self.work.call.settle_seconds
+        )
 
     async def _send(self, step: Step[Any], entry: Entry) -> Learned:
         """Send the step; when its outcome is in doubt, look for it within the grace time before saying so."""
@@ -387,7 +308,7 @@ class Attempt:
             return await step.send(self.work.call, entry.value, entry.mark)
         except GatewayError as error:
             if not self._sent(entry, error.doubt):
-                entry.refusal = _refusal(error)
+                entry.refusal = refusal_kept(error)
                 raise
             doubtful = error
         except Exception as fault:
@@ -400,7 +321,7 @@ class Attempt:
         learned = None
         with suppress(GatewayError):
             await self._writing.database.put_all(self._doubtful_rows())
-            learned = await self._settled(step, entry)
+            learned = await self._writing.evidence.settled(self.work, step, entry)
             self._absent = entry
         if learned is None:
             doubtful.retry_after = max(1, math.ceil(entry.settles_at - self._writing.database.time()))
@@ -419,98 +340,6 @@ class Attempt:
         ended = doubt == "failed"
         entry.settles_at = self._writing.database.time() if ended else sent_at + self.work.call.settle_seconds
         return True
-
-    # A step in doubt
-
-    async def _settled(self, step: Step[Any], entry: Entry) -> Learned | None:
-        """What a step in doubt has made; None once it has made nothing, and never will.
-
-        ``OutcomeUnknown`` while it may still be carried out, after a look now and another after the grace time.
-        """
-        database, learned = self._writing.database, None
-        if entry.settles_at > database.time():
-            with suppress(GatewayError):
-                learned = await self._look(step, entry)
-            if learned is None:
-                rest = entry.settles_at - database.time()
-                await self._writing.clock.sleep(min(rest, self._writing.grace_seconds))
-        learned = learned or await self._look(step, entry)
-        rest = entry.settles_at - database.time()
-        if learned is None and rest > 0:
-            raise OutcomeUnknown(
-                "An earlier request of this call may still be carried out by the application.",
-                retry_after=rest,
-                doubt="silent",
-            )
-        return learned
-
-    async def _look(self, step: Step[Any], entry: Entry) -> Learned | None:
-        """What is proven to be the work of a step in doubt."""
-        sent_at, upstream = entry.sent_at or 0.0, self.work.upstream
-        supposed = upstream.skew
-        found = await step.find(self.work.call, entry.value, self._looked_for(entry, sent_at + supposed))
-        if abs(upstream.skew - supposed) > LOOK_BACK_SECONDS / 2:
-            # Only the answers have told how far the vendor's clock is from ours.
-            found = await step.find(self.work.call, entry.value, self._looked_for(entry, sent_at + upstream.skew))
-        if not step.makes:
-            return step.joined(found) if found else None
-        since = sent_at + upstream.skew - MARGIN_SECONDS - step.made_within_seconds
-        return await self._claimed(
-            step, entry, [item for item in found if item.made_at is None or item.made_at >= since]
-        )
-
-    @staticmethod
-    def _looked_for(entry: Entry, sent_at: float) -> Sent:
-        return Sent(entry.mark, sent_at - LOOK_BACK_SECONDS)
-
-    async def _claimed(self, step: Step[Any], entry: Entry, found: Sequence[Found]) -> Learned | None:
-        """Objects that are as the step was to make them, taken for its own if nobody else can have made them."""
-        contents = step.contents(entry.value)
-        chosen: list[Found] = []
-        for slot, content in enumerate(contents):
-            alike = [row for row, other in zip(entry.rows, contents, strict=True) if other == content]
-            free = await self._free(alike, [item for item in found if item.slot == slot])
-            chosen += [item for item in free if item.object_id not in {other.object_id for other in chosen}][:1]
-        if not chosen:
-            return None
-        if len(chosen) < len(contents):
-            raise self._ambiguous(entry, chosen)
-        rows = [(row, item.object_id) for row, item in zip(entry.rows, chosen, strict=True)]
-        return step.joined(chosen) if await self._writing.owners.own(rows) else None
-
-    async def _free(self, alike: Sequence[str], found: Sequence[Found]) -> Sequence[Found]:
-        """Those of *found* that nobody owns; ``OutcomeUnknown`` where there are more than can be accounted for."""
-        if not found:
-            return found
-        rivals = await self._rivals(alike, found)
-        free = [item for item in found if item.object_id not in rivals.owned]
-        if len(free) > rivals.left + len(alike):
-            raise self._ambiguous(None, free)
-        return free
-
-    async def _rivals(self, alike: Sequence[str], found: Sequence[Found]) -> Rivals:
-        """Who else may own one of *found*, once nobody is making an equal object right now."""
-        owners, grace_seconds = self._writing.owners, self._writing.grace_seconds
-        object_ids = [item.object_id for item in found]
-        rivals = await owners.rivals(alike, object_ids)
-        if rivals.under_way:
-            await self._writing.clock.sleep(grace_seconds)
-            rivals = await owners.rivals(alike, object_ids)
-        if rivals.under_way:
-            raise OutcomeUnknown(
-                "Another call is making an equal object right now, so what is there cannot be told apart yet.",
-                retry_after=grace_seconds,
-            )
-        return rivals
-
-    def _ambiguous(self, entry: Entry | None, found: Sequence[Found]) -> OutcomeUnknown:
-        """The refusal where what is there may be ours and may be somebody else's."""
-        rest = 0.0 if entry is None else entry.settles_at - self._writing.database.time()
-        return OutcomeUnknown(
-            "Equal objects are there, and which of them this call made cannot be told; nothing was sent again.",
-            *({"candidate": item.object_id} for item in found[:MAX_STANDING]),
-            retry_after=rest if rest > 0 else None,
-        )
 
     # Commits
 
@@ -572,56 +401,15 @@ class Attempt:
 
     def _doubtful_rows(self) -> list[Put]:
         """Nobody will be told the identifier of what may have been made."""
-        return [(LEAVE, {"_row_id": row}) for entry in self._entries if entry.in_doubt for row in entry.rows]
+        return [(LEAVE, {"_row_id": row}) for entry in self._journal.entries if entry.in_doubt for row in entry.rows]
 
     def _refused_rows(self) -> list[Put]:
         """Forget the rows of what was certainly not made."""
-        refused = [entry for entry in self._entries if entry.rows and not entry.may_stand]
+        refused = [entry for entry in self._journal.entries if entry.rows and not entry.may_stand]
         forgotten: list[Put] = [(FORGET, {"_row_id": row}) for entry in refused for row in entry.rows]
         for entry in refused:
             entry.rows = []
         return forgotten
-
-    # The journal
-
-    def _recalled(self, name: str) -> Entry | None:
-        """What an earlier attempt planned or did at this place."""
-        if self._next == len(self._entries):
-            return None
-        entry = self._entries[self._next]
-        if entry.name != name:
-            raise OutcomeUnknown(
-                "Another version of this service began this call, and its steps are not known here.",
-                private=f"{entry.name!r} is not {name!r}",
-            )
-        self._next += 1
-        return entry
-
-    def _entered(self, entry: Entry) -> Entry:
-        self._entries.append(entry)
-        self._next += 1
-        return entry
-
-    def _sealed(self, claim: Claim) -> bytes:
-        """The journal, readable only here and only under this claim."""
-        kept = {"arguments": self.arguments.kept(), "entries": [vars(entry) for entry in self._entries]}
-        return self._writing.vault.seal(kept, _owner_of(claim))
-
-
-def _owner_of(claim: Claim) -> str:
-    return "\n".join(claim.name.columns.values())
-
-
-def _refusal(error: GatewayError) -> dict[str, Any]:
-    """A refusal as the journal keeps it, with some of the third party's words, by which rooms tell what is at fault."""
-    private, details = error.private[:MAX_PRIVATE], [dict(detail) for detail in error.details]
-    return {"code": error.code, "message": error.message, "details": details, "private": private}
-
-
-def _refused(kept: Mapping[str, Any]) -> GatewayError:
-    """The refusal that an earlier attempt got."""
-    error = next(error for error in catalogue() if error.code == kept["code"])
-    return error(kept["message"], *kept["details"], private=kept["private"])
 
 
 def _unreadable(fault: Exception) -> OutcomeUnknown:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors.mail import client
-from connector_gateway.core.writing import Entry
+from connector_gateway.core.journal import Entry
 from connector_gateway.sandbox.sandbox import Sandbox
 from connectors.mail.conftest import UNHURRIED
 from connectors.mail.looking import OWN, Looking, received

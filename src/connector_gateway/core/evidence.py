@@ -1,0 +1,126 @@
+"""Evidence: what was found upstream, and may be taken for the work of a step in doubt.
+
+A mark of ours, an identifier that was told, and a state that is as it should be prove by themselves.
+Objects that are only equal are a call's own if they were made since, and nobody else owns them or can have made them.
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from connector_gateway.core.journal import Entry
+from connector_gateway.core.owners import Owners, Rivals
+from connector_gateway.core.work import Work
+from connector_gateway.kit.clock import Clock
+from connector_gateway.kit.errors import GatewayError, OutcomeUnknown
+from connector_gateway.kit.writing import Found, Learned, Sent, Step
+from connector_gateway.storage.database import Database
+
+MARGIN_SECONDS = 2.0
+"""How far an object's instant may lie before its step was sent: a ``Date`` tells whole seconds, and is on its way."""
+
+LOOK_BACK_SECONDS = 120.0
+"""How far clocks may differ, for the filters of vendors' listings; what they let through is compared more closely."""
+
+MAX_CANDIDATES = 20
+"""Objects that a refusal names."""
+
+
+class Evidence:
+    """Looks for what steps in doubt have made."""
+
+    def __init__(self, database: Database, owners: Owners, clock: Clock, grace_seconds: float) -> None:
+        self._database = database
+        self._owners = owners
+        self._clock = clock
+        self._grace_seconds = grace_seconds
+
+    async def settled(self, work: Work, step: Step[Any], entry: Entry) -> Learned | None:
+        """What a step in doubt has made; None once it has made nothing, and never will.
+
+        ``OutcomeUnknown`` while it may still be carried out, after a look now and another after the grace time.
+        """
+        database, learned = self._database, None
+        if entry.settles_at > database.time():
+            with suppress(GatewayError):
+                learned = await self._look(work, step, entry)
+            if learned is None:
+                rest = entry.settles_at - database.time()
+                await self._clock.sleep(min(rest, self._grace_seconds))
+        learned = learned or await self._look(work, step, entry)
+        rest = entry.settles_at - database.time()
+        if learned is None and rest > 0:
+            raise OutcomeUnknown(
+                "An earlier request of this call may still be carried out by the application.",
+                retry_after=rest,
+                doubt="silent",
+            )
+        return learned
+
+    async def _look(self, work: Work, step: Step[Any], entry: Entry) -> Learned | None:
+        """What is proven to be the work of a step in doubt."""
+        sent_at, upstream = entry.sent_at or 0.0, work.upstream
+        supposed = upstream.skew
+        found = await step.find(work.call, entry.value, self._looked_for(entry, sent_at + supposed))
+        if abs(upstream.skew - supposed) > LOOK_BACK_SECONDS / 2:
+            # Only the answers have told how far the vendor's clock is from ours.
+            found = await step.find(work.call, entry.value, self._looked_for(entry, sent_at + upstream.skew))
+        if not step.makes:
+            return step.joined(found) if found else None
+        since = sent_at + upstream.skew - MARGIN_SECONDS - step.made_within_seconds
+        return await self._claimed(
+            step, entry, [item for item in found if item.made_at is None or item.made_at >= since]
+        )
+
+    @staticmethod
+    def _looked_for(entry: Entry, sent_at: float) -> Sent:
+        return Sent(entry.mark, sent_at - LOOK_BACK_SECONDS)
+
+    async def _claimed(self, step: Step[Any], entry: Entry, found: Sequence[Found]) -> Learned | None:
+        """Objects that are as the step was to make them, taken for its own if nobody else can have made them."""
+        contents = step.contents(entry.value)
+        chosen: list[Found] = []
+        for slot, content in enumerate(contents):
+            alike = [row for row, other in zip(entry.rows, contents, strict=True) if other == content]
+            free = await self._free(alike, [item for item in found if item.slot == slot])
+            chosen += [item for item in free if item.object_id not in {other.object_id for other in chosen}][:1]
+        if not chosen:
+            return None
+        if len(chosen) < len(contents):
+            raise self._ambiguous(entry, chosen)
+        rows = [(row, item.object_id) for row, item in zip(entry.rows, chosen, strict=True)]
+        return step.joined(chosen) if await self._owners.own(rows) else None
+
+    async def _free(self, alike: Sequence[str], found: Sequence[Found]) -> Sequence[Found]:
+        """Those of *found* that nobody owns; ``OutcomeUnknown`` where there are more than can be accounted for."""
+        if not found:
+            return found
+        rivals = await self._rivals(alike, found)
+        free = [item for item in found if item.object_id not in rivals.owned]
+        if len(free) > rivals.left + len(alike):
+            raise self._ambiguous(None, free)
+        return free
+
+    async def _rivals(self, alike: Sequence[str], found: Sequence[Found]) -> Rivals:
+        """Who else may own one of *found*, once nobody is making an equal object right now."""
+        owners, grace_seconds = self._owners, self._grace_seconds
+        object_ids = [item.object_id for item in found]
+        rivals = await owners.rivals(alike, object_ids)
+        if rivals.under_way:
+            await self._clock.sleep(grace_seconds)
+            rivals = await owners.rivals(alike, object_ids)
+        if rivals.under_way:
+            raise OutcomeUnknown(
+                "Another call is making an equal object right now, so what is there cannot be told apart yet.",
+                retry_after=grace_seconds,
+            )
+        return rivals
+
+    def _ambiguous(self, entry: Entry | None, found: Sequence[Found]) -> OutcomeUnknown:
+        """The refusal where what is there may be ours and may be somebody else's."""
+        rest = 0.0 if entry is None else entry.settles_at - self._database.time()
+        return OutcomeUnknown(
+            "Equal objects are there, and which of them this call made cannot be told; nothing was sent again.",
+            *({"candidate": item.object_id} for item in found[:MAX_CANDIDATES]),
+            retry_after=rest if rest > 0 else None,
+        )

@@ -1,0 +1,128 @@
+"""The journal of a write: what it was asked for, what it planned, and what became of its steps."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from connector_gateway.core.arguments import Arguments
+from connector_gateway.core.claims import Claim
+from connector_gateway.core.connections.vault import Vault
+from connector_gateway.kit.errors import GatewayError, InternalError, OutcomeUnknown, catalogue
+from connector_gateway.kit.writing import Learned
+
+MAX_PRIVATE = 1000
+"""Characters of the third party's words that are kept of a refusal."""
+
+
+@dataclass
+class Entry:
+    """One plan or step of a write, as the claim keeps it."""
+
+    name: str
+    """The step's name; empty for a plan."""
+
+    value: Any
+    """What was planned, or what the step is to do."""
+
+    mark: str = ""
+    rows: list[str] = field(default_factory=list)
+    """The owner's rows of what it makes, by slot."""
+
+    sent_at: float | None = None
+    """When it was sent first; None if it was not, or was refused."""
+
+    settles_at: float = 0.0
+    """When it is either done or never will be."""
+
+    learned: Learned | None = None
+    refusal: dict[str, Any] | None = None
+    """Why it was not carried out, for later attempts if the write went on all the same."""
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether it was sent, and nobody knows what became of it."""
+        return self.sent_at is not None and self.learned is None
+
+    @property
+    def may_stand(self) -> bool:
+        """Whether it is a step that was carried out, or may have been."""
+        return bool(self.name) and (self.in_doubt or self.learned is not None)
+
+
+@dataclass
+class Journal:
+    """The arguments of the first call, just as they came, and the plans and steps since, in order."""
+
+    arguments: Arguments
+    entries: list[Entry] = field(default_factory=list)
+    _next: int = 0
+    """Where the present attempt is."""
+
+    @classmethod
+    def opened(cls, vault: Vault, claim: Claim, arguments: Arguments) -> "Journal":
+        """The journal of a claim; a new one for *arguments* where nothing was ever sent under it."""
+        if claim.sealed is None:
+            return cls(arguments)
+        try:
+            opened = vault.open(claim.sealed, owner_of(claim))
+        except InternalError as fault:
+            raise OutcomeUnknown(
+                "What the first call under this key was to do can no longer be read, so nothing was sent.",
+                private=fault.private,
+            ) from fault
+        entries = [Entry(**entry) for entry in opened["entries"]]
+        for entry in entries:
+            entry.settles_at = max(entry.settles_at, claim.settles_at)
+        return cls(Arguments.restored(opened["arguments"]), entries)
+
+    def sealed(self, vault: Vault, claim: Claim) -> bytes:
+        """The journal, readable only here and only under its claim."""
+        kept = {"arguments": self.arguments.kept(), "entries": [vars(entry) for entry in self.entries]}
+        return vault.seal(kept, owner_of(claim))
+
+    @property
+    def past(self) -> Sequence[Entry]:
+        """The entries that the present attempt has come by."""
+        return self.entries[: self._next]
+
+    def recalled(self, name: str) -> Entry | None:
+        """What an earlier attempt planned or did at this place."""
+        if self._next == len(self.entries):
+            return None
+        entry = self.entries[self._next]
+        if entry.name != name:
+            raise OutcomeUnknown(
+                "Another version of this service began this call, and its steps are not known here.",
+                private=f"{entry.name!r} is not {name!r}",
+            )
+        self._next += 1
+        return entry
+
+    def entered(self, entry: Entry) -> Entry:
+        """A new entry at the end."""
+        self.entries.append(entry)
+        self._next += 1
+        return entry
+
+    def require_last(self, refusal: Mapping[str, Any]) -> None:
+        """Raise the refusal of a step again if the write has done something without it since; else it may be tried."""
+        if any(entry.may_stand for entry in self.entries[self._next :]):
+            raise _refused(refusal)
+        del self.entries[self._next :]
+
+
+def owner_of(claim: Claim) -> str:
+    """What a journal is sealed for."""
+    return "\n".join(claim.name.columns.values())
+
+
+def refusal_kept(error: GatewayError) -> dict[str, Any]:
+    """A refusal as it is kept, with some of the third party's words, by which rooms tell what is at fault."""
+    private, details = error.private[:MAX_PRIVATE], [dict(detail) for detail in error.details]
+    return {"code": error.code, "message": error.message, "details": details, "private": private}
+
+
+def _refused(kept: Mapping[str, Any]) -> GatewayError:
+    """The refusal that an earlier attempt got."""
+    error = next(error for error in catalogue() if error.code == kept["code"])
+    return error(kept["message"], *kept["details"], private=kept["private"])
