@@ -123,7 +123,8 @@ def _idempotency(idempotency: Mapping[str, Any]) -> str:
     meaning = {
         "first": "first call with this key",
         "replayed": f"result of {idempotency.get('first_run_id')} given again",
-        "recovered": "an earlier attempt had done it; its result was found upstream",
+        "recovered": "an earlier attempt was taken up where it had ended",
+        "unfinished": "it ended before it was known who carries it out, or was cut off",
     }
     return f"idempotency key {idempotency['key']!r}: {meaning[idempotency['outcome']]}"
 

@@ -73,6 +73,7 @@ class Writing:
             return await self._carry_out(Attempt(self, work, recording, Journal(arguments)))
         run, connection = work.run, work.connection
         name = ClaimName.of(connection.workspace_id, connection.connection_id, work.operation.name, key)
+        run.idempotency = {"key": key, "outcome": "unfinished"}
         taken = await self.claims.take(name, recording, patience_seconds)
         if isinstance(taken, First):
             run.idempotency = {"key": key, "outcome": "replayed", "first_run_id": taken.run_id}

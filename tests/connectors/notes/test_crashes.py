@@ -139,4 +139,5 @@ def test_the_history_tells_the_killed_run_as_interrupted_and_the_repeat_as_recov
     repeat, killed = installation.manage("GET", "/v1/runs?limit=2")
 
     assert ("interrupted", "create_page") == (killed["status"], killed["operation"])
+    assert {"key": name, "outcome": "unfinished"} == killed["idempotency"]
     assert ("ok", "recovered") == (repeat["status"], repeat["idempotency"]["outcome"])
