@@ -5,6 +5,7 @@ from connector_gateway.connectors.boards.client import (
     ADDRESS,
     KEY_BUDGET,
     MEMBER_BUDGET,
+    SETTLE_SECONDS,
     TOKEN_BUDGET,
     BoardsClient,
     authorise,
@@ -27,5 +28,6 @@ BOARDS = Connector(
         operations.attach_checklist,
     ),
     throttled=throttled,
+    settle_seconds=SETTLE_SECONDS,
     credentials=("key", "token"),
 )

@@ -38,6 +38,12 @@ KEY_BUDGET = Budget(300, per_seconds=10)
 MEMBER_BUDGET = Budget(100, per_seconds=900)
 """Requests to ``/1/members`` per token, beside the others. Source: the same page."""
 
+SETTLE_SECONDS = 60.0
+"""How long a request that writes may be worked on: twice the 30 seconds after which reads end with a 504.
+
+Source: developer.atlassian.com/cloud/trello/guides/rest-api/status-codes, read 2026-11; of writes it says nothing.
+"""
+
 CHARGES = (Charge("token"), Charge("key", on="application"))
 """An installation speaks for one application, so its key needs no telling apart."""
 
