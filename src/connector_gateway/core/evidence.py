@@ -40,15 +40,15 @@ class Evidence:
 
         ``OutcomeUnknown`` while it may still be carried out, after a look now and another after the grace time.
         """
-        database, learned = self._database, None
-        if entry.settles_at > database.time():
+        learned, rest = None, entry.settles_at - self._database.time()
+        if rest > 0:
             with suppress(GatewayError):
                 learned = await self._look(work, step, entry)
             if learned is None:
-                rest = entry.settles_at - database.time()
+                rest = entry.settles_at - self._database.time()
                 await self._clock.sleep(min(rest, self._grace_seconds))
+                rest -= self._grace_seconds
         learned = learned or await self._look(work, step, entry)
-        rest = entry.settles_at - database.time()
         if learned is None and rest > 0:
             raise OutcomeUnknown(
                 "An earlier request of this call may still be carried out by the application.",
