@@ -110,9 +110,6 @@ class Download:
     pieces: AsyncIterator[bytes]
 
 
-Attempt = Any
-
-
 @dataclass(slots=True)
 class Call(Generic[C]):
     """One operation on its way: the room's client, and what else it may use."""

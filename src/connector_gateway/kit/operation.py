@@ -154,7 +154,7 @@ def reads(route: str, *, errors: Errors = ()) -> Declare:
     return _declare(route, "read", errors)
 
 
-def writes(route: str, *, errors: Errors = (), recover: Any = None) -> Declare:  # noqa: ARG001
+def writes(route: str, *, errors: Errors = ()) -> Declare:
     """Declare an operation that changes something, in steps (``Call.step``)."""
     return _declare(route, "write", errors)
 
