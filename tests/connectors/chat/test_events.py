@@ -552,8 +552,8 @@ def test_a_call_that_succeeds_makes_the_connection_active_again(gateway: Gateway
     gateway.knob("chat", events_url="")
     gateway.revoke("chat")
     deliver(gateway, callback({"type": "app_uninstalled"}))
-    gateway.authorise("chat")
     before = status_of(gateway, connection)
+    gateway.authorise("chat")
     calling: Reply = gateway.get("/chat/channels", connection_id=connection)
 
     assert ("revoked", 200) == (before, calling.status)
