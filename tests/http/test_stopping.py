@@ -131,3 +131,19 @@ def test_a_call_that_does_not_end_in_time_is_answered_with_its_run(sandbox: Sand
     assert (503, "overloaded", 0) == (answer.status_code, body["error"]["code"], code)
     assert "retry-after" in answer.headers
     assert ("error", 503, "overloaded") == runs(tmp_path)[body["run_id"]]
+
+
+@requirement("stopping:cut-off", "calls:outcome-unknown")
+def test_a_write_that_is_cut_off_while_it_is_carried_out_is_told_as_unknown(sandbox: Sandbox, tmp_path: Path) -> None:
+    fault = {"method": "POST", "path": "/v1/pages", "fault": "delay", "seconds": 1.9}
+    with installed(sandbox, tmp_path, GATEWAY_STOP_SECONDS="0.3") as installation:
+        installation.http.post(f"{sandbox.address}/_control/notes/faults", json=fault)
+        calling = written(installation, "cut off")
+        wait_until(lambda: not sandbox.emulators["notes"].stage.faults[0].times)
+        installation.end(signal.SIGTERM)
+        answer = calling.ended()
+
+    assert answer is not None
+    body = answer.json()
+    assert (502, "outcome_unknown") == (answer.status_code, body["error"]["code"])
+    assert ("error", 502, "outcome_unknown") == runs(tmp_path)[body["run_id"]]

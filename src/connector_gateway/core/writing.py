@@ -273,7 +273,7 @@ class Attempt:
 
     def _rows_left(self) -> list[Put]:
         """The owner's rows of what may have been made are kept, those of what was not are forgotten."""
-        return [] if self._finished else self._unsettled_rows()
+        return [] if self._finished else self._doubtful_rows() + self._refused_rows()
 
     def _wake(self) -> None:
         if self._claim is not None:
@@ -395,10 +395,6 @@ class Attempt:
         entry.rows = [row["row_id"] for row in rows]
         self._opened |= {row["row_id"]: row for row in rows}
         return [(OPEN, row) for row in rows]
-
-    def _unsettled_rows(self) -> list[Put]:
-        """Keep the rows of what may have been made, and forget those of what was not."""
-        return self._doubtful_rows() + self._refused_rows()
 
     def _doubtful_rows(self) -> list[Put]:
         """Nobody will be told the identifier of what may have been made."""
