@@ -112,7 +112,7 @@ def _answers(owners: Iterable[Owner]) -> Iterator[str]:
 def _counted(kind: str, ours: Sequence[Made], owners: Sequence[Owner]) -> Iterator[str]:
     for part in range(KINDS[kind].parts):
         there = [one for one in ours if one.part == part]
-        least, most = _bounds(kind, owners)
+        least, most = _bounds(kind, part, owners)
         if not least <= len(there) <= most:
             wanted = str(least) if least == most else f"{least} to {most}"
             names = ", ".join(owner.name for owner in owners)
@@ -123,17 +123,17 @@ def _counted(kind: str, ours: Sequence[Made], owners: Sequence[Owner]) -> Iterat
             yield from (f"I1 {kind} {one.id}: {flaw}" for flaw in one.flaws)
 
 
-def _bounds(kind: str, owners: Sequence[Owner]) -> tuple[int, int]:
-    """How few and how many objects there may be."""
-    each = [_bound(kind, owner) for owner in owners]
+def _bounds(kind: str, part: int, owners: Sequence[Owner]) -> tuple[int, int]:
+    """How few and how many objects of a part there may be."""
+    each = [_bound(kind, part, owner) for owner in owners]
     if KINDS[kind].twins:
         return sum(least for least, _ in each), sum(most for _, most in each)
     return max(least for least, _ in each), max(most for _, most in each)
 
 
-def _bound(kind: str, owner: Owner) -> tuple[int, int]:
+def _bound(kind: str, part: int, owner: Owner) -> tuple[int, int]:
     if owner.results:
-        expected = KINDS[kind].expected(owner.results[0])
+        expected = KINDS[kind].expected(owner.results[0], part)
         return expected, expected
     return (0, 0) if owner.refused else (0, 1)
 

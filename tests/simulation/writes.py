@@ -76,9 +76,9 @@ class Kind:
         """The identifiers in an answer, by part; None where the object's own is not told."""
         raise NotImplementedError
 
-    def expected(self, data: Data) -> int:
-        """How many objects of each part an answer promises."""
-        del data
+    def expected(self, data: Data, part: int) -> int:
+        """How many objects of a part an answer promises."""
+        del data, part
         return 1
 
     def colleague(self, world: World, content: str) -> None:
@@ -271,7 +271,8 @@ class MoveCard(OnCard):
     def told(self, data: Data) -> Sequence[str | None]:
         return [None]
 
-    def expected(self, data: Data) -> int:
+    def expected(self, data: Data, part: int) -> int:
+        del part
         return int(data["comment_posted"])
 
 
@@ -491,7 +492,8 @@ class UpdateDeal(Kind):
     def told(self, data: Data) -> Sequence[str | None]:
         return [None]
 
-    def expected(self, data: Data) -> int:
+    def expected(self, data: Data, part: int) -> int:
+        del part
         return int(data["note_logged"])
 
 
@@ -541,7 +543,16 @@ class CreateRecords(OnTable):
                 yield Made(record.id, part)
 
     def told(self, data: Data) -> Sequence[str | None]:
-        return list(data["created"]) if not data["failed"] else [f"failed: {data['failed']}"] * self.parts
+        """Nothing for a record that failed; those that were created are told in order."""
+        created, failed = iter(data["created"]), self.failed(data)
+        return [None if part in failed else next(created) for part in range(self.parts)]
+
+    def expected(self, data: Data, part: int) -> int:
+        return int(part not in self.failed(data))
+
+    def failed(self, data: Data) -> set[int]:
+        """The parts that the application refused."""
+        return {failure["index"] for failure in data["failed"]}
 
     def colleague(self, world: World, content: str) -> None:
         world.by_hand("tables", "id", **self.filled(world, {"Name": f"{content} part 0"}))
@@ -561,7 +572,8 @@ class CreateVagueRecord(OnTable):
         records = self.table(world).records.values()
         return [Made(one.id) for one in records if one.id not in world.before and not one.cells.get(name)]
 
-    def expected(self, data: Data) -> int:
+    def expected(self, data: Data, part: int) -> int:
+        del part
         return len(data["created"])
 
     def told(self, data: Data) -> Sequence[str | None]:
