@@ -13,10 +13,10 @@ from click.testing import CliRunner, Result
 from connector_gateway.cli import main
 from connector_gateway.core.runs import Run
 from connector_gateway.kit.identifiers import WorkspaceId
-from connector_gateway.sandbox import EMULATORS
 from harness.playing import playing
 from harness.requirement import requirement
 from harness.serving import Gateway, serving
+from workspace_sandbox import EMULATORS
 
 
 @dataclass(frozen=True)

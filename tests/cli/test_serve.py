@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, select
 
-from connector_gateway.connectors.notes.emulator import NotesEmulator
-from connector_gateway.sandbox.sandbox import Sandbox
 from connector_gateway.storage import tables
 from harness.installed import Calling, installed, wait_until
 from harness.playing import playing
 from harness.requirement import requirement
 from harness.serving import FAST, OPERATOR
+from workspace_sandbox.notes import NotesEmulator
+from workspace_sandbox.sandbox import Sandbox
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ import pytest
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
 from connector_gateway.kit.shapes import Params
-from connector_gateway.sandbox import EMULATORS
 from harness.playing import playing
 from harness.requirement import requirement
 from harness.serving import Gateway, Reply, serving
+from workspace_sandbox import EMULATORS
 
 OPERATIONS = [(connector, operation) for connector in CONNECTORS.values() for operation in connector.operations]
 NAMES = [f"{connector.name} {operation.name}" for connector, operation in OPERATIONS]

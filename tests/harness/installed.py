@@ -15,8 +15,8 @@ from typing import Any
 
 import httpx
 
-from connector_gateway.sandbox.sandbox import Sandbox
 from harness.serving import FAST, OPERATOR, WIDE
+from workspace_sandbox.sandbox import Sandbox
 
 
 def wait_until(holds: Callable[[], Any], seconds: float = 20) -> None:

@@ -5,8 +5,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from connector_gateway.kit.emulation import Emulator
-from connector_gateway.sandbox.sandbox import Sandbox
+from workspace_sandbox.kit.emulator import Emulator
+from workspace_sandbox.sandbox import Sandbox
 
 
 @contextmanager

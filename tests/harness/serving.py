@@ -17,8 +17,8 @@ from connector_gateway.cli.serving import server
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.files import Files
 from connector_gateway.kit.operation import AnyConnector
-from connector_gateway.sandbox.sandbox import Sandbox
 from connector_gateway.settings import Settings
+from workspace_sandbox.sandbox import Sandbox
 
 T = TypeVar("T")
 OPERATOR = "op_0123456789abcdef0123456789abcdef"

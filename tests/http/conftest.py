@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import pytest
 
 from connector_gateway.connectors.notes import NOTES
-from connector_gateway.connectors.notes.emulator import NotesEmulator
 from harness.playing import playing
 from harness.rehearsing import Shelf, connectors
 from harness.serving import Gateway, serving
+from workspace_sandbox.notes import NotesEmulator
 
 
 @pytest.fixture(scope="module")

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from connector_gateway.connectors.notes import NOTES
-from connector_gateway.connectors.notes.emulator import NotesEmulator
 from harness.playing import playing
 from harness.serving import Reply, serving
+from workspace_sandbox.notes import NotesEmulator
 
 
 def test_twelve_calls_behind_a_look_up_that_hangs_end_together(tmp_path: Path) -> None:

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from connector_gateway.connectors.notes import NOTES
-from connector_gateway.connectors.notes.emulator import NotesEmulator
 from harness.playing import playing
 from harness.serving import serving
+from workspace_sandbox.notes import NotesEmulator
 
 
 def test_a_call_too_many_is_refused_at_once_and_found_in_the_history(tmp_path: Path) -> None:

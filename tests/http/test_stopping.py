@@ -10,12 +10,12 @@ import httpx
 import pytest
 from sqlalchemy import create_engine, select
 
-from connector_gateway.connectors.notes.emulator import NotesEmulator
-from connector_gateway.sandbox.sandbox import Sandbox
 from connector_gateway.storage import tables
 from harness.installed import Calling, Installation, installed, wait_until
 from harness.playing import playing
 from harness.requirement import requirement
+from workspace_sandbox.notes import NotesEmulator
+from workspace_sandbox.sandbox import Sandbox
 
 
 @pytest.fixture

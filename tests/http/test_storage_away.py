@@ -8,7 +8,6 @@ from sqlalchemy import select
 
 from connector_gateway.app import App
 from connector_gateway.connectors.notes import NOTES
-from connector_gateway.connectors.notes.emulator import NotesEmulator
 from connector_gateway.storage import tables
 from connector_gateway.storage.alone import Unshared
 from connector_gateway.storage.files import AlreadyServed
@@ -16,6 +15,7 @@ from harness.playing import playing
 from harness.requirement import requirement
 from harness.serving import Gateway, serving
 from harness.storage import read_only
+from workspace_sandbox.notes import NotesEmulator
 
 
 @pytest.fixture

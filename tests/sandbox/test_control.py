@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from connector_gateway.sandbox import EMULATORS, Sandbox
 from harness.playing import playing
+from workspace_sandbox import EMULATORS, Sandbox
 
 
 @pytest.fixture(scope="module")

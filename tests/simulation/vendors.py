@@ -18,11 +18,13 @@ from aiohttp.http_writer import HttpVersion11
 from multidict import CIMultiDict, CIMultiDictProxy
 from yarl import URL
 
-from connector_gateway.kit.emulation import Emulator, Stage, staged
 from connector_gateway.kit.transport import Answer, Cut, NotSent, TimedOut, Transport
-from connector_gateway.sandbox import EMULATORS
 from harness.clocks import NOON
 from simulation.loop import apart
+from workspace_sandbox import EMULATORS
+from workspace_sandbox.kit.emulator import Emulator
+from workspace_sandbox.kit.server import staged
+from workspace_sandbox.kit.stage import Stage
 
 if TYPE_CHECKING:
     from simulation.process import Incarnation

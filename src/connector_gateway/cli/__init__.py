@@ -6,16 +6,19 @@ import click
 
 from connector_gateway import __version__
 
+HERE = "connector_gateway.cli"
+SANDBOX = "workspace_sandbox.cli"
+
 COMMANDS = {
-    "dev": ("dev", "Run gateway and sandbox together, with everything set up to try."),
-    "serve": ("serve", "Run the gateway, with settings from the environment."),
-    "sandbox": ("sandbox", "Run only the emulators of the third-party applications."),
-    "workspaces": ("manage", "Create, list and change workspaces."),
-    "keys": ("manage", "Create, list and revoke API keys."),
-    "connections": ("manage", "Create, list, change and remove connections."),
-    "hooks": ("manage", "Show and forget the tokens that deliveries are signed with."),
-    "runs": ("runs", "Explain calls by their run_id."),
-    "call": ("call", "Call an operation: connector-gateway call CONNECTOR OPERATION."),
+    "dev": (f"{HERE}.dev", "Run gateway and sandbox together, with everything set up to try."),
+    "serve": (f"{HERE}.serve", "Run the gateway, with settings from the environment."),
+    "sandbox": (SANDBOX, "Run only the emulators of the third-party applications."),
+    "workspaces": (f"{HERE}.manage", "Create, list and change workspaces."),
+    "keys": (f"{HERE}.manage", "Create, list and revoke API keys."),
+    "connections": (f"{HERE}.manage", "Create, list, change and remove connections."),
+    "hooks": (f"{HERE}.manage", "Show and forget the tokens that deliveries are signed with."),
+    "runs": (f"{HERE}.runs", "Explain calls by their run_id."),
+    "call": (f"{HERE}.call", "Call an operation: connector-gateway call CONNECTOR OPERATION."),
 }
 """Each command, the module that has it, and what it does; modules are loaded when they are needed."""
 
@@ -32,7 +35,7 @@ class Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module, summary = COMMANDS[cmd_name]
-        command: click.Command = getattr(import_module(f"connector_gateway.cli.{module}"), cmd_name)
+        command: click.Command = getattr(import_module(module), cmd_name)
         command.short_help = summary
         return command
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from connector_gateway.connectors.boards import BOARDS
-from connector_gateway.connectors.boards.emulator import BoardsEmulator
 from connector_gateway.kit.budget import Budget
 from connectors.boards.desk import Desk, Move
 from harness.playing import playing
 from harness.serving import Gateway, Restarting, serving
 from harness.serving import restarting as serving_again
+from workspace_sandbox.boards import BoardsEmulator
 
 UNPACED = replace(BOARDS, budgets=dict.fromkeys(BOARDS.budgets, Budget(100_000, per_seconds=1)))
 """The room with budgets that tests do not have to wait for."""

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from connector_gateway.connectors.boards.emulator import BoardsEmulator
-from connector_gateway.connectors.boards.emulator.state import Author
 from harness.serving import Gateway, Reply
+from workspace_sandbox.boards import BoardsEmulator
+from workspace_sandbox.boards.state import Author
 
 UNKNOWN = "0123456789abcdef01234567"
 STEPS = ["Draft", "Ask", "Draft", "Ship 🚀", "Tell"]

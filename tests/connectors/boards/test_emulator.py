@@ -12,15 +12,15 @@ import pytest
 import requests
 from requests_oauthlib import OAuth1Session  # type: ignore[import-untyped]
 
-from connector_gateway.connectors.boards.emulator import BoardsEmulator
-from connector_gateway.connectors.boards.emulator.access import Credentials
-from connector_gateway.connectors.boards.emulator.refusals import Refusal
-from connector_gateway.connectors.boards.emulator.seed import APP
-from connector_gateway.connectors.boards.emulator.throttle import Spender, Throttle
-from connector_gateway.connectors.boards.emulator.wire import PAGES, ROUTES
 from connector_gateway.kit.clock import SystemClock
-from connector_gateway.kit.emulation import Stage
 from harness.playing import playing
+from workspace_sandbox.boards import BoardsEmulator
+from workspace_sandbox.boards.access import Credentials
+from workspace_sandbox.boards.refusals import Refusal
+from workspace_sandbox.boards.seed import APP
+from workspace_sandbox.boards.throttle import Spender, Throttle
+from workspace_sandbox.boards.wire import PAGES, ROUTES
+from workspace_sandbox.kit.stage import Stage
 
 UNKNOWN = "5f0000000000000000000000"
 TEXT = "text/plain; charset=utf-8"

@@ -10,8 +10,8 @@ from trello.card import Card
 from trello.exceptions import ResourceUnavailable, Unauthorized
 from trello.trellolist import List
 
-from connector_gateway.connectors.boards.emulator import BoardsEmulator
 from harness.playing import playing
+from workspace_sandbox.boards import BoardsEmulator
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:datetime.datetime.utc:DeprecationWarning"  # python-dateutil, below the SDK

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from connector_gateway.connectors.chat import CHAT
-from connector_gateway.connectors.chat.emulator import ChatEmulator
 from connector_gateway.kit.budget import Budget
 from harness.playing import playing
 from harness.serving import Gateway, Restarting, serving
 from harness.serving import restarting as serving_again
+from workspace_sandbox.chat import ChatEmulator
 
 UNHURRIED = replace(CHAT, budgets={name: Budget(100_000, per_seconds=1) for name in CHAT.budgets})
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from sqlalchemy import select
 
-from connector_gateway.connectors.chat.emulator.deliveries import SIGNING_SECRET
 from connector_gateway.storage import tables
 from harness.serving import Gateway, Reply, wait_until
+from workspace_sandbox.chat.deliveries import SIGNING_SECRET
 
 TEAM = "T04NW2K7QLM"
 BOT_USER = "U05RELAYBOT"

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from connector_gateway.connectors.chat.emulator import ChatEmulator
-from connector_gateway.connectors.chat.emulator.state import Message, Workspace
 from harness.serving import Gateway
+from workspace_sandbox.chat import ChatEmulator
+from workspace_sandbox.chat.state import Message, Workspace
 
 GENERAL = "C04GENERAL1"
 RANDOM = "C04RANDOM01"

@@ -10,13 +10,13 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import requests
 
-from connector_gateway.connectors.chat.emulator import ChatEmulator, access, wire
-from connector_gateway.connectors.chat.emulator.emoji import canonical
-from connector_gateway.connectors.chat.emulator.methods import METHODS
-from connector_gateway.connectors.chat.emulator.posting import escaped
-from connector_gateway.sandbox import Sandbox
 from harness.playing import playing
 from harness.receiving import Answer, Inbox, receiving
+from workspace_sandbox import Sandbox
+from workspace_sandbox.chat import ChatEmulator, access, wire
+from workspace_sandbox.chat.emoji import canonical
+from workspace_sandbox.chat.methods import METHODS
+from workspace_sandbox.chat.posting import escaped
 
 GENERAL = "C04GENERAL1"
 UNJOINED_PUBLIC = "C04FINANCE1"

@@ -12,10 +12,10 @@ from slack_sdk.oauth.token_rotation import TokenRotator
 from slack_sdk.signature import SignatureVerifier
 from slack_sdk.web.async_client import AsyncWebClient
 
-from connector_gateway.connectors.chat.emulator import ChatEmulator, access
-from connector_gateway.sandbox import Sandbox
 from harness.playing import playing
 from harness.receiving import receiving
+from workspace_sandbox import Sandbox
+from workspace_sandbox.chat import ChatEmulator, access
 
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 """The library leaves its connections to the collector."""

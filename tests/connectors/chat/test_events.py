@@ -11,8 +11,6 @@ from click.testing import CliRunner
 from slack_sdk.signature import SignatureVerifier
 
 from connector_gateway.cli import main
-from connector_gateway.connectors.chat.emulator import ChatEmulator
-from connector_gateway.connectors.chat.emulator.deliveries import SIGNING_SECRET
 from connectors.chat.conftest import UNHURRIED
 from connectors.chat.observing import (
     BOT_USER,
@@ -37,6 +35,8 @@ from connectors.chat.reading import EMPTY, GENERAL, PERSON, PRIVATE, RANDOM, UNJ
 from harness.playing import playing
 from harness.requirement import requirement
 from harness.serving import Gateway, Reply, serving, wait_until
+from workspace_sandbox.chat import ChatEmulator
+from workspace_sandbox.chat.deliveries import SIGNING_SECRET
 
 MAX_BODY_BYTES = 100_000
 BOT = "B05RELAY9KD"

@@ -10,8 +10,6 @@ import pytest
 from sqlalchemy import update
 
 from connector_gateway.connectors.chat import client, events
-from connector_gateway.connectors.chat.emulator import ChatEmulator
-from connector_gateway.connectors.chat.emulator.deliveries import SIGNING_SECRET
 from connector_gateway.core.events.watchers import Look
 from connector_gateway.core.events.watches import Claimed
 from connector_gateway.core.runs import Run
@@ -27,6 +25,8 @@ from connectors.chat.reading import workspace as standing
 from harness.playing import playing
 from harness.requirement import requirement
 from harness.serving import Gateway, serving
+from workspace_sandbox.chat import ChatEmulator
+from workspace_sandbox.chat.deliveries import SIGNING_SECRET
 
 AT = 1_790_000_000.0
 MINUTE = 60.0

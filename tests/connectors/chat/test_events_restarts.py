@@ -8,9 +8,6 @@ from typing import Any
 import httpx
 import pytest
 
-from connector_gateway.connectors.chat.emulator import ChatEmulator
-from connector_gateway.connectors.chat.emulator.deliveries import SIGNING_SECRET
-from connector_gateway.sandbox.sandbox import Sandbox
 from connectors.chat.conftest import UNHURRIED
 from connectors.chat.observing import texts
 from connectors.chat.reading import GENERAL, RANDOM
@@ -18,6 +15,9 @@ from harness.installed import Installation, wait_until
 from harness.playing import playing
 from harness.requirement import requirement
 from harness.serving import serving
+from workspace_sandbox.chat import ChatEmulator
+from workspace_sandbox.chat.deliveries import SIGNING_SECRET
+from workspace_sandbox.sandbox import Sandbox
 
 
 @pytest.fixture(scope="module")

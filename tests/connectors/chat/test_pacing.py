@@ -6,11 +6,11 @@ from functools import partial
 import pytest
 
 from connector_gateway.connectors.chat import CHAT
-from connector_gateway.connectors.chat.emulator import ChatEmulator
 from connectors.chat.reading import PRIVATE, RANDOM, UNJOINED
 from harness.playing import playing
 from harness.requirement import requirement
 from harness.serving import Gateway, serving
+from workspace_sandbox.chat import ChatEmulator
 
 
 @pytest.fixture(scope="module")

@@ -6,14 +6,14 @@ from dataclasses import replace
 import pytest
 
 from connector_gateway.connectors.crm import CRM
-from connector_gateway.connectors.crm.emulator import CrmEmulator
 from connector_gateway.kit.budget import Budget
 from connector_gateway.kit.operation import AnyConnector
-from connector_gateway.sandbox.sandbox import Sandbox
 from connectors.crm.looking import Looking
 from connectors.crm.writing import Writer, new_writer
 from harness.playing import playing
 from harness.serving import Gateway, serving
+from workspace_sandbox.crm import CrmEmulator
+from workspace_sandbox.sandbox import Sandbox
 
 UNHURRIED: AnyConnector = replace(CRM, budgets=dict.fromkeys(CRM.budgets, Budget(100_000, 1)))
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from connector_gateway.connectors.crm.emulator import CrmEmulator
-from connector_gateway.connectors.crm.emulator.records import Record
 from harness.serving import Gateway
+from workspace_sandbox.crm import CrmEmulator
+from workspace_sandbox.crm.records import Record
 
 
 @dataclass(frozen=True)

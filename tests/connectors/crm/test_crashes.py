@@ -9,11 +9,11 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from connector_gateway.sandbox.sandbox import Sandbox
 from connectors.crm.looking import Looking
 from connectors.crm.writing import OBJECTS
 from harness.installed import Calling, Installation, installed, wait_until
 from harness.requirement import requirement
+from workspace_sandbox.sandbox import Sandbox
 
 SLOW = {"fault": "delay", "seconds": 1.0}
 """Carried out after the process that sent it has died."""

@@ -10,14 +10,14 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import requests
 
-from connector_gateway.connectors.crm.emulator import CrmEmulator
-from connector_gateway.connectors.crm.emulator.grants import challenge_of
-from connector_gateway.connectors.crm.emulator.routes import ROUTES
-from connector_gateway.connectors.crm.emulator.search import tokens
-from connector_gateway.connectors.crm.emulator.wire import TRAILING_SLASH
 from connector_gateway.kit.clock import SystemClock
-from connector_gateway.kit.emulation import Stage
 from harness.playing import playing
+from workspace_sandbox.crm import CrmEmulator
+from workspace_sandbox.crm.grants import challenge_of
+from workspace_sandbox.crm.routes import ROUTES
+from workspace_sandbox.crm.search import tokens
+from workspace_sandbox.crm.wire import TRAILING_SLASH
+from workspace_sandbox.kit.stage import Stage
 
 OBJECTS = "/crm/objects/2026-09"
 LINKS = "/crm/associations/2026-09"

@@ -14,8 +14,8 @@ from hubspot.crm.associations import v4 as associations_v4
 from hubspot.crm.objects import notes
 from hubspot.oauth import ApiException as OAuthException
 
-from connector_gateway.connectors.crm.emulator import CrmEmulator
 from harness.playing import playing
+from workspace_sandbox.crm import CrmEmulator
 
 
 @pytest.fixture(scope="module")

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.sandbox.sandbox import Sandbox
 from connectors.crm.conftest import UNHURRIED
 from connectors.crm.looking import Looking
 from connectors.crm.writing import CREATE_CONTACT, HTML, OBJECTS, SINGLE, Writer, new_writer
 from harness.requirement import requirement
 from harness.serving import serving
+from workspace_sandbox.sandbox import Sandbox
 
 UPSERT = ("POST", f"{OBJECTS}/contacts/batch/upsert")
 CREATE_DEAL = ("POST", f"{OBJECTS}/deals")

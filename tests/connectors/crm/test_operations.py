@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.connectors.crm.emulator.catalogue import CONTACTS
-from connector_gateway.connectors.crm.emulator.definitions import Definition
 from connectors.crm.looking import Looking, every_contact
 from harness.requirement import requirement
 from harness.serving import Gateway
+from workspace_sandbox.crm.catalogue import CONTACTS
+from workspace_sandbox.crm.definitions import Definition
 
 STAGES = [
     *("Appointment Scheduled", "Qualified To Buy", "Presentation Scheduled", "Decision Maker Bought-In"),

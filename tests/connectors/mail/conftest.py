@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from connector_gateway.connectors.mail import MAIL
-from connector_gateway.connectors.mail.emulator import MailEmulator
 from connector_gateway.kit.budget import Budget
 from connector_gateway.kit.operation import AnyConnector
-from connector_gateway.sandbox.sandbox import Sandbox
 from connectors.mail.looking import Looking
 from harness.playing import playing
 from harness.serving import Gateway, Restarting, serving
 from harness.serving import restarting as serving_again
+from workspace_sandbox.mail import MailEmulator
+from workspace_sandbox.sandbox import Sandbox
 
 UNHURRIED: AnyConnector = replace(MAIL, budgets=dict.fromkeys(MAIL.budgets, Budget(1_000_000, 1)))
 

@@ -11,11 +11,11 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from connector_gateway.connectors.mail.emulator import MailEmulator
-from connector_gateway.connectors.mail.emulator.labels import Label
-from connector_gateway.connectors.mail.emulator.mime import decoded
-from connector_gateway.connectors.mail.emulator.state import Mailbox, Message
 from harness.serving import Gateway
+from workspace_sandbox.mail import MailEmulator
+from workspace_sandbox.mail.labels import Label
+from workspace_sandbox.mail.mime import decoded
+from workspace_sandbox.mail.state import Mailbox, Message
 
 OWN = "nora@brightfjord.test"
 

@@ -12,13 +12,13 @@ import httpx
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from connector_gateway.connectors.mail.emulator.compose import FILLER
-from connector_gateway.connectors.mail.emulator.specimens import CSV, PDF
-from connector_gateway.sandbox.sandbox import Sandbox
 from connectors.mail.conftest import UNHURRIED
 from connectors.mail.looking import Looking, code_of, file, follow, one, received
 from harness.requirement import requirement
 from harness.serving import Gateway, Reply, serving
+from workspace_sandbox.mail.compose import FILLER
+from workspace_sandbox.mail.specimens import CSV, PDF
+from workspace_sandbox.sandbox import Sandbox
 
 MANIFEST = 'subject:"Manifest for sailing 41"'
 MESSAGES = "/gmail/v1/users/me/messages"

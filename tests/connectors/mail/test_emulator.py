@@ -10,14 +10,14 @@ from typing import Any
 import httpx
 import pytest
 
-from connector_gateway.connectors.mail.emulator import MailEmulator
-from connector_gateway.connectors.mail.emulator.batch import MAX_INNER
-from connector_gateway.connectors.mail.emulator.methods import FULL, METHODS
-from connector_gateway.connectors.mail.emulator.refusals import FORCED, Refusal
-from connector_gateway.connectors.mail.emulator.wire import ROUTES
-from connector_gateway.kit.emulation import Stage
-from connector_gateway.sandbox.sandbox import Sandbox
 from harness.playing import playing
+from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.mail import MailEmulator
+from workspace_sandbox.mail.batch import MAX_INNER
+from workspace_sandbox.mail.methods import FULL, METHODS
+from workspace_sandbox.mail.refusals import FORCED, Refusal
+from workspace_sandbox.mail.wire import ROUTES
+from workspace_sandbox.sandbox import Sandbox
 
 USER = "/gmail/v1/users/me"
 OWN = "nora@brightfjord.test"

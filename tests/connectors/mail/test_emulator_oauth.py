@@ -10,8 +10,8 @@ from urllib.parse import parse_qsl, urlsplit
 import httpx
 import pytest
 
-from connector_gateway.connectors.mail.emulator import MailEmulator
 from harness.playing import playing
+from workspace_sandbox.mail import MailEmulator
 
 OWN = "nora@brightfjord.test"
 JONAS = "jonas@brightfjord.test"

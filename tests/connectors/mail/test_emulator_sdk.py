@@ -14,9 +14,9 @@ from googleapiclient.discovery_cache import get_static_doc
 from googleapiclient.errors import HttpError, MediaUploadSizeError
 from googleapiclient.http import MediaInMemoryUpload
 
-from connector_gateway.connectors.mail.emulator import MailEmulator
-from connector_gateway.connectors.mail.emulator.grants import Grant
 from harness.playing import playing
+from workspace_sandbox.mail import MailEmulator
+from workspace_sandbox.mail.grants import Grant
 
 LETTER = b"To: jonas@brightfjord.test\r\nSubject: From the SDK\r\n\r\nHello\r\n"
 pytestmark = pytest.mark.filterwarnings(

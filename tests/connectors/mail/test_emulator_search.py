@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.connectors.mail.emulator import compose
-from connector_gateway.connectors.mail.emulator.mime import Part, parse
-from connector_gateway.connectors.mail.emulator.office import PostOffice
-from connector_gateway.connectors.mail.emulator.search import read
-from connector_gateway.connectors.mail.emulator.state import Mailbox
-from connector_gateway.kit.emulation import Stage
+from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.mail import compose
+from workspace_sandbox.mail.mime import Part, parse
+from workspace_sandbox.mail.office import PostOffice
+from workspace_sandbox.mail.search import read
+from workspace_sandbox.mail.state import Mailbox
 
 NOON = 1_795_176_000.0
 """2026-11-20T12:00:00Z."""

@@ -10,12 +10,12 @@ import pytest
 
 from connector_gateway.connectors.mail import client
 from connector_gateway.core.journal import Entry
-from connector_gateway.sandbox.sandbox import Sandbox
 from connectors.mail.conftest import UNHURRIED
 from connectors.mail.looking import OWN, Looking, received
 from harness.interrupting import done, interrupted, planned, sent
 from harness.requirement import requirement
 from harness.serving import Gateway, Reply, Restarting, serving, wait_until
+from workspace_sandbox.sandbox import Sandbox
 
 ME = "/gmail/v1/users/me"
 HTML = "<html><body>Bad Gateway</body></html>"

@@ -5,9 +5,9 @@ from typing import Any
 
 import httpx
 
-from connector_gateway.connectors.notes.emulator import NotesEmulator
-from connector_gateway.connectors.notes.emulator.seed import EPOCH
-from connector_gateway.sandbox.sandbox import Sandbox
+from workspace_sandbox.notes import NotesEmulator
+from workspace_sandbox.notes.seed import EPOCH
+from workspace_sandbox.sandbox import Sandbox
 
 VERSION = "2026-03-11"
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from connector_gateway.connectors.notes import NOTES
-from connector_gateway.connectors.notes.emulator import NotesEmulator
 from harness.playing import playing
 from harness.serving import Gateway, Restarting, serving
 from harness.serving import restarting as serving_again
+from workspace_sandbox.notes import NotesEmulator
 
 
 @pytest.fixture(scope="module")

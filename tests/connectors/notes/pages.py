@@ -3,9 +3,9 @@
 from typing import Any
 from uuid import uuid4
 
-from connector_gateway.connectors.notes.emulator import NotesEmulator
-from connector_gateway.connectors.notes.emulator.state import Workspace
 from harness.serving import Gateway, Reply
+from workspace_sandbox.notes import NotesEmulator
+from workspace_sandbox.notes.state import Workspace
 
 PAGES = "/v1/pages"
 BLOCKS = "/v1/blocks"

@@ -8,7 +8,6 @@ import pytest
 from pydantic_core import to_json
 
 from connector_gateway.connectors.notes import casts, mapping
-from connector_gateway.connectors.notes.emulator.checks import utf16_length
 from connector_gateway.kit.errors import (
     AmbiguousDatabase,
     InvalidParameters,
@@ -18,6 +17,7 @@ from connector_gateway.kit.errors import (
     UnsupportedBlock,
 )
 from harness.requirement import requirement
+from workspace_sandbox.notes.checks import utf16_length
 
 UID = "0b1c2d3e-4f50-4617-8293-a4b5c6d7e8f9"
 OTHER = "1b1c2d3e-4f50-4617-8293-a4b5c6d7e8f9"

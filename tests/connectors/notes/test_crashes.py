@@ -7,11 +7,11 @@ from uuid import uuid4
 
 import pytest
 
-from connector_gateway.connectors.notes.emulator import NotesEmulator
-from connector_gateway.sandbox.sandbox import Sandbox
 from harness.installed import Calling, Installation, installed, wait_until
 from harness.playing import playing
 from harness.requirement import requirement
+from workspace_sandbox.notes import NotesEmulator
+from workspace_sandbox.sandbox import Sandbox
 
 SETTLE_SECONDS = "4"
 """Longer than the application works on any request here."""

@@ -7,11 +7,11 @@ from urllib.parse import parse_qs, quote, urlsplit
 import httpx
 import pytest
 
-from connector_gateway.connectors.notes.emulator import CLIENT_ID, CLIENT_SECRET, NotesEmulator
-from connector_gateway.connectors.notes.emulator.wire import OAUTH_ROUTES, ROUTES
-from connector_gateway.sandbox.sandbox import Sandbox
 from connectors.notes.asking import Notes, text
 from harness.playing import playing
+from workspace_sandbox.notes import CLIENT_ID, CLIENT_SECRET, NotesEmulator
+from workspace_sandbox.notes.wire import OAUTH_ROUTES, ROUTES
+from workspace_sandbox.sandbox import Sandbox
 
 
 @pytest.fixture(scope="module")

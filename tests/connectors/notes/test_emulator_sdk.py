@@ -15,9 +15,9 @@ from notion_client.helpers import (
     is_full_user,
 )
 
-from connector_gateway.connectors.notes.emulator import CLIENT_ID, CLIENT_SECRET, NotesEmulator
-from connector_gateway.kit.emulation import TokenBucket
 from harness.playing import playing
+from workspace_sandbox.kit.throttling import TokenBucket
+from workspace_sandbox.notes import CLIENT_ID, CLIENT_SECRET, NotesEmulator
 
 VERSION = "2026-03-11"
 DATA_SOURCES = {"property": "object", "value": "data_source"}

@@ -14,10 +14,10 @@ import pytest
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.hmac import HMAC
 
-from connector_gateway.connectors.notes.emulator import CLIENT_ID, CLIENT_SECRET, NotesEmulator
 from connectors.notes.asking import Notes, text
 from harness.playing import playing
 from harness.receiving import Answer, Inbox, receiving
+from workspace_sandbox.notes import CLIENT_ID, CLIENT_SECRET, NotesEmulator
 
 UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
 FAILED: Answer = (500, {}, b"")

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from connector_gateway.connectors.notes.emulator import NotesEmulator
-from connector_gateway.connectors.notes.emulator.seeding import Seeder
-from connector_gateway.kit.emulation import Fault
 from connectors.notes.watching import Shifted, Watched, share, source_of, watched_from_now
 from harness.installed import installed
 from harness.playing import playing
 from harness.requirement import requirement
 from harness.serving import wait_until
+from workspace_sandbox.kit.faults import Fault
+from workspace_sandbox.notes import NotesEmulator
+from workspace_sandbox.notes.seeding import Seeder
 
 
 @pytest.fixture(scope="module")

@@ -8,14 +8,14 @@ import pytest
 from sqlalchemy import func, select
 
 from connector_gateway.connectors.notes import events
-from connector_gateway.connectors.notes.emulator import NotesEmulator
-from connector_gateway.connectors.notes.emulator.seeding import Seeder
 from connector_gateway.storage import tables
 from connectors.notes.watching import Shifted, Watched, share, source_of, watched_from_now, watching
 from harness.installed import Installation, installed
 from harness.playing import playing
 from harness.requirement import requirement
 from harness.serving import WIDE, wait_until
+from workspace_sandbox.notes import NotesEmulator
+from workspace_sandbox.notes.seeding import Seeder
 
 
 def remembered_rows(watched: Watched, title: str) -> int:

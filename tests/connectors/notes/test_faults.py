@@ -6,12 +6,12 @@ from uuid import uuid4
 import pytest
 
 from connector_gateway.connectors.notes import NOTES
-from connector_gateway.connectors.notes.emulator import NotesEmulator
 from connector_gateway.kit.identifiers import WorkspaceId
 from connectors.notes.pages import BLOCKS, PAGES, answers, body_of, create, found, new_name, update, writes
 from harness.playing import playing
 from harness.requirement import requirement
 from harness.serving import Gateway, serving
+from workspace_sandbox.notes import NotesEmulator
 
 # Connections
 

@@ -4,8 +4,6 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.connectors.notes.emulator import edits
-from connector_gateway.connectors.notes.emulator.state import User, Workspace
 from connectors.notes.asking import Notes, text
 from connectors.notes.pages import (
     BLOCKS,
@@ -21,6 +19,8 @@ from connectors.notes.pages import (
 )
 from harness.requirement import requirement
 from harness.serving import Gateway, Reply, Restarting, wait_until
+from workspace_sandbox.notes import edits
+from workspace_sandbox.notes.state import User, Workspace
 
 HTML = "<html><body>Bad Gateway</body></html>"
 TIED = "This says the same."

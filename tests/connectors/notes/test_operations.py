@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors.notes import NOTES
-from connector_gateway.connectors.notes.emulator import NotesEmulator
 from harness.playing import playing
 from harness.requirement import requirement
 from harness.serving import Gateway, serving
+from workspace_sandbox.notes import NotesEmulator
 
 
 def walked(gateway: Gateway, **query: Any) -> Iterator[list[dict[str, Any]]]:

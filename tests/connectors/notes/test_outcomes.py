@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors.notes import NOTES
-from connector_gateway.connectors.notes.emulator import NotesEmulator
-from connector_gateway.connectors.notes.emulator.state import Workspace
 from connector_gateway.kit.budget import Budget
 from harness.requirement import requirement
 from harness.serving import Gateway
+from workspace_sandbox.notes import NotesEmulator
+from workspace_sandbox.notes.state import Workspace
 
 
 @pytest.fixture

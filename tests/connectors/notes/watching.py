@@ -11,11 +11,11 @@ from typing import Any
 from sqlalchemy import select
 
 from connector_gateway.connectors.notes import NOTES
-from connector_gateway.connectors.notes.emulator import NotesEmulator
-from connector_gateway.connectors.notes.emulator.state import DataSource, Page
 from connector_gateway.storage import tables
 from harness.playing import playing
 from harness.serving import Gateway, serving, wait_until
+from workspace_sandbox.notes import NotesEmulator
+from workspace_sandbox.notes.state import DataSource, Page
 
 NO_KNOBS: Mapping[str, Any] = {}
 

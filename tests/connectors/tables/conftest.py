@@ -8,18 +8,18 @@ import pytest
 import requests
 
 from connector_gateway.connectors.tables import TABLES
-from connector_gateway.connectors.tables.emulator import TablesEmulator
-from connector_gateway.connectors.tables.emulator.model import Base
 from connector_gateway.core.files import Files
 from connector_gateway.kit.budget import Budget
 from connector_gateway.kit.identifiers import WorkspaceId
 from connector_gateway.kit.operation import AnyConnector
-from connector_gateway.sandbox.sandbox import Sandbox
 from connectors.tables.looking import Looking, copied, looking_at
 from connectors.tables.played import HandClock, Played
 from harness.playing import playing
 from harness.serving import Gateway, Restarting, serving
 from harness.serving import restarting as serving_again
+from workspace_sandbox.sandbox import Sandbox
+from workspace_sandbox.tables import TablesEmulator
+from workspace_sandbox.tables.model import Base
 
 UNHURRIED: AnyConnector = replace(TABLES, budgets=dict.fromkeys(TABLES.budgets, Budget(100_000, 1)))
 

@@ -6,9 +6,9 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
 
-from connector_gateway.connectors.tables.emulator import TablesEmulator
-from connector_gateway.connectors.tables.emulator.model import Base, Field, Table, find
 from harness.serving import Gateway, Reply
+from workspace_sandbox.tables import TablesEmulator
+from workspace_sandbox.tables.model import Base, Field, Table, find
 
 LEADS = "Leads"
 

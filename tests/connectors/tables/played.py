@@ -7,8 +7,8 @@ from urllib.parse import quote
 
 import requests
 
-from connector_gateway.connectors.tables.emulator import TablesEmulator
-from connector_gateway.sandbox.sandbox import Sandbox
+from workspace_sandbox.sandbox import Sandbox
+from workspace_sandbox.tables import TablesEmulator
 
 NOON = 1_790_000_000.0
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(4) + b"IHDR" + (640).to_bytes(4) + (480).to_bytes(4) + bytes(8)

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors.tables import casts
-from connector_gateway.connectors.tables.emulator.cells import STRICT
 from connector_gateway.kit.errors import LossyCast
+from workspace_sandbox.tables.cells import STRICT
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "number": {"precision": 2},

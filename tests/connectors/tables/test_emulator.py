@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 import requests
 
-from connector_gateway.connectors.tables.emulator import TablesEmulator
-from connector_gateway.connectors.tables.emulator.cells import STRICT
-from connector_gateway.connectors.tables.emulator.wire import PAGES, ROUTES
-from connector_gateway.kit.emulation import Stage
 from connectors.tables.played import NOON, PERSON, PNG, HandClock, Played
+from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.tables import TablesEmulator
+from workspace_sandbox.tables.cells import STRICT
+from workspace_sandbox.tables.wire import PAGES, ROUTES
 
 
 def test_the_routes_are_the_ones_that_are_listed() -> None:

@@ -7,8 +7,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import requests
 
-from connector_gateway.connectors.tables.emulator.access import CLIENT_ID, CLIENT_SECRET, PUBLIC_CLIENT_ID, challenge_of
 from connectors.tables.played import Played
+from workspace_sandbox.tables.access import CLIENT_ID, CLIENT_SECRET, PUBLIC_CLIENT_ID, challenge_of
 
 VERIFIER = "v" * 43
 CALLBACK = "https://gateway.example.com/oauth/callback"

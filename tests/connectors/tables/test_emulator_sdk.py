@@ -10,10 +10,10 @@ import requests
 from pyairtable.formulas import match
 from requests.adapters import HTTPAdapter
 
-from connector_gateway.connectors.tables.emulator import TablesEmulator
-from connector_gateway.connectors.tables.emulator.access import TOKEN
-from connector_gateway.sandbox.sandbox import Sandbox
 from harness.playing import playing
+from workspace_sandbox.sandbox import Sandbox
+from workspace_sandbox.tables import TablesEmulator
+from workspace_sandbox.tables.access import TOKEN
 
 
 class ContentHost(HTTPAdapter):

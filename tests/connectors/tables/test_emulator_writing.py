@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.connectors.tables.emulator.cells import STRICT
 from connectors.tables.played import PERSON, Played
+from workspace_sandbox.tables.cells import STRICT
 
 
 def test_one_record_is_made_and_answered_as_it_is(airtable: Played) -> None:

@@ -8,10 +8,10 @@ import pytest
 
 from connector_gateway.connectors.tables import TABLES
 from connector_gateway.connectors.tables.client import BASE_BUDGET
-from connector_gateway.connectors.tables.emulator import TablesEmulator
 from harness.playing import playing
 from harness.requirement import requirement
 from harness.serving import Gateway, Reply, serving
+from workspace_sandbox.tables import TablesEmulator
 
 BUDGET = f"{BASE_BUDGET.limit}/{BASE_BUDGET.per_seconds}"
 THROTTLED = {"errors": [{"error": "RATE_LIMIT_REACHED", "message": "Rate limit exceeded."}]}

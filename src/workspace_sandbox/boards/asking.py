@@ -1,0 +1,196 @@
+"""One request after the wire has been taken off it, and how it finds what it is about."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal, TypeVar
+
+from workspace_sandbox.boards.access import Access, Visitor
+from workspace_sandbox.boards.arguments import IDENTIFIER, SHORT_LINK, Arguments
+from workspace_sandbox.boards.fields import Fields
+from workspace_sandbox.boards.refusals import (
+    HIDDEN,
+    HIDDEN_CARD,
+    INVALID_ID,
+    LIST_NOT_FOUND,
+    MISSING_SCOPES,
+    NOT_FOUND,
+    NoSuchRoute,
+    Refusal,
+)
+from workspace_sandbox.boards.state import (
+    Action,
+    Author,
+    Board,
+    Card,
+    CardList,
+    CheckItem,
+    Checklist,
+    Label,
+    Member,
+)
+from workspace_sandbox.boards.store import Store
+
+Thing = TypeVar("Thing", Board, CardList, Card, Label, Checklist, Action)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """How the vendor speaks of one kind of object: where it is kept, and the texts when it is out of reach."""
+
+    shelf: str
+    hidden: str = HIDDEN
+    missing: str = NOT_FOUND
+    linked: bool = False
+
+
+KINDS = {
+    "board": Kind("boards", linked=True),
+    "list": Kind("lists", missing=LIST_NOT_FOUND),
+    "card": Kind("cards", hidden=HIDDEN_CARD, linked=True),
+    "label": Kind("labels"),
+    "checklist": Kind("checklists"),
+    "action": Kind("actions"),
+    "item": Kind("items"),
+}
+"""The kinds of objects with a 24-character id, by the name they have in the paths of routes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What somebody wants, with the objects that the path names at hand; ``get`` performs another route for them."""
+
+    store: Store
+    access: Access
+    knobs: Mapping[str, Any]
+    visitor: Visitor
+    path: Mapping[str, str]
+    arguments: Arguments
+    now: float
+    get: Callable[[str], Any]
+
+    @property
+    def author(self) -> Author:
+        """The visitor, about to change something."""
+        return self.visitor.author(self.now)
+
+    @property
+    def board(self) -> Board:
+        """The board of the path."""
+        return self._find("board", Board)
+
+    @property
+    def card_list(self) -> CardList:
+        """The list of the path."""
+        return self._find("list", CardList)
+
+    @property
+    def card(self) -> Card:
+        """The card of the path."""
+        return self._find("card", Card)
+
+    @property
+    def label(self) -> Label:
+        """The label of the path."""
+        return self._find("label", Label)
+
+    @property
+    def checklist(self) -> Checklist:
+        """The checklist of the path."""
+        return self._find("checklist", Checklist)
+
+    @property
+    def action(self) -> Action:
+        """The action of the path."""
+        return self._find("action", Action)
+
+    @property
+    def item(self) -> CheckItem:
+        """The check item of the path, on the checklist or card of the path."""
+        held = self.checklist.items.values() if "card" not in self.path else self.card.items()
+        for item in held:
+            if item.id == self.path["item"].lower():
+                return item
+        raise Refusal(404, NOT_FOUND)
+
+    @property
+    def member(self) -> Member:
+        """The member of the path; ``me`` is whoever asks."""
+        if self.visitor.member is None:
+            raise Refusal(401, HIDDEN)
+        name = self.path["member"]
+        found = self.visitor.member if name == "me" else self.store.member(name)
+        if found is None:
+            raise Refusal(404, NOT_FOUND)
+        return found
+
+    def sees(self, thing: Any) -> bool:
+        """Whether the visitor is a member of the board of *thing*."""
+        return self.visitor.member is not None and self.visitor.member.id in thing.board.members
+
+    def visible_boards(self) -> list[Board]:
+        """The boards that the visitor is a member of."""
+        return [board for board in self.store.boards.values() if self.sees(board)]
+
+    def having(self, **path: str) -> "Ask":
+        """The same, with other names in the path."""
+        return replace(self, path={**self.path, **path})
+
+    def field_of(self, fields: Fields, thing: Any) -> dict[str, Any]:
+        """The field of *thing* that the path names, in the vendor's wrapping."""
+        if self.path["field"] not in fields:
+            raise NoSuchRoute
+        return {"_value": fields[self.path["field"]](thing)}
+
+    def as_update(self, allowed: frozenset[str]) -> "Ask":
+        """``PUT …/{field}`` with a ``value``, as if it had been ``PUT …`` with that field."""
+        name = self.path["field"]
+        if name not in allowed:
+            raise NoSuchRoute
+        if "value" not in self.arguments:
+            raise self.arguments.refusal("value")
+        return replace(self, arguments=self.arguments.renamed("value", name))
+
+    def _find(self, name: str, _: type[Thing]) -> Thing:
+        kind, identifier = KINDS[name], self.path[name]
+        identifier = self.store.links.get(identifier, identifier.lower())
+        found: Thing | None = getattr(self.store, kind.shelf).get(identifier)
+        if self.visitor.member is None or (found and not self.sees(found) and not self.knobs["hidden_is_missing"]):
+            raise Refusal(401, kind.hidden)
+        if found is None or not self.sees(found):
+            raise Refusal(404, kind.missing)
+        return found
+
+
+Support = Literal["fully", "partly"]
+
+
+@dataclass(frozen=True)
+class Route:
+    """A route of the vendor, how far it is supported, and what answers it."""
+
+    method: str
+    path: str
+    support: Support
+    answer: Callable[[Ask], Any]
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """What a whole path must look like; a slash at its end makes no difference."""
+        return re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", self.path) + "/?")
+
+    def check(self, path: Mapping[str, str]) -> None:
+        """Refuse malformed ids in *path*."""
+        for name, kind in KINDS.items():
+            identifier = path.get(name, "0" * 24)
+            linked = kind.linked and SHORT_LINK.fullmatch(identifier)
+            if not linked and not IDENTIFIER.fullmatch(identifier):
+                raise Refusal(400, INVALID_ID)
+
+    def admit(self, visitor: Visitor) -> None:
+        """Refuse a visitor who may not use this method."""
+        needed = "read" if self.method == "GET" else "write"
+        anonymous_read = visitor.token is None and needed == "read"
+        if not anonymous_read and (visitor.token is None or needed not in visitor.token.scopes):
+            raise Refusal(401, MISSING_SCOPES)

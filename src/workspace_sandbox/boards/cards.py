@@ -1,0 +1,291 @@
+"""Answers about cards and the comments on them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from workspace_sandbox.boards import views
+from workspace_sandbox.boards.arguments import Arguments
+from workspace_sandbox.boards.asking import Ask
+from workspace_sandbox.boards.boards import new_label
+from workspace_sandbox.boards.fields import ACTION, CARD, LABEL, MEMBER, check_item_states, pick
+from workspace_sandbox.boards.refusals import (
+    HIDDEN_CARD,
+    LIST_NOT_FOUND,
+    NO_BOARD_FOR_CARD,
+    NOT_FOUND,
+    Refusal,
+    invalid,
+)
+from workspace_sandbox.boards.state import Action, Board, Card, CardList, Label, Member
+
+TEXTS = ("name", "desc")
+FLAGS = ("closed", "dueComplete")
+DATES = ("due", "start")
+PUTTABLE = frozenset({*TEXTS, *FLAGS, *DATES, "idList", "idBoard", "pos", "idLabels", "idMembers", "subscribed"})
+IGNORED = frozenset({"dueReminder", "cover", "idAttachmentCover"})
+"""Fields that may be put, and are not kept."""
+
+
+def create(ask: Ask) -> Any:
+    """A new card."""
+    card_list = _list_for_card(ask)
+    arguments = ask.arguments
+    values: dict[str, Any] = {
+        "desc": arguments.text("desc"),
+        "due": arguments.date("due"),
+        "start": arguments.date("start"),
+        "due_complete": arguments.given("dueComplete") and arguments.flag("dueComplete"),
+        "labels": _labels(card_list.board, arguments),
+        "members": _members(card_list.board, arguments),
+    }
+    name, place = arguments.text("name"), arguments.place()
+    card = ask.store.add_card(ask.author, card_list, name, place, **values)
+    return pick(CARD, card) | {"attachments": [], "stickers": [], "limits": {}}
+
+
+def _list_for_card(ask: Ask) -> CardList:
+    card_list = ask.store.lists.get(ask.arguments.identifier("idList"))
+    if card_list is None:
+        raise Refusal(404, NO_BOARD_FOR_CARD)
+    if not ask.sees(card_list):
+        raise Refusal(401, HIDDEN_CARD)
+    return card_list
+
+
+def _labels(board: Board, arguments: Arguments) -> list[Label]:
+    return _all_of(board.labels, arguments, "idLabels")
+
+
+def _members(board: Board, arguments: Arguments) -> list[Member]:
+    return _all_of(board.members, arguments, "idMembers")
+
+
+def _all_of(known: Mapping[str, Any], arguments: Arguments, name: str) -> list[Any]:
+    wanted = arguments.identifiers(name)
+    if not all(identifier in known for identifier in wanted):
+        raise arguments.refusal(name)
+    return [known[identifier] for identifier in wanted]
+
+
+def read(ask: Ask) -> Any:
+    """A card."""
+    return views.card(ask.card, ask.arguments)
+
+
+def read_field(ask: Ask) -> Any:
+    """One field of a card."""
+    return ask.field_of(CARD, ask.card)
+
+
+def update(ask: Ask) -> Any:
+    """A card with other values, perhaps in another list."""
+    card, arguments = ask.card, ask.arguments
+    target = _target(ask, card)
+    changes = _changes(arguments)
+    labels = _labels(target.board, arguments) if "idLabels" in arguments else None
+    members = _members(target.board, arguments) if "idMembers" in arguments else None
+    place = arguments.place() if "pos" in arguments else None
+    ask.store.move_card(ask.author, card, target)
+    ask.store.update_card(ask.author, card, changes)
+    if place is not None:
+        card.pos = ask.store.place_of(card, place)
+    card.labels = card.labels if labels is None else labels
+    card.members = card.members if members is None else members
+    if arguments.given("subscribed"):
+        card.subscribed = arguments.flag("subscribed")
+    card.active_at = ask.now
+    return pick(CARD, card)
+
+
+def update_field(ask: Ask) -> Any:
+    """A card with one other value."""
+    if ask.path["field"] in IGNORED:
+        return pick(CARD, ask.card)
+    return update(ask.as_update(PUTTABLE))
+
+
+def _changes(arguments: Arguments) -> dict[str, Any]:
+    return {
+        **{name: arguments.text(name) for name in TEXTS if name in arguments},
+        **{name: arguments.flag(name) for name in FLAGS if name in arguments},
+        **{name: arguments.date(name) for name in DATES if name in arguments},
+    }
+
+
+def _target(ask: Ask, card: Card) -> CardList:
+    """The list a card shall be in; only with ``idBoard`` may it be on another board."""
+    board = card.board
+    if "idBoard" in ask.arguments:
+        board = ask.having(board=ask.arguments.identifier("idBoard")).board
+    if "idList" not in ask.arguments:
+        return card.card_list if board is card.board else _first_open(board)
+    wanted = ask.store.lists.get(ask.arguments.identifier("idList"))
+    if wanted is None:
+        raise Refusal(404, LIST_NOT_FOUND)
+    if wanted.board is not board:
+        raise Refusal(404, f"List {wanted.id} does not exist on board {board.id}")
+    return wanted
+
+
+def _first_open(board: Board) -> CardList:
+    found = sorted((one for one in board.lists.values() if not one.closed), key=lambda one: one.pos)
+    if not found:
+        raise invalid("idList")
+    return found[0]
+
+
+def delete(ask: Ask) -> Any:
+    """No card any more."""
+    ask.store.delete_card(ask.card)
+    return {"limits": {}}
+
+
+def read_list(ask: Ask) -> Any:
+    """The list a card is in."""
+    return views.card_list(ask.card.card_list, ask.arguments)
+
+
+def read_board(ask: Ask) -> Any:
+    """The board a card is on."""
+    return views.board(ask.card.board, ask.arguments)
+
+
+def read_members(ask: Ask) -> Any:
+    """The members of a card."""
+    return views.members(ask.card.members, ask.arguments)
+
+
+def read_check_item_states(ask: Ask) -> Any:
+    """What is done on a card."""
+    return check_item_states(ask.card)
+
+
+def add_label(ask: Ask) -> Any:
+    """The labels of a card, with one more of its board."""
+    card = ask.card
+    label = card.board.labels.get(ask.arguments.identifier("value"))
+    if label is None:
+        raise invalid("value")
+    return _wear(ask, card, label)
+
+
+def create_label(ask: Ask) -> Any:
+    """A new label of the board, worn by a card."""
+    card = ask.card
+    label = new_label(ask, card.board)
+    _wear(ask, card, label)
+    return pick(LABEL, label)
+
+
+def _wear(ask: Ask, card: Card, label: Label) -> list[str]:
+    if label in card.labels:
+        raise Refusal(400, "that label is already on the card")
+    card.labels.append(label)
+    card.active_at = ask.now
+    return [one.id for one in card.labels]
+
+
+def remove_label(ask: Ask) -> Any:
+    """A card without one of its labels."""
+    card, label = ask.card, ask.label
+    if label not in card.labels:
+        raise Refusal(400, "that label is not on the card")
+    card.labels.remove(label)
+    return {"_value": None}
+
+
+def add_member(ask: Ask) -> Any:
+    """The members of a card, with one more of its board."""
+    card = ask.card
+    member = card.board.members.get(ask.arguments.identifier("value"))
+    if member is None:
+        raise invalid("value")
+    if member in card.members:
+        raise Refusal(400, "member is already on the card")
+    card.members.append(member)
+    return views.members(card.members, Arguments({}))
+
+
+def remove_member(ask: Ask) -> Any:
+    """The members of a card, without one."""
+    card, member = ask.card, ask.member
+    if member not in card.members:
+        raise Refusal(400, "member is not on the card")
+    card.members.remove(member)
+    return views.members(card.members, Arguments({}))
+
+
+def read_actions(ask: Ask) -> Any:
+    """What happened to a card."""
+    return views.card_actions(ask.card, ask.arguments)
+
+
+def comment(ask: Ask) -> Any:
+    """A new comment."""
+    card = ask.card
+    return views.action(ask.store.comment(ask.author, card, ask.arguments.text("text", shortest=1)), Arguments({}))
+
+
+def _comment_of(ask: Ask) -> Action:
+    action = ask.action
+    elsewhere = "card" in ask.path and action.card is not ask.card
+    if elsewhere or action.type != "commentCard":
+        raise Refusal(404, NOT_FOUND)
+    return action
+
+
+def edit_comment(ask: Ask) -> Any:
+    """A comment with another text."""
+    action = _comment_of(ask)
+    if action.author.member is not ask.author.member:
+        raise Refusal(401, HIDDEN_CARD)
+    ask.store.edit_comment(action, ask.arguments.text("text", shortest=1), ask.now)
+    return views.action(action, Arguments({}))
+
+
+def edit_comment_field(ask: Ask) -> Any:
+    """A comment with another text, given as ``value``."""
+    return edit_comment(ask.as_update(frozenset({"text"})))
+
+
+def delete_comment(ask: Ask) -> Any:
+    """No comment any more."""
+    ask.store.delete_action(_comment_of(ask))
+    return {"_value": None}
+
+
+def read_action(ask: Ask) -> Any:
+    """An action."""
+    return views.action(ask.action, ask.arguments)
+
+
+def read_action_field(ask: Ask) -> Any:
+    """One field of an action."""
+    return ask.field_of(ACTION, ask.action)
+
+
+def read_action_board(ask: Ask) -> Any:
+    """The board something happened on."""
+    return views.board(ask.action.board, ask.arguments)
+
+
+def read_action_card(ask: Ask) -> Any:
+    """The card something happened to."""
+    return views.card(_card_of(ask), ask.arguments)
+
+
+def read_action_list(ask: Ask) -> Any:
+    """The list of the card something happened to."""
+    return views.card_list(_card_of(ask).card_list, ask.arguments)
+
+
+def read_action_creator(ask: Ask) -> Any:
+    """Who did it."""
+    return pick(MEMBER, ask.action.author.member, ask.arguments.fields())
+
+
+def _card_of(ask: Ask) -> Card:
+    card = ask.action.card
+    if card is None:
+        raise Refusal(404, NOT_FOUND)
+    return card

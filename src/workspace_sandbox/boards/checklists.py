@@ -1,0 +1,134 @@
+"""Answers about checklists and their items."""
+
+from typing import Any
+
+from workspace_sandbox.boards import views
+from workspace_sandbox.boards.arguments import Arguments
+from workspace_sandbox.boards.asking import Ask
+from workspace_sandbox.boards.fields import CHECK_ITEM, CHECKLIST, pick
+from workspace_sandbox.boards.refusals import NOT_FOUND, Refusal
+from workspace_sandbox.boards.state import Card, CheckItem, Checklist
+
+DEFAULT_NAME = "Checklist"
+STATES = {"complete": True, "incomplete": False}
+
+
+def read_of_card(ask: Ask) -> Any:
+    """The checklists of a card."""
+    return views.checklists(ask.card, ask.arguments)
+
+
+def create(ask: Ask) -> Any:
+    """A new checklist, on the card of the path or of the body; perhaps a copy of another."""
+    card = ask.card if "card" in ask.path else _card_of_body(ask)
+    source = _source(ask)
+    name = ask.arguments.text("name") or (source.name if source else DEFAULT_NAME)
+    checklist = ask.store.add_checklist(ask.author, card, name, ask.arguments.place())
+    for item in sorted(source.items.values(), key=lambda one: one.pos) if source else ():
+        ask.store.add_item(ask.now, checklist, item.name, item.pos)
+    return views.checklist(checklist, Arguments({})) | {"limits": {}}
+
+
+def _card_of_body(ask: Ask) -> Card:
+    card = ask.store.cards.get(ask.arguments.identifier("idCard"))
+    if card is None or not ask.sees(card):
+        raise Refusal(401, "unauthorized board requested")
+    return card
+
+
+def _source(ask: Ask) -> Checklist | None:
+    if not ask.arguments.given("idChecklistSource"):
+        return None
+    return ask.having(checklist=ask.arguments.identifier("idChecklistSource")).checklist
+
+
+def read(ask: Ask) -> Any:
+    """A checklist."""
+    return views.checklist(ask.checklist, ask.arguments)
+
+
+def read_field(ask: Ask) -> Any:
+    """One field of a checklist."""
+    return ask.field_of(CHECKLIST, ask.checklist)
+
+
+def update(ask: Ask) -> Any:
+    """A checklist with another name or place."""
+    checklist, arguments = ask.checklist, ask.arguments
+    name = arguments.text("name", shortest=1) if "name" in arguments else checklist.name
+    place = arguments.place() if "pos" in arguments else checklist.pos
+    checklist.name, checklist.pos = name, ask.store.place_of(checklist, place)
+    return views.checklist(checklist, Arguments({}))
+
+
+def update_field(ask: Ask) -> Any:
+    """A checklist with one other value."""
+    return update(ask.as_update(frozenset({"name", "pos"})))
+
+
+def delete(ask: Ask) -> Any:
+    """No checklist any more."""
+    checklist = ask.checklist
+    if "card" in ask.path and checklist.card is not ask.card:
+        raise Refusal(404, NOT_FOUND)
+    ask.store.delete_checklist(checklist)
+    return {"limits": {}}
+
+
+def read_board(ask: Ask) -> Any:
+    """The board of a checklist."""
+    return views.board(ask.checklist.board, ask.arguments)
+
+
+def read_cards(ask: Ask) -> Any:
+    """The card of a checklist, as a list of one."""
+    return [views.card(ask.checklist.card, ask.arguments)]
+
+
+def read_items(ask: Ask) -> Any:
+    """The items of a checklist."""
+    return views.items(ask.checklist, ask.arguments)
+
+
+def create_item(ask: Ask) -> Any:
+    """A new item of a checklist."""
+    checklist, arguments = ask.checklist, ask.arguments
+    item = ask.store.add_item(
+        ask.now,
+        checklist,
+        arguments.text("name", shortest=1),
+        arguments.place(),
+        most=ask.knobs["items_per_checklist"],
+        complete=arguments.flag("checked"),
+        due=arguments.date("due"),
+    )
+    return pick(CHECK_ITEM, item) | {"limits": {}}
+
+
+def read_item(ask: Ask) -> Any:
+    """One item."""
+    return views.item(ask.item, ask.arguments)
+
+
+def update_item(ask: Ask) -> Any:
+    """An item with other values."""
+    author, item, arguments = ask.author, ask.item, ask.arguments
+    name = arguments.text("name", shortest=1) if "name" in arguments else item.name
+    due = arguments.date("due") if "due" in arguments else item.due
+    place = arguments.place() if "pos" in arguments else item.pos
+    complete = _complete(arguments, item)
+    item.name, item.due, item.pos = name, due, ask.store.place_of(item, place)
+    ask.store.tick(author, item, complete=complete)
+    return pick(CHECK_ITEM, item)
+
+
+def _complete(arguments: Arguments, item: CheckItem) -> bool:
+    state = arguments.choice("state", frozenset({*STATES, "true", "false"}), "")
+    return {**STATES, "true": True, "false": False, "": item.complete}[state]
+
+
+def delete_item(ask: Ask) -> Any:
+    """No item any more."""
+    item = ask.item
+    del item.checklist.items[item.id]
+    return {"limits": {}}

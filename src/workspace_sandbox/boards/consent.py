@@ -1,0 +1,262 @@
+"""Where a member says yes: the consent page, OAuth 1 and OAuth 2, all on the one host of the sandbox."""
+
+import base64
+import hashlib
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+from aiohttp import web
+
+from workspace_sandbox.boards.access import LIFETIMES, SCOPES, Access, App, Token, oauth_pairs
+from workspace_sandbox.boards.arguments import Arguments, arguments_of
+from workspace_sandbox.boards.refusals import INVALID_KEY, Refusal
+from workspace_sandbox.boards.state import Member
+from workspace_sandbox.kit.stage import Stage
+
+ACCESS_SECONDS = 3600.0
+REFRESH_SECONDS = 90 * 86_400.0
+CODE_SECONDS = 300.0
+
+OAUTH2_SCOPES = {"read:board:trello": "read", "write:board:trello": "write", "read:member:trello": "read"}
+"""The OAuth 2 scopes that matter here, and what they allow."""
+
+OFFLINE = "offline_access"
+
+FOREIGN = "Invalid return_url. The return URL should match the application's allowed origins."
+
+PAGE = """<!DOCTYPE html>
+<html><head><title>{title}</title></head><body>
+<h1>{title}</h1>{body}
+</body></html>
+"""
+
+
+@dataclass(slots=True)
+class Grant:
+    """A consent on its way to becoming a token."""
+
+    app: App
+    scopes: tuple[str, ...]
+    expires_at: float
+    secret: str = ""
+    callback: str = "oob"
+    challenge: str = ""
+    approved: bool = False
+    lifetime: float | None = None
+    offline: bool = False
+
+
+class Consent:
+    """The pages and token routes of one emulator."""
+
+    def __init__(self, stage: Stage, access: Access, member: Member) -> None:
+        self._stage = stage
+        self._access = access
+        self._member = member
+        self._requests: dict[str, Grant] = {}
+        self._codes: dict[str, Grant] = {}
+        self._refreshes: dict[str, Grant] = {}
+
+    async def authorize(self, request: web.Request) -> web.StreamResponse:
+        """``/1/authorize``: asks, then hands a token to the page that sent the member here."""
+        asked = await arguments_of(request)
+        app = self._app(str(asked.raw("key")))
+        scopes, lifetime = _scopes(asked), _lifetime(asked)
+        return_url = str(asked.raw("return_url") or "")
+        if return_url and not self._allows(return_url):
+            return web.Response(status=400, text=FOREIGN)
+        decision = self._decision(asked)
+        if decision is None:
+            return _question(app, scopes, asked)
+        if not decision:
+            return _leave(return_url, f"error={quote('Token request rejected')}")
+        token = self._issue(app, scopes, lifetime)
+        if asked.raw("callback_method") == "postMessage":
+            script = f"<script>(window.opener||window.parent).postMessage('{token.value}','*')</script>"
+            return _page("Authorized", script)
+        return _leave(return_url, f"token={token.value}")
+
+    async def request_token(self, request: web.Request) -> web.StreamResponse:
+        """``OAuthGetRequestToken``: the first leg of OAuth 1; any signature will do."""
+        presented = await _presented(request)
+        app = self._app(presented.get("oauth_consumer_key", ""))
+        value, secret = self._hex(128), self._hex(128)
+        callback = presented.get("oauth_callback", "oob")
+        if callback != "oob" and not self._allows(callback):
+            return web.Response(status=400, text=FOREIGN)
+        self._requests[value] = Grant(app, (), self._now() + CODE_SECONDS, secret, callback)
+        return _form(oauth_token=value, oauth_token_secret=secret, oauth_callback_confirmed="true")
+
+    async def authorize_token(self, request: web.Request) -> web.StreamResponse:
+        """``OAuthAuthorizeToken``: asks, then sends the member back with a verifier, or shows it."""
+        asked = await arguments_of(request)
+        value = str(asked.raw("oauth_token"))
+        grant = self._requests.get(value)
+        if grant is None or self._now() >= grant.expires_at:
+            return web.Response(status=400, text="token not found")
+        grant.scopes, grant.lifetime = _scopes(asked), _lifetime(asked)
+        decision = self._decision(asked)
+        if decision is None:
+            return _question(grant.app, grant.scopes, asked)
+        if not decision:
+            del self._requests[value]
+            return _page("Denied", "<p>You denied the request.</p>")
+        grant.approved, grant.challenge = True, self._hex(64)
+        if grant.callback == "oob":
+            return _page("Authorized", f"<pre>{grant.challenge}</pre>")
+        return _redirect(grant.callback, {"oauth_token": value, "oauth_verifier": grant.challenge})
+
+    async def access_token(self, request: web.Request) -> web.StreamResponse:
+        """``OAuthGetAccessToken``: the last leg of OAuth 1, once for each request token."""
+        presented = await _presented(request)
+        grant = self._requests.pop(presented.get("oauth_token", ""), None)
+        known = grant and grant.approved and self._now() < grant.expires_at
+        if grant is None or not known or presented.get("oauth_verifier") != grant.challenge:
+            return web.Response(status=401, text="invalid token")
+        token = self._issue(grant.app, grant.scopes, grant.lifetime)
+        return _form(oauth_token=token.value, oauth_token_secret=self._hex(128))
+
+    async def oauth2_authorize(self, request: web.Request) -> web.StreamResponse:
+        """``/authorize``: the OAuth 2 consent page; PKCE is not optional."""
+        asked = await arguments_of(request)
+        app = self._app(str(asked.raw("client_id")))
+        redirect, state = str(asked.raw("redirect_uri") or ""), {"state": str(asked.raw("state") or "")}
+        if not self._allows(redirect):
+            return web.Response(status=400, text="redirect_uri is not registered for client")
+        challenged = asked.given("code_challenge") and asked.raw("code_challenge_method") == "S256"
+        if asked.raw("response_type") != "code" or not challenged:
+            return _redirect(redirect, {"error": "invalid_request", **state})
+        wanted = str(asked.raw("scope") or "").split()
+        scopes = tuple(sorted({OAUTH2_SCOPES[name] for name in wanted if name in OAUTH2_SCOPES}))
+        decision = self._decision(asked)
+        if decision is None:
+            return _question(app, scopes, asked)
+        if not decision:
+            return _redirect(redirect, {"error": "access_denied", **state})
+        code, until = self._hex(128), self._now() + CODE_SECONDS
+        challenge = str(asked.raw("code_challenge"))
+        self._codes[code] = Grant(app, scopes, until, "", redirect, challenge, offline=OFFLINE in wanted)
+        return _redirect(redirect, {"code": code, **state})
+
+    async def oauth2_token(self, request: web.Request) -> web.StreamResponse:
+        """``/oauth/token``: codes once, and refresh tokens that change with every use."""
+        asked = await _presented(request)
+        app = self._access.apps.get(asked.get("client_id", ""))
+        if app is None or not secrets.compare_digest(app.secret, asked.get("client_secret", "")):
+            return web.json_response({"error": "access_denied", "error_description": "Unauthorized"}, status=401)
+        redeem = {"authorization_code": self._by_code, "refresh_token": self._by_refresh}.get(
+            asked.get("grant_type", "")
+        )
+        if redeem is None:
+            return web.json_response({"error": "unsupported_grant_type"}, status=400)
+        grant = redeem(asked)
+        if grant is None or grant.app is not app or self._now() >= grant.expires_at:
+            described = "Unknown or invalid code or refresh token."
+            return web.json_response({"error": "invalid_grant", "error_description": described}, status=403)
+        return web.json_response(self._pair(grant))
+
+    def _by_code(self, asked: Mapping[str, str]) -> Grant | None:
+        grant = self._codes.pop(asked.get("code", ""), None)
+        digest = hashlib.sha256(asked.get("code_verifier", "").encode()).digest()
+        verified = grant and base64.urlsafe_b64encode(digest).rstrip(b"=").decode() == grant.challenge
+        return grant if grant and verified and asked.get("redirect_uri") == grant.callback else None
+
+    def _by_refresh(self, asked: Mapping[str, str]) -> Grant | None:
+        return self._refreshes.pop(asked.get("refresh_token", ""), None)
+
+    def _pair(self, grant: Grant) -> dict[str, Any]:
+        now = self._now()
+        value, until = f"eyJ{self._hex(256)}", now + ACCESS_SECONDS
+        identifier = self._hex(96)
+        self._access.keep(Token(identifier, value, grant.app, self._member, grant.scopes, now, until, bearer=True))
+        names = [name for name, right in OAUTH2_SCOPES.items() if right in grant.scopes]
+        raw = {"access_token": value, "expires_in": int(ACCESS_SECONDS), "token_type": "Bearer"}
+        raw["scope"] = " ".join([*names, OFFLINE] if grant.offline else names)
+        if grant.offline:
+            raw["refresh_token"] = refresh = f"eyJ{self._hex(256)}"
+            grant.expires_at = now + REFRESH_SECONDS
+            self._refreshes[refresh] = grant
+        return raw
+
+    def _issue(self, app: App, scopes: tuple[str, ...], lifetime: float | None) -> Token:
+        return self._access.issue(self._stage.random, app, self._member, scopes, now=self._now(), lifetime=lifetime)
+
+    def _app(self, key: str) -> App:
+        if key not in self._access.apps:
+            raise Refusal(401, INVALID_KEY)
+        return self._access.apps[key]
+
+    def _decision(self, asked: Arguments) -> bool | None:
+        """Yes, no, or still to be asked."""
+        if self._stage.knobs["auto_approve"] or asked.flag("auto_approve"):
+            return True
+        return asked.flag("approve") if asked.given("approve") else None
+
+    def _allows(self, address: str) -> bool:
+        """Whether people may be sent there; an allowed origin without a port stands for all of its ports."""
+        allowed: list[str] = self._stage.knobs["allowed_origins"]
+        try:
+            parts = urlsplit(address)
+        except ValueError:
+            return False
+        origins = {f"{parts.scheme}://{parts.netloc}", f"{parts.scheme}://{parts.hostname}"}
+        return address.isprintable() and not origins.isdisjoint(allowed)
+
+    def _now(self) -> float:
+        return self._stage.clock.now()
+
+    def _hex(self, bits: int) -> str:
+        return f"{self._stage.random.getrandbits(bits):0{bits // 4}x}"
+
+
+async def _presented(request: web.Request) -> dict[str, str]:
+    """Everything a client sends as text, be it in body, query or an OAuth header."""
+    asked = await arguments_of(request)
+    return {name: str(asked.raw(name)) for name in asked} | oauth_pairs(request.headers.get("Authorization", ""))
+
+
+def _scopes(asked: Arguments) -> tuple[str, ...]:
+    scopes = asked.words("scope") or ["read"]
+    if not set(scopes) <= set(SCOPES):
+        raise asked.refusal("scope")
+    return tuple(scopes)
+
+
+def _lifetime(asked: Arguments) -> float | None:
+    return LIFETIMES[asked.choice("expiration", LIFETIMES, "30days")]
+
+
+def _question(app: App, scopes: tuple[str, ...], asked: Arguments) -> web.Response:
+    hidden = "".join(
+        f'<input type="hidden" name="{escape(name)}" value="{escape(str(asked.raw(name)))}">' for name in asked
+    )
+    name = escape(str(asked.raw("name") or app.name))
+    return _page(
+        f"Let {name} use your account?",
+        f'<p>It asks to: {escape(", ".join(scopes))}</p><form method="post">{hidden}'
+        '<button name="approve" value="true">Allow</button><button name="approve" value="false">Deny</button></form>',
+    )
+
+
+def _page(title: str, body: str) -> web.Response:
+    return web.Response(text=PAGE.format(title=title, body=body), content_type="text/html")
+
+
+def _leave(return_url: str, fragment: str) -> web.StreamResponse:
+    if not return_url:
+        return _page("Your answer", f"<pre>{escape(fragment.partition('=')[2])}</pre>")
+    return web.Response(status=302, headers={"Location": f"{return_url.partition('#')[0]}#{fragment}"})
+
+
+def _redirect(address: str, query: Mapping[str, str]) -> web.Response:
+    told = urlencode({name: value for name, value in query.items() if value})
+    joint = "&" if "?" in address else "?"
+    return web.Response(status=302, headers={"Location": f"{address}{joint}{told}"})
+
+
+def _form(**values: str) -> web.Response:
+    return web.Response(text=urlencode(values))

@@ -1,0 +1,241 @@
+"""The vendor's fields of every kind of object, each with where it comes from."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from workspace_sandbox.boards.state import COLORS, Board, Card, stamp
+
+ORGANIZATION_ID = "63a1b2c3d4e5f60718293a4b"
+"""The workspace that every board belongs to."""
+
+Fields = Mapping[str, Callable[[Any], Any]]
+
+
+def pick(fields: Fields, thing: Any, wanted: Iterable[str] | None = None) -> dict[str, Any]:
+    """The *wanted* fields of *thing*, or all of them; the id always."""
+    names = fields if wanted is None else (name for name in wanted if name in fields)
+    return {"id": thing.id, **{name: fields[name](thing) for name in names}}
+
+
+def pos(number: float) -> float:
+    """A position as the vendor writes it."""
+    return int(number) if number.is_integer() else number
+
+
+def slug(name: str) -> str:
+    """A name as it stands in an address."""
+    words = "".join(letter.lower() if letter.isascii() and letter.isalnum() else " " for letter in name).split()
+    return "-".join(words)
+
+
+def _label_names(board: Board) -> dict[str, str]:
+    first = {label.color: label.name for label in reversed(board.labels.values())}
+    return {
+        f"{color}{shade}": first.get(f"{color}{shade}", "") for shade in ("", "_dark", "_light") for color in COLORS
+    }
+
+
+def _prefs(_: Board) -> dict[str, Any]:
+    return {
+        "permissionLevel": "private",
+        "hideVotes": False,
+        "voting": "disabled",
+        "comments": "members",
+        "invitations": "members",
+        "selfJoin": True,
+        "cardCovers": True,
+        "isTemplate": False,
+        "cardAging": "regular",
+        "calendarFeedEnabled": False,
+        "background": "blue",
+        "backgroundColor": "#0079BF",
+        "backgroundImage": None,
+        "backgroundImageScaled": None,
+        "backgroundTile": False,
+        "backgroundBrightness": "dark",
+        "canBePublic": True,
+        "canBeEnterprise": True,
+        "canBeOrg": True,
+        "canBePrivate": True,
+        "canInvite": True,
+    }
+
+
+BOARD: Fields = {
+    "name": lambda board: board.name,
+    "desc": lambda board: board.desc,
+    "descData": lambda _: None,
+    "closed": lambda board: board.closed,
+    "idOrganization": lambda _: ORGANIZATION_ID,
+    "idEnterprise": lambda _: None,
+    "pinned": lambda _: False,
+    "url": lambda board: f"https://trello.com/b/{board.short_link}/{slug(board.name)}",
+    "shortUrl": lambda board: f"https://trello.com/b/{board.short_link}",
+    "shortLink": lambda board: board.short_link,
+    "prefs": _prefs,
+    "labelNames": _label_names,
+    "dateLastActivity": lambda board: stamp(board.active_at),
+    "starred": lambda _: False,
+    "subscribed": lambda _: False,
+    "memberships": lambda board: [
+        {
+            "id": member.id[::-1],
+            "idMember": member.id,
+            "memberType": "admin",
+            "unconfirmed": False,
+            "deactivated": False,
+        }
+        for member in board.members.values()
+    ],
+}
+
+BOARD_DEFAULT = tuple(BOARD)[:12]
+"""What a board shows when no fields are asked for."""
+
+LIST: Fields = {
+    "name": lambda card_list: card_list.name,
+    "closed": lambda card_list: card_list.closed,
+    "color": lambda _: None,
+    "idBoard": lambda card_list: card_list.board.id,
+    "pos": lambda card_list: pos(card_list.pos),
+    "subscribed": lambda card_list: card_list.subscribed,
+    "softLimit": lambda _: None,
+    "type": lambda _: None,
+    "datasource": lambda _: {"filter": False},
+}
+
+LABEL: Fields = {
+    "idBoard": lambda label: label.board.id,
+    "name": lambda label: label.name,
+    "color": lambda label: label.color,
+    "uses": lambda label: sum(label in card.labels for card in label.board.cards()),
+}
+
+CARD_LABEL: Fields = {name: LABEL[name] for name in ("idBoard", "name", "color")}
+
+
+def _badges(card: Card) -> dict[str, Any]:
+    items = list(card.items())
+    return {
+        "attachmentsByType": {"trello": {"board": 0, "card": 0}},
+        "location": False,
+        "votes": 0,
+        "viewingMemberVoted": False,
+        "subscribed": card.subscribed,
+        "fogbugz": "",
+        "checkItems": len(items),
+        "checkItemsChecked": sum(item.complete for item in items),
+        "checkItemsEarliestDue": min((item.due for item in items if item.due), default=None),
+        "comments": sum(action.type == "commentCard" for action in card.actions),
+        "attachments": 0,
+        "description": bool(card.desc),
+        "due": card.due,
+        "dueComplete": card.due_complete,
+        "start": card.start,
+    }
+
+
+def check_item_states(card: Card) -> list[dict[str, str]]:
+    """The items of a card that are done."""
+    return [{"idCheckItem": item.id, "state": "complete"} for item in card.items() if item.complete]
+
+
+CARD: Fields = {
+    "badges": _badges,
+    "checkItemStates": check_item_states,
+    "closed": lambda card: card.closed,
+    "dueComplete": lambda card: card.due_complete,
+    "dateLastActivity": lambda card: stamp(card.active_at),
+    "desc": lambda card: card.desc,
+    "descData": lambda _: {"emoji": {}},
+    "due": lambda card: card.due,
+    "dueReminder": lambda _: None,
+    "email": lambda _: None,
+    "idBoard": lambda card: card.board.id,
+    "idChecklists": lambda card: list(card.checklists),
+    "idList": lambda card: card.card_list.id,
+    "idMembers": lambda card: [member.id for member in card.members],
+    "idMembersVoted": lambda _: [],
+    "idShort": lambda card: card.number,
+    "idAttachmentCover": lambda _: None,
+    "labels": lambda card: [pick(CARD_LABEL, label) for label in card.labels],
+    "idLabels": lambda card: [label.id for label in card.labels],
+    "manualCoverAttachment": lambda _: False,
+    "name": lambda card: card.name,
+    "pinned": lambda _: False,
+    "pos": lambda card: pos(card.pos),
+    "shortLink": lambda card: card.short_link,
+    "shortUrl": lambda card: f"https://trello.com/c/{card.short_link}",
+    "start": lambda card: card.start,
+    "subscribed": lambda card: card.subscribed,
+    "url": lambda card: f"https://trello.com/c/{card.short_link}/{card.number}-{slug(card.name)}".rstrip("-"),
+    "cover": lambda _: {
+        "idAttachment": None,
+        "color": None,
+        "idUploadedBackground": None,
+        "size": "normal",
+        "brightness": "dark",
+        "idPlugin": None,
+    },
+    "isTemplate": lambda _: False,
+    "cardRole": lambda _: None,
+    "mirrorSourceId": lambda _: None,
+}
+
+
+CHECKLIST: Fields = {
+    "name": lambda checklist: checklist.name,
+    "idBoard": lambda checklist: checklist.board.id,
+    "idCard": lambda checklist: checklist.card.id,
+    "pos": lambda checklist: pos(checklist.pos),
+}
+
+CHECK_ITEM: Fields = {
+    "name": lambda item: item.name,
+    "nameData": lambda _: {"emoji": {}},
+    "pos": lambda item: pos(item.pos),
+    "state": lambda item: "complete" if item.complete else "incomplete",
+    "due": lambda item: item.due,
+    "dueReminder": lambda _: None,
+    "idMember": lambda _: None,
+    "idChecklist": lambda item: item.checklist.id,
+}
+
+MEMBER: Fields = {
+    "activityBlocked": lambda _: False,
+    "avatarHash": lambda _: None,
+    "avatarUrl": lambda _: None,
+    "bio": lambda member: member.bio,
+    "confirmed": lambda _: True,
+    "fullName": lambda member: member.full_name,
+    "idMemberReferrer": lambda _: None,
+    "initials": lambda member: "".join(word[0] for word in member.full_name.split()).upper(),
+    "memberType": lambda _: "normal",
+    "nonPublic": lambda _: {},
+    "nonPublicAvailable": lambda _: False,
+    "status": lambda _: "disconnected",
+    "url": lambda member: f"https://trello.com/{member.username}",
+    "username": lambda member: member.username,
+}
+
+MEMBER_BRIEF = (
+    "activityBlocked",
+    "avatarHash",
+    "avatarUrl",
+    "fullName",
+    "idMemberReferrer",
+    "initials",
+    "nonPublic",
+    "nonPublicAvailable",
+    "username",
+)
+"""What is told of the author of an action."""
+
+ACTION: Fields = {
+    "idMemberCreator": lambda action: action.author.member.id,
+    "data": lambda action: action.data,
+    "appCreator": lambda action: action.author.app and {"id": action.author.app},
+    "type": lambda action: action.type,
+    "date": lambda action: stamp(action.author.at),
+    "limits": lambda _: {},
+}

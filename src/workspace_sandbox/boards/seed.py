@@ -1,0 +1,216 @@
+"""The account that every sandbox starts with: three boards its owner sees, and one that is somebody else's."""
+
+from dataclasses import dataclass, field
+from itertools import count, cycle
+from random import Random
+from typing import Any
+
+from workspace_sandbox.boards.access import Access, App, Token
+from workspace_sandbox.boards.state import (
+    SHADES,
+    STEP,
+    Author,
+    Board,
+    Card,
+    CardList,
+    Member,
+    stamp,
+)
+from workspace_sandbox.boards.store import Store
+
+APP = App("63dc0a1b2c3d4e5f60718293", "Connector Gateway", "0d2f5b7c9e1a4836b5c7d9e0f1a2b3c4", "5ec7e7" * 10 + "5ec7")
+TOKEN = "ATTA" + "4b1d9f7e3c5a6802" * 4 + "8C0FFEE1"
+
+BEGINNING = 1_767_600_000.0
+"""When the first board was made: 2026-01-05, 08:00 UTC."""
+
+BETWEEN = 9_000.0
+"""Seconds between two things that happen in the seed."""
+
+OPEN_LISTS = (
+    ("Backlog", 240),
+    ("To do", 130),
+    ("In progress", 60),
+    ("Waiting", 45),
+    ("Review ✅", 55),
+    ("Waiting", 20),
+)
+"""Open lists of the main board with their cards; one name is there twice."""
+
+DONE = ("Done", 90)
+ARCHIVED_LISTS = (("To do", 18), ("Ideas 2024 (alt)", 9))
+
+NAMES = (
+    "bug", "feature", "documentation", "urgent", "customer", "design", "research", "security", "performance",
+    "accessibility", "billing", "onboarding", "mobile", "web", "api", "Überfällig", "später", "prioridad alta",
+    "日本語", "срочно", "🚀 launch", "🐛", "à valider", "legal", "hiring", "finance", "ops", "on-call",
+    "infrastructure", "database", "migration", "analytics", "marketing", "sales", "support", "partner", "beta",
+    "blocked", "needs info", "won't do", "good first task", "quarter 1", "quarter 2", "quarter 3", "quarter 4",
+    "europe", "americas", "asia", "release notes", "translation", "contract", "procurement", "travel",
+    "newsletter", "webinar", "press", "Bug", "bug",
+)  # fmt: skip
+"""Label names of the main board, in their order; ``bug`` is there twice, and once in capitals."""
+
+UNNAMED = ("green", "yellow", "orange", "red", "purple", "blue", None)
+
+EXAMPLE_LABELS = ("urgent", "日本語", "press")
+"""One early, one in another script, and one beyond the default limit of 50."""
+
+VERBS = ("Fix", "Write", "Review", "Plan", "Ship", "Measure", "Translate", "Prüfen:", "Redesign", "Test", "Investigate")
+THINGS = (
+    "the sign-up form", "door sensors", "release notes", "the pricing page", "invoice export", "search ranking",
+    "the onboarding mail", "retry policy", "the café poster", "keyboard shortcuts", "dark mode", "日本語の翻訳",
+    "dashboards",
+)  # fmt: skip
+DESCRIPTIONS = (
+    "",
+    "",
+    "**Why**\n\nSee the notes of the last meeting.",
+    "- [ ] talk to design\n- [ ] naïve draft 🙂",
+    "",
+)
+COMMENTS = ("Looks good.", "Can we do this *next* week?", "Erledigt ✔", "See <https://example.com/notes>.", "+1")
+STEPS = ("Draft", "Ask for feedback", "Füge Bilder hinzu", "Publish", "Tell everyone 🎉")
+
+
+@dataclass(slots=True)
+class Seed:
+    """What the account starts with, and the names of things worth trying."""
+
+    store: Store
+    access: Access
+    token: Token
+    colleague: Member
+    examples: dict[str, Any] = field(default_factory=dict)
+
+
+class Gardener:
+    """Fills a store, a little later with every step."""
+
+    def __init__(self) -> None:
+        self.store = Store(Random("boards"))
+        self._steps = count()
+        self._cards = count()
+        add = self.store.add_member
+        self.owner = add(self.now(), "gatewaybot", "Gateway Bot", "bot@northwind.example", "Acts for the team.")
+        self.colleague = add(self.now(), "ines.marchetti", "Inès Marchetti", "ines@northwind.example")
+        self.stranger = add(self.now(), "r.okafor", "Rowan Okafor", "rowan@elsewhere.example")
+
+    def now(self) -> float:
+        """The time of the next step."""
+        return BEGINNING + next(self._steps) * BETWEEN
+
+    def by(self, member: Member) -> Author:
+        """*member*, doing something by hand."""
+        return Author(member, None, self.now())
+
+    def board(self, name: str, desc: str = "") -> Board:
+        """A board of the owner and the colleague."""
+        board = self.store.add_board(self.by(self.owner), name, desc)
+        board.members[self.colleague.id] = self.colleague
+        return board
+
+    def labels(self, board: Board) -> None:
+        """All labels of the main board, in a row of colours."""
+        at, colors = self.now(), cycle(sorted(SHADES))
+        for name in NAMES[:6]:
+            self.store.add_label(at, board, name, next(colors))
+        for color in UNNAMED:
+            self.store.add_label(at, board, "", color)
+        for name in NAMES[6:]:
+            self.store.add_label(at, board, name, next(colors))
+
+    def cards(self, card_list: CardList, amount: int) -> list[Card]:
+        """A list filled with cards of some variety."""
+        return [self.card(card_list, STEP * (place + 1)) for place in range(amount)]
+
+    def card(self, card_list: CardList, place: float) -> Card:
+        """A card, of which the next ones differ in most things."""
+        number, labels = next(self._cards), list(card_list.board.labels.values())
+        author = self.by(self.owner if number % 2 else self.colleague)
+        label = number % max(1, len(labels))
+        return self.store.add_card(
+            author,
+            card_list,
+            f"{VERBS[number % len(VERBS)]} {THINGS[number % len(THINGS)]}",
+            place,
+            desc=DESCRIPTIONS[number % len(DESCRIPTIONS)],
+            due=stamp(author.at + number % 90 * 86_400) if number % 3 == 0 else None,
+            labels=labels[label : label + number % 4 % 3],
+            members=[author.member] if number % 4 == 0 else [],
+        )
+
+    def work_on(self, card: Card) -> None:
+        """A checklist and a few comments."""
+        checklist = self.store.add_checklist(self.by(self.colleague), card, "Before we ship")
+        for done, step in enumerate(STEPS):
+            self.store.add_item(self.now(), checklist, step, complete=done < 2)
+        for text, member in zip(COMMENTS, cycle((self.owner, self.colleague)), strict=False):
+            self.store.comment(self.by(member), card, text)
+
+    def archive(self, cards: list[Card]) -> None:
+        """Put cards away."""
+        for card in cards:
+            self.store.update_card(self.by(self.colleague), card, {"closed": True})
+
+    def archived_list(self, board: Board, name: str, amount: int) -> CardList:
+        """A list that was put away, with the cards still in it."""
+        card_list = self.store.add_list(self.by(self.owner), board, name)
+        self.cards(card_list, amount)
+        self.store.update_list(self.by(self.owner), card_list, {"closed": True})
+        return card_list
+
+
+def plant() -> Seed:
+    """The seed, the same every time."""
+    garden = Gardener()
+    access = Access([APP])
+    token = access.keep(
+        Token("66aa00112233445566778899", TOKEN, APP, garden.owner, ("read", "write"), garden.now(), None)
+    )
+    examples = _main_board(garden) | _other_boards(garden)
+    return Seed(garden.store, access, token, garden.colleague, examples)
+
+
+def _main_board(garden: Gardener) -> dict[str, Any]:
+    board = garden.board("Product launch 🚀", "Everything until the **launch**.")
+    garden.labels(board)
+    lists = [garden.store.add_list(garden.by(garden.owner), board, name) for name, _ in OPEN_LISTS]
+    for card_list, (_, amount) in zip(lists, OPEN_LISTS, strict=True):
+        garden.archive(garden.cards(card_list, amount)[::15])
+    done, amount = DONE
+    finished = garden.cards(garden.store.add_list(garden.by(garden.owner), board, done), amount)
+    archived = [garden.archived_list(board, name, amount) for name, amount in ARCHIVED_LISTS]
+    worked_on = [card for card_list in lists[1:4] for card in list(card_list.cards.values())[1:5]]
+    for card in worked_on:
+        garden.work_on(card)
+    for card in finished[:10]:
+        garden.store.move_card(garden.by(garden.colleague), card, lists[4])
+    return {
+        "board_id": board.id,
+        "list_ids": [lists[1].id, lists[2].id],
+        "labels": list(EXAMPLE_LABELS),
+        "card_id": worked_on[0].id,
+        "archived_list_id": archived[0].id,
+    }
+
+
+def _other_boards(garden: Gardener) -> dict[str, Any]:
+    operations = garden.board("Operations")
+    inbox, _ = (garden.store.add_list(garden.by(garden.owner), operations, name) for name in ("Inbox", "Running"))
+    garden.store.add_label(garden.now(), operations, "incident", "red")
+    garden.cards(inbox, 12)
+    closed = garden.board("Launch of last year")
+    garden.cards(garden.store.add_list(garden.by(garden.owner), closed, "Done"), 5)
+    closed.closed = True
+    hidden = garden.store.add_board(garden.by(garden.stranger), "Board of directors")
+    secret = garden.store.add_list(garden.by(garden.stranger), hidden, "Agenda")
+    agenda = garden.store.add_card(garden.by(garden.stranger), secret, "Numbers nobody else sees")
+    return {
+        "other_board_id": operations.id,
+        "other_board_list_id": inbox.id,
+        "closed_board_id": closed.id,
+        "hidden_board_id": hidden.id,
+        "hidden_list_id": secret.id,
+        "hidden_card_id": agenda.id,
+    }

@@ -1,0 +1,188 @@
+"""Boards, lists, cards and what is on them: the vendor's objects, without any HTTP."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from workspace_sandbox.kit.clock import instant
+
+COLORS = ("green", "yellow", "orange", "red", "purple", "blue", "sky", "lime", "pink", "black")
+SHADES = frozenset(f"{color}{shade}" for color in COLORS for shade in ("", "_light", "_dark"))
+"""The 30 label colours."""
+
+STEP = 16_384.0
+"""Between two neighbours, when a place is asked for by word."""
+
+Place = float | str
+"""A position: a positive number, ``top`` or ``bottom``."""
+
+
+def stamp(at: float) -> str:
+    """The vendor's way of writing an instant."""
+    return instant(at).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def placed(taken: Iterable[float], place: Place) -> float:
+    """The number that puts something at *place* among those at *taken*."""
+    if isinstance(place, float):
+        return place
+    return min(taken, default=2 * STEP) / 2 if place == "top" else max(taken, default=0.0) + STEP
+
+
+@dataclass(eq=False, slots=True)
+class Member:
+    """A person, or a bot with an account."""
+
+    id: str
+    username: str
+    full_name: str
+    email: str
+    bio: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """Who does something, by which application (none: by hand), and when."""
+
+    member: Member
+    app: str | None
+    at: float
+
+
+@dataclass(eq=False, slots=True)
+class Action:
+    """Something that happened, with the names as they were then."""
+
+    id: str
+    type: str
+    author: Author
+    board: "Board"
+    card: "Card | None"
+    data: dict[str, Any]
+
+
+@dataclass(eq=False, slots=True)
+class Board:
+    """A board; only its members see it."""
+
+    id: str
+    short_link: str
+    name: str
+    desc: str = ""
+    closed: bool = False
+    members: dict[str, Member] = field(default_factory=dict)
+    lists: dict[str, "CardList"] = field(default_factory=dict)
+    labels: dict[str, "Label"] = field(default_factory=dict)
+    actions: list[Action] = field(default_factory=list)
+    cards_made: int = 0
+    active_at: float = 0.0
+
+    @property
+    def board(self) -> "Board":
+        """Itself, so that everything on a board can be asked for its board."""
+        return self
+
+    def cards(self) -> Iterator["Card"]:
+        """Every card on it, archived ones and those on archived lists included."""
+        for card_list in self.lists.values():
+            yield from card_list.cards.values()
+
+
+@dataclass(eq=False, slots=True)
+class CardList:
+    """A list of cards."""
+
+    id: str
+    board: Board
+    name: str
+    pos: float
+    closed: bool = False
+    subscribed: bool = False
+    cards: dict[str, "Card"] = field(default_factory=dict)
+
+    def beside(self) -> Iterable["CardList"]:
+        """The lists of its board."""
+        return self.board.lists.values()
+
+
+@dataclass(eq=False, slots=True)
+class Label:
+    """A label of a board; its name may be empty and need not be unique."""
+
+    id: str
+    board: Board
+    name: str
+    color: str | None
+
+
+@dataclass(eq=False, slots=True)
+class Card:
+    """A card."""
+
+    id: str
+    short_link: str
+    card_list: CardList
+    number: int
+    name: str
+    pos: float
+    active_at: float
+    desc: str = ""
+    due: str | None = None
+    start: str | None = None
+    due_complete: bool = False
+    closed: bool = False
+    subscribed: bool = False
+    labels: list[Label] = field(default_factory=list)
+    members: list[Member] = field(default_factory=list)
+    checklists: dict[str, "Checklist"] = field(default_factory=dict)
+    actions: list[Action] = field(default_factory=list)
+
+    @property
+    def board(self) -> Board:
+        """The board its list is on."""
+        return self.card_list.board
+
+    def beside(self) -> Iterable["Card"]:
+        """The cards of its list."""
+        return self.card_list.cards.values()
+
+    def items(self) -> Iterator["CheckItem"]:
+        """The items of all its checklists."""
+        for checklist in self.checklists.values():
+            yield from checklist.items.values()
+
+
+@dataclass(eq=False, slots=True)
+class Checklist:
+    """A checklist of a card."""
+
+    id: str
+    card: Card
+    name: str
+    pos: float
+    items: dict[str, "CheckItem"] = field(default_factory=dict)
+
+    @property
+    def board(self) -> Board:
+        """The board its card is on."""
+        return self.card.board
+
+    def beside(self) -> Iterable["Checklist"]:
+        """The checklists of its card."""
+        return self.card.checklists.values()
+
+
+@dataclass(eq=False, slots=True)
+class CheckItem:
+    """One thing to tick off."""
+
+    id: str
+    checklist: Checklist
+    name: str
+    pos: float
+    complete: bool = False
+    due: str | None = None
+
+    def beside(self) -> Iterable["CheckItem"]:
+        """The items of its checklist."""
+        return self.checklist.items.values()

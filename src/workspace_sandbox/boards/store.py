@@ -1,0 +1,268 @@
+"""Keeps every object there is, and the rules of what can be done to them."""
+
+from collections.abc import Iterable, Mapping
+from random import Random
+from types import MappingProxyType
+from typing import Any
+
+from workspace_sandbox.boards.refusals import Refusal
+from workspace_sandbox.boards.state import (
+    Action,
+    Author,
+    Board,
+    Card,
+    CardList,
+    CheckItem,
+    Checklist,
+    Label,
+    Member,
+    Place,
+    placed,
+    stamp,
+)
+
+LINK_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+
+CARD_ATTRIBUTES = {
+    "name": "name",
+    "desc": "desc",
+    "closed": "closed",
+    "due": "due",
+    "start": "start",
+    "dueComplete": "due_complete",
+    "pos": "pos",
+}
+"""The vendor's names of what a card's action log keeps the old values of."""
+
+
+class Store:
+    """Every object there is, by id, and everything that can be done to them."""
+
+    def __init__(self, random: Random) -> None:
+        self.random = random
+        self.members: dict[str, Member] = {}
+        self.boards: dict[str, Board] = {}
+        self.lists: dict[str, CardList] = {}
+        self.labels: dict[str, Label] = {}
+        self.cards: dict[str, Card] = {}
+        self.checklists: dict[str, Checklist] = {}
+        self.actions: dict[str, Action] = {}
+        self.links: dict[str, str] = {}
+        self._process = f"{random.getrandbits(40):010x}"
+        self._minted = random.getrandbits(20)
+
+    def mint(self, at: float) -> str:
+        """A new id: the seconds of *at*, a process, a counter."""
+        self._minted += 1
+        return f"{int(at) & 0xFFFFFFFF:08x}{self._process}{self._minted & 0xFFFFFF:06x}"
+
+    def link(self, identifier: str) -> str:
+        """A new short link to *identifier*."""
+        short_link = "".join(LINK_LETTERS[byte % len(LINK_LETTERS)] for byte in self.random.randbytes(8))
+        self.links[short_link] = identifier
+        return short_link
+
+    def add_member(self, at: float, username: str, full_name: str, email: str, bio: str = "") -> Member:
+        """Sign somebody up."""
+        member = Member(self.mint(at), username, full_name, email, bio)
+        self.members[member.id] = member
+        return member
+
+    def member(self, name: str) -> Member | None:
+        """Whoever has *name* for id or username."""
+        return self.members.get(name) or next((one for one in self.members.values() if one.username == name), None)
+
+    def add_board(self, author: Author, name: str, desc: str = "") -> Board:
+        """Make a board, seen by its author only."""
+        identifier = self.mint(author.at)
+        board = Board(identifier, self.link(identifier), name, desc, members={author.member.id: author.member})
+        self.boards[board.id] = board
+        self.record(author, "createBoard", board)
+        return board
+
+    def delete_board(self, board: Board) -> None:
+        """Delete a board and all that is on it."""
+        for card in list(board.cards()):
+            self.delete_card(card)
+        self._forget(self.lists, board.lists)
+        self._forget(self.labels, board.labels)
+        self._forget(self.actions, [action.id for action in board.actions])
+        del self.boards[board.id]
+
+    def add_list(self, author: Author, board: Board, name: str, place: Place = "bottom") -> CardList:
+        """Make a list."""
+        pos = placed([other.pos for other in board.lists.values()], place)
+        card_list = CardList(self.mint(author.at), board, name, pos)
+        self.lists[card_list.id] = board.lists[card_list.id] = card_list
+        self.record(author, "createList", card_list)
+        return card_list
+
+    def place_of(self, thing: Card | CardList | Checklist | CheckItem, place: Place) -> float:
+        """The number of *place* for *thing* among the others beside it."""
+        return placed([other.pos for other in thing.beside() if other is not thing], place)
+
+    def update_list(self, author: Author, card_list: CardList, changes: Mapping[str, Any]) -> None:
+        """Change name, closed or pos of a list, with one action for each value that is new."""
+        for name, value in changes.items():
+            old = getattr(card_list, name)
+            if old != value:
+                setattr(card_list, name, value)
+                self.record(author, "updateList", card_list, old={name: old})
+
+    def move_list(self, author: Author, card_list: CardList, board: Board) -> None:
+        """Take a list and its cards to another board; labels stay behind."""
+        if board is card_list.board:
+            return
+        del card_list.board.lists[card_list.id]
+        card_list.board = board
+        board.lists[card_list.id] = card_list
+        for card in card_list.cards.values():
+            self._settle(card)
+        self.record(author, "moveListToBoard", card_list)
+
+    def add_label(self, at: float, board: Board, name: str, color: str | None) -> Label:
+        """Make a label."""
+        label = Label(self.mint(at), board, name, color)
+        self.labels[label.id] = board.labels[label.id] = label
+        return label
+
+    def delete_label(self, label: Label) -> None:
+        """Delete a label, also from the cards that wear it."""
+        for card in label.board.cards():
+            card.labels = [other for other in card.labels if other is not label]
+        del self.labels[label.id], label.board.labels[label.id]
+
+    def add_card(self, author: Author, card_list: CardList, name: str, place: Place = "bottom", **values: Any) -> Card:
+        """Make a card; *values* are attributes of ``Card``."""
+        identifier = self.mint(author.at)
+        card_list.board.cards_made += 1
+        pos = placed((other.pos for other in card_list.cards.values()), place)
+        number = card_list.board.cards_made
+        card = Card(identifier, self.link(identifier), card_list, number, name, pos, author.at, **values)
+        self.cards[card.id] = card_list.cards[card.id] = card
+        self.record(author, "createCard", card)
+        return card
+
+    def update_card(self, author: Author, card: Card, changes: Mapping[str, Any]) -> None:
+        """Change a card, by the vendor's names, with one action for each value that is new."""
+        for name, value in changes.items():
+            old = getattr(card, CARD_ATTRIBUTES[name])
+            if old != value:
+                setattr(card, CARD_ATTRIBUTES[name], value)
+                self.record(author, "updateCard", card, {name: value}, old={name: old})
+
+    def move_card(self, author: Author, card: Card, target: CardList) -> None:
+        """Take a card to another list; to where it already is nothing happens."""
+        source = card.card_list
+        if target is source:
+            return
+        del source.cards[card.id]
+        target.cards[card.id] = card
+        card.card_list = target
+        if target.board is not source.board:
+            self._settle(card)
+            self.record(author, "moveCardToBoard", card, boardSource={"id": source.board.id, "name": source.board.name})
+            return
+        moved = {"listBefore": _named(source), "listAfter": _named(target), "old": {"idList": source.id}}
+        self.record(author, "updateCard", card, {"idList": target.id}, **moved)
+
+    def delete_card(self, card: Card) -> None:
+        """Delete a card with its checklists and its log."""
+        self._forget(self.checklists, card.checklists)
+        for action in list(card.actions):
+            self.delete_action(action)
+        del self.cards[card.id], card.card_list.cards[card.id], self.links[card.short_link]
+
+    def comment(self, author: Author, card: Card, text: str) -> Action:
+        """Post a comment."""
+        return self.record(author, "commentCard", card, text=text, textData={"emoji": {}})
+
+    def edit_comment(self, action: Action, text: str, at: float) -> None:
+        """Change the text of a comment."""
+        action.data |= {"text": text, "dateLastEdited": stamp(at)}
+
+    def delete_action(self, action: Action) -> None:
+        """Take a comment out of the log."""
+        del self.actions[action.id]
+        action.board.actions.remove(action)
+        if action.card:
+            action.card.actions.remove(action)
+
+    def add_checklist(self, author: Author, card: Card, name: str, place: Place = "bottom") -> Checklist:
+        """Put a checklist on a card."""
+        pos = placed([other.pos for other in card.checklists.values()], place)
+        checklist = Checklist(self.mint(author.at), card, name, pos)
+        self.checklists[checklist.id] = card.checklists[checklist.id] = checklist
+        self.record(author, "addChecklistToCard", card, checklist={"id": checklist.id, "name": name})
+        return checklist
+
+    def delete_checklist(self, checklist: Checklist) -> None:
+        """Take a checklist off its card."""
+        del self.checklists[checklist.id], checklist.card.checklists[checklist.id]
+
+    def add_item(
+        self, at: float, checklist: Checklist, name: str, place: Place = "bottom", *, most: int = 200, **values: Any
+    ) -> CheckItem:
+        """Add an item to a checklist that has fewer than *most*; *values* are attributes of ``CheckItem``."""
+        if len(checklist.items) >= most:
+            raise Refusal(403, {"message": "Checklist item limit exceeded", "error": "LIMIT_EXCEEDED"})
+        pos = placed([other.pos for other in checklist.items.values()], place)
+        item = CheckItem(self.mint(at), checklist, name, pos, **values)
+        checklist.items[item.id] = item
+        checklist.card.active_at = at
+        return item
+
+    def tick(self, author: Author, item: CheckItem, *, complete: bool) -> None:
+        """Complete an item, or take it back."""
+        if item.complete == complete:
+            return
+        item.complete = complete
+        told = {"id": item.id, "name": item.name, "state": "complete" if complete else "incomplete"}
+        self.record(author, "updateCheckItemStateOnCard", item.checklist.card, checkItem=told)
+
+    def record(
+        self,
+        author: Author,
+        kind: str,
+        subject: Board | CardList | Card,
+        new: Mapping[str, Any] = MappingProxyType({}),
+        **told: Any,
+    ) -> Action:
+        """Write an action into the logs of *subject* and its board; *new* is told of the card, *told* of the action."""
+        board = subject.board
+        data: dict[str, Any] = {"board": {"id": board.id, "name": board.name, "shortLink": board.short_link}}
+        card = subject if isinstance(subject, Card) else None
+        card_list = subject if isinstance(subject, CardList) else card and card.card_list
+        if card_list and "listBefore" not in told:
+            data["list"] = _named(card_list)
+        if card:
+            data["card"] = {
+                "id": card.id,
+                "name": card.name,
+                "idShort": card.number,
+                "shortLink": card.short_link,
+                **new,
+            }
+            card.active_at = max(card.active_at, author.at)
+        action = Action(self.mint(author.at), kind, author, board, card, data | told)
+        board.active_at = max(board.active_at, author.at)
+        self.actions[action.id] = action
+        board.actions.append(action)
+        if card:
+            card.actions.append(action)
+        return action
+
+    def _settle(self, card: Card) -> None:
+        """What a card loses and gets when it comes to another board."""
+        card.labels = []
+        card.board.cards_made += 1
+        card.number = card.board.cards_made
+
+    @staticmethod
+    def _forget(shelf: dict[str, Any], identifiers: Iterable[str]) -> None:
+        for identifier in identifiers:
+            shelf.pop(identifier, None)
+
+
+def _named(card_list: CardList) -> dict[str, str]:
+    return {"id": card_list.id, "name": card_list.name}

@@ -1,0 +1,5 @@
+"""The chat vendor's stand-in: its web methods, its consent page, and its event deliveries."""
+
+from workspace_sandbox.chat.wire import ChatEmulator
+
+__all__ = ["ChatEmulator"]

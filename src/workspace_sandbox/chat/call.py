@@ -1,0 +1,56 @@
+"""One method call, and what a method may use while it is served."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from workspace_sandbox.chat.access import Access
+from workspace_sandbox.chat.arguments import Arguments
+from workspace_sandbox.chat.limits import Limits
+from workspace_sandbox.chat.refusals import SlackError
+from workspace_sandbox.chat.state import Channel, ChannelType, Workspace
+
+FAMILIES = {"public_channel": "channels", "private_channel": "groups", "im": "im", "mpim": "mpim"}
+"""The first word of the scopes that open each type of conversation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request that was let in."""
+
+    workspace: Workspace
+    access: Access
+    limits: Limits
+    knobs: Mapping[str, Any]
+    arguments: Arguments
+    token: str
+    uninstall: Callable[[], None]
+    warnings: list[str] = field(default_factory=list)
+
+    def require(self, *any_of: str) -> None:
+        """Refuse a token that has none of these scopes; none asked for is always enough."""
+        scopes = self.access.scopes
+        if any_of and not any(scope in scopes for scope in any_of):
+            raise SlackError("missing_scope", needed=",".join(any_of), provided=",".join(scopes))
+
+    def require_for(self, kind: ChannelType | str, verb: str) -> None:
+        """Refuse a token that may not *verb* (read, history) conversations of that type."""
+        self.require(f"{FAMILIES[kind]}:{verb}")
+
+    def visible(self, verb: str) -> Channel:
+        """The conversation the call names by id, if the token may *verb* its like."""
+        channel = self.workspace.visible(self.arguments.text("channel"))
+        self.require_for(channel.type, verb)
+        return channel
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A method of the vendor's: what runs, how often, and which scopes open it (any one of them)."""
+
+    run: Callable[[Call], dict[str, Any]]
+    per_minute: int
+    scopes: tuple[str, ...] = ()
+    writes: bool = False
+    is_open: bool = False
+    """Whether it is called without a token."""

@@ -1,0 +1,195 @@
+"""``conversations.*`` and ``users.conversations``: finding, entering and reading conversations."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from workspace_sandbox.chat import paging, views
+from workspace_sandbox.chat.call import FAMILIES, Call
+from workspace_sandbox.chat.refusals import SlackError
+from workspace_sandbox.chat.state import MICROSECONDS, Channel, Message, User, micros_of
+
+USUAL_PAGE = 100
+MOST = 999
+MOST_IN_GROUP = 8
+MICROS = re.compile(r"[0-9]{16}")
+INSTANT = re.compile(r"(\d{1,10})(?:\.(\d{1,6}))?")
+
+
+def list_all(call: Call) -> dict[str, Any]:
+    """``conversations.list``: what the bot sees, whether in it or not."""
+    return _listed(call, call.workspace.channels, counted=True)
+
+
+def list_joined(call: Call) -> dict[str, Any]:
+    """``users.conversations``: what a user is in, as far as the bot sees it; without counts."""
+    user = call.arguments.optional("user") or call.workspace.team.bot_user_id
+    if user not in call.workspace.users:
+        raise SlackError("user_not_found")
+    joined = {name: channel for name, channel in call.workspace.channels.items() if user in channel.members}
+    return _listed(call, joined, counted=False)
+
+
+def info(call: Call) -> dict[str, Any]:
+    """``conversations.info``."""
+    channel = call.visible("read")
+    members = call.arguments.flag("include_num_members")
+    return {"channel": views.channel(call.workspace, channel, membership=True, members=members)}
+
+
+def members(call: Call) -> dict[str, Any]:
+    """``conversations.members``."""
+    channel = call.visible("read")
+    limit = call.arguments.limit(USUAL_PAGE, MOST)
+    everyone = {member: member for member in channel.members}
+    page, following = paging.cut(everyone, "user_id", call.arguments.optional("cursor"), limit)
+    return {"members": page} | following
+
+
+def open_im(call: Call) -> dict[str, Any]:
+    """``conversations.open``: a conversation with one person; groups of persons need a scope that is not granted."""
+    known = call.arguments.optional("channel")
+    if known:
+        channel = call.workspace.visible(known)
+        return _opened(call, channel, opened=False)
+    users = [_openable(call, user) for user in call.arguments.words("users")]
+    if not users:
+        raise SlackError("users_list_not_supplied")
+    if len(users) > MOST_IN_GROUP:
+        raise SlackError("too_many_users")
+    if len(users) > 1:
+        call.require("mpim:write")
+        raise SlackError("invalid_user_combination")
+    channel, opened = call.workspace.im_with(users[0])
+    return _opened(call, channel, opened=opened)
+
+
+def join(call: Call) -> dict[str, Any]:
+    """``conversations.join``."""
+    channel = call.workspace.visible(call.arguments.text("channel"))
+    if channel.is_private:
+        raise SlackError("method_not_supported_for_channel_type")
+    if channel.is_archived:
+        raise SlackError("is_archived")
+    if call.workspace.is_member(channel):
+        call.warnings.append("already_in_channel")
+    else:
+        call.workspace.join(channel, call.workspace.team.bot_user_id)
+    return {"channel": views.channel(call.workspace, channel, membership=True, members=False)}
+
+
+def history(call: Call) -> dict[str, Any]:
+    """``conversations.history``: newest first, without the replies."""
+    channel = _read(call)
+    latest = _cursor(call)
+    between = _between(call, latest)
+    matching = (message for message in channel.newest_first() if between(message))
+    shown, following = _page(call, channel, matching)
+    return shown | following | {"pin_count": 0}
+
+
+def replies(call: Call) -> dict[str, Any]:
+    """``conversations.replies``: a thread, oldest first, its parent before all else; of a reply, that reply alone."""
+    channel = _read(call)
+    ts = call.arguments.text("ts")
+    root = channel.messages.get(ts)
+    if root is None:
+        raise SlackError("thread_not_found")
+    start = _cursor(call)
+    between = _between(call, None)
+    thread = [channel.messages[reply] for reply in channel.threads.get(ts, [])]
+    matching = [reply for reply in thread if between(reply) and micros_of(reply.ts) >= (start or 0)]
+    shown, following = _page(call, channel, matching if start is not None else [root, *matching])
+    return shown | following
+
+
+def _listed(call: Call, conversations: Mapping[str, Channel], *, counted: bool) -> dict[str, Any]:
+    """A page of *conversations*; it is cut before it is filtered, and so may come out short or empty."""
+    types = set(call.arguments.words("types")) or {"public_channel"}
+    if not types <= FAMILIES.keys():
+        raise SlackError("invalid_types")
+    for kind in sorted(types):
+        call.require_for(kind, "read")
+    limit = call.arguments.limit(USUAL_PAGE, MOST)
+    page, following = paging.cut(conversations, "team", call.arguments.optional("cursor"), limit)
+    without_archived = call.arguments.flag("exclude_archived")
+    shown = [
+        views.channel(call.workspace, channel, membership=counted, members=counted)
+        for channel in page
+        if channel.type in types and call.workspace.sees(channel) and not (without_archived and channel.is_archived)
+    ]
+    return {"channels": shown} | following
+
+
+def _openable(call: Call, user_id: str) -> User:
+    user = call.workspace.users.get(user_id)
+    if user is None:
+        raise SlackError("user_not_found")
+    if user.deleted:
+        raise SlackError("user_disabled")
+    if user.is_bot:
+        raise SlackError("invalid_user_combination")
+    return user
+
+
+def _opened(call: Call, channel: Channel, *, opened: bool) -> dict[str, Any]:
+    if channel.type != "im":
+        raise SlackError("method_not_supported_for_channel_type")
+    shown = views.channel(call.workspace, channel, membership=False, members=False)
+    whole = shown if call.arguments.flag("return_im") else {"id": channel.id}
+    return {"channel": whole} | ({} if opened else {"no_op": True, "already_open": True})
+
+
+def _read(call: Call) -> Channel:
+    channel = call.visible("history")
+    return call.workspace.joined(channel.id)
+
+
+def _between(call: Call, before: int | None) -> Callable[[Message], bool]:
+    """Whether a message lies within the asked time, and not *before* the page's newest."""
+    inclusive = call.arguments.flag("inclusive")
+    oldest = _instant(call, "oldest")
+    latest = _instant(call, "latest")
+
+    def within(message: Message) -> bool:
+        at = micros_of(message.ts)
+        return (
+            (before is None or at <= before)
+            and (oldest is None or at > oldest or (inclusive and at == oldest))
+            and (latest is None or at < latest or (inclusive and at == latest))
+        )
+
+    return within
+
+
+def _instant(call: Call, name: str) -> int | None:
+    value = call.arguments.raw(name)
+    if value is None:
+        return None
+    found = INSTANT.fullmatch(f"{value:.6f}" if isinstance(value, float) else str(value))
+    if found is None:
+        raise SlackError(f"invalid_ts_{name}")
+    return int(found[1]) * MICROSECONDS + int((found[2] or "").ljust(6, "0"))
+
+
+def _cursor(call: Call) -> int | None:
+    cursor = call.arguments.optional("cursor")
+    if not cursor:
+        return None
+    key = paging.key_of("next_ts", cursor)
+    if not MICROS.fullmatch(key):
+        raise SlackError("invalid_cursor")
+    return int(key)
+
+
+def _page(call: Call, channel: Channel, matching: Iterable[Message]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The first messages of *matching*, and a cursor if there are more; without more there is no such key."""
+    limit = call.limits.items(call.arguments.limit(USUAL_PAGE, MOST))
+    metadata = call.arguments.flag("include_all_metadata")
+    page: list[dict[str, Any]] = []
+    for message in matching:
+        if len(page) == limit:
+            cursor = paging.cursor_of("next_ts", str(micros_of(message.ts)))
+            return {"messages": page, "has_more": True}, {"response_metadata": {"next_cursor": cursor}}
+        page.append(views.message(call.workspace, channel, message, metadata=metadata))
+    return {"messages": page, "has_more": False}, {}

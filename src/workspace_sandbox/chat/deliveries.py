@@ -1,0 +1,228 @@
+"""The events sender: signs, sends, waits briefly, tries again, and writes down how it went."""
+
+import asyncio
+import base64
+import hashlib
+import hmac
+import json
+from collections import deque
+from dataclasses import asdict, dataclass
+from typing import Any
+from urllib.parse import parse_qs
+
+import aiohttp
+from aiohttp import web
+
+from workspace_sandbox.chat.state import Team
+from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.kit.throttling import SlidingWindow
+
+SIGNING_SECRET = "8d1e5c0b7a9f4e6d2c3b1a0f9e8d7c6b"  # noqa: S105 - signs nothing but the stand-in's events
+VERIFICATION_TOKEN = "Nw0rthW1ndSandb0xEvents1"  # noqa: S105 - the vendor's older, unsafe proof of origin
+
+MOST_REDIRECTS = 2
+HOLD_SECONDS = 0.25
+"""How long every other event is held back when they are to arrive in disorder."""
+
+JOURNAL_LENGTH = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One attempt: the answer's status, and why it failed, if it did."""
+
+    event_id: str
+    type: str
+    attempt: int
+    status: int | None
+    reason: str | None
+    may_retry: bool = True
+
+
+class Envelope:
+    """What is sent, to where, as it was when it happened."""
+
+    def __init__(self, url: str, body: dict[str, Any]) -> None:
+        self.url = url
+        self.raw = json.dumps(body, separators=(",", ":")).encode()
+        self.holds_event = "event" in body
+        self.type: str = body.get("event", body)["type"]
+        self.event_id: str = body.get("event_id", "")
+        self.challenge: str | None = body.get("challenge")
+
+
+class Deliverer:
+    """Sends events to the knob ``events_url``, on the loop of the application it was started with."""
+
+    def __init__(self, stage: Stage, team: Team) -> None:
+        self._stage = stage
+        self._team = team
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._session: aiohttp.ClientSession | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.forget()
+
+    def forget(self) -> None:
+        """Drop what is under way, and begin the counts and the journal again."""
+        self._count = 0
+        self._hour: SlidingWindow | None = None
+        self._warned_minute = 0
+        self.journal: deque[Delivery] = deque(maxlen=JOURNAL_LENGTH)
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._cancel)
+
+    async def start(self, _: web.Application) -> None:
+        """Be ready to send from the running loop."""
+        self._loop = asyncio.get_running_loop()
+
+    async def stop(self, _: web.Application) -> None:
+        """Drop what is under way and close."""
+        tasks = list(self._tasks)
+        self._cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        if self._session is not None:
+            await self._session.close()
+        self._loop = self._session = None
+
+    def tell(self, event: dict[str, Any]) -> None:
+        """Deliver *event*, or the remark that there were too many this hour."""
+        if not self._stage.knobs["events_url"]:
+            return
+        now = self._stage.clock.now()
+        if self._take(now):
+            for _ in range(2 if self._stage.knobs["deliver_twice"] else 1):
+                self._send(self._envelope(event, now))
+        elif (minute := int(now // 60)) != self._warned_minute:
+            self._warned_minute = minute
+            limited = {"type": "app_rate_limited", "token": VERIFICATION_TOKEN, "minute_rate_limited": minute * 60}
+            self._send(limited | {"team_id": self._team.id, "api_app_id": self._team.app_id})
+
+    def verify(self) -> str:
+        """Ask the address to prove itself; the challenge that it has to repeat."""
+        challenge = hashlib.sha256(f"{self._stage.random.random()}".encode()).hexdigest()
+        self._send({"type": "url_verification", "token": VERIFICATION_TOKEN, "challenge": challenge})
+        return challenge
+
+    def _take(self, now: float) -> bool:
+        most = self._stage.knobs["events_per_hour"]
+        if self._hour is None or self._hour.limit != most:
+            self._hour = SlidingWindow(most, 3600)
+        return self._hour.take(now) == 0
+
+    def _envelope(self, event: dict[str, Any], now: float) -> dict[str, Any]:
+        """The event's envelope; ids count on from the instant, so that none returns after a reset."""
+        self._count += 1
+        team, micros = self._team, int(now * 1_000_000)
+        installation = {"enterprise_id": None, "team_id": team.id, "user_id": team.bot_user_id}
+        context = json.dumps({"et": event["type"], "tid": team.id, "aid": team.app_id, "n": self._count})
+        return {
+            "token": VERIFICATION_TOKEN,
+            "team_id": team.id,
+            "context_team_id": team.id,
+            "context_enterprise_id": None,
+            "api_app_id": team.app_id,
+            "event": event,
+            "type": "event_callback",
+            "event_id": f"Ev{micros:014X}{self._count:04X}",
+            "event_time": int(now),
+            "authorizations": [installation | {"is_bot": True, "is_enterprise_install": False}],
+            "is_ext_shared_channel": False,
+            "event_context": f"4-{base64.b64encode(context.encode()).decode()}",
+        }
+
+    def _send(self, body: dict[str, Any]) -> None:
+        url = self._stage.knobs["events_url"]
+        if self._loop is None or not url:
+            return
+        held = HOLD_SECONDS if self._stage.knobs["deliver_disordered"] and self._count % 2 else 0.0
+        self._loop.call_soon_threadsafe(self._start, Envelope(url, body), held)
+
+    def _start(self, envelope: Envelope, held: float) -> None:
+        task = asyncio.get_running_loop().create_task(self._deliver(envelope, held))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _cancel(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+
+    async def _deliver(self, envelope: Envelope, held: float) -> None:
+        if held:
+            await self._stage.clock.sleep(held)
+        tried = await self._attempt(envelope, 0, None)
+        pauses = self._stage.knobs["retry_seconds"] if envelope.holds_event else []
+        for number, pause in enumerate(pauses, 1):
+            if tried.reason is None or not tried.may_retry:
+                return
+            await self._stage.clock.sleep(pause)
+            tried = await self._attempt(envelope, number, tried.reason)
+
+    async def _attempt(self, envelope: Envelope, number: int, reason: str | None) -> Delivery:
+        """Send once; *reason* is why the attempt before failed."""
+        headers = self._signed(envelope.raw)
+        if reason is not None:
+            headers |= {"X-Slack-Retry-Num": str(number), "X-Slack-Retry-Reason": reason}
+        if self._session is None:
+            self._session = aiohttp.ClientSession()
+        tried = await self._post(self._session, envelope, number, headers)
+        self.journal.append(tried)
+        return tried
+
+    async def _post(
+        self, session: aiohttp.ClientSession, envelope: Envelope, number: int, headers: dict[str, str]
+    ) -> Delivery:
+        within = aiohttp.ClientTimeout(total=self._stage.knobs["ack_seconds"])
+        status: int | None = None
+        reason: str | None
+        may_retry = True
+        try:
+            # aiohttp refuses the last of the redirects it is allowed.
+            async with session.post(
+                envelope.url, data=envelope.raw, headers=headers, timeout=within, max_redirects=MOST_REDIRECTS + 1
+            ) as answer:
+                status = answer.status
+                reason = _fault(envelope, answer, await answer.text(errors="replace"))
+                may_retry = answer.headers.get("X-Slack-No-Retry") != "1"
+        except TimeoutError:
+            reason = "http_timeout"
+        except aiohttp.TooManyRedirects:
+            reason = "too_many_redirects"
+        except aiohttp.ClientSSLError:
+            reason = "ssl_error"
+        except aiohttp.ClientConnectionError:
+            reason = "connection_failed"
+        except (aiohttp.ClientError, ValueError):
+            reason = "unknown_error"
+        return Delivery(envelope.event_id, envelope.type, number, status, reason, may_retry)
+
+    def _signed(self, raw: bytes) -> dict[str, str]:
+        timestamp = str(int(self._stage.clock.now()))
+        signature = hmac.new(SIGNING_SECRET.encode(), f"v0:{timestamp}:".encode() + raw, hashlib.sha256).hexdigest()
+        return {
+            "Content-Type": "application/json",
+            "User-Agent": "Slackbot 1.0 (+https://api.slack.com/robots)",
+            "X-Slack-Request-Timestamp": timestamp,
+            "X-Slack-Signature": f"v0={signature}",
+        }
+
+    def described(self) -> list[dict[str, Any]]:
+        """The journal as JSON."""
+        return [asdict(delivery) for delivery in self.journal]
+
+
+def _fault(envelope: Envelope, answer: aiohttp.ClientResponse, text: str) -> str | None:
+    """Why *answer* does not count; none if it does."""
+    if not 200 <= answer.status < 300:
+        return "http_error"
+    kept = envelope.challenge is None or envelope.challenge in _repeated(text)
+    return None if kept else "challenge_mismatch"
+
+
+def _repeated(text: str) -> list[Any]:
+    """What an answer to a challenge may be meant to repeat: plain, as a form, or as JSON."""
+    found: list[Any] = [text.strip(), *parse_qs(text).get("challenge", [])]
+    try:
+        body = json.loads(text)
+    except ValueError:
+        return found
+    return [*found, body.get("challenge")] if isinstance(body, dict) else found

@@ -1,0 +1,70 @@
+"""What may be called how often: by method and workspace, and for posts by channel."""
+
+import math
+
+from workspace_sandbox.chat.refusals import Throttled
+from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.kit.throttling import SlidingWindow, TokenBucket
+
+TIER_1 = 1
+TIER_2 = 20
+TIER_3 = 50
+TIER_4 = 100
+SPECIAL = 600
+"""Methods the vendor gives "hundreds per minute"."""
+
+POSTS_PER_MINUTE = 300
+"""Posts a workspace takes: the vendor says several hundred."""
+
+POSTS_PER_SECOND = 1.0
+POST_BURST = 5
+"""A channel takes a post a second and, for a short while, a few more."""
+
+RESTRICTED_HISTORY = frozenset({"conversations.history", "conversations.replies"})
+RESTRICTED_PER_MINUTE = 1
+RESTRICTED_ITEMS = 15
+"""Since 2025-05-29, for applications sold outside the vendor's marketplace."""
+
+
+class Limits:
+    """The windows of one workspace, for the one application installed in it."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        self._methods: dict[tuple[str, int], SlidingWindow] = {}
+        self._channels: dict[str, TokenBucket] = {}
+
+    @property
+    def restricted(self) -> bool:
+        """Whether the application reads history in the restricted tier."""
+        return bool(self._stage.knobs["history_tier"] == "restricted")
+
+    def spend_call(self, method: str, per_minute: int) -> None:
+        """Count a call of *method*."""
+        per_minute = self._per_minute(method, per_minute)
+        key = (method, per_minute)
+        if key not in self._methods:
+            self._methods[key] = SlidingWindow(per_minute, 60)
+        self._spend(self._methods[key], "ratelimited")
+
+    def spend_post(self, channel_id: str) -> None:
+        """Count a post into a channel."""
+        if channel_id not in self._channels:
+            self._channels[channel_id] = TokenBucket(POSTS_PER_SECOND, POST_BURST)
+        self._spend(self._channels[channel_id], "rate_limited")
+
+    def items(self, asked: int) -> int:
+        """How many messages a history shows for a ``limit``: the restricted tier shortens it without a word."""
+        return min(asked, RESTRICTED_ITEMS) if self.restricted else asked
+
+    def _per_minute(self, method: str, per_minute: int) -> int:
+        if method == "chat.postMessage":
+            return int(self._stage.knobs["posts_per_minute"])
+        return RESTRICTED_PER_MINUTE if self.restricted and method in RESTRICTED_HISTORY else per_minute
+
+    def _spend(self, budget: SlidingWindow | TokenBucket, code: str) -> None:
+        if not self._stage.knobs["limits"]:
+            return
+        seconds = budget.take(self._stage.clock.now())
+        if seconds > 0:
+            raise Throttled(max(1, math.ceil(seconds)), code)

@@ -1,0 +1,210 @@
+"""What people do in the workspace, for testers to let happen."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+from uuid import NAMESPACE_URL, uuid5
+
+from workspace_sandbox.chat import emoji
+from workspace_sandbox.chat.posting import escaped
+from workspace_sandbox.chat.state import TS, Channel, ChannelType, Message, Workspace
+
+Action = Mapping[str, Any]
+SUBTYPES = {None, "bot_message", "file_share", "me_message", "thread_broadcast"}
+MOST_IN_NAME = 80
+
+
+def perform(workspace: Workspace, action: Action) -> dict[str, Any]:
+    """Do *action*, or say in a ``ValueError`` what is wrong with it."""
+    act = ACTIONS.get(str(action.get("action")))
+    if act is None:
+        raise ValueError(f"no action {action.get('action')!r}; there are {', '.join(ACTIONS)}, deliveries, verify_url")
+    return act(workspace, action)
+
+
+def _message(workspace: Workspace, action: Action) -> dict[str, Any]:
+    channel = _open_channel(workspace, action)
+    subtype = action.get("subtype")
+    if subtype not in SUBTYPES:
+        raise ValueError(f"no subtype {subtype!r} that people write")
+    fields = {"thread_ts": _thread(channel, action), "subtype": subtype}
+    text = escaped(_text(action, "text")) if action.get("escape", True) else _text(action, "text")
+    if subtype == "bot_message":
+        message = workspace.post(channel, text, None, bot_id="B09CLASSIC1", username="Build", **fields)
+    else:
+        author = _author(workspace, channel, action)
+        client = uuid5(NAMESPACE_URL, f"{channel.id}/{workspace.now()}/{len(channel.messages)}")
+        message = workspace.post(channel, text, author, client_msg_id=str(client), **fields)
+    return {"ts": message.ts, "channel_id": channel.id}
+
+
+def _edit(workspace: Workspace, action: Action) -> dict[str, Any]:
+    channel, message = _existing(workspace, action)
+    editor = message.user or workspace.team.installer_id
+    workspace.change(channel, message, editor, text=escaped(_text(action, "text")))
+    return {"ts": message.ts}
+
+
+def _unfurl(workspace: Workspace, action: Action) -> dict[str, Any]:
+    channel, message = _existing(workspace, action)
+    preview = {"id": 1, "title": "Preview", "from_url": "https://northwind.example/", "fallback": "Preview"}
+    workspace.change(channel, message, None, attachments=[*message.attachments, preview])
+    return {"ts": message.ts}
+
+
+def _delete(workspace: Workspace, action: Action) -> dict[str, Any]:
+    channel, message = _existing(workspace, action)
+    workspace.delete(channel, message)
+    return {"ts": message.ts}
+
+
+def _react(workspace: Workspace, action: Action) -> dict[str, Any]:
+    channel, message = _existing(workspace, action)
+    name = emoji.canonical(_text(action, "name"))
+    if name is None:
+        raise ValueError(f"no emoji {action['name']!r}")
+    users = message.reactions.setdefault(name, [])
+    author = _author(workspace, channel, action)
+    if author not in users:
+        users.append(author)
+    return {"ts": message.ts}
+
+
+def _invite(workspace: Workspace, action: Action) -> dict[str, Any]:
+    channel = _open_channel(workspace, action)
+    user = _user(workspace, str(action.get("user", workspace.team.bot_user_id)))
+    if channel.type == "im":
+        raise ValueError(f"nobody can be invited to {channel.id}")
+    if user not in channel.members:
+        workspace.join(channel, user, inviter=next(iter(channel.members), workspace.team.installer_id))
+    return {"channel_id": channel.id}
+
+
+def _kick(workspace: Workspace, action: Action) -> dict[str, Any]:
+    channel = _channel(workspace, action)
+    channel.members.pop(_user(workspace, str(action.get("user", workspace.team.bot_user_id))), None)
+    return {"channel_id": channel.id}
+
+
+def _archive(workspace: Workspace, action: Action) -> dict[str, Any]:
+    return _set_archived(workspace, _channel(workspace, action), archived=True)
+
+
+def _unarchive(workspace: Workspace, action: Action) -> dict[str, Any]:
+    return _set_archived(workspace, _channel(workspace, action), archived=False)
+
+
+def _set_archived(workspace: Workspace, channel: Channel, *, archived: bool) -> dict[str, Any]:
+    if channel.type == "im":
+        raise ValueError(f"{channel.id} cannot be archived")
+    user, word = workspace.team.installer_id, "archive" if archived else "unarchive"
+    workspace.post(channel, f"<@{user}> {word}d the channel", user, subtype=f"channel_{word}")
+    _touch(workspace, channel, is_archived=archived)
+    event = {"type": f"{_kind(channel)}_{word}", "channel": channel.id, "user": user}
+    workspace.tell(channel, event, to_all=not channel.is_private)
+    return {"channel_id": channel.id}
+
+
+def _rename(workspace: Workspace, action: Action) -> dict[str, Any]:
+    channel, name = _channel(workspace, action), _text(action, "name")
+    if channel.type == "im" or not 0 < len(name) <= MOST_IN_NAME or name != name.lower() or set(name) & set(" ."):
+        raise ValueError(f"{channel.id} cannot be named {name!r}")
+    _touch(workspace, channel, previous_names=[channel.name, *channel.previous_names], name=name)
+    renamed = {"id": channel.id, "name": name, "name_normalized": name, "created": channel.created}
+    event = {"type": f"{_kind(channel)}_rename", "channel": renamed}
+    workspace.tell(channel, event, to_all=not channel.is_private)
+    return {"channel_id": channel.id}
+
+
+def _create(workspace: Workspace, action: Action) -> dict[str, Any]:
+    name, private = _text(action, "name"), bool(action.get("is_private", False))
+    if any(channel.name == name for channel in workspace.channels.values()):
+        raise ValueError(f"name {name!r} is taken")
+    creator, now = workspace.team.installer_id, int(workspace.now())
+    identifier = f"C0NEW{len(workspace.channels):06d}"
+    kind: ChannelType = "private_channel" if private else "public_channel"
+    channel = Channel(identifier, name, kind, creator, now, {creator: None}, updated=now * 1000)
+    workspace.channels[identifier] = channel
+    created = {"id": identifier, "name": name, "name_normalized": name, "created": now, "creator": creator}
+    workspace.tell(channel, {"type": "channel_created", "channel": created}, to_all=not private)
+    return {"channel_id": identifier}
+
+
+def _touch(workspace: Workspace, channel: Channel, **fields: Any) -> None:
+    for name, value in fields.items():
+        setattr(channel, name, value)
+    channel.updated = int(workspace.now() * 1000)
+
+
+def _kind(channel: Channel) -> str:
+    return "group" if channel.is_private else "channel"
+
+
+def _text(action: Action, name: str) -> str:
+    value = action.get(name)
+    if not isinstance(value, str):
+        raise ValueError(f"{name} is missing, or not text")
+    return value
+
+
+def _channel(workspace: Workspace, action: Action) -> Channel:
+    channel = workspace.channels.get(_text(action, "channel_id"))
+    if channel is None:
+        raise ValueError(f"no channel {action['channel_id']!r}")
+    return channel
+
+
+def _open_channel(workspace: Workspace, action: Action) -> Channel:
+    channel = _channel(workspace, action)
+    if channel.is_archived:
+        raise ValueError(f"channel {channel.id} is archived")
+    return channel
+
+
+def _existing(workspace: Workspace, action: Action) -> tuple[Channel, Message]:
+    channel, ts = _open_channel(workspace, action), _text(action, "ts")
+    if ts not in channel.messages:
+        raise ValueError(f"no message {ts!r} in {channel.id}")
+    return channel, channel.messages[ts]
+
+
+def _user(workspace: Workspace, user_id: str) -> str:
+    if user_id not in workspace.users:
+        raise ValueError(f"no user {user_id!r}")
+    return user_id
+
+
+def _author(workspace: Workspace, channel: Channel, action: Action) -> str:
+    """Who acts: the named user, who is let into a public channel first, or any person in the channel."""
+    if "user" not in action:
+        people = (member for member in channel.members if not workspace.users[member].is_bot)
+        return next(people, workspace.team.installer_id)
+    user = _user(workspace, str(action["user"]))
+    if user not in channel.members and channel.is_private:
+        raise ValueError(f"user {user} is not in {channel.id}")
+    channel.members.setdefault(user)
+    return user
+
+
+def _thread(channel: Channel, action: Action) -> str | None:
+    ts = action.get("thread_ts")
+    if ts is None:
+        return None
+    root = channel.root_of(ts) if isinstance(ts, str) and TS.fullmatch(ts) else None
+    if root is None:
+        raise ValueError(f"no message {ts!r} in {channel.id} to reply to")
+    return root.ts
+
+
+ACTIONS: dict[str, Callable[[Workspace, Action], dict[str, Any]]] = {
+    "message": _message,
+    "edit": _edit,
+    "unfurl": _unfurl,
+    "delete": _delete,
+    "react": _react,
+    "invite": _invite,
+    "kick": _kick,
+    "archive": _archive,
+    "unarchive": _unarchive,
+    "rename": _rename,
+    "create": _create,
+}

@@ -1,0 +1,193 @@
+"""``chat.*``: posting, editing and deleting messages, and their addresses."""
+
+import json
+import re
+from typing import Any
+
+from workspace_sandbox.chat import views
+from workspace_sandbox.chat.call import Call
+from workspace_sandbox.chat.refusals import SlackError, invalid_arguments
+from workspace_sandbox.chat.state import TS, Channel, Message
+
+POST_LENGTH = 40_000
+UPDATE_LENGTH = 4_000
+SPLIT_LENGTH = 4_000
+MOST_BLOCKS = 50
+MOST_ATTACHMENTS = 100
+METADATA_BYTES = 8_192
+"""The vendor names the error, not the figure."""
+
+USER_ID = re.compile(r"[UW][A-Z0-9]{6,}")
+MARKUP = re.compile(r"(<(?:@[UW]|#[CG]|!|https?:|mailto:|tel:)[^<>\n]*>)|&(?!(?:amp|lt|gt);)|[<>]")
+ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+
+
+def post_message(call: Call) -> dict[str, Any]:
+    """``chat.postMessage``."""
+    channel = _destination(call, call.arguments.text("channel"))
+    content = _content(call, POST_LENGTH)
+    text = content.pop("text", "")
+    fields = content | _thread(call, channel) | {"client_msg_id": call.arguments.optional("client_msg_id")}
+    repeated = call.workspace.sent.get((channel.id, fields["client_msg_id"] or ""))
+    if repeated is not None and call.knobs["dedupe_client_msg_id"]:
+        return _posted(call, channel, repeated)
+    call.limits.spend_post(channel.id)
+    pieces = _pieces(text) if call.knobs["long_text"] == "split" else [text]
+    posted = [call.workspace.post_as_bot(channel, piece, **fields) for piece in pieces]
+    return _posted(call, channel, posted[0])
+
+
+def update(call: Call) -> dict[str, Any]:
+    """``chat.update``."""
+    channel, message = _own(call, "cant_update_message")
+    window = call.knobs["edit_window_seconds"]
+    if window and call.workspace.now() - float(message.ts) > window:
+        raise SlackError("edit_window_closed")
+    content = _content(call, UPDATE_LENGTH)
+    if "text" in content:
+        content = {"blocks": []} | content
+    call.workspace.change(channel, message, call.workspace.team.bot_user_id, **content)
+    return _posted(call, channel, message) | {"text": message.text}
+
+
+def delete(call: Call) -> dict[str, Any]:
+    """``chat.delete``."""
+    channel, message = _own(call, "cant_delete_message")
+    call.workspace.delete(channel, message)
+    return {"channel": channel.id, "ts": message.ts}
+
+
+def get_permalink(call: Call) -> dict[str, Any]:
+    """``chat.getPermalink``."""
+    channel = call.workspace.visible(call.arguments.text("channel"))
+    message = call.workspace.message(channel, call.arguments.text("message_ts"))
+    return {"channel": channel.id, "permalink": permalink(call, channel, message)}
+
+
+def permalink(call: Call, channel: Channel, message: Message) -> str:
+    """A message's address; of one in a thread, the thread is part of it."""
+    address = f"{call.workspace.team.url}archives/{channel.id}/p{message.ts.replace('.', '')}"
+    root = message.thread_ts or (message.ts if channel.threads.get(message.ts) else None)
+    return f"{address}?thread_ts={root}&cid={channel.id}" if root else address
+
+
+def escaped(text: str) -> str:
+    """*text* as the vendor keeps it: the three special characters stand for themselves only in its own markup."""
+    return MARKUP.sub(lambda found: found[1] or ENTITIES[found[0]], text)
+
+
+def _destination(call: Call, named: str) -> Channel:
+    """The channel a post goes to, by id, by public name, or by the user id of whom it is for."""
+    workspace = call.workspace
+    if USER_ID.fullmatch(named):
+        user = workspace.users.get(named)
+        if user is None or user.deleted or user.is_bot:
+            raise SlackError("channel_not_found")
+        return workspace.im_with(user)[0]
+    known = named in workspace.channels
+    channel = workspace.visible(named) if known else workspace.public_named(named.removeprefix("#"))
+    partner = workspace.partner(channel)
+    if partner is not None and partner.deleted:
+        raise SlackError("channel_not_found")
+    if channel.is_archived:
+        raise SlackError("is_archived")
+    if not workspace.is_member(channel) and "chat:write.public" not in call.access.scopes:
+        raise SlackError("not_in_channel")
+    return channel
+
+
+def _own(call: Call, refusal: str) -> tuple[Channel, Message]:
+    """The channel and message the call names, which the bot must have written."""
+    channel = call.workspace.visible(call.arguments.text("channel"))
+    message = call.workspace.message(channel, call.arguments.text("ts"))
+    if channel.is_archived:
+        raise SlackError("is_inactive")
+    if message.bot_id != call.workspace.team.bot_id:
+        raise SlackError(refusal)
+    return channel, message
+
+
+def _content(call: Call, longest: int) -> dict[str, Any]:
+    """What the call says, by field; fields it leaves out are absent."""
+    arguments = call.arguments
+    text = arguments.optional("text")
+    found = {"blocks": _blocks(call), "attachments": _attachments(call), "metadata": _metadata(call)}
+    content = {name: value for name, value in found.items() if value is not None}
+    if not (text or "").strip() and not content.get("blocks") and not content.get("attachments"):
+        raise SlackError("no_text")
+    if text is None:
+        return content
+    if len(text) > longest:
+        raise SlackError("msg_too_long")
+    return content | {"text": escaped(text)}
+
+
+def _blocks(call: Call) -> list[Any] | None:
+    blocks = call.arguments.structure("blocks", "invalid_blocks_format")
+    if blocks is None:
+        return None
+    if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
+        raise SlackError("invalid_blocks_format")
+    untyped = (number for number, block in enumerate(blocks) if "type" not in block)
+    faults = [f"missing required field: type [json-pointer:/blocks/{number}/type]" for number in untyped]
+    if faults or len(blocks) > MOST_BLOCKS:
+        messages = faults or [f"no more than {MOST_BLOCKS} items allowed [json-pointer:/blocks]"]
+        raise SlackError("invalid_blocks", response_metadata={"messages": [f"[ERROR] {line}" for line in messages]})
+    return blocks
+
+
+def _attachments(call: Call) -> list[Any] | None:
+    attachments = call.arguments.structure("attachments", "invalid_attachments")
+    if attachments is None:
+        return None
+    if not isinstance(attachments, list) or not all(isinstance(attachment, dict) for attachment in attachments):
+        raise SlackError("invalid_attachments")
+    if len(attachments) > MOST_ATTACHMENTS:
+        raise SlackError("too_many_attachments")
+    return [{"id": number, **attachment} for number, attachment in enumerate(attachments, 1)]
+
+
+def _metadata(call: Call) -> dict[str, Any] | None:
+    metadata = call.arguments.structure("metadata", "invalid_metadata_format")
+    if metadata is None:
+        return None
+    if not isinstance(metadata, dict):
+        raise SlackError("invalid_metadata_format")
+    if not isinstance(metadata.get("event_type"), str) or not isinstance(metadata.get("event_payload"), dict):
+        raise SlackError("invalid_metadata_schema")
+    if len(json.dumps(metadata)) > METADATA_BYTES:
+        raise SlackError("metadata_too_large")
+    return {name: metadata[name] for name in ("event_type", "event_payload")}
+
+
+def _thread(call: Call, channel: Channel) -> dict[str, Any]:
+    """Where in the channel a post goes.
+
+    A number for ``thread_ts`` has lost digits: the vendor takes it, and the message is never seen again.
+    """
+    wanted = call.arguments.raw("thread_ts")
+    if wanted is None:
+        return {}
+    if isinstance(wanted, int | float) and not isinstance(wanted, bool):
+        return {"thread_ts": str(wanted)}
+    if not isinstance(wanted, str):
+        raise invalid_arguments("must be a string [json-pointer:/thread_ts]")
+    if not TS.fullmatch(wanted):
+        raise SlackError("invalid_thread_ts")
+    root = channel.root_of(wanted)
+    if root is None:
+        raise SlackError("thread_not_found")
+    if root.subtype in {"channel_join", "channel_archive", "channel_unarchive", "channel_name", "tombstone"}:
+        raise SlackError("cannot_reply_to_message")
+    subtype = {"subtype": "thread_broadcast"} if call.arguments.flag("reply_broadcast") else {}
+    return {"thread_ts": root.ts} | subtype
+
+
+def _pieces(text: str) -> list[str]:
+    starts = range(0, max(1, len(text)), SPLIT_LENGTH)
+    return [text[start : start + SPLIT_LENGTH] for start in starts]
+
+
+def _posted(call: Call, channel: Channel, message: Message) -> dict[str, Any]:
+    shown = views.message(call.workspace, channel, message)
+    return {"channel": channel.id, "ts": message.ts, "message": shown}

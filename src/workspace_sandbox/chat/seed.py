@@ -1,0 +1,175 @@
+"""A workspace with some history; the same one every time."""
+
+from collections.abc import Callable
+from random import Random
+
+from workspace_sandbox.chat import words
+from workspace_sandbox.chat.state import (
+    MICROSECONDS,
+    Channel,
+    ChannelType,
+    Message,
+    Team,
+    User,
+    Workspace,
+    ts_of,
+)
+
+TEAM = Team(
+    id="T04NW2K7QLM",
+    name="Northwind Labs",
+    domain="northwind-labs",
+    app_id="A05RELAY7X2",
+    bot_id="B05RELAY9KD",
+    bot_user_id="U05RELAYBOT",
+    bot_name="relay",
+    installer_id="U04NW000001",
+)
+
+BEGAN = 1_735_689_600
+ENDED = 1_759_000_000
+"""The history lies between 2025-01-01 and late September of that year."""
+
+EXAMPLES = {
+    "channel_id": "C04GENERAL1",
+    "channel": "general",
+    "private_channel_id": "C04PRIVATE1",
+    "foreign_private_channel_id": "C04FOREIGN1",
+    "archived_channel_id": "C04ARCHIVE1",
+    "message_ts": "1759000100.000100",
+    "foreign_message_ts": "1759000200.000200",
+    "user_id": "U04NW000002",
+}
+
+NAMED: list[tuple[str, str, ChannelType, bool, int]] = [
+    ("C04PRIVATE1", "leadership-sync", "private_channel", True, 40),
+    ("C04FOREIGN1", "compensation-2025", "private_channel", False, 12),
+    ("C04WARROOM1", "war-room", "public_channel", True, 15),
+    ("G04WARROOM2", "war-room", "private_channel", True, 10),
+    ("C04FINANCE1", "finance", "public_channel", False, 12),
+    ("G04FINANCE2", "finance", "private_channel", False, 6),
+    ("C04BERLIN01", "büro-berlin", "public_channel", True, 25),
+    ("C04TOKYO001", "東京オフィス", "public_channel", True, 25),
+    ("C04LONGNAME", "longest-name-there-can-be-" + "x" * 54, "public_channel", True, 0),
+    ("C04EMPTY001", "nobody-wrote-yet", "public_channel", True, 0),
+]
+"""Id, name, type, whether the bot is in it, and messages of the channels with something particular.
+
+Two names stand twice: a public channel and an old group, with the bot in it and without.
+"""
+
+GENERAL_MESSAGES = 240
+ARCHIVED_IN_A_ROW = 60
+PARTNERS = 14
+
+
+def workspace(now: Callable[[], float]) -> Workspace:
+    """The seeded workspace, read by the clock *now*."""
+    return _Seed(now).grow()
+
+
+class _Seed:
+    """Fills a workspace, with luck of its own."""
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self.luck = Random(20_250_101)
+        self.made = Workspace(TEAM, now)
+        self.people: list[str] = []
+
+    def grow(self) -> Workspace:
+        self._users()
+        self._general()
+        self._old_projects()
+        for number, name in enumerate(words.channel_names()):
+            is_ours = number % 3 == 0
+            self._channel(f"C04PUB{number:05d}", name, "public_channel", ours=is_ours, messages=12 if is_ours else 1)
+        for number, name in enumerate(words.private_names()):
+            self._channel(f"C04PRV{number:05d}", name, "private_channel", ours=number % 4 == 0, messages=4)
+        for identifier, name, kind, ours, messages in NAMED:
+            self._channel(identifier, name, kind, ours=ours, messages=messages)
+        self._conversations()
+        return self.made
+
+    def _users(self) -> None:
+        for number, (real_name, display_name) in enumerate(words.PEOPLE, 1):
+            name = display_name.lower() if display_name and display_name.isascii() else f"person{number}"
+            user = User(f"U04NW{number:06d}", name, real_name, display_name, title=self.luck.choice(words.TITLES))
+            user.is_admin, user.deleted = number <= 3, number in words.DELETED
+            self.made.users[user.id] = user
+            if not user.deleted:
+                self.people.append(user.id)
+        for bot in (
+            User(TEAM.bot_user_id, TEAM.bot_name, "Relay", is_bot=True),
+            User("U05DEPLOYER", "deployer", "Deployer", is_bot=True),
+            User("USLACKBOT", "slackbot", "Slackbot", "Slackbot"),
+        ):
+            self.made.users[bot.id] = bot
+
+    def _general(self) -> None:
+        general = self._channel("C04GENERAL1", "general", "public_channel", ours=True, messages=0)
+        general.is_general = True
+        general.topic = "Company-wide announcements & work-based matters"
+        general.members = dict.fromkeys([*self.people, TEAM.bot_user_id, "U05DEPLOYER"])
+        self._talk(general, GENERAL_MESSAGES)
+        ours, theirs = EXAMPLES["message_ts"], EXAMPLES["foreign_message_ts"]
+        release = Message(ours, "Release 4.2 is out :tada: <https://status.northwind.example|status>", TEAM.bot_user_id)
+        release.bot_id, release.app_id = TEAM.bot_id, TEAM.app_id
+        general.add(release)
+        general.add(Message(theirs, "Great work everyone, 東京 says thanks 🎉", EXAMPLES["user_id"]))
+        self._channel("C04RANDOM01", "random", "public_channel", ours=True, messages=60)
+
+    def _old_projects(self) -> None:
+        """Archived channels in a row, so that whole pages of a list are filtered away."""
+        for number in range(1, ARCHIVED_IN_A_ROW + 1):
+            ours = number == 1
+            identifier, name = f"C04ARCHIVE{number}", f"2024-project-{number:02d}"
+            self._channel(identifier, name, "public_channel", ours=ours, messages=3).is_archived = True
+
+    def _channel(self, identifier: str, name: str, kind: ChannelType, *, ours: bool, messages: int) -> Channel:
+        created = BEGAN - self.luck.randrange(1, 40_000_000)
+        members = self._some(self.people, self.luck.randint(2, 24)) + [TEAM.bot_user_id] * ours
+        channel = Channel(identifier, name, kind, members[0], created, dict.fromkeys(members))
+        channel.updated = created * 1000
+        channel.purpose = self.luck.choice(words.PURPOSES)
+        self.made.channels[identifier] = channel
+        self._talk(channel, messages)
+        return channel
+
+    def _talk(self, channel: Channel, messages: int) -> None:
+        """Let the members talk, sometimes in threads and with reactions."""
+        people = [member for member in channel.members if member != TEAM.bot_user_id]
+        roots: list[str] = []
+        for number in range(messages):
+            said = self._say(channel, self._moment(number, messages), people)
+            if roots and self.luck.random() < 0.3:
+                said.thread_ts = self.luck.choice(roots[-4:])
+                channel.threads.setdefault(said.thread_ts, []).append(said.ts)
+            else:
+                roots.append(said.ts)
+
+    def _moment(self, number: int, messages: int) -> str:
+        step = (ENDED - BEGAN) // messages
+        return ts_of(int((BEGAN + number * step + self.luck.random() * step) * MICROSECONDS))
+
+    def _say(self, channel: Channel, ts: str, people: list[str]) -> Message:
+        message = Message(ts, self.luck.choice(words.SENTENCES), self.luck.choice(people))
+        if self.luck.random() < 0.2:
+            names = self._some(words.REACTIONS, self.luck.randint(1, 3))
+            message.reactions = {name: self._some(people, 2) for name in names}
+        channel.add(message)
+        return message
+
+    def _some(self, everyone: list[str], number: int) -> list[str]:
+        """Neighbours in a list that closes in a ring."""
+        start = int(self.luck.random() * len(everyone))
+        return (everyone[start:] + everyone[:start])[:number]
+
+    def _conversations(self) -> None:
+        """The bot's conversations with people, one of whom has left, and one between two other people."""
+        left = f"U04NW{words.DELETED[0]:06d}"
+        pairs = [(TEAM.bot_user_id, user) for user in [*self.people[1:PARTNERS], left]]
+        for number, pair in enumerate([*pairs, (self.people[0], self.people[1])], 1):
+            channel = Channel(f"D04IM{number:06d}", "", "im", pair[1], BEGAN, dict.fromkeys(pair))
+            channel.updated = BEGAN * 1000
+            self.made.channels[channel.id] = channel
+            self._talk(channel, 3)

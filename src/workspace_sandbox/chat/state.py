@@ -1,0 +1,263 @@
+"""The workspace: its people, its conversations and what is said in them."""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from workspace_sandbox.chat import views
+from workspace_sandbox.chat.refusals import SlackError
+
+ChannelType = Literal["public_channel", "private_channel", "im"]
+
+MICROSECONDS = 1_000_000
+TS = re.compile(r"\d{10}\.\d{6}")
+
+
+def ts_of(micros: int) -> str:
+    """The message id of an instant; ids sort as text like the instants they name."""
+    return f"{micros // MICROSECONDS}.{micros % MICROSECONDS:06d}"
+
+
+def micros_of(ts: str) -> int:
+    """The instant a message id names."""
+    return int(ts.replace(".", ""))
+
+
+@dataclass(frozen=True, slots=True)
+class Team:
+    """The workspace's own particulars, and those of the application installed in it."""
+
+    id: str
+    name: str
+    domain: str
+    app_id: str
+    bot_id: str
+    bot_user_id: str
+    bot_name: str
+    installer_id: str
+
+    @property
+    def url(self) -> str:
+        """Where people open the workspace."""
+        return f"https://{self.domain}.slack.com/"
+
+
+@dataclass(slots=True)
+class User:
+    """A person or a bot."""
+
+    id: str
+    name: str
+    real_name: str
+    display_name: str = ""
+    deleted: bool = False
+    is_bot: bool = False
+    is_admin: bool = False
+    title: str = ""
+    tz: str = "Europe/Amsterdam"
+    updated: int = 1_735_689_600
+
+
+@dataclass(slots=True)
+class Message:
+    """One message; ``thread_ts`` is its parent's id, none for one that stands in the channel itself."""
+
+    ts: str
+    text: str
+    user: str | None
+    thread_ts: str | None = None
+    subtype: str | None = None
+    bot_id: str | None = None
+    app_id: str | None = None
+    username: str | None = None
+    client_msg_id: str | None = None
+    metadata: dict[str, Any] | None = None
+    blocks: list[Any] = field(default_factory=list)
+    attachments: list[Any] = field(default_factory=list)
+    edited: dict[str, str] | None = None
+    reactions: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def stands_in_channel(self) -> bool:
+        """Whether the channel's own history shows it."""
+        return self.thread_ts is None or self.subtype == "thread_broadcast"
+
+
+@dataclass(slots=True)
+class Channel:
+    """A conversation of any type; ``name`` of an ``im`` is empty."""
+
+    id: str
+    name: str
+    type: ChannelType
+    creator: str
+    created: int
+    members: dict[str, None] = field(default_factory=dict)
+    is_archived: bool = False
+    is_general: bool = False
+    topic: str = ""
+    purpose: str = ""
+    previous_names: list[str] = field(default_factory=list)
+    updated: int = 0
+    messages: dict[str, Message] = field(default_factory=dict)
+    threads: dict[str, list[str]] = field(default_factory=dict)
+    """The replies' ids by their parent's, oldest first."""
+
+    _last: int = 0
+
+    @property
+    def is_private(self) -> bool:
+        """Whether only its members know of it."""
+        return self.type != "public_channel"
+
+    @property
+    def event_type(self) -> str:
+        """The word for its type in events."""
+        return {"public_channel": "channel", "private_channel": "group", "im": "im"}[self.type]
+
+    def next_ts(self, now: float) -> str:
+        """An id for a message of *now*, greater than every one before."""
+        self._last = max(int(now * MICROSECONDS), self._last + 1)
+        return ts_of(self._last)
+
+    def add(self, message: Message) -> None:
+        """Keep *message*, which is the newest one, and note it in its thread."""
+        self._last = max(self._last, micros_of(message.ts))
+        self.messages[message.ts] = message
+        if message.thread_ts is not None:
+            self.threads.setdefault(message.thread_ts, []).append(message.ts)
+
+    def newest_first(self) -> Iterator[Message]:
+        """What its history shows."""
+        return (message for message in reversed(self.messages.values()) if message.stands_in_channel)
+
+    def root_of(self, ts: str) -> Message | None:
+        """The message that starts the thread of message *ts*."""
+        message = self.messages.get(ts)
+        if message is None or message.thread_ts is None:
+            return message
+        return self.messages.get(message.thread_ts)
+
+
+class Workspace:
+    """One team's objects and rules, as seen by the one bot installed in it."""
+
+    def __init__(self, team: Team, now: Callable[[], float]) -> None:
+        self.team = team
+        self.now = now
+        self.users: dict[str, User] = {}
+        self.channels: dict[str, Channel] = {}
+        self.sent: dict[tuple[str, str], Message] = {}
+        """The bot's own messages by channel and ``client_msg_id``."""
+        self.emit: Callable[[dict[str, Any]], None] = lambda _: None
+        """Takes every event the bot is entitled to."""
+
+    def is_member(self, channel: Channel) -> bool:
+        """Whether the bot is in *channel*."""
+        return self.team.bot_user_id in channel.members
+
+    def sees(self, channel: Channel) -> bool:
+        """Whether the bot may know of *channel*."""
+        return not channel.is_private or self.is_member(channel)
+
+    def visible(self, channel_id: str) -> Channel:
+        """The channel of that id; unknown and hidden ones are not told apart."""
+        channel = self.channels.get(channel_id)
+        if channel is None or not self.sees(channel):
+            raise SlackError("channel_not_found")
+        return channel
+
+    def joined(self, channel_id: str) -> Channel:
+        """The channel of that id, which the bot must be in."""
+        channel = self.visible(channel_id)
+        if not self.is_member(channel):
+            raise SlackError("not_in_channel")
+        return channel
+
+    def public_named(self, name: str) -> Channel:
+        """The public channel of that name; private ones cannot be named."""
+        for channel in self.channels.values():
+            if channel.name == name and not channel.is_private:
+                return channel
+        raise SlackError("channel_not_found")
+
+    def message(self, channel: Channel, ts: str) -> Message:
+        """The message of that id in *channel*."""
+        try:
+            return channel.messages[ts]
+        except KeyError:
+            raise SlackError("message_not_found") from None
+
+    def partner(self, channel: Channel) -> User | None:
+        """Whom the bot talks to in an ``im``."""
+        others = [member for member in channel.members if member != self.team.bot_user_id]
+        return self.users[others[0]] if channel.type == "im" and others else None
+
+    def im_with(self, user: User) -> tuple[Channel, bool]:
+        """The bot's conversation with *user*, and whether it was opened just now."""
+        members = {self.team.bot_user_id, user.id}
+        for channel in self.channels.values():
+            if channel.type == "im" and channel.members.keys() == members:
+                return channel, False
+        now = int(self.now())
+        opened = Channel(f"D0{user.id[2:]}", "", "im", user.id, now, dict.fromkeys([self.team.bot_user_id, user.id]))
+        opened.updated = now * 1000
+        self.channels[opened.id] = opened
+        return opened, True
+
+    def post(self, channel: Channel, text: str, user: str | None, **fields: Any) -> Message:
+        """Say *text* in *channel*."""
+        message = Message(channel.next_ts(self.now()), text, user, **fields)
+        channel.add(message)
+        self.tell(channel, views.message_event(self, channel, message))
+        return message
+
+    def post_as_bot(self, channel: Channel, text: str, **fields: Any) -> Message:
+        """Say *text* in *channel* as the bot."""
+        team = self.team
+        message = self.post(channel, text, team.bot_user_id, bot_id=team.bot_id, app_id=team.app_id, **fields)
+        if message.client_msg_id:
+            self.sent[channel.id, message.client_msg_id] = message
+        return message
+
+    def change(self, channel: Channel, message: Message, editor: str | None, **fields: Any) -> None:
+        """Replace *fields* of *message*; without an *editor* it does not count as edited (a link preview)."""
+        before = views.message(self, channel, message)
+        for name, value in fields.items():
+            setattr(message, name, value)
+        if editor is not None:
+            message.edited = {"user": editor, "ts": f"{int(self.now())}.000000"}
+        after = views.message(self, channel, message)
+        self.tell(channel, self._hidden(channel, "message_changed", message=after, previous_message=before))
+
+    def delete(self, channel: Channel, message: Message) -> None:
+        """Remove *message*; one that has replies leaves a tombstone to hold them."""
+        before = views.message(self, channel, message)
+        if channel.threads.get(message.ts):
+            message.subtype, message.user, message.text = "tombstone", "USLACKBOT", "This message was deleted."
+            message.bot_id, message.app_id, message.metadata = None, None, None
+        else:
+            del channel.messages[message.ts]
+            if message.thread_ts in channel.threads:
+                channel.threads[message.thread_ts].remove(message.ts)
+        event = self._hidden(channel, "message_deleted", deleted_ts=message.ts, previous_message=before)
+        self.tell(channel, event)
+
+    def join(self, channel: Channel, user: str, inviter: str | None = None) -> None:
+        """Let *user* into *channel*, which says so."""
+        channel.members[user] = None
+        event = {"type": "member_joined_channel", "user": user, "channel": channel.id, "team": self.team.id}
+        self.tell(channel, event | {"channel_type": channel.id[0]} | ({"inviter": inviter} if inviter else {}))
+        self.post(channel, f"<@{user}> has joined the channel", user, subtype="channel_join")
+
+    def tell(self, channel: Channel | None, event: dict[str, Any], *, to_all: bool = False) -> None:
+        """Emit *event* if the bot is in *channel*, or if everyone is told of it."""
+        if to_all or channel is None or self.is_member(channel):
+            self.emit({"event_ts": ts_of(int(self.now() * MICROSECONDS))} | event)
+
+    def _hidden(self, channel: Channel, subtype: str, **fields: Any) -> dict[str, Any]:
+        """A message event that people do not see; its id is one of its own."""
+        ts = channel.next_ts(self.now())
+        common = {"type": "message", "subtype": subtype, "hidden": True, "channel": channel.id, "ts": ts}
+        return common | {"event_ts": ts, "channel_type": channel.event_type} | fields

@@ -1,0 +1,163 @@
+"""The vendor's objects as its answers and events show them."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from workspace_sandbox.chat.state import Channel, Message, User, Workspace
+
+SHOWN_REPLIERS = 5
+
+
+def message(workspace: "Workspace", channel: "Channel", shown: "Message", *, metadata: bool = False) -> dict[str, Any]:
+    """A message, with its *metadata* only where that was asked for."""
+    raw: dict[str, Any] = {"type": "message", "ts": shown.ts, "text": shown.text, "team": workspace.team.id}
+    optional = {
+        "user": shown.user,
+        "subtype": shown.subtype,
+        "bot_id": shown.bot_id,
+        "app_id": shown.app_id,
+        "username": shown.username,
+        "client_msg_id": shown.client_msg_id,
+        "blocks": shown.blocks,
+        "attachments": shown.attachments,
+        "edited": shown.edited,
+        "reactions": reactions(shown),
+        "metadata": shown.metadata if metadata else None,
+    }
+    raw |= {name: value for name, value in optional.items() if value}
+    if shown.bot_id == workspace.team.bot_id:
+        raw["bot_profile"] = _bot_profile(workspace)
+    return raw | _thread(channel, shown)
+
+
+def message_event(workspace: "Workspace", channel: "Channel", shown: "Message") -> dict[str, Any]:
+    """The event that tells of a new message."""
+    place = {"channel": channel.id, "channel_type": channel.event_type, "event_ts": shown.ts}
+    return message(workspace, channel, shown, metadata=True) | place
+
+
+def reactions(shown: "Message") -> list[dict[str, Any]]:
+    """Who reacted with what."""
+    return [{"name": name, "users": users, "count": len(users)} for name, users in shown.reactions.items()]
+
+
+def channel(workspace: "Workspace", shown: "Channel", *, membership: bool, members: bool) -> dict[str, Any]:
+    """A conversation; *membership* adds ``is_member`` and *members* adds ``num_members``, which an ``im`` lacks."""
+    if shown.type == "im":
+        return _im(workspace, shown)
+    is_group = shown.id.startswith("G")
+    raw: dict[str, Any] = {
+        "id": shown.id,
+        "name": shown.name,
+        "name_normalized": shown.name,
+        "is_channel": not is_group,
+        "is_group": is_group,
+        "is_im": False,
+        "is_mpim": False,
+        "is_private": shown.is_private,
+        "is_archived": shown.is_archived,
+        "is_general": shown.is_general,
+        "is_shared": False,
+        "is_ext_shared": False,
+        "is_org_shared": False,
+        "is_pending_ext_shared": False,
+        "pending_shared": [],
+        "parent_conversation": None,
+        "context_team_id": workspace.team.id,
+        "created": shown.created,
+        "updated": shown.updated,
+        "creator": shown.creator,
+        "unlinked": 0,
+        "topic": _noted(shown, shown.topic),
+        "purpose": _noted(shown, shown.purpose),
+        "previous_names": shown.previous_names,
+    }
+    if membership:
+        raw["is_member"] = workspace.is_member(shown)
+    if members:
+        raw["num_members"] = len(shown.members)
+    return raw
+
+
+def user(workspace: "Workspace", shown: "User") -> dict[str, Any]:
+    """A person or bot; addresses need a scope that the seeded application does not ask for."""
+    profile = {
+        "real_name": shown.real_name,
+        "real_name_normalized": shown.real_name,
+        "display_name": shown.display_name,
+        "display_name_normalized": shown.display_name,
+        "title": shown.title,
+        "status_text": "",
+        "status_emoji": "",
+        "team": workspace.team.id,
+    }
+    raw: dict[str, Any] = {
+        "id": shown.id,
+        "team_id": workspace.team.id,
+        "name": shown.name,
+        "deleted": shown.deleted,
+        "is_bot": shown.is_bot,
+        "is_app_user": False,
+        "updated": shown.updated,
+        "profile": profile,
+    }
+    return raw if shown.deleted else raw | {"real_name": shown.real_name, "tz": shown.tz} | _rank(shown)
+
+
+def _rank(shown: "User") -> dict[str, bool]:
+    guest = {"is_restricted": False, "is_ultra_restricted": False}
+    return {"is_admin": shown.is_admin, "is_owner": False, "is_primary_owner": False} | guest
+
+
+def _thread(channel: "Channel", shown: "Message") -> dict[str, Any]:
+    if shown.thread_ts is not None:
+        parent = channel.messages.get(shown.thread_ts)
+        known = {"parent_user_id": parent.user} if parent and parent.user else {}
+        return {"thread_ts": shown.thread_ts} | known
+    replies = channel.threads.get(shown.ts)
+    if not replies:
+        return {}
+    repliers = list(dict.fromkeys(channel.messages[ts].user for ts in replies))
+    return {
+        "thread_ts": shown.ts,
+        "reply_count": len(replies),
+        "reply_users_count": len(repliers),
+        "reply_users": repliers[:SHOWN_REPLIERS],
+        "latest_reply": replies[-1],
+        "is_locked": False,
+        "subscribed": False,
+    }
+
+
+def _im(workspace: "Workspace", shown: "Channel") -> dict[str, Any]:
+    partner = workspace.partner(shown)
+    return {
+        "id": shown.id,
+        "created": shown.created,
+        "updated": shown.updated,
+        "is_archived": shown.is_archived,
+        "is_im": True,
+        "is_org_shared": False,
+        "context_team_id": workspace.team.id,
+        "user": partner.id if partner else workspace.team.bot_user_id,
+        "is_user_deleted": bool(partner and partner.deleted),
+        "priority": 0,
+    }
+
+
+def _noted(shown: "Channel", value: str) -> Mapping[str, Any]:
+    return {"value": value, "creator": shown.creator if value else "", "last_set": shown.created if value else 0}
+
+
+def _bot_profile(workspace: "Workspace") -> dict[str, Any]:
+    team = workspace.team
+    return {
+        "id": team.bot_id,
+        "app_id": team.app_id,
+        "user_id": team.bot_user_id,
+        "name": team.bot_name,
+        "deleted": False,
+        "updated": 1_735_689_600,
+        "team_id": team.id,
+    }

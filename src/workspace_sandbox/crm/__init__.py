@@ -1,0 +1,5 @@
+"""A stand-in for HubSpot, written from its documentation: records, search, associations, properties, OAuth."""
+
+from workspace_sandbox.crm.wire import CrmEmulator
+
+__all__ = ["CrmEmulator"]

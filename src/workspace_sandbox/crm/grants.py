@@ -1,0 +1,161 @@
+"""Who may call: the token of the service key, and the applications that were authorised with OAuth."""
+
+import hashlib
+from base64 import urlsafe_b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from workspace_sandbox.crm.rejections import (
+    GrantRejection,
+    expired,
+    missing_scopes,
+    unauthenticated,
+)
+from workspace_sandbox.crm.values import timestamp
+from workspace_sandbox.kit.stage import Stage
+
+SERVICE_KEY = "pat-eu1-5c1f3a52-07de-4b8a-9e64-2f6bd1c0a97e"
+CODE_SECONDS = 300.0
+ACCESS_TOKEN_BYTES = 240
+"""Written in base64, that is more than 300 characters."""
+
+SCOPES = (
+    *("oauth", "crm.objects.contacts.read", "crm.objects.contacts.write", "crm.objects.companies.read"),
+    *("crm.objects.companies.write", "crm.objects.deals.read", "crm.objects.deals.write", "crm.objects.owners.read"),
+    *("crm.schemas.contacts.read", "crm.schemas.companies.read", "crm.schemas.deals.read"),
+    *("crm.schemas.contacts.write", "crm.schemas.companies.write", "crm.schemas.deals.write"),
+)
+"""What the portal grants when asked for it."""
+
+
+@dataclass(slots=True)
+class Grant:
+    """One authorisation of one application; dead once its refresh token was revoked."""
+
+    client_id: str
+    scopes: tuple[str, ...]
+    refresh_token: str
+    alive: bool = True
+
+
+@dataclass(slots=True)
+class Access:
+    """One access token; the service key has no grant and never expires."""
+
+    token: str
+    app: str
+    scopes: tuple[str, ...]
+    grant: Grant | None = None
+    expires_at: float | None = None
+    alive: bool = True
+
+    def require(self, scopes: tuple[str, ...]) -> None:
+        """Refuse, unless one of *scopes* was granted."""
+        if not set(scopes) & set(self.scopes):
+            raise missing_scopes(scopes)
+
+
+@dataclass(slots=True)
+class Code:
+    """What the consent page hands to the application; worth one exchange."""
+
+    client_id: str
+    redirect_uri: str
+    scopes: tuple[str, ...]
+    expires_at: float
+    challenge: str | None = None
+
+
+@dataclass
+class Grants:
+    """Every authorisation of the portal; ``installed`` is what a user takes back in the settings."""
+
+    stage: Stage
+    installed: bool = True
+    _codes: dict[str, Code] = field(default_factory=dict)
+    _accesses: dict[str, Access] = field(default_factory=dict)
+    _grants: dict[str, Grant] = field(default_factory=dict)
+
+    def authenticate(self, header: str) -> Access:
+        """The access that an ``Authorization`` header stands for; refused with 401 if it has none."""
+        scheme, _, token = header.partition(" ")
+        access = self.access(token.strip())
+        if scheme.lower() != "bearer" or access is None:
+            raise unauthenticated()
+        late = self.stage.clock.now() - access.expires_at if access.expires_at is not None else -1.0
+        if late >= 0 and access.expires_at is not None:
+            raise expired(int(late), timestamp(access.expires_at))
+        return access
+
+    def access(self, token: str) -> Access | None:
+        """The access of *token*, expired ones included, if nobody has withdrawn it."""
+        if not self.installed:
+            return None
+        if token == SERVICE_KEY:
+            return Access(token, "service-key", tuple(self.stage.knobs["scopes"]))
+        access = self._accesses.get(token)
+        if access is None or not access.alive or not (access.grant and access.grant.alive):
+            return None
+        return access
+
+    def grant(self, refresh_token: str) -> Grant | None:
+        """The living grant of that refresh token."""
+        grant = self._grants.get(refresh_token)
+        return grant if grant and grant.alive and self.installed else None
+
+    def consent(self, asked: Mapping[str, str]) -> str:
+        """The code for what a user has just agreed to."""
+        code = self._uuid("eu1-")
+        wanted = f"{asked.get('scope', '')} {asked.get('optional_scope', '')}".split()
+        scopes = tuple(scope for scope in dict.fromkeys(["oauth", *wanted]) if scope in self.stage.knobs["scopes"])
+        expires_at = self.stage.clock.now() + CODE_SECONDS
+        challenge = asked.get("code_challenge")
+        self._codes[code] = Code(asked["client_id"], asked["redirect_uri"], scopes, expires_at, challenge)
+        return code
+
+    def exchange(self, form: Mapping[str, str]) -> Access:
+        """The first access token of a new grant, for a code."""
+        code = self._codes.pop(form.get("code", ""), None)
+        if code is None or code.client_id != form.get("client_id"):
+            raise GrantRejection("invalid_grant", "BAD_AUTH_CODE", "missing or unknown auth code")
+        if self.stage.clock.now() >= code.expires_at:
+            raise GrantRejection("invalid_grant", "EXPIRED_AUTH_CODE", "auth code has expired")
+        if code.redirect_uri != form.get("redirect_uri"):
+            message = "redirect_uri does not match the one the code was issued for"
+            raise GrantRejection("invalid_grant", "MISMATCH_REDIRECT_URI_AUTH_CODE", message)
+        if code.challenge is not None and code.challenge != challenge_of(form.get("code_verifier", "")):
+            raise GrantRejection("invalid_grant", "BAD_CODE_VERIFIER", "code_verifier does not match code_challenge")
+        grant = Grant(code.client_id, code.scopes, self._uuid("eu1-"))
+        self._grants[grant.refresh_token] = grant
+        return self._issue(grant)
+
+    def refresh(self, form: Mapping[str, str]) -> Access:
+        """A new access token of a living grant; the refresh token stays the same."""
+        grant = self.grant(form.get("refresh_token", ""))
+        if grant is None or grant.client_id != form.get("client_id"):
+            message = "refresh token is invalid, expired or revoked"
+            raise GrantRejection("invalid_grant", "BAD_REFRESH_TOKEN", message)
+        return self._issue(grant)
+
+    def revoke(self, token: str) -> None:
+        """Withdraw a refresh token with all that came of it, or one access token; unknown ones are no fault."""
+        if grant := self._grants.get(token):
+            grant.alive = False
+        if access := self._accesses.get(token):
+            access.alive = False
+
+    def _issue(self, grant: Grant) -> Access:
+        token = "CK" + urlsafe_b64encode(self.stage.random.randbytes(ACCESS_TOKEN_BYTES)).decode()
+        expires_at = self.stage.clock.now() + float(self.stage.knobs["access_token_seconds"])
+        access = Access(token, grant.client_id, grant.scopes, grant, expires_at)
+        self._accesses[token] = access
+        return access
+
+    def _uuid(self, prefix: str) -> str:
+        digits = f"{self.stage.random.getrandbits(128):032x}"
+        return prefix + "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+
+
+def challenge_of(verifier: str) -> str:
+    """The S256 challenge of a PKCE verifier."""
+    return urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()

@@ -1,0 +1,258 @@
+"""The routes of associations."""
+
+from typing import Any
+
+from aiohttp import web
+
+from workspace_sandbox.crm.associations import (
+    TYPES,
+    AssociationType,
+    inverse,
+    named_type,
+    plain_type,
+    types_between,
+)
+from workspace_sandbox.crm.catalogue import Kind
+from workspace_sandbox.crm.objects import described
+from workspace_sandbox.crm.reading import (
+    batch,
+    body,
+    cursor,
+    inputs,
+    kind_of,
+    paged,
+    position,
+    whole,
+)
+from workspace_sandbox.crm.records import Record
+from workspace_sandbox.crm.rejections import (
+    Rejection,
+    invalid,
+    invalid_associations,
+    malformed,
+)
+from workspace_sandbox.crm.shapes import list_in
+from workspace_sandbox.crm.state import Portal
+
+LARGEST_PAGE = 500
+MOST_READ = 1_000
+MOST_WRITTEN = 2_000
+
+
+async def associate_default(portal: Portal, request: web.Request) -> web.Response:
+    """Two records associated without a label; doing it again changes nothing."""
+    source, target = _ends(portal, request)
+    return batch(portal, _default(portal, source, target))
+
+
+async def associate(portal: Portal, request: web.Request) -> web.Response:
+    """Two records associated by the types that the body names."""
+    source, target = _ends(portal, request)
+    kinds = _types(await body(request), source.kind, target.kind)
+    for kind in kinds:
+        portal.edges.associate(source.reference, target.reference, kind)
+    return web.json_response(_labels(source, target, kinds), status=201)
+
+
+async def dissociate(portal: Portal, request: web.Request) -> web.Response:
+    """Two records no longer associated."""
+    source, target = _ends(portal, request)
+    portal.edges.remove(source.reference, target.reference)
+    return web.Response(status=204)
+
+
+async def associate_by_type(portal: Portal, request: web.Request) -> web.Response:
+    """The older way, with the type's number or name at the end of the path; answers the record."""
+    source, target = _ends(portal, request)
+    portal.edges.associate(source.reference, target.reference, _path_type(request, source.kind, target.kind))
+    return web.json_response(described(portal, source))
+
+
+async def dissociate_by_type(portal: Portal, request: web.Request) -> web.Response:
+    """One association of two records taken away."""
+    source, target = _ends(portal, request)
+    portal.edges.remove_type(source.reference, target.reference, _path_type(request, source.kind, target.kind))
+    return web.Response(status=204)
+
+
+async def list_associations(portal: Portal, request: web.Request) -> web.Response:
+    """The records of one type that a record is associated with."""
+    source = portal.find(kind_of(request), request.match_info["id"])
+    limit, after = whole(request, "limit", LARGEST_PAGE, LARGEST_PAGE), cursor(request)
+    rows, following = _rows(portal, source, kind_of(request, "to_type"), after, limit)
+    return paged(request, rows, following)
+
+
+async def batch_read(portal: Portal, request: web.Request) -> web.Response:
+    """The same for many records; those without any association are named among the errors."""
+    kind, target = kind_of(request), kind_of(request, "to_type")
+    _, given = await inputs(request, MOST_READ)
+    shown: list[dict[str, Any]] = []
+    errors: list[Rejection] = []
+    for one in given:
+        identifier, after = str(one.get("id")), position(one.get("after"))
+        source = portal.find_live(kind, identifier)
+        rows, following = _rows(portal, source, target, after, LARGEST_PAGE) if source else ([], None)
+        if rows:
+            paging = {"paging": {"next": {"after": following}}} if following else {}
+            shown.append({"from": {"id": identifier}, "to": rows, **paging})
+        else:
+            errors.append(_none_found(kind, target, identifier))
+    return batch(portal, shown, errors)
+
+
+async def batch_create(portal: Portal, request: web.Request) -> web.Response:
+    """Many pairs of records associated by the types that each input names."""
+    _, given = await inputs(request, MOST_WRITTEN)
+    labelled = _labelled_pairs(portal, request, given)
+    for source, target, kinds in labelled:
+        for kind in kinds:
+            portal.edges.associate(source.reference, target.reference, kind)
+    return batch(portal, [_labels(*pair) for pair in labelled], status=201)
+
+
+async def batch_associate_default(portal: Portal, request: web.Request) -> web.Response:
+    """Many pairs of records associated without a label."""
+    _, given = await inputs(request, MOST_WRITTEN)
+    pairs = _pairs(portal, request, given)
+    return batch(portal, [row for source, target in pairs for row in _default(portal, source, target)])
+
+
+async def batch_archive(portal: Portal, request: web.Request) -> web.Response:
+    """Many records no longer associated with those that each input names."""
+    kind, target = kind_of(request), kind_of(request, "to_type")
+    _, given = await inputs(request, MOST_WRITTEN)
+    for one in given:
+        source = portal.find_live(kind, _end(one.get("from")))
+        others = [portal.find_live(target, _end(other)) for other in list_in(one, "to")]
+        for other in others:
+            if source and other:
+                portal.edges.remove(source.reference, other.reference)
+    return web.Response(status=204)
+
+
+async def batch_archive_labels(portal: Portal, request: web.Request) -> web.Response:
+    """Many associations taken away, each of the types that its input names."""
+    _, given = await inputs(request, MOST_WRITTEN)
+    for source, target, kinds in _labelled_pairs(portal, request, given):
+        for kind in kinds:
+            portal.edges.remove_type(source.reference, target.reference, kind)
+    return web.Response(status=204)
+
+
+async def list_labels(portal: Portal, request: web.Request) -> web.Response:
+    """The types of association from one object type to another."""
+    del portal
+    kinds = types_between(kind_of(request).plural, kind_of(request, "to_type").plural)
+    return web.json_response({"results": [kind.labelled for kind in kinds]})
+
+
+def _ends(portal: Portal, request: web.Request) -> tuple[Record, Record]:
+    source = portal.find(kind_of(request), request.match_info["id"])
+    return source, portal.find(kind_of(request, "to_type"), request.match_info["to_id"])
+
+
+def _pairs(portal: Portal, request: web.Request, given: list[dict[str, Any]]) -> list[tuple[Record, Record]]:
+    kinds = kind_of(request), kind_of(request, "to_type")
+    pairs = []
+    missing = []
+    for one in given:
+        ids = _end(one.get("from")), _end(one.get("to"))
+        source, target = (portal.find_live(kind, end) for kind, end in zip(kinds, ids, strict=True))
+        if source and target:
+            pairs.append((source, target))
+        ends = zip(kinds, ids, (source, target), strict=True)
+        missing += [f"{kind.singular.upper()}={end} is not valid" for kind, end, record in ends if not record]
+    if missing:
+        raise invalid_associations(missing)
+    return pairs
+
+
+def _labelled_pairs(
+    portal: Portal, request: web.Request, given: list[dict[str, Any]]
+) -> list[tuple[Record, Record, list[AssociationType]]]:
+    return [
+        (source, target, _types(one.get("types"), source.kind, target.kind))
+        for one, (source, target) in zip(given, _pairs(portal, request, given), strict=True)
+    ]
+
+
+def _end(raw: Any) -> str:
+    if not isinstance(raw, dict) or "id" not in raw:
+        raise malformed('Some required fields were not set: ["from", "to"]')
+    return str(raw["id"])
+
+
+def _types(raw: Any, source: Kind, target: Kind) -> list[AssociationType]:
+    if not isinstance(raw, list) or not raw:
+        raise malformed("Cannot deserialize value of type `ArrayList<AssociationSpec>`")
+    return [_type(one, source, target) for one in raw]
+
+
+def _type(raw: Any, source: Kind, target: Kind) -> AssociationType:
+    try:
+        category, type_id = str(raw["associationCategory"]), int(raw["associationTypeId"])
+    except (KeyError, TypeError, ValueError):
+        raise malformed("Cannot deserialize value of type `AssociationSpec`") from None
+    kind = named_type(source.plural, target.plural, category, type_id)
+    if kind is None:
+        raise _no_type(f"{type_id} ({category})", source, target)
+    return kind
+
+
+def _path_type(request: web.Request, source: Kind, target: Kind) -> AssociationType:
+    word = request.match_info["association_type"]
+    for kind in TYPES:
+        if (kind.source, kind.target) == (source.plural, target.plural) and word in {str(kind.type_id), kind.name}:
+            return kind
+    raise _no_type(word, source, target)
+
+
+def _no_type(word: str, source: Kind, target: Kind) -> Rejection:
+    return invalid(f"Association type {word} is not valid from {source.type_id} to {target.type_id}")
+
+
+def _default(portal: Portal, source: Record, target: Record) -> list[dict[str, Any]]:
+    """Both directions of a new unlabelled association."""
+    if plain_type(source.kind.plural, target.kind.plural) is None:
+        raise _no_type("default", source.kind, target.kind)
+    there = portal.edges.associate(source.reference, target.reference)
+    return [_direction(source, target, there), _direction(target, source, inverse(there))]
+
+
+def _direction(source: Record, target: Record, kind: AssociationType) -> dict[str, Any]:
+    return {"from": {"id": str(source.id)}, "to": {"id": str(target.id)}, "associationSpec": kind.spec}
+
+
+def _labels(source: Record, target: Record, kinds: list[AssociationType]) -> dict[str, Any]:
+    return {
+        "fromObjectTypeId": source.kind.type_id,
+        "fromObjectId": source.id,
+        "toObjectTypeId": target.kind.type_id,
+        "toObjectId": target.id,
+        "labels": [kind.label for kind in kinds if kind.label],
+    }
+
+
+def _rows(
+    portal: Portal, source: Record, target: Kind, after: int, limit: int
+) -> tuple[list[dict[str, Any]], str | None]:
+    linked = [(other, kinds) for other, kinds in portal.linked(source, target) if other > after]
+    rows = [
+        {"toObjectId": other, "associationTypes": [kind.labelled for kind in kinds]} for other, kinds in linked[:limit]
+    ]
+    return rows, str(linked[limit - 1][0]) if len(linked) > limit else None
+
+
+def _none_found(source: Kind, target: Kind, identifier: str) -> Rejection:
+    return Rejection(
+        404,
+        "OBJECT_NOT_FOUND",
+        f"No {target.singular} is associated with {source.singular} {identifier}.",
+        subCategory="crm.associations.NO_ASSOCIATIONS_FOUND",
+        context={
+            "fromObjectId": [identifier],
+            "fromObjectType": [source.singular],
+            "toObjectType": [target.singular],
+        },
+    )

@@ -1,0 +1,176 @@
+"""The rules for property values: what a write may say, and what the vendor works out from it."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from workspace_sandbox.crm.catalogue import COMPANIES, DEALS, LIFECYCLE, Kind
+from workspace_sandbox.crm.definitions import Definition, Option
+from workspace_sandbox.crm.directory import Account, Owner, Pipeline
+from workspace_sandbox.crm.records import Record
+from workspace_sandbox.crm.rejections import (
+    PropertyFault,
+    invalid_properties,
+    malformed,
+    missing_properties,
+    unknown_property,
+)
+from workspace_sandbox.crm.values import (
+    InvalidValue,
+    accepted,
+    accepted_domain,
+    accepted_email,
+    accepted_options,
+    timestamp,
+    written,
+)
+
+MARKUP = re.compile(r"<[^>]+>")
+NORMALISED = {"email": accepted_email, "domain": accepted_domain, "hs_additional_emails": str.lower}
+"""Properties whose values are kept in another form than they were sent in."""
+
+REQUIRED = {"notes": ("hs_timestamp",)}
+STAGES_IN_ORDER = [option.value for option in LIFECYCLE]
+
+
+class Surroundings(Protocol):
+    """What the rules look at beside the values."""
+
+    account: Account
+    owners: dict[int, Owner]
+    pipelines: dict[str, Pipeline]
+
+    def live_definitions(self, kind: Kind) -> Mapping[str, Definition]:
+        """The properties that records of *kind* have at present."""
+        ...
+
+    def options(self, definition: Definition) -> Sequence[Option]:
+        """The options a property lists."""
+        ...
+
+    def knob(self, name: str) -> Any:
+        """How that knob stands."""
+        ...
+
+
+class Rules:
+    """Checks what is written to records of one portal."""
+
+    def __init__(self, portal: Surroundings) -> None:
+        self._portal = portal
+        self._calculations = {
+            "contacts": _of_contacts,
+            "companies": _of_companies,
+            "deals": self._of_deals,
+            "notes": _of_notes,
+        }
+
+    def accepted(self, kind: Kind, properties: Any, record: Record | None) -> dict[str, str]:
+        """*properties* as they are kept, an empty text for a cleared one; all faults are refused together."""
+        if not isinstance(properties, Mapping):
+            raise malformed('Some required fields were not set: ["properties"]')
+        definitions = self._portal.live_definitions(kind)
+        values: dict[str, str] = {}
+        faults: list[PropertyFault] = []
+        for name, given in properties.items():
+            try:
+                values[name] = self._value(definitions.get(name), name, given, record)
+            except InvalidValue as fault:
+                faults.append(PropertyFault(name, fault.code, fault.message))
+            except TypeError:
+                raise malformed(f"Cannot deserialize value of type `String` (property {name})") from None
+        faults = faults or self._faults_together(kind, values, record)
+        if faults:
+            raise invalid_properties(faults, self._portal.account.portal_id)
+        return values
+
+    def require(self, kind: Kind, values: Mapping[str, str]) -> None:
+        """Refuse a new record that lacks what the vendor, or the portal's own rules, demand."""
+        required = [*REQUIRED.get(kind.plural, ()), *self._portal.knob("required_properties").get(kind.plural, ())]
+        missing = [name for name in required if not values.get(name)]
+        if kind is COMPANIES and not (values.get("name") or values.get("domain")):
+            missing = ["name", "domain", *missing]
+        if missing:
+            raise missing_properties(kind.singular.upper(), missing)
+
+    def completed(self, record: Record, properties: Mapping[str, str]) -> dict[str, str]:
+        """*properties* with those that are not written but worked out, without the empty ones."""
+        stamps = {
+            "hs_object_id": str(record.id),
+            record.kind.created: timestamp(record.created_at),
+            record.kind.modified: timestamp(record.updated_at),
+        }
+        worked_out = self._calculations[record.kind.plural](properties)
+        return {name: value for name, value in {**properties, **stamps, **worked_out}.items() if value}
+
+    def _value(self, definition: Definition | None, name: str, given: Any, record: Record | None) -> str:
+        if definition is None:
+            raise InvalidValue("PROPERTY_DOESNT_EXIST", unknown_property(name).message)
+        if definition.read_only:
+            raise InvalidValue("READ_ONLY_VALUE", f'"{name}" is a read only property; its value cannot be set.')
+        text = written(given)
+        if not text.strip():
+            return ""
+        if definition.type == "enumeration":
+            current = record.properties.get(name) if record else None
+            return accepted_options(text, self._allowed(definition), many=definition.many, current=current)
+        return NORMALISED.get(name, str)(accepted(definition.type, text))
+
+    def _allowed(self, definition: Definition) -> Sequence[str]:
+        if definition.refers_to == "OWNER":
+            return [str(owner) for owner in self._portal.owners]
+        return [option.value for option in self._portal.options(definition)]
+
+    def _faults_together(self, kind: Kind, values: dict[str, str], record: Record | None) -> list[PropertyFault]:
+        """What is wrong with values that are right one by one; a backward lifecycle stage is dropped, if tolerated."""
+        before = record.properties if record else {}
+        faults = []
+        if goes_back(before.get("lifecyclestage"), values.get("lifecyclestage")):
+            stage = values.pop("lifecyclestage")
+            if self._portal.knob("backward_lifecycle") == "refuse":
+                faults.append(PropertyFault("lifecyclestage", "INVALID_OPTION", f"{stage} would move it backward"))
+        if kind is DEALS:
+            if record is None and not values.get("pipeline"):
+                values["pipeline"] = "default"
+            faults += self._stage_faults({**before, **values})
+        return faults
+
+    def _stage_faults(self, deal: Mapping[str, str]) -> list[PropertyFault]:
+        stage, pipeline = deal.get("dealstage"), self._portal.pipelines.get(deal.get("pipeline", ""))
+        if not stage or pipeline is None or pipeline.stage(stage):
+            return []
+        allowed = ", ".join(stage.id for stage in pipeline.stages)
+        message = f"{stage} was not one of the allowed options: [{allowed}]"
+        return [PropertyFault("dealstage", "INVALID_OPTION", message)]
+
+    def _of_deals(self, deal: Mapping[str, str]) -> dict[str, str]:
+        pipeline = self._portal.pipelines.get(deal.get("pipeline", ""))
+        stage = pipeline.stage(deal.get("dealstage")) if pipeline else None
+        return {
+            "hs_is_closed": str(bool(stage and stage.closed)).lower(),
+            "hs_is_closed_won": str(bool(stage and stage.won)).lower(),
+            "hs_deal_stage_probability": stage.probability if stage else "",
+            "amount_in_home_currency": deal.get("amount", ""),
+        }
+
+
+def goes_back(before: str | None, after: str | None) -> bool:
+    """Whether a lifecycle stage would move backward, which it only does by being cleared first."""
+    if not before or not after:
+        return False
+    return STAGES_IN_ORDER.index(after) < STAGES_IN_ORDER.index(before)
+
+
+def _of_contacts(contact: Mapping[str, str]) -> dict[str, str]:
+    email = contact.get("email", "")
+    full_name = " ".join(filter(None, (contact.get("firstname"), contact.get("lastname"))))
+    return {"hs_email_domain": email.partition("@")[2], "hs_full_name_or_email": full_name or email}
+
+
+def _of_companies(company: Mapping[str, str]) -> dict[str, str]:
+    del company
+    return {}
+
+
+def _of_notes(note: Mapping[str, str]) -> dict[str, str]:
+    return {"hs_body_preview": MARKUP.sub("", note.get("hs_note_body", ""))[:200]}

@@ -1,0 +1,257 @@
+"""The portal: its records, how they are found, and how they come to be written."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from workspace_sandbox.crm import search
+from workspace_sandbox.crm.associations import AssociationType, Edges, Reference, named_type
+from workspace_sandbox.crm.catalogue import COMPANIES, CONTACTS, KIND_NAMES, KINDS, Kind
+from workspace_sandbox.crm.definitions import Definition, Option
+from workspace_sandbox.crm.directory import Account, Owner, Pipeline
+from workspace_sandbox.crm.grants import Grants
+from workspace_sandbox.crm.identities import Identities
+from workspace_sandbox.crm.records import Maker, Record
+from workspace_sandbox.crm.rejections import (
+    contact_exists,
+    invalid,
+    invalid_associations,
+    invalid_search,
+    malformed,
+    not_found,
+    unknown_property,
+    value_taken,
+)
+from workspace_sandbox.crm.rules import Rules
+from workspace_sandbox.crm.shapes import digits, list_in
+from workspace_sandbox.kit.stage import Stage
+
+FREE_MAIL = frozenset({"gmail.com", "outlook.com", "icloud.com", "yahoo.com", "proton.me", "gmx.de"})
+"""Domains that never become companies."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """An association that a new record comes with."""
+
+    target: Reference
+    type: AssociationType
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A write that was checked and only has to happen; ``sent`` are the properties it was asked to write."""
+
+    record: Record
+    sent: tuple[str, ...]
+    links: tuple[Link, ...] = ()
+    is_new: bool = True
+
+
+class Portal:
+    """One customer's account; its clock, randomness and knobs are the stage's."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+        self.account = Account()
+        self.owners: dict[int, Owner] = {}
+        self.pipelines: dict[str, Pipeline] = {}
+        self.definitions: dict[str, dict[str, Definition]] = {kind.plural: {} for kind in KINDS}
+        self.records: dict[str, dict[int, Record]] = {kind.plural: {} for kind in KINDS}
+        self.edges = Edges()
+        self.grants = Grants(stage)
+        self.index = search.SearchIndex()
+        self.rules = Rules(self)
+        self.identities = Identities()
+        self.latest = dict.fromkeys(self.records, 0)
+
+    def adopt(self, other: "Portal") -> None:
+        """Start with everything that *other* has; what either does from now on is its own."""
+        self.owners = dict(other.owners)
+        self.pipelines = dict(other.pipelines)
+        self.definitions = {plural: dict(definitions) for plural, definitions in other.definitions.items()}
+        self.records = {plural: dict(records) for plural, records in other.records.items()}
+        self.edges = other.edges.copy()
+        self.index = other.index.copy()
+        self.identities = other.identities.copy()
+        self.latest = dict(other.latest)
+
+    @property
+    def now(self) -> float:
+        """The stage's time."""
+        return self.stage.clock.now()
+
+    def knob(self, name: str) -> Any:
+        """How that knob stands."""
+        return self.stage.knobs[name]
+
+    def live_definitions(self, kind: Kind) -> dict[str, Definition]:
+        """The properties that records of *kind* have at present."""
+        definitions = self.definitions[kind.plural]
+        return {name: definition for name, definition in definitions.items() if definition.archived_at is None}
+
+    def options(self, definition: Definition) -> tuple[Option, ...]:
+        """The options a property lists; those for the way of a deal are its pipelines and stages."""
+        pipelines = self.pipelines.values()
+        if definition.name == "pipeline":
+            return tuple(Option(pipeline.id, pipeline.label) for pipeline in pipelines)
+        if definition.name == "dealstage":
+            return tuple(Option(stage.id, stage.label) for pipeline in pipelines for stage in pipeline.stages)
+        return definition.options
+
+    def define(self, kind: Kind, definition: Definition) -> None:
+        """Let records of *kind* have that property, or have it changed."""
+        self.definitions[kind.plural][definition.name] = definition
+        if definition.unique:
+            self.identities.watch(kind.plural, definition.name)
+
+    def find(self, kind: Kind, identifier: str, id_property: str | None = None, *, archived: bool = False) -> Record:
+        """The record of that id, or of that value of a unique property; refused with 404 if there is none."""
+        found = self._look_up(kind, identifier, id_property)
+        if found is None or (found.archived_at is not None) != archived:
+            raise not_found(identifier)
+        return found
+
+    def find_live(self, kind: Kind, identifier: str, id_property: str | None = None) -> Record | None:
+        """The live record of that id, or of that value of a unique property, if there is one."""
+        found = self._look_up(kind, identifier, id_property)
+        return found if found and found.archived_at is None else None
+
+    def listed(self, kind: Kind, after: int, *, archived: bool) -> list[Record]:
+        """The records behind the id *after*, by id."""
+        records = self.records[kind.plural].values()
+        return [record for record in records if record.id > after and (record.archived_at is not None) == archived]
+
+    def search(self, kind: Kind, query: search.Query) -> list[Record]:
+        """Every record that the query finds, as the index knows it."""
+        documents = self.index.documents(kind.plural, self.now, self.knob("search_lag_seconds"))
+        return search.run(query, documents, self.live_definitions(kind), kind.searched, self._associated)
+
+    def linked(self, record: Record, target: Kind) -> list[tuple[int, list[AssociationType]]]:
+        """The live records of the type *target* that *record* is associated with, by id."""
+        others = self.records[target.plural]
+        linked = self.edges.linked(record.reference, target.plural)
+        return [(other, types) for other, types in linked if others[other].archived_at is None]
+
+    def draft_new(self, kind: Kind, properties: Any, associations: Any = None, maker: Maker | None = None) -> Draft:
+        """A record to be made, by this application unless *maker* says otherwise.
+
+        Refused if a value, an association or a required property is wrong.
+        """
+        maker = maker or Maker.application(self.account.app_id)
+        values = self.rules.accepted(kind, properties, None)
+        self.rules.require(kind, values)
+        links = tuple(self._links(kind, associations))
+        record = Record(kind, self._next_id(kind), {}, self.now, self.now)
+        completed = self.rules.completed(record, {**values, **maker.properties})
+        return Draft(replace(record, properties=completed), tuple(values), links)
+
+    def draft_change(self, record: Record, properties: Any) -> Draft:
+        """A record to be changed."""
+        values = self.rules.accepted(record.kind, properties, record)
+        changed = replace(record, updated_at=self.now)
+        completed = self.rules.completed(changed, {**record.properties, **values})
+        return Draft(replace(changed, properties=completed), tuple(properties), is_new=False)
+
+    def commit(self, *drafts: Draft) -> None:
+        """Write all of *drafts*, or none if one takes a value that must be unique."""
+        self._refuse_clash(drafts)
+        for draft in drafts:
+            self.keep(draft.record)
+            self.index.note(draft.record, self.now)
+            for link in draft.links:
+                self.edges.associate(draft.record.reference, link.target, link.type)
+            if draft.is_new and draft.record.kind is CONTACTS and self.knob("auto_company"):
+                self._add_company(draft.record)
+
+    def archive(self, record: Record) -> None:
+        """Put a record away; what it held of unique values is free again."""
+        archived = replace(record, archived_at=self.now)
+        self.keep(archived)
+        self.index.note(archived, self.now)
+
+    def keep(self, record: Record) -> None:
+        """Store *record* as it is, over what it was before."""
+        records = self.records[record.kind.plural]
+        if before := records.get(record.id):
+            self.identities.release(before)
+        if record.archived_at is None:
+            self.identities.take(record)
+        records[record.id] = record
+        self.latest[record.kind.plural] = max(record.id, self.latest[record.kind.plural])
+
+    def unique_property(self, kind: Kind, name: str) -> bool:
+        """Whether records of *kind* can be named by that property."""
+        definition = self.definitions[kind.plural].get(name)
+        return definition is not None and definition.unique and definition.archived_at is None
+
+    def _look_up(self, kind: Kind, identifier: str, id_property: str | None) -> Record | None:
+        records = self.records[kind.plural]
+        if id_property in {None, "", "hs_object_id"}:
+            number = digits(identifier)
+            return None if number is None else records.get(number)
+        name = str(id_property)
+        if not self.unique_property(kind, name):
+            raise invalid(f"{name} is not a unique identifier property of {kind.type_id}")
+        holder = self.identities.holder(kind.plural, name, identifier)
+        if holder is None:
+            return None
+        is_primary = records[holder].properties.get(name, "").lower() == identifier.strip().lower()
+        return records[holder] if is_primary or self.knob("secondary_email_lookup") else None
+
+    def _next_id(self, kind: Kind) -> int:
+        self.latest[kind.plural] += 1 + self.stage.random.randrange(40)
+        return self.latest[kind.plural]
+
+    def _associated(self, record: Record, target: str) -> Iterable[int]:
+        kind = KIND_NAMES.get(target)
+        if kind is None:
+            raise invalid_search(unknown_property(search.ASSOCIATED + target))
+        return [other for other, _ in self.linked(record, kind)]
+
+    def _links(self, kind: Kind, associations: Any) -> Iterator[Link]:
+        for raw in list_in({"associations": associations}, "associations"):
+            try:
+                identifier = str(raw["to"]["id"])
+                specs = [(spec["associationCategory"], int(spec["associationTypeId"])) for spec in raw["types"]]
+            except (KeyError, TypeError, ValueError):
+                raise malformed("Cannot deserialize value of type `PublicAssociationsForObject`") from None
+            yield from (self._link(kind, identifier, category, type_id) for category, type_id in specs)
+
+    def _link(self, kind: Kind, identifier: str, category: str, type_id: int) -> Link:
+        for other in KINDS:
+            if found := named_type(kind.plural, other.plural, category, type_id):
+                target = self.find_live(other, identifier)
+                if target is None:
+                    raise invalid_associations([f"{other.singular.upper()}={identifier} is not valid"])
+                return Link(target.reference, found)
+        raise invalid(f"associationTypeId {type_id} ({category}) is not valid from {kind.type_id}")
+
+    def _add_company(self, contact: Record) -> None:
+        domain = contact.properties.get("hs_email_domain", "")
+        if not domain or domain in FREE_MAIL:
+            return
+        companies = self.listed(COMPANIES, 0, archived=False)
+        company = next((one for one in companies if one.properties.get("domain") == domain), None)
+        if company is None:
+            # That the vendor names itself so here is not documented.
+            draft = self.draft_new(COMPANIES, {"domain": domain, "name": domain}, maker=Maker("INTERNAL_PROCESSING"))
+            self.commit(draft)
+            company = draft.record
+        self.edges.associate(contact.reference, company.reference)
+
+    def _refuse_clash(self, drafts: Iterable[Draft]) -> None:
+        clash = self.identities.clash(draft.record for draft in drafts)
+        if clash is None:
+            return
+        record, (_, name, value), holder = clash
+        if name == "email":
+            raise contact_exists(str(holder))
+        raise value_taken(
+            str(record.id),
+            str(holder),
+            portalId=self.account.portal_id,
+            objectTypeId=record.kind.type_id,
+            propertyName=name,
+            value=value,
+        )

@@ -1,0 +1,122 @@
+"""Property values: what is accepted on writing, and the text it is kept as."""
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from workspace_sandbox.kit.clock import instant
+
+LONGEST_VALUE = 65_536
+MILLISECONDS_A_DAY = 86_400_000
+NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
+EMAIL = re.compile(r"[^@\s,;<>\"]+@[\w-]+(\.[\w-]+)*\.[^\W\d_][\w-]+")
+DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+EPOCH = re.compile(r"-?\d+")
+
+
+class InvalidValue(Exception):
+    """A value that its property does not take."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+def timestamp(seconds: float) -> str:
+    """The instant as the vendor writes it, in UTC to the millisecond."""
+    return instant(seconds).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def milliseconds(text: str) -> float:
+    """Epoch milliseconds of a day, an instant or epoch milliseconds; a ``ValueError`` if it is none of them."""
+    if EPOCH.fullmatch(text):
+        return float(text)
+    moment = datetime.fromisoformat(text)
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000
+
+
+def written(given: Any) -> str:
+    """A JSON scalar as text; a ``TypeError`` for anything else."""
+    if given is None:
+        return ""
+    if isinstance(given, bool):
+        return "true" if given else "false"
+    if isinstance(given, float) and given.is_integer():
+        return str(int(given))
+    if isinstance(given, str | int | float):
+        return str(given)
+    raise TypeError(type(given).__name__)
+
+
+def accepted(kind: str, text: str) -> str:
+    """*text* as kept by a property of that type; an ``InvalidValue`` if it is not one."""
+    if len(text) > LONGEST_VALUE:
+        raise InvalidValue("INVALID_LENGTH", f"Property value exceeds the maximum of {LONGEST_VALUE} characters.")
+    return ACCEPTED[kind](text)
+
+
+def accepted_email(text: str) -> str:
+    """An address, lower-cased and trimmed as the vendor does."""
+    address = text.strip().lower()
+    if not EMAIL.fullmatch(address):
+        raise InvalidValue("INVALID_EMAIL", f"Email address {text} is invalid")
+    return address
+
+
+def accepted_domain(text: str) -> str:
+    """A domain without scheme, path and ``www.``, lower-cased."""
+    bare = text.strip().lower().partition("://")[2] or text.strip().lower()
+    return bare.partition("/")[0].removeprefix("www.").rstrip(".")
+
+
+def accepted_options(text: str, allowed: Collection[str], *, many: bool, current: str | None) -> str:
+    """One option, or several joined by ``;``; a leading ``;`` appends to *current*."""
+    chosen = [value for value in text.split(";") if value] if many else [text]
+    for value in chosen:
+        if value not in allowed:
+            raise InvalidValue("INVALID_OPTION", f"{value} was not one of the allowed options: [{', '.join(allowed)}]")
+    if many and text.startswith(";") and current:
+        chosen = [*current.split(";"), *chosen]
+    return ";".join(dict.fromkeys(chosen))
+
+
+def _number(text: str) -> str:
+    if not NUMBER.fullmatch(text.strip()):
+        raise InvalidValue("INVALID_INTEGER", f"{text} was not a valid number.")
+    return text.strip()
+
+
+def _boolean(text: str) -> str:
+    return accepted_options(text.strip().lower(), ("true", "false"), many=False, current=None)
+
+
+def _instant(text: str) -> str:
+    return timestamp(_milliseconds(text) / 1000)
+
+
+def _day(text: str) -> str:
+    at = _milliseconds(text)
+    if at % MILLISECONDS_A_DAY:
+        raise InvalidValue("INVALID_DATE", f"{text} is at {instant(at / 1000):%H:%M:%S} UTC, not midnight!")
+    return timestamp(at / 1000)[:10]
+
+
+def _milliseconds(text: str) -> float:
+    try:
+        at = milliseconds(text.strip())
+        instant(at / 1000)
+    except (ValueError, OverflowError, OSError):
+        raise InvalidValue("INVALID_LONG", f"{text} was not a valid long.") from None
+    return at
+
+
+ACCEPTED: Mapping[str, Callable[[str], str]] = {
+    "string": str,
+    "phone_number": str,
+    "number": _number,
+    "bool": _boolean,
+    "date": _day,
+    "datetime": _instant,
+}

@@ -1,0 +1,1 @@
+"""What every application here is built from; it knows none of them."""

@@ -1,0 +1,47 @@
+"""What the sandbox asks of every emulator."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Protocol
+
+from aiohttp import web
+
+from workspace_sandbox.kit.stage import Stage
+
+
+class Emulator(Protocol):
+    """A stateful stand-in for one vendor."""
+
+    knobs: ClassVar[Mapping[str, Any]]
+    """The knobs it has beside ``limits``, with their first values."""
+
+    stage: Stage
+
+    def __init__(self, stage: Stage) -> None: ...
+
+    def applications(self) -> Mapping[str, web.Application]:
+        """A new application per host name, in the order of their ports; the first is ``base``."""
+        ...
+
+    def reset(self) -> None:
+        """Return to the seed, with nothing revoked."""
+        ...
+
+    def credentials(self) -> dict[str, str]:
+        """What a client needs to be let in, by the vendor's names (``token``, ``key`` …)."""
+        ...
+
+    def examples(self) -> dict[str, Any]:
+        """Identifiers of seeded objects worth trying."""
+        ...
+
+    def revoke(self) -> None:
+        """Withdraw the authorisation of ``credentials``, as the user would in the application."""
+        ...
+
+    def authorise(self) -> None:
+        """Grant it again."""
+        ...
+
+    def act(self, action: Mapping[str, Any]) -> dict[str, Any]:
+        """Do what a person would do in the application; unknown keys are ignored, a bad action is a ``ValueError``."""
+        ...

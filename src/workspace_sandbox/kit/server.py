@@ -1,0 +1,84 @@
+"""An emulator on HTTP: its routes, with faults and journal in front of them."""
+
+import asyncio
+from collections.abc import Iterable
+
+from aiohttp import web
+from aiohttp.typedefs import Handler, Middleware
+
+from workspace_sandbox.kit.faults import Fault
+from workspace_sandbox.kit.stage import Exchange, Stage
+
+MAX_REQUEST_BYTES = 64 * 1024 * 1024
+
+
+class Refused(Exception):
+    """Ends a request with the vendor's own refusal, from wherever in the emulator it is found out."""
+
+    def __init__(self, response: web.Response) -> None:
+        super().__init__(response.status)
+        self.response = response
+
+
+def application(routes: Iterable[web.AbstractRouteDef], *middlewares: Middleware) -> web.Application:
+    """An application of *routes*; the *middlewares* run in order around every request, unknown routes included."""
+    made = web.Application(middlewares=middlewares, client_max_size=MAX_REQUEST_BYTES)
+    made.add_routes(routes)
+    return made
+
+
+def staged(stage: Stage, application: web.Application) -> web.Application:
+    """*application* with the stage's faults and journal in front of everything else it does."""
+
+    @web.middleware
+    async def play(request: web.Request, handler: Handler) -> web.StreamResponse:
+        at = stage.clock.now()
+        fault = stage.next_fault(request)
+        response = await _perform(stage, fault, request, handler)
+        stage.journal.append(Exchange(at, request.method, request.path, response.status if response else None))
+        if response is None or (fault and fault.fault == "drop_after"):
+            return _cut(request)
+        if fault and fault.fault == "garbage":
+            return web.Response(status=response.status, body=b'{"broken": <html>\xff', content_type="application/json")
+        if fault and fault.fault == "slow_body":
+            return await _trickle(stage, fault, request, response)
+        return response
+
+    application.middlewares.insert(0, play)
+    return application
+
+
+async def _perform(
+    stage: Stage, fault: Fault | None, request: web.Request, handler: Handler
+) -> web.StreamResponse | None:
+    if fault and fault.fault == "drop_before":
+        return None
+    if fault and fault.fault == "status":
+        return fault.answer()
+    if fault and fault.fault == "delay":
+        await request.read()
+        await stage.clock.sleep(fault.seconds)
+    try:
+        return await handler(request)
+    except Refused as refused:
+        return refused.response
+
+
+def _cut(request: web.Request) -> web.StreamResponse:
+    if request.transport is not None:
+        request.transport.abort()
+    raise asyncio.CancelledError
+
+
+async def _trickle(
+    stage: Stage, fault: Fault, request: web.Request, response: web.StreamResponse
+) -> web.StreamResponse:
+    body = response.body if isinstance(response, web.Response) and isinstance(response.body, bytes) else b""
+    slow = web.StreamResponse(status=response.status, headers={"Content-Type": response.content_type})
+    await slow.prepare(request)
+    steps = 20
+    for step in range(steps):
+        await slow.write(body[step * len(body) // steps : (step + 1) * len(body) // steps])
+        await stage.clock.sleep(fault.seconds / steps)
+    await slow.write_eof()
+    return slow

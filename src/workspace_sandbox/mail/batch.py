@@ -1,0 +1,68 @@
+"""Batches: many calls in one ``multipart/mixed`` body, and their answers in another."""
+
+import re
+from collections.abc import Sequence
+from http import HTTPStatus
+from urllib.parse import parse_qsl, unquote
+
+from workspace_sandbox.mail.mime import parameters, read_headers, sections, split_head
+from workspace_sandbox.mail.refusals import Refusal, invalid
+from workspace_sandbox.mail.request import Call, Reply
+from workspace_sandbox.mail.uploads import read_part
+
+PATHS = ("/batch", "/batch/gmail/v1")
+MAX_INNER = 100
+REQUEST_LINE = re.compile(
+    rb"\s*(?P<verb>[A-Za-z]+) +(?:https?://[^/\s]*)?(?P<path>/[^?\s]*)(?:\?(?P<query>\S*))?"
+    rb"(?: +HTTP/[\d.]+)?[ \t]*(?:\r?\n|\Z)"
+)
+Inner = tuple[str, Call]
+
+
+def read_batch(call: Call) -> list[Inner]:
+    """The calls in the batch *call*, each with its ``Content-ID``; one without a credential has the batch's."""
+    media_type, given = parameters(call.headers.get("content-type", ""))
+    boundary = given.get("boundary", "")
+    if media_type != "multipart/mixed" or not boundary:
+        raise _unreadable("The batch request must be multipart/mixed with a boundary.")
+    found = sections(call.body, 0, len(call.body), boundary.encode("latin-1", "replace"))
+    if not found:
+        raise _unreadable("The batch request contains no calls.")
+    if len(found) > MAX_INNER:
+        raise invalid(f"Inner request count exceeds the limit. Received: {len(found)}, Limit: {MAX_INNER}")
+    return [_inner(call, start, end) for start, end in found]
+
+
+def write_batch(replies: Sequence[tuple[str, Reply]], boundary: str) -> Reply:
+    """The *replies* in one answer, each under the ``Content-ID`` of its call."""
+    dashes = f"--{boundary}".encode()
+    parts = [dashes + b"\r\n" + _answer(content_id, reply) + b"\r\n" for content_id, reply in replies]
+    content = b"".join(parts) + dashes + b"--\r\n"
+    return Reply(200, content, {"Content-Type": f"multipart/mixed; boundary={boundary}"})
+
+
+def _inner(outer: Call, start: int, end: int) -> Inner:
+    part = read_part(outer.body, start, end)
+    line = REQUEST_LINE.match(outer.body, part.start, part.end)
+    if not line or part.mime_type != "application/http":
+        raise _unreadable("A part of the batch request is not an HTTP request.")
+    head_end, body = split_head(outer.body, line.end(), part.end)
+    headers = {name.lower(): value for name, value in read_headers(outer.body, line.end(), head_end)}
+    verb, path, query = ((line[name] or b"").decode("latin-1") for name in ("verb", "path", "query"))
+    shared = {name: value for name, value in outer.headers.items() if name == "authorization"}
+    pairs = parse_qsl(query, keep_blank_values=True)
+    inner = Call(verb.upper(), unquote(path), pairs, shared | headers, outer.body[body : part.end], outer.origin)
+    return part.header("Content-ID") or "", inner
+
+
+def _answer(content_id: str, reply: Reply) -> bytes:
+    echoed = f"Content-ID: <response-{content_id.strip().strip('<>')}>\r\n" if content_id else ""
+    status = HTTPStatus(reply.status)
+    headers = {**reply.headers, "Content-Length": str(len(reply.content))}
+    lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    head = f"Content-Type: application/http\r\n{echoed}\r\nHTTP/1.1 {status.value} {status.phrase}\r\n{lines}\r\n"
+    return head.encode("latin-1", "replace") + reply.content
+
+
+def _unreadable(why: str) -> Refusal:
+    return Refusal(400, "INVALID_ARGUMENT", "badRequest", f"Failed to parse batch request, error: {why}")

@@ -1,0 +1,277 @@
+"""How the vendor says no: every error body it sends, by name."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from workspace_sandbox.kit.clock import instant
+
+SIGN_IN = (
+    "Expected OAuth 2 access token, login cookie or other valid authentication credential. "
+    "See https://developers.google.com/identity/sign-in/web/devconsole-project."
+)
+QUOTA = (
+    "Quota exceeded for quota metric 'Queries' and limit 'Queries per minute per user' of service "
+    "'gmail.googleapis.com' for consumer 'project_number:482910337701'."
+)
+RPC = "caribou.api.proto.MailboxService."
+NO_RAW = "'raw' RFC822 payload message string or uploading message via /upload/* URL required"
+ErrorDetail = dict[str, Any]
+
+
+@dataclass(eq=False)
+class Refusal(Exception):
+    """A request that is not done, and what is answered instead."""
+
+    code: int
+    status: str
+    reason: str
+    message: str
+    short: str = ""
+    domain: str = "global"
+    location: str = ""
+    details: list[ErrorDetail] = field(default_factory=list)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    html: bool = False
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """The JSON error object."""
+        first = {"message": self.short or self.message, "domain": self.domain, "reason": self.reason}
+        if self.location:
+            first |= {"location": self.location, "locationType": "header"}
+        error = {"code": self.code, "message": self.message, "errors": [first], "status": self.status}
+        return {"error": error | ({"details": self.details} if self.details else {})}
+
+    @property
+    def page(self) -> str:
+        """The HTML error page of the vendor's front end."""
+        return PAGE.format(code=self.code, title=self.status, message=self.message)
+
+
+PAGE = (
+    "<!DOCTYPE html>\n<html lang=en>\n  <meta charset=utf-8>\n  <title>Error {code} ({title})!!1</title>\n"
+    "  <p><b>{code}.</b> <ins>That&rsquo;s an error.</ins>\n  <p>{message}  <ins>That&rsquo;s all we know.</ins>\n"
+)
+
+
+def invalid(message: str) -> Refusal:
+    """A request that cannot mean anything."""
+    return Refusal(400, "INVALID_ARGUMENT", "invalidArgument", message)
+
+
+def unbindable(message: str, path: str = "") -> Refusal:
+    """A request whose names or types are not the vendor's."""
+    violation: dict[str, str] = ({"field": path} if path else {}) | {"description": message}
+    details = [{"@type": "type.googleapis.com/google.rpc.BadRequest", "fieldViolations": [violation]}]
+    return Refusal(400, "INVALID_ARGUMENT", "invalid", message, details=details)
+
+
+def unknown_parameter(name: str) -> Refusal:
+    """A query parameter that the method does not have."""
+    return unbindable(
+        f'Invalid JSON payload received. Unknown name "{name}": Cannot bind query parameter. '
+        f"Field '{name}' could not be found in request message."
+    )
+
+
+def unknown_name(name: str, path: str) -> Refusal:
+    """A field of the JSON body that the message type does not have."""
+    where = f" at '{path}'" if path else ""
+    return unbindable(f'Invalid JSON payload received. Unknown name "{name}"{where}: Cannot find field.', path)
+
+
+def invalid_value(path: str, kind: str, value: str) -> Refusal:
+    """A field or parameter of the wrong type."""
+    return unbindable(f"Invalid value at '{path}' ({kind}), {value}", path)
+
+
+def unparsable(what: str) -> Refusal:
+    """A body that is not JSON."""
+    return Refusal(400, "INVALID_ARGUMENT", "parseError", f"Invalid JSON payload received. {what}")
+
+
+def bad_mask(mask: str) -> Refusal:
+    """A ``fields`` parameter that selects what there is not."""
+    violation = {
+        "field": mask,
+        "description": f"Error expanding 'fields' parameter. Cannot find matching fields for path '{mask}'.",
+    }
+    details = [{"@type": "type.googleapis.com/google.rpc.BadRequest", "fieldViolations": [violation]}]
+    message = "Request contains an invalid argument."
+    return Refusal(400, "INVALID_ARGUMENT", "badRequest", message, details=details)
+
+
+def precondition(message: str = "Precondition check failed.") -> Refusal:
+    """A request that this object cannot take now."""
+    return Refusal(400, "FAILED_PRECONDITION", "failedPrecondition", message)
+
+
+def not_found() -> Refusal:
+    """An object that is not in this mailbox."""
+    return Refusal(404, "NOT_FOUND", "notFound", "Requested entity was not found.")
+
+
+def conflict(message: str) -> Refusal:
+    """An object that exists already."""
+    return Refusal(409, "ALREADY_EXISTS", "duplicate", message)
+
+
+def too_large() -> Refusal:
+    """An upload beyond the limit of the method."""
+    return Refusal(413, "INVALID_ARGUMENT", "uploadTooLarge", "Request Entity Too Large")
+
+
+def payload_too_large(limit: int) -> Refusal:
+    """A JSON body beyond the limit of the front end."""
+    return Refusal(400, "INVALID_ARGUMENT", "badRequest", f"Request payload size exceeds the limit: {limit} bytes.")
+
+
+def missing_credential(rpc: str) -> Refusal:
+    """A request without a token."""
+    return Refusal(
+        401,
+        "UNAUTHENTICATED",
+        "required",
+        f"Request is missing required authentication credential. {SIGN_IN}",
+        short="Login Required.",
+        location="Authorization",
+        details=[_info("CREDENTIALS_MISSING", "googleapis.com", rpc)],
+        headers={"WWW-Authenticate": 'Bearer realm="https://accounts.google.com/"'},
+    )
+
+
+def invalid_credential(_: str = "") -> Refusal:
+    """A token that is unknown, expired or revoked."""
+    return Refusal(
+        401,
+        "UNAUTHENTICATED",
+        "authError",
+        f"Request had invalid authentication credentials. {SIGN_IN}",
+        short="Invalid Credentials",
+        location="Authorization",
+        headers={"WWW-Authenticate": 'Bearer realm="https://accounts.google.com/", error="invalid_token"'},
+    )
+
+
+def missing_scope(rpc: str) -> Refusal:
+    """A token without the scope that the method wants."""
+    return Refusal(
+        403,
+        "PERMISSION_DENIED",
+        "insufficientPermissions",
+        "Request had insufficient authentication scopes.",
+        short="Insufficient Permission",
+        details=[_info("ACCESS_TOKEN_SCOPE_INSUFFICIENT", "googleapis.com", rpc)],
+        headers={"WWW-Authenticate": 'Bearer realm="https://accounts.google.com/", error="insufficient_scope"'},
+    )
+
+
+def metadata_scope(what: str) -> Refusal:
+    """What a token of the metadata scope alone may not do."""
+    message = f"Metadata scope does not support {what}"
+    return Refusal(403, "PERMISSION_DENIED", "forbidden", message)
+
+
+def delegation_denied(user: str) -> Refusal:
+    """A mailbox that is not the token's own."""
+    return Refusal(403, "PERMISSION_DENIED", "forbidden", f"Delegation denied for {user}")
+
+
+def quota(_: float) -> Refusal:
+    """The minute's units are spent: the form that only says so."""
+    return Refusal(403, "PERMISSION_DENIED", "rateLimitExceeded", QUOTA, domain="usageLimits")
+
+
+def retry_after_403(until: float) -> Refusal:
+    """The minute's units are spent: the older form that names a time."""
+    return Refusal(403, "PERMISSION_DENIED", "userRateLimitExceeded", _retry_text(until), domain="usageLimits")
+
+
+def retry_after_429(until: float) -> Refusal:
+    """The same as a 429; also how the daily sending limit is told."""
+    return Refusal(429, "RESOURCE_EXHAUSTED", "rateLimitExceeded", _retry_text(until))
+
+
+def exhausted(_: float) -> Refusal:
+    """The minute's units are spent: the form without any figure."""
+    message = "Resource has been exhausted (e.g. check quota)."
+    return Refusal(429, "RESOURCE_EXHAUSTED", "rateLimitExceeded", message)
+
+
+def concurrent(_: float = 0) -> Refusal:
+    """More requests at once than a user may have."""
+    return Refusal(429, "RESOURCE_EXHAUSTED", "rateLimitExceeded", "Too many concurrent requests for user.")
+
+
+def internal() -> Refusal:
+    """The vendor's own failure."""
+    return Refusal(500, "INTERNAL", "backendError", "Internal error encountered.")
+
+
+def page_not_found(method: str, path: str) -> Refusal:
+    """An address that the vendor does not have, answered by its front end."""
+    message = f"The requested URL <code>{method} {path}</code> was not found on this server."
+    return Refusal(404, "Not Found", "notFound", message, html=True)
+
+
+THROTTLES: Mapping[str, Callable[[float], Refusal]] = {
+    "quota": quota,
+    "retry_after_403": retry_after_403,
+    "retry_after_429": retry_after_429,
+    "exhausted": exhausted,
+}
+"""The dialects of an exceeded minute, by the value of the knob ``throttle``; each is given the time it is over."""
+
+
+def forced(name: str, rpc: str, now: float) -> Refusal:
+    """The refusal that the knob ``force`` asks for."""
+    if name in THROTTLES:
+        return THROTTLES[name](now + 30)
+    return FORCED[name](rpc)
+
+
+def _failed(code: int, status: str, reason: str, message: str, *, html: bool = False) -> Callable[[str], Refusal]:
+    return lambda _: Refusal(code, status, reason, message, html=html)
+
+
+FORCED: Mapping[str, Callable[[str], Refusal]] = {
+    "unauthenticated": invalid_credential,
+    "scope": missing_scope,
+    "concurrency": lambda _: concurrent(),
+    "daily_limit": lambda _: Refusal(
+        403, "PERMISSION_DENIED", "dailyLimitExceeded", "Daily Limit Exceeded", domain="usageLimits"
+    ),
+    "domain_policy": _failed(
+        403, "PERMISSION_DENIED", "domainPolicy", "The domain administrators have disabled Gmail apps."
+    ),
+    "api_disabled": lambda rpc: Refusal(
+        403,
+        "PERMISSION_DENIED",
+        "accessNotConfigured",
+        "Gmail API has not been used in project 482910337701 before or it is disabled.",
+        domain="usageLimits",
+        details=[_info("SERVICE_DISABLED", "googleapis.com", rpc)],
+    ),
+    "mail_disabled": lambda _: precondition("Mail service not enabled"),
+    "backend_error": _failed(500, "INTERNAL", "backendError", "Backend Error"),
+    "unavailable": _failed(503, "UNAVAILABLE", "backendError", "The service is currently unavailable."),
+    "unavailable_html": _failed(
+        503, "Service Unavailable", "backendError", "The service you requested is not available yet.", html=True
+    ),
+}
+"""What the knob ``force`` may name beside the throttles."""
+
+
+def _retry_text(until: float) -> str:
+    stamp = instant(until).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return f"User-rate limit exceeded.  Retry after {stamp}"
+
+
+def _info(reason: str, domain: str, rpc: str) -> ErrorDetail:
+    return {
+        "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+        "reason": reason,
+        "domain": domain,
+        "metadata": {"service": "gmail.googleapis.com", "method": f"{RPC}{rpc}"},
+    }

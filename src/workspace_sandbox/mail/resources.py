@@ -1,0 +1,119 @@
+"""Messages, threads and drafts as the API shows them, and the short-lived identifiers of attachments."""
+
+from base64 import urlsafe_b64encode
+from binascii import Error
+from collections.abc import Callable, Mapping, Sequence
+from hashlib import blake2b
+from random import Random
+from typing import Any
+
+from workspace_sandbox.mail.mime import Part, decoded
+from workspace_sandbox.mail.refusals import Refusal, invalid
+from workspace_sandbox.mail.schema import decode, encode
+from workspace_sandbox.mail.state import Mailbox, Message, labelled
+
+ATTACHMENT_PREFIX = "ANGjdJ8"
+PADDING_BYTES = 210
+"""Noise in an attachment id, which makes every one new and as long as the vendor's."""
+
+SEAL_BYTES = 12
+
+
+class Attachments:
+    """Hands out attachment ids and reads them back: they say what they are for and when they were made."""
+
+    def __init__(self, random: Random, now: Callable[[], float], knobs: Mapping[str, Any]) -> None:
+        self._random = random
+        self._now = now
+        self._knobs = knobs
+
+    def identify(self, message: Message, part: Part) -> str:
+        """A new id for that part."""
+        told = f"{message.id} {part.part_id or '-'} {self._now():.3f}".encode()
+        content = bytes([len(told)]) + told + self._random.randbytes(PADDING_BYTES)
+        return ATTACHMENT_PREFIX + urlsafe_b64encode(_seal(content) + content).decode().rstrip("=")
+
+    def resolve(self, message: Message, attachment_id: str) -> Part:
+        """The part that a living id of that message names."""
+        try:
+            content = decode(attachment_id.removeprefix(ATTACHMENT_PREFIX), "id")
+            told = content[SEAL_BYTES + 1 : SEAL_BYTES + 1 + content[SEAL_BYTES]].decode().split(" ")
+        except (Refusal, Error, IndexError, UnicodeDecodeError):
+            raise invalid("Invalid attachment token") from None
+        if content[:SEAL_BYTES] != _seal(content[SEAL_BYTES:]) or told[0] != message.id:
+            raise invalid("Invalid attachment token")
+        part = message.root.find(told[1].strip("-"))
+        if part is None or self._now() - float(told[2]) > self._knobs["attachment_id_seconds"]:
+            raise invalid("Invalid attachment token")
+        return part
+
+
+def _seal(content: bytes) -> bytes:
+    return blake2b(content, digest_size=SEAL_BYTES, key=b"attachment").digest()
+
+
+class Resources:
+    """Shows what is in a mailbox in each of the vendor's formats."""
+
+    def __init__(self, attachments: Attachments, knobs: Mapping[str, Any]) -> None:
+        self._attachments = attachments
+        self._knobs = knobs
+
+    def message(self, message: Message, form: str = "full", wanted: Sequence[str] = ()) -> dict[str, Any]:
+        """A message in that *form*; ``metadata`` shows the *wanted* headers only, if there are any."""
+        shown: dict[str, Any] = {
+            **short(message),
+            "snippet": message.snippet,
+            "historyId": str(message.history_id),
+            "internalDate": str(message.internal_date),
+            "sizeEstimate": len(message.raw),
+        }
+        if form == "raw":
+            shown["raw"] = encode(message.raw)
+        if form == "metadata":
+            headers = self._headers(message.root, wanted)
+            shown["payload"] = {"mimeType": message.root.mime_type} | ({"headers": headers} if headers else {})
+        if form == "full":
+            shown["payload"] = self._part(message, message.root)
+        return shown
+
+    def thread(self, mailbox: Mailbox, thread_id: str, form: str, wanted: Sequence[str] = ()) -> dict[str, Any]:
+        """A thread with its messages, the oldest first."""
+        members = mailbox.threads[thread_id]
+        return {
+            "id": thread_id,
+            "historyId": str(max(message.history_id for message in members)),
+            "messages": [self.message(message, form, wanted) for message in members],
+        }
+
+    def _part(self, message: Message, part: Part) -> dict[str, Any]:
+        shown: dict[str, Any] = {
+            "partId": part.part_id,
+            "mimeType": part.mime_type,
+            "filename": part.filename,
+            "headers": self._headers(part),
+            "body": self._body(message, part),
+        }
+        if part.parts:
+            shown["parts"] = [self._part(message, below) for below in part.parts]
+        return shown
+
+    def _body(self, message: Message, part: Part) -> dict[str, Any]:
+        if not part.size:
+            return {"size": 0}
+        shown_as_text = part.mime_type.startswith("text/") and not part.filename
+        if shown_as_text and part.size <= self._knobs["inline_text_bytes"]:
+            return {"size": part.size, "data": encode(part.content)}
+        return {"attachmentId": self._attachments.identify(message, part), "size": part.size}
+
+    def _headers(self, part: Part, wanted: Sequence[str] = ()) -> list[dict[str, str]]:
+        names = {name.lower() for name in wanted}
+        read = decoded if self._knobs["decode_headers"] else str
+        return [
+            {"name": name, "value": read(value)} for name, value in part.headers if not names or name.lower() in names
+        ]
+
+
+def short(message: Message) -> dict[str, Any]:
+    """What a write answers: identifiers and labels."""
+    return {"id": message.id, "threadId": message.thread_id, **labelled(message)}

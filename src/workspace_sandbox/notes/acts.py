@@ -1,0 +1,158 @@
+"""What a person does in the application, told in plain values."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from workspace_sandbox.notes import checks, edits, writes
+from workspace_sandbox.notes.refusals import Refusal
+from workspace_sandbox.notes.state import DataSource, Page, Property, User, Workspace
+
+
+def _text(_: Workspace, value: Any) -> list[dict[str, Any]]:
+    return [] if value is None else [{"text": {"content": str(value)}}]
+
+
+def _named(_: Workspace, value: Any) -> dict[str, Any] | None:
+    return None if value is None else {"name": value}
+
+
+def _many(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
+def _person(workspace: Workspace, value: Any) -> dict[str, Any]:
+    known = (user.id for user in workspace.users.values() if value in {user.id, user.name, user.email})
+    return {"id": next(known, value)}
+
+
+FORMS: dict[str, Callable[[Workspace, Any], Any]] = {
+    "title": _text,
+    "rich_text": _text,
+    "select": _named,
+    "status": _named,
+    "multi_select": lambda _, value: [{"name": name} for name in _many(value)],
+    "date": lambda _, value: {"start": value} if isinstance(value, str) else value,
+    "people": lambda workspace, value: [_person(workspace, item) for item in _many(value)],
+    "relation": lambda _, value: [{"id": uid} for uid in _many(value)],
+    "files": lambda _, value: [{"name": url[-100:], "external": {"url": url}} for url in _many(value)],
+}
+"""How a plain value of a type is told to the vendor; other types take it as it is."""
+
+ADDED = (
+    *("rich_text", "number", "select", "multi_select", "date", "checkbox", "url", "email", "phone_number", "people"),
+    *("files", "created_time", "created_by", "last_edited_time", "last_edited_by"),
+)
+"""The types of which a property can be added, as they need no more than a name and perhaps options."""
+
+
+def act(workspace: Workspace, person: User, action: Mapping[str, Any]) -> dict[str, Any]:
+    """Let *person* do one thing; a ``ValueError`` says what is wrong with it."""
+    do = ACTIONS.get(action.get("action", ""))
+    if do is None:
+        known = ", ".join([*ACTIONS, "deliveries", "subscribe", "verify_webhook"])
+        raise ValueError(f"unknown action {action.get('action')!r}; there are {known}")
+    try:
+        return do(workspace, person, action)
+    except Refusal as refusal:
+        raise ValueError(refusal.message) from refusal
+
+
+def _create(workspace: Workspace, person: User, action: Mapping[str, Any]) -> dict[str, Any]:
+    source = _source(workspace, action)
+    given = edits.given(workspace, source, _raw(workspace, source, action), None)
+    return {"page_id": edits.create(workspace, source, given, author=person).id}
+
+
+def _update(workspace: Workspace, person: User, action: Mapping[str, Any]) -> dict[str, Any]:
+    page = _page(workspace, action)
+    source = workspace.source_of(page)
+    given = edits.given(workspace, source, _raw(workspace, source, action), None)
+    edits.update(workspace, page, given, person)
+    return {"page_id": page.id}
+
+
+def _trash(*, into: bool) -> Callable[[Workspace, User, Mapping[str, Any]], dict[str, Any]]:
+    def move(workspace: Workspace, person: User, action: Mapping[str, Any]) -> dict[str, Any]:
+        page = _page(workspace, action)
+        edits.trash(workspace, page, person, into=into)
+        return {"page_id": page.id}
+
+    return move
+
+
+def _add_property(workspace: Workspace, person: User, action: Mapping[str, Any]) -> dict[str, Any]:
+    source = _source(workspace, action)
+    kind = checks.one_of(action.get("type"), "type", ADDED)
+    names = [writes.option_name(name, "options") for name in checks.array(action.get("options", []), "options")]
+    options = [writes.new_option(workspace, name) for name in dict.fromkeys(names)]
+    config = {"format": "number"} if kind == "number" else {}
+    prop = Property(workspace.new_property_id(), _name(action), kind, config, options)
+    edits.add_property(workspace, source, prop, person)
+    return {"property_id": prop.wire_id}
+
+
+def _rename_property(workspace: Workspace, person: User, action: Mapping[str, Any]) -> dict[str, Any]:
+    source = _source(workspace, action)
+    prop = _property(source, str(action.get("property")))
+    edits.rename_property(workspace, source, prop, _name(action), person)
+    return {"property_id": prop.wire_id}
+
+
+def _rename_option(workspace: Workspace, person: User, action: Mapping[str, Any]) -> dict[str, Any]:
+    source = _source(workspace, action)
+    prop = _property(source, str(action.get("property")))
+    option = prop.option(str(action.get("option")))
+    if option is None:
+        raise ValueError(f"{prop.name} has no option {action.get('option')!r}")
+    edits.rename_option(workspace, source, prop, option, writes.option_name(action.get("name"), "name"), author=person)
+    return {"option_id": option.id}
+
+
+ACTIONS = {
+    "create_page": _create,
+    "update_page": _update,
+    "trash_page": _trash(into=True),
+    "restore_page": _trash(into=False),
+    "add_property": _add_property,
+    "rename_property": _rename_property,
+    "rename_option": _rename_option,
+}
+
+
+def _raw(workspace: Workspace, source: DataSource | None, action: Mapping[str, Any]) -> dict[str, Any]:
+    given = action.get("properties")
+    if not isinstance(given, dict):
+        raise ValueError("properties must be an object of plain values by property name")
+    return {name: _value(workspace, _property(source, name), value) for name, value in given.items()}
+
+
+def _property(source: DataSource | None, name: str) -> Property:
+    found = source.find(name) if source else None
+    if source and found is None:
+        raise ValueError(
+            f"there is no property {name!r}; there are {[prop.name for prop in source.properties.values()]}"
+        )
+    return found or Property("title", "title", "title")
+
+
+def _value(workspace: Workspace, prop: Property, value: Any) -> dict[str, Any]:
+    form = FORMS.get(prop.type)
+    return {prop.type: form(workspace, value) if form else value}
+
+
+def _name(action: Mapping[str, Any]) -> str:
+    return checks.populated(action.get("name"), "name", writes.NAME_LENGTH)
+
+
+def _source(workspace: Workspace, action: Mapping[str, Any]) -> DataSource:
+    database = workspace.databases.get(str(action.get("database_id")))
+    if database is None:
+        raise ValueError(f"there is no database {action.get('database_id')!r}")
+    return workspace.sources[database.source_ids[0]]
+
+
+def _page(workspace: Workspace, action: Mapping[str, Any]) -> Page:
+    page = workspace.pages.get(str(action.get("page_id")))
+    if page is None:
+        raise ValueError(f"there is no page {action.get('page_id')!r}")
+    return page

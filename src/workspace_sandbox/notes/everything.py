@@ -1,0 +1,187 @@
+"""The seeded database that has a property of every type, some with values that are hard to read."""
+
+from collections.abc import Callable
+from typing import Any
+
+from workspace_sandbox.notes import richtext, values
+from workspace_sandbox.notes.seeding import Seeder
+from workspace_sandbox.notes.state import DataSource, Page, Property, Workspace
+
+ROWS = 320
+EMPTY_EVERY = 16
+"""Each so-manieth row has a title and nothing else."""
+
+FUTURE_TYPE = "sentiment"
+"""A type no client of today knows."""
+
+TITLES = (
+    "Änderungsantrag",
+    "Ordre du jour",
+    "会議メモ",
+    "Заметки",
+    "ملاحظات الاجتماع",
+    "Retro 🎉",
+    "Quarterly plan",
+    "Ideas, unsorted",
+    "Ωmega checklist",
+    "Press kit",
+)
+PLACES = (("Lisboa", 38.7223, -9.1393), ("Zürich", 47.3769, 8.5417), ("東京", 35.6762, 139.6503))
+TEXTS = ("", "  leading and trailing blanks  ", "Line one\nLine two", "naïve café, 50 % done", "«Ёлка» 👩‍👩‍👧 first")
+
+
+def plant(seeder: Seeder, at: float, related: DataSource) -> DataSource:
+    """The database, its rows related to those of *related*."""
+    relation = seeder.property(
+        "relation",
+        "Relation",
+        config={
+            "database_id": related.parent.id,
+            "data_source_id": related.id,
+            "type": "single_property",
+            "single_property": {},
+        },
+    )
+    properties = _columns(seeder, related, relation)
+    source = seeder.table("Everything", at, properties)
+    named = {prop.name: prop for prop in properties}
+    for number in range(ROWS):
+        row = {"Title": richtext.text(f"{TITLES[number % len(TITLES)]} {number}")}
+        if number % EMPTY_EVERY:
+            row |= _row(seeder, named, number, related)
+        seeder.row(source, at - 86_400.0 * 3 - number * 1_733.25, row)
+    _overflow(seeder, source, named, related)
+    return source
+
+
+def _columns(seeder: Seeder, related: DataSource, relation: Property) -> list[Property]:
+    number = seeder.property("number", "Number", config={"format": "number"})
+    value = next(prop for prop in related.properties.values() if prop.name == "Value")
+    return [
+        seeder.property("title", "Title"),
+        seeder.property("rich_text", "Text"),
+        number,
+        seeder.property(
+            "select", "Select", options=seeder.options(("Low", "gray"), ("Mid", "blue"), ("Höchste", "red"))
+        ),
+        seeder.property(
+            "multi_select",
+            "Multi-select",
+            options=seeder.options(("alpha", "blue"), ("beta", "green"), ("γάμμα", "pink"), ("with space", "brown")),
+        ),
+        seeder.status(
+            "Status",
+            To_do=[("Not started", "default")],
+            In_progress=[("In progress", "blue")],
+            Complete=[("Done", "green")],
+        ),
+        seeder.property("date", "Date"),
+        seeder.property("checkbox", "Checkbox"),
+        seeder.property("url", "URL"),
+        seeder.property("email", "Email"),
+        seeder.property("phone_number", "Phone"),
+        seeder.property("people", "People"),
+        relation,
+        seeder.property("files", "Files & media"),
+        seeder.property("place", "Place"),
+        seeder.property("verification", "Verification"),
+        seeder.property("formula", "Formula", config={"expression": 'prop("Number") * 2'}, compute=_doubled(number)),
+        seeder.property(
+            "formula", "Formula text", config={"expression": 'format(prop("Number"))'}, compute=_told(number)
+        ),
+        _rollup(seeder, "Rollup", relation, value, "sum"),
+        _rollup(seeder, "Rollup list", relation, value, "show_original"),
+        seeder.property("created_time", "Created time"),
+        seeder.property("created_by", "Created by"),
+        seeder.property("last_edited_time", "Last edited time"),
+        seeder.property("last_edited_by", "Last edited by"),
+        seeder.property("unique_id", "ID", config={"prefix": "EV"}),
+        seeder.property("button", "Button"),
+        seeder.property(FUTURE_TYPE, "Sentiment", config={"scale": 5}),
+    ]
+
+
+def _rollup(seeder: Seeder, name: str, relation: Property, target: Property, function: str) -> Property:
+    config = {
+        "relation_property_name": relation.name,
+        "relation_property_id": relation.id,
+        "rollup_property_name": target.name,
+        "rollup_property_id": target.id,
+        "function": function,
+    }
+    return seeder.property("rollup", name, config=config)
+
+
+def _doubled(number: Property) -> Callable[[Workspace, Page], Any]:
+    return lambda _, page: values.kept(page, number) and values.kept(page, number) * 2
+
+
+def _told(number: Property) -> Callable[[Workspace, Page], Any]:
+    def told(_: Workspace, page: Page) -> str | None:
+        value = values.kept(page, number)
+        return None if value is None else f"№ {value}"
+
+    return told
+
+
+def _row(seeder: Seeder, named: dict[str, Property], number: int, related: DataSource) -> dict[str, Any]:
+    random = seeder.random
+    tags = [option.id for option in named["Multi-select"].options]
+    place = PLACES[number % len(PLACES)]
+    row: dict[str, Any] = {
+        "Text": richtext.text(TEXTS[number % len(TEXTS)]),
+        "Number": (number - 160) / 4 if number % 3 else number,
+        "Select": random.choice(named["Select"].options).id,
+        "Multi-select": random.sample(tags, number % 4),
+        "Status": random.choice(named["Status"].options).id,
+        "Date": _date(number),
+        "Checkbox": number % 2 == 0,
+        "URL": f"https://example.com/notes/{number}?q=a%20b",
+        "Email": f"reader.{number}@example.com",
+        "Phone": f"+49 30 5550 {number:04}",
+        "People": [user.id for user in random.sample(seeder.people, number % 3)],
+        "Relation": random.sample(related.rows, number % 4),
+        "Files & media": _files(number),
+        "Place": {"lat": place[1], "lon": place[2], "name": place[0], "address": None}
+        | {"aws_place_id": None, "google_place_id": None},
+        "Verification": _verification(seeder, number),
+        "Sentiment": {"score": number % 5, "labels": ["calm"] * (number % 2)},
+    }
+    for name in random.sample(sorted(row.keys() - {"Status", "Checkbox", "Sentiment"}), number % 3):
+        del row[name]
+    return row
+
+
+def _date(number: int) -> dict[str, Any]:
+    day = f"2025-{number % 12 + 1:02}-{number % 28 + 1:02}"
+    shapes = (
+        {"start": day, "end": None, "time_zone": None},
+        {"start": f"{day}T09:30:00.000+00:00", "end": None, "time_zone": None},
+        {"start": day, "end": "2025-12-31", "time_zone": None},
+        {"start": f"{day}T18:00:00.000", "end": None, "time_zone": "America/New_York"},
+    )
+    return shapes[number % len(shapes)]
+
+
+def _files(number: int) -> list[dict[str, Any]]:
+    linked = {"name": "Plan.pdf", "type": "external", "external": {"url": f"https://example.com/files/{number}.pdf"}}
+    url = f"https://files.example.com/secure/{number}/photo.png?signature=fixed"
+    hosted = {"name": "Foto ☀.png", "type": "file", "file": {"url": url, "expiry_time": "2025-06-01T10:00:00.000Z"}}
+    return [linked, hosted][: number % 3]
+
+
+def _verification(seeder: Seeder, number: int) -> dict[str, Any] | None:
+    if number % 5:
+        return None
+    date = {"start": "2025-01-07T00:00:00.000+00:00", "end": None, "time_zone": None}
+    return {"state": "verified", "by": seeder.people[0].id, "date": date}
+
+
+def _overflow(seeder: Seeder, source: DataSource, named: dict[str, Property], related: DataSource) -> None:
+    """One row whose relation, people and text are longer than a page object shows."""
+    page = seeder.workspace.pages[source.rows[1]]
+    page.values[named["Relation"].id] = related.rows[:40]
+    page.values[named["People"].id] = [user.id for user in seeder.people[:30]]
+    day = {"start": "2025-03-01", "end": None, "time_zone": None}
+    mentions = [richtext.mention("date", day, "2025-03-01") for _ in range(30)]
+    page.values[named["Text"].id] = mentions + richtext.text(" and so on")

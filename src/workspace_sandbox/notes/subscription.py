@@ -1,0 +1,70 @@
+"""The webhooks of one connection: when they are sent, and what is in them."""
+
+import hashlib
+import hmac
+from typing import Any
+
+from workspace_sandbox.notes import events, times
+from workspace_sandbox.notes.state import Change, User, Workspace
+
+API_VERSION = "2026-03-11"
+TOKEN_LENGTH = 43
+VERIFICATION_TOKEN = "secret_NotesSandb0xWebh00ksSetUpFromTheStart42"  # noqa: S105  # signs only the stand-in's events
+
+
+class Subscription:
+    """What was set up in the settings of a connection; its token is the proof of the address, and then the key.
+
+    With a *token* that was brought back long ago, it is active from the start.
+    """
+
+    def __init__(self, workspace: Workspace, bot: User, token: str | None = None) -> None:
+        self._workspace = workspace
+        self.bot = bot
+        self.id = workspace.new_id()
+        self.token = token or workspace.new_secret("secret_", TOKEN_LENGTH)
+        self.state = "active" if token else "pending_verification"
+
+    def verify(self, token: Any) -> None:
+        """Become active, for a person has brought the token that was sent to the address."""
+        if token != self.token:
+            raise ValueError("that is not the verification token which was sent to the address")
+        self.state = "active"
+
+    def hears(self, change: Change) -> bool:
+        """Whether the connection is told of *change*, as it is once active of what is shared with it."""
+        return self.state == "active" and self._workspace.may_see(self.bot, change.entity)
+
+    def signature(self, raw: bytes) -> str:
+        """The proof that a body comes from here."""
+        return "sha256=" + hmac.new(self.token.encode(), raw, hashlib.sha256).hexdigest()
+
+    def body(self, change: Change, event_id: str, attempt: int) -> dict[str, Any]:
+        """What is sent of *change*."""
+        return {
+            "id": event_id,
+            "timestamp": times.event(change.at),
+            "workspace_id": self._workspace.id,
+            "workspace_name": self._workspace.name,
+            "subscription_id": self.id,
+            "integration_id": self.bot.integration_id,
+            "authors": [self._user(uid) for uid in change.author_ids],
+            **self._accessible_by(),
+            "attempt_number": attempt,
+            "api_version": API_VERSION,
+            "type": change.type,
+            "entity": {"id": change.entity.id, "type": change.type.partition(".")[0]},
+            "data": events.data(self._workspace, change),
+        }
+
+    def described(self) -> dict[str, Any]:
+        """What the settings show of it."""
+        return {"subscription_id": self.id, "state": self.state}
+
+    def _accessible_by(self) -> dict[str, Any]:
+        """Through which authorisations the object can be seen, of which only a public connection may have several."""
+        owner_id = self.bot.owner_id
+        return {"accessible_by": [self._user(owner_id), self._user(self.bot.id)]} if owner_id else {}
+
+    def _user(self, uid: str) -> dict[str, str]:
+        return {"id": uid, "type": self._workspace.users[uid].kind}

@@ -1,0 +1,87 @@
+"""The seeded bases beside the one for sales: one where the token's user edits, one that it does not see."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from workspace_sandbox.tables.model import Base, Record, Table, User, View
+from workspace_sandbox.tables.schema import CHECK, ISO_DATE, Identifiers, choices, fields
+
+ITEMS = ("Laptop", "Beamer", "Stehtisch", "Kaffeemaschine ☕", "Router", "ホワイトボード", "Headset")
+ROOMS = ("Nord", "Süd", "Ost", "West")
+HOUR = 3600.0
+INVENTORY = 130
+BOOKINGS = 24
+IMPORTED = 15
+SALARIES = 8
+
+
+def made(new_id: Identifiers, people: tuple[User, ...], beginning: float) -> list[Base]:
+    """The office and the payroll."""
+    office = [_inventory(new_id), _bookings(new_id), _imported(new_id)]
+    hidden = [_salaries(new_id)]
+    for table in (*office, *hidden):
+        _date(table, people[1], beginning)
+    return [
+        Base(new_id("app"), "Büro & Office", "edit", office, people),
+        Base(new_id("app"), "Payroll", "none", hidden, people[1:]),
+    ]
+
+
+def _inventory(new_id: Identifiers) -> Table:
+    columns = {
+        "Item": "singleLineText",
+        "Kind": ("singleSelect", choices(new_id, ("Hardware", "Furniture"))),
+        "Price": ("currency", {"precision": 2, "symbol": "€"}),
+        "In use": ("checkbox", CHECK),
+        "Photos": ("multipleAttachments", {"isReversed": False}),
+    }
+    rows = [
+        (
+            f"{ITEMS[number % len(ITEMS)]} {number + 1}",
+            ("Hardware", "Furniture")[number % 2],
+            19.5 + number,
+            number % 3 == 0,
+        )
+        for number in range(INVENTORY)
+    ]
+    return _table(new_id, "Inventory", columns, rows)
+
+
+def _bookings(new_id: Identifiers) -> Table:
+    columns = {
+        "Room": "singleLineText",
+        "Day": ("date", {"dateFormat": ISO_DATE}),
+        "Guests": ("number", {"precision": 0}),
+    }
+    rows = [(ROOMS[number % len(ROOMS)], f"2026-11-{number + 1:02d}", number) for number in range(BOOKINGS)]
+    return _table(new_id, 'Bookings? "2026"', columns, rows)
+
+
+def _imported(new_id: Identifiers) -> Table:
+    columns = {"Name": "singleLineText", "Origin": ("externalSyncSource", choices(new_id, ("Directory",)))}
+    table = _table(new_id, "Imported people", columns, [(f"Person {n + 1}", "Directory") for n in range(IMPORTED)])
+    table.synced = True
+    return table
+
+
+def _salaries(new_id: Identifiers) -> Table:
+    columns = {"Person": "singleLineText", "Salary": ("currency", {"precision": 2, "symbol": "€"})}
+    return _table(new_id, "Salaries", columns, [(f"Person {n + 1}", 41_000 + 250 * n) for n in range(SALARIES)])
+
+
+def _table(new_id: Identifiers, name: str, columns: Mapping[str, Any], rows: Iterable[tuple[Any, ...]]) -> Table:
+    table = Table(new_id("tbl"), name, fields(new_id, columns), [View(new_id("viw"), "Grid view")])
+    nobody = User("", "", "")
+    for row in rows:
+        record = Record(new_id("rec"), 0, 0.0, nobody, 0.0, nobody)
+        pairs = zip(table.fields, row, strict=False)
+        record.cells = {field.id: value for field, value in pairs if value not in (None, False)}
+        table.add(record)
+    return table
+
+
+def _date(table: Table, person: User, beginning: float) -> None:
+    """Say of all records of *table* when they were made, an hour apart, and by whom."""
+    for record in table.records.values():
+        record.created_at = record.modified_at = beginning + record.number * HOUR
+        record.created_by = record.modified_by = person

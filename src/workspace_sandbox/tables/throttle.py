@@ -1,0 +1,55 @@
+"""How often the vendor may be asked: per base, per token and per month."""
+
+import math
+from dataclasses import dataclass, field
+
+from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.kit.throttling import SlidingWindow
+from workspace_sandbox.tables.refusals import Refusal, billing_limit_exceeded, rate_limited
+
+PER_BASE = 5
+PER_TOKEN = 50
+SECOND = 1.0
+
+
+@dataclass(slots=True)
+class Limits:
+    """What was spent; a base that was asked too often stays closed for a while, and is not asked longer for asking."""
+
+    stage: Stage
+    _tokens: dict[str, SlidingWindow] = field(default_factory=dict)
+    _bases: dict[str, SlidingWindow] = field(default_factory=dict)
+    _closed_until: dict[str, float] = field(default_factory=dict)
+    _calls: int = 0
+
+    def spend_token(self, token: str) -> None:
+        """Count a request of *token*, and of the month."""
+        most = self.stage.knobs["monthly_calls"]
+        if most is not None and self._calls >= most:
+            raise billing_limit_exceeded(self.stage.knobs["throttle_envelope"])
+        wait = self._take(self._tokens, token, PER_TOKEN)
+        if wait:
+            raise self._refusal(wait)
+        self._calls += 1
+
+    def spend_base(self, base_id: str) -> None:
+        """Count a request to a base; one too many closes it."""
+        if not self.stage.knobs["limits"]:
+            return
+        now = self.stage.clock.now()
+        if now < self._closed_until.get(base_id, 0.0):
+            raise self._refusal(self._closed_until[base_id] - now)
+        if self._take(self._bases, base_id, PER_BASE):
+            seconds = float(self.stage.knobs["lockout_seconds"])
+            self._closed_until[base_id] = now + seconds
+            raise self._refusal(seconds)
+
+    def _take(self, windows: dict[str, SlidingWindow], key: str, most: int) -> float:
+        if not self.stage.knobs["limits"]:
+            return 0.0
+        window = windows.setdefault(key, SlidingWindow(most, SECOND))
+        return window.take(self.stage.clock.now())
+
+    def _refusal(self, wait: float) -> Refusal:
+        headers = {"Retry-After": str(max(1, math.ceil(wait)))} if self.stage.knobs["retry_after"] else {}
+        return rate_limited(self.stage.knobs["throttle_envelope"], headers)

@@ -1,0 +1,41 @@
+"""Instants and dates as the vendor writes and reads them."""
+
+import re
+from datetime import UTC, date, datetime, tzinfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from workspace_sandbox.kit.clock import instant
+
+DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+def written(seconds: float) -> str:
+    """Epoch *seconds* in UTC with milliseconds, ``2026-10-05T14:07:31.000Z``."""
+    return instant(seconds).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+
+
+def read_date(text: str) -> str | None:
+    """*text* if it is a day, nothing more and nothing less."""
+    if not DATE.fullmatch(text):
+        return None
+    try:
+        return date.fromisoformat(text).isoformat()
+    except ValueError:
+        return None
+
+
+def read_instant(text: str, zone: str) -> float | None:
+    """The epoch seconds of an ISO time, to the millisecond; without an offset it is of that *zone*."""
+    try:
+        at = datetime.fromisoformat(text.strip())
+        return round((at if at.tzinfo else at.replace(tzinfo=_zone(zone))).timestamp(), 3)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _zone(name: str) -> tzinfo:
+    """The time zone of a field; ``client`` is the caller's, which over the wire is UTC."""
+    try:
+        return UTC if name in {"utc", "client"} else ZoneInfo(name)
+    except ZoneInfoNotFoundError:
+        return UTC
