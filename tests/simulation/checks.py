@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -60,11 +60,18 @@ def verdict(history: "History") -> list[str]:
 def _objects(history: "History") -> Iterator[str]:
     for kind, contents, owners in _groups(history):
         yield from _answers(owners)
-        told = " ".join(_details(owner.replies[-1]) for owner in owners if owner.refused)
-        made = [one for content in contents for one in KINDS[kind].made(history.world, content) if one.id not in told]
+        left = _left_standing(kind, owners)
+        made = [one for content in contents for one in KINDS[kind].made(history.world, content) if not left(one)]
         ours = [one for one in made if one.id not in history.world.by_colleague]
         yield from _counted(kind, ours, owners)
         yield from _owned(kind, made, ours, owners)
+
+
+def _left_standing(kind: str, owners: Sequence[Owner]) -> Callable[[Made], bool]:
+    """Whether an object is half a write that was refused, and said so, and that nobody finished later."""
+    told = " ".join(_details(owner.replies[-1]) for owner in owners if owner.refused)
+    finished = {one for owner in owners for result in owner.results for one in KINDS[kind].told(result)}
+    return lambda made: made.id in told and made.id not in finished
 
 
 def _groups(history: "History") -> Iterator[tuple[str, Sequence[str], Sequence[Owner]]]:
