@@ -50,7 +50,7 @@ class Place:
 
 @contextmanager
 def place() -> Iterator[Place]:
-    """Sandbox and gateway in processes of their own, budgets as they are, and patience for long queues."""
+    """Sandbox and gateway in processes of their own, budgets as they are, and timeouts for long queues."""
     with sandboxed() as described, tempfile.TemporaryDirectory() as folder:
         port = free_port()
         settings = {**addresses_of(described), "GATEWAY_QUEUE_SECONDS": "900"}

@@ -13,7 +13,7 @@ def test_limits_and_times_are_the_promised_ones_unless_set_otherwise() -> None:
 
     assert 1024 * 1024 == settings.max_body_bytes
     assert 15 * 60 == settings.link_seconds
-    assert 30 == settings.patience.queue_seconds
+    assert 30 == settings.timeouts.queue_seconds
     assert 30 == settings.keep_runs_days
 
 
@@ -28,4 +28,4 @@ def test_limits_and_times_can_be_set() -> None:
     settings = Settings.read(REQUIRED | others, CONNECTORS)
 
     assert (1000, 60) == (settings.max_body_bytes, settings.link_seconds)
-    assert (5, 7) == (settings.patience.queue_seconds, settings.keep_runs_days)
+    assert (5, 7) == (settings.timeouts.queue_seconds, settings.keep_runs_days)

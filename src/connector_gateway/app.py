@@ -29,7 +29,7 @@ from connector_gateway.core.stopping import Stopping
 from connector_gateway.core.workspaces import Workspaces
 from connector_gateway.core.writing import Writing
 from connector_gateway.http import Application, Service, application
-from connector_gateway.http.accounts import Accounts
+from connector_gateway.http.management import Management
 from connector_gateway.http.metrics import Metrics
 from connector_gateway.http.routes import Edge
 from connector_gateway.kit.clock import Clock, SteadyClock, SystemClock, elapsed
@@ -40,7 +40,7 @@ from connector_gateway.settings import DAY_SECONDS, Settings
 from connector_gateway.storage.alone import Unshared, alone_on
 from connector_gateway.storage.database import Database
 from connector_gateway.storage.files import AlreadyServed
-from connector_gateway.storage.shared import Memory
+from connector_gateway.storage.shared import InMemory
 
 log = structlog.get_logger()
 
@@ -83,7 +83,7 @@ class App:
         self._cursors = Cursors(secrets)
         self._links = Links(secrets, settings.download_base, settings.link_seconds, self.clock)
         self._files = files or Files(settings.upstream_timeout_seconds, settings.max_file_bytes)
-        self._shared = Memory(self._steady, settings.patience)
+        self._shared = InMemory(self._steady, settings.timeouts)
         self._limits = Limits(self._shared)
         self._claims = Claims(self.database, process_id, self._steady, self.stopping)
         self._owners = Owners(self.database, process_id)
@@ -127,7 +127,7 @@ class App:
             self.stopping,
             max_body_bytes=self.settings.max_body_bytes,
         )
-        accounts = Accounts(
+        management = Management(
             edge,
             self.workspaces,
             self.keys,
@@ -140,7 +140,7 @@ class App:
         service = Service(
             self._connectors,
             edge,
-            accounts,
+            management,
             self.hooks,
             self.clock,
             metrics,
@@ -193,7 +193,7 @@ class App:
                 claims=self._claims,
                 owners=self._owners,
                 vault=self._vault,
-                evidence=Evidence(self.database, self._owners, self._steady, self.settings.patience.grace_seconds),
+                evidence=Evidence(self.database, self._owners, self._steady, self.settings.timeouts.grace_seconds),
             ),
             cursors=self._cursors,
             links=self._links,
@@ -201,7 +201,7 @@ class App:
             shared=self._shared,
             transport=self._transport,
             clock=self._steady,
-            patience=self.settings.patience,
+            timeouts=self.settings.timeouts,
             max_calls=self.settings.max_calls,
             events=self._feed,
             time=self.database.time,

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from connector_gateway.core.gateway import Site
 from connector_gateway.kit.budget import Budget
 from connector_gateway.kit.operation import AnyConnector
-from connector_gateway.kit.upstream import Patience
+from connector_gateway.kit.upstream import Timeouts
 
 PREFIX = "GATEWAY_"
 DAY_SECONDS = 24 * 60 * 60
@@ -46,7 +46,7 @@ class Settings:
     watch: bool
     """Whether this process takes part in observing changes."""
 
-    patience: Patience
+    timeouts: Timeouts
     sites: Mapping[str, Site]
 
     @property
@@ -76,7 +76,7 @@ class Settings:
             stop_seconds=reader.number("STOP_SECONDS", 30.0),
             keep_runs_days=reader.number("KEEP_RUNS_DAYS", 30.0),
             watch=reader.switch("WATCH", default=True),
-            patience=Patience(
+            timeouts=Timeouts(
                 queue_seconds=reader.number("QUEUE_SECONDS", 30.0),
                 run_seconds=reader.number("RUN_SECONDS", 120.0),
                 grace_seconds=reader.number("GRACE_SECONDS", 5.0),

@@ -10,7 +10,7 @@ from pydantic_core import to_json
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.kit.errors import OutcomeUnknown, UpstreamError
 from connector_gateway.kit.transport import Answer
-from connector_gateway.kit.upstream import Patience, Trace, Upstream
+from connector_gateway.kit.upstream import Timeouts, Trace, Upstream
 from harness.clocks import NOON, HandClock
 
 T = datetime.fromtimestamp(NOON, UTC)
@@ -111,11 +111,11 @@ def client_of(room: str, vendor: Vendor) -> Any:
         addresses=connector.addresses,
         authorise=connector.authorise,
         throttled=connector.throttled,
-        door=part,
+        credential_source=part,
         pacer=part,
         transport=part,
         clock=HandClock(),
-        patience=Patience(),
+        timeouts=Timeouts(),
         trace=Trace(),
     )
     return connector.client(upstream)

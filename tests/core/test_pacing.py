@@ -10,7 +10,7 @@ import pytest
 from connector_gateway.core.pacing import SLACK, YIELD_SECONDS, ConnectionPacer, YieldingPacer, stretched
 from connector_gateway.kit.budget import Budget, Charge
 from connector_gateway.kit.errors import UpstreamRateLimited
-from connector_gateway.storage.shared import Memory
+from connector_gateway.storage.shared import InMemory
 from harness.clocks import NOON, LoopClock, in_no_time
 from harness.requirement import requirement
 
@@ -27,7 +27,7 @@ class Street:
     passed: list[tuple[Any, float]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.shared = Memory(self.clock)
+        self.shared = InMemory(self.clock)
         self.pacer = self.pacer_of("account")
 
     def pacer_of(self, account: str) -> ConnectionPacer:
@@ -39,7 +39,7 @@ class Street:
         await self.pacer_of(account).admit(charges, self.clock.now() + patience)
         self.passed.append((name, round(self.clock.now() - NOON, 6)))
 
-    async def look(self, name: Any = "look", *, patience: float = 1000.0) -> None:
+    async def poll(self, name: Any = "poll", *, patience: float = 1000.0) -> None:
         """A request that nobody waits for."""
         pacer = YieldingPacer("notes", stretched(self.budgets), "account", self.shared, self.clock)
         await pacer.admit((ONE,), self.clock.now() + patience)
@@ -324,47 +324,47 @@ def test_a_loop_that_stalls_makes_nobody_leave_too_early_or_out_of_order() -> No
 
 
 @requirement("events:calls-first")
-def test_a_look_leaves_room_for_the_next_call() -> None:
+def test_a_poll_leaves_room_for_the_next_call() -> None:
     busy = street(all="3/1")
 
-    async def looks_then_a_call() -> None:
-        looks = asyncio.gather(*(busy.look() for _ in range(20)))
+    async def polls_then_a_call() -> None:
+        polls = asyncio.gather(*(busy.poll() for _ in range(20)))
         await busy.clock.sleep(2.5)
         asked = busy.clock.now()
         await busy.walk("call")
         assert asked == busy.clock.now()
-        await looks
+        await polls
 
-    in_no_time(looks_then_a_call())
-    looks = [at for name, at in busy.passed if name == "look"]
+    in_no_time(polls_then_a_call())
+    polls = [at for name, at in busy.passed if name == "poll"]
 
-    assert 20 == len(looks)
+    assert 20 == len(polls)
     assert 3 >= busy.most_within(1)
 
 
 @requirement("events:calls-first")
-def test_calls_that_queue_go_before_looks() -> None:
+def test_calls_that_queue_go_before_polls() -> None:
     busy = street(all="3/1")
 
-    async def a_look_among_calls() -> None:
+    async def a_poll_among_calls() -> None:
         calls = asyncio.create_task(busy.crowd(range(30)))
         await busy.clock.sleep(0.5)
-        await busy.look()
+        await busy.poll()
         await calls
 
-    in_no_time(a_look_among_calls())
+    in_no_time(a_poll_among_calls())
 
-    assert [*range(30), "look"] == busy.names
+    assert [*range(30), "poll"] == busy.names
 
 
 @requirement("events:calls-first")
-def test_a_look_gets_its_turn_at_last_however_many_calls_there_are() -> None:
+def test_a_poll_gets_its_turn_at_last_however_many_calls_there_are() -> None:
     busy = street(all="3/1")
 
     async def endless() -> None:
         calls = asyncio.create_task(busy.crowd(range(300)))
         await busy.clock.sleep(1)
-        await busy.look()
+        await busy.poll()
         calls.cancel()
 
     in_no_time(endless())

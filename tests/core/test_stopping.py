@@ -9,7 +9,7 @@ from connector_gateway.core.stopping import Stopping
 from connector_gateway.kit.budget import Budget, Charge
 from connector_gateway.kit.clock import SystemClock
 from connector_gateway.kit.errors import Overloaded
-from connector_gateway.storage.shared import Memory
+from connector_gateway.storage.shared import InMemory
 from harness.requirement import requirement
 
 ONE = (Charge("all"),)
@@ -22,7 +22,7 @@ class Queue:
     def __init__(self) -> None:
         self.clock = SystemClock()
         self.stopping = Stopping()
-        self.shared = Memory(self.clock)
+        self.shared = InMemory(self.clock)
 
     def pacer(self, kind: type[ConnectionPacer] = ConnectionPacer) -> ConnectionPacer:
         budgets = {"all": Budget(1, 3600)}

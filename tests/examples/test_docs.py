@@ -13,7 +13,7 @@ from connector_gateway.settings import Settings
 ROOT = Path(__file__).parent.parent.parent
 GUIDE = (ROOT / "docs" / "guide" / "settings.md").read_text(encoding="utf-8")
 PATIENCE = {"queue_seconds", "run_seconds", "grace_seconds", "attempts", "backoff_seconds"}
-NAMES = sorted({field.name for field in dataclasses.fields(Settings)} - {"patience", "sites"} | PATIENCE)
+NAMES = sorted({field.name for field in dataclasses.fields(Settings)} - {"timeouts", "sites"} | PATIENCE)
 ROOMS = sorted(CONNECTORS)
 
 

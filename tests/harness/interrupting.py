@@ -9,26 +9,28 @@ from sqlalchemy import insert
 
 from connector_gateway.core.arguments import Arguments, Body
 from connector_gateway.core.claims import Claim, ClaimName
-from connector_gateway.core.journal import Entry, owner_of
+from connector_gateway.core.journal import JournalEntry, owner_of
 from connector_gateway.core.owners import OPEN
 from connector_gateway.kit.identifiers import ConnectionId, RunId, WorkspaceId
 from connector_gateway.storage import tables
 from harness.serving import Gateway
 
 
-def planned(value: Any) -> Entry:
+def planned(value: Any) -> JournalEntry:
     """A plan that was made."""
-    return Entry("", value)
+    return JournalEntry("", value)
 
 
-def sent(name: str, intent: Mapping[str, Any], *, at: float, mark: str = "mark", settles_at: float = 0.0) -> Entry:
+def sent(
+    name: str, intent: Mapping[str, Any], *, at: float, mark: str = "mark", settles_at: float = 0.0
+) -> JournalEntry:
     """A step that was sent *at* an instant, and of which nobody knows what became."""
-    return Entry(name, intent, mark, sent_at=at, settles_at=settles_at)
+    return JournalEntry(name, intent, mark, sent_at=at, settles_at=settles_at)
 
 
-def done(name: str, intent: Mapping[str, Any], learned: dict[str, Any], *, mark: str = "mark") -> Entry:
+def done(name: str, intent: Mapping[str, Any], learned: dict[str, Any], *, mark: str = "mark") -> JournalEntry:
     """A step that was carried out."""
-    return Entry(name, intent, mark, sent_at=0.0, learned=learned)
+    return JournalEntry(name, intent, mark, sent_at=0.0, learned=learned)
 
 
 def interrupted(  # noqa: PLR0917  # told in the order of the sentence
@@ -37,7 +39,7 @@ def interrupted(  # noqa: PLR0917  # told in the order of the sentence
     operation: str,
     key: str,
     body: Mapping[str, Any],
-    entries: Sequence[Entry],
+    entries: Sequence[JournalEntry],
     *,
     path: Mapping[str, str] | None = None,
     makes: Mapping[str, str] | None = None,

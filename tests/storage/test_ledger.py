@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from connector_gateway.kit.budget import Budget
-from connector_gateway.storage.ledger import PRUNE_FROM, Entry, Ledger
+from connector_gateway.storage.ledger import PRUNE_FROM, Ledger, LedgerEntry
 
 NOON = 1_795_000_000.0
 TICK = 0.05
@@ -20,7 +20,7 @@ class History:
 
     ledger: Ledger
     now: float = NOON
-    waiting: list[Entry] = field(default_factory=list)
+    waiting: list[LedgerEntry] = field(default_factory=list)
     gone: list[tuple[float, float]] = field(default_factory=list)
     turns: int = 0
 
@@ -28,14 +28,14 @@ class History:
         """Take the earliest place there is."""
         at = self.ledger.earliest(self.now, units)
         self.turns += 1
-        entry = Entry(at, units, self.turns if at > self.now else 0)
+        entry = LedgerEntry(at, units, self.turns if at > self.now else 0)
         self.ledger.insert(entry)
         if at > self.now:
             self.waiting.append(entry)
         else:
             self.go(entry)
 
-    def go(self, entry: Entry) -> None:
+    def go(self, entry: LedgerEntry) -> None:
         """Note that a request went."""
         entry.turn = 0
         self.gone.append((self.now, entry.units))
@@ -97,7 +97,7 @@ def placed(ledger: Ledger, *requests: tuple[float, float]) -> list[float]:
     for units, pause in requests:
         now += pause
         places.append(ledger.earliest(now, units))
-        ledger.insert(Entry(places[-1], units))
+        ledger.insert(LedgerEntry(places[-1], units))
     return places
 
 
@@ -135,8 +135,8 @@ def test_the_earliest_place_is_never_later_than_it_must_be(requests: list[int]) 
 
 def test_what_is_given_back_can_be_taken_again() -> None:
     ledger = Ledger(Budget(1, 10))
-    ledger.insert(Entry(NOON, 1))
-    waiting = Entry(ledger.earliest(NOON, 1), 1)
+    ledger.insert(LedgerEntry(NOON, 1))
+    waiting = LedgerEntry(ledger.earliest(NOON, 1), 1)
     ledger.insert(waiting)
     ledger.remove(waiting)
 
@@ -145,9 +145,9 @@ def test_what_is_given_back_can_be_taken_again() -> None:
 
 def test_what_has_left_the_window_cannot_be_given_back() -> None:
     ledger = Ledger(Budget(2, 10))
-    past = Entry(NOON, 1)
+    past = LedgerEntry(NOON, 1)
     ledger.insert(past)
-    ledger.insert(Entry(NOON + 5, 1))
+    ledger.insert(LedgerEntry(NOON + 5, 1))
     ledger.earliest(NOON + 11, 1)
     ledger.remove(past)
 
@@ -171,7 +171,7 @@ def test_a_closed_ledger_is_not_idle() -> None:
 
 def test_a_ledger_is_idle_once_its_window_is_empty() -> None:
     ledger = Ledger(Budget(3, 1))
-    ledger.insert(Entry(NOON, 1))
+    ledger.insert(LedgerEntry(NOON, 1))
 
     assert not ledger.idle(NOON + 0.5)
     assert ledger.idle(NOON + 1)
@@ -184,9 +184,9 @@ def test_more_than_the_limit_at_once_never_fits() -> None:
 
 def test_a_small_request_may_use_a_gap_that_a_large_one_cannot() -> None:
     ledger = Ledger(Budget(5, 10))
-    ledger.insert(Entry(NOON, 4))
+    ledger.insert(LedgerEntry(NOON, 4))
     large = ledger.earliest(NOON, 3)
-    ledger.insert(Entry(large, 3))
+    ledger.insert(LedgerEntry(large, 3))
 
     assert (NOON + 10, NOON) == (large, ledger.earliest(NOON, 1))
 

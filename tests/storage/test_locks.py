@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 import pytest
 
 from connector_gateway.kit.errors import UpstreamConflict
-from connector_gateway.kit.upstream import Patience
+from connector_gateway.kit.upstream import Timeouts
 from connector_gateway.storage.locks import RETRY_SECONDS, Locks
 from harness.clocks import in_no_time
 
-PATIENCE = Patience(queue_seconds=30, run_seconds=120)
+PATIENCE = Timeouts(queue_seconds=30, run_seconds=120)
 
 
 @dataclass
-class Door:
+class CredentialSource:
     """Those who hold one name for a time, and when each of them came in or gave up."""
 
     locks: Locks = field(default_factory=lambda: Locks(PATIENCE))
@@ -36,7 +36,7 @@ class Door:
 
 
 def test_behind_one_who_does_not_let_go_all_others_give_up_in_order_and_leave_no_trace() -> None:
-    door = Door()
+    door = CredentialSource()
     in_no_time(door.each(a=1000, b=1, c=1))
 
     assert [("a", "in", 0), ("b", "gave up", 30), ("c", "gave up", 30)] == door.story
@@ -44,40 +44,40 @@ def test_behind_one_who_does_not_let_go_all_others_give_up_in_order_and_leave_no
 
 
 def test_in_a_queue_that_moves_nobody_is_refused() -> None:
-    door = Door()
+    door = CredentialSource()
     in_no_time(door.each(a=25, b=25, c=25, d=25))
 
     assert [("a", "in", 0), ("b", "in", 25), ("c", "in", 50), ("d", "in", 75)] == door.story
 
 
 def test_nobody_waits_longer_than_a_run_may_take() -> None:
-    door = Door()
+    door = CredentialSource()
     in_no_time(door.each(a=29, b=29, c=29, d=29, e=29, f=29))
 
     assert [("e", "in", 116), ("f", "gave up", 120)] == door.story[-2:]
 
 
 def test_whoever_gives_up_is_not_waited_for() -> None:
-    async def run(door: Door) -> None:
+    async def run(door: CredentialSource) -> None:
         waiting = asyncio.gather(door.hold("a", 31), door.hold("b", 1))
         await asyncio.sleep(30.5)
         await door.hold("c", 1)
         await waiting
 
-    door = Door()
+    door = CredentialSource()
     in_no_time(run(door))
 
     assert [("a", "in", 0), ("b", "gave up", 30), ("c", "in", 31)] == door.story
 
 
 def test_whoever_leaves_while_waiting_leaves_the_others_their_turn() -> None:
-    async def run(door: Door) -> None:
+    async def run(door: CredentialSource) -> None:
         first, leaving, last = (asyncio.create_task(door.hold(who, 10)) for who in "abc")
         await asyncio.sleep(5)
         leaving.cancel()
         await asyncio.gather(first, last)
 
-    door = Door()
+    door = CredentialSource()
     in_no_time(run(door))
 
     assert [("a", "in", 0), ("c", "in", 10)] == door.story
@@ -85,7 +85,7 @@ def test_whoever_leaves_while_waiting_leaves_the_others_their_turn() -> None:
 
 
 def test_a_turn_that_comes_with_the_end_of_patience_is_had_by_the_next() -> None:
-    door = Door()
+    door = CredentialSource()
     in_no_time(door.each(a=30, b=1, c=1))
 
     assert {} == door.locks._queues
@@ -93,7 +93,7 @@ def test_a_turn_that_comes_with_the_end_of_patience_is_had_by_the_next() -> None
 
 
 async def test_a_refusal_tells_when_to_try_again_and_that_nothing_was_sent() -> None:
-    locks = Locks(Patience(queue_seconds=0))
+    locks = Locks(Timeouts(queue_seconds=0))
     async with locks.hold("page"):
         with pytest.raises(UpstreamConflict, match="was not sent") as refusal:
             await locks.hold("page").__aenter__()

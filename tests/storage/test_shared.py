@@ -6,7 +6,7 @@ import pytest
 
 from connector_gateway.kit.budget import Budget
 from connector_gateway.storage import shared
-from connector_gateway.storage.shared import Memory, Take
+from connector_gateway.storage.shared import InMemory, Take
 from harness.clocks import HandClock, LoopClock, in_no_time
 from harness.requirement import requirement
 
@@ -18,7 +18,7 @@ def take(name: str = "key:1", units: float = 1) -> Take:
 
 
 async def test_spending_counts_down_and_then_tells_the_wait(clock: HandClock) -> None:
-    memory = Memory(clock)
+    memory = InMemory(clock)
     left = [(await memory.spend(take())).remaining for _ in range(3)]
     clock.at += 20
     refused = await memory.spend(take())
@@ -29,7 +29,7 @@ async def test_spending_counts_down_and_then_tells_the_wait(clock: HandClock) ->
 
 @requirement("calls:refused-uncounted")
 async def test_what_was_refused_does_not_count(clock: HandClock) -> None:
-    memory = Memory(clock)
+    memory = InMemory(clock)
     for _ in range(10):
         await memory.spend(take())
     clock.at += 60
@@ -38,41 +38,41 @@ async def test_what_was_refused_does_not_count(clock: HandClock) -> None:
 
 
 async def test_looking_takes_nothing(clock: HandClock) -> None:
-    memory = Memory(clock)
-    looked = [(await memory.look(take())).remaining for _ in range(5)]
+    memory = InMemory(clock)
+    looked = [(await memory.peek(take())).remaining for _ in range(5)]
 
     assert [3] * 5 == looked
-    assert 0 == (await memory.look(take())).retry_after
+    assert 0 == (await memory.peek(take())).retry_after
 
 
 async def test_names_count_for_themselves(clock: HandClock) -> None:
-    memory = Memory(clock)
+    memory = InMemory(clock)
     await memory.spend(take("key:1", 3))
 
     assert 2 == (await memory.spend(take("key:2"))).remaining
 
 
 async def test_a_turn_is_reserved_in_all_budgets_at_once(clock: HandClock) -> None:
-    memory = Memory(clock)
+    memory = InMemory(clock)
     await memory.spend(take("a", 3))
     clock.at += 10
     slot = await memory.reserve([take("a"), take("b")], clock.at + 100)
 
     assert 50 == slot.wait
-    assert (0, 2) == ((await memory.look(take("a"))).remaining, (await memory.look(take("b"))).remaining)
+    assert (0, 2) == ((await memory.peek(take("a"))).remaining, (await memory.peek(take("b"))).remaining)
 
 
 async def test_a_turn_after_the_deadline_takes_nothing(clock: HandClock) -> None:
-    memory = Memory(clock)
+    memory = InMemory(clock)
     await memory.spend(take("a", 3))
     slot = await memory.reserve([take("a"), take("b")], clock.at + 59)
 
     assert (60, ()) == (slot.wait, tuple(slot.taken))
-    assert 3 == (await memory.look(take("b"))).remaining
+    assert 3 == (await memory.peek(take("b"))).remaining
 
 
 async def test_a_turn_given_back_can_be_had_by_another(clock: HandClock) -> None:
-    memory = Memory(clock)
+    memory = InMemory(clock)
     slot = await memory.reserve([take("a", 3)], clock.at)
     await memory.release(slot)
 
@@ -80,7 +80,7 @@ async def test_a_turn_given_back_can_be_had_by_another(clock: HandClock) -> None
 
 
 async def test_a_turn_is_confirmed_when_it_has_come(clock: HandClock) -> None:
-    memory = Memory(clock)
+    memory = InMemory(clock)
     await memory.spend(take("a", 3))
     slot = await memory.reserve([take("a")], clock.at + 100)
     clock.at = slot.at
@@ -89,7 +89,7 @@ async def test_a_turn_is_confirmed_when_it_has_come(clock: HandClock) -> None:
 
 
 async def test_a_closed_budget_gives_no_turns_until_it_opens(clock: HandClock) -> None:
-    memory = Memory(clock)
+    memory = InMemory(clock)
     await memory.close([take("a")], clock.at + 30)
     await memory.close([take("a")], clock.at + 10)
 
@@ -99,7 +99,7 @@ async def test_a_closed_budget_gives_no_turns_until_it_opens(clock: HandClock) -
 
 def test_what_is_exclusive_is_held_by_one_at_a_time_in_order() -> None:
     async def run() -> list[str]:
-        memory, seen = Memory(LoopClock()), []
+        memory, seen = InMemory(LoopClock()), []
 
         async def hold(name: str) -> None:
             async with memory.exclusive("page"):
@@ -116,7 +116,7 @@ def test_what_is_exclusive_is_held_by_one_at_a_time_in_order() -> None:
 
 def test_other_names_do_not_wait() -> None:
     async def run() -> float:
-        memory = Memory(LoopClock())
+        memory = InMemory(LoopClock())
 
         async def hold(name: str) -> None:
             async with memory.exclusive(name):
@@ -129,7 +129,7 @@ def test_other_names_do_not_wait() -> None:
 
 
 async def test_whoever_fails_inside_lets_go(clock: HandClock) -> None:
-    memory = Memory(clock)
+    memory = InMemory(clock)
     with pytest.raises(LookupError):
         async with memory.exclusive("page"):
             raise LookupError
@@ -141,14 +141,14 @@ async def test_whoever_fails_inside_lets_go(clock: HandClock) -> None:
 
 async def test_ledgers_that_say_nothing_any_more_are_dropped(clock: HandClock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared, "SWEEP_FROM", 10)
-    memory = Memory(clock)
+    memory = InMemory(clock)
     for number in range(10):
         await memory.spend(take(f"old:{number}"))
     clock.at += 30
     await memory.spend(take("key:1"))
     clock.at += 31
     for number in range(15):
-        await memory.look(take(f"new:{number}"))
+        await memory.peek(take(f"new:{number}"))
 
     assert not [name for name in memory._ledgers if name.startswith("old")]
-    assert 2 == (await memory.look(take("key:1"))).remaining
+    assert 2 == (await memory.peek(take("key:1"))).remaining

@@ -55,9 +55,9 @@ def dev(port: int, sandbox_port: int, data: Path, *, fresh: bool, quiet: bool) -
         shutil.rmtree(data, ignore_errors=True)
         data.mkdir(parents=True)
     with _sandbox(place) as sandbox:
-        from connector_gateway.cli.furnishing import furnish  # noqa: PLC0415  # loaded while the sandbox starts
+        from connector_gateway.cli.dev_setup import serve_dev  # noqa: PLC0415  # loaded while the sandbox starts
 
-        asyncio.run(furnish(place, sandbox, quiet=quiet))
+        asyncio.run(serve_dev(place, sandbox, quiet=quiet))
 
 
 @contextmanager

@@ -137,12 +137,12 @@ class Claims:
         self._stopping = stopping or Stopping()
         self._held: dict[ClaimName, asyncio.Event] = {}
 
-    async def take(self, name: ClaimName, recording: Recording, patience_seconds: float) -> Claim | First:
+    async def take(self, name: ClaimName, recording: Recording, wait_seconds: float) -> Claim | First:
         """The claim, held by the run that is recorded; or the first result, once there is one.
 
-        ``IdempotencyInProgress`` when another call still holds it after *patience_seconds*.
+        ``IdempotencyInProgress`` when another call still holds it after *wait_seconds*.
         """
-        deadline = self._clock.now() + patience_seconds
+        deadline = self._clock.now() + wait_seconds
         while True:
             taken = await self._try(name, recording)
             recording.opened = True

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from connector_gateway.core.journal import Entry
+from connector_gateway.core.journal import JournalEntry
 from connector_gateway.core.owners import Owners, Rivals
 from connector_gateway.core.work import Work
 from connector_gateway.kit.clock import Clock
@@ -35,7 +35,7 @@ class Evidence:
         self._clock = clock
         self._grace_seconds = grace_seconds
 
-    async def settled(self, work: Work, step: Step[Any], entry: Entry) -> Learned | None:
+    async def settled(self, work: Work, step: Step[Any], entry: JournalEntry) -> Learned | None:
         """What a step in doubt has made; None once it has made nothing, and never will.
 
         ``OutcomeUnknown`` while it may still be carried out, after a look now and another after the grace time.
@@ -57,7 +57,7 @@ class Evidence:
             )
         return learned
 
-    async def _look(self, work: Work, step: Step[Any], entry: Entry) -> Learned | None:
+    async def _look(self, work: Work, step: Step[Any], entry: JournalEntry) -> Learned | None:
         """What is proven to be the work of a step in doubt."""
         sent_at, upstream = entry.sent_at or 0.0, work.upstream
         supposed = upstream.skew
@@ -73,10 +73,10 @@ class Evidence:
         )
 
     @staticmethod
-    def _looked_for(entry: Entry, sent_at: float) -> Sent:
+    def _looked_for(entry: JournalEntry, sent_at: float) -> Sent:
         return Sent(entry.mark, sent_at - LOOK_BACK_SECONDS)
 
-    async def _claimed(self, step: Step[Any], entry: Entry, found: Sequence[Found]) -> Learned | None:
+    async def _claimed(self, step: Step[Any], entry: JournalEntry, found: Sequence[Found]) -> Learned | None:
         """Objects that are as the step was to make them, taken for its own if nobody else can have made them."""
         contents = step.contents(entry.value)
         chosen: list[Found] = []
@@ -116,7 +116,7 @@ class Evidence:
             )
         return rivals
 
-    def _ambiguous(self, entry: Entry | None, found: Sequence[Found]) -> OutcomeUnknown:
+    def _ambiguous(self, entry: JournalEntry | None, found: Sequence[Found]) -> OutcomeUnknown:
         """The refusal where what is there may be ours and may be somebody else's."""
         rest = 0.0 if entry is None else entry.settles_at - self._database.time()
         return OutcomeUnknown(

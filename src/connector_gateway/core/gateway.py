@@ -27,7 +27,7 @@ from connector_gateway.kit.observing import Events
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
 from connector_gateway.kit.shapes import Params, Position
 from connector_gateway.kit.transport import Transport
-from connector_gateway.kit.upstream import Patience, Upstream
+from connector_gateway.kit.upstream import Timeouts, Upstream
 from connector_gateway.storage.shared import Shared
 
 
@@ -42,7 +42,7 @@ class Site:
     """How long after its sending a request may still be carried out there."""
 
     watch_seconds: float | None = None
-    """How long after the beginning of a look at everything the next one begins; the connector's own if None."""
+    """How long after the beginning of a poll of everything the next one begins; the connector's own if None."""
 
     hook_secrets: tuple[str, ...] = field(default=(), repr=False)
     """What deliveries are signed with; any of them will do, so that they can be rotated."""
@@ -57,8 +57,8 @@ class Site:
 DOWNLOAD = "download"
 """What the history calls a file that somebody fetched by its link."""
 
-WATCHERS = Patience(queue_seconds=300.0, run_seconds=300.0)
-"""Nobody waits for what looks find."""
+WATCHERS = Timeouts(queue_seconds=300.0, run_seconds=300.0)
+"""Nobody waits for what polls find."""
 
 
 class Places:
@@ -93,7 +93,7 @@ class Gateway:
         shared: Shared,
         transport: Transport,
         clock: Clock,
-        patience: Patience,
+        timeouts: Timeouts,
         max_calls: int,
         events: Events,
         time: Callable[[], float],
@@ -111,7 +111,7 @@ class Gateway:
         self._shared = shared
         self._transport = transport
         self._clock = clock
-        self._patience = patience
+        self._timeouts = timeouts
         self._events = events
         self._time = time
         self._fence = fence
@@ -174,7 +174,7 @@ class Gateway:
         """Read freely; write as ``Writing`` says."""
         if work.operation.scope == "read":
             return work.read()
-        return self._writing.write(work, arguments, recording, key, self._patience.queue_seconds)
+        return self._writing.write(work, arguments, recording, key, self._timeouts.queue_seconds)
 
     def _work(self, run: Run, connection: Connection, operation: AnyOperation, params: Params) -> Work:
         site = self._sites[connection.connector]
@@ -192,7 +192,7 @@ class Gateway:
             links=self._links.of(connection),
             events=self._events,
             settle_seconds=site.settle_seconds,
-            grace_seconds=self._patience.grace_seconds,
+            grace_seconds=self._timeouts.grace_seconds,
         )
         return Work(
             operation=operation,
@@ -209,7 +209,7 @@ class Gateway:
         return None if cursor is None else self._cursors.read(cursor, *binding(connection, operation, params))
 
     def watcher(self, run: Run, connection: Connection) -> Any:
-        """The room's client for looking at a connection, which lets calls go first and has more patience."""
+        """The room's client for looking at a connection, which lets calls go first and has more timeouts."""
         upstream = self._upstream(run, connection, YieldingPacer, WATCHERS)
         return self._sites[connection.connector].connector.client(upstream)
 
@@ -222,7 +222,7 @@ class Gateway:
         run: Run,
         connection: Connection,
         pacer: type[ConnectionPacer] = ConnectionPacer,
-        patience: Patience | None = None,
+        timeouts: Timeouts | None = None,
     ) -> Upstream:
         """The authorised client for one run through one connection."""
         site = self._sites[connection.connector]
@@ -231,7 +231,7 @@ class Gateway:
             addresses=site.addresses,
             authorise=connector.authorise,
             throttled=connector.throttled,
-            door=connection,
+            credential_source=connection,
             pacer=pacer(
                 connector.name,
                 self._budgets[connector.name],
@@ -242,7 +242,7 @@ class Gateway:
             ),
             transport=self._transport,
             clock=self._clock,
-            patience=patience or self._patience,
+            timeouts=timeouts or self._timeouts,
             trace=run.trace,
             time=self._time,
             fence=self._fence(),

@@ -15,7 +15,7 @@ MAX_PRIVATE = 1000
 
 
 @dataclass
-class Entry:
+class JournalEntry:
     """One plan or step of a write, as the claim keeps it."""
 
     name: str
@@ -54,7 +54,7 @@ class Journal:
     """The arguments of the first call, just as they came, and the plans and steps since, in order."""
 
     arguments: Arguments
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[JournalEntry] = field(default_factory=list)
     _next: int = 0
     """Where the present attempt is."""
 
@@ -70,7 +70,7 @@ class Journal:
                 "What the first call under this key was to do can no longer be read, so nothing was sent.",
                 private=fault.private,
             ) from fault
-        entries = [Entry(**entry) for entry in opened["entries"]]
+        entries = [JournalEntry(**entry) for entry in opened["entries"]]
         for entry in entries:
             entry.settles_at = max(entry.settles_at, claim.settles_at)
         return cls(Arguments.restored(opened["arguments"]), entries)
@@ -81,11 +81,11 @@ class Journal:
         return vault.seal(kept, owner_of(claim))
 
     @property
-    def past(self) -> Sequence[Entry]:
+    def past(self) -> Sequence[JournalEntry]:
         """The entries that the present attempt has come by."""
         return self.entries[: self._next]
 
-    def recalled(self, name: str) -> Entry | None:
+    def recalled(self, name: str) -> JournalEntry | None:
         """What an earlier attempt planned or did at this place."""
         if self._next == len(self.entries):
             return None
@@ -98,7 +98,7 @@ class Journal:
         self._next += 1
         return entry
 
-    def entered(self, entry: Entry) -> Entry:
+    def entered(self, entry: JournalEntry) -> JournalEntry:
         """A new entry at the end."""
         self.entries.append(entry)
         self._next += 1

@@ -22,9 +22,9 @@ class Limits:
         """Count one call and return what is left; with ``retry_after`` above 0 it was one too many."""
         return self._shared.spend(_take(caller.key_id, caller.calls_per_minute))
 
-    def look(self, caller: Caller) -> Awaitable[Allowance]:
+    def peek(self, caller: Caller) -> Awaitable[Allowance]:
         """What is left, counting nothing."""
-        return self._shared.look(_take(caller.key_id, caller.calls_per_minute))
+        return self._shared.peek(_take(caller.key_id, caller.calls_per_minute))
 
 
 def require(allowance: Allowance) -> None:

@@ -117,7 +117,7 @@ class YieldingPacer(ConnectionPacer):
 
     async def _leaves_room(self, take: Take) -> bool:
         """Whether a call could still go ahead at once after *take*."""
-        allowance = await self._shared.look(take)
+        allowance = await self._shared.peek(take)
         return allowance.remaining >= min(take.units + 1, take.budget.limit)
 
 

@@ -28,7 +28,7 @@ from connector_gateway.core.claims import Claim, ClaimName, Claims, First, in_pr
 from connector_gateway.core.connections.vault import Vault
 from connector_gateway.core.envelope import Envelope
 from connector_gateway.core.evidence import Evidence
-from connector_gateway.core.journal import Entry, Journal, refusal_kept
+from connector_gateway.core.journal import Journal, JournalEntry, refusal_kept
 from connector_gateway.core.owners import FORGET, LEAVE, OPEN, OWN, REOPEN, SETTLE, Owners
 from connector_gateway.core.runs import Recording
 from connector_gateway.core.work import Work
@@ -66,7 +66,7 @@ class Writing:
         self.evidence = evidence
 
     async def write(
-        self, work: Work, arguments: Arguments, recording: Recording, key: str | None, patience_seconds: float
+        self, work: Work, arguments: Arguments, recording: Recording, key: str | None, wait_seconds: float
     ) -> Envelope:
         """The envelope of a write: once for all who name *key* within its window, and at most one sending without."""
         if key is None:
@@ -74,7 +74,7 @@ class Writing:
         run, connection = work.run, work.connection
         name = ClaimName.of(connection.workspace_id, connection.connection_id, work.operation.name, key)
         run.idempotency = {"key": key, "outcome": "unfinished"}
-        taken = await self.claims.take(name, recording, patience_seconds)
+        taken = await self.claims.take(name, recording, wait_seconds)
         if isinstance(taken, First):
             run.idempotency = {"key": key, "outcome": "replayed", "first_run_id": taken.run_id}
             return work.replay(taken)
@@ -121,7 +121,7 @@ class Attempt:
 
         self._lost = False
         self._finished = False
-        self._absent: Entry | None = None
+        self._absent: JournalEntry | None = None
         """The step that was sent last, once a look has shown that it made nothing and never will."""
 
         self._opened: dict[str, dict[str, Any]] = {}
@@ -146,7 +146,7 @@ class Attempt:
         """What *make* returns, as JSON; in a later attempt, what it returned in the first."""
         entry = self._journal.recalled("")
         if entry is None:
-            entry = self._journal.entered(Entry("", from_json(to_json(await make()))))
+            entry = self._journal.entered(JournalEntry("", from_json(to_json(await make()))))
         planned: J = entry.value
         return planned
 
@@ -154,7 +154,7 @@ class Attempt:
         """Carry out one step, unless it is known or found to be done."""
         entry = self._journal.recalled(step.name)
         if entry is None:
-            entry = self._journal.entered(Entry(step.name, self._kept(intent), "" if step.makes else ulid()))
+            entry = self._journal.entered(JournalEntry(step.name, self._kept(intent), "" if step.makes else ulid()))
         if entry.refusal is not None:
             self._journal.require_last(entry.refusal)
         if entry.in_doubt:
@@ -281,7 +281,7 @@ class Attempt:
 
     # A step, before it is sent and after
 
-    async def _intend(self, step: Step[Any], entry: Entry) -> None:
+    async def _intend(self, step: Step[Any], entry: JournalEntry) -> None:
         """Make the step durable before it is sent, with the run and the owner's rows."""
         now = self._writing.database.time()
         entry.refusal = None
@@ -302,7 +302,7 @@ class Attempt:
             claim, self._journal.sealed(self._writing.vault, claim), self.work.call.settle_seconds
         )
 
-    async def _send(self, step: Step[Any], entry: Entry) -> Learned:
+    async def _send(self, step: Step[Any], entry: JournalEntry) -> Learned:
         """Send the step; when its outcome is in doubt, look for it within the grace time before saying so."""
         self.work.upstream.written_at = None
         try:
@@ -329,7 +329,7 @@ class Attempt:
             raise doubtful
         return learned
 
-    def _sent(self, entry: Entry, doubt: Doubt | None) -> bool:
+    def _sent(self, entry: JournalEntry, doubt: Doubt | None) -> bool:
         """Whether the step just tried is in doubt, noted with the time from which it is settled.
 
         That is counted from its sending; what the application itself said to have failed has ended.
@@ -377,7 +377,7 @@ class Attempt:
             return OWN, {"_row_id": row_id, "_upstream_id": object_id}
         return SETTLE, row | {"upstream_id": object_id, "process_id": None}
 
-    def _opened_rows(self, step: Step[Any], entry: Entry) -> list[Put]:
+    def _opened_rows(self, step: Step[Any], entry: JournalEntry) -> list[Put]:
         """Say what is about to be made."""
         if not step.makes:
             return []

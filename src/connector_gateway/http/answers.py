@@ -21,7 +21,7 @@ log = structlog.get_logger()
 
 
 @dataclass(slots=True)
-class Answer:
+class HttpResponse:
     """What is sent back."""
 
     status: int
@@ -31,7 +31,7 @@ class Answer:
     """What follows the body, where that is too large to be copied into one piece."""
 
 
-class Exchange:
+class HttpExchange:
     """One HTTP request and the run it is."""
 
     __slots__ = ("headers", "receive", "run", "scope")
@@ -47,7 +47,7 @@ class Exchange:
         value = self.headers.get(name.encode())
         return None if value is None else value.decode("latin-1")
 
-    async def send(self, answer: Answer, send: Send) -> None:
+    async def send(self, answer: HttpResponse, send: Send) -> None:
         """Send *answer* with the headers that every answer carries."""
         length = (b"content-length", b"%d" % (len(answer.body) + sum(map(len, answer.more))))
         headers = [(b"content-type", b"application/json"), *common(self), *answer.headers, length]
@@ -58,12 +58,12 @@ class Exchange:
         await send({"type": "http.response.body", "body": last})
 
 
-def enveloped(envelope: Envelope) -> Answer:
+def enveloped(envelope: Envelope) -> HttpResponse:
     """The answer to a call that succeeded."""
     headers: RawHeaders = [(b"idempotent-replayed", b"true")] if envelope.replayed else []
     headers += [(b"warning", b'199 - "%b"' % _quotable(warning)) for warning in envelope.warnings]
     body, *more = envelope.to_json()
-    return Answer(200, body, headers, more)
+    return HttpResponse(200, body, headers, more)
 
 
 def _quotable(text: str) -> bytes:
@@ -71,12 +71,12 @@ def _quotable(text: str) -> bytes:
     return re.sub(r"[^ !#-\[\]-~]", "?", text).encode()
 
 
-def shown(data: Any, *, next_cursor: str | None = None, paged: bool = False) -> Answer:
+def shown(data: Any, *, next_cursor: str | None = None, paged: bool = False) -> HttpResponse:
     """The answer of a management route."""
-    return Answer(200, to_json({"data": data} | ({"next_cursor": next_cursor} if paged else {})))
+    return HttpResponse(200, to_json({"data": data} | ({"next_cursor": next_cursor} if paged else {})))
 
 
-def refused(run: Run, connector: str | None, error: GatewayError) -> Answer:
+def refused(run: Run, connector: str | None, error: GatewayError) -> HttpResponse:
     """The answer to a call that ended with *error*; what is private goes to the log."""
     if error.private or isinstance(error, ServiceFailure):
         log.warning("refused", run_id=run.run_id, code=error.code, private=error.private, exc_info=_cause(error))
@@ -85,14 +85,14 @@ def refused(run: Run, connector: str | None, error: GatewayError) -> Answer:
         headers.append((b"www-authenticate", b"Bearer"))
     if error.retry_after is not None:
         headers.append((b"retry-after", str(error.retry_after).encode()))
-    return Answer(error.status, to_json(refusal(run.run_id, connector, error)), headers)
+    return HttpResponse(error.status, to_json(refusal(run.run_id, connector, error)), headers)
 
 
 def _cause(error: GatewayError) -> BaseException | None:
     return error.__cause__ if isinstance(error, ServiceFailure) else None
 
 
-def common(exchange: Exchange) -> RawHeaders:
+def common(exchange: HttpExchange) -> RawHeaders:
     """The headers that every answer carries, whatever it is made of."""
     run = exchange.run
     headers: RawHeaders = [

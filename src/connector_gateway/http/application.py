@@ -14,9 +14,9 @@ from starlette.types import Receive, Scope, Send
 
 from connector_gateway.core.events.hooks import Hooks
 from connector_gateway.core.stopping import Stopping
-from connector_gateway.http.accounts import Accounts, management_routes
 from connector_gateway.http.downloads import download_routes
 from connector_gateway.http.hooks import hook_route
+from connector_gateway.http.management import Management, management_routes
 from connector_gateway.http.metrics import Metrics
 from connector_gateway.http.openapi import openapi
 from connector_gateway.http.routes import ROOT, Edge, Methods, NotFound, Operations
@@ -32,7 +32,7 @@ class Service:
 
     connectors: Mapping[str, AnyConnector]
     edge: Edge
-    accounts: Accounts
+    management: Management
     hooks: Hooks
     clock: Clock
     metrics: Metrics
@@ -99,7 +99,7 @@ def application(service: Service, lifespan: Callable[[Router], AbstractAsyncCont
         return Route(path, Methods(service.edge, {"GET": endpoint, "HEAD": endpoint}))
 
     routes: list[BaseRoute] = [
-        *management_routes(service.accounts),
+        *management_routes(service.management),
         hook_route(service.edge, service.hooks, service.clock),
         shown("/healthz", alive),
         shown("/readyz", ready),

@@ -3,13 +3,13 @@
 from starlette.types import Receive
 
 from connector_gateway.core.arguments import Body
-from connector_gateway.http.answers import Exchange
+from connector_gateway.http.answers import HttpExchange
 from connector_gateway.kit.errors import InvalidJson, PayloadTooLarge, UnsupportedMediaType
 
 JSON_TYPE = "application/json"
 
 
-async def read_raw(exchange: Exchange, max_bytes: int) -> bytes:
+async def read_raw(exchange: HttpExchange, max_bytes: int) -> bytes:
     """The body of a request as it came; ``PayloadTooLarge`` beyond the limit."""
     body = await _read(exchange.receive, exchange.header("content-length"), max_bytes)
     if body is None:
@@ -17,7 +17,7 @@ async def read_raw(exchange: Exchange, max_bytes: int) -> bytes:
     return body
 
 
-async def read_body(exchange: Exchange, max_bytes: int) -> Body:
+async def read_body(exchange: HttpExchange, max_bytes: int) -> Body:
     """The JSON body of a request, or why it cannot be read; nothing is raised yet."""
     text = await _read(exchange.receive, exchange.header("content-length"), max_bytes)
     if text is None:

@@ -9,7 +9,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from connector_gateway.http.answers import Exchange, RawHeaders, common, refused
+from connector_gateway.http.answers import HttpExchange, RawHeaders, common, refused
 from connector_gateway.http.routes import Edge, Methods, unforeseen
 from connector_gateway.kit.call import Download
 from connector_gateway.kit.errors import GatewayError
@@ -39,7 +39,7 @@ class DownloadEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer with the file; a failure that comes too late to be told breaks the connection."""
-        exchange = Exchange(scope, receive)
+        exchange = HttpExchange(scope, receive)
         response: Response | None = None
         try:
             async with self._edge.gateway.download(exchange.run, scope["path_params"]["token"]) as download:
@@ -52,7 +52,7 @@ class DownloadEndpoint:
             await exchange.send(refused(exchange.run, None, error), send)
 
 
-async def _response(exchange: Exchange, download: Download) -> Response:
+async def _response(exchange: HttpExchange, download: Download) -> Response:
     """The answer, once the first piece is there, since until then a failure can still be told."""
     if exchange.scope["method"] == "HEAD":
         return _with_headers(Response(), exchange, download)
@@ -66,7 +66,7 @@ async def _from(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes
         yield piece
 
 
-def _with_headers(response: Response, exchange: Exchange, download: Download) -> Response:
+def _with_headers(response: Response, exchange: HttpExchange, download: Download) -> Response:
     mime_type = download.mime_type if MEDIA_TYPE.fullmatch(download.mime_type) else "application/octet-stream"
     headers: RawHeaders = [
         (b"content-type", mime_type.encode()),

@@ -5,7 +5,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from connector_gateway.core.events.hooks import Hooks
-from connector_gateway.http.answers import Answer, Exchange, refused
+from connector_gateway.http.answers import HttpExchange, HttpResponse, refused
 from connector_gateway.http.bodies import read_raw
 from connector_gateway.http.routes import Edge, Methods, unforeseen
 from connector_gateway.kit.clock import Clock
@@ -25,7 +25,7 @@ class HookEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Acknowledge one delivery, once what it says is kept."""
-        exchange = Exchange(scope, receive)
+        exchange = HttpExchange(scope, receive)
         connector = scope["path_params"]["connector"]
         try:
             answer = await self._answer(exchange, connector)
@@ -35,11 +35,11 @@ class HookEndpoint:
             answer = refused(exchange.run, connector, unforeseen(fault))
         await exchange.send(answer, send)
 
-    async def _answer(self, exchange: Exchange, connector: str) -> Answer:
+    async def _answer(self, exchange: HttpExchange, connector: str) -> HttpResponse:
         received_at = self._clock.now()
         body = await read_raw(exchange, self._edge.max_body_bytes)
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in exchange.headers.items()}
-        return Answer(200, to_json(await self._hooks.receive(connector, Delivery(headers, body, received_at))))
+        return HttpResponse(200, to_json(await self._hooks.receive(connector, Delivery(headers, body, received_at))))
 
 
 def hook_route(edge: Edge, hooks: Hooks, clock: Clock) -> Route:

@@ -9,7 +9,7 @@ from pydantic.json_schema import models_json_schema
 
 from connector_gateway import __version__
 from connector_gateway.core.arguments import CONNECTION
-from connector_gateway.http.accounts import MANAGEMENT, Management
+from connector_gateway.http.management import MANAGEMENT, ManagementRoute
 from connector_gateway.http.routes import PREFIX
 from connector_gateway.kit.errors import (
     GatewayError,
@@ -169,7 +169,7 @@ def _operation(connector: AnyConnector, operation: AnyOperation, schemas: _Schem
     return described | {"parameters": parameters}
 
 
-def _management(management: Management, schemas: _Schemas) -> Schema:
+def _management(management: ManagementRoute, schemas: _Schemas) -> Schema:
     schema = schemas.accepted(management.params)
     names = {part[1:-1] for part in management.path.split("/") if part.startswith("{")}
     parameters = _path_parameters(schema, names)

@@ -13,7 +13,7 @@ from connector_gateway.core.gateway import Gateway
 from connector_gateway.core.keys import Keys
 from connector_gateway.core.limits import Limits
 from connector_gateway.core.stopping import Stopping
-from connector_gateway.http.answers import Answer, Exchange, allow, enveloped, refused
+from connector_gateway.http.answers import HttpExchange, HttpResponse, allow, enveloped, refused
 from connector_gateway.http.bodies import read_body
 from connector_gateway.http.metrics import Metrics
 from connector_gateway.kit.errors import GatewayError, InternalError, MethodNotAllowed, RouteNotFound
@@ -46,13 +46,13 @@ class Edge:
         self.stopping = stopping
         self.max_body_bytes = max_body_bytes
 
-    async def peek(self, exchange: Exchange) -> None:
+    async def peek(self, exchange: HttpExchange) -> None:
         """Find out what the key has left, if there is a valid one, for answers that are no calls."""
         try:
             caller = await self.keys.authenticate(exchange.header("authorization"))
         except GatewayError:
             return
-        exchange.run.allowance = await self.limits.look(caller)
+        exchange.run.allowance = await self.limits.peek(caller)
 
 
 class OperationEndpoint:
@@ -66,7 +66,7 @@ class OperationEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one call."""
-        exchange, edge, operation = Exchange(scope, receive), self._edge, self._operation
+        exchange, edge, operation = HttpExchange(scope, receive), self._edge, self._operation
         try:
             caller = await edge.keys.authenticate(exchange.header("authorization"))
             arguments = Arguments(
@@ -101,12 +101,12 @@ class Methods:
         return endpoint(scope, receive, send)
 
     async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
-        exchange = Exchange(scope, receive)
+        exchange = HttpExchange(scope, receive)
         await self._edge.peek(exchange)
         methods = sorted(self._endpoints)
         error = MethodNotAllowed(f"This address takes {', '.join(methods)}.", {"allowed": methods})
         answer = refused(exchange.run, None, error)
-        await exchange.send(Answer(answer.status, answer.body, [allow(methods)]), send)
+        await exchange.send(HttpResponse(answer.status, answer.body, [allow(methods)]), send)
 
 
 class NotFound:
@@ -119,7 +119,7 @@ class NotFound:
         """Say so, in the one shape."""
         if scope["type"] != "http":
             return
-        exchange = Exchange(scope, receive)
+        exchange = HttpExchange(scope, receive)
         await self._edge.peek(exchange)
         await exchange.send(refused(exchange.run, None, RouteNotFound("There is nothing at this address.")), send)
 

@@ -59,11 +59,11 @@ class LookUp(Generic[T]):
     find: Callable[[], Awaitable[T]]
     """Asks the third party with the client, and in the trace, of whichever call comes first.
 
-    It is bounded by that client's patience; those who join have the same, and so wait no longer than by themselves.
+    It is bounded by that client's timeouts; those who join have the same, and so wait no longer than by themselves.
     """
 
 
-class Links(Protocol):
+class DownloadLinks(Protocol):
     """Makes short-lived download addresses, which the service itself answers."""
 
     def issue(self, content: Position) -> "Link":
@@ -89,7 +89,7 @@ class RemoteFile:
     content: bytes | None
 
 
-class Files(Protocol):
+class RemoteFiles(Protocol):
     """Fetches files from public links, and from nowhere else."""
 
     async def fetch(self, url: str, keep_bytes: int) -> RemoteFile:
@@ -124,8 +124,8 @@ class Call(Generic[C]):
     steps: Steps
     clock: Clock
     exclusive: "Exclusive"
-    files: Files
-    links: Links
+    files: RemoteFiles
+    links: DownloadLinks
     events: Events
     settle_seconds: float
     """How long after its sending a request may still be carried out upstream."""

@@ -1,7 +1,7 @@
 """The words in which a room says how changes are observed, and what it may use while it looks for them.
 
-A *look* asks the third party what has changed since the last one.
-A *delivery* is what the third party sends of its own accord; it may carry changes, or only say where to look.
+A *poll* asks the third party what has changed since the last one.
+A *delivery* is what the third party sends of its own accord; it may carry changes, or only say where to poll.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -21,7 +21,7 @@ FORMER = "former"
 RENEWED_AT = "renewed_at"
 """All that a state holds after credentials were replaced: the state before, and when that was.
 
-Whether they are of the same account, the next look finds out.
+Whether they are of the same account, the next poll finds out.
 """
 
 CHANGED_AT = "changed_at"
@@ -53,7 +53,7 @@ class Snapshot:
 
 
 class Watch(Protocol[C]):
-    """One look at one connection, which nobody else looks at meanwhile."""
+    """One poll of one connection, which nobody else polls meanwhile."""
 
     upstream: C
     connection_id: ConnectionId
@@ -61,24 +61,24 @@ class Watch(Protocol[C]):
     state: State
     clock: Clock
 
-    hints: Collection[str]
-    """Where deliveries said that a look is worth while."""
+    wakes: Collection[str]
+    """Where deliveries said that a poll is worth while."""
 
     whole: bool
-    """Whether everything is to be looked at, and not only where hints say."""
+    """Whether everything is to be polled, and not only where wakes say."""
 
     behind_since: float | None
     """Since when deliveries may have been missed, in epoch seconds; None if none was."""
 
     pushed: bool
-    """Whether deliveries carry the changes, so that looks are taken only after some may have been missed."""
+    """Whether deliveries carry the changes, so that polls are taken only after some may have been missed."""
 
     async def recall(self, scope: str, names: Collection[str] | None = None) -> dict[str, Any]:
         """The snapshots of *scope* by name: all, or those of *names*."""
         ...
 
     async def overhear(self) -> Collection[str]:
-        """The hints that have come since the look began, or since this was asked last."""
+        """Where deliveries have said to poll since the poll began, or since this was asked last."""
         ...
 
     async def keep(
@@ -92,7 +92,7 @@ class Watch(Protocol[C]):
         """Commit what was observed together with what things are like now: both or neither.
 
         *account* is by what deliveries call the connection's account.
-        A look that has been taken over by another process ends here.
+        A poll that has been taken over by another process ends here.
         """
         ...
 
@@ -125,8 +125,8 @@ class Receipt:
     accounts: Collection[str] = ()
     """The accounts it concerns, as ``Watch.keep`` was told them."""
 
-    hints: Collection[str] = ()
-    """Where it is worth while to look."""
+    wakes: Collection[str] = ()
+    """Where it is worth while to poll."""
 
     about: tuple[str, str] | None = None
     """Scope and name of a snapshot: whoever holds it is concerned too."""
@@ -145,11 +145,11 @@ class Receipt:
 class Observing(Generic[C]):
     """How the changes of one connector are observed."""
 
-    look: Callable[[Watch[C]], Awaitable[None]]
+    poll: Callable[[Watch[C]], Awaitable[None]]
     """Looks for changes, and keeps them."""
 
     every_seconds: float
-    """How long after the beginning of a look at everything the next one begins."""
+    """How long after the beginning of a poll of everything the next one begins."""
 
     receive: Callable[[Delivery, Sequence[str]], Receipt]
     """Reads a delivery that must be signed with one of some secrets, or hand one over while there are none.
@@ -158,9 +158,9 @@ class Observing(Generic[C]):
     """
 
     read: Callable[[Mapping[str, Any], Mapping[str, Any], State], Sequence[Observation]] | None = None
-    """The observations of a delivered event, by a connection's settings and state; None where deliveries only hint.
+    """The observations of a delivered event, by a connection's settings and state; None where deliveries only wake.
 
-    Where deliveries carry the changes themselves, a look is needed only after some may have been missed.
+    Where deliveries carry the changes themselves, a poll is needed only after some may have been missed.
     """
 
 
@@ -178,12 +178,12 @@ class Events(Protocol):
         type: str | None = None,  # noqa: A002  # the public name
         channel: str | None = None,
         confirm: Callable[[], Awaitable[object]] | None = None,
-        heeds_looks: bool = False,
+        heeds_polls: bool = False,
     ) -> Page[R]:
         """Events of a connection, oldest first, from *since* or after *position*.
 
         *confirm* is one cheap request, by which the third party tells whether it still accepts the connection;
         it is sent unless that was asked very often lately. ``ConnectionRevoked`` if it does not.
-        Where requests share one budget and refusals show in the status, *heeds_looks* lets those of a look tell.
+        Where requests share one budget and refusals show in the status, *heeds_polls* lets those of a poll tell.
         """
         ...

@@ -95,7 +95,7 @@ class Trace:
         return sum([exchange.duration_ms for exchange in self.exchanges])
 
 
-class Door(Protocol):
+class CredentialSource(Protocol):
     """The one way to a connection's credentials; it may wait, refresh and fail."""
 
     async def credentials(self) -> Mapping[str, str]:
@@ -104,7 +104,7 @@ class Door(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class Timeouts:
     """How long things may take before a call is given up."""
 
     queue_seconds: float = 30.0
@@ -155,11 +155,11 @@ class Upstream:
     addresses: Mapping[str, str]
     authorise: Callable[[Mapping[str, str]], Mapping[str, str]]
     throttled: Callable[[Answer], float | Pause | None]
-    door: Door
+    credential_source: CredentialSource
     pacer: Pacer
     transport: Transport
     clock: Clock
-    patience: Patience
+    timeouts: Timeouts
     trace: Trace
     time: Callable[[], float]
     """Tells the time in epoch seconds by a clock that is not set, for what is compared later, maybe elsewhere."""
@@ -229,11 +229,11 @@ class Upstream:
 
     async def _deliver(self, request: Request, exchange: Callable[[Request, float], Awaitable[A]]) -> A:
         """Send until the answer is one to return, or one attempt too many has failed."""
-        deadline = self.clock.now() + (self.patience.run_seconds if self._begun else self.patience.queue_seconds)
+        deadline = self.clock.now() + (self.timeouts.run_seconds if self._begun else self.timeouts.queue_seconds)
         attempt = 0
         while True:
             attempt += 1
-            last = attempt >= self.patience.attempts
+            last = attempt >= self.timeouts.attempts
             try:
                 answer = await exchange(request, deadline)
             except (NotSent, TimedOut, Cut) as fault:
@@ -257,7 +257,7 @@ class Upstream:
 
     async def _exchange(self, request: Request, deadline: float) -> Answer:
         """One exchange, in its turn, and noted however it ends."""
-        secrets = await self.door.credentials()
+        secrets = await self.credential_source.credentials()
         queued = time.perf_counter()
         turn = await self.pacer.admit(request.charges, deadline)
         if request.writes:
@@ -282,7 +282,7 @@ class Upstream:
 
     async def _open(self, stack: AsyncExitStack, request: Request, deadline: float) -> Streamed:
         """One exchange in its turn; an accepted body is left open on *stack*, and the exchange is timed to its end."""
-        secrets = await self.door.credentials()
+        secrets = await self.credential_source.credentials()
         queued = time.perf_counter()
         turn = await self.pacer.admit(request.charges, deadline)
         sent = time.perf_counter()
@@ -319,13 +319,13 @@ class Upstream:
     async def _rest(self, request: Request, pause: float | Pause, deadline: float) -> None:
         """Close the budgets for *pause*; refuse the call if that is longer than it may wait."""
         pause = pause if isinstance(pause, Pause) else Pause(pause)
-        seconds = max(pause.seconds, self.patience.backoff_seconds)
+        seconds = max(pause.seconds, self.timeouts.backoff_seconds)
         await self.pacer.close(pause.of(request.charges), seconds)
         if self.clock.now() + seconds > deadline:
             raise UpstreamRateLimited("The application throttles this account.", retry_after=seconds)
 
     async def _back_off(self, attempt: int) -> None:
-        await self.clock.sleep(self.patience.backoff_seconds * 2 ** (attempt - 1) * (0.5 + random()))  # noqa: S311
+        await self.clock.sleep(self.timeouts.backoff_seconds * 2 ** (attempt - 1) * (0.5 + random()))  # noqa: S311
 
 
 def _end(seen: Exchange, sent: float) -> None:

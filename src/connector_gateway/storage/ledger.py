@@ -18,7 +18,7 @@ SLOWER = 1.001
 
 
 @dataclass(slots=True, eq=False)
-class Entry:
+class LedgerEntry:
     """``units`` taken at ``at``, in epoch seconds, past or to come."""
 
     at: float
@@ -36,7 +36,7 @@ class Ledger:
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
         self.closed_until = 0.0
-        self._entries: list[Entry] = []
+        self._entries: list[LedgerEntry] = []
         self._head = 0
         self._sum = 0.0
         self._full_until = (float("inf"), 0.0)
@@ -60,7 +60,7 @@ class Ledger:
             self._full_until = (units, at)
         return at
 
-    def insert(self, entry: Entry) -> None:
+    def insert(self, entry: LedgerEntry) -> None:
         """Enter *entry*, which must fit where it is."""
         if not self._entries or entry.at >= self._entries[-1].at:
             self._entries.append(entry)
@@ -68,7 +68,7 @@ class Ledger:
             insort(self._entries, entry, lo=self._head, key=_at)
         self._sum += entry.units
 
-    def remove(self, entry: Entry) -> None:
+    def remove(self, entry: LedgerEntry) -> None:
         """Give back what *entry* took; forgotten ones have nothing to give."""
         index = self._index(entry)
         if index is not None:
@@ -76,7 +76,7 @@ class Ledger:
             self._sum -= entry.units
             self._full_until = (float("inf"), 0.0)
 
-    def answered(self, entry: Entry, now: float) -> None:
+    def answered(self, entry: LedgerEntry, now: float) -> None:
         """Count *entry* from when its request can have arrived at the latest.
 
         What an answer took longer than the quickest may have been spent on the way there.
@@ -96,7 +96,7 @@ class Ledger:
         self._answers += 1
         self._quickest = took if self._answers == 1 else min(took, self._quickest * SLOWER)
 
-    def due(self, entry: Entry, now: float) -> float:
+    def due(self, entry: LedgerEntry, now: float) -> float:
         """When *entry* may really go ahead, after those before it in the queue and those that have gone already."""
         room = self.budget.limit - entry.units
         at = max(now, self.closed_until)
@@ -143,7 +143,7 @@ class Ledger:
                 return last.at
         return None
 
-    def _index(self, entry: Entry) -> int | None:
+    def _index(self, entry: LedgerEntry) -> int | None:
         """Where *entry* stands, unless it was forgotten."""
         index = bisect_left(self._entries, entry.at, lo=self._head, key=_at)
         while index < len(self._entries) and self._entries[index] is not entry:
@@ -162,6 +162,6 @@ class Ledger:
             del self._entries[: self._head]
             self._head = 0
 
-    def _leaves(self, entry: Entry) -> float:
+    def _leaves(self, entry: LedgerEntry) -> float:
         """When *entry* is no longer in the window; always said this way, since a difference would round differently."""
         return entry.at + self.budget.per_seconds

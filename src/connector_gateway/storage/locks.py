@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from connector_gateway.kit.errors import UpstreamConflict
-from connector_gateway.kit.upstream import Patience
+from connector_gateway.kit.upstream import Timeouts
 
 RETRY_SECONDS = 5.0
 """When to try again what has waited in vain."""
@@ -28,8 +28,8 @@ class Locks:
     soon.
     """
 
-    def __init__(self, patience: Patience) -> None:
-        self._patience = patience
+    def __init__(self, timeouts: Timeouts) -> None:
+        self._timeouts = timeouts
         self._queues: dict[str, _Queue] = {}
 
     @asynccontextmanager
@@ -51,9 +51,9 @@ class Locks:
 
     async def _turn(self, queue: _Queue) -> None:
         now = asyncio.get_running_loop().time()
-        latest = now + self._patience.run_seconds
+        latest = now + self._timeouts.run_seconds
         try:
-            async with asyncio.timeout_at(min(now + self._patience.queue_seconds, latest)) as limit:
+            async with asyncio.timeout_at(min(now + self._timeouts.queue_seconds, latest)) as limit:
                 queue.waiting[limit] = latest
                 try:
                     await queue.lock.acquire()
@@ -67,7 +67,7 @@ class Locks:
 
     def _moved(self, queue: _Queue) -> None:
         """Give those who wait their time anew."""
-        until = asyncio.get_running_loop().time() + self._patience.queue_seconds
+        until = asyncio.get_running_loop().time() + self._timeouts.queue_seconds
         for limit, latest in queue.waiting.items():
             if not limit.expired():
                 limit.reschedule(min(until, latest))

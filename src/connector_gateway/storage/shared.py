@@ -11,8 +11,8 @@ from typing import Protocol
 
 from connector_gateway.kit.budget import Budget
 from connector_gateway.kit.clock import Clock
-from connector_gateway.kit.upstream import Patience
-from connector_gateway.storage.ledger import Entry, Ledger
+from connector_gateway.kit.upstream import Timeouts
+from connector_gateway.storage.ledger import Ledger, LedgerEntry
 from connector_gateway.storage.locks import Locks
 
 SWEEP_FROM = 10_000
@@ -36,7 +36,7 @@ class Slot:
     wait: float
     """Seconds until then, when it was given."""
 
-    taken: Sequence[tuple[Ledger, Entry]] = ()
+    taken: Sequence[tuple[Ledger, LedgerEntry]] = ()
 
 
 @dataclass(slots=True)
@@ -55,7 +55,7 @@ class Shared(Protocol):
         """Take now or not at all."""
         ...
 
-    async def look(self, take: Take) -> Allowance:
+    async def peek(self, take: Take) -> Allowance:
         """What is left, taking nothing."""
         ...
 
@@ -84,12 +84,12 @@ class Shared(Protocol):
         ...
 
 
-class Memory:
+class InMemory:
     """Shared by everything in one process."""
 
-    def __init__(self, clock: Clock, patience: Patience | None = None) -> None:
+    def __init__(self, clock: Clock, timeouts: Timeouts | None = None) -> None:
         self._clock = clock
-        self._locks = Locks(patience or Patience())
+        self._locks = Locks(timeouts or Timeouts())
         self._ledgers: dict[str, Ledger] = {}
         self._sweep_from = SWEEP_FROM
         self._turns = count(1)
@@ -99,10 +99,10 @@ class Memory:
         now, ledger = self._clock.now(), self._ledger(take)
         at = ledger.earliest(now, take.units)
         if at <= now:
-            ledger.insert(Entry(now, take.units))
+            ledger.insert(LedgerEntry(now, take.units))
         return Allowance(int(take.budget.limit), int(ledger.remaining(now)), at - now)
 
-    async def look(self, take: Take) -> Allowance:
+    async def peek(self, take: Take) -> Allowance:
         """What is left, taking nothing."""
         return Allowance(int(take.budget.limit), int(self._ledger(take).remaining(self._clock.now())))
 
@@ -116,7 +116,7 @@ class Memory:
         if at > max(now, deadline):
             return Slot(at, at - now)
         turn = next(self._turns) if at > now else 0
-        taken = [(ledger, Entry(at, units, turn)) for ledger, units in wanted]
+        taken = [(ledger, LedgerEntry(at, units, turn)) for ledger, units in wanted]
         for ledger, entry in taken:
             ledger.insert(entry)
         return Slot(at, at - now, taken)

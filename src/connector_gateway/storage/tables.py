@@ -191,7 +191,7 @@ watches = Table(
 )
 """Connections whose changes are observed.
 
-``due_at`` is when to look next, ``whole_at`` when to look at everything; ``lease`` names the one look under way.
+``due_at`` is when to poll next, ``whole_at`` when to poll everything; ``lease`` names the one poll under way.
 ``behind_since`` is since when nothing is known of what was pushed; ``state`` is what the room notes of the connection.
 ``sequence`` and ``observed_at`` are those of the newest event.
 """
@@ -205,15 +205,15 @@ snapshots = Table(
     Column("value", FastJson, nullable=False),
     Index("ix_snapshots_name", "scope", "name"),
 )
-"""What things were like when they were last looked at, in the room's own terms."""
+"""What things were like when they were last polled, in the room's own terms."""
 
-hints = Table(
-    "hints",
+wakes = Table(
+    "wakes",
     metadata,
     Column("connection_id", String(40), primary_key=True),
-    Column("hint", String(200), primary_key=True),
+    Column("wake", String(200), primary_key=True),
 )
-"""What a delivery said is worth a look before everything is looked at."""
+"""What a delivery said is worth a poll before everything is polled."""
 
 events = Table(
     "events",

@@ -41,7 +41,7 @@ def change(gateway: Gateway, connection_id: str, **settings: Any) -> None:
 
 
 def heed(gateway: Gateway, connection_id: str) -> None:
-    """Let the watchers not wait for their next round, and wait until they have looked."""
+    """Let the watchers not wait for their next round, and wait until they have polled."""
     gateway.loop.call_soon_threadsafe(gateway.app._watches.roused.set)
     wait_until(lambda: listens(gateway, connection_id))
 
@@ -53,7 +53,7 @@ def watch_of(gateway: Gateway, connection_id: str) -> Any:
 
 
 def listens(gateway: Gateway, connection_id: str) -> bool:
-    """Whether a connection has been looked at, and nothing more is to be done."""
+    """Whether a connection has been polled, and nothing more is to be done."""
     watch = watch_of(gateway, connection_id)
     return watch.account is not None and watch.due_at is None and watch.lease is None
 

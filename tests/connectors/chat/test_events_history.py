@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import update
 
 from connector_gateway.connectors.chat import client, events
-from connector_gateway.core.events.watchers import Look
+from connector_gateway.core.events.watchers import Poll
 from connector_gateway.core.events.watches import Claimed
 from connector_gateway.core.runs import Run
 from connector_gateway.kit.errors import UpstreamError
@@ -35,7 +35,7 @@ HOUR = 3600.0
 
 @dataclass
 class OtherClock:
-    """The real time and some; every look at it may take some more."""
+    """The real time and some; every poll it may take some more."""
 
     ahead: float = 0.0
     step: float = 0.0
@@ -50,25 +50,25 @@ class OtherClock:
 
 @dataclass
 class Watching:
-    """A connection whose looks are taken by hand, and at any time."""
+    """A connection whose polls are taken by hand, and at any time."""
 
     gateway: Gateway
     connection_id: str
     claimed: Claimed
     began: float
 
-    def look(self, clock: OtherClock | None = None, *, behind_since: float | None, pushed: bool = True) -> Look:
-        """Take a look; what it was."""
+    def poll(self, clock: OtherClock | None = None, *, behind_since: float | None, pushed: bool = True) -> Poll:
+        """Take a poll; what it was."""
         claimed = replace(self.claimed, behind_since=behind_since, state=self.state)
         taken = self.gateway.run(self._prepare(claimed, clock or OtherClock()))
         taken.pushed = pushed
-        self.gateway.run(events.look(taken))
+        self.gateway.run(events.poll(taken))
         return taken
 
-    async def _prepare(self, claimed: Claimed, clock: OtherClock) -> Look:
+    async def _prepare(self, claimed: Claimed, clock: OtherClock) -> Poll:
         app, run = self.gateway.app, Run("watch")
         connection = (await app.connections.several([self.connection_id]))[self.connection_id]
-        prepared = Look(claimed, connection, run, database=app.database, feed=app._feed, clock=clock)
+        prepared = Poll(claimed, connection, run, database=app.database, feed=app._feed, clock=clock)
         prepared.upstream = app._gateway().watcher(run, connection)
         return prepared
 
@@ -98,8 +98,8 @@ class Watching:
     @property
     def notes(self) -> Any:
         """The snapshots of channels that were read."""
-        look = self.gateway.run(self._prepare(self.claimed, OtherClock()))
-        return self.gateway.run(look.recall(events.SEEN))
+        poll = self.gateway.run(self._prepare(self.claimed, OtherClock()))
+        return self.gateway.run(poll.recall(events.SEEN))
 
 
 @pytest.fixture(scope="module")
@@ -113,14 +113,14 @@ def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 
 
 def watching(gateway: Gateway, **settings: Any) -> Watching:
-    """A new connection, looked at for the first time."""
+    """A new connection, polled at for the first time."""
     app, credentials = gateway.app, gateway.sandbox.emulators["chat"].credentials()
     made = gateway.run(
         app.connections.create(WorkspaceId(gateway.workspace_id), "chat", credentials, settings=settings)
     )
     (claimed,) = gateway.run(app._watches.claim("chat", 10))
     watch = Watching(gateway, made["connection_id"], claimed, time.time())
-    watch.look(behind_since=claimed.behind_since)
+    watch.poll(behind_since=claimed.behind_since)
     return watch
 
 
@@ -153,7 +153,7 @@ def test_a_first_look_that_comes_late_finds_what_was_written_since_the_connectio
     gateway.knob("chat", history_tier="restricted")
     watch = watching(gateway, channels=[GENERAL])
     say(gateway, GENERAL, "just after")
-    watch.look(OtherClock(ahead=HOUR), behind_since=watch.claimed.behind_since)
+    watch.poll(OtherClock(ahead=HOUR), behind_since=watch.claimed.behind_since)
 
     assert ["just after"] == watch.texts
     assert [] == watch.warnings
@@ -170,10 +170,10 @@ def test_a_channel_that_is_watched_anew_begins_when_the_settings_were_changed(
     app = gateway.app
     gateway.run(app.connections.change(watch.connection_id, settings={"channels": [EMPTY, channel_id]}))
     say(gateway, channel_id, "later")
-    watch.look(behind_since=watch.began, pushed=False)
+    watch.poll(behind_since=watch.began, pushed=False)
     changed = watch.texts
     gateway.run(app.connections.change(watch.connection_id, name="another"))
-    watch.look(behind_since=began, pushed=False)
+    watch.poll(behind_since=began, pushed=False)
 
     assert ["later"] == changed
     assert ["later"] == watch.texts
@@ -187,7 +187,7 @@ def test_a_channel_that_the_app_has_just_entered_is_read_since_the_last_look(gat
     looked_at = time.time()
     say(gateway, made, "just before")
     gateway.act("chat", action="invite", channel_id=made)
-    watch.look(behind_since=looked_at, pushed=False)
+    watch.poll(behind_since=looked_at, pushed=False)
 
     assert ["just before"] == watch.texts
 
@@ -199,7 +199,7 @@ def test_credentials_of_another_workspace_begin_anew(gateway: Gateway, channel_i
     renewed_at = time.time()
     say(gateway, channel_id, "since then")
     watch.note({FORMER: {**watch.state, "team_id": "T0OTHER"}, RENEWED_AT: renewed_at})
-    watch.look(behind_since=watch.began)
+    watch.poll(behind_since=watch.began)
 
     assert ["since then"] == watch.texts
 
@@ -210,8 +210,8 @@ def test_what_was_missed_is_read_oldest_first_and_once(gateway: Gateway, channel
     spoken = [f"deploy {number}" for number in range(5)]
     for text in [*spoken, "lunch"]:
         say(gateway, channel_id, text)
-    watch.look(behind_since=watch.began)
-    watch.look(behind_since=watch.began)
+    watch.poll(behind_since=watch.began)
+    watch.poll(behind_since=watch.began)
 
     assert spoken == watch.texts
 
@@ -224,7 +224,7 @@ def test_what_was_delivered_is_not_read_once_more(gateway: Gateway, channel_id: 
     state = watch.state
     gateway.run(gateway.app._feed.add({watch.connection_id: events.read(event, {}, state)}))
     say(gateway, channel_id, "missed")
-    watch.look(behind_since=watch.began)
+    watch.poll(behind_since=watch.began)
 
     assert ["delivered", "missed"] == watch.texts
 
@@ -235,7 +235,7 @@ def test_every_channel_that_the_app_is_in_is_read_but_archived_ones(gateway: Gat
     say(gateway, PRIVATE, "in private")
     say(gateway, "D04IM000001", "to the app itself")
     gateway.clear("chat")
-    watch.look(behind_since=watch.began)
+    watch.poll(behind_since=watch.began)
     in_it = [channel for channel in standing(gateway).channels.values() if standing(gateway).is_member(channel)]
 
     assert {"in private", "to the app itself"} == set(watch.texts)
@@ -254,7 +254,7 @@ def test_replies_are_read_after_what_stands_in_the_channel(gateway: Gateway, cha
         say(gateway, channel_id, f"answer {number}", thread_ts=new)
     say(gateway, channel_id, "for all", thread_ts=new, subtype="thread_broadcast")
     gateway.clear("chat")
-    watch.look(behind_since=watch.began)
+    watch.poll(behind_since=watch.began)
 
     assert ["a question", "for all", "a late answer", "answer 0", "answer 1", "answer 2"] == watch.texts
     assert 2 == asked(gateway, "conversations.replies")
@@ -268,7 +268,7 @@ def test_our_own_messages_edits_and_arrivals_are_not_read(gateway: Gateway, chan
     edited = say(gateway, channel_id, "first")
     gateway.act("chat", action="edit", channel_id=channel_id, ts=edited, text="better")
     gateway.act("chat", action="invite", channel_id=channel_id, user=PERSON)
-    watch.look(behind_since=watch.began)
+    watch.poll(behind_since=watch.began)
 
     assert ["better"] == watch.texts
 
@@ -281,7 +281,7 @@ def test_many_pages_of_messages_and_replies_are_read_in_order(gateway: Gateway, 
     replied = [f"reply {number}" for number in range(40)]
     for text in replied:
         say(gateway, channel_id, text, thread_ts=first)
-    watch.look(behind_since=watch.began)
+    watch.poll(behind_since=watch.began)
 
     assert [*spoken, *replied] == watch.texts
     assert [] == watch.warnings
@@ -290,12 +290,12 @@ def test_many_pages_of_messages_and_replies_are_read_in_order(gateway: Gateway, 
 def test_a_look_without_need_reads_no_history(gateway: Gateway) -> None:
     watch = watching(gateway, channels=[GENERAL])
     gateway.clear("chat")
-    watch.look(behind_since=None)
+    watch.poll(behind_since=None)
 
     assert [("GET", "/api/auth.test", 200)] == gateway.journal("chat")
 
 
-# Looks that are cut short
+# Polls that are cut short
 
 
 def test_a_look_that_was_cut_short_goes_on_where_it_was(gateway: Gateway, channel_id: str) -> None:
@@ -312,10 +312,10 @@ def test_a_look_that_was_cut_short_goes_on_where_it_was(gateway: Gateway, channe
     )
     gateway.fault("chat", path="/api/conversations.history", times=3, fault="status", status=500)
     with pytest.raises(UpstreamError):
-        watch.look(behind_since=watch.began)
+        watch.poll(behind_since=watch.began)
     done = set(watch.notes)
     gateway.clear("chat")
-    watch.look(behind_since=watch.began)
+    watch.poll(behind_since=watch.began)
 
     assert 1 == len(done)
     assert 3 == asked(gateway, "conversations.history")
@@ -328,9 +328,9 @@ def test_what_was_found_before_a_look_was_cut_short_is_kept(gateway: Gateway, ch
     say(gateway, channel_id, "an answer", thread_ts=parent)
     gateway.fault("chat", path="/api/conversations.replies", times=3, fault="status", status=500)
     with pytest.raises(UpstreamError):
-        watch.look(behind_since=watch.began)
+        watch.poll(behind_since=watch.began)
     at_first = watch.texts
-    watch.look(behind_since=watch.began)
+    watch.poll(behind_since=watch.began)
 
     assert ["a question"] == at_first
     assert ["a question", "an answer"] == watch.texts
@@ -342,7 +342,7 @@ def test_threads_that_are_not_reached_in_time_are_told_to_be_missing(gateway: Ga
     for number in range(3):
         parent = say(gateway, channel_id, f"question {number}")
         say(gateway, channel_id, f"answer {number}", thread_ts=parent)
-    watch.look(OtherClock(step=events.FILL_SECONDS * 0.3), behind_since=watch.began)
+    watch.poll(OtherClock(step=events.FILL_SECONDS * 0.3), behind_since=watch.began)
 
     (warning,) = watch.warnings
     assert channel_id in warning
@@ -351,11 +351,11 @@ def test_threads_that_are_not_reached_in_time_are_told_to_be_missing(gateway: Ga
 
 def test_what_is_throttled_is_waited_for(gateway: Gateway, channel_id: str) -> None:
     watch = watching(gateway, channels=[channel_id])
-    say(gateway, channel_id, "patience")
+    say(gateway, channel_id, "timeouts")
     gateway.fault("chat", path="/api/conversations.history", fault="status", status=429, headers={"Retry-After": "0"})
-    watch.look(behind_since=watch.began)
+    watch.poll(behind_since=watch.began)
 
-    assert ["patience"] == watch.texts
+    assert ["timeouts"] == watch.texts
 
 
 @requirement("chat:events:gaps")
@@ -365,11 +365,11 @@ def test_channels_that_are_not_reached_in_time_are_told_to_be_missing_and_read_n
     watch = watching(gateway, channels=[channel_id, RANDOM])
     say(gateway, channel_id, "in one")
     say(gateway, RANDOM, "in the other")
-    watch.look(OtherClock(step=events.FILL_SECONDS / 3), behind_since=watch.began)
+    watch.poll(OtherClock(step=events.FILL_SECONDS / 3), behind_since=watch.began)
     reached = watch.texts
     (warning,) = watch.warnings
     (late,) = watch.notes.items()
-    watch.look(behind_since=watch.began + MINUTE)
+    watch.poll(behind_since=watch.began + MINUTE)
 
     assert 1 == len(reached)
     assert "may be missing" in warning
@@ -388,11 +388,11 @@ def test_more_than_can_be_read_of_a_channel_is_told_to_be_missing(gateway: Gatew
     for number in range(800):
         standing(gateway).post(channel, f"message {number}", PERSON)
     gateway.knob("chat", history_tier="restricted")
-    look = watch.look(behind_since=watch.began)
+    poll = watch.poll(behind_since=watch.began)
     page = gateway.get("/chat/events", connection_id=watch.connection_id, limit=1)
     (warning,) = page.headers.get_list("warning")
 
-    assert look.missed
+    assert poll.missed
     assert ["message 50"] == [event["text"] for event in page.data]
     assert channel_id in warning
 
@@ -410,7 +410,7 @@ def test_a_channel_that_may_not_be_read_is_told_and_the_others_are_read(
     watch = watching(gateway, channels=[channel, if_permitted])
     say(gateway, if_permitted, "legible")
     gateway.knob("chat", scopes=without(*scopes))
-    watch.look(behind_since=watch.began)
+    watch.poll(behind_since=watch.began)
 
     assert ["legible"] == watch.texts
     assert [channel] == watch.state["blind"]
@@ -423,7 +423,7 @@ def test_a_refusal_that_nobody_knows_stops_one_channel_only(gateway: Gateway, ch
     say(gateway, RANDOM, "in the other")
     odd = {"ok": False, "error": "something_new"}
     gateway.fault("chat", path="/api/conversations.history", fault="status", status=200, body=odd)
-    watch.look(behind_since=watch.began)
+    watch.poll(behind_since=watch.began)
 
     assert 1 == len(watch.texts)
     assert 1 == len(watch.warnings)
@@ -432,7 +432,7 @@ def test_a_refusal_that_nobody_knows_stops_one_channel_only(gateway: Gateway, ch
 def test_an_app_that_may_read_nothing_says_so(gateway: Gateway) -> None:
     watch = watching(gateway)
     gateway.knob("chat", scopes="chat:write")
-    watch.look(behind_since=watch.began)
+    watch.poll(behind_since=watch.began)
 
     assert [""] == watch.state["blind"]
     assert 1 == len(watch.warnings)
@@ -444,7 +444,7 @@ def test_a_thread_that_went_away_is_no_gap(gateway: Gateway, channel_id: str) ->
     say(gateway, channel_id, "an answer", thread_ts=parent)
     gone = {"ok": False, "error": "thread_not_found"}
     gateway.fault("chat", path="/api/conversations.replies", fault="status", status=200, body=gone)
-    watch.look(behind_since=watch.began)
+    watch.poll(behind_since=watch.began)
 
     assert ["a question"] == watch.texts
     assert [] == watch.warnings
@@ -461,17 +461,17 @@ def test_an_absence_that_is_too_long_for_repeated_deliveries_hides_replies_in_ol
 ) -> None:
     gateway.knob("chat", history_tier="restricted")
     watch = watching(gateway, channels=[channel])
-    watch.look(OtherClock(ahead=MINUTE + absent_seconds), behind_since=watch.began + MINUTE)
+    watch.poll(OtherClock(ahead=MINUTE + absent_seconds), behind_since=watch.began + MINUTE)
 
     assert told is bool(watch.warnings)
 
 
-# Where nothing is delivered, and looks are all there is
+# Where nothing is delivered, and polls are all there is
 
 
 def test_where_nothing_is_delivered_old_threads_are_not_told_at_every_look(gateway: Gateway) -> None:
     watch = watching(gateway, channels=[GENERAL])
-    watch.look(OtherClock(ahead=HOUR), behind_since=watch.began + MINUTE, pushed=False)
+    watch.poll(OtherClock(ahead=HOUR), behind_since=watch.began + MINUTE, pushed=False)
 
     assert [] == watch.warnings
 
@@ -482,10 +482,10 @@ def test_where_looks_are_frequent_only_the_first_tells_that_a_channel_may_not_be
 ) -> None:
     watch = watching(gateway, channels=[UNJOINED])
     before = len(watch.warnings)
-    looks = [watch.look(behind_since=watch.began, pushed=pushed) for _ in range(2)]
+    polls = [watch.poll(behind_since=watch.began, pushed=pushed) for _ in range(2)]
 
     assert 1 == before
-    assert [pushed, pushed] == [look.missed for look in looks]
+    assert [pushed, pushed] == [poll.missed for poll in polls]
 
 
 def test_a_watched_name_beyond_the_channels_that_can_be_listed_is_told(
@@ -494,18 +494,18 @@ def test_a_watched_name_beyond_the_channels_that_can_be_listed_is_told(
     monkeypatch.setattr(client, "CHANNEL_PAGES", 1)
     monkeypatch.setattr(client, "PAGE_SIZE", 1)
     watch = watching(gateway, channels=["no-such-channel"])
-    look = watch.look(behind_since=watch.began)
+    poll = watch.poll(behind_since=watch.began)
 
-    assert look.missed
+    assert poll.missed
     assert {"no-such-channel": None} == watch.state["names"]
 
 
 def test_where_looks_are_frequent_names_are_not_looked_up_every_time(gateway: Gateway) -> None:
     watch = watching(gateway, channels=["random", "no-such-channel"])
     gateway.clear("chat")
-    watch.look(behind_since=watch.began, pushed=False)
+    watch.poll(behind_since=watch.began, pushed=False)
     soon = asked(gateway, "users.conversations")
-    watch.look(OtherClock(ahead=HOUR), behind_since=watch.began, pushed=False)
+    watch.poll(OtherClock(ahead=HOUR), behind_since=watch.began, pushed=False)
     later = asked(gateway, "users.conversations")
 
     assert (0, True) == (soon, later > 0)
@@ -516,8 +516,8 @@ def test_where_looks_are_frequent_what_is_late_is_read_by_the_next(gateway: Gate
     watch = watching(gateway, channels=[channel_id, RANDOM])
     say(gateway, channel_id, "in one")
     say(gateway, RANDOM, "in the other")
-    watch.look(OtherClock(step=events.FILL_SECONDS / 3), behind_since=watch.began, pushed=False)
-    watch.look(behind_since=watch.began + HOUR, pushed=False)
+    watch.poll(OtherClock(step=events.FILL_SECONDS / 3), behind_since=watch.began, pushed=False)
+    watch.poll(behind_since=watch.began + HOUR, pushed=False)
 
     assert {"in one", "in the other"} == set(watch.texts)
     assert [] == watch.warnings
@@ -535,14 +535,14 @@ def test_where_looks_are_frequent_what_is_late_is_read_by_the_next(gateway: Gate
             Receipt(accounts={TEAM}, revoked=True, missed_since=AT),
         ),
         (callback({"type": "tokens_revoked", "tokens": {"oauth": [PERSON]}}), Receipt(accounts={TEAM})),
-        (callback({"type": "channel_rename", "channel": {}}), Receipt(accounts={TEAM}, hints=["channels"])),
-        (callback({"type": "member_joined_channel", "user": BOT_USER}), Receipt(accounts={TEAM}, hints=["channels"])),
+        (callback({"type": "channel_rename", "channel": {}}), Receipt(accounts={TEAM}, wakes=["channels"])),
+        (callback({"type": "member_joined_channel", "user": BOT_USER}), Receipt(accounts={TEAM}, wakes=["channels"])),
         (callback({"type": "member_joined_channel", "user": PERSON}), Receipt(accounts={TEAM})),
         (callback({"type": "app_mention"}), Receipt(accounts={TEAM})),
         (callback({"type": "message", "ts": "1"}), Receipt(accounts={TEAM}, event={"type": "message", "ts": "1"})),
         (
             {"type": "app_rate_limited", "team_id": TEAM, "minute_rate_limited": 1000},
-            Receipt(accounts={TEAM}, hints=["limited 1000"], missed_since=1000 - events.RETRIED_SECONDS),
+            Receipt(accounts={TEAM}, wakes=["limited 1000"], missed_since=1000 - events.RETRIED_SECONDS),
         ),
         ({"type": "url_verification", "challenge": "abc"}, Receipt(reply={"challenge": "abc"})),
     ],

@@ -20,7 +20,7 @@ CREATE_COMPANY = ("POST", f"{OBJECTS}/companies")
 READ_DEALS = ("POST", f"{OBJECTS}/deals/batch/read")
 
 SLOW: dict[str, Any] = {"GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "0.5", "GATEWAY_CRM_SETTLE_SECONDS": "1.5"}
-"""Less patience for one answer than a request may take, and time enough for it to be carried out."""
+"""Less timeouts for one answer than a request may take, and time enough for it to be carried out."""
 
 
 @pytest.fixture

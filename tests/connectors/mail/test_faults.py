@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors.mail import client
-from connector_gateway.core.journal import Entry
+from connector_gateway.core.journal import JournalEntry
 from connectors.mail.conftest import UNHURRIED
 from connectors.mail.looking import OWN, Looking, received
 from harness.interrupting import done, interrupted, planned, sent
@@ -703,7 +703,7 @@ def marked(writer: Writer) -> tuple[str, str]:
     return draft_id, writer.mailbox.own.drafts[draft_id].header(client.MARKER)
 
 
-def died(writer: Writer, key: str, *steps: Entry) -> None:
+def died(writer: Writer, key: str, *steps: JournalEntry) -> None:
     """Leave a claim behind, as a process does that died while it was sending the writer's letter."""
     body = {"to": ["ben@acmefreight.test"], "subject": writer.mark, "body_html": "<p>Hello</p>"}
     interrupted(writer.gateway, "mail", "send_message", key, body, [planned(letter(writer)), *steps])

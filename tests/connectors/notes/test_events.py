@@ -27,7 +27,7 @@ def watched(room: Watched) -> Watched:
 def page(watched: Watched) -> str:
     """A page that is known."""
     page_id = watched.create(Name="Acme", Stage="Open", Value=1)
-    watched.look()
+    watched.poll()
     return page_id
 
 
@@ -37,7 +37,7 @@ def page(watched: Watched) -> str:
 @requirement("notes:events:page-created", "notes:events:fields")
 def test_a_page_that_a_person_makes_is_observed(watched: Watched) -> None:
     page_id = watched.create(Name="made")
-    watched.look()
+    watched.poll()
 
     (event,) = [event for event in watched.events(type="page.created") if event["page_id"] == page_id]
     assert {"event_id", "type", "page_id", "property", "from", "to", "observed_at"} == event.keys()
@@ -49,9 +49,9 @@ def test_a_page_that_a_person_makes_is_observed(watched: Watched) -> None:
 def test_what_is_made_and_changed_through_the_service_is_observed_too(watched: Watched) -> None:
     database_id = watched.source("Leads").parent.id
     made = watched.gateway.post("/notes/pages", database_id=database_id, properties={"Name": "ours"}).data["page_id"]
-    watched.look()
+    watched.poll()
     watched.gateway.patch(f"/notes/pages/{made}", properties={"Value": 4})
-    watched.look()
+    watched.poll()
 
     assert made in watched.created()
     assert [("Value", "", "4")] == watched.changes(made)
@@ -60,9 +60,9 @@ def test_what_is_made_and_changed_through_the_service_is_observed_too(watched: W
 @requirement("notes:events:once")
 def test_looking_again_adds_nothing(watched: Watched, page: str) -> None:
     watched.update(page, Value=2)
-    watched.look()
+    watched.poll()
     before = watched.events()
-    watched.look()
+    watched.poll()
 
     assert before == watched.events()
 
@@ -71,9 +71,9 @@ def test_looking_again_adds_nothing(watched: Watched, page: str) -> None:
 def test_the_way_into_the_trash_and_back_is_no_event(watched: Watched, page: str) -> None:
     before = watched.events()
     watched.gateway.act("notes", action="trash_page", page_id=page)
-    watched.look()
+    watched.poll()
     watched.gateway.act("notes", action="restore_page", page_id=page)
-    watched.look()
+    watched.poll()
 
     assert before == watched.events()
 
@@ -82,10 +82,10 @@ def test_the_way_into_the_trash_and_back_is_no_event(watched: Watched, page: str
 def test_what_changed_around_the_trash_is_seen_after_it(watched: Watched, page: str) -> None:
     watched.update(page, Value=2)
     watched.gateway.act("notes", action="trash_page", page_id=page)
-    watched.look()
+    watched.poll()
     watched.gateway.act("notes", action="restore_page", page_id=page)
     watched.update(page, Stage="Won")
-    watched.look()
+    watched.poll()
 
     assert {("Value", "1", "2"), ("Stage", "Open", "Won")} == set(watched.changes(page))
 
@@ -95,7 +95,7 @@ def test_a_page_that_was_in_the_trash_at_first_sight_is_no_new_one_when_it_comes
     source = watched.source("Leads")
     trashed = next(uid for uid in source.rows if watched.emulator.workspace.pages[uid].in_trash)
     watched.gateway.act("notes", action="restore_page", page_id=trashed)
-    watched.look()
+    watched.poll()
 
     assert trashed not in watched.created()
 
@@ -106,7 +106,7 @@ def test_a_page_that_was_in_the_trash_at_first_sight_is_no_new_one_when_it_comes
 @requirement("notes:events:property-updated")
 def test_two_values_changed_at_once_are_two_events(watched: Watched, page: str) -> None:
     watched.update(page, Value=2.5, Stage="Won")
-    watched.look()
+    watched.poll()
 
     assert {("Value", "1", "2.5"), ("Stage", "Open", "Won")} == set(watched.changes(page))
 
@@ -114,11 +114,11 @@ def test_two_values_changed_at_once_are_two_events(watched: Watched, page: str) 
 @requirement("notes:events:minutes", "notes:events:once")
 def test_changes_back_and_forth_within_a_minute_are_as_many_events(watched: Watched, page: str) -> None:
     watched.update(page, Stage="Won")
-    watched.look()
+    watched.poll()
     watched.update(page, Stage="Open")
-    watched.look()
+    watched.poll()
     watched.update(page, Stage="Won")
-    watched.look()
+    watched.poll()
 
     there, back = ("Stage", "Open", "Won"), ("Stage", "Won", "Open")
     assert [there, back, there] == watched.changes(page)
@@ -130,7 +130,7 @@ def test_the_clock_of_the_application_may_be_off(watched: Watched, page: str, se
     watched.emulator.stage.clock = Shifted(seconds)
     watched.update(page, Value=2)
     made = watched.create(Name="by another clock")
-    watched.look()
+    watched.poll()
     watched.emulator.stage.clock = Shifted(0)
 
     assert [("Value", "1", "2")] == watched.changes(page)
@@ -198,11 +198,11 @@ def values(room: Watched) -> list[tuple[str, str, str]]:
     """What is seen when every type of value is set, changed and emptied again."""
     room.gateway.clear("notes")
     page_id = room.create("Everything", **FIRST)
-    room.look()
+    room.poll()
     room.update(page_id, **SECOND)
-    room.look()
+    room.poll()
     room.update(page_id, **EMPTY)
-    room.look()
+    room.poll()
     return room.changes(page_id)
 
 
@@ -225,9 +225,9 @@ def test_nothing_but_values_that_people_set_is_told(values: list[tuple[str, str,
 def test_related_pages_are_told_by_their_identifiers(watched: Watched) -> None:
     first, second = sorted(page.id for page in watched.rows("Leads")[:2])
     page_id = watched.create("Everything", Title="related", Relation=[second])
-    watched.look()
+    watched.poll()
     watched.update(page_id, Relation=[second, first])
-    watched.look()
+    watched.poll()
 
     assert [("Relation", second, f"{first}, {second}")] == watched.changes(page_id)
 
@@ -237,9 +237,9 @@ def test_values_that_a_page_shows_in_part_are_compared_whole(watched: Watched) -
     leads = sorted(page.id for page in watched.rows("Leads"))
     people = [user.name for user in watched.emulator._seeded.workspace.users.values() if user.kind == "person"]
     page_id = watched.create("Everything", Title="long", Relation=leads[:40], People=people[:30])
-    watched.look()
+    watched.poll()
     watched.update(page_id, Relation=leads[:39], People=people[:31])
-    watched.look()
+    watched.poll()
 
     assert {
         ("Relation", ", ".join(leads[:40]), ", ".join(leads[:39])),
@@ -249,9 +249,9 @@ def test_values_that_a_page_shows_in_part_are_compared_whole(watched: Watched) -
 
 def test_another_order_of_people_or_options_is_no_change(watched: Watched) -> None:
     page_id = watched.create("Leads", Tags=["eu", "us"], Owner=["Hana 佐藤", "Zoë de Vries"])
-    watched.look()
+    watched.poll()
     watched.update(page_id, Tags=["us", "eu"], Owner=["Zoë de Vries", "Hana 佐藤"])
-    watched.look()
+    watched.poll()
 
     assert [] == watched.changes(page_id)
 
@@ -263,10 +263,10 @@ def test_another_order_of_people_or_options_is_no_change(watched: Watched) -> No
 def test_a_renamed_property_is_no_change_and_is_told_by_its_new_name(watched: Watched, page: str) -> None:
     before = watched.events()
     watched.schema("rename_property", property="Value", name="Worth")
-    watched.look()
+    watched.poll()
     renamed = watched.events()
     watched.update(page, Worth=2)
-    watched.look()
+    watched.poll()
     watched.schema("rename_property", property="Worth", name="Value")
 
     assert before == renamed
@@ -277,10 +277,10 @@ def test_a_renamed_property_is_no_change_and_is_told_by_its_new_name(watched: Wa
 def test_a_renamed_option_is_no_change_and_is_told_by_its_new_name(watched: Watched, page: str) -> None:
     watched.schema("rename_option", property="Stage", option="Open", name="Opened")
     watched.update(page, Value=2)
-    watched.look()
+    watched.poll()
     renamed = watched.changes(page)
     watched.update(page, Stage="Won")
-    watched.look()
+    watched.poll()
     watched.schema("rename_option", property="Stage", option="Opened", name="Open")
 
     assert [("Value", "1", "2")] == renamed
@@ -292,10 +292,10 @@ def test_a_property_that_is_added_begins_empty(watched: Watched, page: str) -> N
     watched.schema("add_property", name="Note", type="rich_text")
     watched.schema("add_property", name="Signed", type="checkbox")
     watched.update(page, Value=2)
-    watched.look()
+    watched.poll()
     added = watched.changes(page)
     watched.update(page, Note="first", Signed=True)
-    watched.look()
+    watched.poll()
 
     assert [("Value", "1", "2")] == added
     assert {("Note", "", "first"), ("Signed", "false", "true")} == set(watched.changes(page)[1:])
@@ -305,7 +305,7 @@ def test_a_property_that_is_added_begins_empty(watched: Watched, page: str) -> N
 def test_a_property_that_is_added_and_filled_at_once_was_empty_before(watched: Watched, page: str) -> None:
     watched.schema("add_property", name="Colour", type="select", options=["red"])
     watched.update(page, Colour="red")
-    watched.look()
+    watched.poll()
 
     assert [("Colour", "", "red")] == watched.changes(page)
 
@@ -326,9 +326,9 @@ def test_a_property_that_is_added_and_filled_at_once_was_empty_before(watched: W
 def test_trouble_delays_events_and_loses_none(watched: Watched, page: str, fault: dict[str, Any]) -> None:
     watched.update(page, Value=2)
     watched.gateway.fault("notes", path="/v1/data_sources", **fault)
-    watched.look()
+    watched.poll()
     watched.update(page, Value=3)
-    watched.look()
+    watched.poll()
 
     assert [("Value", "1", "2"), ("Value", "2", "3")] == watched.changes(page)
 
@@ -341,9 +341,9 @@ def test_a_data_source_that_cannot_be_read_is_read_later_and_does_not_hold_up_ot
     other = watched.create("Everything", Title="behind the fault")
     watched.update(page, Value=2)
     watched.gateway.fault("notes", fault="status", status=500, path=f"/v1/data_sources/{everything}", times=3)
-    watched.look()
+    watched.poll()
     meanwhile = watched.changes(page), watched.created()
-    watched.look()
+    watched.poll()
 
     assert [("Value", "1", "2")] == meanwhile[0]
     assert other not in meanwhile[1]
@@ -356,10 +356,10 @@ def test_changes_made_while_the_authorisation_was_withdrawn_are_seen_once_it_is_
 ) -> None:
     watched.gateway.revoke("notes")
     watched.update(page, Value=2)
-    watched.look()
+    watched.poll()
     status = watched.gateway.operator("GET", f"/v1/connections/{watched.connection_id}").data["status"]
     watched.gateway.authorise("notes")
-    watched.look()
+    watched.poll()
 
     assert "revoked" == status
     assert [("Value", "1", "2")] == watched.changes(page)

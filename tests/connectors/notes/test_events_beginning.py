@@ -1,4 +1,4 @@
-"""The beginning of a watch: what is made or changed after it is an event, also before everything was looked at once."""
+"""The beginning of a watch: what is made or changed after it is an event, also before everything was polled once."""
 
 import time
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
 
 @pytest.fixture
 def watched(room: Watched) -> Watched:
-    """A new connection, whose first look waits for its first answer for a while."""
+    """A new connection, whose first poll waits for its first answer for a while."""
     return begun(room)
 
 
@@ -36,7 +36,7 @@ def fresh(tmp_path: Path) -> Iterator[Watched]:
 
 
 def begun(watched: Watched) -> Watched:
-    """A new connection, whose first look waits for its first answer for a while."""
+    """A new connection, whose first poll waits for its first answer for a while."""
     watched.gateway.clear("notes")
     watched.gateway.knob("notes", search_lag_seconds=0)
     watched.gateway.fault("notes", fault="delay", path="/v1/users/me", seconds=0.5)
@@ -73,7 +73,7 @@ def test_a_page_made_during_the_first_look_is_one_event(watched: Watched) -> Non
     wait_until(lambda: sum(fault.times for fault in watched.emulator.stage.faults) == 0)
     made = {watched.create(Name="its database was read"), watched.create("Everything", Title="it is being read")}
     watched.settle()
-    watched.look()
+    watched.poll()
 
     assert made <= set(watched.created())
     assert [1, 1] == [watched.created().count(page_id) for page_id in made]
@@ -99,7 +99,7 @@ def test_a_change_made_before_the_first_look_has_read_the_page_is_told_to_be_mis
     fresh.settle()
     told = warnings(fresh)
     fresh.update(page_id, Value=4712)
-    fresh.look()
+    fresh.poll()
 
     assert 1 == len(told)
     assert "'Leads'" in told[0]
@@ -151,7 +151,7 @@ def test_what_is_made_in_a_database_while_credentials_are_replaced_is_an_event(t
         seeder.people = [watched.emulator._seeded.person]
         made = seeder.table("Made meanwhile", time.time(), [seeder.property("title", "Name")])
         made.created_at = time.time()
-        page_id = watched.create("Made meanwhile", Name="while nobody could look")
+        page_id = watched.create("Made meanwhile", Name="while nobody could poll")
         watched.gateway.authorise("notes")
         share(watched.emulator, "Leads", "Made meanwhile")
         body = {"credentials": watched.emulator.credentials()}
@@ -192,9 +192,9 @@ def test_events_are_refused_at_once_when_the_authorisation_is_withdrawn(room: Wa
 @requirement("notes:events:revoked", "notes:events:trouble")
 def test_what_was_missed_is_looked_for_as_soon_as_a_reader_gets_through_again(room: Watched) -> None:
     page_id = room.create(Name="to be changed")
-    room.look()
+    room.poll()
     room.gateway.revoke("notes")
-    room.look()
+    room.poll()
     room.update(page_id, Value=7)
     room.gateway.authorise("notes")
     room.gateway.get("/notes/events")

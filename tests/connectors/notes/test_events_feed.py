@@ -16,9 +16,9 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
     """Three pages that were made, two of them changed after that."""
     with watched_from_now(tmp_path_factory.mktemp("feed"), "Leads") as watched:
         made = [watched.create(Name=str(number)) for number in range(3)]
-        watched.look()
+        watched.poll()
         watched.update(*made[:2], Value=1)
-        watched.look()
+        watched.poll()
         yield watched
 
 

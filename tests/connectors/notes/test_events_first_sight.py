@@ -72,7 +72,7 @@ def test_what_happens_within_the_minute_of_the_first_sight_is_seen(watched: Watc
     page_id = watched.rows("Everything")[-1].id
     watched.update(page_id, Number=4711)
     made = [watched.create("Everything", Title="made at once"), watched.create("Design vendors", Titel="new")]
-    watched.look()
+    watched.poll()
 
     assert [("Number", "4711")] == [(name, after) for name, _, after in watched.changes(page_id)]
     assert set(made) == set(watched.created())
@@ -84,7 +84,7 @@ def test_changes_that_a_search_finds_are_seen_first(watched: Watched) -> None:
     watched.update(page_id, Name="edited")
     watched.gateway.clear("notes")
     watched.gateway.knob("notes", search_lag_seconds=0)
-    watched.look()
+    watched.poll()
     asked = queries(watched)
 
     assert watched.source("Design bugs").id in asked[:4]
@@ -97,12 +97,12 @@ def test_changes_that_no_search_finds_are_seen_when_their_turn_comes(watched: Wa
     (page_id,) = [page.id for page in watched.rows("Design hiring")]
     watched.gateway.knob("notes", search_lag_seconds=10**10)
     watched.update(page_id, Name="edited")
-    watched.look()
-    watched.look()
-    watched.look()
-    watched.look()
-    watched.look()
-    watched.look()
+    watched.poll()
+    watched.poll()
+    watched.poll()
+    watched.poll()
+    watched.poll()
+    watched.poll()
 
     assert 1 == len(watched.changes(page_id))
 
@@ -127,11 +127,11 @@ def test_a_delivery_is_heeded_in_the_middle_of_a_long_look(tmp_path: Path) -> No
 def test_a_database_that_is_shared_later_is_seen_in_silence(tmp_path: Path) -> None:
     with watched_from_now(tmp_path, "Leads") as watched:
         share(watched.emulator, "Leads", "Salaries 2025")
-        watched.look()
+        watched.poll()
         before = watched.events()
         page_id = watched.rows("Salaries 2025")[0].id
         watched.update(page_id, Salary=1)
-        watched.look()
+        watched.poll()
 
         assert [] == before
         assert [("Salary", "60000", "1")] == watched.changes(page_id)
@@ -146,7 +146,7 @@ def test_a_database_that_is_made_meanwhile_is_new_with_all_its_rows(tmp_path: Pa
         made.created_at = time.time()
         pages = {watched.create("Made meanwhile", Name=str(number)) for number in range(120)}
         share(watched.emulator, "Leads", "Made meanwhile")
-        watched.look()
+        watched.poll()
 
         assert pages == set(watched.created())
         assert 120 == len(watched.events())
@@ -158,19 +158,19 @@ def test_what_is_no_longer_shared_is_left_alone_until_it_is_shared_again(tmp_pat
         page_id = watched.rows("Salaries 2025")[0].id
         share(watched.emulator, "Leads")
         watched.update(page_id, Salary=1)
-        watched.look()
+        watched.poll()
         unshared = watched.events()
         watched.gateway.clear("notes")
-        watched.look()
+        watched.poll()
         left_alone = all(
             watched.source("Salaries 2025").id not in path for _, path, _ in watched.gateway.journal("notes")
         )
         share(watched.emulator, "Leads", "Salaries 2025")
         watched.gateway.knob("notes", search_lag_seconds=0)
-        watched.look()
+        watched.poll()
         watched.gateway.knob("notes", search_lag_seconds=10**10)
         watched.update(page_id, Salary=2)
-        watched.look()
+        watched.poll()
 
         assert [] == unshared
         assert left_alone
@@ -188,10 +188,10 @@ def test_a_large_data_source_is_read_in_parts(tmp_path: Path, monkeypatch: pytes
         begun = remembered_rows(watched, "Everything")
         watched.update(newest, Number=4711)
         made = watched.create("Everything", Title="made meanwhile")
-        watched.look()
+        watched.poll()
         ended = remembered_rows(watched, "Everything")
         watched.update(oldest, Number=4712)
-        watched.look()
+        watched.poll()
 
         assert (200, len(watched.rows("Everything"))) == (begun, ended)
         assert [made] == watched.created()
@@ -206,7 +206,7 @@ def test_more_rows_than_the_application_lists_are_all_watched(tmp_path: Path) ->
         pages = [page.id for page in watched.rows("Everything")]
         remembered = remembered_rows(watched, "Everything")
         watched.update(*pages[::25], Number=4711)
-        watched.look()
+        watched.poll()
 
         assert len(pages) == remembered
         assert set(pages[::25]) == {event["page_id"] for event in watched.events()}
@@ -218,8 +218,8 @@ def test_more_rows_of_one_minute_than_are_listed_are_a_gap_that_is_told_once(tmp
         made = {watched.create(Name=str(number)) for number in range(9)}
         other = watched.rows("Everything")[0].id
         watched.update(other, Number=4711)
-        watched.look()
-        watched.look()
+        watched.poll()
+        watched.poll()
         runs = watched.gateway.request("GET", "/v1/runs", params={"operation": "observe_events"}).data
         reply = watched.gateway.get("/notes/events")
 

@@ -1,4 +1,4 @@
-"""What the application delivers: it must be signed, and all it does is to make a look come at once."""
+"""What the application delivers: it must be signed, and all it does is to make a poll come at once."""
 
 import hashlib
 import hmac
@@ -73,11 +73,11 @@ def stored(watched: Watched) -> tuple[int, int, int]:
     """How much is stored of what may come of a delivery."""
 
     def count(reading: Any) -> tuple[int, int, int]:
-        hooks, hints, events = (
+        hooks, wakes, events = (
             reading.execute(select(func.count()).select_from(table)).scalar_one()
-            for table in (tables.hooks, tables.hints, tables.events)
+            for table in (tables.hooks, tables.wakes, tables.events)
         )
-        return hooks, hints, events
+        return hooks, wakes, events
 
     return watched.gateway.run(watched.gateway.app.database.read(count))
 
@@ -114,7 +114,7 @@ def test_deliveries_that_come_twice_and_out_of_order_add_nothing(delivered: Watc
     wait_until(lambda: set(made) <= set(delivered.created()))
     delivered.update(*made, Value=2)
     wait_until(lambda: all(delivered.changes(page_id)[-1:] == [("Value", "1", "2")] for page_id in made))
-    delivered.look()
+    delivered.poll()
     ids = [event["event_id"] for event in delivered.events()]
 
     assert len(set(ids)) == len(ids)

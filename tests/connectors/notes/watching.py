@@ -78,26 +78,26 @@ class Watched:
         self.gateway.act("notes", action=action, database_id=self.source(title).parent.id, **more)
 
     def begin_to_look(self) -> None:
-        """Have everything looked at."""
+        """Have everything polled."""
         app = self.gateway.app
-        self.gateway.run(app.connections.change(self.connection_id, name="looked at"))
+        self.gateway.run(app.connections.change(self.connection_id, name="polled"))
         self.rouse()
 
     def rouse(self) -> None:
         """Let what is due be noticed at once."""
         self.gateway.loop.call_soon_threadsafe(self.gateway.app._watches.roused.set)
 
-    def look(self) -> None:
-        """Have everything looked at, and wait for the end of that."""
+    def poll(self) -> None:
+        """Have everything polled, and wait for the end of that."""
         self.begin_to_look()
         self.settle()
 
     def settle(self) -> None:
-        """Wait until no look is due or under way."""
+        """Wait until no poll is due or under way."""
         wait_until(lambda: not self.is_due())
 
     def is_due(self) -> bool:
-        """Whether a look is due or under way."""
+        """Whether a poll is due or under way."""
         watches = tables.watches.c
         query = select(watches.lease, watches.due_at).where(watches.connection_id == self.connection_id)
         lease, due_at = self.gateway.run(self.gateway.app.database.read(lambda reading: reading.execute(query).one()))
@@ -133,7 +133,7 @@ class Watched:
 def watching(
     folder: Path, titles: Sequence[str] = (), *, knobs: Mapping[str, Any] = NO_KNOBS, **settings: str
 ) -> Iterator[Watched]:
-    """A gateway that looks when told to, at databases of these titles or all that are seeded; its first look is due."""
+    """A gateway that polls when told to, at databases of these titles or all that are seeded; its first poll is due."""
     with playing(notes=NotesEmulator) as sandbox:
         emulator = sandbox.emulators["notes"]
         assert isinstance(emulator, NotesEmulator)
@@ -149,7 +149,7 @@ def watching(
 
 @contextmanager
 def watched_from_now(folder: Path, *titles: str, **knobs: Any) -> Iterator[Watched]:
-    """The same after the first look."""
+    """The same after the first poll."""
     with watching(folder, titles, knobs=knobs) as watched:
         watched.settle()
         yield watched

@@ -36,21 +36,21 @@ def sprouted(plant: str, bed: str | None = None, kind: str = "sprouted") -> Obse
 
 
 class Garden:
-    """A room whose looks do what the tests say."""
+    """A room whose polls do what the tests say."""
 
     def __init__(self) -> None:
-        self.looks: list[Watch[Any]] = []
+        self.polls: list[Watch[Any]] = []
         self.script: list[Any] = []
         self.begun = asyncio.Event()
         self.gate = asyncio.Event()
         self.gate.set()
 
-    async def look(self, watch: Watch[Any]) -> None:
-        """Note the look, wait at the gate, then do what comes next in the script."""
-        self.looks.append(watch)
+    async def poll(self, watch: Watch[Any]) -> None:
+        """Note the poll, wait at the gate, then do what comes next in the script."""
+        self.polls.append(watch)
         self.begun.set()
         await self.gate.wait()
-        await watch.keep(state={"seen": len(self.looks)}, account="garden-1")
+        await watch.keep(state={"seen": len(self.polls)}, account="garden-1")
         step = self.script.pop(0) if self.script else None
         if isinstance(step, BaseException):
             raise step
@@ -69,16 +69,16 @@ class Garden:
 
     @staticmethod
     def read(event: Mapping[str, Any], settings: Mapping[str, Any], state: Mapping[str, Any]) -> Sequence[Observation]:
-        """The plant that grew, for those who were looked at before."""
+        """The plant that grew, for those who were polled before."""
         return [sprouted(event["plant"])] if state and not settings.get("deaf") else []
 
 
 RECEIPTS = {
     "grew": Receipt(accounts=["garden-1"], event={"plant": "pushed"}),
-    "look": Receipt(accounts=["garden-1"], hints=["bed 3", "bed 4"]),
+    "poll": Receipt(accounts=["garden-1"], wakes=["bed 3", "bed 4"]),
     "gone": Receipt(accounts=["garden-1"], revoked=True),
     "lost": Receipt(accounts=["garden-1"], missed_since=1000.0),
-    "whose": Receipt(about=("beds", "bed 7"), hints=["bed 7"]),
+    "whose": Receipt(about=("beds", "bed 7"), wakes=["bed 7"]),
     "hello": Receipt(reply={"challenge": "abc"}),
 }
 
@@ -94,7 +94,7 @@ def connector(garden: Garden, *, pushed: bool) -> Connector[Any]:
         client=lambda upstream: upstream,
         operations=(),
         observing=Observing(
-            look=garden.look, every_seconds=60.0, receive=garden.receive, read=garden.read if pushed else None
+            poll=garden.poll, every_seconds=60.0, receive=garden.receive, read=garden.read if pushed else None
         ),
     )
 
@@ -167,7 +167,7 @@ async def _node(database_url: str, garden: Garden, clock: HandClock, **settings:
 
 @pytest.fixture
 async def node(database_url: str, garden: Garden, clock: HandClock) -> AsyncIterator[Node]:
-    """A process whose third party only says where to look."""
+    """A process whose third party only says where to poll."""
     async for made in _node(database_url, garden, clock):
         yield made
 

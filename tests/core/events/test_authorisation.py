@@ -22,7 +22,7 @@ from connector_gateway.kit.identifiers import ConnectionId
 from connector_gateway.kit.observing import CHANGED_AT, FORMER, RENEWED_AT
 from connector_gateway.kit.upstream import Exchange, Trace
 from core.events.conftest import Node, Sprouted, sprouted
-from core.events.test_watching import looked, row, take
+from core.events.test_watching import polled, row, take
 from harness.clocks import NOON, HandClock
 from harness.requirement import requirement
 
@@ -62,9 +62,9 @@ async def observe(node: Node, connection_id: Any, status: str, **more: Any) -> N
 
 
 async def look_at_once(node: Node) -> None:
-    """Take the first look."""
+    """Take the first poll."""
     watchers = await node.watch()
-    await looked(node)
+    await polled(node)
     await watchers.__aexit__()
     node.tasks.clear()
 
@@ -108,7 +108,7 @@ async def test_what_was_asked_is_remembered_of_so_many_connections_only(vendor: 
 async def test_a_look_under_way_tells_who_heeds_it(vendor: Vendor, clock: HandClock) -> None:
     asking, trace = Asking(clock), Trace([Exchange(clock.at - 1, "GET", "/before", 200, 0, 0)])
     with asking.looking(ONE, trace):
-        told = asyncio.create_task(asking.confirm(ONE, vendor.ask, heeds_looks=True))
+        told = asyncio.create_task(asking.confirm(ONE, vendor.ask, heeds_polls=True))
         await clock.slept.wait()
         trace.exchanges.append(Exchange(clock.at, "GET", "/after", 200, 0, 0))
         confirmed = await told
@@ -124,15 +124,15 @@ async def test_a_look_that_is_refused_leaves_it_to_the_reader_to_ask(
     vendor.fault = ConnectionRevoked("Gone.")
 
     with asking.looking(ONE, trace), pytest.raises(ConnectionRevoked):
-        await asking.confirm(ONE, vendor.ask, heeds_looks=True)
+        await asking.confirm(ONE, vendor.ask, heeds_polls=True)
 
 
 async def test_a_look_that_sends_nothing_and_no_look_are_not_waited_for(vendor: Vendor, clock: HandClock) -> None:
     asking = Asking(clock)
     with asking.looking(ONE, Trace()):
-        await asking.confirm(ONE, vendor.ask, heeds_looks=True)
+        await asking.confirm(ONE, vendor.ask, heeds_polls=True)
     waited = clock.at - NOON
-    await asking.confirm(ONE, vendor.ask, heeds_looks=True)
+    await asking.confirm(ONE, vendor.ask, heeds_polls=True)
 
     assert 2 == vendor.asked
     assert LOOK_PAUSE_SECONDS * LOOK_PAUSES == pytest.approx(waited, abs=0.001)
@@ -187,7 +187,7 @@ async def test_a_look_that_gets_through_again_is_not_followed_by_another(node: N
 
     assert "active" == (await node.app.connections.show(connection))["status"]
     assert node.clock.at == (await row(node, connection)).behind_since
-    assert 1 == len(node.garden.looks)
+    assert 1 == len(node.garden.polls)
 
 
 async def test_what_is_observed_of_a_removed_connection_is_not_noted(node: Node) -> None:
@@ -257,8 +257,8 @@ async def test_new_credentials_before_the_first_look_change_nothing_about_the_be
 async def test_a_look_with_old_credentials_ends_where_they_are_replaced(node: Node) -> None:
     connection = await node.connect()
     (claimed,) = await node.watches.claim("garden", 10)
-    look = await take(node, claimed)
+    poll = await take(node, claimed)
     await node.app.connections.change(connection, credentials={"token": "t2"})
 
     with pytest.raises(TakenOver):
-        await look.keep([sprouted("of the old account")])
+        await poll.keep([sprouted("of the old account")])

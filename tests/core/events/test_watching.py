@@ -1,4 +1,4 @@
-"""Watching: who looks, when, how it ends, and what a crash leaves; on both databases."""
+"""Watching: who polls, when, how it ends, and what a crash leaves; on both databases."""
 
 import asyncio
 from typing import Any
@@ -11,7 +11,7 @@ from connector_gateway.core.events.watchers import (
     FIRST_REVOKED_SECONDS,
     REVOKED_SECONDS,
     TICK_SECONDS,
-    Look,
+    Poll,
     TakenOver,
     _pause_after,
 )
@@ -40,11 +40,11 @@ async def row(node: Node, connection_id: Any) -> Any:
     return await node.app.database.read(lambda reading: reading.execute(query).first())
 
 
-async def looked(node: Node, times: int = 1) -> None:
-    """Wait until that many looks have ended."""
+async def polled(node: Node, times: int = 1) -> None:
+    """Wait until that many polls have ended."""
 
     async def ended() -> bool:
-        begun = len(node.garden.looks) >= times
+        begun = len(node.garden.polls) >= times
         query = select(tables.watches.c.lease)
         leases = await node.app.database.read(lambda reading: reading.execute(query).scalars().all())
         return begun and not any(leases)
@@ -52,10 +52,10 @@ async def looked(node: Node, times: int = 1) -> None:
     await until(ended)
 
 
-async def take(node: Node, look: Any) -> Look:
-    """A claimed look, to be used by hand."""
-    connection = (await node.app.connections.several([look.connection_id]))[look.connection_id]
-    return Look(look, connection, Run("watch"), database=node.app.database, feed=node.app._feed, clock=node.clock)
+async def take(node: Node, poll: Any) -> Poll:
+    """A claimed poll, to be used by hand."""
+    connection = (await node.app.connections.several([poll.connection_id]))[poll.connection_id]
+    return Poll(poll, connection, Run("watch"), database=node.app.database, feed=node.app._feed, clock=node.clock)
 
 
 async def other_process(node: Node) -> Watches:
@@ -66,17 +66,17 @@ async def other_process(node: Node) -> Watches:
 async def test_a_new_connection_is_looked_at_at_once(node: Node) -> None:
     await node.watch()
     connection = await node.connect()
-    await looked(node)
+    await polled(node)
 
-    (look,) = node.garden.looks
-    assert (connection, True) == (look.connection_id, look.whole)
+    (poll,) = node.garden.polls
+    assert (connection, True) == (poll.connection_id, poll.whole)
 
 
 async def test_the_next_look_comes_after_the_period(node: Node) -> None:
     connection = await node.connect()
     began = node.clock.at
     await node.watch()
-    await looked(node)
+    await polled(node)
     watch = await row(node, connection)
 
     assert began + 60 == watch.due_at
@@ -102,7 +102,7 @@ async def test_processes_that_claim_at_once_never_get_the_same(node: Node, datab
     async with Database(database_url) as database:
         other = Watches(database, ProcessId("proc_other"), node.clock)
         claims = await asyncio.gather(*(watches.claim("garden", 3) for watches in [node.watches, other] * 10))
-    claimed = [look.connection_id for claim in claims for look in claim]
+    claimed = [poll.connection_id for claim in claims for poll in claim]
 
     assert len(set(claimed)) == len(claimed)
 
@@ -112,23 +112,23 @@ async def test_the_looks_of_a_dead_process_are_taken_over(node: Node) -> None:
     connection = await node.connect()
     (dead,) = await (await other_process(node)).claim("garden", 10)
     (taken,) = await node.watches.claim("garden", 10)
-    look = await take(node, dead)
+    poll = await take(node, dead)
 
     assert connection == taken.connection_id
     with pytest.raises(TakenOver):
-        await look.keep([sprouted("late")])
+        await poll.keep([sprouted("late")])
     assert [] == await node.plants(connection)
 
 
 async def test_what_was_seen_and_what_things_are_like_are_kept_together(node: Node) -> None:
     connection = await node.connect()
     (claimed,) = await node.watches.claim("garden", 10)
-    look = await take(node, claimed)
-    await look.keep([sprouted("a")], [Snapshot("beds", "1", {"plants": 2}), Snapshot("beds", "2", 3)])
-    await look.keep([], [Snapshot("beds", "1", {"plants": 3}), forget("2")])
+    poll = await take(node, claimed)
+    await poll.keep([sprouted("a")], [Snapshot("beds", "1", {"plants": 2}), Snapshot("beds", "2", 3)])
+    await poll.keep([], [Snapshot("beds", "1", {"plants": 3}), forget("2")])
 
-    assert {"1": {"plants": 3}} == await look.recall("beds")
-    assert {} == await look.recall("beds", ["2"])
+    assert {"1": {"plants": 3}} == await poll.recall("beds")
+    assert {} == await poll.recall("beds", ["2"])
     assert ["a"] == await node.plants(connection)
 
 
@@ -136,10 +136,10 @@ async def test_a_look_that_failed_comes_again_later_and_later(node: Node) -> Non
     connection = await node.connect()
     node.garden.script = [UpstreamRateLimited("Later."), UpstreamRateLimited("Later.", retry_after=120)]
     await node.watch()
-    await looked(node)
+    await polled(node)
     first = (await row(node, connection)).due_at - node.clock.at
     node.clock.at += first
-    await looked(node, 2)
+    await polled(node, 2)
     second = (await row(node, connection)).due_at - node.clock.at
 
     assert (FIRST_PAUSE_SECONDS, 120) == (first, second)
@@ -161,20 +161,20 @@ async def test_a_look_whose_end_cannot_be_noted_is_not_stuck(node: Node, monkeyp
 
     monkeypatch.setattr(node.watches, "give_back", sometimes)
     await node.watch()
-    await looked(node)
+    await polled(node)
     node.clock.at += FIRST_PAUSE_SECONDS
-    await looked(node, 2)
+    await polled(node, 2)
 
-    assert 2 == len(node.garden.looks)
+    assert 2 == len(node.garden.polls)
 
 
 async def test_a_fault_of_ours_ends_one_look_only(node: Node) -> None:
     connection = await node.connect()
     node.garden.script = [KeyError("oops")]
     await node.watch()
-    await looked(node)
+    await polled(node)
     node.clock.at += FIRST_PAUSE_SECONDS
-    await looked(node, 2)
+    await polled(node, 2)
 
     assert 0 == (await row(node, connection)).failures
 
@@ -183,7 +183,7 @@ async def test_a_withdrawn_authorisation_is_noted_and_tried_again_seldom(node: N
     connection = await node.connect()
     node.garden.script = [ConnectionRevoked("Gone.")]
     await node.watch()
-    await looked(node)
+    await polled(node)
 
     assert "revoked" == (await node.app.connections.show(connection))["status"]
     assert node.clock.at + FIRST_REVOKED_SECONDS == (await row(node, connection)).due_at
@@ -193,11 +193,11 @@ async def test_a_withdrawn_authorisation_is_noted_and_tried_again_seldom(node: N
 async def test_a_changed_connection_is_looked_at_at_once(node: Node) -> None:
     connection = await node.connect()
     await node.watch()
-    await looked(node)
+    await polled(node)
     await node.app.connections.change(connection, credentials={"token": "new"})
-    await looked(node, 2)
+    await polled(node, 2)
 
-    assert [True, True] == [look.whole for look in node.garden.looks]
+    assert [True, True] == [poll.whole for poll in node.garden.polls]
     assert "garden-1" == (await row(node, connection)).account
 
 
@@ -209,21 +209,21 @@ async def test_a_change_during_a_look_makes_another_one_due(node: Node) -> None:
     node.clock.at += 1
     await node.app.connections.change(connection, name="new")
     node.garden.gate.set()
-    await looked(node, 2)
+    await polled(node, 2)
 
-    assert 2 == len(node.garden.looks)
+    assert 2 == len(node.garden.polls)
 
 
 async def test_a_removed_connection_is_watched_no_more(node: Node) -> None:
     connection = await node.connect()
     (claimed,) = await node.watches.claim("garden", 10)
-    look = await take(node, claimed)
-    await look.keep([sprouted("a")], [Snapshot("beds", "1", 1)])
+    poll = await take(node, claimed)
+    await poll.keep([sprouted("a")], [Snapshot("beds", "1", 1)])
     await node.app.connections.remove(connection)
     await node.app._feed.purge()
 
     assert await row(node, connection) is None
-    assert {} == await look.recall("beds")
+    assert {} == await poll.recall("beds")
 
 
 @requirement("events:gaps")
@@ -235,7 +235,7 @@ async def test_what_may_have_been_missed_is_told_in_feed_and_history(node: Node)
 
     node.garden.script = [miss]
     await node.watch()
-    await looked(node)
+    await polled(node)
     (run,) = await node.app.runs.list(None, connection_id=connection)
     page = await node.app._feed.page(connection, Sprouted, None, limit=10)
 
@@ -249,11 +249,11 @@ async def test_a_delivery_wakes_a_look_where_it_says(node: Node) -> None:
     await node.deliver("", secret=None)
     connection = await node.connect()
     await node.watch()
-    await looked(node)
-    await node.deliver("look")
-    await looked(node, 2)
+    await polled(node)
+    await node.deliver("poll")
+    await polled(node, 2)
 
-    assert ({"bed 3", "bed 4"}, False) == (set(node.garden.looks[1].hints), node.garden.looks[1].whole)
+    assert ({"bed 3", "bed 4"}, False) == (set(node.garden.polls[1].wakes), node.garden.polls[1].whole)
     assert node.clock.at + 60 == (await row(node, connection)).whole_at
 
 
@@ -261,26 +261,26 @@ async def test_a_delivery_wakes_a_look_where_it_says(node: Node) -> None:
 async def test_a_delivery_says_where_to_look_before_it_is_known_whom_it_concerns(node: Node) -> None:
     await node.deliver("", secret=None)
     connection = await node.connect()
-    await node.deliver("look")
+    await node.deliver("poll")
     (claimed,) = await node.watches.claim("garden", 10)
 
-    assert (connection, {"bed 3", "bed 4"}) == (claimed.connection_id, set(claimed.hints))
+    assert (connection, {"bed 3", "bed 4"}) == (claimed.connection_id, set(claimed.wakes))
 
 
 async def test_a_delivery_during_a_look_is_not_lost(node: Node) -> None:
     await node.deliver("", secret=None)
     await node.connect()
     await node.watch()
-    await looked(node)
+    await polled(node)
     node.garden.gate.clear()
     node.garden.begun.clear()
-    await node.deliver("look")
+    await node.deliver("poll")
     await node.garden.begun.wait()
-    await node.deliver("look")
+    await node.deliver("poll")
     node.garden.gate.set()
-    await looked(node, 3)
+    await polled(node, 3)
 
-    assert [2, 2] == [len(look.hints) for look in node.garden.looks[1:]]
+    assert [2, 2] == [len(poll.wakes) for poll in node.garden.polls[1:]]
 
 
 @pytest.mark.parametrize("stopped", [True, False])
@@ -294,8 +294,8 @@ async def test_a_look_that_was_cut_short_is_taken_again_at_everything(node: Node
     await (dead.release() if stopped else asyncio.sleep(0))
     (again,) = await node.watches.claim("garden", 10)
 
-    assert (False, ["bed 3"]) == (hinted.whole, hinted.hints)
-    assert (True, []) == (again.whole, again.hints)
+    assert (False, ["bed 3"]) == (hinted.whole, hinted.wakes)
+    assert (True, []) == (again.whole, again.wakes)
 
 
 async def test_a_delivery_is_overheard_by_the_look_under_way(node: Node) -> None:
@@ -304,15 +304,15 @@ async def test_a_delivery_is_overheard_by_the_look_under_way(node: Node) -> None
     heard: list[Any] = []
 
     async def listen(watch: Watch[Any]) -> None:
-        await node.deliver("look")
+        await node.deliver("poll")
         heard.extend([sorted(await watch.overhear()), await watch.overhear()])
 
     node.garden.script = [listen]
     await node.watch()
-    await looked(node)
+    await polled(node)
 
     assert [["bed 3", "bed 4"], []] == heard
-    assert 1 == len(node.garden.looks)
+    assert 1 == len(node.garden.polls)
 
 
 async def test_what_was_pushed_once_is_looked_at_when_it_is_pushed_no_more(node: Node) -> None:
@@ -320,9 +320,9 @@ async def test_what_was_pushed_once_is_looked_at_when_it_is_pushed_no_more(node:
     (claimed,) = await node.watches.claim("garden", 10)
     await node.watches.give_back(claimed, whole_at=None, behind_since=None, failures=0)
     await node.watch()
-    await looked(node)
+    await polled(node)
 
-    assert connection == node.garden.looks[0].connection_id
+    assert connection == node.garden.polls[0].connection_id
 
 
 async def test_a_delivery_finds_whoever_holds_what_it_is_about(node: Node) -> None:
@@ -334,17 +334,17 @@ async def test_a_delivery_finds_whoever_holds_what_it_is_about(node: Node) -> No
 
     node.garden.script = [keep]
     await node.watch()
-    await looked(node)
+    await polled(node)
     await node.deliver("whose")
-    await looked(node, 2)
+    await polled(node, 2)
 
-    assert ["bed 7"] == list(node.garden.looks[1].hints)
+    assert ["bed 7"] == list(node.garden.polls[1].wakes)
 
 
 async def test_what_is_pushed_is_in_the_feed_once_it_is_acknowledged(pushed: Node) -> None:
     heard, deaf = await pushed.connect(), await pushed.connect()
     await pushed.watch()
-    await looked(pushed, 2)
+    await polled(pushed, 2)
     await pushed.deliver("grew")
     await pushed.deliver("grew", "older")
 
@@ -355,7 +355,7 @@ async def test_what_is_pushed_is_in_the_feed_once_it_is_acknowledged(pushed: Nod
 async def test_where_changes_are_pushed_nothing_is_looked_at_without_need(pushed: Node) -> None:
     connection = await pushed.connect()
     await pushed.watch()
-    await looked(pushed)
+    await polled(pushed)
     watch = await row(pushed, connection)
 
     assert (None, None, None) == (watch.due_at, watch.whole_at, watch.behind_since)
@@ -364,17 +364,17 @@ async def test_where_changes_are_pushed_nothing_is_looked_at_without_need(pushed
 async def test_who_left_deliveries_out_says_so_and_is_looked_at(pushed: Node) -> None:
     await pushed.connect()
     await pushed.watch()
-    await looked(pushed)
+    await polled(pushed)
     await pushed.deliver("lost")
-    await looked(pushed, 2)
+    await polled(pushed, 2)
 
-    assert 1000.0 == pushed.garden.looks[1].behind_since
+    assert 1000.0 == pushed.garden.polls[1].behind_since
 
 
 async def test_a_stopped_process_leaves_word_since_when_nobody_listens(pushed: Node) -> None:
     connection = await pushed.connect()
     watchers = await pushed.watch()
-    await looked(pushed)
+    await polled(pushed)
     pushed.clock.at += 100
     await watchers.__aexit__()
     pushed.tasks.clear()
@@ -385,7 +385,7 @@ async def test_a_stopped_process_leaves_word_since_when_nobody_listens(pushed: N
 async def test_after_a_crash_it_is_known_since_when_nobody_listened(pushed: Node, clock: HandClock) -> None:
     connection = await pushed.connect()
     await pushed.watch()
-    await looked(pushed)
+    await polled(pushed)
     last_sign_of_life = clock.at
     clock.at += DEAD_AFTER_SECONDS + 1
     absent_since = await pushed.app._processes._last_sign_of_life()
@@ -397,7 +397,7 @@ async def test_after_a_crash_it_is_known_since_when_nobody_listened(pushed: Node
 async def test_a_delivery_may_say_that_the_authorisation_was_withdrawn(pushed: Node) -> None:
     connection = await pushed.connect()
     await pushed.watch()
-    await looked(pushed)
+    await polled(pushed)
     await pushed.deliver("gone")
 
     assert "revoked" == (await pushed.app.connections.show(connection))["status"]

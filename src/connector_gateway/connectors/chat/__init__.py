@@ -23,5 +23,5 @@ CHAT = Connector(
     throttled=throttled,
     settle_seconds=SETTLE_SECONDS,
     settings=Watching,
-    observing=Observing(look=events.look, every_seconds=60.0, receive=events.receive, read=events.read),
+    observing=Observing(poll=events.poll, every_seconds=60.0, receive=events.receive, read=events.read),
 )

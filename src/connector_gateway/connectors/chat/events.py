@@ -59,11 +59,11 @@ SKEW_SECONDS = 60.0
 """How far the vendor's clock may be from ours."""
 
 NAMES_SECONDS = 300.0
-"""How long it is taken for granted which channel a name means, where looks are frequent."""
+"""How long it is taken for granted which channel a name means, where polls are frequent."""
 
 MINUTE_SECONDS = 60.0
 FILL_SECONDS = 20 * 60.0
-"""How long one look reads; what it does not reach in that time is told to be missing."""
+"""How long one poll reads; what it does not reach in that time is told to be missing."""
 
 STEP = 500
 """Observations that are committed in one go."""
@@ -76,7 +76,7 @@ WATCHED = "watched"
 
 LIMITED = "limited "
 CHANNELS = "channels"
-"""Hints: deliveries are left out in the minute that follows; a name may mean another channel."""
+"""Wakes: deliveries are left out in the minute that follows; a name may mean another channel."""
 
 TIMESTAMP = re.compile(r"[0-9]{1,12}")
 
@@ -165,22 +165,22 @@ def _receipt(event: Raw, installations: _Installations, received_at: float) -> R
         case "tokens_revoked" if (event.get("tokens") or {}).get("bot"):
             return Receipt(accounts=installations.teams, revoked=True, missed_since=received_at)
         case "member_joined_channel" if event.get("user") in installations.users:
-            return Receipt(accounts=installations.teams, hints=[CHANNELS])
+            return Receipt(accounts=installations.teams, wakes=[CHANNELS])
         case "channel_rename" | "group_rename":
-            return Receipt(accounts=installations.teams, hints=[CHANNELS])
+            return Receipt(accounts=installations.teams, wakes=[CHANNELS])
     return Receipt(accounts=installations.teams)
 
 
 def _limit(minute: int, installations: _Installations) -> Receipt:
     """What was left out comes never again: as though nobody had listened for longer than deliveries are repeated."""
-    hints = [f"{LIMITED}{minute}"]
-    return Receipt(accounts=installations.teams, hints=hints, missed_since=minute - RETRIED_SECONDS)
+    wakes = [f"{LIMITED}{minute}"]
+    return Receipt(accounts=installations.teams, wakes=wakes, missed_since=minute - RETRIED_SECONDS)
 
 
-# Looks
+# Polls
 
 
-async def look(watch: ChatWatch) -> None:
+async def poll(watch: ChatWatch) -> None:
     """Find out whose the connection is and what it watches, then read what was written while nobody listened."""
     _require_deliveries(watch)
     raw, scopes = await watch.upstream.auth_test()
@@ -201,8 +201,8 @@ async def look(watch: ChatWatch) -> None:
 
 
 def _require_deliveries(watch: ChatWatch) -> None:
-    """Put the look off while deliveries are left out: it could not see what is left out after it."""
-    minutes = [int(hint.removeprefix(LIMITED)) for hint in watch.hints if hint.startswith(LIMITED)]
+    """Put the poll off while deliveries are left out: it could not see what is left out after it."""
+    minutes = [int(wake.removeprefix(LIMITED)) for wake in watch.wakes if wake.startswith(LIMITED)]
     wait = max(minutes, default=0) + MINUTE_SECONDS + SKEW_SECONDS - watch.clock.now()
     if wait > 0:
         raise UpstreamRateLimited("The application leaves deliveries out for now.", retry_after=wait)
@@ -267,7 +267,7 @@ class _Stretch:
 class _Filling:
     """Reads history since deliveries may have been missed, and keeps what deliveries would have told.
 
-    A channel that was read is noted with the instant, from which the next look goes on if this one is cut short;
+    A channel that was read is noted with the instant, from which the next poll goes on if this one is cut short;
     when all are done, the notes are dropped.
     """
 
@@ -306,7 +306,7 @@ class _Filling:
         await self._forget({*seen, *channels} - late.keys(), late)
 
     async def _forget(self, done: Collection[str], late: Mapping[str, float]) -> None:
-        """Drop the notes of what is done; what is late is noted for the next look."""
+        """Drop the notes of what is done; what is late is noted for the next poll."""
         notes = {**dict.fromkeys(done), **late}
         await self.watch.keep(
             snapshots=[
@@ -355,7 +355,7 @@ class _Filling:
         return max(self.watched[channel_id], changed_at if since >= changed_at else 0.0)
 
     async def _beginnings(self, channels: Collection[str]) -> Mapping[str, float]:
-        """Since when each of the channels is watched; one that no look has found before, since the last one."""
+        """Since when each of the channels is watched; one that no poll has found before, since the last one."""
         began_at: float = self.state["began_at"]
         known = await self.watch.recall(WATCHED)
         fresh = max(began_at, self.since, self.state[CHANGED_AT] or 0.0) if self.state["listed"] else began_at
@@ -420,13 +420,13 @@ class _Filling:
         await self.watch.keep(observations, notes)
 
     async def _tell_blind(self, channel_id: str, since: float, why: str) -> None:
-        """Tell that a channel may not be read; where looks are frequent, only the first of them does."""
+        """Tell that a channel may not be read; where polls are frequent, only the first of them does."""
         self.blind.append(channel_id)
         if self.watch.pushed or channel_id not in self.state["blind"]:
             await self.watch.miss(since, self.began, why, channel_id or None)
 
     async def _tell(self, late: Mapping[str, float]) -> None:
-        """Tell what this look does not see; where looks are frequent, the next one goes on with what was late."""
+        """Tell what this poll does not see; where polls are frequent, the next one goes on with what was late."""
         if not self.watch.pushed:
             return
         if late:

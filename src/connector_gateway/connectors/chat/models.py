@@ -110,7 +110,7 @@ class AddedReaction(Result):
     """Whether the app had reacted with it before."""
 
 
-class ReadEvents(Params):
+class ReadChatEvents(Params):
     """Which observed messages to read."""
 
     channel: ChannelName | None = None
@@ -125,7 +125,7 @@ class ReadEvents(Params):
     """``next_cursor`` of the previous response."""
 
 
-class Event(Result):
+class ChatEvent(Result):
     """A message that was observed."""
 
     event_id: str

@@ -12,13 +12,13 @@ from connector_gateway.connectors.chat.models import (
     AddedReaction,
     AddReaction,
     Channel,
+    ChatEvent,
     EditedMessage,
     EditMessage,
-    Event,
     ListChannels,
     PostedMessage,
     PostMessage,
-    ReadEvents,
+    ReadChatEvents,
 )
 from connector_gateway.kit.call import Call, LookUp
 from connector_gateway.kit.errors import (
@@ -175,17 +175,17 @@ async def add_reaction(call: ChatCall, params: AddReaction) -> AddedReaction:
 
 
 @reads("GET /events", errors=NAMING)
-async def read_events(call: ChatCall, params: ReadEvents) -> Page[Event]:
+async def read_events(call: ChatCall, params: ReadChatEvents) -> Page[ChatEvent]:
     """Read the messages that were observed on the watched channels, oldest first.
 
     They are kept for 30 days, on the free plan for 7.
     A header ``Warning`` tells of times of which messages may be missing.
     """
 
-    async def read(channel_id: str | None) -> Page[Event]:
+    async def read(channel_id: str | None) -> Page[ChatEvent]:
         return await call.events.page(
             call.connection_id,
-            Event,
+            ChatEvent,
             call.position,
             limit=params.limit,
             since=params.since,

@@ -14,10 +14,10 @@ from email_validator import EmailNotValidError, validate_email
 from connector_gateway.connectors.mail import mime
 from connector_gateway.connectors.mail.models import (
     Attachment,
-    Body,
     ChangedLabels,
     CreatedDraft,
     Message,
+    MessageBody,
     SentMessage,
 )
 from connector_gateway.kit.clock import instant
@@ -49,7 +49,7 @@ REFERENCES = 20
 # Messages
 
 
-def message(raw: Raw, names: Mapping[str, str], body: Body | None = None) -> Message:
+def message(raw: Raw, names: Mapping[str, str], body: MessageBody | None = None) -> Message:
     """A message in short, with its *body* and the list of its attachments where there is one."""
     payload = raw.get("payload") or {}
     found = attachments(raw)

@@ -41,7 +41,7 @@ class SearchMessages(Params):
     """``next_cursor`` of the previous response."""
 
 
-class Body(Result):
+class MessageBody(Result):
     """What a message says, in the forms that its sender gave."""
 
     text: str | None
@@ -69,7 +69,7 @@ class Message(Result):
     labels: list[str]
     """Label names."""
 
-    body: Body | None = Field(default=None, exclude_if=_absent)
+    body: MessageBody | None = Field(default=None, exclude_if=_absent)
     """Present when the body was asked for."""
 
     attachments: list[Attachment] | None = Field(default=None, exclude_if=_absent)

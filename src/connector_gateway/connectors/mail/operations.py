@@ -13,7 +13,6 @@ from connector_gateway.connectors.mail import mapping, mime
 from connector_gateway.connectors.mail.client import MARKER, OUTLINE, READERS, MailClient
 from connector_gateway.connectors.mail.mime import Mailbox
 from connector_gateway.connectors.mail.models import (
-    Body,
     ChangedLabels,
     ChangeMessageLabels,
     CreatedDraft,
@@ -21,6 +20,7 @@ from connector_gateway.connectors.mail.models import (
     FetchAttachment,
     FetchedAttachment,
     Message,
+    MessageBody,
     SearchMessages,
     SendMessage,
     SentMessage,
@@ -236,11 +236,11 @@ def _reader(call: MailCall, number: int) -> AbstractAsyncContextManager[None]:
 
 async def _read_each(
     call: MailCall, message_ids: Sequence[str], *, with_body: bool
-) -> list[tuple[Raw, Body | None] | None]:
+) -> list[tuple[Raw, MessageBody | None] | None]:
     """The messages in their order, several at once; None for those that are gone since they were listed."""
     first = randrange(READERS)  # noqa: S311  # nothing depends on which it is
 
-    async def read(index: int, message_id: str) -> tuple[Raw, Body | None] | None:
+    async def read(index: int, message_id: str) -> tuple[Raw, MessageBody | None] | None:
         async with _reader(call, first + index):
             with suppress(MessageNotFound, AttachmentNotFound):
                 raw = await call.upstream.get_message(message_id, fields="" if with_body else OUTLINE)
@@ -262,14 +262,14 @@ async def _headers(call: MailCall, message_id: str) -> Raw | None:
     return None
 
 
-async def _body(call: MailCall, raw: Raw) -> Body:
+async def _body(call: MailCall, raw: Raw) -> MessageBody:
     """What a message says."""
 
     async def said(mime_type: str) -> str | None:
         part = mime.body_part(raw.get("payload") or {}, mime_type)
         return None if part is None else mime.text(part, await _content(call, raw, part))
 
-    return Body(text=await said("text/plain"), html=await said("text/html"))
+    return MessageBody(text=await said("text/plain"), html=await said("text/html"))
 
 
 # Attachments

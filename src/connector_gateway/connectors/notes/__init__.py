@@ -28,5 +28,5 @@ NOTES = Connector(
     ),
     throttled=throttled,
     settle_seconds=SETTLE_SECONDS,
-    observing=Observing(look=events.look, every_seconds=60.0, receive=events.receive),
+    observing=Observing(poll=events.poll, every_seconds=60.0, receive=events.receive),
 )

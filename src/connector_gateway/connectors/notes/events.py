@@ -42,7 +42,7 @@ LISTED_SECONDS = 600.0
 """How old the note of the last listing may become."""
 
 SOURCES_AT_ONCE = 30
-"""Data sources that are read in one look without a sign of change; further ones have their turn in the next one."""
+"""Data sources that are read in one poll without a sign of change; further ones have their turn in the next one."""
 
 MAX_SEARCHED = 1000
 """Pages edited lately of which a search is asked for signs of change."""
@@ -58,12 +58,12 @@ OWN_FAULTS = (UpstreamError, UpstreamForbidden, UpstreamRefused, UpstreamTimeout
 """What may be wrong with one data source while others can be read."""
 
 
-async def look(watch: NotesWatch) -> None:
+async def poll(watch: NotesWatch) -> None:
     """Look for changes in the data sources that are shared, or only where deliveries say that there are some."""
     if "user_id" not in watch.state:
         await _begin(watch)
     tour = _Tour(watch)
-    await tour.visit(watch.hints)
+    await tour.visit(watch.wakes)
     if watch.whole:
         since = _minute(watch.state.get("listed_at", _began(watch))) - OVERLAP_SECONDS
         await tour.list_sources()
@@ -101,7 +101,7 @@ def receive(delivery: Delivery, secrets: Sequence[str]) -> Receipt:
     source_id, accounts = mapping.data_source_id(raw), mapping.bots(raw)
     # Without accounts, whoever watches the data source is concerned.
     about = (SOURCES, source_id) if source_id and not accounts else None
-    return Receipt(accounts=accounts, hints=[source_id] if source_id else [], about=about)
+    return Receipt(accounts=accounts, wakes=[source_id] if source_id else [], about=about)
 
 
 def _signature(secret: str, body: bytes) -> str:
@@ -121,7 +121,7 @@ class _Known:
     """Rows that are not remembered are new if they were created from then on."""
 
     watermark: float
-    """When the last look began that found anything; edits from before are known."""
+    """When the last poll began that found anything; edits from before are known."""
 
     reached: str | None = ""
     """The creation of the row up to which rows were read for the first time, newest first; None after the last one."""
@@ -153,7 +153,7 @@ async def _edited(watch: NotesWatch, since: float) -> Sequence[str]:
 
 @dataclass
 class _Tour:
-    """One look on its way from data source to data source."""
+    """One poll on its way from data source to data source."""
 
     watch: NotesWatch
     listed: dict[str, Raw] = field(default_factory=dict)
@@ -173,7 +173,7 @@ class _Tour:
             await watch.keep(snapshots=snapshots, state={**watch.state, "listed_at": now})
 
     async def visit_in_turn(self) -> None:
-        """Visit all data sources whose rows were not all read yet, and as many others as are read in one look."""
+        """Visit all data sources whose rows were not all read yet, and as many others as are read in one poll."""
         watch, known = self.watch, await self.watch.recall(SOURCES)
         await self.visit([source_id for source_id in self.listed if known[source_id]["reached"] is not None])
         others = sorted(name for name, remembered in known.items() if name in self.listed or not remembered["gone"])
@@ -184,15 +184,15 @@ class _Tour:
         await self.visit(in_turn)
 
     async def visit(self, source_ids: Iterable[str]) -> None:
-        """Look at data sources, each once, and in between wherever deliveries say meanwhile."""
+        """Poll data sources, each once, and in between wherever deliveries say meanwhile."""
         for source_id in source_ids:
             if source_id not in self.visited:
                 await self.enter(source_id)
-                for hint in await self.watch.overhear():
-                    await self.enter(hint)
+                for wake in await self.watch.overhear():
+                    await self.enter(wake)
 
     async def enter(self, source_id: str) -> None:
-        """Look at one data source; what is wrong with it is raised after the others were looked at."""
+        """Poll one data source; what is wrong with it is raised after the others were polled."""
         self.visited.add(source_id)
         try:
             await _look_at(self.watch, source_id, self.listed.get(source_id))
@@ -203,12 +203,12 @@ class _Tour:
 
 
 async def _look_at(watch: NotesWatch, source_id: str, listed: Raw | None) -> None:
-    """Look at one data source, unless it is no longer shared."""
+    """Poll one data source, unless it is no longer shared."""
     remembered = (await watch.recall(SOURCES, [source_id])).get(source_id)
     try:
         raw = listed or await watch.upstream.retrieve_data_source(source_id)
         if not raw["in_trash"]:
-            await _Source(watch, raw, _Known(**remembered) if remembered else _first_sight(watch, raw)).look()
+            await _Source(watch, raw, _Known(**remembered) if remembered else _first_sight(watch, raw)).poll()
             return
     except DatabaseNotShared:
         pass
@@ -239,7 +239,7 @@ def _began(watch: NotesWatch) -> float:
 
 @dataclass
 class _Source:
-    """A data source under look."""
+    """A data source under poll."""
 
     watch: NotesWatch
     raw: Raw
@@ -247,7 +247,7 @@ class _Source:
     told: bool = False
     """Whether it was told that changes were not seen."""
 
-    async def look(self) -> None:
+    async def poll(self) -> None:
         """Read what was edited, and go on with reading what was never read."""
         if self.known.gone:
             await self.remember(gone=False)
@@ -257,10 +257,10 @@ class _Source:
             await self.discover()
 
     async def follow(self) -> None:
-        """Read the rows that were edited since the last look that found any."""
-        # A row that is edited meanwhile may be passed by, but not by the next look, which asks for edits from now on.
+        """Read the rows that were edited since the last poll that found any."""
+        # A row that is edited meanwhile may be passed by, but not by the next poll, which asks for edits from now on.
         # A row that enters the trash moves others up, so that one may slip to the upstream page that was read before.
-        # Whoever reads several pages therefore reads them again, until nothing from before this look is new.
+        # Whoever reads several pages therefore reads them again, until nothing from before this poll is new.
         began = self.watch.clock.now()
         since = _minute(self.known.watermark) - OVERLAP_SECONDS
         condition = {"timestamp": "last_edited_time", "last_edited_time": {"on_or_after": instant(since).isoformat()}}
@@ -274,7 +274,7 @@ class _Source:
                 pages, slipped = pages + 1, slipped or any(at < _minute(began) for at in edited)
             if pages <= 1 or not slipped:
                 break
-        # Where nothing was edited, the next look may as well ask from the same instant on.
+        # Where nothing was edited, the next poll may as well ask from the same instant on.
         if pages:
             await self.remember(watermark=began)
 
@@ -298,7 +298,7 @@ class _Source:
         await self.remember(reached=None, since=since, unseen_from=None)
 
     def earliest(self, since: float, began: float) -> float:
-        """From when on unknown rows are new, after rows created from *since* on were read in a look that began then."""
+        """From when on unknown rows are new, after rows created from *since* on were read in a poll that began then."""
         return min(self.known.since, max(since, _minute(began) - OVERLAP_SECONDS))
 
     async def absorb(self, rows: Sequence[Raw], known: _Known) -> list[float]:

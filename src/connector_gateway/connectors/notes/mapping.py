@@ -12,7 +12,7 @@ from pydantic_core import from_json
 
 from connector_gateway.connectors.notes import casts
 from connector_gateway.connectors.notes.casts import plain_text, rich_text
-from connector_gateway.connectors.notes.models import CreatedPage, Database, FoundPage, UpdatedPage
+from connector_gateway.connectors.notes.models import CreatedPage, FoundPage, NotesDatabase, UpdatedPage
 from connector_gateway.kit.errors import (
     AmbiguousDatabase,
     InvalidParameters,
@@ -37,7 +37,7 @@ BLOCK_KINDS = ("paragraph", "bulleted_list_item", "callout")
 # Databases
 
 
-def databases(sources: Iterable[Raw], titles: Mapping[str, str]) -> list[Database]:
+def databases(sources: Iterable[Raw], titles: Mapping[str, str]) -> list[NotesDatabase]:
     """The databases that *sources* belong to, each once, last edited first; properties of its sources together.
 
     One is called like its source unless *titles* says otherwise.
@@ -50,10 +50,10 @@ def databases(sources: Iterable[Raw], titles: Mapping[str, str]) -> list[Databas
     return sorted(found, key=lambda item: (item.last_edited_at, item.database_id), reverse=True)
 
 
-def database(database_id: str, sources: Sequence[Raw], title: str | None) -> Database:
+def database(database_id: str, sources: Sequence[Raw], title: str | None) -> NotesDatabase:
     """The database of *sources*, titled like the first where no *title* is known."""
     names = dict.fromkeys(name for raw in sources for name in raw["properties"])
-    return Database(
+    return NotesDatabase(
         database_id=database_id,
         title=plain_text(sources[0]["title"]) if title is None else title,
         properties=list(names),

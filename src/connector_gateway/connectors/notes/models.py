@@ -25,7 +25,7 @@ class ListDatabases(Params):
     """``next_cursor`` of the previous response."""
 
 
-class Database(Result):
+class NotesDatabase(Result):
     """A database shared with the connection."""
 
     database_id: str
@@ -126,7 +126,7 @@ class FoundPages(Result):
     pages: list[FoundPage]
 
 
-class ReadEvents(Params):
+class ReadNotesEvents(Params):
     """Which observed events to read."""
 
     since: Instant | None = None
@@ -138,7 +138,7 @@ class ReadEvents(Params):
     """``next_cursor`` of the previous response."""
 
 
-class Event(Result):
+class NotesEvent(Result):
     """A change that was observed."""
 
     event_id: str

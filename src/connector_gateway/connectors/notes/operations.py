@@ -13,11 +13,11 @@ from connector_gateway.connectors.notes.client import MINUTE, NotesClient
 from connector_gateway.connectors.notes.models import (
     CreatedPage,
     CreatePage,
-    Database,
-    Event,
     FoundPages,
     ListDatabases,
-    ReadEvents,
+    NotesDatabase,
+    NotesEvent,
+    ReadNotesEvents,
     SearchPages,
     UpdatedPage,
     UpdatePage,
@@ -123,7 +123,7 @@ CHANGE_PAGE = Step("change the page", _send_change, _find_change, tells=mapping.
 
 
 @reads("GET /databases")
-async def list_databases(call: NotesCall, params: ListDatabases) -> Page[Database]:
+async def list_databases(call: NotesCall, params: ListDatabases) -> Page[NotesDatabase]:
     """List the databases shared with the connection, newest first.
 
     The order is that of the last edit.
@@ -138,7 +138,7 @@ async def list_databases(call: NotesCall, params: ListDatabases) -> Page[Databas
     found = [item for item in listing if wanted in item.title.casefold() and (after is None or _key(item) < after)]
     items = found[: params.limit]
     more = len(found) > params.limit
-    return Page[Database](items=items, position={"after": _key(items[-1])} if more else None)
+    return Page[NotesDatabase](items=items, position={"after": _key(items[-1])} if more else None)
 
 
 @writes("POST /pages", errors=[DatabaseNotShared, AmbiguousDatabase, UnsupportedBlock, *CASTING])
@@ -203,7 +203,7 @@ async def search_pages(call: NotesCall, params: SearchPages) -> FoundPages:
 
 
 @reads("GET /events")
-async def read_events(call: NotesCall, params: ReadEvents) -> Page[Event]:
+async def read_events(call: NotesCall, params: ReadNotesEvents) -> Page[NotesEvent]:
     """Read the changes that were observed, oldest first.
 
     They are kept for 30 days, on the free plan for 7.
@@ -211,13 +211,13 @@ async def read_events(call: NotesCall, params: ReadEvents) -> Page[Event]:
     """
     return await call.events.page(
         call.connection_id,
-        Event,
+        NotesEvent,
         call.position,
         limit=params.limit,
         since=params.since,
         type=params.type,
         confirm=call.upstream.retrieve_me,
-        heeds_looks=True,
+        heeds_polls=True,
     )
 
 
@@ -407,7 +407,7 @@ async def _whole(call: NotesCall, raw: Raw, described: Raw) -> Raw | None:
 # Paging
 
 
-def _key(database: Database) -> list[Any]:
+def _key(database: NotesDatabase) -> list[Any]:
     """Where a database stands in the order of the listing."""
     return [database.last_edited_at.isoformat(), database.database_id]
 

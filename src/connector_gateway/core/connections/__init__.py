@@ -1,4 +1,4 @@
-"""Connections: which third-party account a call acts in, and the one door to its secrets."""
+"""Connections: which third-party account a call acts in, and the one source of its credentials."""
 
 from connector_gateway.core.connections.connections import Connection, Connections
 from connector_gateway.core.connections.vault import Vault

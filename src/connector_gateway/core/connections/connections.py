@@ -26,7 +26,7 @@ from connector_gateway.storage.database import Database
 
 @dataclass(frozen=True)
 class Connection:
-    """One authorised account, and the door to its secrets."""
+    """One authorised account, and the source of its credentials."""
 
     connection_id: ConnectionId
     workspace_id: WorkspaceId
@@ -188,10 +188,10 @@ class Connections:
         removed = {"deleted": True, "sealed": b"", "status": "removed"}
         return _public(await self._update(connection_id, removed, lambda writing: watches.end(writing, connection_id)))
 
-    async def observe(self, connection: Connection, status: str, *, looked: bool = False) -> None:
+    async def observe(self, connection: Connection, status: str, *, polled: bool = False) -> None:
         """Note what the last call found out about the authorisation: ``active`` or ``revoked``.
 
-        A connection that is active again is looked at at once, unless somebody has just *looked* at all of it.
+        A connection that is active again is polled at once, unless somebody has just *polled* all of it.
         """
         if connection.status == status:
             return
@@ -208,7 +208,7 @@ class Connections:
                 return
             if status == "revoked":
                 watches.fall_silent(writing, connection_id, now)
-            elif not looked:
+            elif not polled:
                 watches.renew(writing, connection_id, now)
 
         await self._database.write(note)

@@ -26,7 +26,7 @@ TROUBLE_SECONDS = 5.0
 
 LOOK_PAUSE_SECONDS = 0.05
 LOOK_PAUSES = 20
-"""How long, and how often, a reader waits for the next request of a look under way before it asks itself."""
+"""How long, and how often, a reader waits for the next request of a poll under way before it asks itself."""
 
 MOST = 10_000
 """Connections whose allowance is remembered."""
@@ -44,7 +44,7 @@ class Authorisations:
 
     @contextmanager
     def looking(self, connection_id: ConnectionId, trace: Trace) -> Iterator[None]:
-        """Let the requests of a look at a connection tell readers what they would ask."""
+        """Let the requests of a poll of a connection tell readers what they would ask."""
         self._looks[connection_id] = trace
         try:
             yield
@@ -52,13 +52,13 @@ class Authorisations:
             del self._looks[connection_id]
 
     async def confirm(
-        self, connection_id: ConnectionId, ask: Callable[[], Awaitable[object]], *, heeds_looks: bool = False
+        self, connection_id: ConnectionId, ask: Callable[[], Awaitable[object]], *, heeds_polls: bool = False
     ) -> bool:
         """Whether the third party has just accepted the connection; False where it was not asked or could not say.
 
-        ``ConnectionRevoked`` where it refuses. Who *heeds looks* takes no turns from one that is under way.
+        ``ConnectionRevoked`` where it refuses. Who *heeds polls* takes no turns from one that is under way.
         """
-        if heeds_looks and await self._told_by_look(connection_id):
+        if heeds_polls and await self._told_by_poll(connection_id):
             return True
         left = self._left(connection_id)
         if left < 1:
@@ -74,8 +74,8 @@ class Authorisations:
             return False
         return True
 
-    async def _told_by_look(self, connection_id: ConnectionId) -> bool:
-        """Whether a request was accepted that a look under way has sent since this was asked."""
+    async def _told_by_poll(self, connection_id: ConnectionId) -> bool:
+        """Whether a request was accepted that a poll under way has sent since this was asked."""
         asked_at = self._clock.now()
         for _ in range(LOOK_PAUSES):
             trace = self._looks.get(connection_id)

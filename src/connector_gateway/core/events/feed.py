@@ -33,7 +33,7 @@ _events, _watches, _gaps = tables.events.c, tables.watches.c, tables.gaps.c
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A time of which events may be missing, the look that found it out, and why."""
+    """A time of which events may be missing, the poll that found it out, and why."""
 
     run_id: RunId
     since: float
@@ -115,7 +115,7 @@ class Feed:
         type: str | None = None,  # noqa: A002  # the public name
         channel: str | None = None,
         confirm: Callable[[], Awaitable[object]] | None = None,
-        heeds_looks: bool = False,
+        heeds_polls: bool = False,
     ) -> Page[R]:
         """Events of a connection, oldest first, from *since* or after *position*.
 
@@ -123,7 +123,7 @@ class Feed:
         observed last holds.
         """
         confirmed = confirm is not None and await self.authorisations.confirm(
-            connection_id, confirm, heeds_looks=heeds_looks
+            connection_id, confirm, heeds_polls=heeds_polls
         )
         now = self._clock.now()
 
@@ -180,7 +180,7 @@ class Feed:
             _first(tables.events, _events.observed_at < now - longest),
             _first(tables.gaps, _gaps.noted_at < now - longest),
             _first(tables.snapshots, _orphaned(tables.snapshots.c.connection_id)),
-            _first(tables.hints, _orphaned(tables.hints.c.connection_id)),
+            _first(tables.wakes, _orphaned(tables.wakes.c.connection_id)),
         ]
         return sum([await self._delete(table, chosen) for table, chosen in steps])
 

@@ -53,8 +53,8 @@ class Hooks:
         receipt = observing.receive(delivery, site.hook_secrets or await self._handed_over(connector))
         if receipt.secret is not None:
             await self._keep_secret(connector, receipt.secret)
-        if receipt.hints:
-            await self._watches.wake(await self._watches.unintroduced(connector), receipt.hints)
+        if receipt.wakes:
+            await self._watches.wake(await self._watches.unintroduced(connector), receipt.wakes)
         targets = await self._watches.targets(connector, receipt) if receipt.accounts or receipt.about else []
         if targets:
             await self._act(observing, receipt, targets)
@@ -101,7 +101,7 @@ class Hooks:
         if receipt.revoked:
             for connection in (await self._connections.several(names)).values():
                 await self._connections.observe(connection, "revoked")
-        await self._watches.wake(names, receipt.hints)
+        await self._watches.wake(names, receipt.wakes)
         if receipt.event is not None and observing.read is not None:
             await self._feed.add(_observations(observing, receipt.event, targets))
 

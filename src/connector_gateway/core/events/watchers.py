@@ -1,4 +1,4 @@
-"""Watchers: take the looks that are due, one connection at a time, and see how each of them ends."""
+"""Watchers: take the polls that are due, one connection at a time, and see how each of them ends."""
 
 import asyncio
 from collections import Counter
@@ -14,7 +14,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from connector_gateway.core.connections import Connection, Connections
 from connector_gateway.core.events.feed import Feed, Gap, enter
-from connector_gateway.core.events.watches import MAX_CLAIMED, Claimed, Watches, take_hints
+from connector_gateway.core.events.watches import MAX_CLAIMED, Claimed, Watches, take_wakes
 from connector_gateway.core.gateway import Site
 from connector_gateway.core.processes import Processes
 from connector_gateway.core.runs import Run, Runs
@@ -25,10 +25,10 @@ from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
 
 TICK_SECONDS = 0.5
-"""How often looks that are due are claimed; one that is made due in this process is at once."""
+"""How often polls that are due are claimed; one that is made due in this process is at once."""
 
 MAX_LOOKS = 200
-"""Looks under way in one process at connections of one connector, whose third party may be slow."""
+"""Polls under way in one process at connections of one connector, whose third party may be slow."""
 
 LOOK_SECONDS = 30 * 60.0
 FIRST_REVOKED_SECONDS = 60.0
@@ -43,7 +43,7 @@ FIRST_PAUSE_SECONDS = 5.0
 MAX_DOUBLINGS = 10
 
 OPERATION = "observe_events"
-"""What looks are called in the history."""
+"""What polls are called in the history."""
 
 _watches, _snapshots = tables.watches.c, tables.snapshots.c
 _put = insert(tables.snapshots)
@@ -56,11 +56,11 @@ log = structlog.get_logger()
 
 
 class TakenOver(Exception):
-    """Another process looks at this connection now."""
+    """Another process polls this connection now."""
 
 
-class Look:
-    """One look at one connection: what the room's ``look`` is handed."""
+class Poll:
+    """One poll of one connection: what the room's ``poll`` is handed."""
 
     def __init__(
         self, claimed: Claimed, connection: Connection, run: Run, *, database: Database, feed: Feed, clock: Clock
@@ -69,7 +69,7 @@ class Look:
         self.settings = connection.settings
         self.state: State = claimed.state
         self.clock = clock
-        self.hints = claimed.hints
+        self.wakes = claimed.wakes
         self.whole = claimed.whole
         self.behind_since = claimed.behind_since
         self.pushed = False
@@ -91,11 +91,11 @@ class Look:
         return {row.name: row.value for row in rows}
 
     async def overhear(self) -> Collection[str]:
-        """The hints that have come since the look began, or since this was asked last."""
-        query = select(tables.hints).where(tables.hints.c.connection_id == self.connection_id).limit(1)
+        """Where deliveries have said to poll since the poll began, or since this was asked last."""
+        query = select(tables.wakes).where(tables.wakes.c.connection_id == self.connection_id).limit(1)
         if not await self._database.read(lambda reading: reading.execute(query).first()):
             return []
-        taken = await self._database.write(lambda writing: take_hints(writing, [self.connection_id]))
+        taken = await self._database.write(lambda writing: take_wakes(writing, [self.connection_id]))
         return taken.get(self.connection_id, [])
 
     async def keep(
@@ -176,7 +176,7 @@ class Watchers:
         self._looks: set[asyncio.Task[None]] = set()
         self._under_way: Counter[str] = Counter()
         self._stuck: list[Claimed] = []
-        """Looks whose end could not be noted; until it is, nobody else would look."""
+        """Polls whose end could not be noted; until it is, nobody else would poll."""
 
     async def __aenter__(self) -> Self:
         if self._processes.absent_since is not None:
@@ -205,48 +205,48 @@ class Watchers:
                 await self._free()
                 claimed = await self._claim()
             except Exception:
-                log.exception("looks could not be claimed")
+                log.exception("polls could not be claimed")
                 claimed = []
             if len(claimed) < MAX_CLAIMED:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._watches.roused.wait(), TICK_SECONDS)
 
     async def _claim(self) -> Sequence[Claimed]:
-        """Begin the looks that are due, as far as there is room for them."""
-        claimed = [look for name in self._sites for look in await self._claim_of(name)]
+        """Begin the polls that are due, as far as there is room for them."""
+        claimed = [poll for name in self._sites for poll in await self._claim_of(name)]
         self._stuck += claimed
-        connections = await self._connections.several([look.connection_id for look in claimed])
-        for look in claimed:
-            task = asyncio.create_task(self._take(look, connections.get(look.connection_id)), name="look")
+        connections = await self._connections.several([poll.connection_id for poll in claimed])
+        for poll in claimed:
+            task = asyncio.create_task(self._take(poll, connections.get(poll.connection_id)), name="poll")
             self._looks.add(task)
-            self._under_way[look.connector] += 1
-            task.add_done_callback(partial(self._taken, look))
-            self._stuck.remove(look)
+            self._under_way[poll.connector] += 1
+            task.add_done_callback(partial(self._taken, poll))
+            self._stuck.remove(poll)
         return claimed
 
     async def _claim_of(self, connector: str) -> Sequence[Claimed]:
         room = MAX_LOOKS - self._under_way[connector]
         return await self._watches.claim(connector, room) if room else []
 
-    def _taken(self, look: Claimed, task: asyncio.Task[None]) -> None:
+    def _taken(self, poll: Claimed, task: asyncio.Task[None]) -> None:
         self._looks.discard(task)
-        self._under_way[look.connector] -= 1
+        self._under_way[poll.connector] -= 1
         if not task.cancelled() and task.exception():
-            log.error("a look did not end well", connection_id=look.connection_id, exc_info=task.exception())
-            self._stuck.append(look)
+            log.error("a poll did not end well", connection_id=poll.connection_id, exc_info=task.exception())
+            self._stuck.append(poll)
 
     async def _free(self) -> None:
         """Give back what is stuck, to be tried again."""
         while self._stuck:
             again_at = self._clock.now() + FIRST_PAUSE_SECONDS
-            look = self._stuck[-1]
+            poll = self._stuck[-1]
             await self._watches.give_back(
-                look, whole_at=again_at, behind_since=look.behind_since, failures=look.failures
+                poll, whole_at=again_at, behind_since=poll.behind_since, failures=poll.failures
             )
             self._stuck.pop()
 
     async def _take(self, claimed: Claimed, connection: Connection | None) -> None:
-        """Take one look, and say when the next one is to be."""
+        """Take one poll, and say when the next one is to be."""
         site = self._sites[claimed.connector]
         observing = site.connector.observing
         if connection is None or observing is None:
@@ -256,39 +256,39 @@ class Watchers:
         recording = self._runs.record(
             run, connection.workspace_id, claimed.connector, OPERATION, connection_id=connection.connection_id
         )
-        look = Look(claimed, connection, run, database=self._database, feed=self._feed, clock=self._clock)
-        look.upstream, look.pushed = self._client(run, connection), site.pushed
+        poll = Poll(claimed, connection, run, database=self._database, feed=self._feed, clock=self._clock)
+        poll.upstream, poll.pushed = self._client(run, connection), site.pushed
         try:
             with self._feed.authorisations.looking(connection.connection_id, run.trace):
-                fault = await self._attempt(observing, look, run)
+                fault = await self._attempt(observing, poll, run)
         except TakenOver:
             return
-        if look.missed:
+        if poll.missed:
             run.status, run.code = "partial", "events_missed"
-        if look.missed or (fault is not None and not claimed.failures):
+        if poll.missed or (fault is not None and not claimed.failures):
             await recording.close()
         await (self._fail(claimed, connection, fault) if fault else self._succeed(claimed, connection, site, began))
 
     @staticmethod
-    async def _attempt(observing: Observing[Any], look: Look, run: Run) -> Exception | None:
-        """Why the look failed, noted in its run; None if it did not."""
+    async def _attempt(observing: Observing[Any], poll: Poll, run: Run) -> Exception | None:
+        """Why the poll failed, noted in its run; None if it did not."""
         try:
             async with asyncio.timeout(LOOK_SECONDS):
-                await observing.look(look)
+                await observing.poll(poll)
         except TakenOver:
             raise
         except GatewayError as error:
             run.refuse(error)
             return error
         except Exception as fault:
-            log.exception("look failed", connection_id=look.connection_id)
+            log.exception("poll failed", connection_id=poll.connection_id)
             run.refuse(InternalError("Something went wrong here.", private=repr(fault)))
             return fault
         return None
 
     async def _succeed(self, claimed: Claimed, connection: Connection, site: Site, began: float) -> None:
         """Where changes are pushed, there is nothing to look for until something was missed."""
-        await self._connections.observe(connection, "active", looked=claimed.whole)
+        await self._connections.observe(connection, "active", polled=claimed.whole)
         next_at = began + (site.watch_seconds or 0.0) if claimed.whole else claimed.whole_at
         await self._watches.give_back(
             claimed,
@@ -311,7 +311,7 @@ class Watchers:
 
 
 def _pause_after(fault: Exception, failures: int) -> float:
-    """Seconds until the next look after a failed one."""
+    """Seconds until the next poll after a failed one."""
     if isinstance(fault, ConnectionRevoked):
         return min(FIRST_REVOKED_SECONDS * 2.0**failures, REVOKED_SECONDS)
     asked = fault.retry_after if isinstance(fault, GatewayError) else None

@@ -1,7 +1,7 @@
-"""Watches: which connections are looked at, when next, and by whom; at most one look at a connection at a time.
+"""Watches: which connections are polled, when next, and by whom; at most one poll of a connection at a time.
 
-A look is leased to a process, and lasts as long as that process gives signs of life.
-Whatever a look commits is bound to its lease, so that one that was taken over changes nothing any more.
+A poll is leased to a process, and lasts as long as that process gives signs of life.
+Whatever a poll commits is bound to its lease, so that one that was taken over changes nothing any more.
 """
 
 import asyncio
@@ -31,15 +31,15 @@ from connector_gateway.kit.observing import CHANGED_AT, FORMER, RENEWED_AT, Rece
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
 
-MAX_HINT = 200
+MAX_WAKE = 200
 MAX_UNINTRODUCED = 100
-"""Connections not looked at yet that are told where to look, though that may not be theirs."""
+"""Connections not polled yet that are told where to poll, though that may not be theirs."""
 
 SILENT_SECONDS = 6 * 24 * 60 * 60.0
-"""How far back is looked at most for what was not pushed; events are kept longer, so that none comes twice."""
+"""How far back is polled at most for what was not pushed; events are kept longer, so that none comes twice."""
 
 MAX_CLAIMED = 100
-"""Looks that are claimed in one go."""
+"""Polls that are claimed in one go."""
 
 
 def _double(name: str) -> BindParameter[float]:
@@ -47,7 +47,7 @@ def _double(name: str) -> BindParameter[float]:
 
 
 _watches = tables.watches.c
-_hinted = exists().where(tables.hints.c.connection_id == _watches.connection_id)
+_woken = exists().where(tables.wakes.c.connection_id == _watches.connection_id)
 _renewed = _watches.whole_at.is_distinct_from(_double("_claimed_whole_at"))
 _further_behind = _watches.behind_since.is_distinct_from(_double("_claimed_behind_since"))
 GIVE_BACK = (
@@ -56,26 +56,26 @@ GIVE_BACK = (
     .values(
         lease=None,
         leased_by=None,
-        due_at=case((or_(_hinted, _renewed), _double("_now")), else_=_double("_whole_at")),
+        due_at=case((or_(_woken, _renewed), _double("_now")), else_=_double("_whole_at")),
         whole_at=case((_renewed, _watches.whole_at), else_=_double("_whole_at")),
         behind_since=case((_further_behind, _watches.behind_since), else_=_double("_behind_since")),
         failures=bindparam("_failures"),
     )
 )
-"""Ends a look; what came up meanwhile stays."""
+"""Ends a poll; what came up meanwhile stays."""
 
-PUT_HINT = insert(tables.hints).on_conflict_do_nothing()
+PUT_WAKE = insert(tables.wakes).on_conflict_do_nothing()
 
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """A look that this process is to take."""
+    """A poll that this process is to take."""
 
     connection_id: ConnectionId
     connector: str
     lease: str
     state: Mapping[str, Any]
-    hints: Collection[str]
+    wakes: Collection[str]
     whole: bool
     behind_since: float | None
     failures: int
@@ -109,12 +109,12 @@ def begin(writing: Writing, connection_id: str, connector: str, now: float) -> N
 
 
 def renew(writing: Writing, connection_id: str, now: float) -> None:
-    """Look at all of a connection *now*, since it was changed, or is authorised again."""
+    """Poll all of a connection *now*, since it was changed, or is authorised again."""
     _change(writing, connection_id, due_at=now, whole_at=now, failures=0)
 
 
 def resettle(writing: Writing, connection_id: str, now: float) -> None:
-    """Have what happens from *now* on looked at with other settings, which nothing was found by before."""
+    """Have what happens from *now* on polled with other settings, which nothing was found by before."""
     state = _state_of(writing, connection_id)
     if state:
         behind_since = func.coalesce(_watches.behind_since, now)
@@ -122,7 +122,7 @@ def resettle(writing: Writing, connection_id: str, now: float) -> None:
 
 
 def reintroduce(writing: Writing, connection_id: str, now: float) -> None:
-    """Have it found out whose a connection is, since its credentials were replaced; a look under way ends here.
+    """Have it found out whose a connection is, since its credentials were replaced; a poll under way ends here.
 
     Until the account is known, deliveries do not find the connection; earlier ones may not have come either.
     """
@@ -156,7 +156,7 @@ def end(writing: Writing, connection_id: str) -> None:
 
 
 class Watches:
-    """Hands out looks, and takes them back."""
+    """Hands out polls, and takes them back."""
 
     def __init__(self, database: Database, process_id: ProcessId, clock: Clock) -> None:
         self._database = database
@@ -166,7 +166,7 @@ class Watches:
         """Set when something was made due here."""
 
     async def claim(self, connector: str, most: int) -> Sequence[Claimed]:
-        """Looks that are due, at most so many; nobody else gets them before they are given back."""
+        """Polls that are due, at most so many; nobody else gets them before they are given back."""
         due = (
             select(_watches.connection_id)
             .where(_watches.connector == connector, *self._claimable())
@@ -185,13 +185,13 @@ class Watches:
 
         def claim(writing: Writing) -> Sequence[Claimed]:
             rows = writing.execute(take).all()
-            hints = take_hints(writing, [row.connection_id for row in rows])
-            return [self._claimed(row, lease, hints.get(row.connection_id, [])) for row in rows]
+            wakes = take_wakes(writing, [row.connection_id for row in rows])
+            return [self._claimed(row, lease, wakes.get(row.connection_id, [])) for row in rows]
 
         return await self._database.write(claim)
 
     def _whole_if_cut_short(self) -> ColumnElement[float]:
-        """What a look that did not come to its end was hinted at is not known any more: everything is looked at."""
+        """What a poll that did not come to its end was told to poll is not known any more: everything is polled."""
         return case((_watches.leased_by.is_not(None), self._clock.now()), else_=_watches.whole_at)
 
     def _claimable(self) -> tuple[ColumnElement[bool], ...]:
@@ -201,13 +201,13 @@ class Watches:
             or_(_watches.leased_by.is_(None), _watches.leased_by.not_in(alive)),
         )
 
-    def _claimed(self, row: Any, lease: str, hints: Collection[str]) -> Claimed:
+    def _claimed(self, row: Any, lease: str, wakes: Collection[str]) -> Claimed:
         return Claimed(
             connection_id=row.connection_id,
             connector=row.connector,
             lease=lease,
             state=row.state,
-            hints=hints,
+            wakes=wakes,
             whole=row.whole_at is not None and row.whole_at <= self._clock.now(),
             behind_since=row.behind_since,
             failures=row.failures,
@@ -217,7 +217,7 @@ class Watches:
     async def give_back(
         self, claimed: Claimed, *, whole_at: float | None, behind_since: float | None, failures: int
     ) -> None:
-        """End a look; the next one at everything is at *whole_at*, or when something comes up.
+        """End a poll; the next one of everything is at *whole_at*, or when something comes up.
 
         What came up meanwhile stays.
         """
@@ -234,23 +234,23 @@ class Watches:
         await self._database.put(GIVE_BACK, values)
 
     async def resume(self, connectors: Collection[str]) -> None:
-        """Make looks due that had nothing to wait for: where changes were pushed once, and are no more."""
+        """Make polls due that had nothing to wait for: where changes were pushed once, and are no more."""
         now = self._clock.now()
         change = update(tables.watches).where(_watches.connector.in_(connectors), _watches.due_at.is_(None))
         await self._database.write(lambda writing: writing.execute(change.values(due_at=now, whole_at=now)))
 
     async def release(self) -> None:
-        """Give back every look of this process, to be taken by others at once."""
+        """Give back every poll of this process, to be taken by others at once."""
         now = self._clock.now()
         change = update(tables.watches).where(_watches.leased_by == self._process_id)
         given_back = change.values(lease=None, leased_by=None, due_at=now, whole_at=now)
         await self._database.write(lambda writing: writing.execute(given_back))
 
-    async def wake(self, connection_ids: Collection[str], hints: Iterable[str]) -> None:
-        """Make a look due at once, where *hints* say."""
+    async def wake(self, connection_ids: Collection[str], wakes: Iterable[str]) -> None:
+        """Make a poll due at once, where *wakes* say."""
         rows = [
-            {"connection_id": connection_id, "hint": hint[:MAX_HINT]}
-            for hint in dict.fromkeys(hints)
+            {"connection_id": connection_id, "wake": wake[:MAX_WAKE]}
+            for wake in dict.fromkeys(wakes)
             for connection_id in connection_ids
         ]
         now = self._clock.now()
@@ -261,7 +261,7 @@ class Watches:
         )
 
         def wake(writing: Writing) -> None:
-            writing.execute(PUT_HINT, rows)
+            writing.execute(PUT_WAKE, rows)
             writing.execute(due)
 
         if rows:
@@ -269,7 +269,7 @@ class Watches:
             self.roused.set()
 
     async def fall_behind(self, since: float, *conditions: ColumnElement[bool]) -> None:
-        """Note that what was pushed *since* may have been missed, and make looks at everything due."""
+        """Note that what was pushed *since* may have been missed, and make polls of everything due."""
         now = self._clock.now()
         earlier = case((_watches.behind_since < since, _watches.behind_since), else_=since)
         change = update(tables.watches).where(*conditions).values(behind_since=earlier, due_at=now, whole_at=now)
@@ -294,7 +294,7 @@ class Watches:
         return [Target(*row) for row in rows]
 
     async def unintroduced(self, connector: str) -> Sequence[ConnectionId]:
-        """Connections whose account no look has found out yet, so that a delivery may concern them or not."""
+        """Connections whose account no poll has found out yet, so that a delivery may concern them or not."""
         query = (
             select(_watches.connection_id)
             .where(_watches.connector == connector, _watches.account.is_(None), _watches.failures == 0)
@@ -303,10 +303,10 @@ class Watches:
         return await self._database.read(lambda reading: reading.execute(query).scalars().all())
 
 
-def take_hints(writing: Writing, connection_ids: Collection[str]) -> dict[str, list[str]]:
-    """The hints of some connections, which are taken away by that."""
-    take = delete(tables.hints).where(tables.hints.c.connection_id.in_(connection_ids))
+def take_wakes(writing: Writing, connection_ids: Collection[str]) -> dict[str, list[str]]:
+    """The wakes of some connections, which are taken away by that."""
+    take = delete(tables.wakes).where(tables.wakes.c.connection_id.in_(connection_ids))
     found: dict[str, list[str]] = {}
-    for connection_id, hint in writing.execute(take.returning(*tables.hints.c)):
-        found.setdefault(connection_id, []).append(hint)
+    for connection_id, wake in writing.execute(take.returning(*tables.wakes.c)):
+        found.setdefault(connection_id, []).append(wake)
     return found

@@ -17,7 +17,7 @@ from connector_gateway.core.events.hooks import Hooks
 from connector_gateway.core.keys import Caller, Keys, bearer
 from connector_gateway.core.runs import Runs
 from connector_gateway.core.workspaces import Plan, Workspaces
-from connector_gateway.http.answers import Answer, Exchange, refused, shown
+from connector_gateway.http.answers import HttpExchange, HttpResponse, refused, shown
 from connector_gateway.http.bodies import read_body
 from connector_gateway.http.routes import Edge, Methods, query_of, unforeseen
 from connector_gateway.kit.errors import GatewayError, InvalidApiKey, OperatorTokenRequired
@@ -28,7 +28,7 @@ NAME = Annotated[str, Field(min_length=1, max_length=200)]
 
 
 @dataclass(frozen=True)
-class Accounts:
+class Management:
     """What the management routes work on."""
 
     edge: Edge
@@ -45,7 +45,7 @@ class Accounts:
 class Asked:
     """A management request that was let in: *caller* is None for the operator, who sees all."""
 
-    accounts: Accounts
+    management: Management
     caller: Caller | None
 
     @property
@@ -64,14 +64,14 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Management:
+class ManagementRoute:
     """One management route."""
 
     name: str
     method: str
     path: str
     params: type[Params]
-    perform: Callable[[Asked, Any], Awaitable[Answer]]
+    perform: Callable[[Asked, Any], Awaitable[HttpResponse]]
     open_to_keys: bool
     description: str
 
@@ -81,20 +81,20 @@ class Management:
         return self.name.replace("_", " ").capitalize()
 
 
-MANAGEMENT: list[Management] = []
+MANAGEMENT: list[ManagementRoute] = []
 """Every management route, in the order of this page."""
 
 
 def manages(
     route: str, *, open_to_keys: bool = False
-) -> Callable[[Callable[[Asked, Any], Awaitable[Answer]]], Management]:
+) -> Callable[[Callable[[Asked, Any], Awaitable[HttpResponse]]], ManagementRoute]:
     """Declare a management route: for the operator, and where *open_to_keys* for a workspace's own keys."""
     method, _, path = route.partition(" ")
 
-    def declare(perform: Callable[[Asked, Any], Awaitable[Answer]]) -> Management:
+    def declare(perform: Callable[[Asked, Any], Awaitable[HttpResponse]]) -> ManagementRoute:
         params = get_type_hints(perform)["params"]
         description = inspect.getdoc(perform) or ""
-        management = Management(perform.__name__, method, path, params, perform, open_to_keys, description)
+        management = ManagementRoute(perform.__name__, method, path, params, perform, open_to_keys, description)
         MANAGEMENT.append(management)
         return management
 
@@ -204,29 +204,29 @@ class ListRuns(Params):
 
 
 @manages("POST /v1/workspaces")
-async def create_workspace(asked: Asked, params: CreateWorkspace) -> Answer:
+async def create_workspace(asked: Asked, params: CreateWorkspace) -> HttpResponse:
     """Create a workspace."""
-    return shown(await asked.accounts.workspaces.create(params.name, params.plan))
+    return shown(await asked.management.workspaces.create(params.name, params.plan))
 
 
 @manages("GET /v1/workspaces")
-async def list_workspaces(asked: Asked, params: ListAll) -> Answer:  # noqa: ARG001  # declared by it
+async def list_workspaces(asked: Asked, params: ListAll) -> HttpResponse:  # noqa: ARG001  # declared by it
     """List all workspaces, newest first."""
-    return shown(await asked.accounts.workspaces.list())
+    return shown(await asked.management.workspaces.list())
 
 
 @manages("PATCH /v1/workspaces/{workspace_id}")
-async def change_workspace(asked: Asked, params: ChangeWorkspace) -> Answer:
+async def change_workspace(asked: Asked, params: ChangeWorkspace) -> HttpResponse:
     """Change the name or plan of a workspace."""
     changes = params.model_dump(exclude={"workspace_id"}, exclude_none=True)
-    return shown(await asked.accounts.workspaces.change(WorkspaceId(params.workspace_id), **changes))
+    return shown(await asked.management.workspaces.change(WorkspaceId(params.workspace_id), **changes))
 
 
 @manages("POST /v1/keys")
-async def create_key(asked: Asked, params: CreateKey) -> Answer:
+async def create_key(asked: Asked, params: CreateKey) -> HttpResponse:
     """Create an API key; ``key`` is shown this once."""
     wanted = params.connection_ids
-    created = await asked.accounts.keys.create(
+    created = await asked.management.keys.create(
         WorkspaceId(params.workspace_id),
         params.scope,
         name=params.name,
@@ -238,21 +238,21 @@ async def create_key(asked: Asked, params: CreateKey) -> Answer:
 
 
 @manages("GET /v1/keys")
-async def list_keys(asked: Asked, params: ListKeys) -> Answer:
+async def list_keys(asked: Asked, params: ListKeys) -> HttpResponse:
     """List API keys, newest first, without the keys themselves."""
-    return shown(await asked.accounts.keys.list(asked.within(params.workspace_id)))
+    return shown(await asked.management.keys.list(asked.within(params.workspace_id)))
 
 
 @manages("DELETE /v1/keys/{key_id}")
-async def revoke_key(asked: Asked, params: RevokeKey) -> Answer:
+async def revoke_key(asked: Asked, params: RevokeKey) -> HttpResponse:
     """Revoke an API key."""
-    return shown(await asked.accounts.keys.revoke(KeyId(params.key_id)))
+    return shown(await asked.management.keys.revoke(KeyId(params.key_id)))
 
 
 @manages("POST /v1/connections")
-async def create_connection(asked: Asked, params: CreateConnection) -> Answer:
+async def create_connection(asked: Asked, params: CreateConnection) -> HttpResponse:
     """Create a connection from credentials."""
-    created = await asked.accounts.connections.create(
+    created = await asked.management.connections.create(
         WorkspaceId(params.workspace_id),
         params.connector,
         params.credentials,
@@ -263,77 +263,77 @@ async def create_connection(asked: Asked, params: CreateConnection) -> Answer:
 
 
 @manages("GET /v1/connections", open_to_keys=True)
-async def list_connections(asked: Asked, params: ListConnections) -> Answer:
+async def list_connections(asked: Asked, params: ListConnections) -> HttpResponse:
     """List connections, newest first; secrets are never shown."""
     workspace_id = asked.within(params.workspace_id)
-    return shown(await asked.accounts.connections.list(workspace_id, params.connector, asked.connection_ids))
+    return shown(await asked.management.connections.list(workspace_id, params.connector, asked.connection_ids))
 
 
 @manages("GET /v1/connections/{connection_id}", open_to_keys=True)
-async def show_connection(asked: Asked, params: NameConnection) -> Answer:
+async def show_connection(asked: Asked, params: NameConnection) -> HttpResponse:
     """Show a connection."""
-    found = await asked.accounts.connections.show(params.connection_id, asked.workspace_id, asked.connection_ids)
+    found = await asked.management.connections.show(params.connection_id, asked.workspace_id, asked.connection_ids)
     return shown(found)
 
 
 @manages("PATCH /v1/connections/{connection_id}")
-async def change_connection(asked: Asked, params: ChangeConnection) -> Answer:
+async def change_connection(asked: Asked, params: ChangeConnection) -> HttpResponse:
     """Change the name, settings or credentials of a connection."""
     changes = params.model_dump(exclude={"connection_id"}, exclude_none=True)
-    return shown(await asked.accounts.connections.change(params.connection_id, **changes))
+    return shown(await asked.management.connections.change(params.connection_id, **changes))
 
 
 @manages("DELETE /v1/connections/{connection_id}")
-async def remove_connection(asked: Asked, params: NameConnection) -> Answer:
+async def remove_connection(asked: Asked, params: NameConnection) -> HttpResponse:
     """Remove a connection and its secrets; its history stays."""
-    return shown(await asked.accounts.connections.remove(params.connection_id))
+    return shown(await asked.management.connections.remove(params.connection_id))
 
 
 @manages("GET /v1/hooks/{connector}")
-async def show_hook(asked: Asked, params: NameHook) -> Answer:
+async def show_hook(asked: Asked, params: NameHook) -> HttpResponse:
     """Show the token that an application handed over for its deliveries, to be confirmed in its settings."""
-    return shown(await asked.accounts.hooks.show(params.connector))
+    return shown(await asked.management.hooks.show(params.connector))
 
 
 @manages("DELETE /v1/hooks/{connector}")
-async def forget_hook(asked: Asked, params: NameHook) -> Answer:
+async def forget_hook(asked: Asked, params: NameHook) -> HttpResponse:
     """Forget the token of an application's deliveries, so that it can hand over another one."""
-    return shown(await asked.accounts.hooks.forget(params.connector))
+    return shown(await asked.management.hooks.forget(params.connector))
 
 
 @manages("GET /v1/runs/{run_id}", open_to_keys=True)
-async def show_run(asked: Asked, params: ShowRun) -> Answer:
+async def show_run(asked: Asked, params: ShowRun) -> HttpResponse:
     """Show a run: how it ended, and every request it made upstream."""
-    return shown(await asked.accounts.runs.show(params.run_id, asked.workspace_id, asked.connection_ids))
+    return shown(await asked.management.runs.show(params.run_id, asked.workspace_id, asked.connection_ids))
 
 
 @manages("GET /v1/runs", open_to_keys=True)
-async def list_runs(asked: Asked, params: ListRuns) -> Answer:
+async def list_runs(asked: Asked, params: ListRuns) -> HttpResponse:
     """List runs, newest first."""
     workspace_id = asked.within(params.workspace_id)
     filters = params.model_dump(include={"connection_id", "connector", "operation", "status"})
     binding = ("runs", workspace_id, filters, params.since)
-    before = asked.accounts.cursors.read(params.cursor, *binding)["before"] if params.cursor else None
+    before = asked.management.cursors.read(params.cursor, *binding)["before"] if params.cursor else None
     since = params.since.timestamp() if params.since else None
-    rows = await asked.accounts.runs.list(
+    rows = await asked.management.runs.list(
         workspace_id, asked.connection_ids, before=before, limit=params.limit + 1, since=since, **filters
     )
     page = rows[: params.limit]
     more = len(rows) > params.limit
-    cursor = asked.accounts.cursors.issue({"before": page[-1]["run_id"]}, *binding) if more else None
+    cursor = asked.management.cursors.issue({"before": page[-1]["run_id"]}, *binding) if more else None
     return shown(page, next_cursor=cursor, paged=True)
 
 
 class ManagementEndpoint:
     """One management route at its address."""
 
-    def __init__(self, accounts: Accounts, management: Management) -> None:
-        self._accounts = accounts
+    def __init__(self, management: Management, route: ManagementRoute) -> None:
         self._management = management
+        self._route = route
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        exchange = Exchange(scope, receive)
+        exchange = HttpExchange(scope, receive)
         try:
             answer = await self._answer(exchange)
         except GatewayError as error:
@@ -342,35 +342,35 @@ class ManagementEndpoint:
             answer = refused(exchange.run, None, unforeseen(fault))
         await exchange.send(answer, send)
 
-    async def _answer(self, exchange: Exchange) -> Answer:
-        management, edge = self._management, self._accounts.edge
+    async def _answer(self, exchange: HttpExchange) -> HttpResponse:
+        route, edge = self._route, self._management.edge
         caller = await self._let_in(exchange)
         arguments = Arguments(
             path=exchange.scope["path_params"],
             query=query_of(exchange.scope),
-            body=await read_body(exchange, edge.max_body_bytes) if management.method in {"POST", "PATCH"} else None,
+            body=await read_body(exchange, edge.max_body_bytes) if route.method in {"POST", "PATCH"} else None,
         )
-        params = arguments.read(management.params, connection=False)
-        return await management.perform(Asked(self._accounts, caller), params)
+        params = arguments.read(route.params, connection=False)
+        return await route.perform(Asked(self._management, caller), params)
 
-    async def _let_in(self, exchange: Exchange) -> Caller | None:
+    async def _let_in(self, exchange: HttpExchange) -> Caller | None:
         """None for the operator; the holder of a key where keys are let in."""
         authorization = exchange.header("authorization")
-        if hmac.compare_digest(bearer(authorization).encode(), self._accounts.operator_token.encode()):
+        if hmac.compare_digest(bearer(authorization).encode(), self._management.operator_token.encode()):
             return None
         try:
-            caller = await self._accounts.keys.authenticate(authorization)
+            caller = await self._management.keys.authenticate(authorization)
         except InvalidApiKey as error:
             raise InvalidApiKey("This is neither the operator token nor a current API key.") from error
-        exchange.run.allowance = await self._accounts.edge.limits.look(caller)
-        if not self._management.open_to_keys:
+        exchange.run.allowance = await self._management.edge.limits.peek(caller)
+        if not self._route.open_to_keys:
             raise OperatorTokenRequired("An API key cannot do this.")
         return caller
 
 
-def management_routes(accounts: Accounts) -> list[Route]:
+def management_routes(management: Management) -> list[Route]:
     """Every management route at its address."""
     paths: dict[str, dict[str, ASGIApp]] = {}
-    for management in MANAGEMENT:
-        paths.setdefault(management.path, {})[management.method] = ManagementEndpoint(accounts, management)
-    return [Route(path, Methods(accounts.edge, endpoints)) for path, endpoints in paths.items()]
+    for route in MANAGEMENT:
+        paths.setdefault(route.path, {})[route.method] = ManagementEndpoint(management, route)
+    return [Route(path, Methods(management.edge, endpoints)) for path, endpoints in paths.items()]

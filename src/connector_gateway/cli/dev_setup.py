@@ -26,10 +26,10 @@ from connector_gateway.kit.errors import GatewayError
 from connector_gateway.settings import Settings
 
 SELDOM = {"GATEWAY_NOTES_WATCH_SECONDS": "300"}
-"""Since deliveries come at once, looks at everything may be rare; the environment may say otherwise."""
+"""Since deliveries come at once, polls of everything may be rare; the environment may say otherwise."""
 
 
-async def furnish(place: Place, sandbox: subprocess.Popen[bytes], *, quiet: bool) -> None:
+async def serve_dev(place: Place, sandbox: subprocess.Popen[bytes], *, quiet: bool) -> None:
     """Serve until told to stop, in front of *sandbox*, with everything ready to call."""
     description = place.data / "dev.json"
     description.unlink(missing_ok=True)
