@@ -648,7 +648,7 @@ class UpstreamError(UpstreamFailure):
 
 
 class UpstreamUnexpected(UpstreamFailure):
-    """The third party refused in a way that is not known here."""
+    """The third party answered or refused in a way that is not known here."""
 
     status = 502
     code = "upstream_unexpected"

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from io import BytesIO
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import aiohttp
 from aiohttp import BytesPayload
@@ -12,7 +12,8 @@ from pydantic_core import from_json
 from yarl import URL
 
 from connector_gateway.kit.deadlines import Deadlines
-from connector_gateway.kit.errors import Doubt, UpstreamError
+from connector_gateway.kit.errors import Doubt, OutcomeUnknown, UpstreamError, UpstreamFailure, UpstreamUnexpected
+from connector_gateway.kit.wire import UnexpectedShape, decoded
 
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
 """Larger answers are not read whole; attachments, the only large things, are streamed."""
@@ -40,6 +41,8 @@ class TimedOut(Exception):
 class Cut(Exception):
     """The connection broke before the whole answer came; the request may have arrived."""
 
+
+W = TypeVar("W")
 
 _UNREAD = object()
 """Stands for a body that nobody has read yet."""
@@ -76,6 +79,33 @@ class Answer:
             except ValueError:
                 self._raw = None
         return self._raw
+
+    def read(self, shape: type[W]) -> W:
+        """The body as *shape*, for which see ``kit.wire``.
+
+        Where it differs: ``OutcomeUnknown`` after a write, else ``UpstreamError`` or ``UpstreamUnexpected``.
+        """
+        try:
+            return decoded(self.body, shape)
+        except UnexpectedShape as fault:
+            raise self._unreadable(fault) from fault
+
+    def _unreadable(self, fault: UnexpectedShape) -> UpstreamFailure:
+        place = [{"place": fault.place}] if fault.place else []
+        private = f"{fault}: {self.text}"
+        if self.doubt is not None:
+            message = "The application answered something that cannot be read; whether it did the work is not known."
+            return OutcomeUnknown(message, *place, private=private, doubt=self.doubt)
+        if fault.is_json:
+            return UpstreamUnexpected("The application answered in an unknown shape.", *place, private=private)
+        return UpstreamError("The application answered something that is not JSON.", private=private)
+
+    def glance(self, shape: type[W]) -> W | None:
+        """The body as *shape*, or None where it differs: for refusals, which mean something however they look."""
+        try:
+            return decoded(self.body, shape)
+        except UnexpectedShape:
+            return None
 
     def json(self) -> Any:
         """The body as JSON; ``UpstreamError`` where it is none."""

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from connector_gateway.connectors.boards import wire
 from connector_gateway.connectors.boards.client import (
     Sought,
     authorise,
@@ -81,7 +82,7 @@ def test_the_vendors_words_are_private_and_hold_no_credentials() -> None:
     echo = f"Cannot GET /1/nothing?key={KEY}&token={TOKEN}&fields=id"
 
     with pytest.raises(CardNotFound) as refused:
-        unwrap(answer(404, echo), CARD)
+        unwrap(answer(404, echo), wire.Card, CARD)
 
     assert refused.value.private == "Cannot GET /1/nothing?key=…&token=…&fields=id"
     assert refused.value.details == [{"parameter": "card_id", "value": "c1"}]
@@ -95,7 +96,7 @@ def test_bare_secrets_are_scrubbed_and_identifiers_kept(secret: str) -> None:
 
 def test_an_accepted_answer_that_is_no_json_is_a_failure() -> None:
     with pytest.raises(UpstreamError):
-        unwrap(answer(200, "<html>"), CARD)
+        unwrap(answer(200, "<html>"), wire.Card, CARD)
 
 
 @pytest.mark.parametrize(

@@ -5,24 +5,35 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.connectors.boards import mapping
+from connector_gateway.connectors.boards import mapping, wire
 from connector_gateway.connectors.boards.models import CreateCard
 from connector_gateway.kit.errors import LabelNotOnBoard, ListNotFound
+from connector_gateway.kit.wire import converted
 from connectors.boards.desk import STEPS, UNKNOWN
 
-LABELS = [{"id": "1", "name": "bug"}, {"id": "2", "name": ""}, {"id": "3", "name": "bug"}, {"id": "4", "name": "Bug"}]
+LABELS = [wire.Label(id=number, name=name) for number, name in (("1", "bug"), ("2", ""), ("3", "bug"), ("4", "Bug"))]
 
 
 def wanted(**more: Any) -> CreateCard:
     return CreateCard.model_validate({"list_id": UNKNOWN, "name": "Fix door"} | more)
 
 
-def holding(*items: tuple[str, float]) -> dict[str, Any]:
-    return {"id": "c", "name": "QA", "checkItems": [{"name": name, "pos": pos} for name, pos in items]}
+def holding(*items: tuple[str, float]) -> wire.Checklist:
+    there = [wire.CheckItem(id=name, name=name, pos=pos) for name, pos in items]
+    return wire.Checklist(id="c", name="QA", check_items=there)
 
 
-def card(**more: Any) -> dict[str, Any]:
-    return {"name": "Fix door", "desc": "", "due": None, "labels": []} | more
+def card(**more: Any) -> wire.Card:
+    told: dict[str, Any] = {
+        "id": "c",
+        "name": "Fix door",
+        "desc": "",
+        "due": None,
+        "labels": [],
+        "idBoard": "b",
+        "idList": "l",
+    }
+    return converted(told | {"shortUrl": "", "dateLastActivity": ""} | more, wire.Card)
 
 
 @pytest.mark.parametrize(
@@ -83,9 +94,9 @@ def test_only_what_is_given_is_sent(given: dict[str, Any], sent: dict[str, Any])
         ({"due": "2026-12-01"}, {"due": "2026-12-01T00:00:00.000Z"}, True),
         ({"due": "2026-12-01"}, {"due": None}, False),
         ({}, {"due": "2026-12-01T00:00:00.000Z"}, False),
-        ({"labels": ["bug"]}, {"labels": [{"id": "l-bug"}]}, True),
-        ({"labels": ["bug"]}, {"labels": [{"id": "l-bug"}, {"id": "l-auto"}]}, False),
-        ({}, {"labels": [{"id": "l-bug"}]}, False),
+        ({"labels": ["bug"]}, {"labels": [{"id": "l-bug", "name": ""}]}, True),
+        ({"labels": ["bug"]}, {"labels": [{"id": "l-bug", "name": ""}, {"id": "l-auto", "name": ""}]}, False),
+        ({}, {"labels": [{"id": "l-bug", "name": ""}]}, False),
         ({}, {"desc": "by hand"}, False),
         ({"labels": ["bug"]}, {"labels": []}, False),
         ({}, {"name": "Fix window"}, False),
@@ -113,7 +124,9 @@ def test_a_card_is_recognised_by_what_was_asked_for(
 def test_an_action_is_ours_by_member_and_by_application_where_known(
     member: str, creator: dict[str, str] | None, known: str | None, *, ours: bool
 ) -> None:
-    assert mapping.is_by({"idMemberCreator": member, "appCreator": creator}, "m", known) is ours
+    told = {"id": "1", "date": "", "data": {}, "idMemberCreator": member, "appCreator": creator}
+
+    assert mapping.is_by(converted(told, wire.Action), "m", known) is ours
 
 
 def test_the_spacing_of_items_tells_how_many_there_are_to_be() -> None:
@@ -153,19 +166,16 @@ def test_an_unfinished_checklist_is_a_beginning_of_the_right_length(
     ],
 )
 def test_missing_items_are_counted_not_only_named(there: list[tuple[str, float]], missing: list[int]) -> None:
-    found = mapping.missing_items(holding(*there), STEPS)
+    found = mapping.missing_items(mapping.kept_checklist(holding(*there)), STEPS)
 
     assert found == [(index, STEPS[index], mapping.positions(5)[index]) for index in missing]
 
 
 def test_lists_stand_by_position_and_labels_once_without_the_nameless() -> None:
-    raw = {
-        "name": "Ops",
-        "lists": [{"id": "b", "name": "Doing", "pos": 2.5}, {"id": "a", "name": "To do", "pos": 1}],
-        "labels": LABELS,
-    }
+    lists = [wire.BoardList(id="b", name="Doing", pos=2.5), wire.BoardList(id="a", name="To do", pos=1)]
+    cards = [wire.Placed(id=str(number), id_list=place) for number, place in enumerate(("b", "archived", "b"))]
 
-    described = mapping.board(raw, [{"idList": "b"}, {"idList": "archived"}, {"idList": "b"}])
+    described = mapping.board(wire.Board(name="Ops", lists=lists, cards=cards, labels=LABELS), cards)
 
     assert described.model_dump() == {
         "board_name": "Ops",
@@ -178,7 +188,7 @@ def test_lists_stand_by_position_and_labels_once_without_the_nameless() -> None:
 
 
 def test_without_labels_none_are_told() -> None:
-    described = mapping.board({"name": "Ops", "lists": []}, [])
+    described = mapping.board(wire.Board(name="Ops", lists=[], cards=[]), [])
 
     assert described.model_dump() == {"board_name": "Ops", "lists": []}
 

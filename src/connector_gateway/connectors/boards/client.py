@@ -5,9 +5,10 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
+from connector_gateway.connectors.boards import wire
 from connector_gateway.kit.budget import Budget, Charge
 from connector_gateway.kit.errors import (
     BoardNotAuthorised,
@@ -16,7 +17,6 @@ from connector_gateway.kit.errors import (
     ConnectionScopeMissing,
     GatewayError,
     ListNotFound,
-    OutcomeUnknown,
     UpstreamConflict,
     UpstreamForbidden,
     UpstreamRateLimited,
@@ -63,8 +63,6 @@ MAX_ACTIONS = 1000
 
 CARD_FIELDS = "name,desc,due,idBoard,idList,labels,shortUrl,dateLastActivity"
 
-Raw = dict[str, Any]
-
 TEXTS: Sequence[tuple[re.Pattern[str], type[GatewayError]]] = (
     (re.compile(r"(invalid|expired) (app )?(token|key)", re.IGNORECASE), ConnectionRevoked),
     (re.compile(r"missing scopes", re.IGNORECASE), ConnectionScopeMissing),
@@ -106,6 +104,8 @@ WINDOWS: Mapping[str, tuple[str, float]] = {
 TOO_MUCH = "API_TOO_MANY_CARDS_REQUESTED"
 MEMBER_ROUTES = "/1/member"
 
+W = TypeVar("W")
+
 _CREDENTIALS = re.compile(r"((?:key|token|oauth_\w+)=)[^&\s\"']+|\bATTA[0-9A-Za-z]+|\b[0-9a-fA-F]{32,}\b")
 
 
@@ -126,19 +126,21 @@ def authorise(credentials: Mapping[str, str]) -> Mapping[str, str]:
 
 def throttled(answer: Answer) -> Pause | None:
     """Which budget is used up, and for how long; too much asked for at once is no throttling."""
-    told = answer.raw if answer.status == 429 and isinstance(answer.raw, dict) else {}
-    if answer.status != 429 or told.get("error") == TOO_MUCH:
+    if answer.status != 429:
         return None
-    budget, seconds = WINDOWS.get(str(told.get("error")), WINDOWS["API_TOKEN_LIMIT_EXCEEDED"])
-    if MEMBER_ROUTES in str(told.get("message")):
+    told = answer.glance(wire.Refusal) or wire.Refusal()
+    if told.error == TOO_MUCH:
+        return None
+    budget, seconds = WINDOWS.get(told.error, WINDOWS["API_TOKEN_LIMIT_EXCEEDED"])
+    if MEMBER_ROUTES in told.message:
         budget, seconds = "members", MEMBER_BUDGET.per_seconds
     return Pause(retry_after(answer, seconds), {budget})
 
 
 def reason(answer: Answer) -> str:
     """Why the vendor refused: mostly plain text, sometimes JSON."""
-    raw = answer.raw
-    return str(raw.get("message", "")) if isinstance(raw, dict) else answer.text.strip()
+    told = answer.glance(wire.Refusal)
+    return answer.text.strip() if told is None else told.message
 
 
 def scrubbed(text: str) -> str:
@@ -157,10 +159,10 @@ def refusal_of(answer: Answer, sought: Sought | None) -> type[GatewayError]:
     return REFUSALS.get(answer.status, UpstreamUnexpected)
 
 
-def unwrap(answer: Answer, sought: Sought | None = None) -> Any:
-    """The JSON of an accepted request; a refused one raises its catalogue error."""
+def unwrap(answer: Answer, shape: type[W], sought: Sought | None = None) -> W:
+    """What an accepted request was answered with; a refused one raises its catalogue error."""
     if answer.accepted:
-        return answer.json()
+        return answer.read(shape)
     refusal = refusal_of(answer, sought)
     named = sought is not None and refusal in {sought.refusal, BoardNotAuthorised}
     details = [{"parameter": sought.parameter, "value": sought.value}] if sought and named else []
@@ -173,16 +175,16 @@ class BoardsClient:
     def __init__(self, upstream: Upstream) -> None:
         self._upstream = upstream
 
-    async def get_list(self, list_id: str) -> Raw:
+    async def get_list(self, list_id: str) -> wire.CardList:
         """A list. Source: developer.atlassian.com/cloud/trello/rest/api-group-lists, read 2026-11."""
-        raw: Raw = await self._read(f"/1/lists/{list_id}", _list(list_id), fields="name,closed,idBoard")
-        return raw
+        query = {"fields": "name,closed,idBoard"}
+        return await self._read(f"/1/lists/{list_id}", _list(list_id), wire.CardList, **query)
 
-    async def get_list_actions(self, list_id: str, kind: str, since: float) -> list[Raw]:
+    async def get_list_actions(self, list_id: str, kind: str, since: float) -> list[wire.Action]:
         """What happened in a list. Source: developer.atlassian.com/cloud/trello/rest/api-group-lists, read 2026-11."""
         return await self._actions(f"/1/lists/{list_id}/actions", _list(list_id), kind, since)
 
-    async def get_board(self, board_id: str, *, labels: bool) -> Raw:
+    async def get_board(self, board_id: str, *, labels: bool) -> wire.Board:
         """A board with its open lists and cards, and its labels only if they are wanted.
 
         Source: developer.atlassian.com/cloud/trello/rest/api-group-boards, read 2026-11.
@@ -190,10 +192,9 @@ class BoardsClient:
         nested = {"lists": "open", "list_fields": "name,pos", "cards": "open", "card_fields": "idList"}
         if labels:
             nested |= {"labels": "all", "label_fields": "name", "labels_limit": str(MAX_LABELS)}
-        raw: Raw = await self._read(f"/1/boards/{board_id}", _board(board_id), fields="name", **nested)
-        return raw
+        return await self._read(f"/1/boards/{board_id}", _board(board_id), wire.Board, fields="name", **nested)
 
-    def get_open_cards(self, board_id: str) -> AsyncIterator[Raw]:
+    def get_open_cards(self, board_id: str) -> AsyncIterator[wire.Placed]:
         """Every open card of a board, newest first, however many there are.
 
         Source: developer.atlassian.com/cloud/trello/rest/api-group-boards, read 2026-11.
@@ -201,98 +202,94 @@ class BoardsClient:
         path = f"/1/boards/{board_id}/cards/open"
         query = {"fields": "idList", "limit": str(MAX_CARDS), "sort": "-id"}
 
-        async def fetch(cursor: str | None) -> tuple[list[Raw], str | None]:
-            page = await self._read(path, _board(board_id), **query, **_before(cursor))
+        async def fetch(cursor: str | None) -> tuple[list[wire.Placed], str | None]:
+            page = await self._read(path, _board(board_id), list[wire.Placed], **query, **_before(cursor))
             return page, _next(page, MAX_CARDS)
 
         return walk(fetch, most=MAX_PAGES)
 
-    async def get_board_labels(self, board_id: str) -> list[Raw]:
+    async def get_board_labels(self, board_id: str) -> list[wire.Label]:
         """The labels of a board. Source: developer.atlassian.com/cloud/trello/rest/api-group-boards, read 2026-11."""
         path = f"/1/boards/{board_id}/labels"
-        labels: list[Raw] = await self._read(path, _board(board_id), fields="name", limit=str(MAX_LABELS))
-        return labels
+        return await self._read(path, _board(board_id), list[wire.Label], fields="name", limit=str(MAX_LABELS))
 
-    async def create_card(self, body: Mapping[str, Any]) -> Raw:
+    async def create_card(self, body: Mapping[str, Any]) -> wire.Card:
         """A new card. Source: developer.atlassian.com/cloud/trello/rest/api-group-cards, read 2026-11."""
-        return await self._write("POST", "/1/cards", _list(body["idList"]), body)
+        return await self._write("POST", "/1/cards", _list(body["idList"]), wire.Card, body)
 
-    async def get_card(self, card_id: str) -> Raw:
+    async def get_card(self, card_id: str) -> wire.Card:
         """A card with its list. Source: developer.atlassian.com/cloud/trello/rest/api-group-cards, read 2026-11."""
         more = {"list": "true", "list_fields": "name"}
-        raw: Raw = await self._read(f"/1/cards/{card_id}", _card(card_id), fields=CARD_FIELDS, **more)
-        return raw
+        return await self._read(f"/1/cards/{card_id}", _card(card_id), wire.Card, fields=CARD_FIELDS, **more)
 
-    async def update_card(self, card_id: str, body: Mapping[str, Any]) -> Raw:
+    async def update_card(self, card_id: str, body: Mapping[str, Any]) -> wire.Card:
         """A card after a change. Source: developer.atlassian.com/cloud/trello/rest/api-group-cards, read 2026-11."""
-        return await self._write("PUT", f"/1/cards/{card_id}", _card(card_id), body)
+        return await self._write("PUT", f"/1/cards/{card_id}", _card(card_id), wire.Card, body)
 
-    async def get_card_actions(self, card_id: str, kind: str, since: float) -> list[Raw]:
+    async def get_card_actions(self, card_id: str, kind: str, since: float) -> list[wire.Action]:
         """What happened to a card. Source: developer.atlassian.com/cloud/trello/rest/api-group-cards, read 2026-11."""
         return await self._actions(f"/1/cards/{card_id}/actions", _card(card_id), kind, since)
 
-    async def add_comment(self, card_id: str, text: str) -> Raw:
+    async def add_comment(self, card_id: str, text: str) -> wire.Action:
         """A new comment. Source: developer.atlassian.com/cloud/trello/rest/api-group-cards, read 2026-11."""
-        return await self._write("POST", f"/1/cards/{card_id}/actions/comments", _card(card_id), {"text": text})
+        path = f"/1/cards/{card_id}/actions/comments"
+        return await self._write("POST", path, _card(card_id), wire.Action, {"text": text})
 
-    async def get_card_checklists(self, card_id: str) -> list[Raw]:
+    async def get_card_checklists(self, card_id: str) -> list[wire.Checklist]:
         """The checklists of a card, with their items.
 
         Source: developer.atlassian.com/cloud/trello/rest/api-group-cards, read 2026-11.
         """
         more = {"checkItems": "all", "checkItem_fields": "name,pos"}
         path = f"/1/cards/{card_id}/checklists"
-        checklists: list[Raw] = await self._read(path, _card(card_id), fields="name", **more)
-        return checklists
+        return await self._read(path, _card(card_id), list[wire.Checklist], fields="name", **more)
 
-    async def create_checklist(self, card_id: str, name: str) -> Raw:
+    async def create_checklist(self, card_id: str, name: str) -> wire.Checklist:
         """A new checklist, the last on its card.
 
         Source: developer.atlassian.com/cloud/trello/rest/api-group-cards, read 2026-11.
         """
         body = {"name": name, "pos": "bottom"}
-        return await self._write("POST", f"/1/cards/{card_id}/checklists", _card(card_id), body)
+        return await self._write("POST", f"/1/cards/{card_id}/checklists", _card(card_id), wire.Checklist, body)
 
-    async def create_check_item(self, card_id: str, checklist_id: str, name: str, pos: int) -> Raw:
+    async def create_check_item(self, card_id: str, checklist_id: str, name: str, pos: int) -> wire.CheckItem:
         """A new item of a card's checklist.
 
         Source: developer.atlassian.com/cloud/trello/rest/api-group-checklists, read 2026-11.
         """
         body = {"name": name, "pos": pos}
-        return await self._write("POST", f"/1/checklists/{checklist_id}/checkItems", _card(card_id), body)
+        path = f"/1/checklists/{checklist_id}/checkItems"
+        return await self._write("POST", path, _card(card_id), wire.CheckItem, body)
 
-    async def get_me(self) -> Raw:
+    async def get_me(self) -> wire.Named:
         """The account itself. Source: developer.atlassian.com/cloud/trello/rest/api-group-members, read 2026-11."""
-        raw: Raw = unwrap(await self._ask_for_me())
-        return raw
+        return unwrap(await self._ask_for_me(), wire.Named)
 
-    async def _actions(self, path: str, sought: Sought, kind: str, since: float) -> list[Raw]:
+    async def _actions(self, path: str, sought: Sought, kind: str, since: float) -> list[wire.Action]:
         """Actions of one kind, newest first, since an instant of the vendor's clock."""
         earliest = datetime.fromtimestamp(since, UTC).isoformat(timespec="milliseconds")
         query = {"filter": kind, "since": earliest, "limit": str(MAX_ACTIONS), "memberCreator": "false"}
 
-        async def fetch(cursor: str | None) -> tuple[list[Raw], str | None]:
-            page = await self._read(path, sought, **query, **_before(cursor))
+        async def fetch(cursor: str | None) -> tuple[list[wire.Action], str | None]:
+            page = await self._read(path, sought, list[wire.Action], **query, **_before(cursor))
             return page, _next(page, MAX_ACTIONS)
 
-        return [raw async for raw in walk(fetch, most=MAX_PAGES)]
+        return [action async for action in walk(fetch, most=MAX_PAGES)]
 
-    async def _read(self, path: str, sought: Sought, **query: str) -> Any:
-        return await self._accept(await self._upstream.send("GET", path, *CHARGES, writes=False, query=query), sought)
+    async def _read(self, path: str, sought: Sought, shape: type[W], **query: str) -> W:
+        answer = await self._upstream.send("GET", path, *CHARGES, writes=False, query=query)
+        return await self._accept(answer, sought, shape)
 
-    async def _write(self, method: str, path: str, sought: Sought, body: Mapping[str, Any]) -> Raw:
+    async def _write(self, method: str, path: str, sought: Sought, shape: type[W], body: Mapping[str, Any]) -> W:
         answer = await self._upstream.send(method, path, *CHARGES, writes=True, json=body)
-        if answer.accepted and not answer.body:
-            raise OutcomeUnknown("The application did not say what it has done.", doubt="garbled")
-        raw: Raw = await self._accept(answer, sought)
-        return raw
+        return await self._accept(answer, sought, shape)
 
-    async def _accept(self, answer: Answer, sought: Sought) -> Any:
-        """The JSON of an accepted request; of a refused one, whether the vendor still knows the account."""
+    async def _accept(self, answer: Answer, sought: Sought, shape: type[W]) -> W:
+        """What an accepted request was answered with; of a refused one, whether the vendor still knows the account."""
         unclear = answer.status == 401 and refusal_of(answer, sought) is BoardNotAuthorised
         if unclear and not await self._is_known():
             raise ConnectionRevoked(MESSAGES[ConnectionRevoked], private=scrubbed(answer.text))
-        return unwrap(answer, sought)
+        return unwrap(answer, shape, sought)
 
     async def _is_known(self) -> bool:
         """Whether the authorisation still stands; taken for granted where asking too often is refused."""
@@ -321,6 +318,6 @@ def _before(cursor: str | None) -> dict[str, str]:
     return {"before": cursor} if cursor else {}
 
 
-def _next(page: Sequence[Raw], limit: int) -> str | None:
+def _next(page: Sequence[wire.Action] | Sequence[wire.Placed], limit: int) -> str | None:
     """Where the next page begins; None after one that is not full."""
-    return str(page[-1]["id"]) if len(page) >= limit else None
+    return page[-1].id if len(page) >= limit else None

@@ -1,11 +1,12 @@
-"""Between the vendor's JSON and our shapes: pure functions."""
+"""Between the vendor's shapes and ours: pure functions."""
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from connector_gateway.connectors.boards import wire
 from connector_gateway.connectors.boards.models import (
     BoardDescription,
     BoardList,
@@ -16,8 +17,10 @@ from connector_gateway.connectors.boards.models import (
     MovedCard,
 )
 from connector_gateway.kit.errors import LabelNotOnBoard, ListNotFound
+from connector_gateway.kit.writing import Intent
 
-Raw = Mapping[str, Any]
+Kept = dict[str, Any]
+"""What is planned or was learned: JSON of our own, kept until the call has ended."""
 
 STEP = 16_384
 """Between two neighbours, where the vendor places them itself."""
@@ -45,14 +48,14 @@ def list_identifier(text: str) -> str:
 # Cards
 
 
-def label_ids(labels: Iterable[Raw], names: Sequence[str]) -> list[str]:
+def label_ids(labels: Iterable[wire.Label], names: Sequence[str]) -> list[str]:
     """The labels called *names*, each once; of several with one name the first.
 
     ``LabelNotOnBoard`` lists every name that the board lacks.
     """
     by_name: dict[str, str] = {}
-    for raw in labels:
-        by_name.setdefault(raw["name"], raw["id"])
+    for label in labels:
+        by_name.setdefault(label.name, label.id)
     missing = [(index, name) for index, name in enumerate(names) if name not in by_name]
     if missing:
         raise LabelNotOnBoard(
@@ -62,7 +65,7 @@ def label_ids(labels: Iterable[Raw], names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(by_name[name] for name in names))
 
 
-def new_card(list_id: str, wanted: CreateCard, labels: Sequence[str]) -> dict[str, Any]:
+def new_card(list_id: str, wanted: CreateCard, labels: Sequence[str]) -> Kept:
     """The vendor's form of a card to be made."""
     optional = {
         "desc": wanted.desc,
@@ -73,18 +76,18 @@ def new_card(list_id: str, wanted: CreateCard, labels: Sequence[str]) -> dict[st
     return {"idList": list_id, "name": wanted.name, "pos": "bottom", **given}
 
 
-def kept_card(raw: Raw) -> dict[str, Any]:
+def kept_card(card: wire.Card) -> Kept:
     """What is kept of a card that was made."""
-    labels = [label["name"] for label in raw["labels"]]
-    return {"id": raw["id"], "shortUrl": raw["shortUrl"], "idList": raw["idList"], "due": raw["due"], "labels": labels}
+    labels = [label.name for label in card.labels]
+    return {"id": card.id, "shortUrl": card.short_url, "idList": card.id_list, "due": card.due, "labels": labels}
 
 
-def told_card(kept: Raw) -> dict[str, Any]:
+def told_card(kept: Kept) -> Kept:
     """What callers are told of a card when something else fails."""
     return {"card_id": kept["id"]}
 
 
-def created_card(kept: Raw, names: Sequence[str]) -> CreatedCard:
+def created_card(kept: Kept, names: Sequence[str]) -> CreatedCard:
     """The result of a creation for which labels called *names* were asked."""
     return CreatedCard(
         card_id=kept["id"],
@@ -95,24 +98,24 @@ def created_card(kept: Raw, names: Sequence[str]) -> CreatedCard:
     )
 
 
-def move(card: Raw, target: Raw, position: str) -> dict[str, Any]:
+def move(card: wire.Card, target: wire.CardList, position: str) -> Kept:
     """A move to be made."""
     return {
-        "card_id": card["id"],
-        "list_id": target["id"],
+        "card_id": card.id,
+        "list_id": target.id,
         "position": position,
-        "list_from": card["list"]["name"],
-        "list_to": target["name"],
-        "within": card["idList"] == target["id"],
+        "list_from": card.list.name if card.list else "",
+        "list_to": target.name,
+        "within": card.id_list == target.id,
     }
 
 
-def kept_move(raw: Raw) -> dict[str, Any]:
+def kept_move(card: wire.Card) -> Kept:
     """What is kept of a card that was moved."""
-    return {"id": raw["id"], "moved_at": raw["dateLastActivity"]}
+    return {"id": card.id, "moved_at": card.date_last_activity}
 
 
-def moved_card(planned: Raw, kept: Raw, *, comment_posted: bool) -> MovedCard:
+def moved_card(planned: Kept, kept: Kept, *, comment_posted: bool) -> MovedCard:
     """The result of a move."""
     return MovedCard(
         card_id=kept["id"],
@@ -123,17 +126,17 @@ def moved_card(planned: Raw, kept: Raw, *, comment_posted: bool) -> MovedCard:
     )
 
 
-def kept_comment(raw: Raw) -> dict[str, Any]:
+def kept_comment(action: wire.Action, card_id: str) -> Kept:
     """What is kept of a comment."""
-    return {"id": raw["id"], "card_id": raw["data"]["card"]["id"], "date": raw["date"]}
+    return {"id": action.id, "card_id": card_id, "date": action.date}
 
 
-def told_comment(kept: Raw) -> dict[str, Any]:
+def told_comment(kept: Kept) -> Kept:
     """What callers are told of a comment when something else fails."""
     return {"comment_id": kept["id"]}
 
 
-def comment(kept: Raw) -> Comment:
+def comment(kept: Kept) -> Comment:
     """The comment that was posted."""
     return Comment(card_id=kept["card_id"], comment_id=kept["id"], posted_at=instant(kept["date"]))
 
@@ -141,43 +144,46 @@ def comment(kept: Raw) -> Comment:
 # Boards
 
 
-def board(raw: Raw, cards: Iterable[Raw]) -> BoardDescription:
-    """The description of a board with these open *cards*; with labels if *raw* has them."""
-    counts = Counter(card["idList"] for card in cards)
-    names = dict.fromkeys(label["name"] for label in raw.get("labels", ()))
+def board(board: wire.Board, cards: Iterable[wire.Placed]) -> BoardDescription:
+    """The description of a board with these open *cards*; with labels if they were asked for."""
+    counts = Counter(card.id_list for card in cards)
     return BoardDescription(
-        board_name=raw["name"],
+        board_name=board.name,
         lists=[
-            BoardList(list_id=item["id"], name=item["name"], card_count=counts[item["id"]])
-            for item in sorted(raw["lists"], key=lambda item: float(item["pos"]))
+            BoardList(list_id=item.id, name=item.name, card_count=counts[item.id])
+            for item in sorted(board.lists, key=lambda item: item.pos)
         ],
-        labels=[name for name in names if name] if "labels" in raw else None,
+        labels=None if board.labels is None else [name for name in _names(board.labels) if name],
     )
+
+
+def _names(labels: Iterable[wire.Label]) -> Iterable[str]:
+    return dict.fromkeys(label.name for label in labels)
 
 
 # Checklists
 
 
-def called(name: str, checklists: Iterable[Raw]) -> list[Raw]:
+def called(name: str, checklists: Iterable[wire.Checklist]) -> list[wire.Checklist]:
     """The checklists of that name."""
-    return [raw for raw in checklists if same_text(raw["name"], name)]
+    return [checklist for checklist in checklists if same_text(checklist.name, name)]
 
 
-def kept_checklist(raw: Raw) -> dict[str, Any]:
+def kept_checklist(checklist: wire.Checklist) -> Kept:
     """What is kept of a checklist: that it is there, and the items it has."""
-    items = [{"name": item["name"], "pos": item["pos"]} for item in items_of(raw)]
-    return {"id": raw["id"], "name": raw["name"], "checkItems": items}
+    items = [{"name": item.name, "pos": item.pos} for item in items_of(checklist)]
+    return {"id": checklist.id, "name": checklist.name, "checkItems": items}
 
 
-def told_checklist(kept: Raw) -> dict[str, Any]:
+def told_checklist(kept: Kept) -> Kept:
     """What callers are told of a checklist when something else fails."""
     return {"checklist_id": kept["id"]}
 
 
-def checklist(raw: Raw, card_id: str, items_added: int, *, skipped: bool = False) -> Checklist:
+def checklist(kept: Kept, card_id: str, items_added: int, *, skipped: bool = False) -> Checklist:
     """What is told of a checklist."""
     return Checklist(
-        card_id=card_id, checklist_id=raw["id"], name=raw["name"], items_added=items_added, skipped=skipped
+        card_id=card_id, checklist_id=kept["id"], name=kept["name"], items_added=items_added, skipped=skipped
     )
 
 
@@ -190,21 +196,21 @@ def positions(count: int) -> list[int]:
     return [(STEP + count) * (index + 1) for index in range(count)]
 
 
-def items_of(raw: Raw) -> list[Raw]:
+def items_of(checklist: wire.Checklist) -> list[wire.CheckItem]:
     """The items of a checklist, in their order."""
-    return sorted(raw.get("checkItems", ()), key=lambda item: float(item["pos"]))
+    return sorted(checklist.check_items, key=lambda item: item.pos)
 
 
-def is_unfinished(raw: Raw, wanted: Sequence[str]) -> bool:
+def is_unfinished(checklist: wire.Checklist, wanted: Sequence[str]) -> bool:
     """Whether a checklist looks like the beginning, and no more, of one that was to hold *wanted*."""
-    there = [(item["name"].strip(), item["pos"]) for item in items_of(raw)]
+    there = [(item.name.strip(), item.pos) for item in items_of(checklist)]
     whole = [(name.strip(), place) for name, place in zip(wanted, positions(len(wanted)), strict=True)]
     return len(there) < len(whole) and there == whole[: len(there)]
 
 
-def missing_items(raw: Raw, wanted: Sequence[str]) -> list[tuple[int, str, int]]:
+def missing_items(kept: Kept, wanted: Sequence[str]) -> list[tuple[int, str, int]]:
     """Index, name and place of each item of *wanted* that a checklist lacks; equal names count as often as given."""
-    there = Counter(item["name"].strip() for item in items_of(raw))
+    there = Counter(item["name"].strip() for item in kept["checkItems"])
     missing = []
     for index, (name, place) in enumerate(zip(wanted, positions(len(wanted)), strict=True)):
         if there[name.strip()]:
@@ -217,13 +223,13 @@ def missing_items(raw: Raw, wanted: Sequence[str]) -> list[tuple[int, str, int]]
 # Recognising what a write has made
 
 
-def is_by(raw: Raw, member_id: str, app_id: str | None) -> bool:
+def is_by(action: wire.Action, member_id: str, app_id: str | None) -> bool:
     """Whether an action is the member's, by an application, and by ours if that is known.
 
     What the member does by hand bears no application.
     """
-    app = (raw.get("appCreator") or {}).get("id")
-    return bool(raw["idMemberCreator"] == member_id and app is not None and app_id in {None, app})
+    app = action.app_creator
+    return action.id_member_creator == member_id and app is not None and app_id in {None, app.id}
 
 
 def same_text(one: str, other: str) -> bool:
@@ -231,20 +237,20 @@ def same_text(one: str, other: str) -> bool:
     return one.strip() == other.strip()
 
 
-def is_card(raw: Raw, wanted: Raw) -> bool:
+def is_card(card: wire.Card, wanted: Intent) -> bool:
     """Whether a card is just what was *wanted*: what was not asked for is empty."""
-    due = None if raw["due"] is None else stamp(instant(raw["due"]))
+    due = None if card.due is None else stamp(instant(card.due))
     return (
-        same_text(raw["name"], wanted["name"])
-        and same_text(raw["desc"], wanted.get("desc", ""))
+        same_text(card.name, wanted["name"])
+        and same_text(card.desc, wanted.get("desc", ""))
         and due == wanted.get("due")
-        and {label["id"] for label in raw["labels"]} == set(wanted.get("idLabels", ()))
+        and {label.id for label in card.labels} == set(wanted.get("idLabels", ()))
     )
 
 
-def is_item(raw: Raw, wanted: Raw) -> bool:
+def is_item(item: wire.CheckItem, wanted: Intent) -> bool:
     """Whether an item of a checklist is the one that was *wanted* at its place."""
-    return same_text(raw["name"], wanted["name"]) and bool(raw["pos"] == wanted["place"])
+    return same_text(item.name, wanted["name"]) and bool(item.pos == wanted["place"])
 
 
 # Time

@@ -1,12 +1,13 @@
 """The five boards operations."""
 
 import asyncio
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Sequence
 from functools import partial
-from typing import Any
+from typing import TypeVar
 
-from connector_gateway.connectors.boards import mapping
+from connector_gateway.connectors.boards import mapping, wire
 from connector_gateway.connectors.boards.client import MAX_CARDS, BoardsClient
+from connector_gateway.connectors.boards.mapping import Kept
 from connector_gateway.connectors.boards.models import (
     AttachChecklist,
     BoardDescription,
@@ -32,7 +33,8 @@ from connector_gateway.kit.operation import reads, writes
 from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
 
 BoardsCall = Call[BoardsClient]
-Raw = Mapping[str, Any]
+A = TypeVar("A")
+B = TypeVar("B")
 
 REMEMBER_SECONDS = 24 * 60 * 60.0
 """How long is known whose account it is, and which checklists this process has begun: as long as a key is good."""
@@ -56,11 +58,11 @@ async def _find_cards(call: BoardsCall, intent: Intent, sent: Sent) -> Sequence[
     for action in await _our_actions(
         call, call.upstream.get_list_actions(intent["idList"], "createCard", sent.earliest)
     ):
-        told = action["data"]["card"]
-        if mapping.same_text(told["name"], intent["name"]):
-            raw = await call.upstream.get_card(told["id"])
-            if mapping.is_card(raw, intent):
-                found.append(Found(mapping.kept_card(raw), raw["id"], mapping.seconds(action["date"])))
+        told = action.data.card
+        if told is not None and mapping.same_text(told.name, intent["name"]):
+            card = await call.upstream.get_card(told.id)
+            if mapping.is_card(card, intent):
+                found.append(Found(mapping.kept_card(card), card.id, mapping.seconds(action.date)))
     return found
 
 
@@ -73,24 +75,24 @@ async def _find_move(call: BoardsCall, intent: Intent, _: Sent) -> Sequence[Foun
     """The card, if it is where it was to go; of a move within one list nothing can be seen afterwards."""
     if intent["within"]:
         return []
-    raw = await call.upstream.get_card(intent["card_id"])
-    return [Found(mapping.kept_move(raw))] if raw["idList"] == intent["list_id"] else []
+    card = await call.upstream.get_card(intent["card_id"])
+    return [Found(mapping.kept_move(card))] if card.id_list == intent["list_id"] else []
 
 
 async def _send_comment(call: BoardsCall, intent: Intent, _: str) -> Learned:
-    raw = await call.upstream.add_comment(intent["card_id"], intent["text"])
-    learned = mapping.kept_comment(raw)
-    call.memory.put("app", (raw.get("appCreator") or {}).get("id"), REMEMBER_SECONDS)
-    return learned
+    action = await call.upstream.add_comment(intent["card_id"], intent["text"])
+    if action.app_creator is not None:
+        call.memory.put("app", action.app_creator.id, REMEMBER_SECONDS)
+    return mapping.kept_comment(action, intent["card_id"])
 
 
 async def _find_comments(call: BoardsCall, intent: Intent, sent: Sent) -> Sequence[Found]:
     """The comments of that text that this application posted on the card."""
     listing = call.upstream.get_card_actions(intent["card_id"], "commentCard", sent.earliest)
     return [
-        Found(mapping.kept_comment(action), action["id"], mapping.seconds(action["date"]))
+        Found(mapping.kept_comment(action, intent["card_id"]), action.id, mapping.seconds(action.date))
         for action in await _our_actions(call, listing)
-        if mapping.same_text(action["data"]["text"], intent["text"])
+        if mapping.same_text(action.data.text, intent["text"])
     ]
 
 
@@ -101,26 +103,26 @@ async def _send_checklist(call: BoardsCall, intent: Intent, _: str) -> Learned:
 async def _find_checklists(call: BoardsCall, intent: Intent, sent: Sent) -> Sequence[Found]:
     """The checklists of that name that this application put on the card, and that are empty."""
     present = await call.upstream.get_card_checklists(intent["card_id"])
-    empty = {raw["id"]: raw for raw in mapping.called(intent["name"], present) if not mapping.items_of(raw)}
+    empty = {one.id: one for one in mapping.called(intent["name"], present) if not one.check_items}
     listing = call.upstream.get_card_actions(intent["card_id"], "addChecklistToCard", sent.earliest)
     return [
-        Found(mapping.kept_checklist(empty[made]), made, mapping.seconds(action["date"]))
+        Found(mapping.kept_checklist(empty[made.id]), made.id, mapping.seconds(action.date))
         for action in await _our_actions(call, listing)
-        if (made := action["data"]["checklist"]["id"]) in empty
+        if (made := action.data.checklist) is not None and made.id in empty
     ]
 
 
 async def _send_item(call: BoardsCall, intent: Intent, _: str) -> Learned:
     card_id, checklist_id = intent["card_id"], intent["checklist_id"]
-    raw = await call.upstream.create_check_item(card_id, checklist_id, intent["name"], intent["place"])
-    return {"item_id": raw["id"]}
+    item = await call.upstream.create_check_item(card_id, checklist_id, intent["name"], intent["place"])
+    return {"item_id": item.id}
 
 
 async def _find_item(call: BoardsCall, intent: Intent, _: Sent) -> Sequence[Found]:
     """The item at the place that was chosen for it, which marks it."""
-    for raw in await call.upstream.get_card_checklists(intent["card_id"]):
-        if raw["id"] == intent["checklist_id"]:
-            return [Found({"item_id": item["id"]}) for item in mapping.items_of(raw) if mapping.is_item(item, intent)]
+    for checklist in await call.upstream.get_card_checklists(intent["card_id"]):
+        if checklist.id == intent["checklist_id"]:
+            return [Found({"item_id": item.id}) for item in checklist.check_items if mapping.is_item(item, intent)]
     return []
 
 
@@ -171,11 +173,11 @@ async def comment_on_card(call: BoardsCall, params: CommentOnCard) -> Comment:
 @reads("GET /lists", errors=[BoardNotAuthorised])
 async def describe_board(call: BoardsCall, params: DescribeBoard) -> BoardDescription:
     """List the open lists of a board with the number of cards in each, and the board's labels."""
-    raw = await call.upstream.get_board(params.board_id, labels=params.include_labels)
-    cards = raw["cards"]
+    board = await call.upstream.get_board(params.board_id, labels=params.include_labels)
+    cards = board.cards
     if len(cards) >= MAX_CARDS:
         cards = [card async for card in call.upstream.get_open_cards(params.board_id)]
-    return mapping.board(raw, cards)
+    return mapping.board(board, cards)
 
 
 @writes("POST /cards/{card_id}/checklists", errors=ON_A_CARD)
@@ -189,38 +191,38 @@ async def attach_checklist(call: BoardsCall, params: AttachChecklist) -> Checkli
         plan = await call.plan(partial(_checklist, call, card_id, params))
         if plan["skipped"] is not None:
             return mapping.checklist(plan["skipped"], card_id, 0, skipped=True)
-        raw = plan["unfinished"] or await call.step(CREATE_CHECKLIST, {"card_id": card_id, "name": params.name})
-        await _add_items(call, card_id, raw, params.items)
-    return mapping.checklist(raw, card_id, len(params.items))
+        begun = plan["unfinished"] or await call.step(CREATE_CHECKLIST, {"card_id": card_id, "name": params.name})
+        await _add_items(call, card_id, begun, params.items)
+    return mapping.checklist(begun, card_id, len(params.items))
 
 
 # Planning
 
 
-async def _new_card(call: BoardsCall, params: CreateCard) -> Raw:
+async def _new_card(call: BoardsCall, params: CreateCard) -> Kept:
     """The body of a new card, with everything that it names looked up."""
     target = await _open_list(call, params.list_id)
-    labels = await call.upstream.get_board_labels(target["idBoard"]) if params.labels else []
-    return mapping.new_card(target["id"], params, mapping.label_ids(labels, params.labels))
+    labels = await call.upstream.get_board_labels(target.id_board) if params.labels else []
+    return mapping.new_card(target.id, params, mapping.label_ids(labels, params.labels))
 
 
-async def _move(call: BoardsCall, params: MoveCard) -> Raw:
+async def _move(call: BoardsCall, params: MoveCard) -> Kept:
     """Where a card is and where it is to go, on the same board."""
     card, target = await _together(call.upstream.get_card(params.card_id), _open_list(call, params.list_id))
-    if target["idBoard"] != card["idBoard"]:
+    if target.id_board != card.id_board:
         raise ListNotFound(
-            f"List {target['id']} is not on board {card['idBoard']}, where the card is.",
+            f"List {target.id} is not on board {card.id_board}, where the card is.",
             {"parameter": "list_id", "value": params.list_id},
         )
     return mapping.move(card, target, params.position)
 
 
-async def _checklist(call: BoardsCall, card_id: str, params: AttachChecklist) -> Raw:
+async def _checklist(call: BoardsCall, card_id: str, params: AttachChecklist) -> Kept:
     """Whether there is one already: to be left as it is, or to be finished."""
     namesakes = mapping.called(params.name, await call.upstream.get_card_checklists(card_id))
     unfinished = await _unfinished(call, card_id, namesakes, params.items)
-    skipped = namesakes[0] if namesakes and unfinished is None and params.skip_if_present else None
-    return {"unfinished": unfinished, "skipped": skipped}
+    skips = namesakes and unfinished is None and params.skip_if_present
+    return {"unfinished": unfinished, "skipped": mapping.kept_checklist(namesakes[0]) if skips else None}
 
 
 # Cards
@@ -230,21 +232,21 @@ async def _card_id(call: BoardsCall, card_id: str) -> str:
     """The full identifier of a card, which may also be named by its short link."""
 
     async def find() -> str:
-        return str((await call.upstream.get_card(card_id))["id"])
+        return (await call.upstream.get_card(card_id)).id
 
     known = mapping.full_identifier(card_id)
     return await call.recall(LookUp(f"card {card_id}", REMEMBER_SECONDS, find)) if known is None else known
 
 
-async def _open_list(call: BoardsCall, list_id: str) -> Raw:
+async def _open_list(call: BoardsCall, list_id: str) -> wire.CardList:
     """A list that is not archived."""
-    raw = await call.upstream.get_list(mapping.list_identifier(list_id))
-    if raw["closed"]:
-        raise ListNotFound(f"List {raw['id']} is archived.", {"parameter": "list_id", "value": list_id})
-    return raw
+    found = await call.upstream.get_list(mapping.list_identifier(list_id))
+    if found.closed:
+        raise ListNotFound(f"List {found.id} is archived.", {"parameter": "list_id", "value": list_id})
+    return found
 
 
-async def _together(first: Awaitable[Raw], second: Awaitable[Raw]) -> tuple[Raw, Raw]:
+async def _together(first: Awaitable[A], second: Awaitable[B]) -> tuple[A, B]:
     """Both results, asked for at the same time; if both are refused, the refusal of the first."""
     one, other = await asyncio.gather(first, second, return_exceptions=True)
     if isinstance(one, BaseException):
@@ -257,61 +259,62 @@ async def _together(first: Awaitable[Raw], second: Awaitable[Raw]) -> tuple[Raw,
 # Checklists
 
 
-async def _add_items(call: BoardsCall, card_id: str, raw: Raw, wanted: Sequence[str]) -> None:
+async def _add_items(call: BoardsCall, card_id: str, begun: Kept, wanted: Sequence[str]) -> None:
     """Add the items that a checklist lacks, one after the other, so that only one at a time can be in doubt."""
-    remembered = f"checklist {raw['id']}"
+    remembered = f"checklist {begun['id']}"
     call.memory.put(remembered, list(wanted), REMEMBER_SECONDS)
-    for _, name, place in mapping.missing_items(raw, wanted):
-        item = {"card_id": card_id, "checklist_id": raw["id"], "name": name, "place": place}
+    for _, name, place in mapping.missing_items(begun, wanted):
+        item = {"card_id": card_id, "checklist_id": begun["id"], "name": name, "place": place}
         settles_at = call.clock.now() + call.settle_seconds
         try:
             await call.step(ADD_ITEM, item)
         except GatewayError as error:
             if error.doubt is not None:
                 # For a later call without a key, which would add the item again.
-                call.memory.put(f"unsettled {raw['id']}", settles_at, call.settle_seconds)
+                call.memory.put(f"unsettled {begun['id']}", settles_at, call.settle_seconds)
             raise
     call.memory.put(remembered, WHOLE, REMEMBER_SECONDS)
 
 
-async def _unfinished(call: BoardsCall, card_id: str, namesakes: Sequence[Raw], wanted: Sequence[str]) -> Raw | None:
+async def _unfinished(
+    call: BoardsCall, card_id: str, namesakes: Sequence[wire.Checklist], wanted: Sequence[str]
+) -> Kept | None:
     """The checklist that a call of this account began with these items and did not finish, if there is one.
 
     What this process does not remember is known by its items and their places, and by who put it on the card.
     """
-    for raw in namesakes:
-        remembered = call.memory.get(f"checklist {raw['id']}")
-        begun = remembered == list(wanted) or (
-            remembered is None and mapping.is_unfinished(raw, wanted) and await _is_our_checklist(call, card_id, raw)
-        )
-        if begun and await call.may_resume("checklist", raw["id"]):
-            return await _settled(call, card_id, raw)
+    for checklist in namesakes:
+        remembered = call.memory.get(f"checklist {checklist.id}")
+        unknown = remembered is None and mapping.is_unfinished(checklist, wanted)
+        begun = remembered == list(wanted) or (unknown and await _is_our_checklist(call, card_id, checklist))
+        if begun and await call.may_resume("checklist", checklist.id):
+            return await _settled(call, card_id, checklist)
     return None
 
 
-async def _settled(call: BoardsCall, card_id: str, raw: Raw) -> Raw:
+async def _settled(call: BoardsCall, card_id: str, checklist: wire.Checklist) -> Kept:
     """A checklist to be finished, once no item can appear any more that an earlier call without a key has sent."""
-    settles_at = call.memory.get(f"unsettled {raw['id']}")
+    settles_at = call.memory.get(f"unsettled {checklist.id}")
     if settles_at is not None:
         await call.require_settled(settles_at, "An item that an earlier call sent may still be added.")
         present = await call.upstream.get_card_checklists(card_id)
-        raw = next((item for item in present if item["id"] == raw["id"]), raw)
-    return mapping.kept_checklist(raw)
+        checklist = next((one for one in present if one.id == checklist.id), checklist)
+    return mapping.kept_checklist(checklist)
 
 
-async def _is_our_checklist(call: BoardsCall, card_id: str, checklist: Raw) -> bool:
+async def _is_our_checklist(call: BoardsCall, card_id: str, checklist: wire.Checklist) -> bool:
     """Whether this application put a checklist on the card lately."""
     since = call.clock.now() - REMEMBER_SECONDS
     actions = await _our_actions(call, call.upstream.get_card_actions(card_id, "addChecklistToCard", since))
-    return any(action["data"]["checklist"]["id"] == checklist["id"] for action in actions)
+    return any(made.id == checklist.id for action in actions if (made := action.data.checklist) is not None)
 
 
 # Recognising what a write has made
 
 
-async def _our_actions(call: BoardsCall, listing: Awaitable[Sequence[Raw]]) -> Sequence[Raw]:
+async def _our_actions(call: BoardsCall, listing: Awaitable[Sequence[wire.Action]]) -> Sequence[wire.Action]:
     """Those of *listing* that this account did through this application, oldest first."""
     actions = await listing
     me = await call.recall(LookUp("me", REMEMBER_SECONDS, call.upstream.get_me))
     app = call.memory.get("app")
-    return [action for action in reversed(actions) if mapping.is_by(action, me["id"], app)]
+    return [action for action in reversed(actions) if mapping.is_by(action, me.id, app)]

@@ -1,0 +1,53 @@
+"""What third parties answer, as typed, frozen shapes: decoded once, where the answer arrives.
+
+A shape has the fields that are read and no others; what else the third party sends is skipped unread.
+"""
+
+import re
+from typing import TypeVar, dataclass_transform
+
+import msgspec
+
+T = TypeVar("T")
+
+_PLACE = re.compile(r"^(?P<what>.*?)(?: - at `(?:key in )?\$?\.?(?P<where>.*)`)?$", re.DOTALL)
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(msgspec.field,))
+class _Frozen(msgspec.StructMeta):
+    """Tells type checkers what ``Wire`` hands down."""
+
+
+class Wire(msgspec.Struct, frozen=True, kw_only=True, metaclass=_Frozen):
+    """A part of an answer. Fields have the vendor's names; ``rename="camel"`` writes them in snake case here."""
+
+
+class UnexpectedShape(ValueError):
+    """Something else than was expected; *place* is where, such as ``results[3].properties``, empty at the top."""
+
+    def __init__(self, what: str, place: str = "", *, is_json: bool = True) -> None:
+        super().__init__(f"{what}, at {place}" if place else what)
+        self.place = place
+        self.is_json = is_json
+
+
+def decoded(body: bytes, shape: type[T]) -> T:
+    """*body*, a JSON text, as *shape*; ``UnexpectedShape`` where it is none, or differs."""
+    try:
+        return msgspec.json.decode(body, type=shape)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
+        raise _unexpected(fault) from fault
+
+
+def converted(value: object, shape: type[T]) -> T:
+    """*value*, which was JSON once, as *shape*; ``UnexpectedShape`` where it differs."""
+    try:
+        return msgspec.convert(value, shape)
+    except msgspec.ValidationError as fault:
+        raise _unexpected(fault) from fault
+
+
+def _unexpected(fault: Exception) -> UnexpectedShape:
+    found = _PLACE.match(str(fault))
+    what, where = (found["what"], found["where"] or "") if found else (str(fault), "")
+    return UnexpectedShape(what, where, is_json=isinstance(fault, msgspec.ValidationError))
