@@ -19,6 +19,6 @@ EMULATORS: Mapping[str, type[Emulator]] = {
     "crm": CrmEmulator,
     "tables": TablesEmulator,
 }
-"""The rooms' emulators, in the order of the specification and so of their ports."""
+"""The rooms' emulators, in the order of the contract and so of their ports."""
 
 __all__ = ["EMULATORS", "Sandbox"]

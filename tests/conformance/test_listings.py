@@ -12,6 +12,7 @@ from connector_gateway.kit.errors import OutcomeUnknown, UpstreamError
 from connector_gateway.kit.transport import Answer
 from connector_gateway.kit.upstream import Timeouts, Trace, Upstream
 from harness.clocks import NOON, HandClock
+from harness.requirement import requirement
 
 T = datetime.fromtimestamp(NOON, UTC)
 TIME = T.isoformat()
@@ -121,6 +122,7 @@ def client_of(room: str, vendor: Vendor) -> Any:
     return connector.client(upstream)
 
 
+@requirement("service:listing-ends")
 @every_listing
 async def test_a_listing_that_does_not_end_is_an_error(listing: Listing) -> None:
     vendor = Vendor(listing.page, in_circles=False)
@@ -130,6 +132,7 @@ async def test_a_listing_that_does_not_end_is_an_error(listing: Listing) -> None
     assert vendor.asked >= 20
 
 
+@requirement("service:listing-ends")
 @every_listing
 async def test_a_listing_that_goes_in_circles_is_an_error_at_once(listing: Listing) -> None:
     vendor = Vendor(listing.page, in_circles=True)

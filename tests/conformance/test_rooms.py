@@ -55,7 +55,7 @@ def call(
     return gateway.request(operation.method, f"/v1/connectors/{connector.name}{path}", **sent, **more)
 
 
-def test_the_rooms_stand_in_the_order_of_the_specification() -> None:
+def test_the_rooms_stand_in_the_order_of_the_contract() -> None:
     assert ["notes", "boards", "mail", "chat", "crm", "tables"] == list(CONNECTORS)
     assert list(CONNECTORS) == list(EMULATORS)
 

@@ -109,6 +109,7 @@ def test_text_that_does_not_fit_is_refused_by_name(name: str, text: str) -> None
     assert [name] == wrong(from_query, *given.items())
 
 
+@requirement("calls:given-twice")
 def test_a_parameter_given_twice_is_refused() -> None:
     assert ["name"] == wrong(from_query, ("name", "a"), ("name", "a"))
 
@@ -263,6 +264,7 @@ def test_json_that_is_no_object_is_refused(text: str) -> None:
     assert ["body"] == wrong(from_text, text)
 
 
+@requirement("calls:unfit-values")
 @pytest.mark.parametrize("character", ["\x00", "\x08", "\x1b", "\x7f", "\ud800"])
 def test_characters_that_nobody_keeps_are_refused_wherever_they_stand(character: str) -> None:
     escaped = f"\\u{ord(character):04x}"
@@ -271,6 +273,7 @@ def test_characters_that_nobody_keeps_are_refused_wherever_they_stand(character:
     assert ["name", "extra.list.0.deep"] == wrong(from_text, text)
 
 
+@requirement("calls:unfit-values")
 @pytest.mark.parametrize("character", ["\x00", "\x1b", "\ud800"])
 def test_names_with_such_characters_are_refused_in_a_way_that_can_be_told(character: str) -> None:
     escaped = f"\\u{ord(character):04x}"
@@ -285,6 +288,7 @@ def test_tabs_line_ends_and_every_other_script_are_kept() -> None:
     assert name == from_body(name=name).name
 
 
+@requirement("calls:unfit-values")
 @pytest.mark.parametrize("depth", [MAX_DEPTH + 2, 500])
 def test_deep_nesting_is_refused(depth: int) -> None:
     text = '{"connection_id": "c", "name": "n", "extra": {"a": ' + "[" * depth + "]" * depth + "}}"
@@ -292,6 +296,7 @@ def test_deep_nesting_is_refused(depth: int) -> None:
     assert wrong(from_text, text)[0].startswith("extra.a.0")
 
 
+@requirement("calls:unfit-values")
 @pytest.mark.parametrize("number", ["1e400", "-1e400", "1e999999999", "1e-999999999", "9" * 1000])
 def test_numbers_beyond_all_measure_are_refused_by_name(number: str) -> None:
     text = f'{{"connection_id": "c", "name": "n", "extra": {{"a": [{number}]}}}}'
@@ -299,6 +304,7 @@ def test_numbers_beyond_all_measure_are_refused_by_name(number: str) -> None:
     assert ["extra.a.0"] == wrong(from_text, text)
 
 
+@requirement("calls:exact-numbers")
 @pytest.mark.parametrize("number", ["1e308", "5e-324", "0.1", "12345678901234567890.123456789", "0e999"])
 def test_numbers_stay_exact(number: str) -> None:
     order = from_text(f'{{"connection_id": "c", "name": "n", "extra": {{"a": {number}}}}}')
@@ -341,6 +347,7 @@ def test_other_parameters_belong_into_the_body() -> None:
     assert ["name"] == wrong(from_body, ("name", "n"))
 
 
+@requirement("calls:given-twice")
 def test_a_parameter_of_the_path_cannot_stand_in_the_body_too() -> None:
     assert ["order_id"] == wrong(from_body, path={"order_id": "a"}, order_id="a")
 

@@ -123,6 +123,7 @@ async def test_a_header_that_says_another_key_than_the_body_is_refused(stage: St
     assert [] == stage.shelf.things
 
 
+@requirement("idempotency:key-length")
 @pytest.mark.parametrize("header", ["", "k" * 1001])
 async def test_a_header_that_is_no_key_is_refused(stage: Stage, header: str) -> None:
     refused = await refusal(stage, key=None, header=header)
@@ -304,6 +305,7 @@ async def test_after_silence_a_repeat_is_put_off_until_the_third_party_has_surel
     assert ["cup"] == stage.shelf.things
 
 
+@requirement("idempotency:settle")
 async def test_putting_a_repeat_off_does_not_prolong_the_doubt(stage: Stage, clock: HandClock) -> None:
     stage.shelf.troubles.append(doubtful("silent"))
     sent_at = clock.at
@@ -376,6 +378,7 @@ async def test_a_cancelled_call_is_told_as_interrupted(stage: Stage) -> None:
     assert "interrupted" == run["status"]
 
 
+@requirement("idempotency:half-done")
 async def test_a_write_that_stops_halfway_tells_what_stands_and_is_completed_by_a_repeat(stage: Stage) -> None:
     stage.shelf.troubles += [None, Trouble(UpstreamRefused("No."))]
     refused = await refusal(stage, operation=put_pair)

@@ -190,7 +190,7 @@ async def test_a_key_works_until_it_expires(office: Office) -> None:
     assert (True, True, False) == (before, still, after)
 
 
-@requirement("calls:invalid-key")
+@requirement("calls:invalid-key", "keys:revoked")
 async def test_a_revoked_key_is_refused_here_at_once(office: Office) -> None:
     issued = await office.issue()
     before = await knows(office.here, issued["key"])
@@ -209,6 +209,7 @@ async def test_a_revoked_key_is_refused_elsewhere_within_three_seconds(office: O
     assert (True, False) == (before, await knows(office.elsewhere, issued["key"]))
 
 
+@requirement("keys:revoked")
 async def test_however_long_a_look_up_takes_nobody_is_trusted_by_it_for_five_seconds(
     office: Office, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -163,6 +163,7 @@ async def test_a_first_call_that_can_no_longer_be_read_is_told_and_nothing_is_se
     assert 1 == stage.shelf.asked
 
 
+@requirement("idempotency:key-length")
 async def test_a_key_of_a_thousand_characters_is_a_key(stage: Stage) -> None:
     first = await make(stage, "é" * 1000)
     again = await make(stage, "é" * 1000)

@@ -279,6 +279,7 @@ def test_an_unknown_outcome_says_how_to_go_on(gateway: Gateway, shelf: Shelf) ->
     assert "same idempotency key" in reply.body["error"]["remedy"]
 
 
+@requirement("errors:internal")
 def test_a_fault_of_ours_has_the_error_shape_and_tells_nothing_of_itself(gateway: Gateway, shelf: Shelf) -> None:
     shelf.things.append(5)  # type: ignore[arg-type]
     reply = gateway.get("/shelf/things")

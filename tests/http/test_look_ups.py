@@ -4,6 +4,7 @@ from pathlib import Path
 
 from connector_gateway.connectors.notes import NOTES
 from harness.playing import playing
+from harness.requirement import requirement
 from harness.serving import Reply, serving
 from workspace_sandbox.notes import NotesEmulator
 
@@ -28,6 +29,7 @@ def test_twelve_calls_behind_a_look_up_that_hangs_end_together(tmp_path: Path) -
     assert [path] == [sent["path"] for run in runs for sent in run["upstream"]]
 
 
+@requirement("calls:upstream-conflict")
 def test_a_write_behind_one_that_hangs_is_refused_after_the_queueing_time(tmp_path: Path) -> None:
     with (
         playing(notes=NotesEmulator) as sandbox,

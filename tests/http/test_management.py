@@ -200,6 +200,7 @@ def test_an_expired_key_is_worthless(gateway: Gateway, workspace: str) -> None:
     assert "invalid_api_key" == keyed(gateway, workspace, expires_at=past)("GET", "/v1/runs").code
 
 
+@requirement("keys:own-limit")
 def test_a_key_may_have_a_limit_of_its_own(gateway: Gateway, workspace: str) -> None:
     own = keyed(gateway, workspace, calls_per_minute=2)
 
@@ -256,6 +257,7 @@ def test_a_connection_is_made_and_its_secrets_are_never_shown(gateway: Gateway, 
     assert "settings" in changed.data
 
 
+@requirement("management:secrets")
 def test_secrets_are_not_readable_in_the_database(gateway: Gateway, connection: str) -> None:
     database = gateway.app.settings.database_url.removeprefix("sqlite:///")
     with open(database, "rb") as file, open(database + "-wal", "rb") as log:  # noqa: PTH123  # both as bytes
@@ -389,6 +391,7 @@ def test_a_cursor_of_ones_own_making_is_refused(gateway: Gateway, cursor: str) -
     assert 422 == reply.status
 
 
+@requirement("management:shapes")
 def test_management_answers_and_refusals_have_their_shapes(gateway: Gateway) -> None:
     good, bad = gateway.operator("GET", "/v1/workspaces"), gateway.operator("POST", "/v1/workspaces", json={})
 
@@ -410,6 +413,7 @@ def test_bodies_are_read_as_strictly_as_those_of_calls(
     assert status == gateway.request("POST", "/v1/workspaces", headers=headers, content=content).status
 
 
+@requirement("keys:connections")
 def test_a_key_limited_to_some_connections_sees_only_those_and_their_runs(gateway: Gateway) -> None:
     gateway.get("/notes/databases", limit=1)
     limited = gateway.with_key("read", connection_ids=["conn_elsewhere"])

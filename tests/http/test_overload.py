@@ -4,10 +4,12 @@ from pathlib import Path
 
 from connector_gateway.connectors.notes import NOTES
 from harness.playing import playing
+from harness.requirement import requirement
 from harness.serving import serving
 from workspace_sandbox.notes import NotesEmulator
 
 
+@requirement("calls:overloaded")
 def test_a_call_too_many_is_refused_at_once_and_found_in_the_history(tmp_path: Path) -> None:
     with (
         playing(notes=NotesEmulator) as sandbox,

@@ -1,4 +1,4 @@
-"""Everything that is promised, in the order of the specification."""
+"""Everything that is promised, in the order of the contract."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""The rooms, one folder each, in the order of the specification."""
+"""The rooms, one folder each, in the order of the contract."""
 
 from collections.abc import Mapping
 

@@ -290,7 +290,7 @@ def test_a_shared_channel_is_heard_wherever_the_app_is_installed(
 # Reading the feed
 
 
-@requirement("chat:events:channel", "chat:events:limit", "chat:events:page", "chat:events:since")
+@requirement("chat:events:channel", "chat:events:limit", "chat:events:page", "chat:events:since", "chat:events:type")
 def test_the_feed_is_read_by_channel_type_instant_and_page(gateway: Gateway) -> None:
     connection = connect(gateway, channels=[GENERAL, RANDOM])
     say(gateway, GENERAL, "one")

@@ -206,6 +206,7 @@ def test_a_public_channel_without_membership_is_refused_where_the_app_may_not_po
     assert said(gateway, "outside") == []
 
 
+@requirement("chat:channel-archived")
 @pytest.mark.parametrize("channel", [ARCHIVED, "2024-project-01"])
 def test_an_archived_channel_is_refused(gateway: Gateway, channel: str) -> None:
     refused = gateway.post("/chat/messages", channel=channel, text="hello")
@@ -213,6 +214,7 @@ def test_an_archived_channel_is_refused(gateway: Gateway, channel: str) -> None:
     assert (refused.status, refused.code) == (409, "channel_archived")
 
 
+@requirement("chat:channel-ambiguous")
 @pytest.mark.parametrize("name", ["war-room", "#war-room"])
 def test_a_name_of_two_channels_is_refused_with_their_identifiers(gateway: Gateway, name: str) -> None:
     refused = gateway.post("/chat/messages", channel=name, text="which?")

@@ -583,6 +583,7 @@ def test_a_pipeline_made_a_moment_ago_is_found(gateway: Gateway) -> None:
     assert reply.data["pipeline"] == made["id"]
 
 
+@requirement("crm:deals:pipeline-ambiguous")
 def test_a_name_that_two_pipelines_share_is_refused_with_their_identifiers(gateway: Gateway) -> None:
     ids = [gateway.act("crm", action="create_pipeline", label="Twins", stages=["One"])["id"] for _ in range(2)]
     reply = deal(gateway, pipeline="twins", dealstage="One")

@@ -246,6 +246,7 @@ def test_properties_and_the_trash_together_write_first(gateway: Gateway, page_id
     assert not restored.data["archived"]
 
 
+@requirement("notes:page-in-trash")
 @pytest.mark.parametrize("more", [{}, {"archived": True}])
 def test_a_page_in_the_trash_cannot_be_written(gateway: Gateway, page_id: str, more: dict[str, Any]) -> None:
     update(gateway, page_id, archived=True)

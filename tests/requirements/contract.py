@@ -1,0 +1,54 @@
+"""The clauses of the contract, as they stand in its pages."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from requirements.requirement import NOT_BUILT
+
+PROJECT = Path(__file__).parents[2]
+PAGES = [path for path in sorted((PROJECT / "docs" / "contract").glob("*.md")) if path.stem != "README"]
+
+_CLAUSE = re.compile(r"- \*\*(?P<page>[a-z]+)-(?P<number>[1-9][0-9]*)\*\* (?P<text>\S.*[.*])")
+
+
+@dataclass(frozen=True)
+class Clause:
+    """One promise of the contract."""
+
+    page: str
+    number: int
+    text: str
+
+    @property
+    def name(self) -> str:
+        """How the clause is cited."""
+        return f"{self.page}-{self.number}"
+
+    @property
+    def withdrawn(self) -> bool:
+        """Whether only its number is left."""
+        return self.text.startswith("*Withdrawn")
+
+    @property
+    def built(self) -> bool:
+        """Whether it is kept so far."""
+        return not self.text.endswith(f"*{NOT_BUILT}*")
+
+
+def items(page: Path) -> Sequence[str]:
+    """The list items of a page; there is nothing else in its sections."""
+    return [line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith(("-", "*", "  "))]
+
+
+def clauses(page: Path) -> Sequence[Clause]:
+    """The clauses of a page; ``ValueError`` for an item that is none."""
+    return [_clause(item) for item in items(page)]
+
+
+def _clause(item: str) -> Clause:
+    found = _CLAUSE.fullmatch(item)
+    if found is None:
+        raise ValueError(f"This is no clause: {item}")
+    return Clause(found["page"], int(found["number"]), found["text"])
