@@ -1,0 +1,30 @@
+"""What a third party gave as its reason, cleaned so that callers may see it."""
+
+import re
+
+from connector_gateway.kit.errors import Detail
+
+MAX_MESSAGE = 500
+"""Characters of a vendor's sentence that are passed on."""
+
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]+")
+_SECRETS = re.compile(
+    r"((?:key|token|secret|password|authorization|oauth_\w+)[\"']?\s*[=:]\s*[\"']?(?:bearer\s+)?)[^\s&\"',;}]+"
+    r"|\bbearer\s+\S+",
+    re.IGNORECASE,
+)
+
+
+def vendor_reason(code: object, message: object) -> list[Detail]:
+    """The one detail that tells a vendor's own code and sentence; none where it gave no text."""
+    given = {"vendor_code": _clean(code, 100), "vendor_message": _clean(message, MAX_MESSAGE)}
+    told = {name: value for name, value in given.items() if value}
+    return [told] if told else []
+
+
+def _clean(value: object, most: int) -> str:
+    """Text on one line without what looks like credentials; empty for anything that is not text."""
+    if not isinstance(value, str):
+        return ""
+    shown = _SECRETS.sub(lambda found: f"{found[1] or ''}…", _UNPRINTABLE.sub(" ", value)).strip()
+    return shown if len(shown) <= most else shown[: most - 1] + "…"
