@@ -65,33 +65,33 @@ def refuse(gateway: Gateway, path: str, code: str, **more: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("vendors", "status", "code", "details"),
+    ("vendors", "expected"),
     [
-        ("account_inactive", 401, "connection_revoked", []),
-        ("token_revoked", 401, "connection_revoked", []),
-        ("token_expired", 401, "connection_revoked", []),
-        ("invalid_auth", 401, "connection_revoked", []),
-        ("not_authed", 401, "connection_revoked", []),
-        ("missing_scope", 403, "connection_scope_missing", []),
-        ("not_allowed_token_type", 403, "connection_scope_missing", []),
-        ("access_denied", 403, "upstream_forbidden", [{"vendor_code": "access_denied"}]),
-        ("restricted_action", 403, "upstream_forbidden", [{"vendor_code": "restricted_action"}]),
-        ("not_in_channel", 403, "not_in_channel", []),
-        ("channel_not_found", 404, "channel_not_found", []),
-        ("is_archived", 409, "channel_archived", []),
-        ("invalid_arguments", 422, "upstream_refused", [{"vendor_code": "invalid_arguments"}]),
-        ("something_new", 502, "upstream_unexpected", []),
+        ("account_inactive", (401, "connection_revoked", [])),
+        ("token_revoked", (401, "connection_revoked", [])),
+        ("token_expired", (401, "connection_revoked", [])),
+        ("invalid_auth", (401, "connection_revoked", [])),
+        ("not_authed", (401, "connection_revoked", [])),
+        ("missing_scope", (403, "connection_scope_missing", [])),
+        ("not_allowed_token_type", (403, "connection_scope_missing", [])),
+        ("access_denied", (403, "upstream_forbidden", [{"vendor_code": "access_denied"}])),
+        ("restricted_action", (403, "upstream_forbidden", [{"vendor_code": "restricted_action"}])),
+        ("not_in_channel", (403, "not_in_channel", [])),
+        ("channel_not_found", (404, "channel_not_found", [])),
+        ("is_archived", (409, "channel_archived", [])),
+        ("invalid_arguments", (422, "upstream_refused", [{"vendor_code": "invalid_arguments"}])),
+        ("something_new", (502, "upstream_unexpected", [])),
     ],
 )
 @every_write
 def test_a_refusal_with_status_200_has_its_own_meaning(
-    gateway: Gateway, write: Write, vendors: str, status: int, code: str, details: list[dict[str, str]]
+    gateway: Gateway, write: Write, vendors: str, expected: tuple[int, str, list[dict[str, str]]]
 ) -> None:
     refuse(gateway, write.upstream, vendors)
 
     refused = write.send(gateway)
 
-    assert (status, code, details) == (refused.status, refused.code, refused.details)
+    assert expected == (refused.status, refused.code, refused.details)
     assert vendors not in str(refused.body["error"]["message"])
 
 
