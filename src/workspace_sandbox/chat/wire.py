@@ -64,6 +64,7 @@ class ChatEmulator:
         "history_tier": "marketplace",
         "posts_per_minute": POSTS_PER_MINUTE,
         "long_text": "whole",
+        "reply_to_reply": "root",
         "edit_window_seconds": 0,
         "dedupe_client_msg_id": False,
         "fatal_after_commit": 0,
@@ -80,7 +81,8 @@ class ChatEmulator:
     """The first values; what is not plain from its name:
 
     ``history_tier`` is ``marketplace`` or ``restricted`` (once a minute, 15 items); ``long_text`` is ``whole`` or
-    ``split`` (several messages of 4000 characters); ``fatal_after_commit`` is how many writes are done and then
+    ``split`` (several messages of 4000 characters); ``reply_to_reply`` is where such a post goes, ``root`` (the thread)
+    or ``stray`` (a thread of its own that nobody sees); ``fatal_after_commit`` is how many writes are done and then
     answered with ``fatal_error``; ``edit_window_seconds`` 0 never closes; an empty ``events_url`` sends nothing.
     """
 

@@ -40,6 +40,8 @@ def message(**fields: Any) -> wire.Message:
         ("#C04GENERAL1", False, False),
         ("C04general1", False, False),
         ("CORE", False, False),
+        ("GENERAL", False, False),
+        ("UPDATES", False, False),
     ],
 )
 def test_identifiers_are_told_from_names(named: str, *, is_channel: bool, is_user: bool) -> None:
@@ -51,6 +53,20 @@ def test_a_name_is_found_however_it_is_written(name: str) -> None:
     known = mapping.names([channel(id="C7", name="büro")])
 
     assert mapping.named(known, name) == "C7"
+
+
+@pytest.mark.parametrize("complete", [True, False])
+def test_capitals_are_an_identifier_where_no_channel_is_called_that(*, complete: bool) -> None:
+    known = mapping.names([channel(id="C7", name="general")], complete=complete)
+
+    assert ("C7", "CGENERAL", "UPDATES") == tuple(
+        mapping.named(known, name) for name in ("GENERAL", "CGENERAL", "UPDATES")
+    )
+
+
+@pytest.mark.parametrize(("found", "expected"), [("UPDATES", True), ("W04NW000002", True), ("C1", False), ("", False)])
+def test_people_are_told_from_channels(found: str, *, expected: bool) -> None:
+    assert expected is mapping.is_person(found)
 
 
 def test_a_channel_that_is_listed_twice_is_one() -> None:

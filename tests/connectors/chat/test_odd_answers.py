@@ -169,6 +169,19 @@ def test_what_cannot_be_read_is_not_remembered(gateway: Gateway, method: str, ch
     assert (502, "upstream_unexpected", 200) == (odd.status, odd.code, again.status)
 
 
+@pytest.mark.parametrize("messages", [{}, [{}], [FOUND | {"ts": 5}], [FOUND | {"thread_ts": 5}]])
+def test_a_thread_that_cannot_be_read_is_not_remembered_and_not_replied_to(gateway: Gateway, messages: Any) -> None:
+    fresh = another_connection(gateway)
+    reply = {"connection_id": fresh, "channel": GENERAL, "thread_ts": OURS}
+    answer(gateway, "conversations.replies", {"ok": True, "messages": messages})
+
+    odd = gateway.post("/chat/messages", text="into an odd thread", **reply)
+    again = gateway.post("/chat/messages", text="into the thread", **reply)
+
+    assert (502, "upstream_unexpected", 200) == (odd.status, odd.code, again.status)
+    assert [] == said(gateway, "into an odd thread")
+
+
 @pytest.mark.parametrize("body", [{"ok": True}, {"ok": True, "team_id": 5}, {"ok": "yes"}, {"ok": False, "error": {}}])
 def test_reading_events_survives_any_answer(gateway: Gateway, body: Any) -> None:
     answer(gateway, "auth.test", body)

@@ -401,6 +401,17 @@ class ChatClient:
                 return message
         raise MessageNotFound(MESSAGES[MessageNotFound], private=answer.text)
 
+    async def thread_root(self, channel_id: str, ts: str) -> str:
+        """The message that begins the thread of a message; ``OutcomeUnknown`` if it may not be read.
+
+        Source: docs.slack.dev/reference/methods/conversations.replies, read 2026-11.
+        """
+        answer = await self._read("conversations.replies", "replies", {"channel": channel_id, "ts": ts, "limit": 1})
+        page = unwrap(answer, wire.Messages, {**BLINDNESS, "message_not_found": ThreadNotFound})
+        if not page.messages:
+            raise ThreadNotFound(MESSAGES[ThreadNotFound], private=answer.text)
+        return page.messages[0].thread_ts or page.messages[0].ts
+
     async def _messages(self, method: str, budget: str, query: Mapping[str, Any]) -> AsyncIterator[wire.Message]:
         """The messages of a list with all their metadata; ``OutcomeUnknown`` if there are too many to read."""
         whole = {**query, "include_all_metadata": "true"}

@@ -235,12 +235,12 @@ async def _names(watch: ChatWatch, noted: State) -> Mapping[str, Any]:
 
 async def _channel_id(watch: ChatWatch, named: str, by_name: Names, known: str | None) -> str | None:
     """The channel of that name, or the conversation with that person."""
-    is_person = mapping.is_user_id(named)
     try:
-        if not is_person:
-            return mapping.named(by_name, named)
+        found = named if mapping.is_user_id(named) else mapping.named(by_name, named)
+        if not mapping.is_person(found):
+            return found
         if known is None:
-            return (await watch.upstream.open_conversation(named)).id
+            return (await watch.upstream.open_conversation(found)).id
     except ChannelListTooLong as refusal:
         if known is None:
             now = watch.clock.now()

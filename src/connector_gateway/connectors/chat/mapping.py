@@ -16,9 +16,12 @@ from connector_gateway.kit.observing import Observation, State
 Kept = dict[str, Any]
 """What is planned or was learned: JSON of our own, kept until the call has ended."""
 
-CHANNEL_ID = re.compile(r"[CGD][A-Z0-9]{6,}")
-USER_ID = re.compile(r"[UW][A-Z0-9]{6,}")
-"""Identifiers are upper case and channel names are not, so that one is never taken for the other."""
+CHANNEL_ID = re.compile(r"[CGD](?=[A-Z0-9]*[0-9])[A-Z0-9]{6,}")
+USER_ID = re.compile(r"[UW](?=[A-Z0-9]*[0-9])[A-Z0-9]{6,}")
+"""Identifiers are upper case and have digits, but for a few."""
+
+LETTERS = re.compile(r"[CGDUW][A-Z]{6,}")
+"""What may be one of the few identifiers without digits, or a channel's name that somebody writes in capitals."""
 
 TYPES = {"public": "public_channel", "private": "private_channel", "im": "im"}
 POST_ANYWHERE = "chat:write.public"
@@ -66,12 +69,12 @@ UNSPACED = (
 
 
 def is_channel_id(named: str) -> bool:
-    """Whether *named* is the identifier of a channel."""
+    """Whether *named* is surely the identifier of a channel."""
     return CHANNEL_ID.fullmatch(named) is not None
 
 
 def is_user_id(named: str) -> bool:
-    """Whether *named* is the identifier of a person."""
+    """Whether *named* is surely the identifier of a person."""
     return USER_ID.fullmatch(named) is not None
 
 
@@ -95,26 +98,33 @@ def names(channels: Iterable[wire.Conversation], *, complete: bool = True) -> Na
 
 
 def named(known: Names, name: str) -> str:
-    """The one channel of that name, with or without ``#``.
+    """The one channel of that name, with or without ``#``; *name* itself if it may be an identifier and no name.
 
     Otherwise ``AmbiguousChannel``, ``ChannelNotFound``, or ``ChannelListTooLong`` where not all channels are known.
     """
     ids = known.ids.get(_folded(name.removeprefix("#")), [])
+    if not ids and LETTERS.fullmatch(name):
+        return name
     if not ids and not known.complete:
         raise ChannelListTooLong(
-            f"No channel called {name!r} is among the first that the application lists, and there are more.",
+            f"No channel called '{name}' is among the first that the application lists, and there are more.",
             {"parameter": "channel", "value": name},
         )
     if not ids:
         raise ChannelNotFound(
-            f"No channel that this connection can see is called {name!r}.", {"parameter": "channel", "value": name}
+            f"No channel that this connection can see is called '{name}'.", {"parameter": "channel", "value": name}
         )
     if len(ids) > 1:
         raise AmbiguousChannel(
-            f"{len(ids)} channels are called {name!r}.",
+            f"{len(ids)} channels are called '{name}'.",
             *({"parameter": "channel", "value": name, "channel_id": channel_id} for channel_id in ids),
         )
     return ids[0]
+
+
+def is_person(found: str) -> bool:
+    """Whether what a name was found to mean is a person, rather than a channel."""
+    return found.startswith(("U", "W"))
 
 
 def _folded(name: str) -> str:

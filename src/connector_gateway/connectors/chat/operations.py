@@ -34,6 +34,7 @@ from connector_gateway.kit.errors import (
     OutcomeUnknown,
     ThreadNotFound,
     UpstreamConflict,
+    UpstreamRateLimited,
 )
 from connector_gateway.kit.operation import reads, writes
 from connector_gateway.kit.shapes import Page
@@ -46,6 +47,9 @@ NAMES = "names"
 NAMES_SECONDS = 300.0
 CONVERSATION_SECONDS = 24 * 60 * 60.0
 IDENTITY_SECONDS = 60 * 60.0
+ROOT_SECONDS = 24 * 60 * 60.0
+"""How long is known which message a thread begins with; it never changes."""
+
 LOOKED_SECONDS = 300.0
 """How long is known that a reaction was looked for: from the look until the request that follows it at once."""
 
@@ -61,6 +65,8 @@ NAMING = (AmbiguousChannel, ChannelArchived, ChannelListTooLong, ChannelNotFound
 
 async def _send_post(call: ChatCall, intent: Intent, mark: str) -> Learned:
     posted = await call.upstream.post_message(intent["channel_id"], intent["text"], intent["thread_ts"], mark)
+    ts = posted.message.ts
+    call.memory.put(_root_of(posted.channel, ts), posted.message.thread_ts or ts, ROOT_SECONDS)
     return mapping.kept_post(posted.channel, posted.message)
 
 
@@ -121,8 +127,11 @@ async def post_message(call: ChatCall, params: PostMessage) -> PostedMessage:
     # Asked for beforehand, so that nothing is left to fail once the message is posted.
     workspace = await call.plan(partial(_workspace, call))
 
-    def post(channel_id: str) -> Awaitable[Learned]:
-        return call.step(POST, {"channel_id": channel_id, "text": params.text, "thread_ts": params.thread_ts})
+    async def post(channel_id: str) -> Learned:
+        thread_ts = params.thread_ts
+        if thread_ts is not None:
+            thread_ts = await call.plan(partial(_root, call, channel_id, thread_ts))
+        return await call.step(POST, {"channel_id": channel_id, "text": params.text, "thread_ts": thread_ts})
 
     return mapping.posted_message(workspace, await _write_in_channel(call, params.channel, post))
 
@@ -194,11 +203,12 @@ async def read_events(call: ChatCall, params: ReadChatEvents) -> Page[ChatEvent]
             confirm=call.upstream.auth_test,
         )
 
-    if params.channel is None:
-        return await read(None)
-    if mapping.is_channel_id(params.channel):
-        await _require_channel(call, params.channel)
-    return await _in_channel(call, params.channel, read)
+    async def read_known(channel_id: str) -> Page[ChatEvent]:
+        if channel_id == params.channel:
+            await _require_channel(call, channel_id)
+        return await read(channel_id)
+
+    return await (read(None) if params.channel is None else _in_channel(call, params.channel, read_known))
 
 
 # Finding channels
@@ -212,7 +222,7 @@ async def _in_channel(call: ChatCall, named: str, use: Callable[[str], Awaitable
         return await use(await _conversation(call, named))
 
     async def use_one(names: Names) -> T:
-        return await use(mapping.named(names, named))
+        return await use(await _identified(call, mapping.named(names, named)))
 
     return await call.with_recalled(_names(call), use_one, outdated=NAMING)
 
@@ -253,7 +263,13 @@ async def _channel(call: ChatCall, named: str) -> Kept:
 
 async def _channel_now(call: ChatCall, named: str) -> Kept:
     """The channel that has that name now."""
-    return {"channel_id": mapping.named(await call.renew(_names(call)), named)}
+    found = mapping.named(await call.renew(_names(call)), named)
+    return {"channel_id": await _identified(call, found)}
+
+
+async def _identified(call: ChatCall, found: str) -> str:
+    """The channel of what a name was found to mean; of a person, the conversation with them."""
+    return await _conversation(call, found) if mapping.is_person(found) else found
 
 
 def _names(call: ChatCall) -> LookUp[Names]:
@@ -273,6 +289,24 @@ async def _conversation(call: ChatCall, user_id: str) -> str:
         return (await call.upstream.open_conversation(user_id)).id
 
     return await call.recall(LookUp(f"conversation {user_id}", CONVERSATION_SECONDS, find))
+
+
+# Threads
+
+
+async def _root(call: ChatCall, channel_id: str, ts: str) -> str:
+    """The message that begins the thread of *ts*; *ts* itself where the app may not look, or not now."""
+
+    async def find() -> str:
+        return await call.upstream.thread_root(channel_id, ts)
+
+    with suppress(OutcomeUnknown, UpstreamRateLimited):
+        return await call.recall(LookUp(_root_of(channel_id, ts), ROOT_SECONDS, find))
+    return ts
+
+
+def _root_of(channel_id: str, ts: str) -> str:
+    return f"root {channel_id} {ts}"
 
 
 # Who the app is, and where
