@@ -1,5 +1,6 @@
 """The chat room when the application answers with something of another shape than it documents."""
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -172,11 +173,11 @@ def test_what_cannot_be_read_is_not_remembered(gateway: Gateway, method: str, ch
 @pytest.mark.parametrize("messages", [{}, [{}], [FOUND | {"ts": 5}], [FOUND | {"thread_ts": 5}]])
 def test_a_thread_that_cannot_be_read_is_not_remembered_and_not_replied_to(gateway: Gateway, messages: Any) -> None:
     fresh = another_connection(gateway)
-    reply = {"connection_id": fresh, "channel": GENERAL, "thread_ts": OURS}
+    reply = partial(gateway.post, "/chat/messages", connection_id=fresh, channel=GENERAL, thread_ts=OURS)
     answer(gateway, "conversations.replies", {"ok": True, "messages": messages})
 
-    odd = gateway.post("/chat/messages", text="into an odd thread", **reply)
-    again = gateway.post("/chat/messages", text="into the thread", **reply)
+    odd = reply(text="into an odd thread")
+    again = reply(text="into the thread")
 
     assert (502, "upstream_unexpected", 200) == (odd.status, odd.code, again.status)
     assert [] == said(gateway, "into an odd thread")
