@@ -4,10 +4,10 @@ import json
 import re
 from typing import Any
 
-from workspace_sandbox.chat import views
+from workspace_sandbox.chat import wire
 from workspace_sandbox.chat.call import Call
-from workspace_sandbox.chat.refusals import SlackError, invalid_arguments
 from workspace_sandbox.chat.state import TS, Channel, Message
+from workspace_sandbox.chat.wire import SlackError, invalid_arguments
 
 POST_LENGTH = 40_000
 UPDATE_LENGTH = 4_000
@@ -192,5 +192,5 @@ def _pieces(text: str) -> list[str]:
 
 
 def _posted(call: Call, channel: Channel, message: Message) -> dict[str, Any]:
-    shown = views.message(call.workspace, channel, message)
+    shown = wire.message(call.workspace, channel, message)
     return {"channel": channel.id, "ts": message.ts, "message": shown}
