@@ -660,6 +660,17 @@ def test_a_reply_to_a_reply_joins_the_same_thread(chat: Chat) -> None:
     assert root == answer["message"]["thread_ts"]
 
 
+def test_a_reply_to_a_reply_may_be_made_to_stray_where_nobody_sees_it(chat: Chat) -> None:
+    chat.steer("knobs", reply_to_reply="stray")
+    root = chat("chat.postMessage", channel=GENERAL, text="root")["ts"]
+    first = chat("chat.postMessage", channel=GENERAL, text="first", thread_ts=root)["ts"]
+    stray = chat("chat.postMessage", channel=GENERAL, text="second", thread_ts=first)
+
+    shown = chat("conversations.replies", channel=GENERAL, ts=root)["messages"]
+    assert first == stray["message"]["thread_ts"]
+    assert ["root", "first"] == [message["text"] for message in shown]
+
+
 def test_a_broadcast_reply_is_in_the_history_too(chat: Chat) -> None:
     root = chat.post("root")
     reply = chat.post("all", thread_ts=root, reply_broadcast="true")
@@ -714,6 +725,7 @@ def test_an_edit_says_who_and_when(chat: Chat, clock: Frozen) -> None:
         ({"ts": "1759000200.000200"}, "cant_update_message"),
         ({"ts": "1700000000.000001"}, "message_not_found"),
         ({"text": "x" * 4_001}, "msg_too_long"),
+        ({"text": "x" * 3_996 + "&"}, "msg_too_long"),
         ({"text": ""}, "no_text"),
         ({"channel": "general"}, "channel_not_found"),
         ({"channel": "U04NW000002"}, "channel_not_found"),
