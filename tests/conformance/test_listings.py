@@ -43,7 +43,7 @@ def mail(cursor: str) -> Any:
 
 
 def chat(cursor: str) -> Any:
-    return {"ok": True, "messages": [{"ts": cursor}], "response_metadata": {"next_cursor": cursor}}
+    return {"ok": True, "messages": [{"ts": f"{NOON:.6f}"}], "response_metadata": {"next_cursor": cursor}}
 
 
 def crm(cursor: str) -> Any:

@@ -1,14 +1,19 @@
-"""Who is let in: the installation, its tokens, and the grants they come from."""
+"""Who is let in: the installation, its tokens, the grants they come from, and the page on which a person consents."""
 
 import base64
 import hashlib
 import string
 from collections.abc import Mapping
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
+from aiohttp import web
+from yarl import URL
+
 from workspace_sandbox.chat.arguments import Arguments
-from workspace_sandbox.chat.refusals import SlackError
+from workspace_sandbox.chat.wire import SlackError
+from workspace_sandbox.kit.server import Refused
 from workspace_sandbox.kit.stage import Stage
 
 CLIENT_ID = "7104110011.8205110022"
@@ -23,6 +28,10 @@ ACTIVE_TOKENS = 2
 """Rotating access tokens that may be alive at once; one more ends the oldest."""
 
 LETTERS = string.ascii_letters + string.digits
+
+PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title><h1>{title}</h1>{body}</html>"""
+FORM = """<p>It asks for: {scopes}</p><form method="get">{fields}
+<button name="decision" value="allow">Allow</button> <button name="decision" value="deny">Cancel</button></form>"""
 
 
 @dataclass(slots=True)
@@ -56,6 +65,11 @@ class Access:
         self._codes: dict[str, Code] = {}
         self._refreshers: dict[str, float | None] = {}
         """When each refresh token was spent."""
+
+    @property
+    def automatic(self) -> bool:
+        """Whether every consent is given at once."""
+        return bool(self._stage.knobs["auto_approve"])
 
     @property
     def scopes(self) -> list[str]:
@@ -185,3 +199,45 @@ def check_client(arguments: Arguments) -> None:
 def challenge_of(verifier: str) -> str:
     """The S256 challenge of a PKCE verifier."""
     return base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
+
+
+# The page of consent
+
+
+def authorize(access: Access, request: web.Request, team_name: str) -> web.Response:
+    """Ask, or take the decision and send the person back to the application."""
+    query = request.query
+    back = _checked(query.get("client_id", ""), query.get("scope", ""), query.get("redirect_uri", ""))
+    decision = query.get("decision", "allow" if access.automatic or query.get("auto_approve") else "")
+    state = {"state": query.get("state", "")}
+    if decision == "allow":
+        return _back(back, {"code": access.consent(query)} | state)
+    if decision:
+        return _back(back, {"error": "access_denied"} | state)
+    hidden = "".join(f'<input type="hidden" name="{escape(n)}" value="{escape(v)}">' for n, v in query.items())
+    body = FORM.format(scopes=escape(query["scope"]), fields=hidden)
+    return _page(200, f"Let it into {team_name}?", body)
+
+
+def _checked(client_id: str, scope: str, redirect_uri: str) -> URL:
+    if client_id != CLIENT_ID:
+        raise Refused(_page(200, "Invalid client_id parameter", "<p>invalid_client_id</p>"))
+    if not scope:
+        raise Refused(_page(200, "No scopes requested", "<p>no_scopes</p>"))
+    try:
+        back = URL(redirect_uri)
+    except ValueError:
+        back = URL()
+    if back.scheme not in {"http", "https"} or back.fragment:
+        message = "redirect_uri did not match any configured URIs"
+        raise Refused(_page(200, message, "<p>bad_redirect_uri</p>"))
+    return back
+
+
+def _back(address: URL, answer: dict[str, str]) -> web.Response:
+    return web.Response(status=302, headers={"Location": str(address.update_query(answer))})
+
+
+def _page(status: int, title: str, body: str) -> web.Response:
+    text = PAGE.format(title=escape(title), body=body)
+    return web.Response(status=status, text=text, content_type="text/html")

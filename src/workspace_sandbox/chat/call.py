@@ -1,4 +1,4 @@
-"""One method call, and what a method may use while it is served."""
+"""One call of a method, and what the method may use while it is served."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -6,9 +6,9 @@ from typing import Any
 
 from workspace_sandbox.chat.access import Access
 from workspace_sandbox.chat.arguments import Arguments
-from workspace_sandbox.chat.limits import Limits
-from workspace_sandbox.chat.refusals import SlackError
 from workspace_sandbox.chat.state import Channel, ChannelType, Workspace
+from workspace_sandbox.chat.throttle import Limits
+from workspace_sandbox.chat.wire import SlackError
 
 FAMILIES = {"public_channel": "channels", "private_channel": "groups", "im": "im", "mpim": "mpim"}
 """The first word of the scopes that open each type of conversation."""
@@ -42,15 +42,3 @@ class Call:
         channel = self.workspace.visible(self.arguments.text("channel"))
         self.require_for(channel.type, verb)
         return channel
-
-
-@dataclass(frozen=True, slots=True)
-class Method:
-    """A method of the vendor's: what runs, how often, and which scopes open it (any one of them)."""
-
-    run: Callable[[Call], dict[str, Any]]
-    per_minute: int
-    scopes: tuple[str, ...] = ()
-    writes: bool = False
-    is_open: bool = False
-    """Whether it is called without a token."""

@@ -4,10 +4,10 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from workspace_sandbox.chat import paging, views
+from workspace_sandbox.chat import paging, wire
 from workspace_sandbox.chat.call import FAMILIES, Call
-from workspace_sandbox.chat.refusals import SlackError
 from workspace_sandbox.chat.state import MICROSECONDS, Channel, Message, User, micros_of
+from workspace_sandbox.chat.wire import SlackError
 
 USUAL_PAGE = 100
 MOST = 999
@@ -34,7 +34,7 @@ def info(call: Call) -> dict[str, Any]:
     """``conversations.info``."""
     channel = call.visible("read")
     members = call.arguments.flag("include_num_members")
-    return {"channel": views.channel(call.workspace, channel, membership=True, members=members)}
+    return {"channel": wire.channel(call.workspace, channel, membership=True, members=members)}
 
 
 def members(call: Call) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def join(call: Call) -> dict[str, Any]:
         call.warnings.append("already_in_channel")
     else:
         call.workspace.join(channel, call.workspace.team.bot_user_id)
-    return {"channel": views.channel(call.workspace, channel, membership=True, members=False)}
+    return {"channel": wire.channel(call.workspace, channel, membership=True, members=False)}
 
 
 def history(call: Call) -> dict[str, Any]:
@@ -114,7 +114,7 @@ def _listed(call: Call, conversations: Mapping[str, Channel], *, counted: bool) 
     page, following = paging.cut(conversations, "team", call.arguments.optional("cursor"), limit)
     without_archived = call.arguments.flag("exclude_archived")
     shown = [
-        views.channel(call.workspace, channel, membership=counted, members=counted)
+        wire.channel(call.workspace, channel, membership=counted, members=counted)
         for channel in page
         if channel.type in types and call.workspace.sees(channel) and not (without_archived and channel.is_archived)
     ]
@@ -135,7 +135,7 @@ def _openable(call: Call, user_id: str) -> User:
 def _opened(call: Call, channel: Channel, *, opened: bool) -> dict[str, Any]:
     if channel.type != "im":
         raise SlackError("method_not_supported_for_channel_type")
-    shown = views.channel(call.workspace, channel, membership=False, members=False)
+    shown = wire.channel(call.workspace, channel, membership=False, members=False)
     whole = shown if call.arguments.flag("return_im") else {"id": channel.id}
     return {"channel": whole} | ({} if opened else {"no_op": True, "already_open": True})
 
@@ -191,5 +191,5 @@ def _page(call: Call, channel: Channel, matching: Iterable[Message]) -> tuple[di
         if len(page) == limit:
             cursor = paging.cursor_of("next_ts", str(micros_of(message.ts)))
             return {"messages": page, "has_more": True}, {"response_metadata": {"next_cursor": cursor}}
-        page.append(views.message(call.workspace, channel, message, metadata=metadata))
+        page.append(wire.message(call.workspace, channel, message, metadata=metadata))
     return {"messages": page, "has_more": False}, {}

@@ -4,7 +4,7 @@ import base64
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
-from workspace_sandbox.chat.refusals import SlackError
+from workspace_sandbox.chat.wire import SlackError
 
 T = TypeVar("T")
 

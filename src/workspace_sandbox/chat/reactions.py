@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from workspace_sandbox.chat import emoji, views
+from workspace_sandbox.chat import emoji, wire
 from workspace_sandbox.chat.call import Call
-from workspace_sandbox.chat.posting import permalink
-from workspace_sandbox.chat.refusals import SlackError
+from workspace_sandbox.chat.messages import permalink
 from workspace_sandbox.chat.state import TS, Channel, Message
+from workspace_sandbox.chat.wire import SlackError
 
 MOST_EMOJI = 50
 """Distinct emoji on one message."""
@@ -49,7 +49,7 @@ def remove(call: Call) -> dict[str, Any]:
 def get(call: Call) -> dict[str, Any]:
     """``reactions.get``."""
     channel, message = _item(call)
-    shown = views.message(call.workspace, channel, message) | {"permalink": permalink(call, channel, message)}
+    shown = wire.message(call.workspace, channel, message) | {"permalink": permalink(call, channel, message)}
     return {"type": "message", "channel": channel.id, "message": shown}
 
 

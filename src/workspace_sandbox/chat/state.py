@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from workspace_sandbox.chat import views
-from workspace_sandbox.chat.refusals import SlackError
+from workspace_sandbox.chat import wire
+from workspace_sandbox.chat.wire import SlackError
 
 ChannelType = Literal["public_channel", "private_channel", "im"]
 
@@ -210,7 +210,7 @@ class Workspace:
         """Say *text* in *channel*."""
         message = Message(channel.next_ts(self.now()), text, user, **fields)
         channel.add(message)
-        self.tell(channel, views.message_event(self, channel, message))
+        self.tell(channel, wire.message_event(self, channel, message))
         return message
 
     def post_as_bot(self, channel: Channel, text: str, **fields: Any) -> Message:
@@ -223,17 +223,17 @@ class Workspace:
 
     def change(self, channel: Channel, message: Message, editor: str | None, **fields: Any) -> None:
         """Replace *fields* of *message*; without an *editor* it does not count as edited (a link preview)."""
-        before = views.message(self, channel, message)
+        before = wire.message(self, channel, message)
         for name, value in fields.items():
             setattr(message, name, value)
         if editor is not None:
             message.edited = {"user": editor, "ts": f"{int(self.now())}.000000"}
-        after = views.message(self, channel, message)
+        after = wire.message(self, channel, message)
         self.tell(channel, self._hidden(channel, "message_changed", message=after, previous_message=before))
 
     def delete(self, channel: Channel, message: Message) -> None:
         """Remove *message*; one that has replies leaves a tombstone to hold them."""
-        before = views.message(self, channel, message)
+        before = wire.message(self, channel, message)
         if channel.threads.get(message.ts):
             message.subtype, message.user, message.text = "tombstone", "USLACKBOT", "This message was deleted."
             message.bot_id, message.app_id, message.metadata = None, None, None

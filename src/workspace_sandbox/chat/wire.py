@@ -1,220 +1,210 @@
-"""The vendor's address: one path per method, the consent page, and its dialect of refusals."""
+"""How the vendor answers and refuses, and how its objects look in answers and events."""
 
-import logging
 from collections.abc import Mapping
-from functools import partial
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
-from aiohttp.typedefs import Handler
 
-from workspace_sandbox.chat import people, seed
-from workspace_sandbox.chat.access import TOKEN, Access
-from workspace_sandbox.chat.arguments import Received, receive
-from workspace_sandbox.chat.call import Call, Method
-from workspace_sandbox.chat.consent import authorize
-from workspace_sandbox.chat.deliveries import SIGNING_SECRET, Deliverer
-from workspace_sandbox.chat.limits import POSTS_PER_MINUTE, Limits
-from workspace_sandbox.chat.methods import METHODS
-from workspace_sandbox.chat.refusals import SlackError, Throttled
-from workspace_sandbox.kit.server import Refused, application
-from workspace_sandbox.kit.stage import Stage
+if TYPE_CHECKING:
+    from workspace_sandbox.chat.state import Channel, Message, User, Workspace
 
-ROUTES = {
-    "/api/apps.uninstall": "full",
-    "/api/auth.revoke": "full",
-    "/api/auth.test": "full",
-    "/api/chat.delete": "full",
-    "/api/chat.getPermalink": "full",
-    "/api/chat.postMessage": "partly: blocks are kept, not checked by type; text is not linkified",
-    "/api/chat.update": "partly: as chat.postMessage",
-    "/api/conversations.history": "full",
-    "/api/conversations.info": "full",
-    "/api/conversations.join": "full",
-    "/api/conversations.list": "full",
-    "/api/conversations.members": "full",
-    "/api/conversations.open": "partly: one person at a time",
-    "/api/conversations.replies": "full",
-    "/api/emoji.list": "partly: without categories",
-    "/api/oauth.v2.access": "partly: bot tokens only",
-    "/api/oauth.v2.exchange": "full",
-    "/api/reactions.add": "full",
-    "/api/reactions.get": "partly: messages only",
-    "/api/reactions.remove": "partly: messages only",
-    "/api/users.conversations": "full",
-    "/api/users.info": "full",
-    "/api/users.list": "full",
-    "/oauth/v2/authorize": "partly: user scopes are ignored",
-}
-"""How far each of the vendor's routes is supported; whatever is not here is unknown to the stand-in."""
-
-SCOPES = (
-    "chat:write,chat:write.public,channels:read,groups:read,im:read,channels:history,groups:history,im:history,"
-    "channels:join,im:write,reactions:read,reactions:write,users:read,emoji:read"
-)
-
-log = logging.getLogger(__name__)
+SHOWN_REPLIERS = 5
 
 
-class ChatEmulator:
-    """A stand-in for Slack: one workspace with one application in it."""
-
-    knobs: ClassVar[Mapping[str, Any]] = {
-        "scopes": SCOPES,
-        "history_tier": "marketplace",
-        "posts_per_minute": POSTS_PER_MINUTE,
-        "long_text": "whole",
-        "edit_window_seconds": 0,
-        "dedupe_client_msg_id": False,
-        "fatal_after_commit": 0,
-        "auto_approve": False,
-        "rotation": False,
-        "token_seconds": 43_200,
-        "events_url": "",
-        "ack_seconds": 3.0,
-        "retry_seconds": [0.2, 1, 5],
-        "deliver_twice": False,
-        "deliver_disordered": False,
-        "events_per_hour": 30_000,
-    }
-    """The first values; what is not plain from its name:
-
-    ``history_tier`` is ``marketplace`` or ``restricted`` (once a minute, 15 items); ``long_text`` is ``whole`` or
-    ``split`` (several messages of 4000 characters); ``fatal_after_commit`` is how many writes are done and then
-    answered with ``fatal_error``; ``edit_window_seconds`` 0 never closes; an empty ``events_url`` sends nothing.
-    """
-
-    def __init__(self, stage: Stage) -> None:
-        self.stage = stage
-        self._deliverer = Deliverer(stage, seed.TEAM)
-        self.reset()
-
-    def applications(self) -> Mapping[str, web.Application]:
-        """One host serves the methods and the consent page."""
-        routes = [web.route("*", f"/api/{name}", partial(self._serve, name)) for name in METHODS]
-        made = application([*routes, web.get("/oauth/v2/authorize", self._authorize)], self._dialect)
-        made.on_startup.append(self._deliverer.start)
-        made.on_cleanup.append(self._deliverer.stop)
-        return {"base": made}
-
-    def reset(self) -> None:
-        """Return to the seed, with nothing revoked, spent or under way."""
-        self._deliverer.forget()
-        self.access = Access(self.stage)
-        self.limits = Limits(self.stage)
-        self.workspace = seed.workspace(self.stage.clock.now)
-        self.workspace.emit = self._emit
-
-    def credentials(self) -> dict[str, str]:
-        """The bot token, and the secret that events are signed with."""
-        return {"token": TOKEN, "signing_secret": SIGNING_SECRET}
-
-    def examples(self) -> dict[str, Any]:
-        """Channels of every kind, and messages of the bot's and of others."""
-        return dict(seed.EXAMPLES)
-
-    def revoke(self) -> None:
-        """Remove the application from the workspace; the vendor says so in two last events."""
-        bot = self.workspace.team.bot_user_id
-        self.workspace.tell(None, {"type": "tokens_revoked", "tokens": {"oauth": [], "bot": [bot]}})
-        self.workspace.tell(None, {"type": "app_uninstalled"})
-        self.access.uninstall()
-
-    def authorise(self) -> None:
-        """Install the application again, with the seeded token."""
-        self.access.restore()
-
-    def act(self, action: Mapping[str, Any]) -> dict[str, Any]:
-        """Do what a person would do, verify the events' address, or read how deliveries went."""
-        match action.get("action"):
-            case "verify_url" if not self.stage.knobs["events_url"]:
-                raise ValueError("the knob events_url is empty")
-            case "verify_url":
-                return {"challenge": self._deliverer.verify()}
-            case "deliveries":
-                return {"deliveries": self._deliverer.described()}
-            case _:
-                return people.perform(self.workspace, action)
-
-    def _emit(self, event: dict[str, Any]) -> None:
-        if self.access.installed:
-            self._deliverer.tell(event)
-
-    async def _authorize(self, request: web.Request) -> web.StreamResponse:
-        automatic = bool(self.stage.knobs["auto_approve"])
-        return authorize(self.access, request, self.workspace.team.name, automatic=automatic)
-
-    async def _serve(self, name: str, request: web.Request) -> web.StreamResponse:
-        """Answer a method call; all but a throttled one with status 200."""
-        if request.method not in {"GET", "POST"}:
-            return _unknown(name)
-        method = METHODS[name]
-        warnings: list[str] = []
-        headers: dict[str, str] = {}
-        try:
-            received = await receive(request)
-            warnings = received.warnings
-            if not method.is_open:
-                self.access.admit(received.token)
-                headers = self._scope_headers(method)
-            body = {"ok": True} | self._run(name, method, received)
-        except SlackError as refusal:
-            body = {"ok": False, "error": refusal.code} | refusal.details
-        except Throttled as throttled:
-            headers |= {"Retry-After": str(throttled.seconds)}
-            return web.json_response({"ok": False, "error": throttled.code}, status=429, headers=headers)
-        return web.json_response(_warned(body, warnings), headers=headers)
-
-    def _run(self, name: str, method: Method, received: Received) -> dict[str, Any]:
-        """Count the call, check its scopes and do it."""
-        self.limits.spend_call(name, method.per_minute)
-        call = Call(
-            workspace=self.workspace,
-            access=self.access,
-            limits=self.limits,
-            knobs=self.stage.knobs,
-            arguments=received.arguments,
-            token=received.token,
-            uninstall=self.revoke,
-            warnings=received.warnings,
-        )
-        call.require(*method.scopes)
-        body = method.run(call)
-        if method.writes and self.stage.knobs["fatal_after_commit"] > 0:
-            self.stage.knobs["fatal_after_commit"] -= 1
-            raise SlackError("fatal_error")
-        return body
-
-    def _scope_headers(self, method: Method) -> dict[str, str]:
-        accepted = {"X-Accepted-OAuth-Scopes": ",".join(method.scopes)} if method.scopes else {}
-        return {"X-OAuth-Scopes": ",".join(self.access.scopes), **accepted}
-
-    @web.middleware
-    async def _dialect(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Answer unknown routes, and this stand-in's own faults, as the vendor would."""
-        try:
-            return await handler(request)
-        except (Refused, web.HTTPMethodNotAllowed, web.HTTPNotFound) as refused:
-            if isinstance(refused, Refused):
-                return refused.response
-            if request.path.startswith("/api/"):
-                return _unknown(request.path.removeprefix("/api/"))
-            page = "<!doctype html><title>There has been a glitch</title>"
-            return web.Response(status=refused.status, text=page, content_type="text/html")
-        except web.HTTPRequestEntityTooLarge:
-            return web.json_response({"ok": False, "error": "request_too_large"}, status=413)
-        except Exception:
-            log.exception("The stand-in failed at %s %s", request.method, request.path)
-            return web.json_response({"ok": False, "error": "internal_error"}, status=500)
+# Answers
 
 
-def _unknown(name: str) -> web.Response:
+def unknown(name: str) -> web.Response:
+    """The answer to a method that there is not."""
     return web.json_response({"ok": False, "error": "unknown_method", "req_method": name})
 
 
-def _warned(body: dict[str, Any], warnings: list[str]) -> dict[str, Any]:
+def warned(body: dict[str, Any], warnings: list[str]) -> dict[str, Any]:
     """*body* with the vendor's remarks, which it makes on success and refusal alike."""
     if not warnings:
         return body
     about = body.get("response_metadata", {}) | {"warnings": warnings}
     return body | {"warning": ",".join(warnings), "response_metadata": about}
+
+
+# Refusals
+
+
+class SlackError(Exception):
+    """Ends a method with ``ok: false`` and this code; *details* are further keys of the answer."""
+
+    def __init__(self, code: str, **details: Any) -> None:
+        super().__init__(code)
+        self.code = code
+        self.details = details
+
+
+class Throttled(Exception):
+    """Ends a method with status 429: nothing was done, and there is room again after ``seconds``."""
+
+    def __init__(self, seconds: float, code: str = "ratelimited") -> None:
+        super().__init__(code)
+        self.seconds = seconds
+        self.code = code
+
+
+def invalid_arguments(*messages: str) -> SlackError:
+    """The refusal of arguments that do not fit the method, with a line for each fault."""
+    return SlackError("invalid_arguments", response_metadata={"messages": [f"[ERROR] {line}" for line in messages]})
+
+
+# Objects
+
+
+def message(workspace: "Workspace", channel: "Channel", shown: "Message", *, metadata: bool = False) -> dict[str, Any]:
+    """A message, with its *metadata* only where that was asked for."""
+    raw: dict[str, Any] = {"type": "message", "ts": shown.ts, "text": shown.text, "team": workspace.team.id}
+    optional = {
+        "user": shown.user,
+        "subtype": shown.subtype,
+        "bot_id": shown.bot_id,
+        "app_id": shown.app_id,
+        "username": shown.username,
+        "client_msg_id": shown.client_msg_id,
+        "blocks": shown.blocks,
+        "attachments": shown.attachments,
+        "edited": shown.edited,
+        "reactions": reactions(shown),
+        "metadata": shown.metadata if metadata else None,
+    }
+    raw |= {name: value for name, value in optional.items() if value}
+    if shown.bot_id == workspace.team.bot_id:
+        raw["bot_profile"] = _bot_profile(workspace)
+    return raw | _thread(channel, shown)
+
+
+def message_event(workspace: "Workspace", channel: "Channel", shown: "Message") -> dict[str, Any]:
+    """The event that tells of a new message."""
+    place = {"channel": channel.id, "channel_type": channel.event_type, "event_ts": shown.ts}
+    return message(workspace, channel, shown, metadata=True) | place
+
+
+def reactions(shown: "Message") -> list[dict[str, Any]]:
+    """Who reacted with what."""
+    return [{"name": name, "users": users, "count": len(users)} for name, users in shown.reactions.items()]
+
+
+def channel(workspace: "Workspace", shown: "Channel", *, membership: bool, members: bool) -> dict[str, Any]:
+    """A conversation; *membership* adds ``is_member`` and *members* adds ``num_members``, which an ``im`` lacks."""
+    if shown.type == "im":
+        return _im(workspace, shown)
+    is_group = shown.id.startswith("G")
+    raw: dict[str, Any] = {
+        "id": shown.id,
+        "name": shown.name,
+        "name_normalized": shown.name,
+        "is_channel": not is_group,
+        "is_group": is_group,
+        "is_im": False,
+        "is_mpim": False,
+        "is_private": shown.is_private,
+        "is_archived": shown.is_archived,
+        "is_general": shown.is_general,
+        "is_shared": False,
+        "is_ext_shared": False,
+        "is_org_shared": False,
+        "is_pending_ext_shared": False,
+        "pending_shared": [],
+        "parent_conversation": None,
+        "context_team_id": workspace.team.id,
+        "created": shown.created,
+        "updated": shown.updated,
+        "creator": shown.creator,
+        "unlinked": 0,
+        "topic": _noted(shown, shown.topic),
+        "purpose": _noted(shown, shown.purpose),
+        "previous_names": shown.previous_names,
+    }
+    if membership:
+        raw["is_member"] = workspace.is_member(shown)
+    if members:
+        raw["num_members"] = len(shown.members)
+    return raw
+
+
+def user(workspace: "Workspace", shown: "User") -> dict[str, Any]:
+    """A person or bot; addresses need a scope that the seeded application does not ask for."""
+    profile = {
+        "real_name": shown.real_name,
+        "real_name_normalized": shown.real_name,
+        "display_name": shown.display_name,
+        "display_name_normalized": shown.display_name,
+        "title": shown.title,
+        "status_text": "",
+        "status_emoji": "",
+        "team": workspace.team.id,
+    }
+    raw: dict[str, Any] = {
+        "id": shown.id,
+        "team_id": workspace.team.id,
+        "name": shown.name,
+        "deleted": shown.deleted,
+        "is_bot": shown.is_bot,
+        "is_app_user": False,
+        "updated": shown.updated,
+        "profile": profile,
+    }
+    return raw if shown.deleted else raw | {"real_name": shown.real_name, "tz": shown.tz} | _rank(shown)
+
+
+def _rank(shown: "User") -> dict[str, bool]:
+    guest = {"is_restricted": False, "is_ultra_restricted": False}
+    return {"is_admin": shown.is_admin, "is_owner": False, "is_primary_owner": False} | guest
+
+
+def _thread(channel: "Channel", shown: "Message") -> dict[str, Any]:
+    if shown.thread_ts is not None:
+        parent = channel.messages.get(shown.thread_ts)
+        known = {"parent_user_id": parent.user} if parent and parent.user else {}
+        return {"thread_ts": shown.thread_ts} | known
+    replies = channel.threads.get(shown.ts)
+    if not replies:
+        return {}
+    repliers = list(dict.fromkeys(channel.messages[ts].user for ts in replies))
+    return {
+        "thread_ts": shown.ts,
+        "reply_count": len(replies),
+        "reply_users_count": len(repliers),
+        "reply_users": repliers[:SHOWN_REPLIERS],
+        "latest_reply": replies[-1],
+        "is_locked": False,
+        "subscribed": False,
+    }
+
+
+def _im(workspace: "Workspace", shown: "Channel") -> dict[str, Any]:
+    partner = workspace.partner(shown)
+    return {
+        "id": shown.id,
+        "created": shown.created,
+        "updated": shown.updated,
+        "is_archived": shown.is_archived,
+        "is_im": True,
+        "is_org_shared": False,
+        "context_team_id": workspace.team.id,
+        "user": partner.id if partner else workspace.team.bot_user_id,
+        "is_user_deleted": bool(partner and partner.deleted),
+        "priority": 0,
+    }
+
+
+def _noted(shown: "Channel", value: str) -> Mapping[str, Any]:
+    return {"value": value, "creator": shown.creator if value else "", "last_set": shown.created if value else 0}
+
+
+def _bot_profile(workspace: "Workspace") -> dict[str, Any]:
+    team = workspace.team
+    return {
+        "id": team.bot_id,
+        "app_id": team.app_id,
+        "user_id": team.bot_user_id,
+        "name": team.bot_name,
+        "deleted": False,
+        "updated": 1_735_689_600,
+        "team_id": team.id,
+    }

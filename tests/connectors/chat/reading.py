@@ -47,3 +47,10 @@ def asked(gateway: Gateway, method: str) -> int:
 def without(*scopes: str) -> str:
     """Every scope but these, as the stand-in's knob takes them."""
     return ",".join(scope for scope in EVERY_SCOPE.split(",") if scope not in scopes)
+
+
+def another_connection(gateway: Gateway) -> str:
+    """A connection of the same account that remembers nothing yet."""
+    credentials = gateway.sandbox.emulators["chat"].credentials()
+    made = gateway.run(gateway.app.connections.create(gateway.workspace_id, "chat", credentials))  # type: ignore[arg-type]
+    return str(made["connection_id"])

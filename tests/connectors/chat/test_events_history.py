@@ -417,11 +417,20 @@ def test_a_channel_that_may_not_be_read_is_told_and_the_others_are_read(
     assert any(channel in warning for warning in watch.warnings)
 
 
-def test_a_refusal_that_nobody_knows_stops_one_channel_only(gateway: Gateway, channel_id: str) -> None:
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"ok": False, "error": "something_new"},
+        {"ok": False, "error": {"code": "internal_error"}},
+        {"ok": True},
+        {"ok": True, "messages": [{"ts": 1790000000.0001, "text": "a number"}]},
+    ],
+    ids=str,
+)
+def test_an_answer_that_nobody_knows_stops_one_channel_only(gateway: Gateway, channel_id: str, odd: Any) -> None:
     watch = watching(gateway, channels=[channel_id, RANDOM])
     say(gateway, channel_id, "in one")
     say(gateway, RANDOM, "in the other")
-    odd = {"ok": False, "error": "something_new"}
     gateway.fault("chat", path="/api/conversations.history", fault="status", status=200, body=odd)
     watch.poll(behind_since=watch.began)
 

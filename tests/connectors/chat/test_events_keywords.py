@@ -4,14 +4,16 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.connectors.chat import mapping
+from connector_gateway.connectors.chat import mapping, wire
+from connector_gateway.kit.wire import converted
 from harness.requirement import requirement
 
 STATE = {"team_id": "T1", "user_id": "U0", "bot_id": "B0", "names": {"ops": "C1", "gone": None}}
 
 
-def raw(**fields: Any) -> dict[str, Any]:
-    return {"type": "message", "ts": "1790000000.000100", "user": "U7", "text": "deploy now"} | fields
+def said(**fields: Any) -> wire.Message:
+    told = {"type": "message", "ts": "1790000000.000100", "user": "U7", "text": "deploy now"}
+    return converted(told | fields, wire.Message)
 
 
 @requirement("chat:watching:words")
@@ -141,14 +143,14 @@ def test_what_is_searched_grows_no_faster_than_the_message(text: str) -> None:
 
 @requirement("chat:events:fields", "chat:watching:posted")
 def test_without_keywords_a_message_is_one_observation() -> None:
-    (seen,) = mapping.observed(raw(text="R&amp;D <@U1>"), "C1", {}, STATE)
+    (seen,) = mapping.observed(said(text="R&amp;D <@U1>"), "C1", {}, STATE)
 
     assert ("message.posted", "C1") == (seen.type, seen.channel)
     assert {"channel_id": "C1", "author": "U7", "text": "R&amp;D <@U1>", "matched_keyword": None} == seen.data
 
 
 def test_each_keyword_is_an_observation_of_its_own() -> None:
-    seen = mapping.observed(raw(), "C1", {"keywords": ["now", "deploy", "never"]}, STATE)
+    seen = mapping.observed(said(), "C1", {"keywords": ["now", "deploy", "never"]}, STATE)
 
     assert ["now", "deploy"] == [one.data["matched_keyword"] for one in seen]
     assert {"message.keyword"} == {one.type for one in seen}
@@ -156,15 +158,15 @@ def test_each_keyword_is_an_observation_of_its_own() -> None:
 
 
 def test_a_keyword_spelt_anew_is_the_same_observation() -> None:
-    (before,) = mapping.observed(raw(), "C1", {"keywords": ["Deploy"]}, STATE)
-    (after,) = mapping.observed(raw(team="T2"), "C1", {"keywords": ["DEPLOY "]}, STATE)
+    (before,) = mapping.observed(said(), "C1", {"keywords": ["Deploy"]}, STATE)
+    (after,) = mapping.observed(said(team="T2"), "C1", {"keywords": ["DEPLOY "]}, STATE)
 
     assert before.identity == after.identity
 
 
 @pytest.mark.parametrize("subtype", [None, "bot_message", "file_share", "me_message", "thread_broadcast"])
 def test_what_somebody_wrote_is_observed(subtype: str | None) -> None:
-    assert mapping.observed(raw(subtype=subtype), "C1", {}, STATE)
+    assert mapping.observed(said(subtype=subtype), "C1", {}, STATE)
 
 
 @pytest.mark.parametrize(
@@ -178,17 +180,16 @@ def test_what_somebody_wrote_is_observed(subtype: str | None) -> None:
         {"hidden": True},
         {"user": "U0"},
         {"user": None, "bot_id": "B0"},
-        {"ts": None},
         {"text": None},
     ],
     ids=str,
 )
 def test_anything_else_is_not(fields: dict[str, Any]) -> None:
-    assert [] == mapping.observed(raw(**fields), "C1", {}, STATE)
+    assert [] == mapping.observed(said(**fields), "C1", {}, STATE)
 
 
 def test_a_message_without_a_person_is_by_its_bot() -> None:
-    (seen,) = mapping.observed(raw(user=None, bot_id="B9", subtype="bot_message"), "C1", {}, STATE)
+    (seen,) = mapping.observed(said(user=None, bot_id="B9", subtype="bot_message"), "C1", {}, STATE)
 
     assert "B9" == seen.data["author"]
 
@@ -226,14 +227,14 @@ def test_conversations_are_read_where_both_permissions_are_held(scopes: set[str]
 
 
 def test_threads_are_read_that_were_replied_to_since() -> None:
-    raws: list[dict[str, Any]] = [
-        {"ts": "1.000000"},
-        {"ts": "2.000000", "reply_count": 1, "latest_reply": "5.000000"},
-        {"ts": "3.000000", "reply_count": 1, "latest_reply": "4.000000"},
-        {"ts": "4.000000", "reply_count": 1},
+    messages = [
+        wire.Message(ts="1.000000"),
+        wire.Message(ts="2.000000", reply_count=1, latest_reply="5.000000"),
+        wire.Message(ts="3.000000", reply_count=1, latest_reply="4.000000"),
+        wire.Message(ts="4.000000", reply_count=1),
     ]
 
-    assert ["2.000000", "4.000000"] == mapping.threads(raws, "4.500000")
+    assert ["2.000000", "4.000000"] == mapping.threads(messages, "4.500000")
 
 
 @pytest.mark.parametrize(("seconds", "ts"), [(1_790_000_000.5, "1790000000.500000"), (0.0, "0000000000.000000")])

@@ -15,6 +15,7 @@ from connectors.chat.reading import (
     RANDOM,
     THEIRS,
     UNJOINED,
+    another_connection,
     asked,
     message,
     said,
@@ -64,35 +65,72 @@ def refuse(gateway: Gateway, path: str, code: str, **more: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("vendors", "status", "code"),
+    ("vendors", "expected"),
     [
-        ("account_inactive", 401, "connection_revoked"),
-        ("token_revoked", 401, "connection_revoked"),
-        ("token_expired", 401, "connection_revoked"),
-        ("invalid_auth", 401, "connection_revoked"),
-        ("not_authed", 401, "connection_revoked"),
-        ("missing_scope", 403, "connection_scope_missing"),
-        ("not_allowed_token_type", 403, "connection_scope_missing"),
-        ("access_denied", 403, "upstream_forbidden"),
-        ("restricted_action", 403, "upstream_forbidden"),
-        ("not_in_channel", 403, "not_in_channel"),
-        ("channel_not_found", 404, "channel_not_found"),
-        ("is_archived", 409, "channel_archived"),
-        ("invalid_arguments", 422, "upstream_refused"),
-        ("something_new", 502, "upstream_unexpected"),
+        ("account_inactive", (401, "connection_revoked", [])),
+        ("token_revoked", (401, "connection_revoked", [])),
+        ("token_expired", (401, "connection_revoked", [])),
+        ("invalid_auth", (401, "connection_revoked", [])),
+        ("not_authed", (401, "connection_revoked", [])),
+        ("missing_scope", (403, "connection_scope_missing", [])),
+        ("not_allowed_token_type", (403, "connection_scope_missing", [])),
+        ("access_denied", (403, "upstream_forbidden", [{"vendor_code": "access_denied"}])),
+        ("restricted_action", (403, "upstream_forbidden", [{"vendor_code": "restricted_action"}])),
+        ("not_in_channel", (403, "not_in_channel", [])),
+        ("channel_not_found", (404, "channel_not_found", [])),
+        ("is_archived", (409, "channel_archived", [])),
+        ("invalid_arguments", (422, "upstream_refused", [{"vendor_code": "invalid_arguments"}])),
+        ("something_new", (502, "upstream_unexpected", [])),
     ],
 )
 @every_write
 def test_a_refusal_with_status_200_has_its_own_meaning(
-    gateway: Gateway, write: Write, vendors: str, status: int, code: str
+    gateway: Gateway, write: Write, vendors: str, expected: tuple[int, str, list[dict[str, str]]]
 ) -> None:
     refuse(gateway, write.upstream, vendors)
 
     refused = write.send(gateway)
 
-    assert (refused.status, refused.code) == (status, code)
+    assert expected == (refused.status, refused.code, refused.details)
     assert vendors not in str(refused.body["error"]["message"])
-    assert vendors == code or vendors not in str(refused.body["error"]["details"])
+
+
+def test_what_the_application_remarks_on_a_refusal_is_passed_on_without_secrets(gateway: Gateway) -> None:
+    remarks = ["[ERROR] must be less than 3001 characters", "[ERROR] token=xoxb-1-2 is odd"]
+    body = {"ok": False, "error": "invalid_arguments", "response_metadata": {"messages": remarks}}
+    gateway.fault("chat", path=POST, fault="status", status=200, body=body)
+
+    refused = gateway.post("/chat/messages", channel=RANDOM, text="hello")
+
+    told = "[ERROR] must be less than 3001 characters; [ERROR] token=… is odd"
+    assert [{"vendor_code": "invalid_arguments", "vendor_message": told}] == refused.details
+
+
+@pytest.mark.parametrize("remarks", ["odd", {"messages": "odd"}, {"messages": [{"odd": 1}]}])
+def test_remarks_that_cannot_be_read_are_left_out(gateway: Gateway, remarks: Any) -> None:
+    body = {"ok": False, "error": "no_text", "response_metadata": remarks}
+    gateway.fault("chat", path=POST, fault="status", status=200, body=body)
+
+    refused = gateway.post("/chat/messages", channel=RANDOM, text="hello")
+
+    assert ("upstream_refused", [{"vendor_code": "no_text"}]) == (refused.code, refused.details)
+
+
+@pytest.mark.parametrize(
+    ("path", "vendors", "remedy"),
+    [
+        (UPDATE, "edit_window_closed", "Post a new message"),
+        (POST, "restricted_action_thread_locked", "Post outside of the thread"),
+        (REACT, "too_many_reactions", "Remove a reaction"),
+        (POST, "restricted_action", "Ask an administrator"),
+    ],
+)
+def test_a_refusal_comes_with_what_helps_against_it(gateway: Gateway, path: str, vendors: str, remedy: str) -> None:
+    refuse(gateway, path, vendors)
+
+    refused = WRITES[path].send(gateway)
+
+    assert remedy == refused.body["error"]["remedy"][: len(remedy)]
 
 
 @pytest.mark.parametrize(
@@ -743,10 +781,3 @@ def test_a_name_beyond_the_channels_that_can_be_listed_is_not_called_unknown(
 
     assert (reply.status, reply.code) == (422, "channel_list_too_long")
     assert reply.details == [{"parameter": "channel", "value": "no-such-channel"}]
-
-
-def another_connection(gateway: Gateway) -> str:
-    """A connection of the same account that remembers nothing yet."""
-    credentials = gateway.sandbox.emulators["chat"].credentials()
-    made = gateway.run(gateway.app.connections.create(gateway.workspace_id, "chat", credentials))  # type: ignore[arg-type]
-    return str(made["connection_id"])

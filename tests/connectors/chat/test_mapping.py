@@ -5,16 +5,26 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.connectors.chat import mapping
+from connector_gateway.connectors.chat import mapping, wire
 from connector_gateway.kit.errors import AmbiguousChannel, ChannelListTooLong, ChannelNotFound
+from connector_gateway.kit.wire import converted
 from harness.requirement import requirement
 
 ANYWHERE = {"chat:write", "chat:write.public"}
 MEMBERS_ONLY = {"chat:write"}
 
 
-def channel(**fields: Any) -> dict[str, Any]:
-    return {"id": "C1", "name": "ops", "is_private": False, "is_member": False, "num_members": 4} | fields
+def channel(**fields: Any) -> wire.Conversation:
+    told = {"id": "C1", "name": "ops", "is_private": False, "is_member": False, "num_members": 4}
+    return converted(told | fields, wire.Conversation)
+
+
+def conversation(**fields: Any) -> wire.Conversation:
+    return wire.Conversation(id="D1", is_im=True, user="U1", **fields)
+
+
+def message(**fields: Any) -> wire.Message:
+    return converted({"ts": "1790000001.000200"} | fields, wire.Message)
 
 
 @requirement("chat:messages:channel")
@@ -30,6 +40,8 @@ def channel(**fields: Any) -> dict[str, Any]:
         ("#C04GENERAL1", False, False),
         ("C04general1", False, False),
         ("CORE", False, False),
+        ("GENERAL", False, False),
+        ("UPDATES", False, False),
     ],
 )
 def test_identifiers_are_told_from_names(named: str, *, is_channel: bool, is_user: bool) -> None:
@@ -41,6 +53,20 @@ def test_a_name_is_found_however_it_is_written(name: str) -> None:
     known = mapping.names([channel(id="C7", name="büro")])
 
     assert mapping.named(known, name) == "C7"
+
+
+@pytest.mark.parametrize("complete", [True, False])
+def test_capitals_are_an_identifier_where_no_channel_is_called_that(*, complete: bool) -> None:
+    known = mapping.names([channel(id="C7", name="general")], complete=complete)
+
+    assert ("C7", "CGENERAL", "UPDATES") == tuple(
+        mapping.named(known, name) for name in ("GENERAL", "CGENERAL", "UPDATES")
+    )
+
+
+@pytest.mark.parametrize(("found", "expected"), [("UPDATES", True), ("W04NW000002", True), ("C1", False), ("", False)])
+def test_people_are_told_from_channels(found: str, *, expected: bool) -> None:
+    assert expected is mapping.is_person(found)
 
 
 def test_a_channel_that_is_listed_twice_is_one() -> None:
@@ -97,7 +123,7 @@ def test_types_become_the_vendors(types: str, expected: str) -> None:
 
 @requirement("chat:channels:postable")
 @pytest.mark.parametrize(
-    ("raw", "scopes", "listed"),
+    ("seen", "scopes", "listed"),
     [
         (channel(is_member=True), MEMBERS_ONLY, True),
         (channel(is_member=False), MEMBERS_ONLY, False),
@@ -105,18 +131,18 @@ def test_types_become_the_vendors(types: str, expected: str) -> None:
         (channel(is_member=False, is_private=True), ANYWHERE, False),
         (channel(is_member=True, is_private=True), MEMBERS_ONLY, True),
         (channel(is_member=True, is_archived=True), ANYWHERE, False),
-        ({"id": "D1", "is_im": True, "user": "U1", "is_user_deleted": False}, MEMBERS_ONLY, True),
-        ({"id": "D1", "is_im": True, "user": "U1", "is_user_deleted": True}, MEMBERS_ONLY, False),
+        (conversation(is_user_deleted=False), MEMBERS_ONLY, True),
+        (conversation(is_user_deleted=True), MEMBERS_ONLY, False),
     ],
 )
 def test_only_channels_that_can_be_posted_into_are_shown(
-    raw: dict[str, Any], scopes: set[str], *, listed: bool
+    seen: wire.Conversation, scopes: set[str], *, listed: bool
 ) -> None:
-    assert listed == bool(mapping.channels([raw], scopes))
+    assert listed == bool(mapping.channels([seen], scopes))
 
 
 def test_a_conversation_is_called_by_the_person_it_is_with() -> None:
-    shown = mapping.channel({"id": "D1", "is_im": True, "user": "U1"})
+    shown = mapping.channel(conversation())
 
     assert shown.model_dump() == {"channel_id": "D1", "name": "U1", "is_private": True, "member_count": 2}
 
@@ -150,7 +176,7 @@ def test_a_message_identifier_names_an_instant_to_the_microsecond(ts: str, expec
 def test_an_edit_that_the_vendor_does_not_date_happened_now() -> None:
     now = datetime(2026, 11, 2, tzinfo=UTC)
 
-    kept = mapping.kept_edit("C1", {"ts": "1790000001.000200"}, now.timestamp())
+    kept = mapping.kept_edit("C1", "1790000001.000200", None, now.timestamp())
 
     assert mapping.edited_message(kept).edited_at == now
 
@@ -175,16 +201,16 @@ def test_an_emoji_loses_the_colons_around_it(given: str, expected: str) -> None:
     ],
 )
 def test_a_message_is_ours_by_its_marker(metadata: Any, *, expected: bool) -> None:
-    assert expected == mapping.bears({"ts": "1", "metadata": metadata}, "mark", "m1")
+    assert expected == mapping.bears(message(metadata=metadata), "mark", "m1")
 
 
 @pytest.mark.parametrize(
     ("name", "user_id", "expected"), [("eyes", "U1", True), ("eyes", "U3", False), ("tada", "U1", False)]
 )
 def test_a_reaction_is_ours_by_name_and_user(name: str, user_id: str, *, expected: bool) -> None:
-    raw = {"reactions": [{"name": "eyes", "users": ["U2", "U1"], "count": 2}]}
+    seen = message(reactions=[{"name": "eyes", "users": ["U2", "U1"], "count": 2}])
 
-    assert expected == mapping.has_reaction(raw, name, user_id)
+    assert expected == mapping.has_reaction(seen, name, user_id)
 
 
 @pytest.mark.parametrize(
@@ -199,4 +225,4 @@ def test_a_reaction_is_ours_by_name_and_user(name: str, user_id: str, *, expecte
     ],
 )
 def test_a_body_is_recognised_through_the_vendors_escaping(stored: str | None, text: str, *, expected: bool) -> None:
-    assert expected == mapping.says({"text": stored}, text)
+    assert expected == mapping.says(message(text=stored), text)

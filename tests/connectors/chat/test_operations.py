@@ -24,7 +24,7 @@ from connectors.chat.reading import (
     workspace,
 )
 from harness.requirement import requirement
-from harness.serving import Gateway, Reply
+from harness.serving import Gateway, Reply, Restarting
 
 UNKNOWN_TS = "1700000000.000001"
 
@@ -71,6 +71,9 @@ def test_a_post_answers_with_the_message_and_nothing_else(gateway: Gateway) -> N
         ("general", GENERAL),
         ("#general", GENERAL),
         ("General", GENERAL),
+        ("GENERAL", GENERAL),
+        ("#GENERAL", GENERAL),
+        ("#Büro-BERLIN", "C04BERLIN01"),
         ("büro-berlin", "C04BERLIN01"),
         ("bu\u0308ro-berlin", "C04BERLIN01"),
         ("東京オフィス", "C04TOKYO001"),
@@ -105,6 +108,77 @@ def test_a_reply_stands_in_its_thread(gateway: Gateway) -> None:
 
     assert message(gateway, RANDOM, reply["message_ts"]).thread_ts == root
     assert reply["permalink"].endswith(f"?thread_ts={root}&cid={RANDOM}")
+
+
+@requirement("chat:messages:reply-to-reply")
+def test_a_reply_to_a_reply_stands_in_the_thread_of_its_root(gateway: Gateway) -> None:
+    gateway.knob("chat", reply_to_reply="stray")
+    root = post(gateway, "a question")
+    first = post(gateway, "an answer", thread_ts=root)
+
+    reply = gateway.post("/chat/messages", channel=RANDOM, text="a question to that", thread_ts=first).data
+
+    assert root == message(gateway, RANDOM, reply["message_ts"]).thread_ts
+    assert reply["permalink"].endswith(f"?thread_ts={root}&cid={RANDOM}")
+
+
+@requirement("chat:messages:reply-to-reply")
+def test_the_thread_of_a_reply_that_somebody_else_wrote_is_looked_up_once(gateway: Gateway) -> None:
+    gateway.knob("chat", reply_to_reply="stray")
+    theirs = gateway.act("chat", action="message", channel_id=GENERAL, text="theirs", thread_ts=THEIRS)["ts"]
+
+    replies = [post(gateway, f"ours {number}", GENERAL, thread_ts=theirs) for number in range(2)]
+
+    assert [THEIRS, THEIRS] == [message(gateway, GENERAL, ts).thread_ts for ts in replies]
+    assert asked(gateway, "conversations.replies") == 1
+
+
+def test_the_thread_of_a_message_of_ones_own_is_not_looked_up(gateway: Gateway) -> None:
+    root = post(gateway, "a question")
+
+    post(gateway, "an answer", thread_ts=root)
+
+    assert asked(gateway, "conversations.replies") == 0
+
+
+def test_where_the_app_may_not_read_a_reply_goes_where_it_was_sent(gateway: Gateway) -> None:
+    gateway.knob("chat", scopes=without("channels:history"))
+
+    ts = post(gateway, "blindly", GENERAL, thread_ts=OURS)
+
+    assert message(gateway, GENERAL, ts).thread_ts == OURS
+
+
+def test_where_the_thread_may_not_be_looked_up_now_a_reply_goes_where_it_was_sent(
+    gateway: Gateway, restarting: Restarting
+) -> None:
+    ration = {"status": 429, "headers": {"Retry-After": "60"}, "body": {"ok": False, "error": "ratelimited"}}
+    gateway.fault("chat", path="/api/conversations.replies", fault="status", **ration)
+    theirs = gateway.act("chat", action="message", channel_id=EMPTY, text="theirs")["ts"]
+
+    with restarting() as rationed:
+        ts = post(rationed, "without a look", EMPTY, thread_ts=theirs)
+
+    assert theirs == message(gateway, EMPTY, ts).thread_ts
+
+
+def test_a_reply_to_nothing_that_the_list_of_its_thread_shows_is_refused(gateway: Gateway) -> None:
+    nothing = {"ok": True, "messages": []}
+    gateway.fault("chat", path="/api/conversations.replies", fault="status", status=200, body=nothing)
+    theirs = gateway.act("chat", action="message", channel_id=EMPTY, text="theirs")["ts"]
+
+    refused = gateway.post("/chat/messages", channel=EMPTY, text="to nothing", thread_ts=theirs)
+
+    assert (404, "thread_not_found") == (refused.status, refused.code)
+    assert [] == said(gateway, "to nothing")
+
+
+@pytest.mark.parametrize("capitals", ["CNOSUCHCHANNEL", "UNOSUCHPERSON"])
+def test_capitals_that_name_nothing_are_no_channel(gateway: Gateway, capitals: str) -> None:
+    refused = gateway.post("/chat/messages", channel=capitals, text="to nobody")
+
+    assert (404, "channel_not_found") == (refused.status, refused.code)
+    assert "channel_not_found" == gateway.get("/chat/events", channel=capitals).code
 
 
 def test_a_permalink_is_the_one_the_application_gives(gateway: Gateway) -> None:
@@ -306,6 +380,25 @@ def test_an_edit_that_is_too_long_or_blank_is_refused_before_anything_is_asked(g
 
     assert (refused.status, refused.code) == (422, "invalid_parameters")
     assert gateway.journal("chat") == []
+
+
+@requirement("chat:messages:length")
+@pytest.mark.parametrize("text", ["a" * 3_995 + "&", "&amp;" * 800, "<https://example.com/|here>" * 148, "é" * 4_000])
+def test_what_fits_an_edit_once_it_is_escaped_is_taken(gateway: Gateway, text: str) -> None:
+    ts = post(gateway, "draft")
+
+    assert gateway.patch(f"/chat/messages/{ts}", channel=RANDOM, text=text).status == 200
+
+
+@requirement("chat:messages:length")
+@pytest.mark.parametrize("text", ["a" * 3_996 + "&", "<" * 1_001, "> " * 1_000, "&amp;" * 798 + "&lt & co"])
+def test_what_is_too_long_for_an_edit_once_it_is_escaped_is_refused(gateway: Gateway, text: str) -> None:
+    refused = gateway.patch(f"/chat/messages/{OURS}", channel=GENERAL, text=text)
+
+    assert (422, "invalid_parameters") == (refused.status, refused.code)
+    assert ["text"] == [detail["parameter"] for detail in refused.details]
+    assert "4,000 characters" in refused.details[0]["message"]
+    assert [] == gateway.journal("chat")
 
 
 @requirement("chat:messages:not-author")

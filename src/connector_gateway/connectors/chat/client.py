@@ -2,8 +2,9 @@
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
+from connector_gateway.connectors.chat import wire
 from connector_gateway.kit.budget import Budget, Charge
 from connector_gateway.kit.errors import (
     ChannelArchived,
@@ -24,6 +25,7 @@ from connector_gateway.kit.errors import (
     UpstreamRefused,
     UpstreamUnexpected,
 )
+from connector_gateway.kit.reasons import vendor_reason
 from connector_gateway.kit.transport import Answer
 from connector_gateway.kit.upstream import DEFAULT_PAUSE_SECONDS, Upstream, retry_after
 from connector_gateway.kit.walking import Pages
@@ -89,7 +91,8 @@ Source: slackapi/python-slack-sdk slack_sdk/web/base_client.py, read 2026-11.
 MARK = "gateway_post"
 """The type of the metadata by which our own posts are found again; everyone in the channel may read it."""
 
-Raw = dict[str, Any]
+W = TypeVar("W")
+L = TypeVar("L", bound=wire.Listing)
 Scopes = frozenset[str]
 Refusals = Mapping[str, type[GatewayError]]
 
@@ -192,6 +195,24 @@ MESSAGES: Mapping[type[GatewayError], str] = {
 }
 
 
+REASONED = frozenset({UpstreamForbidden, UpstreamRefused})
+"""Refusals with many causes, of which callers are told the vendor's own words."""
+
+REMEDIES: Mapping[str, str] = {
+    "edit_window_closed": "Post a new message; the workspace no longer lets this one be edited.",
+    "msg_too_long": "Send a shorter text.",
+    "not_reactable": "React to another message.",
+    "restricted_action_non_threadable_channel": "Post without thread_ts.",
+    "restricted_action_thread_locked": "Post outside of the thread, or have it unlocked.",
+    "restricted_action_thread_only_channel": "Reply to a message of the channel with thread_ts.",
+    "streaming_state_conflict": "Edit the message once it is complete.",
+    "thread_locked": "Have the thread unlocked, or use another message.",
+    "too_many_emoji": "Use an emoji that the message already bears.",
+    "too_many_reactions": "Remove a reaction of the app from the message first.",
+}
+"""What to do about single refusals, where it is something else than the usual."""
+
+
 def authorise(credentials: Mapping[str, str]) -> Mapping[str, str]:
     """The headers of every request."""
     return {"Authorization": f"Bearer {credentials['token']}"}
@@ -199,28 +220,53 @@ def authorise(credentials: Mapping[str, str]) -> Mapping[str, str]:
 
 def throttled(answer: Answer) -> float | None:
     """Seconds to wait when the vendor throttles: by status, whatever the body, or in a body of status 200."""
-    raw = answer.raw if isinstance(answer.raw, dict) else {}
-    if answer.status != 429 and raw.get("error") not in THROTTLES:
+    if answer.status != 429 and code_of(verdict_of(answer)) not in THROTTLES:
         return None
     return retry_after(answer, DEFAULT_PAUSE_SECONDS)
 
 
-def unwrap(answer: Answer, *, writes: bool = False, refusals: Refusals = MappingProxyType({})) -> Raw:
-    """The JSON of an accepted request; a refused one raises its catalogue error, first by *refusals*."""
-    raw: Raw = answer.raw if isinstance(answer.raw, dict) else {}
-    if raw.get("ok"):
-        return raw
-    code = str(raw.get("error", ""))
+def verdict_of(answer: Answer) -> wire.Verdict:
+    """What the vendor says of a request; nothing where that cannot be read."""
+    return answer.glance(wire.Verdict) or wire.Verdict()
+
+
+def code_of(verdict: wire.Verdict) -> str:
+    """The vendor's code of a refusal; empty where there is none, or none that can be read."""
+    return verdict.error if isinstance(verdict.error, str) else ""
+
+
+def unwrap(answer: Answer, shape: type[W], refusals: Refusals = MappingProxyType({})) -> W:
+    """What an accepted request was answered with; a refused one raises its catalogue error, first by *refusals*."""
+    require_accepted(answer, refusals)
+    return answer.read(shape)
+
+
+def require_accepted(answer: Answer, refusals: Refusals = MappingProxyType({})) -> None:
+    """Raise the catalogue error of a request that failed or was refused, first by *refusals*."""
+    verdict = verdict_of(answer)
+    if verdict.ok is True:
+        return
+    code = code_of(verdict)
     if code in FAILURES:
-        raise UpstreamError(
-            "The application failed over the request.", private=answer.text, doubt=FAILURES[code] if writes else None
-        )
-    if answer.accepted and not code:
-        raise UpstreamError(
-            "The application answered something unreadable.", private=answer.text, doubt="garbled" if writes else None
-        )
-    refusal = refusals.get(code) or REFUSALS.get(code, UpstreamUnexpected)
-    raise refusal(MESSAGES[refusal], private=answer.text)
+        doubt = None if answer.doubt is None else FAILURES[code]
+        raise UpstreamError("The application failed over the request.", private=answer.text, doubt=doubt)
+    if answer.accepted and not verdict.error:
+        raise UpstreamError("The application answered something unreadable.", private=answer.text, doubt=answer.doubt)
+    raise refused(answer, code, refusals.get(code) or REFUSALS.get(code, UpstreamUnexpected))
+
+
+def refused(answer: Answer, code: str, refusal: type[GatewayError]) -> GatewayError:
+    """The error of a refusal; where it is one of many causes, the vendor's own reason tells which."""
+    details = vendor_reason(code, remarks_of(answer)) if refusal in REASONED else []
+    error = refusal(MESSAGES[refusal], *details, private=answer.text)
+    error.remedy = REMEDIES.get(code, error.remedy)
+    return error
+
+
+def remarks_of(answer: Answer) -> str:
+    """What the vendor remarks on a request, in one sentence after the other."""
+    told = answer.glance(wire.Remarked)
+    return "" if told is None else "; ".join(told.response_metadata.messages)
 
 
 class ChatClient:
@@ -229,15 +275,15 @@ class ChatClient:
     def __init__(self, upstream: Upstream) -> None:
         self._upstream = upstream
 
-    async def auth_test(self) -> tuple[Raw, Scopes]:
+    async def auth_test(self) -> tuple[wire.Identity, Scopes]:
         """Whose the token is, and where; and the token's scopes.
 
         Source: docs.slack.dev/reference/methods/auth.test, read 2026-11.
         """
         answer = await self._read("auth.test", "identity", {})
-        return unwrap(answer), scopes_of(answer)
+        return unwrap(answer, wire.Identity), scopes_of(answer)
 
-    async def post_message(self, channel_id: str, text: str, thread_ts: str | None, marker: str) -> Raw:
+    async def post_message(self, channel_id: str, text: str, thread_ts: str | None, marker: str) -> wire.Posted:
         """A new message, with a *marker* that it can be found by.
 
         Source: docs.slack.dev/reference/methods/chat.postMessage, read 2026-11.
@@ -246,12 +292,12 @@ class ChatClient:
         body = {"channel": channel_id, "text": text, "metadata": metadata}
         thread = {"thread_ts": thread_ts} if thread_ts else {}
         charges = (Charge("posts"), Charge("posts of a channel", on=channel_id))
-        return unwrap(await self._write("chat.postMessage", body | thread, *charges), writes=True)
+        return unwrap(await self._write("chat.postMessage", body | thread, *charges), wire.Posted)
 
-    async def update_message(self, channel_id: str, ts: str, text: str) -> Raw:
+    async def update_message(self, channel_id: str, ts: str, text: str) -> wire.Updated:
         """A message with a new body. Source: docs.slack.dev/reference/methods/chat.update, read 2026-11."""
         body = {"channel": channel_id, "ts": ts, "text": text}
-        return unwrap(await self._write("chat.update", body, Charge("edits")), writes=True)
+        return unwrap(await self._write("chat.update", body, Charge("edits")), wire.Updated)
 
     async def add_reaction(self, channel_id: str, ts: str, name: str) -> bool:
         """React to a message; whether the app had done so before.
@@ -260,69 +306,74 @@ class ChatClient:
         """
         body = {"channel": channel_id, "timestamp": ts, "name": name}
         answer = await self._write("reactions.add", body, Charge("reactions"))
-        if isinstance(answer.raw, dict) and answer.raw.get("error") == "already_reacted":
+        if code_of(verdict_of(answer)) == "already_reacted":
             return True
-        unwrap(answer, writes=True)
+        require_accepted(answer)
         return False
 
-    async def open_conversation(self, user_id: str) -> Raw:
+    async def open_conversation(self, user_id: str) -> wire.Place:
         """The conversation with a person, opened if it is not; doing that twice does it once.
 
         Source: docs.slack.dev/reference/methods/conversations.open, read 2026-11.
         """
         path, charge = "/api/conversations.open", Charge("conversations")
         answer = await self._upstream.send("POST", path, charge, writes=False, json={"users": user_id}, headers=JSON)
-        return unwrap(answer)
+        return unwrap(answer, wire.Opened).channel
 
-    async def channel_info(self, channel_id: str) -> Raw:
-        """A conversation that the app may see.
+    async def require_channel(self, channel_id: str) -> None:
+        """Refuse a conversation that there is not, or that the app may not see.
 
         Source: docs.slack.dev/reference/methods/conversations.info, read 2026-11.
         """
-        return unwrap(await self._read("conversations.info", "channel info", {"channel": channel_id}))
+        require_accepted(await self._read("conversations.info", "channel info", {"channel": channel_id}))
 
-    async def list_conversations(self, types: str, limit: int, cursor: str | None) -> tuple[Raw, Scopes]:
+    async def list_conversations(self, types: str, limit: int, cursor: str | None) -> tuple[wire.Conversations, Scopes]:
         """A page of what the app sees, without archived ones, and the permissions it has.
 
         Source: docs.slack.dev/reference/methods/conversations.list, read 2026-11.
         """
         query = {"types": types, "exclude_archived": "true", "limit": limit} | _from(cursor)
         answer = await self._read("conversations.list", "channels", query)
-        return unwrap(answer), scopes_of(answer)
+        return unwrap(answer, wire.Conversations), scopes_of(answer)
 
-    async def channels(self) -> tuple[Sequence[Raw], bool]:
+    async def channels(self) -> tuple[Sequence[wire.Conversation], bool]:
         """The channels the app is in, then those it sees, archived ones too; and whether these are all that it sees.
 
         Source: as of the lists themselves.
         """
         own = self.own_conversations(CHANNELS)
-        seen = self._pages("conversations.list", "channels", {"types": CHANNELS}, CHANNEL_PAGES)
-        found = [channel for pages in (own, seen) async for raw in pages for channel in raw["channels"]]
+        query = {"types": CHANNELS}
+        seen = self._pages("conversations.list", "channels", query, wire.Conversations, most=CHANNEL_PAGES)
+        found = [channel for pages in (own, seen) async for page in pages for channel in page.channels]
         return found, seen.complete
 
-    def own_conversations(self, types: str) -> Pages[Raw]:
+    def own_conversations(self, types: str) -> Pages[wire.Conversations]:
         """Pages of what the app is in, archived ones too; they may be short, or empty, before the last.
 
         Source: docs.slack.dev/reference/methods/users.conversations, read 2026-11.
         """
-        return self._pages("users.conversations", "own channels", {"types": types}, CHANNEL_PAGES)
+        return self._pages(
+            "users.conversations", "own channels", {"types": types}, wire.Conversations, most=CHANNEL_PAGES
+        )
 
-    def history_pages(self, channel_id: str) -> Pages[Raw]:
+    def history_pages(self, channel_id: str) -> Pages[wire.Messages]:
         """Pages of the messages of a channel, newest first, without replies.
 
         Source: docs.slack.dev/reference/methods/conversations.history, read 2026-11.
         """
-        return self._pages("conversations.history", "history", {"channel": channel_id}, MESSAGE_PAGES)
+        return self._pages(
+            "conversations.history", "history", {"channel": channel_id}, wire.Messages, most=MESSAGE_PAGES
+        )
 
-    def reply_pages(self, channel_id: str, ts: str, oldest: str) -> Pages[Raw]:
+    def reply_pages(self, channel_id: str, ts: str, oldest: str) -> Pages[wire.Messages]:
         """Pages of a thread: its first message, then the replies after *oldest*, oldest first.
 
         Source: docs.slack.dev/reference/methods/conversations.replies, read 2026-11.
         """
         query = {"channel": channel_id, "ts": ts, "oldest": oldest}
-        return self._pages("conversations.replies", "replies", query, MESSAGE_PAGES)
+        return self._pages("conversations.replies", "replies", query, wire.Messages, most=MESSAGE_PAGES)
 
-    def history(self, channel_id: str, oldest: float) -> AsyncIterator[Raw]:
+    def history(self, channel_id: str, oldest: float) -> AsyncIterator[wire.Message]:
         """The messages of a channel since an instant, newest first, without replies.
 
         Source: docs.slack.dev/reference/methods/conversations.history, read 2026-11.
@@ -330,7 +381,7 @@ class ChatClient:
         query = {"channel": channel_id} | _since(oldest)
         return self._messages("conversations.history", "history", query)
 
-    def replies(self, channel_id: str, ts: str, oldest: float) -> AsyncIterator[Raw]:
+    def replies(self, channel_id: str, ts: str, oldest: float) -> AsyncIterator[wire.Message]:
         """A thread's first message, then its replies since an instant, oldest first; of a reply, that reply alone.
 
         Source: docs.slack.dev/reference/methods/conversations.replies, read 2026-11.
@@ -338,37 +389,55 @@ class ChatClient:
         query = {"channel": channel_id, "ts": ts} | _since(oldest)
         return self._messages("conversations.replies", "replies", query)
 
-    async def retrieve_message(self, channel_id: str, ts: str) -> Raw:
+    async def retrieve_message(self, channel_id: str, ts: str) -> wire.Message:
         """One message to which something was done, in a thread or not; ``OutcomeUnknown`` if it may not be read.
 
         Source: docs.slack.dev/reference/methods/conversations.replies, read 2026-11.
         """
         answer = await self._read("conversations.replies", "replies", {"channel": channel_id, "ts": ts, "limit": 1})
-        raw = unwrap(answer, refusals={**BLINDNESS, "thread_not_found": MessageNotFound})
-        for message in raw["messages"]:
-            if message["ts"] == ts:
-                found: Raw = message
-                return found
+        page = unwrap(answer, wire.Messages, {**BLINDNESS, "thread_not_found": MessageNotFound})
+        for message in page.messages:
+            if message.ts == ts:
+                return message
         raise MessageNotFound(MESSAGES[MessageNotFound], private=answer.text)
 
-    async def _messages(self, method: str, budget: str, query: Mapping[str, Any]) -> AsyncIterator[Raw]:
+    async def thread_root(self, channel_id: str, ts: str) -> str:
+        """The message that begins the thread of a message; ``OutcomeUnknown`` if it may not be read.
+
+        Source: docs.slack.dev/reference/methods/conversations.replies, read 2026-11.
+        """
+        answer = await self._read("conversations.replies", "replies", {"channel": channel_id, "ts": ts, "limit": 1})
+        page = unwrap(answer, wire.Messages, {**BLINDNESS, "message_not_found": ThreadNotFound})
+        if not page.messages:
+            raise ThreadNotFound(MESSAGES[ThreadNotFound], private=answer.text)
+        return page.messages[0].thread_ts or page.messages[0].ts
+
+    async def _messages(self, method: str, budget: str, query: Mapping[str, Any]) -> AsyncIterator[wire.Message]:
         """The messages of a list with all their metadata; ``OutcomeUnknown`` if there are too many to read."""
-        pages = self._pages(method, budget, {**query, "include_all_metadata": "true"}, MESSAGE_PAGES, BLINDNESS)
-        async for raw in pages:
-            for message in raw["messages"]:
+        whole = {**query, "include_all_metadata": "true"}
+        pages = self._pages(method, budget, whole, wire.Messages, most=MESSAGE_PAGES, refusals=BLINDNESS)
+        async for page in pages:
+            for message in page.messages:
                 yield message
         if not pages.complete:
             raise OutcomeUnknown("Too much was written in the channel since to look through all of it.")
 
     def _pages(
-        self, method: str, budget: str, query: Mapping[str, Any], most: int, refusals: Refusals = MappingProxyType({})
-    ) -> Pages[Raw]:
+        self,
+        method: str,
+        budget: str,
+        query: Mapping[str, Any],
+        shape: type[L],
+        *,
+        most: int,
+        refusals: Refusals = MappingProxyType({}),
+    ) -> Pages[L]:
         """The pages of a list, at most so many, since the vendor lets few be read in a minute."""
 
-        async def fetch(cursor: str | None) -> tuple[Raw, str | None]:
+        async def fetch(cursor: str | None) -> tuple[L, str | None]:
             paged = {**query, "limit": PAGE_SIZE} | _from(cursor)
-            raw = unwrap(await self._read(method, budget, paged), refusals=refusals)
-            return raw, next_cursor(raw)
+            page = unwrap(await self._read(method, budget, paged), shape, refusals)
+            return page, next_cursor(page)
 
         return Pages(fetch, most=most)
 
@@ -385,14 +454,14 @@ def scopes_of(answer: Answer) -> Scopes:
     return frozenset(filter(None, (scope.strip() for scope in told.split(","))))
 
 
-def next_cursor(raw: Raw) -> str | None:
+def next_cursor(page: wire.Listing) -> str | None:
     """Where the next page of a list begins; None after the last."""
-    return (raw.get("response_metadata") or {}).get("next_cursor") or None
+    return None if page.response_metadata is None else page.response_metadata.next_cursor or None
 
 
-def _from(cursor: str | None) -> Raw:
+def _from(cursor: str | None) -> dict[str, str]:
     return {"cursor": cursor} if cursor else {}
 
 
-def _since(oldest: float) -> Raw:
+def _since(oldest: float) -> dict[str, str]:
     return {"oldest": f"{oldest:.6f}"}

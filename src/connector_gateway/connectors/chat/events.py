@@ -4,14 +4,11 @@ import hashlib
 import hmac
 import re
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from pydantic_core import from_json
-
-from connector_gateway.connectors.chat import mapping
-from connector_gateway.connectors.chat.client import ChatClient, Raw, Scopes
+from connector_gateway.connectors.chat import mapping, wire
+from connector_gateway.connectors.chat.client import ChatClient, Scopes
 from connector_gateway.connectors.chat.mapping import Names
 from connector_gateway.kit.errors import (
     AmbiguousChannel,
@@ -38,6 +35,7 @@ from connector_gateway.kit.observing import (
     State,
     Watch,
 )
+from connector_gateway.kit.wire import UnexpectedShape, converted, decoded
 
 ChatWatch = Watch[ChatClient]
 Found = dict[str, Sequence[Observation]]
@@ -97,23 +95,24 @@ UNREADABLE = (
 def receive(delivery: Delivery, secrets: Sequence[str]) -> Receipt:
     """What a signed delivery is about. Source: docs.slack.dev/apis/events-api, read 2026-11."""
     _require_signature(delivery, secrets)
-    envelope = _envelope(delivery.body)
-    match envelope.get("type"):
-        case "url_verification":
-            return Receipt(reply={"challenge": envelope.get("challenge")})
-        case "event_callback" if isinstance(envelope.get("event"), dict):
-            return _receipt(envelope["event"], _installations(envelope), delivery.received_at)
-        case "app_rate_limited" if isinstance(envelope.get("minute_rate_limited"), int):
-            return _limit(envelope["minute_rate_limited"], _installations(envelope))
+    try:
+        return _receipt(decoded(delivery.body, wire.Envelope), delivery.received_at)
+    except UnexpectedShape as fault:
+        if not fault.is_json or not fault.place:
+            raise InvalidJson("The body is not a JSON object.") from fault
+    # The application would deliver the same again and again.
     return Receipt()
 
 
 def read(event: Mapping[str, Any], settings: Mapping[str, Any], state: State) -> Sequence[Observation]:
-    """What a delivered message means to a connection."""
-    channel_id = event.get("channel")
-    if not isinstance(channel_id, str) or "team_id" not in state or not mapping.is_watched(channel_id, settings, state):
+    """What a delivered message means to a connection; one of another shape means nothing."""
+    try:
+        spoken = converted(event, wire.Spoken)
+    except UnexpectedShape:
         return []
-    return mapping.observed(event, channel_id, settings, state)
+    if "team_id" not in state or not mapping.is_watched(spoken.channel, settings, state):
+        return []
+    return mapping.observed(spoken, spoken.channel, settings, state)
 
 
 def _require_signature(delivery: Delivery, secrets: Sequence[str]) -> None:
@@ -128,14 +127,6 @@ def _require_signature(delivery: Delivery, secrets: Sequence[str]) -> None:
         raise InvalidSignature("The delivery is not signed with a secret of this installation.")
 
 
-def _envelope(body: bytes) -> Raw:
-    with suppress(ValueError):
-        envelope = from_json(body)
-        if isinstance(envelope, dict):
-            return envelope
-    raise InvalidJson("The body is not a JSON object.")
-
-
 @dataclass(frozen=True, slots=True)
 class _Installations:
     """Where the app was installed for a delivery to be made."""
@@ -145,30 +136,40 @@ class _Installations:
     """As whom the app is there."""
 
 
-def _installations(envelope: Raw) -> _Installations:
-    authorizations = envelope.get("authorizations") or []
-    teams = [
-        envelope.get("team_id"),
-        envelope.get("context_team_id"),
-        *(each.get("team_id") for each in authorizations),
-    ]
-    return _Installations({team for team in teams if team}, {each.get("user_id") for each in authorizations})
+def _installations(envelope: wire.Envelope) -> _Installations:
+    authorizations = envelope.authorizations or ()
+    teams = [envelope.team_id, envelope.context_team_id, *(each.team_id for each in authorizations)]
+    users = [each.user_id for each in authorizations]
+    return _Installations({team for team in teams if team}, {user for user in users if user})
 
 
-def _receipt(event: Raw, installations: _Installations, received_at: float) -> Receipt:
-    """What an event is about; a withdrawn authorisation leaves a gap that begins now."""
-    match event.get("type"):
+def _receipt(envelope: wire.Envelope, received_at: float) -> Receipt:
+    """What a delivery is about, by its type."""
+    match envelope.type:
+        case "url_verification":
+            return Receipt(reply={"challenge": envelope.challenge})
+        case "event_callback" if envelope.event is not None:
+            return _event_receipt(envelope.event, _installations(envelope), received_at)
+        case "app_rate_limited" if envelope.minute_rate_limited is not None:
+            return _limit(envelope.minute_rate_limited, _installations(envelope))
+    return Receipt()
+
+
+def _event_receipt(event: Mapping[str, Any], installations: _Installations, received_at: float) -> Receipt:
+    """What an event is about, by its type; a withdrawn authorisation leaves a gap that begins now."""
+    teams = installations.teams
+    match converted(event, wire.Kind).type:
         case "message":
-            return Receipt(accounts=installations.teams, event=event)
+            return Receipt(accounts=teams, event=event)
         case "app_uninstalled":
-            return Receipt(accounts=installations.teams, revoked=True, missed_since=received_at)
-        case "tokens_revoked" if (event.get("tokens") or {}).get("bot"):
-            return Receipt(accounts=installations.teams, revoked=True, missed_since=received_at)
-        case "member_joined_channel" if event.get("user") in installations.users:
-            return Receipt(accounts=installations.teams, wakes=[CHANNELS])
+            return Receipt(accounts=teams, revoked=True, missed_since=received_at)
+        case "tokens_revoked" if (tokens := converted(event, wire.Revoked).tokens) and tokens.bot:
+            return Receipt(accounts=teams, revoked=True, missed_since=received_at)
+        case "member_joined_channel" if converted(event, wire.Joined).user in installations.users:
+            return Receipt(accounts=teams, wakes=[CHANNELS])
         case "channel_rename" | "group_rename":
-            return Receipt(accounts=installations.teams, wakes=[CHANNELS])
-    return Receipt(accounts=installations.teams)
+            return Receipt(accounts=teams, wakes=[CHANNELS])
+    return Receipt(accounts=teams)
 
 
 def _limit(minute: int, installations: _Installations) -> Receipt:
@@ -183,19 +184,19 @@ def _limit(minute: int, installations: _Installations) -> Receipt:
 async def poll(watch: ChatWatch) -> None:
     """Find out whose the connection is and what it watches, then read what was written while nobody listened."""
     _require_deliveries(watch)
-    raw, scopes = await watch.upstream.auth_test()
-    known = _known(watch, raw["team_id"])
+    identity, scopes = await watch.upstream.auth_test()
+    known = _known(watch, identity.team_id)
     state = {
-        "team_id": raw["team_id"],
-        "user_id": raw["user_id"],
-        "bot_id": raw.get("bot_id"),
+        "team_id": identity.team_id,
+        "user_id": identity.user_id,
+        "bot_id": identity.bot_id,
         **await _names(watch, known),
         "began_at": known.get("began_at", watch.state.get(RENEWED_AT, watch.behind_since or watch.clock.now())),
         "blind": known.get("blind", []),
         "listed": known.get("listed", False),
         CHANGED_AT: watch.state.get(CHANGED_AT, known.get(CHANGED_AT)),
     }
-    await watch.keep(state=state, account=raw["team_id"])
+    await watch.keep(state=state, account=identity.team_id)
     if watch.behind_since is not None:
         await _Filling(watch, state, watch.behind_since).fill(scopes)
 
@@ -234,12 +235,12 @@ async def _names(watch: ChatWatch, noted: State) -> Mapping[str, Any]:
 
 async def _channel_id(watch: ChatWatch, named: str, by_name: Names, known: str | None) -> str | None:
     """The channel of that name, or the conversation with that person."""
-    is_person = mapping.is_user_id(named)
     try:
-        if not is_person:
-            return mapping.named(by_name, named)
+        found = named if mapping.is_user_id(named) else mapping.named(by_name, named)
+        if not mapping.is_person(found):
+            return found
         if known is None:
-            return str((await watch.upstream.open_conversation(named))["channel"]["id"])
+            return (await watch.upstream.open_conversation(found)).id
     except ChannelListTooLong as refusal:
         if known is None:
             now = watch.clock.now()
@@ -331,8 +332,8 @@ class _Filling:
         types = mapping.readable_types(scopes)
         pages = self.watch.upstream.own_conversations(types)
         if types:
-            async for raw in pages:
-                found |= {channel["id"] for channel in raw["channels"] if not channel.get("is_archived")}
+            async for page in pages:
+                found |= {channel.id for channel in page.channels if not channel.is_archived}
         if not pages.complete:
             await self._tell_blind("", self.since, "The app may not read channels, or is in too many to read them all.")
         return found
@@ -365,11 +366,10 @@ class _Filling:
         """Read back to where the stretch begins, at least one page, for the threads that go on."""
         earliest = mapping.message_ts(self.began)
         pages = self.watch.upstream.history_pages(stretch.channel_id)
-        async for raw in pages:
-            messages = raw["messages"]
-            found |= self._observed(stretch, messages)
-            stretch.threads.extend(mapping.threads(messages, stretch.after))
-            earliest = min([earliest, *(message["ts"] for message in messages)])
+        async for page in pages:
+            found |= self._observed(stretch, page.messages)
+            stretch.threads.extend(mapping.threads(page.messages, stretch.after))
+            earliest = min([earliest, *(message.ts for message in page.messages)])
             if earliest <= stretch.after or self._is_late():
                 break
         if not pages.complete:
@@ -396,18 +396,18 @@ class _Filling:
         """Find the replies of a thread; whether that was all of them."""
         pages = self.watch.upstream.reply_pages(stretch.channel_id, ts, stretch.after)
         try:
-            async for raw in pages:
-                found |= self._observed(stretch, raw["messages"])
+            async for page in pages:
+                found |= self._observed(stretch, page.messages)
         except ThreadNotFound:
             return True
         return pages.complete
 
-    def _observed(self, stretch: _Stretch, raws: Sequence[Raw]) -> Found:
+    def _observed(self, stretch: _Stretch, messages: Sequence[wire.Message]) -> Found:
         """What messages of the stretch mean."""
         return {
-            raw["ts"]: mapping.observed(raw, stretch.channel_id, self.watch.settings, self.state)
-            for raw in raws
-            if raw["ts"] > stretch.after
+            message.ts: mapping.observed(message, stretch.channel_id, self.watch.settings, self.state)
+            for message in messages
+            if message.ts > stretch.after
         }
 
     async def _keep(self, stretch: _Stretch, found: Found, *, done: bool) -> None:

@@ -1,4 +1,4 @@
-"""Between the vendor's JSON and our shapes: pure functions."""
+"""Between the vendor's shapes and ours: pure functions."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -8,16 +8,20 @@ from functools import lru_cache
 from typing import Any
 from unicodedata import category, combining, normalize
 
+from connector_gateway.connectors.chat import wire
 from connector_gateway.connectors.chat.models import AddedReaction, Channel, EditedMessage, PostedMessage
 from connector_gateway.kit.errors import AmbiguousChannel, ChannelListTooLong, ChannelNotFound
 from connector_gateway.kit.observing import Observation, State
 
-Raw = Mapping[str, Any]
-"""Identifiers of channels by their name."""
+Kept = dict[str, Any]
+"""What is planned or was learned: JSON of our own, kept until the call has ended."""
 
-CHANNEL_ID = re.compile(r"[CGD][A-Z0-9]{6,}")
-USER_ID = re.compile(r"[UW][A-Z0-9]{6,}")
-"""Identifiers are upper case and channel names are not, so that one is never taken for the other."""
+CHANNEL_ID = re.compile(r"[CGD](?=[A-Z0-9]*[0-9])[A-Z0-9]{6,}")
+USER_ID = re.compile(r"[UW](?=[A-Z0-9]*[0-9])[A-Z0-9]{6,}")
+"""Identifiers are upper case and have digits, but for a few."""
+
+LETTERS = re.compile(r"[CGDUW][A-Z]{6,}")
+"""What may be one of the few identifiers without digits, or a channel's name that somebody writes in capitals."""
 
 TYPES = {"public": "public_channel", "private": "private_channel", "im": "im"}
 POST_ANYWHERE = "chat:write.public"
@@ -65,12 +69,12 @@ UNSPACED = (
 
 
 def is_channel_id(named: str) -> bool:
-    """Whether *named* is the identifier of a channel."""
+    """Whether *named* is surely the identifier of a channel."""
     return CHANNEL_ID.fullmatch(named) is not None
 
 
 def is_user_id(named: str) -> bool:
-    """Whether *named* is the identifier of a person."""
+    """Whether *named* is surely the identifier of a person."""
     return USER_ID.fullmatch(named) is not None
 
 
@@ -83,37 +87,44 @@ class Names:
     """Whether these are all channels; otherwise a name that is not among them may be one's all the same."""
 
 
-def names(channels: Iterable[Raw], *, complete: bool = True) -> Names:
+def names(channels: Iterable[wire.Conversation], *, complete: bool = True) -> Names:
     """The channels that each name stands for; archived ones only where no other has the name."""
     current: dict[str, dict[str, None]] = {}
     archived: dict[str, dict[str, None]] = {}
-    for raw in channels:
-        found = archived if raw.get("is_archived") else current
-        found.setdefault(_folded(raw["name"]), {})[raw["id"]] = None
+    for channel in channels:
+        found = archived if channel.is_archived else current
+        found.setdefault(_folded(channel.name or ""), {})[channel.id] = None
     return Names({name: list(ids) for name, ids in (archived | current).items()}, complete)
 
 
 def named(known: Names, name: str) -> str:
-    """The one channel of that name, with or without ``#``.
+    """The one channel of that name, with or without ``#``; *name* itself if it may be an identifier and no name.
 
     Otherwise ``AmbiguousChannel``, ``ChannelNotFound``, or ``ChannelListTooLong`` where not all channels are known.
     """
     ids = known.ids.get(_folded(name.removeprefix("#")), [])
+    if not ids and LETTERS.fullmatch(name):
+        return name
     if not ids and not known.complete:
         raise ChannelListTooLong(
-            f"No channel called {name!r} is among the first that the application lists, and there are more.",
+            f"No channel called '{name}' is among the first that the application lists, and there are more.",
             {"parameter": "channel", "value": name},
         )
     if not ids:
         raise ChannelNotFound(
-            f"No channel that this connection can see is called {name!r}.", {"parameter": "channel", "value": name}
+            f"No channel that this connection can see is called '{name}'.", {"parameter": "channel", "value": name}
         )
     if len(ids) > 1:
         raise AmbiguousChannel(
-            f"{len(ids)} channels are called {name!r}.",
+            f"{len(ids)} channels are called '{name}'.",
             *({"parameter": "channel", "value": name, "channel_id": channel_id} for channel_id in ids),
         )
     return ids[0]
+
+
+def is_person(found: str) -> bool:
+    """Whether what a name was found to mean is a person, rather than a channel."""
+    return found.startswith(("U", "W"))
 
 
 def _folded(name: str) -> str:
@@ -128,40 +139,37 @@ def vendor_types(types: str) -> str:
     return ",".join(dict.fromkeys(TYPES[word.strip()] for word in types.split(",")))
 
 
-def channels(raws: Iterable[Raw], scopes: Collection[str]) -> list[Channel]:
-    """Those of *raws* that an app of these *scopes* can post into."""
-    return [channel(raw) for raw in raws if _open_to_posts(raw, everywhere=POST_ANYWHERE in scopes)]
+def channels(seen: Iterable[wire.Conversation], scopes: Collection[str]) -> list[Channel]:
+    """Those of the conversations *seen* that an app of these *scopes* can post into."""
+    return [channel(one) for one in seen if _open_to_posts(one, everywhere=POST_ANYWHERE in scopes)]
 
 
-def channel(raw: Raw) -> Channel:
+def channel(seen: wire.Conversation) -> Channel:
     """A channel; the vendor gives a conversation with one person neither a name nor a count."""
-    if raw.get("is_im"):
-        return Channel(channel_id=raw["id"], name=raw["user"], is_private=True, member_count=2)
+    if seen.is_im:
+        return Channel(channel_id=seen.id, name=seen.user or "", is_private=True, member_count=2)
     return Channel(
-        channel_id=raw["id"],
-        name=raw["name"],
-        is_private=raw["is_private"],
-        member_count=raw.get("num_members", 0),
+        channel_id=seen.id, name=seen.name or "", is_private=bool(seen.is_private), member_count=seen.num_members or 0
     )
 
 
-def _open_to_posts(raw: Raw, *, everywhere: bool) -> bool:
-    if raw.get("is_archived"):
+def _open_to_posts(seen: wire.Conversation, *, everywhere: bool) -> bool:
+    if seen.is_archived:
         return False
-    if raw.get("is_im"):
-        return not raw.get("is_user_deleted")
-    return bool(raw.get("is_member") or (everywhere and not raw["is_private"]))
+    if seen.is_im:
+        return not seen.is_user_deleted
+    return seen.is_member or (everywhere and not seen.is_private)
 
 
 # Messages
 
 
-def kept_post(channel_id: str, raw: Raw) -> dict[str, Any]:
+def kept_post(channel_id: str, message: wire.Message) -> Kept:
     """What is kept of a message that was posted."""
-    return {"channel_id": channel_id, "ts": raw["ts"], "thread_ts": raw.get("thread_ts")}
+    return {"channel_id": channel_id, "ts": message.ts, "thread_ts": message.thread_ts}
 
 
-def posted_message(workspace: str, kept: Raw) -> PostedMessage:
+def posted_message(workspace: str, kept: Kept) -> PostedMessage:
     """The result of a post; *workspace* is the address under which people open it."""
     return PostedMessage(
         message_ts=kept["ts"],
@@ -180,13 +188,12 @@ def permalink(workspace: str, channel_id: str, ts: str, thread_ts: str | None) -
     return f"{address}?thread_ts={thread_ts}&cid={channel_id}" if thread_ts else address
 
 
-def kept_edit(channel_id: str, raw: Raw, now: float) -> dict[str, Any]:
+def kept_edit(channel_id: str, ts: str, edited: wire.Edit | None, now: float) -> Kept:
     """What is kept of a message that was edited, *now* where the vendor does not say when."""
-    edited = raw.get("edited") or {"ts": message_ts(now)}
-    return {"channel_id": channel_id, "ts": raw["ts"], "edited_ts": edited["ts"]}
+    return {"channel_id": channel_id, "ts": ts, "edited_ts": edited.ts if edited else message_ts(now)}
 
 
-def edited_message(kept: Raw) -> EditedMessage:
+def edited_message(kept: Kept) -> EditedMessage:
     """The result of an edit."""
     return EditedMessage(message_ts=kept["ts"], channel_id=kept["channel_id"], edited_at=instant(kept["edited_ts"]))
 
@@ -224,43 +231,41 @@ def is_watched(channel_id: str, settings: Mapping[str, Any], state: State) -> bo
     return not channels or channel_id in channels or any(names.get(named) == channel_id for named in channels)
 
 
-def observed(raw: Raw, channel_id: str, settings: Mapping[str, Any], state: State) -> list[Observation]:
+def observed(message: wire.Said, channel_id: str, settings: Mapping[str, Any], state: State) -> list[Observation]:
     """What a message means to a connection: one observation, or one for each keyword in it if there are keywords."""
-    if not _is_inbound(raw, state):
+    text = message.text
+    if text is None or not _is_inbound(message, state):
         return []
     keywords = settings.get("keywords")
-    if not keywords:
-        return [_observation(raw, channel_id, state, None)]
-    return [_observation(raw, channel_id, state, keyword) for keyword in matching(raw["text"], keywords)]
+    found: Sequence[str | None] = matching(text, keywords) if keywords else [None]
+    return [_observation(message, text, channel_id, state, keyword) for keyword in found]
 
 
-def _is_inbound(raw: Raw, state: State) -> bool:
+def _is_inbound(message: wire.Said, state: State) -> bool:
     """Whether somebody wrote that message, and not the app itself."""
-    if raw.get("subtype") not in SPOKEN or raw.get("hidden"):
+    if message.subtype not in SPOKEN or message.hidden:
         return False
-    if not isinstance(raw.get("ts"), str) or not isinstance(raw.get("text"), str):
-        return False
-    is_ours = raw.get("user") == state["user_id"] or raw.get("bot_id", "") == state["bot_id"]
+    is_ours = message.user == state["user_id"] or (message.bot_id is not None and message.bot_id == state["bot_id"])
     return not is_ours
 
 
-def _observation(raw: Raw, channel_id: str, state: State, keyword: str | None) -> Observation:
+def _observation(message: wire.Said, text: str, channel_id: str, state: State, keyword: str | None) -> Observation:
     return Observation(
-        identity=(state["team_id"], channel_id, raw["ts"], _folded_text(keyword or "")),
+        identity=(state["team_id"], channel_id, message.ts, _folded_text(keyword or "")),
         type="message.keyword" if keyword else "message.posted",
         data={
             "channel_id": channel_id,
-            "author": raw.get("user") or raw.get("bot_id") or "",
-            "text": raw["text"],
+            "author": message.user or message.bot_id or "",
+            "text": text,
             "matched_keyword": keyword,
         },
         channel=channel_id,
     )
 
 
-def threads(raws: Iterable[Raw], after: str) -> list[str]:
-    """Those of *raws* that were replied to after an instant."""
-    return [raw["ts"] for raw in raws if raw.get("reply_count") and raw.get("latest_reply", after) >= after]
+def threads(messages: Iterable[wire.Message], after: str) -> list[str]:
+    """Those of *messages* that were replied to after an instant."""
+    return [message.ts for message in messages if message.reply_count and (message.latest_reply or after) >= after]
 
 
 def message_ts(seconds: float) -> str:
@@ -353,25 +358,25 @@ _EDGES = _Edges()
 # Recognising what a write has made
 
 
-def bears(raw: Raw, event_type: str, marker: str) -> bool:
+def bears(message: wire.Message, event_type: str, marker: str) -> bool:
     """Whether a message was posted with that marker."""
-    metadata = raw.get("metadata") or {}
-    return bool(metadata.get("event_type") == event_type and (metadata.get("event_payload") or {}).get("k") == marker)
+    noted = message.metadata
+    return noted is not None and noted.event_type == event_type and noted.event_payload.get("k") == marker
 
 
-def has_reaction(raw: Raw, name: str, user_id: str) -> bool:
+def has_reaction(message: wire.Message, name: str, user_id: str) -> bool:
     """Whether a message bears the reaction of that user; of many users the vendor shows some."""
-    return any(shown["name"] == name and user_id in shown["users"] for shown in raw.get("reactions", ()))
+    return any(shown.name == name and user_id in shown.users for shown in message.reactions)
 
 
-def told_message(kept: Raw) -> dict[str, Any]:
+def told_message(kept: Kept) -> Kept:
     """What callers are told of a message when something else fails."""
     return {"channel_id": kept["channel_id"], "message_ts": kept["ts"]}
 
 
-def says(raw: Raw, text: str) -> bool:
+def says(message: wire.Message, text: str) -> bool:
     """Whether a message's body is *text*, as far as the vendor's own escaping and linking lets that be told."""
-    return _plain(raw.get("text") or "") == _plain(text)
+    return _plain(message.text or "") == _plain(text)
 
 
 def _plain(text: str) -> str:

@@ -1,8 +1,10 @@
 """What the chat operations accept and return."""
 
+import re
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
 
 from connector_gateway.kit.shapes import Cursor, IdempotencyKey, Instant, Params, Result
 
@@ -11,6 +13,26 @@ ChannelName = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^#?[^
 
 MessageTs = Annotated[str, Field(pattern=r"^[0-9]{10}\.[0-9]{6}$")]
 """A message's identifier: seconds and microseconds, as text."""
+
+EDIT_LENGTH = 4_000
+"""Source: docs.slack.dev/reference/methods/chat.update, read 2026-11."""
+
+UNESCAPED = re.compile(r"<(?:@[UW]|#[CG]|!|https?:|mailto:|tel:)[^<>\n]*>|&(?:amp|lt|gt);")
+"""What the vendor keeps as it is: its own markup, and what is escaped already."""
+
+
+def _require_editable(text: str) -> str:
+    """Refuse a text that is too long once the vendor has escaped it, which is when it counts."""
+    bare = UNESCAPED.sub("", text)
+    escaped = len(text) + 4 * bare.count("&") + 3 * (bare.count("<") + bare.count(">"))
+    if escaped > EDIT_LENGTH:
+        raise PydanticCustomError(
+            "escaped_length",
+            "Should have at most 4,000 characters, with every '&' counted as 5 and every '<' and '>' as 4 "
+            "where they are not markup",
+        )
+    return text
+
 
 TYPES = r"^ *(public|private|im) *(, *(public|private|im) *)*$"
 
@@ -26,7 +48,8 @@ class PostMessage(Params):
     """Body in the application's own markup; what is longer than 4,000 characters cannot be edited as a whole."""
 
     thread_ts: MessageTs | None = None
-    """``message_ts`` of the message to reply to, which makes this a threaded reply."""
+    """``message_ts`` of the message to reply to, which makes this a threaded reply; a reply to a reply goes to the
+    thread of its root."""
 
     idempotency_key: IdempotencyKey | None = None
     """Repeating it within 24 hours returns the original message instead of posting twice."""
@@ -52,8 +75,9 @@ class EditMessage(Params):
     channel: ChannelName
     """Channel holding the message, named as for posting."""
 
-    text: Annotated[str, Field(max_length=4_000, pattern=r"\S")]
-    """Replaces the whole body."""
+    text: Annotated[str, Field(max_length=EDIT_LENGTH, pattern=r"\S"), AfterValidator(_require_editable)]
+    """Replaces the whole body. Its characters are counted as the application escapes them: ``&`` as 5, ``<`` and ``>``
+    as 4, unless they are part of its markup."""
 
 
 class EditedMessage(Result):

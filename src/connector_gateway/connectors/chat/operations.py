@@ -5,9 +5,9 @@ from contextlib import suppress
 from functools import partial
 from typing import TypeVar
 
-from connector_gateway.connectors.chat import mapping
+from connector_gateway.connectors.chat import mapping, wire
 from connector_gateway.connectors.chat.client import MARK, ChatClient, next_cursor
-from connector_gateway.connectors.chat.mapping import Names, Raw
+from connector_gateway.connectors.chat.mapping import Kept, Names
 from connector_gateway.connectors.chat.models import (
     AddedReaction,
     AddReaction,
@@ -34,6 +34,7 @@ from connector_gateway.kit.errors import (
     OutcomeUnknown,
     ThreadNotFound,
     UpstreamConflict,
+    UpstreamRateLimited,
 )
 from connector_gateway.kit.operation import reads, writes
 from connector_gateway.kit.shapes import Page
@@ -46,6 +47,9 @@ NAMES = "names"
 NAMES_SECONDS = 300.0
 CONVERSATION_SECONDS = 24 * 60 * 60.0
 IDENTITY_SECONDS = 60 * 60.0
+ROOT_SECONDS = 24 * 60 * 60.0
+"""How long is known which message a thread begins with; it never changes."""
+
 LOOKED_SECONDS = 300.0
 """How long is known that a reaction was looked for: from the look until the request that follows it at once."""
 
@@ -60,27 +64,29 @@ NAMING = (AmbiguousChannel, ChannelArchived, ChannelListTooLong, ChannelNotFound
 
 
 async def _send_post(call: ChatCall, intent: Intent, mark: str) -> Learned:
-    raw = await call.upstream.post_message(intent["channel_id"], intent["text"], intent["thread_ts"], mark)
-    return mapping.kept_post(raw["channel"], raw["message"])
+    posted = await call.upstream.post_message(intent["channel_id"], intent["text"], intent["thread_ts"], mark)
+    ts = posted.message.ts
+    call.memory.put(_root_of(posted.channel, ts), posted.message.thread_ts or ts, ROOT_SECONDS)
+    return mapping.kept_post(posted.channel, posted.message)
 
 
 async def _find_post(call: ChatCall, intent: Intent, sent: Sent) -> Sequence[Found]:
     """The message whose metadata bears the mark; the first, should the application have split a long one."""
     channel_id = intent["channel_id"]
-    posted = [raw async for raw in _since(call, intent, sent.earliest) if mapping.bears(raw, MARK, sent.mark)]
-    return [Found(mapping.kept_post(channel_id, raw)) for raw in sorted(posted, key=lambda raw: str(raw["ts"]))[:1]]
+    posted = [one async for one in _since(call, intent, sent.earliest) if mapping.bears(one, MARK, sent.mark)]
+    return [Found(mapping.kept_post(channel_id, one)) for one in sorted(posted, key=lambda one: one.ts)[:1]]
 
 
 async def _send_edit(call: ChatCall, intent: Intent, _: str) -> Learned:
-    raw = await call.upstream.update_message(intent["channel_id"], intent["ts"], intent["text"])
-    return mapping.kept_edit(intent["channel_id"], {**raw["message"], "ts": raw["ts"]}, call.clock.now())
+    updated = await call.upstream.update_message(intent["channel_id"], intent["ts"], intent["text"])
+    return mapping.kept_edit(intent["channel_id"], updated.ts, updated.message.edited, call.clock.now())
 
 
 async def _find_edit(call: ChatCall, intent: Intent, _: Sent) -> Sequence[Found]:
     """The message, if it says what it should."""
-    raw = await call.upstream.retrieve_message(intent["channel_id"], intent["ts"])
-    kept = mapping.kept_edit(intent["channel_id"], raw, call.clock.now())
-    return [Found(kept)] if mapping.says(raw, intent["text"]) else []
+    message = await call.upstream.retrieve_message(intent["channel_id"], intent["ts"])
+    kept = mapping.kept_edit(intent["channel_id"], message.ts, message.edited, call.clock.now())
+    return [Found(kept)] if mapping.says(message, intent["text"]) else []
 
 
 async def _send_reaction(call: ChatCall, intent: Intent, mark: str) -> Learned:
@@ -96,9 +102,9 @@ async def _find_reaction(call: ChatCall, intent: Intent, sent: Sent) -> Sequence
     """
     call.memory.put(_looked(sent.mark), value=True, seconds=LOOKED_SECONDS)
     with suppress(OutcomeUnknown):
-        raw = await call.upstream.retrieve_message(intent["channel_id"], intent["ts"])
+        message = await call.upstream.retrieve_message(intent["channel_id"], intent["ts"])
         identity = await call.recall(_identity(call))
-        if mapping.has_reaction(raw, intent["name"], identity["user_id"]):
+        if mapping.has_reaction(message, intent["name"], identity.user_id):
             return [Found({"already_present": False})]
     return []
 
@@ -121,8 +127,11 @@ async def post_message(call: ChatCall, params: PostMessage) -> PostedMessage:
     # Asked for beforehand, so that nothing is left to fail once the message is posted.
     workspace = await call.plan(partial(_workspace, call))
 
-    def post(channel_id: str) -> Awaitable[Learned]:
-        return call.step(POST, {"channel_id": channel_id, "text": params.text, "thread_ts": params.thread_ts})
+    async def post(channel_id: str) -> Learned:
+        thread_ts = params.thread_ts
+        if thread_ts is not None:
+            thread_ts = await call.plan(partial(_root, call, channel_id, thread_ts))
+        return await call.step(POST, {"channel_id": channel_id, "text": params.text, "thread_ts": thread_ts})
 
     return mapping.posted_message(workspace, await _write_in_channel(call, params.channel, post))
 
@@ -154,9 +163,9 @@ async def list_channels(call: ChatCall, params: ListChannels) -> Page[Channel]:
     cursor = call.position["cursor"] if call.position else None
     items: list[Channel] = []
     for _ in range(REQUESTS_PER_PAGE):
-        raw, scopes = await call.upstream.list_conversations(types, params.limit - len(items), cursor)
-        items += mapping.channels(raw["channels"], scopes)
-        cursor = next_cursor(raw)
+        page, scopes = await call.upstream.list_conversations(types, params.limit - len(items), cursor)
+        items += mapping.channels(page.channels, scopes)
+        cursor = next_cursor(page)
         if not cursor or len(items) == params.limit:
             break
     return Page[Channel](items=items, position={"cursor": cursor} if cursor else None)
@@ -194,11 +203,12 @@ async def read_events(call: ChatCall, params: ReadChatEvents) -> Page[ChatEvent]
             confirm=call.upstream.auth_test,
         )
 
-    if params.channel is None:
-        return await read(None)
-    if mapping.is_channel_id(params.channel):
-        await _require_channel(call, params.channel)
-    return await _in_channel(call, params.channel, read)
+    async def read_known(channel_id: str) -> Page[ChatEvent]:
+        if channel_id == params.channel:
+            await _require_channel(call, channel_id)
+        return await read(channel_id)
+
+    return await (read(None) if params.channel is None else _in_channel(call, params.channel, read_known))
 
 
 # Finding channels
@@ -212,7 +222,7 @@ async def _in_channel(call: ChatCall, named: str, use: Callable[[str], Awaitable
         return await use(await _conversation(call, named))
 
     async def use_one(names: Names) -> T:
-        return await use(mapping.named(names, named))
+        return await use(await _identified(call, mapping.named(names, named)))
 
     return await call.with_recalled(_names(call), use_one, outdated=NAMING)
 
@@ -221,7 +231,7 @@ async def _require_channel(call: ChatCall, channel_id: str) -> None:
     """Refuse a channel that there is not, or that the app may not see; what is known is asked for once in a while."""
     if call.memory.get(f"channel {channel_id}") is None:
         try:
-            await call.upstream.channel_info(channel_id)
+            await call.upstream.require_channel(channel_id)
         except ConnectionScopeMissing:
             # An app that may not look at channels may still be told of their messages.
             return
@@ -240,20 +250,26 @@ async def _write_in_channel(call: ChatCall, named: str, use: Callable[[str], Awa
     return await use(found["channel_id"])
 
 
-async def _channel(call: ChatCall, named: str) -> Raw:
+async def _channel(call: ChatCall, named: str) -> Kept:
     """The channel that is meant, and whether by a name that was remembered."""
     is_identified = mapping.is_channel_id(named) or mapping.is_user_id(named)
     known: Names | None = None if is_identified else call.memory.get(NAMES)
 
-    async def find(channel_id: str) -> Raw:
+    async def find(channel_id: str) -> Kept:
         return {"channel_id": channel_id, "remembered": known is not None and call.memory.get(NAMES) is known}
 
     return await _in_channel(call, named, find)
 
 
-async def _channel_now(call: ChatCall, named: str) -> Raw:
+async def _channel_now(call: ChatCall, named: str) -> Kept:
     """The channel that has that name now."""
-    return {"channel_id": mapping.named(await call.renew(_names(call)), named)}
+    found = mapping.named(await call.renew(_names(call)), named)
+    return {"channel_id": await _identified(call, found)}
+
+
+async def _identified(call: ChatCall, found: str) -> str:
+    """The channel of what a name was found to mean; of a person, the conversation with them."""
+    return await _conversation(call, found) if mapping.is_person(found) else found
 
 
 def _names(call: ChatCall) -> LookUp[Names]:
@@ -270,9 +286,27 @@ async def _conversation(call: ChatCall, user_id: str) -> str:
     """The conversation with a person; to open it twice opens it once."""
 
     async def find() -> str:
-        return str((await call.upstream.open_conversation(user_id))["channel"]["id"])
+        return (await call.upstream.open_conversation(user_id)).id
 
     return await call.recall(LookUp(f"conversation {user_id}", CONVERSATION_SECONDS, find))
+
+
+# Threads
+
+
+async def _root(call: ChatCall, channel_id: str, ts: str) -> str:
+    """The message that begins the thread of *ts*; *ts* itself where the app may not look, or not now."""
+
+    async def find() -> str:
+        return await call.upstream.thread_root(channel_id, ts)
+
+    with suppress(OutcomeUnknown, UpstreamRateLimited):
+        return await call.recall(LookUp(_root_of(channel_id, ts), ROOT_SECONDS, find))
+    return ts
+
+
+def _root_of(channel_id: str, ts: str) -> str:
+    return f"root {channel_id} {ts}"
 
 
 # Who the app is, and where
@@ -280,13 +314,13 @@ async def _conversation(call: ChatCall, user_id: str) -> str:
 
 async def _workspace(call: ChatCall) -> str:
     """The address under which people open the workspace."""
-    return str((await call.recall(_identity(call)))["url"])
+    return (await call.recall(_identity(call))).url
 
 
-def _identity(call: ChatCall) -> LookUp[Raw]:
-    async def find() -> Raw:
-        raw, _ = await call.upstream.auth_test()
-        return {"url": raw["url"], "user_id": raw["user_id"]}
+def _identity(call: ChatCall) -> LookUp[wire.Identity]:
+    async def find() -> wire.Identity:
+        identity, _ = await call.upstream.auth_test()
+        return identity
 
     return LookUp("identity", IDENTITY_SECONDS, find)
 
@@ -294,7 +328,7 @@ def _identity(call: ChatCall) -> LookUp[Raw]:
 # Recognising what a write has made
 
 
-def _since(call: ChatCall, intent: Intent, earliest: float) -> AsyncIterator[Raw]:
+def _since(call: ChatCall, intent: Intent, earliest: float) -> AsyncIterator[wire.Message]:
     """The messages among which a post is, if it was posted."""
     channel_id, thread_ts = intent["channel_id"], intent["thread_ts"]
     if thread_ts is None:
@@ -302,12 +336,12 @@ def _since(call: ChatCall, intent: Intent, earliest: float) -> AsyncIterator[Raw
     return _thread(call, channel_id, thread_ts, earliest)
 
 
-async def _thread(call: ChatCall, channel_id: str, ts: str, earliest: float) -> AsyncIterator[Raw]:
+async def _thread(call: ChatCall, channel_id: str, ts: str, earliest: float) -> AsyncIterator[wire.Message]:
     """The messages of the thread that message *ts* is in, be it the first one or a reply."""
     first = ts
-    async for raw in call.upstream.replies(channel_id, ts, earliest):
-        first = raw.get("thread_ts", first)
-        yield raw
+    async for message in call.upstream.replies(channel_id, ts, earliest):
+        first = message.thread_ts or first
+        yield message
     if first != ts:
-        async for raw in call.upstream.replies(channel_id, first, earliest):
-            yield raw
+        async for message in call.upstream.replies(channel_id, first, earliest):
+            yield message

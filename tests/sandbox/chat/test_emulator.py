@@ -13,10 +13,11 @@ import requests
 from harness.playing import playing
 from harness.receiving import Answer, Inbox, receiving
 from workspace_sandbox import Sandbox
-from workspace_sandbox.chat import ChatEmulator, access, wire
+from workspace_sandbox.chat import ChatEmulator, access
 from workspace_sandbox.chat.emoji import canonical
-from workspace_sandbox.chat.methods import METHODS
-from workspace_sandbox.chat.posting import escaped
+from workspace_sandbox.chat.emulator import SCOPES
+from workspace_sandbox.chat.messages import escaped
+from workspace_sandbox.chat.routes import ROUTES, Method
 
 GENERAL = "C04GENERAL1"
 UNJOINED_PUBLIC = "C04FINANCE1"
@@ -35,6 +36,9 @@ class Frozen:
 
     async def sleep(self, seconds: float) -> None:
         self.at += seconds
+
+
+METHODS = {route.name: route for route in ROUTES if isinstance(route, Method)}
 
 
 @dataclass
@@ -125,7 +129,9 @@ def inbox(chat: Chat) -> Iterator[Inbox]:
 def test_the_listed_routes_are_those_served(sandbox: Sandbox) -> None:
     application = sandbox.emulators["chat"].applications()["base"]
 
-    assert sorted(wire.ROUTES) == sorted(resource.canonical for resource in application.router.resources())
+    assert sorted(route.path for route in ROUTES) == sorted(
+        resource.canonical for resource in application.router.resources()
+    )
 
 
 @pytest.mark.parametrize(
@@ -262,7 +268,7 @@ def test_scopes_stand_in_the_headers_of_those_let_in(chat: Chat) -> None:
     answer = chat.send("reactions.get")
     stranger = chat.let_in_by("xoxb-1").send("reactions.get")
 
-    assert answer.headers["x-oauth-scopes"] == wire.SCOPES
+    assert answer.headers["x-oauth-scopes"] == SCOPES
     assert answer.headers["x-accepted-oauth-scopes"] == "reactions:read"
     assert "x-oauth-scopes" not in stranger.headers
 
@@ -360,7 +366,7 @@ def test_a_code_is_exchanged_once(chat: Chat, *, basic: bool) -> None:
         "ok": True,
         "app_id": "A05RELAY7X2",
         "authed_user": {"id": "U04NW000001"},
-        "scope": wire.SCOPES,
+        "scope": SCOPES,
         "token_type": "bot",
         "bot_user_id": "U05RELAYBOT",
         "team": {"id": "T04NW2K7QLM", "name": "Northwind Labs"},
@@ -654,6 +660,17 @@ def test_a_reply_to_a_reply_joins_the_same_thread(chat: Chat) -> None:
     assert root == answer["message"]["thread_ts"]
 
 
+def test_a_reply_to_a_reply_may_be_made_to_stray_where_nobody_sees_it(chat: Chat) -> None:
+    chat.steer("knobs", reply_to_reply="stray")
+    root = chat("chat.postMessage", channel=GENERAL, text="root")["ts"]
+    first = chat("chat.postMessage", channel=GENERAL, text="first", thread_ts=root)["ts"]
+    stray = chat("chat.postMessage", channel=GENERAL, text="second", thread_ts=first)
+
+    shown = chat("conversations.replies", channel=GENERAL, ts=root)["messages"]
+    assert first == stray["message"]["thread_ts"]
+    assert ["root", "first"] == [message["text"] for message in shown]
+
+
 def test_a_broadcast_reply_is_in_the_history_too(chat: Chat) -> None:
     root = chat.post("root")
     reply = chat.post("all", thread_ts=root, reply_broadcast="true")
@@ -708,6 +725,7 @@ def test_an_edit_says_who_and_when(chat: Chat, clock: Frozen) -> None:
         ({"ts": "1759000200.000200"}, "cant_update_message"),
         ({"ts": "1700000000.000001"}, "message_not_found"),
         ({"text": "x" * 4_001}, "msg_too_long"),
+        ({"text": "x" * 3_996 + "&"}, "msg_too_long"),
         ({"text": ""}, "no_text"),
         ({"channel": "general"}, "channel_not_found"),
         ({"channel": "U04NW000002"}, "channel_not_found"),

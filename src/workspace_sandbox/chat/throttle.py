@@ -2,7 +2,7 @@
 
 import math
 
-from workspace_sandbox.chat.refusals import Throttled
+from workspace_sandbox.chat.wire import Throttled
 from workspace_sandbox.kit.stage import Stage
 from workspace_sandbox.kit.throttling import SlidingWindow, TokenBucket
 

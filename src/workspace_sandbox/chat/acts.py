@@ -5,7 +5,7 @@ from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 from workspace_sandbox.chat import emoji
-from workspace_sandbox.chat.posting import escaped
+from workspace_sandbox.chat.messages import escaped
 from workspace_sandbox.chat.state import TS, Channel, ChannelType, Message, Workspace
 
 Action = Mapping[str, Any]

@@ -4,10 +4,10 @@ import json
 import re
 from typing import Any
 
-from workspace_sandbox.chat import views
+from workspace_sandbox.chat import wire
 from workspace_sandbox.chat.call import Call
-from workspace_sandbox.chat.refusals import SlackError, invalid_arguments
 from workspace_sandbox.chat.state import TS, Channel, Message
+from workspace_sandbox.chat.wire import SlackError, invalid_arguments
 
 POST_LENGTH = 40_000
 UPDATE_LENGTH = 4_000
@@ -117,9 +117,10 @@ def _content(call: Call, longest: int) -> dict[str, Any]:
         raise SlackError("no_text")
     if text is None:
         return content
-    if len(text) > longest:
+    kept = escaped(text)
+    if len(kept if longest == UPDATE_LENGTH else text) > longest:
         raise SlackError("msg_too_long")
-    return content | {"text": escaped(text)}
+    return content | {"text": kept}
 
 
 def _blocks(call: Call) -> list[Any] | None:
@@ -164,6 +165,7 @@ def _thread(call: Call, channel: Channel) -> dict[str, Any]:
     """Where in the channel a post goes.
 
     A number for ``thread_ts`` has lost digits: the vendor takes it, and the message is never seen again.
+    What becomes of a reply to a reply, the vendor does not say: see the knob ``reply_to_reply``.
     """
     wanted = call.arguments.raw("thread_ts")
     if wanted is None:
@@ -180,7 +182,8 @@ def _thread(call: Call, channel: Channel) -> dict[str, Any]:
     if root.subtype in {"channel_join", "channel_archive", "channel_unarchive", "channel_name", "tombstone"}:
         raise SlackError("cannot_reply_to_message")
     subtype = {"subtype": "thread_broadcast"} if call.arguments.flag("reply_broadcast") else {}
-    return {"thread_ts": root.ts} | subtype
+    strays = call.knobs["reply_to_reply"] == "stray"
+    return {"thread_ts": wanted if strays else root.ts} | subtype
 
 
 def _pieces(text: str) -> list[str]:
@@ -189,5 +192,5 @@ def _pieces(text: str) -> list[str]:
 
 
 def _posted(call: Call, channel: Channel, message: Message) -> dict[str, Any]:
-    shown = views.message(call.workspace, channel, message)
+    shown = wire.message(call.workspace, channel, message)
     return {"channel": channel.id, "ts": message.ts, "message": shown}

@@ -1,0 +1,62 @@
+"""``auth.*``, ``oauth.*`` and ``apps.*``: whose a token is, where tokens come from, and how they end."""
+
+from typing import Any
+
+from workspace_sandbox.chat.access import check_client
+from workspace_sandbox.chat.call import Call
+
+
+def test(call: Call) -> dict[str, Any]:
+    """``auth.test``."""
+    team = call.workspace.team
+    expires_at = call.access.admit(call.token).expires_at
+    remaining = {} if expires_at is None else {"expires_in": int(expires_at - call.workspace.now())}
+    return {
+        "url": team.url,
+        "team": team.name,
+        "team_id": team.id,
+        "user": team.bot_name,
+        "user_id": team.bot_user_id,
+        "bot_id": team.bot_id,
+        "is_enterprise_install": False,
+    } | remaining
+
+
+def revoke(call: Call) -> dict[str, Any]:
+    """``auth.revoke``: the application goes with its token, unless tokens rotate."""
+    if call.arguments.flag("test"):
+        return {"revoked": False}
+    if call.access.revoke(call.token):
+        call.uninstall()
+    return {"revoked": True}
+
+
+def uninstall(call: Call) -> dict[str, Any]:
+    """``apps.uninstall``."""
+    check_client(call.arguments)
+    call.uninstall()
+    return {}
+
+
+def grant(call: Call) -> dict[str, Any]:
+    """``oauth.v2.access``."""
+    return call.access.exchange(call.arguments) | _installation(call)
+
+
+def swap(call: Call) -> dict[str, Any]:
+    """``oauth.v2.exchange``."""
+    return call.access.swap(call.arguments) | _installation(call)
+
+
+def _installation(call: Call) -> dict[str, Any]:
+    team = call.workspace.team
+    return {
+        "app_id": team.app_id,
+        "authed_user": {"id": team.installer_id},
+        "scope": ",".join(call.access.scopes),
+        "token_type": "bot",
+        "bot_user_id": team.bot_user_id,
+        "team": {"id": team.id, "name": team.name},
+        "enterprise": None,
+        "is_enterprise_install": False,
+    }

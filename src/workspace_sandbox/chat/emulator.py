@@ -1,0 +1,182 @@
+"""The vendor's address: one path per method, the page of consent, and its dialect of refusals."""
+
+import logging
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, ClassVar
+
+from aiohttp import web
+from aiohttp.typedefs import Handler
+
+from workspace_sandbox.chat import acts, seed
+from workspace_sandbox.chat.access import TOKEN, Access
+from workspace_sandbox.chat.arguments import Received, receive
+from workspace_sandbox.chat.call import Call
+from workspace_sandbox.chat.deliveries import SIGNING_SECRET, Deliverer
+from workspace_sandbox.chat.routes import ROUTES, Method, Page
+from workspace_sandbox.chat.throttle import POSTS_PER_MINUTE, Limits
+from workspace_sandbox.chat.wire import SlackError, Throttled, unknown, warned
+from workspace_sandbox.kit.server import Refused, application
+from workspace_sandbox.kit.stage import Stage
+
+SCOPES = (
+    "chat:write,chat:write.public,channels:read,groups:read,im:read,channels:history,groups:history,im:history,"
+    "channels:join,im:write,reactions:read,reactions:write,users:read,emoji:read"
+)
+
+log = logging.getLogger(__name__)
+
+
+class ChatEmulator:
+    """A stand-in for Slack: one workspace with one application in it."""
+
+    knobs: ClassVar[Mapping[str, Any]] = {
+        "scopes": SCOPES,
+        "history_tier": "marketplace",
+        "posts_per_minute": POSTS_PER_MINUTE,
+        "long_text": "whole",
+        "reply_to_reply": "root",
+        "edit_window_seconds": 0,
+        "dedupe_client_msg_id": False,
+        "fatal_after_commit": 0,
+        "auto_approve": False,
+        "rotation": False,
+        "token_seconds": 43_200,
+        "events_url": "",
+        "ack_seconds": 3.0,
+        "retry_seconds": [0.2, 1, 5],
+        "deliver_twice": False,
+        "deliver_disordered": False,
+        "events_per_hour": 30_000,
+    }
+    """The first values; what is not plain from its name:
+
+    ``history_tier`` is ``marketplace`` or ``restricted`` (once a minute, 15 items); ``long_text`` is ``whole`` or
+    ``split`` (several messages of 4000 characters); ``reply_to_reply`` is where such a post goes, ``root`` (the thread)
+    or ``stray`` (a thread of its own that nobody sees); ``fatal_after_commit`` is how many writes are done and then
+    answered with ``fatal_error``; ``edit_window_seconds`` 0 never closes; an empty ``events_url`` sends nothing.
+    """
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+        self._deliverer = Deliverer(stage, seed.TEAM)
+        self.reset()
+
+    def applications(self) -> Mapping[str, web.Application]:
+        """One host serves the methods and the consent page."""
+        made = application([self._served(route) for route in ROUTES], self._dialect)
+        made.on_startup.append(self._deliverer.start)
+        made.on_cleanup.append(self._deliverer.stop)
+        return {"base": made}
+
+    def reset(self) -> None:
+        """Return to the seed, with nothing revoked, spent or under way."""
+        self._deliverer.forget()
+        self.access = Access(self.stage)
+        self.limits = Limits(self.stage)
+        self.workspace = seed.workspace(self.stage.clock.now)
+        self.workspace.emit = self._emit
+
+    def credentials(self) -> dict[str, str]:
+        """The bot token, and the secret that events are signed with."""
+        return {"token": TOKEN, "signing_secret": SIGNING_SECRET}
+
+    def examples(self) -> dict[str, Any]:
+        """Channels of every kind, and messages of the bot's and of others."""
+        return dict(seed.EXAMPLES)
+
+    def revoke(self) -> None:
+        """Remove the application from the workspace; the vendor says so in two last events."""
+        bot = self.workspace.team.bot_user_id
+        self.workspace.tell(None, {"type": "tokens_revoked", "tokens": {"oauth": [], "bot": [bot]}})
+        self.workspace.tell(None, {"type": "app_uninstalled"})
+        self.access.uninstall()
+
+    def authorise(self) -> None:
+        """Install the application again, with the seeded token."""
+        self.access.restore()
+
+    def act(self, action: Mapping[str, Any]) -> dict[str, Any]:
+        """Do what a person would do, verify the events' address, or read how deliveries went."""
+        match action.get("action"):
+            case "verify_url" if not self.stage.knobs["events_url"]:
+                raise ValueError("the knob events_url is empty")
+            case "verify_url":
+                return {"challenge": self._deliverer.verify()}
+            case "deliveries":
+                return {"deliveries": self._deliverer.described()}
+            case _:
+                return acts.perform(self.workspace, action)
+
+    def _emit(self, event: dict[str, Any]) -> None:
+        if self.access.installed:
+            self._deliverer.tell(event)
+
+    def _served(self, route: Method | Page) -> web.RouteDef:
+        serve = partial(self._serve, route) if isinstance(route, Method) else partial(self._show, route)
+        return web.route(route.method, route.path, serve)
+
+    async def _show(self, page: Page, request: web.Request) -> web.StreamResponse:
+        return page.handler(self.access, request, self.workspace.team.name)
+
+    async def _serve(self, method: Method, request: web.Request) -> web.StreamResponse:
+        """Answer a call of *method*; all but a throttled one with status 200."""
+        if request.method not in {"GET", "POST"}:
+            return unknown(method.name)
+        warnings: list[str] = []
+        headers: dict[str, str] = {}
+        try:
+            received = await receive(request)
+            warnings = received.warnings
+            if not method.is_open:
+                self.access.admit(received.token)
+                headers = self._scope_headers(method)
+            body = {"ok": True} | self._run(method, received)
+        except SlackError as refusal:
+            body = {"ok": False, "error": refusal.code} | refusal.details
+        except Throttled as throttled:
+            headers |= {"Retry-After": str(throttled.seconds)}
+            return web.json_response({"ok": False, "error": throttled.code}, status=429, headers=headers)
+        return web.json_response(warned(body, warnings), headers=headers)
+
+    def _run(self, method: Method, received: Received) -> dict[str, Any]:
+        """Count the call, check its scopes and do it."""
+        self.limits.spend_call(method.name, method.per_minute)
+        call = Call(
+            workspace=self.workspace,
+            access=self.access,
+            limits=self.limits,
+            knobs=self.stage.knobs,
+            arguments=received.arguments,
+            token=received.token,
+            uninstall=self.revoke,
+            warnings=received.warnings,
+        )
+        call.require(*method.scopes)
+        body = method.handler(call)
+        if method.writes and self.stage.knobs["fatal_after_commit"] > 0:
+            self.stage.knobs["fatal_after_commit"] -= 1
+            raise SlackError("fatal_error")
+        return body
+
+    def _scope_headers(self, method: Method) -> dict[str, str]:
+        accepted = {"X-Accepted-OAuth-Scopes": ",".join(method.scopes)} if method.scopes else {}
+        return {"X-OAuth-Scopes": ",".join(self.access.scopes), **accepted}
+
+    @web.middleware
+    async def _dialect(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Answer unknown routes, and this stand-in's own faults, as the vendor would."""
+        try:
+            return await handler(request)
+        except (Refused, web.HTTPMethodNotAllowed, web.HTTPNotFound) as refused:
+            if isinstance(refused, Refused):
+                return refused.response
+            if request.path.startswith("/api/"):
+                return unknown(request.path.removeprefix("/api/"))
+            page = "<!doctype html><title>There has been a glitch</title>"
+            return web.Response(status=refused.status, text=page, content_type="text/html")
+        except web.HTTPRequestEntityTooLarge:
+            return web.json_response({"ok": False, "error": "request_too_large"}, status=413)
+        except Exception:
+            log.exception("The stand-in failed at %s %s", request.method, request.path)
+            return web.json_response({"ok": False, "error": "internal_error"}, status=500)
