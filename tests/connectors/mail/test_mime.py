@@ -8,17 +8,19 @@ from email.policy import default
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from connector_gateway.connectors.mail import mime
 from connector_gateway.connectors.mail.mime import Letter, Mailbox
+from connector_gateway.connectors.mail.wire import Content, Header, Part
+from connector_gateway.kit.errors import UpstreamUnexpected
 from harness.requirement import requirement
 
 
-def part(kind: str, *parts: dict[str, Any], part_id: str = "", filename: str = "", **headers: str) -> dict[str, Any]:
-    written = [{"name": name.replace("_", "-"), "value": value} for name, value in headers.items()]
-    body: dict[str, Any] = {"size": 0} if parts else {"size": 4, "data": urlsafe_b64encode(kind.encode()).decode()}
-    made = {"partId": part_id, "mimeType": kind, "filename": filename, "headers": written, "body": body}
-    return made | ({"parts": list(parts)} if parts else {})
+def part(kind: str, *parts: Part, part_id: str = "", filename: str = "", **headers: str) -> Part:
+    written = [Header(name=name.replace("_", "-"), value=value) for name, value in headers.items()]
+    body = Content() if parts else Content(size=4, data=urlsafe_b64encode(kind.encode()).decode())
+    return Part(part_id=part_id, mime_type=kind, filename=filename, headers=written, body=body, parts=parts)
 
 
 TEXT, HTML = part("text/plain", part_id="0"), part("text/html", part_id="1")
@@ -39,7 +41,7 @@ INNER = part("message/rfc822", part("multipart/mixed", TEXT, PDF))
         (part("multipart/mixed", TEXT, PDF), 1),
         (part("multipart/mixed", TEXT, LOGO), 1),
         (part("multipart/related", HTML, LOGO), 0),
-        (part("multipart/related", HTML, {**LOGO, "headers": []}), 1),
+        (part("multipart/related", HTML, replace(LOGO, headers=[])), 1),
         (part("multipart/related", HTML, ATTACHED_LOGO), 1),
         (part("multipart/related", HTML, PDF), 1),
         (part("multipart/alternative", TEXT, INVITATION), 0),
@@ -49,10 +51,10 @@ INNER = part("message/rfc822", part("multipart/mixed", TEXT, PDF))
         (part("multipart/mixed", TEXT, ATTACHED_HTML), 1),
         (part("multipart/mixed", TEXT, INNER), 1),
         (PDF, 1),
-        ({}, 0),
+        (Part(), 0),
     ],
 )  # fmt: skip
-def test_files_of_their_own_are_attachments(payload: dict[str, Any], count: int) -> None:
+def test_files_of_their_own_are_attachments(payload: Part, count: int) -> None:
     assert len(mime.attachments(payload)) == count
 
 
@@ -68,11 +70,16 @@ def test_files_of_their_own_are_attachments(payload: dict[str, Any], count: int)
         (part("multipart/mixed", ATTACHED_HTML, HTML), "text/html", HTML),
         (part("multipart/mixed", part("text/plain", filename="notes.txt")), "text/plain", None),
         (part("multipart/mixed", INNER), "text/plain", None),
-        ({}, "text/plain", None),
+        (Part(), "text/plain", None),
     ],
 )
-def test_the_body_is_what_the_sender_meant(payload: dict[str, Any], mime_type: str, found: Any) -> None:
+def test_the_body_is_what_the_sender_meant(payload: Part, mime_type: str, found: Part | None) -> None:
     assert mime.body_part(payload, mime_type) == found
+
+
+def test_content_that_is_no_base64_is_not_understood() -> None:
+    with pytest.raises(UpstreamUnexpected):
+        mime.inline_content(Part(body=Content(size=1, data="A")))
 
 
 @pytest.mark.parametrize(
