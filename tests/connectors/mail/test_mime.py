@@ -58,23 +58,43 @@ def test_files_of_their_own_are_attachments(payload: Part, count: int) -> None:
     assert len(mime.attachments(payload)) == count
 
 
+FOOTER = part("text/plain", part_id="9")
+
+
+@requirement("mail:search:body-parts")
 @pytest.mark.parametrize(
     ("payload", "mime_type", "found"),
     [
-        (TEXT, "text/plain", TEXT),
-        (TEXT, "text/html", None),
-        (part("multipart/alternative", TEXT, HTML), "text/html", HTML),
-        (part("multipart/alternative", part("text/html"), part("multipart/related", HTML, LOGO)), "text/html", HTML),
-        (part("multipart/related", HTML, part("text/html", part_id="9")), "text/html", HTML),
-        (part("multipart/mixed", TEXT, part("text/plain", part_id="9")), "text/plain", TEXT),
-        (part("multipart/mixed", ATTACHED_HTML, HTML), "text/html", HTML),
-        (part("multipart/mixed", part("text/plain", filename="notes.txt")), "text/plain", None),
-        (part("multipart/mixed", INNER), "text/plain", None),
-        (Part(), "text/plain", None),
+        (TEXT, "text/plain", [TEXT]),
+        (TEXT, "text/html", []),
+        (part("multipart/alternative", TEXT, HTML), "text/html", [HTML]),
+        (part("multipart/alternative", part("text/html"), part("multipart/related", HTML, LOGO)), "text/html", [HTML]),
+        (part("multipart/related", HTML, part("text/html", part_id="9")), "text/html", [HTML]),
+        (part("multipart/mixed", TEXT, FOOTER), "text/plain", [TEXT, FOOTER]),
+        (part("multipart/mixed", TEXT, PDF, FOOTER), "text/plain", [TEXT, FOOTER]),
+        (part("multipart/mixed", part("multipart/alternative", TEXT, HTML), PDF, FOOTER), "text/plain", [TEXT, FOOTER]),
+        (part("multipart/mixed", part("multipart/alternative", TEXT, HTML), PDF, FOOTER), "text/html", [HTML]),
+        (
+            part("multipart/alternative", part("text/html"), part("multipart/mixed", HTML, PDF, HTML)),
+            "text/html",
+            [HTML, HTML],
+        ),
+        (part("multipart/mixed", ATTACHED_HTML, HTML), "text/html", [HTML]),
+        (part("multipart/mixed", part("text/plain", filename="notes.txt")), "text/plain", []),
+        (part("multipart/mixed", INNER), "text/plain", []),
+        (Part(), "text/plain", []),
     ],
 )
-def test_the_body_is_what_the_sender_meant(payload: Part, mime_type: str, found: Part | None) -> None:
-    assert mime.body_part(payload, mime_type) == found
+def test_the_body_is_what_the_sender_meant(payload: Part, mime_type: str, found: list[Part]) -> None:
+    assert found == mime.body_parts(payload, mime_type)
+
+
+@pytest.mark.parametrize(
+    ("texts", "whole"),
+    [([], None), ([""], ""), (["one"], "one"), (["one", "two"], "one\ntwo"), (["one\n", "two\n"], "one\ntwo\n")],
+)
+def test_the_parts_of_a_body_begin_on_lines_of_their_own(texts: list[str], whole: str | None) -> None:
+    assert whole == mime.joined(texts)
 
 
 def test_content_that_is_no_base64_is_not_understood() -> None:

@@ -2,12 +2,16 @@
 
 import binascii
 import re
+from base64 import urlsafe_b64encode
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import reduce
 from typing import Any, NoReturn, TypeVar
 from urllib.parse import quote
+
+from pydantic_core import to_json
 
 from connector_gateway.connectors.mail import wire
 from connector_gateway.kit.budget import Budget, Charge
@@ -15,6 +19,7 @@ from connector_gateway.kit.errors import (
     AttachmentNotFound,
     ConnectionRevoked,
     ConnectionScopeMissing,
+    Detail,
     GatewayError,
     InvalidCursor,
     MessageNotFound,
@@ -25,6 +30,7 @@ from connector_gateway.kit.errors import (
     UpstreamRefused,
     UpstreamUnexpected,
 )
+from connector_gateway.kit.reasons import vendor_reason
 from connector_gateway.kit.transport import Answer
 from connector_gateway.kit.upstream import Pause, Upstream, retry_after
 from connector_gateway.kit.walking import walk
@@ -76,6 +82,12 @@ The vendor names no limit; its own library waits that long for an answer unless 
 Source: googleapis/google-api-python-client googleapiclient/http.py, read 2026-11.
 """
 
+MAX_JSON_BYTES = 1_000_000
+"""How long a message may be, in base64, to travel inside JSON; the vendor wants larger ones at its upload address."""
+
+BOUNDARY = b"=_connector_gateway_upload"
+"""Between the parts of an upload; no line of our messages begins like that, whose bodies are base64."""
+
 MARKER = "X-Connector-Gateway-Attempt"
 """Header by which a draft of ours is recognised, and the message that it becomes.
 
@@ -103,6 +115,17 @@ REASONS: Mapping[str, type[GatewayError]] = {
     "failedPrecondition": UpstreamForbidden,
 }
 """What a reason says more exactly than its status."""
+
+TELLING = frozenset({UpstreamForbidden, UpstreamRefused})
+"""Refusals that pass on the vendor's own reason."""
+
+REMEDIES: Mapping[str, str] = {
+    "failedPrecondition": (
+        "Check what was to be changed, and the account: the labels of a draft stay as they are, "
+        "and an account whose mail service is switched off can do nothing."
+    ),
+}
+"""What to do about a reason, where it is something else than its refusal mostly calls for."""
 
 MESSAGES: Mapping[type[GatewayError], str] = {
     AttachmentNotFound: "The message has no such attachment.",
@@ -151,24 +174,41 @@ def reason_of(answer: Answer) -> str:
     return next((told.reason for told in (*fault.errors, *fault.details) if told.reason), "")
 
 
-def unwrap(
-    answer: Answer, shape: type[W], missing: type[GatewayError] = UpstreamUnexpected, *, named: bool = False
-) -> W:
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """What a request names, and the refusal when the vendor knows nothing of it."""
+
+    refusal: type[GatewayError]
+    parameter: str
+    value: str | None = None
+    """As the caller sent it; None where the vendor was given another name."""
+
+    @property
+    def detail(self) -> Detail:
+        """What a refusal tells of it."""
+        return {"parameter": self.parameter} | ({} if self.value is None else {"value": self.value})
+
+
+def unwrap(answer: Answer, shape: type[W], sought: Sought | None = None, *, named: bool = False) -> W:
     """What an accepted request was answered with; a refused one raises its catalogue error, as of ``refuse``."""
     if not answer.accepted:
-        refuse(answer, missing, named=named)
+        refuse(answer, sought, named=named)
     return answer.read(shape)
 
 
-def refuse(answer: Answer, missing: type[GatewayError] = UpstreamUnexpected, *, named: bool = False) -> NoReturn:
+def refuse(answer: Answer, sought: Sought | None = None, *, named: bool = False) -> NoReturn:
     """Raise what a refusal means.
 
-    A 404 is *missing*; so is a 400 where nothing but an identifier was *named*, for it was malformed.
+    A 404 means that what was *sought* is missing; so does a 400 where nothing but its identifier was *named*.
     """
-    refusal = REASONS.get(reason_of(answer)) or REFUSALS.get(answer.status, UpstreamUnexpected)
-    if answer.status == 404 or (named and refusal is UpstreamRefused):
-        refusal = missing
-    raise refusal(MESSAGES[refusal], private=answer.text)
+    reason, fault = reason_of(answer), fault_of(answer)
+    refusal = REASONS.get(reason) or REFUSALS.get(answer.status, UpstreamUnexpected)
+    if sought and (answer.status == 404 or (named and refusal is UpstreamRefused)):
+        raise sought.refusal(MESSAGES[sought.refusal], sought.detail, private=answer.text)
+    told = vendor_reason(reason or fault.status, fault.message) if refusal in TELLING else []
+    error = refusal(MESSAGES[refusal], *told, private=answer.text)
+    error.remedy = REMEDIES.get(reason, error.remedy)
+    raise error
 
 
 class MailClient:
@@ -181,8 +221,8 @@ class MailClient:
         """A page of identifiers, newest first. Source: …/gmail/api/reference/rest/v1/users.messages/list, 2026-11."""
         paged = {**query} | ({"pageToken": page_token} if page_token else {})
         answer = await self._read("/messages", 5, paged)
-        missing = InvalidCursor if page_token else UpstreamUnexpected
-        return unwrap(answer, wire.MessageList, missing, named=bool(page_token))
+        cursor = Sought(InvalidCursor, "cursor") if page_token else None
+        return unwrap(answer, wire.MessageList, cursor, named=bool(page_token))
 
     def every_message(self, query: Mapping[str, Any]) -> AsyncIterator[wire.Listed]:
         """Every message that *query* lists, newest first, by its identifiers. Source: as of ``list_messages``."""
@@ -213,7 +253,7 @@ class MailClient:
         path = f"{PREFIX}/messages/{_quoted(message_id)}/attachments/{_quoted(attachment_id)}"
         async with self._upstream.stream(path, _units(20)) as answer:
             if not answer.accepted:
-                refuse(answer, AttachmentNotFound, named=True)
+                refuse(answer, Sought(AttachmentNotFound, "attachment_id"), named=True)
             content, ready = Content(), b""
             async for piece in answer.pieces:
                 if ready:
@@ -226,13 +266,13 @@ class MailClient:
         """A message after a change of its labels. Source: …/rest/v1/users.messages/modify, read 2026-11."""
         body = {"addLabelIds": add, "removeLabelIds": remove}
         answer = await self._write(f"/messages/{_quoted(message_id)}/modify", 5, body)
-        return unwrap(answer, wire.Labelled, MessageNotFound)
+        return unwrap(answer, wire.Labelled, _message(message_id))
 
     async def get_thread(self, thread_id: str) -> wire.Thread:
         """A thread with the headers that replies follow. Source: …/rest/v1/users.threads/get, read 2026-11."""
         query = [("format", "metadata"), *(("metadataHeaders", name) for name in THREADING_HEADERS)]
         answer = await self._read(f"/threads/{_quoted(thread_id)}", 40, query)
-        return unwrap(answer, wire.Thread, ThreadNotFound, named=True)
+        return unwrap(answer, wire.Thread, _thread(thread_id), named=True)
 
     async def list_labels(self) -> Sequence[wire.Label]:
         """All labels. Source: …/rest/v1/users.labels/list, read 2026-11."""
@@ -248,10 +288,18 @@ class MailClient:
         """The addresses that the account sends from. Source: …/rest/v1/users.settings.sendAs/list, read 2026-11."""
         return unwrap(await self._read("/settings/sendAs", 1), wire.SendAsList).send_as
 
-    async def create_draft(self, raw: str, thread_id: str | None) -> wire.Draft:
-        """A new draft of an encoded message. Source: …/rest/v1/users.drafts/create, read 2026-11."""
-        message = {"raw": raw} | ({"threadId": thread_id} if thread_id else {})
-        return unwrap(await self._write("/drafts", 10, {"message": message}), wire.Draft, ThreadNotFound)
+    async def create_draft(self, letter: bytes, thread_id: str | None) -> wire.Draft:
+        """A new draft of a written message; a large one is uploaded beside what is said of it.
+
+        Source: …/rest/v1/users.drafts/create, and the discovery document v1, read 2026-11.
+        """
+        raw = urlsafe_b64encode(letter).decode()
+        thread = {"threadId": thread_id} if thread_id else {}
+        if len(raw) > MAX_JSON_BYTES:
+            answer = await self._upload("/drafts", 10, {"message": thread}, letter)
+        else:
+            answer = await self._write("/drafts", 10, {"message": {"raw": raw} | thread})
+        return unwrap(answer, wire.Draft, _thread(thread_id) if thread_id else None)
 
     async def send_draft(self, draft_id: str) -> wire.Threaded | None:
         """The message that a draft became, or None where there is no such draft any more.
@@ -287,7 +335,7 @@ class MailClient:
         """A message in one of the vendor's forms."""
         query = {"format": form} | ({"fields": fields} if fields else {})
         answer = await self._read(f"/messages/{_quoted(message_id)}", 20, query)
-        return unwrap(answer, shape, MessageNotFound, named=True)
+        return unwrap(answer, shape, _message(message_id), named=True)
 
     async def _read(self, path: str, units: int, query: Mapping[str, Any] | Sequence[tuple[str, Any]] = ()) -> Answer:
         return await self._upstream.send("GET", PREFIX + path, _units(units), writes=False, query=query)
@@ -295,10 +343,31 @@ class MailClient:
     async def _write(self, path: str, units: int, body: Mapping[str, Any], *more: Charge) -> Answer:
         return await self._upstream.send("POST", PREFIX + path, _units(units), *more, writes=True, json=body)
 
+    async def _upload(self, path: str, units: int, metadata: Mapping[str, Any], letter: bytes) -> Answer:
+        parts = [(b"application/json", to_json(metadata)), (b"message/rfc822", letter)]
+        opened = [b"--%b\r\nContent-Type: %b\r\n\r\n%b\r\n" % (BOUNDARY, kind, part) for kind, part in parts]
+        return await self._upstream.send(
+            "POST",
+            f"/upload{PREFIX}{path}",
+            _units(units),
+            writes=True,
+            query={"uploadType": "multipart"},
+            content=b"".join([*opened, b"--%b--\r\n" % BOUNDARY]),
+            headers={"Content-Type": f'multipart/related; boundary="{BOUNDARY.decode()}"'},
+        )
+
 
 def _units(units: int) -> Charge:
     """What a request of that price takes."""
     return Charge("user", units=units)
+
+
+def _message(message_id: str) -> Sought:
+    return Sought(MessageNotFound, "message_id", message_id)
+
+
+def _thread(thread_id: str) -> Sought:
+    return Sought(ThreadNotFound, "thread_id", thread_id)
 
 
 def _quoted(identifier: str) -> str:

@@ -23,6 +23,7 @@ from connector_gateway.kit.clock import instant
 from connector_gateway.kit.errors import (
     AttachmentNotFound,
     Detail,
+    GatewayError,
     InvalidParameters,
     InvalidRecipient,
     LabelNotFound,
@@ -36,6 +37,8 @@ Kept = Mapping[str, Any]
 ATTACHMENT_PREFIX = "att_"
 UNMOVABLE = frozenset({"SENT", "DRAFT"})
 """Labels that the vendor alone puts on and takes off."""
+
+UNMOVABLE_MESSAGE = "Is put on and taken off by the application alone"
 
 UNANSWERABLE = frozenset({"DRAFT", "TRASH"})
 """What is no part of a conversation (any more)."""
@@ -129,25 +132,73 @@ def no_attachment(wanted: str, message_id: str) -> AttachmentNotFound:
 # Labels
 
 
-def change(names: Mapping[str, str], add: Sequence[str], remove: Sequence[str]) -> dict[str, list[Any]]:
-    """The labels meant by *add* and *remove*, by identifiers, and the names that the mailbox lacks.
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A label that is named in a call, and which of the mailbox's it is."""
 
-    In *add* the place of each missing one is kept by a None.
-    ``InvalidParameters`` if they contradict each other or are unmovable.
+    parameter: str
+    index: int
+    name: str
+    known: str | None
+
+    @property
+    def sameness(self) -> str:
+        """What two that mean the same label have in common."""
+        return self.known or self.name.strip().casefold()
+
+    def fault(self, code: str, message: str) -> Detail:
+        """What is wrong with it."""
+        place = {"parameter": f"{self.parameter}.{self.index}", "index": self.index}
+        return {"code": code, **place, "value": self.name, "message": message}
+
+
+def change(
+    names: Mapping[str, str], add: Sequence[str], remove: Sequence[str], *, create_missing: bool
+) -> dict[str, list[Any]]:
+    """The labels meant by *add* and *remove*, by identifiers, and the names of those that are to be created.
+
+    In *add* the place of each of these is kept by a None.
+    ``LabelNotFound`` or ``InvalidParameters`` with every fault, if there is any; the first one decides which.
     """
-    adding = {name: label_id(names, name) for name in add}
-    removing = {name: label_id(names, name) for name in remove}
-    faults = [*_unmovable("add", adding), *_unmovable("remove", removing), *_contradictions(adding, removing)]
+    adding = [Wanted("add", index, name, label_id(names, name)) for index, name in enumerate(add)]
+    removing = [Wanted("remove", index, name, label_id(names, name)) for index, name in enumerate(remove)]
+    faults = [*_faults_of_adding(adding, create_missing=create_missing), *_faults_of_removing(removing, adding)]
     if faults:
-        raise InvalidParameters("Some of the labels cannot be changed like that.", *faults)
-    missing: dict[str, str] = {}
-    placed: list[str | None] = []
-    for name, found in adding.items():
-        if found is not None or name.strip().casefold() not in missing:
-            placed.append(found)
-        if found is None:
-            missing.setdefault(name.strip().casefold(), name.strip())
-    return {"add": placed, "remove": _known(removing), "missing": list(missing.values())}
+        raise _refusal(faults)
+    unlike = {wanted.sameness: wanted for wanted in reversed(adding)}
+    placed = [wanted for wanted in adding if unlike[wanted.sameness] is wanted]
+    return {
+        "add": [wanted.known for wanted in placed],
+        "remove": list(dict.fromkeys(wanted.known for wanted in removing if wanted.known is not None)),
+        "missing": [wanted.name.strip() for wanted in placed if wanted.known is None],
+    }
+
+
+def _faults_of_adding(adding: Sequence[Wanted], *, create_missing: bool) -> Iterable[Detail]:
+    for wanted in adding:
+        if wanted.known in UNMOVABLE:
+            yield wanted.fault(InvalidParameters.code, UNMOVABLE_MESSAGE)
+        elif wanted.known is None and not create_missing:
+            yield wanted.fault(LabelNotFound.code, "The mailbox has no such label")
+
+
+def _faults_of_removing(removing: Sequence[Wanted], adding: Sequence[Wanted]) -> Iterable[Detail]:
+    added = {wanted.sameness for wanted in adding}
+    for wanted in removing:
+        if wanted.known in UNMOVABLE:
+            yield wanted.fault(InvalidParameters.code, UNMOVABLE_MESSAGE)
+        elif wanted.sameness in added:
+            yield wanted.fault(InvalidParameters.code, "Is in add as well")
+
+
+def _refusal(faults: Sequence[Detail]) -> GatewayError:
+    """The refusal of a change with these *faults*."""
+    lacking = [fault["value"] for fault in faults if fault["code"] == LabelNotFound.code]
+    refusal = LabelNotFound if faults[0]["code"] == LabelNotFound.code else InvalidParameters
+    if len(lacking) < len(faults):
+        return refusal("Some of the labels cannot be changed like that.", *faults)
+    named = ", ".join(f'"{name}"' for name in lacking)
+    return refusal(f"The mailbox has no label {named}.", *faults)
 
 
 def label_id(names: Mapping[str, str], name: str) -> str | None:
@@ -156,19 +207,6 @@ def label_id(names: Mapping[str, str], name: str) -> str | None:
     exact = next((found for found, known in names.items() if known == wanted), None)
     folded = wanted.casefold()
     return exact or next((found for found, known in names.items() if known.casefold() == folded), None)
-
-
-def no_label(missing: Sequence[str], add: Sequence[str]) -> LabelNotFound:
-    """The refusal of labels that are to be applied and do not exist."""
-    lacked = {name.casefold() for name in missing}
-    return LabelNotFound(
-        f"The mailbox has no label {', '.join(map(repr, missing))}.",
-        *(
-            {"parameter": f"add.{index}", "index": index, "value": name}
-            for index, name in enumerate(add)
-            if name.strip().casefold() in lacked
-        ),
-    )
 
 
 def kept_label(label: wire.Label) -> dict[str, Any]:
@@ -199,23 +237,6 @@ def changed_labels(kept: Kept, names: Mapping[str, str], labels: Iterable[Kept])
         labels=[names.get(label_id, label_id) for label_id in kept["label_ids"]],
         created=[label["name"] for label in labels if label["created"]],
     )
-
-
-def _known(found: Mapping[str, str | None]) -> list[str]:
-    return list(dict.fromkeys(label_id for label_id in found.values() if label_id is not None))
-
-
-def _unmovable(parameter: str, found: Mapping[str, str | None]) -> Iterable[Detail]:
-    for name, known in found.items():
-        if known in UNMOVABLE:
-            yield {"parameter": parameter, "value": name, "message": "Is put on and taken off by the application alone"}
-
-
-def _contradictions(adding: Mapping[str, str | None], removing: Mapping[str, str | None]) -> Iterable[Detail]:
-    added = {known or name.strip().casefold() for name, known in adding.items()}
-    for name, known in removing.items():
-        if (known or name.strip().casefold()) in added:
-            yield {"parameter": "remove", "value": name, "message": "Is in add as well"}
 
 
 # Outgoing mail

@@ -1,7 +1,7 @@
 """Mail as it is written: the parts of what arrived, and the bytes of what is sent."""
 
 import re
-from base64 import encodebytes, urlsafe_b64decode, urlsafe_b64encode
+from base64 import encodebytes, urlsafe_b64decode
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -100,16 +100,30 @@ def files(part: Part) -> Iterator[Part]:
         yield from files(below)
 
 
-def body_part(part: Part, mime_type: str) -> Part | None:
-    """The part that says in *mime_type* what the message says; of alternatives the last, which is the best."""
-    kind = part.mime_type
-    if kind == "message/rfc822":
-        return None
+def body_parts(part: Part, mime_type: str) -> Sequence[Part]:
+    """The parts, in order, that say in *mime_type* what the message says; what stands behind a file belongs to it.
+
+    Of alternatives the last is the best; of things that belong together the first holds the others.
+    """
+    if part.mime_type == "message/rfc822":
+        return []
     if not part.parts:
-        shown = kind == mime_type and not part.filename and _disposition(part) != "attachment"
-        return part if shown else None
-    ordered = reversed(part.parts) if kind == "multipart/alternative" else part.parts
-    return next((found for below in ordered if (found := body_part(below, mime_type))), None)
+        shown = part.mime_type == mime_type and not part.filename and _disposition(part) != "attachment"
+        return [part] if shown else []
+    found = [below for inner in part.parts if (below := body_parts(inner, mime_type))]
+    if part.mime_type == "multipart/alternative":
+        return found[-1] if found else []
+    if part.mime_type == "multipart/related":
+        return found[0] if found else []
+    return [below for inner in found for below in inner]
+
+
+def joined(texts: Sequence[str]) -> str | None:
+    """Texts as one, each on lines of its own; None where there is none."""
+    if not texts:
+        return None
+    *before, last = texts
+    return "".join([*(text if text.endswith("\n") else f"{text}\n" for text in before), last])
 
 
 def inline_content(part: Part) -> bytes | None:
@@ -160,11 +174,6 @@ class Letter:
     written_at: datetime
     in_reply_to: str = ""
     references: Sequence[str] = field(default=())
-
-
-def raw(letter: Letter) -> str:
-    """*letter* as the vendor takes it: written out, in URL-safe base64."""
-    return urlsafe_b64encode(written(letter)).decode()
 
 
 def written(letter: Letter) -> bytes:

@@ -58,7 +58,7 @@ OLDER_IN_A_ROW = 10
 async def _send_new_draft(body_html: str, call: MailCall, intent: Intent, mark: str) -> Learned:
     """Make a draft of a letter, which bears the mark in a header."""
     letter = mapping.letter(intent, body_html, (MARKER, mark))
-    draft = await call.upstream.create_draft(await asyncio.to_thread(mime.raw, letter), intent["thread_id"])
+    draft = await call.upstream.create_draft(await asyncio.to_thread(mime.written, letter), intent["thread_id"])
     return mapping.kept_draft(draft.id, draft.message, mark, call.clock.now())
 
 
@@ -267,8 +267,8 @@ async def _body(call: MailCall, message: wire.Message) -> MessageBody:
     """What a message says."""
 
     async def said(mime_type: str) -> str | None:
-        part = mime.body_part(message.payload, mime_type)
-        return None if part is None else mime.text(part, await _content(call, message.id, part))
+        parts = mime.body_parts(message.payload, mime_type)
+        return mime.joined([mime.text(part, await _content(call, message.id, part)) for part in parts])
 
     return MessageBody(text=await said("text/plain"), html=await said("text/html"))
 
@@ -360,9 +360,7 @@ async def _change(call: MailCall, params: ChangeMessageLabels, *, renewed: bool 
         if renewed
         else call.recall(labels, suffices=lambda names: all(mapping.label_id(names, name) for name in wanted))
     )
-    change = mapping.change(names, params.add, params.remove)
-    if change["missing"] and not params.create_missing:
-        raise mapping.no_label(change["missing"], params.add)
+    change = mapping.change(names, params.add, params.remove, create_missing=params.create_missing)
     if change["missing"]:
         await call.upstream.get_message_labels(params.message_id)
     return change | {"remembered": names is known}
