@@ -225,7 +225,7 @@ def test_a_large_message_goes_through_the_upload_address(gateway: Gateway, mailb
     subject = f"A manifest of all {reply}"
     thread = {"thread_id": received(gateway, subject)} if reply else {}
     gateway.knob("mail", json_bytes=1_000_000)
-    html = "<p>Eine Kiste für den Käpt’n.</p>\n" * 25_000
+    html = "<p>Eine Kiste für den Käpten.</p>\n" * 25_000
 
     answer = send(gateway, subject, body_html=html, **thread)
 
