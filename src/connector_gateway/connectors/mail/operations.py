@@ -217,7 +217,7 @@ async def open_attachment(client: MailClient, content: Position) -> AsyncIterato
         raise mapping.no_attachment(content["part"], message.id)
     found = mapping.attachment(message.id, part)
     async with aclosing(_pieces(client, message.id, part)) as pieces:
-        yield Download(found.filename, found.mime_type, found.size_bytes, pieces)
+        yield Download(found.filename, found.mime_type, found.size_bytes or None, pieces)
 
 
 @writes("POST /drafts", errors=[InvalidRecipient])

@@ -34,7 +34,7 @@ class Header(Wire):
 class Content(Wire, rename="camel"):
     """What a part holds: ``data`` in URL-safe base64, or the name under which the vendor hands it out."""
 
-    size: int = 0
+    size: Annotated[int, Meta(ge=0)] = 0
     data: str | None = None
     attachment_id: str | None = None
 
