@@ -82,7 +82,7 @@ def message(at: int, *labels: str, **headers: str) -> wire.Message:
     ],
 )
 def test_a_reply_follows_the_last_message_that_counts(messages: list[wire.Message], parent: mapping.Parent) -> None:
-    found = mapping.parent(wire.Thread(messages=messages))
+    found = mapping.parent(wire.Thread(messages=messages), "t")
 
     assert (found.subject, found.message_id, list(found.references)) == (
         parent.subject,
@@ -94,7 +94,7 @@ def test_a_reply_follows_the_last_message_that_counts(messages: list[wire.Messag
 def test_a_long_chain_keeps_its_first_and_its_last_identifiers() -> None:
     chain = [f"<{number}@x>" for number in range(60)]
 
-    found = mapping.parent(wire.Thread(messages=[message(1, Message_ID="<60@x>", References=" ".join(chain))]))
+    found = mapping.parent(wire.Thread(messages=[message(1, Message_ID="<60@x>", References=" ".join(chain))]), "t")
 
     assert list(found.references) == ["<0@x>", *chain[41:], "<60@x>"]
 
@@ -102,7 +102,7 @@ def test_a_long_chain_keeps_its_first_and_its_last_identifiers() -> None:
 @pytest.mark.parametrize("messages", [[], [message(1, "DRAFT")], [message(1, "TRASH", "INBOX")]])
 def test_a_thread_without_a_message_that_counts_is_none(messages: list[wire.Message]) -> None:
     with pytest.raises(ThreadNotFound):
-        mapping.parent(wire.Thread(messages=messages))
+        mapping.parent(wire.Thread(messages=messages), "t")
 
 
 @pytest.mark.parametrize(

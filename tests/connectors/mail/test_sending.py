@@ -169,7 +169,9 @@ def test_one_bad_recipient_in_fifty_stops_all_and_is_named(gateway: Gateway, mai
 def test_every_bad_recipient_is_named(gateway: Gateway) -> None:
     reply = send(gateway, "Three", to=["a", "b@kaiwerk.test", "c"])
 
-    assert [0, 2] == [detail["index"] for detail in reply.details]
+    assert [(0, "invalid_recipient"), (2, "invalid_recipient")] == [
+        (detail["index"], detail["code"]) for detail in reply.details
+    ]
 
 
 def test_an_international_domain_is_written_in_ascii(gateway: Gateway) -> None:
@@ -311,9 +313,12 @@ def test_a_thread_that_is_not_there_cannot_be_replied_to(gateway: Gateway, threa
 def test_a_thread_of_drafts_cannot_be_replied_to(gateway: Gateway, mailbox: Looking) -> None:
     message_id = draft(gateway, "Lonely draft").data["message_id"]
 
-    reply = send(gateway, "Ignored", thread_id=mailbox.own.messages[message_id].thread_id)
+    thread_id = mailbox.own.messages[message_id].thread_id
+
+    reply = send(gateway, "Ignored", thread_id=thread_id)
 
     assert (reply.status, reply.code) == (404, "thread_not_found")
+    assert [{"parameter": "thread_id", "value": thread_id}] == reply.details
     assert len(mailbox.drafts("Lonely draft")) == 1
 
 

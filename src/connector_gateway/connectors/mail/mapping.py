@@ -250,7 +250,8 @@ def recipients(to: Sequence[str]) -> list[mime.Mailbox]:
         try:
             recipient = _recipient(written)
         except EmailNotValidError as fault:
-            faults.append({"parameter": f"to.{index}", "index": index, "value": written, "message": str(fault)})
+            place = {"code": InvalidRecipient.code, "parameter": f"to.{index}", "index": index}
+            faults.append({**place, "value": written, "message": str(fault)})
         else:
             found.setdefault(recipient.address.lower(), recipient)
     if faults:
@@ -287,11 +288,12 @@ class Parent:
     references: Sequence[str] = ()
 
 
-def parent(thread: wire.Thread) -> Parent:
+def parent(thread: wire.Thread, thread_id: str) -> Parent:
     """The message of a thread that a reply answers: the last one that is neither draft nor thrown away."""
     answerable = [told for told in thread.messages if UNANSWERABLE.isdisjoint(told.label_ids)]
     if not answerable:
-        raise ThreadNotFound("The thread holds nothing that can be replied to.", {"parameter": "thread_id"})
+        sought = {"parameter": "thread_id", "value": thread_id}
+        raise ThreadNotFound("The thread holds nothing that can be replied to.", sought)
     payload = max(answerable, key=seconds).payload
     own = _identifiers(payload, "Message-ID")[:1]
     earlier = _identifiers(payload, "References") or _identifiers(payload, "In-Reply-To")[:1]

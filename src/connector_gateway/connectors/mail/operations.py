@@ -398,8 +398,9 @@ async def _changed(call: MailCall, intent: Intent) -> Kept:
 async def _letter(call: MailCall, params: SendMessage | CreateDraft, thread_id: str | None) -> Kept:
     """Everything of a letter but its body."""
     to = mapping.recipients(params.to)
-    thread = None if thread_id is None else await call.upstream.get_thread(thread_id)
-    parent = mapping.Parent(params.subject) if thread is None else mapping.parent(thread)
+    parent = mapping.Parent(params.subject)
+    if thread_id is not None:
+        parent = mapping.parent(await call.upstream.get_thread(thread_id), thread_id)
     return mapping.planned_letter(await _sender(call), to, parent, thread_id, call.clock.now())
 
 
