@@ -39,7 +39,8 @@ def boards(cursor: str) -> Any:
 
 
 def mail(cursor: str) -> Any:
-    return {"drafts": [{"id": f"of {cursor}"}], "nextPageToken": cursor}
+    message = {"id": f"in {cursor}", "threadId": f"in {cursor}"}
+    return {"drafts": [{"id": f"of {cursor}", "message": message}], "nextPageToken": cursor}
 
 
 def chat(cursor: str) -> Any:

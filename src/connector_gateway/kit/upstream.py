@@ -194,21 +194,23 @@ class Upstream:
         host: str = "base",
         query: Mapping[str, Any] | Sequence[tuple[str, Any]] = (),
         json: Any = None,
+        content: bytes | None = None,
         headers: Mapping[str, str] = MappingProxyType({}),
         expects: Container[int] = (),
         resends: Container[int] = (),
     ) -> Awaitable[Answer]:
         """Send a request and return its answer, whatever its status below 500; *path* is percent-encoded.
 
+        The body is *json*, or *content* that *headers* describe.
         A throttled request is resent always, one that *writes* never after it may have arrived.
         *expects* names failures that the caller reads itself, *resends* refusals that are worth another attempt.
         Raises ``OutcomeUnknown`` when a write was sent and no readable answer came, and an ``UpstreamError`` in doubt
         when the third party failed over it.
         """
         url = self.addresses[host] + path + ("?" + urlencode(query) if query else "")
-        body = None if json is None else to_json(json)
-        content = {} if body is None else {"Content-Type": "application/json"}
-        request = Request(method, path, url, {**content, **headers}, body, charges, writes, expects, resends)
+        body = content if json is None else to_json(json)
+        described = {} if json is None else {"Content-Type": "application/json"}
+        request = Request(method, path, url, {**described, **headers}, body, charges, writes, expects, resends)
         return self._deliver(request, self._exchange)
 
     @asynccontextmanager

@@ -6,9 +6,9 @@ from http import HTTPStatus
 from urllib.parse import parse_qsl, unquote
 
 from workspace_sandbox.mail.mime import parameters, read_headers, sections, split_head
-from workspace_sandbox.mail.refusals import Refusal, invalid
-from workspace_sandbox.mail.request import Call, Reply
+from workspace_sandbox.mail.refusals import invalid
 from workspace_sandbox.mail.uploads import read_part
+from workspace_sandbox.mail.wire import Call, Refusal, Reply
 
 PATHS = ("/batch", "/batch/gmail/v1")
 MAX_INNER = 100

@@ -1,39 +1,17 @@
-"""Labels: the vendor's own, and what it allows users to make."""
+"""Labels: their requests, and what the vendor allows users to make."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from workspace_sandbox.mail.refusals import conflict, invalid
-
-HIDDEN = {"messageListVisibility": "hide", "labelListVisibility": "labelHide"}
-SHOWN = {"messageListVisibility": "show", "labelListVisibility": "labelShow"}
-SYSTEM: Mapping[str, Mapping[str, str]] = {
-    "CHAT": HIDDEN,
-    "SENT": {},
-    "INBOX": {},
-    "IMPORTANT": HIDDEN,
-    "TRASH": HIDDEN,
-    "DRAFT": {},
-    "SPAM": HIDDEN,
-    "CATEGORY_FORUMS": HIDDEN,
-    "CATEGORY_UPDATES": HIDDEN,
-    "CATEGORY_PERSONAL": HIDDEN,
-    "CATEGORY_PROMOTIONS": HIDDEN,
-    "CATEGORY_SOCIAL": HIDDEN,
-    "STARRED": {},
-    "UNREAD": {},
-}
-"""Each system label by its id, which is its name too, with the visibility that is told of it."""
+from workspace_sandbox.mail.methods import Answer, Ask, Desk
+from workspace_sandbox.mail.refusals import conflict, invalid, not_found
+from workspace_sandbox.mail.state import SHOWN, SYSTEM, Label
 
 RESERVED = frozenset(
     {name.casefold() for name in SYSTEM}
     | {"all mail", "archive", "bin", "draft", "drafts", "important", "muted", "read", "scheduled", "sent mail"}
     | {"snoozed", "starred", "trash", "unread"}
 )
-IMMOVABLE = frozenset({"SENT", "DRAFT"})
-"""What nobody can put on a message or take off it."""
-
 MAX_LABELS = 10_000
 MAX_NAME_LENGTH = 225
 PALETTE = (
@@ -49,36 +27,60 @@ PALETTE = (
 """The colours that labels may have, with blanks between."""
 
 
-@dataclass
-class Label:
-    """One label of one mailbox."""
-
-    id: str
-    name: str
-    type: str
-    visibility: dict[str, str]
-    color: dict[str, str] | None = None
-
-    @property
-    def resource(self) -> dict[str, Any]:
-        """What a list tells of it."""
-        told = {"id": self.id, "name": self.name, **self.visibility, "type": self.type}
-        return told | ({"color": dict(self.color)} if self.color else {})
-
-    @property
-    def query_name(self) -> str:
-        """How the search language spells it."""
-        return hyphenated(self.name)
+def list_labels(_: Desk, ask: Ask) -> Answer:
+    """All labels."""
+    return {"labels": [label.resource for label in ask.mailbox.labels.values()]}
 
 
-def hyphenated(name: str) -> str:
-    """*name* as the search language spells it: small, blanks and slashes as hyphens."""
-    return name.casefold().replace(" ", "-").replace("/", "-")
+def get_label(_: Desk, ask: Ask) -> Answer:
+    """One label, with what carries it counted."""
+    label = _label(ask)
+    carrying = [message for message in ask.mailbox.messages.values() if message.has(label.id)]
+    unread = [message for message in carrying if message.has("UNREAD")]
+    counts = {
+        "messagesTotal": len(carrying),
+        "messagesUnread": len(unread),
+        "threadsTotal": len({message.thread_id for message in carrying}),
+        "threadsUnread": len({message.thread_id for message in unread}),
+    }
+    return label.resource | counts
 
 
-def system_labels() -> dict[str, Label]:
-    """The labels that every mailbox has from the beginning."""
-    return {name: Label(name, name, "system", dict(told)) for name, told in SYSTEM.items()}
+def create_label(desk: Desk, ask: Ask) -> Answer:
+    """A new label of the user's own."""
+    if len(ask.mailbox.labels) >= MAX_LABELS:
+        raise invalid("Exceeded the maximum number of labels")
+    name = checked_name(ask.body.get("name", ""), ask.mailbox.labels)
+    label = Label(desk.office.new_label_id(ask.mailbox), name, "user", dict(SHOWN))
+    changed(label, ask.body, ask.mailbox.labels)
+    ask.mailbox.labels[label.id] = label
+    return label.resource
+
+
+def update_label(_: Desk, ask: Ask) -> Answer:
+    """Change a label of the user's own."""
+    label = _label(ask)
+    if label.type == "system":
+        raise invalid("Invalid update request")
+    if ask.method.method == "PUT" and not ask.body.get("name"):
+        raise invalid("Invalid label name")
+    changed(label, ask.body, ask.mailbox.labels)
+    return label.resource
+
+
+def delete_label(_: Desk, ask: Ask) -> Answer:
+    """Delete a label of the user's own and take it off every message."""
+    label = _label(ask)
+    if label.type == "system":
+        raise invalid("Invalid delete request")
+    ask.mailbox.forget_label(label.id)
+    return None
+
+
+def _label(ask: Ask) -> Label:
+    if ask.ids["id"] not in ask.mailbox.labels:
+        raise not_found()
+    return ask.mailbox.labels[ask.ids["id"]]
 
 
 def checked_name(name: str, others: Mapping[str, Label]) -> str:

@@ -1,10 +1,9 @@
 """How the vendor says no: every error body it sends, by name."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
 
 from workspace_sandbox.kit.clock import instant
+from workspace_sandbox.mail.wire import ErrorDetail, Refusal
 
 SIGN_IN = (
     "Expected OAuth 2 access token, login cookie or other valid authentication credential. "
@@ -16,43 +15,6 @@ QUOTA = (
 )
 RPC = "caribou.api.proto.MailboxService."
 NO_RAW = "'raw' RFC822 payload message string or uploading message via /upload/* URL required"
-ErrorDetail = dict[str, Any]
-
-
-@dataclass(eq=False)
-class Refusal(Exception):
-    """A request that is not done, and what is answered instead."""
-
-    code: int
-    status: str
-    reason: str
-    message: str
-    short: str = ""
-    domain: str = "global"
-    location: str = ""
-    details: list[ErrorDetail] = field(default_factory=list)
-    headers: Mapping[str, str] = field(default_factory=dict)
-    html: bool = False
-
-    @property
-    def body(self) -> dict[str, Any]:
-        """The JSON error object."""
-        first = {"message": self.short or self.message, "domain": self.domain, "reason": self.reason}
-        if self.location:
-            first |= {"location": self.location, "locationType": "header"}
-        error = {"code": self.code, "message": self.message, "errors": [first], "status": self.status}
-        return {"error": error | ({"details": self.details} if self.details else {})}
-
-    @property
-    def page(self) -> str:
-        """The HTML error page of the vendor's front end."""
-        return PAGE.format(code=self.code, title=self.status, message=self.message)
-
-
-PAGE = (
-    "<!DOCTYPE html>\n<html lang=en>\n  <meta charset=utf-8>\n  <title>Error {code} ({title})!!1</title>\n"
-    "  <p><b>{code}.</b> <ins>That&rsquo;s an error.</ins>\n  <p>{message}  <ins>That&rsquo;s all we know.</ins>\n"
-)
 
 
 def invalid(message: str) -> Refusal:

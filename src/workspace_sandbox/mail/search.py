@@ -11,9 +11,8 @@ from datetime import UTC, datetime, timedelta, timezone
 from functools import partial
 
 from workspace_sandbox.mail.index import words
-from workspace_sandbox.mail.labels import hyphenated
 from workspace_sandbox.mail.mime import Part
-from workspace_sandbox.mail.state import Mailbox, Message
+from workspace_sandbox.mail.state import Mailbox, Message, hyphenated
 
 Condition = Callable[[Message], bool]
 TOKEN = re.compile(

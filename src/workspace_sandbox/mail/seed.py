@@ -5,10 +5,9 @@ from random import Random
 from typing import Any
 
 from workspace_sandbox.mail import compose
-from workspace_sandbox.mail.labels import SHOWN, Label
 from workspace_sandbox.mail.office import PostOffice
 from workspace_sandbox.mail.specimens import MANIFEST, MANIFEST_PDF_PART, SPECIMENS, Specimen
-from workspace_sandbox.mail.state import Mailbox, Message
+from workspace_sandbox.mail.state import SHOWN, Label, Mailbox, Message
 
 ADDRESS, NAME = "nora@brightfjord.test", "Nora Lind"
 COLLEAGUES = (("jonas@brightfjord.test", "Jonas Weiß"), ("priya@brightfjord.test", "Priya Raman"))

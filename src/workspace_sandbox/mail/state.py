@@ -2,19 +2,70 @@
 
 import re
 from bisect import bisect_left, insort
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from workspace_sandbox.mail.index import Index, snippet
-from workspace_sandbox.mail.labels import Label, system_labels
 from workspace_sandbox.mail.mime import Part, decoded, parse, read_headers, split_head
 
 MESSAGE_ID = re.compile(r"<[^<>\s]+>")
 REPLY_PREFIX = re.compile(r"^\s*(?:(?:re|fwd?|aw|wg|sv|tr)(?:\[\d+\])?\s*:\s*)+", re.IGNORECASE)
 FIRST_HISTORY_ID = 90_000
 Key = tuple[int, int]
+
+HIDDEN = {"messageListVisibility": "hide", "labelListVisibility": "labelHide"}
+SHOWN = {"messageListVisibility": "show", "labelListVisibility": "labelShow"}
+SYSTEM: Mapping[str, Mapping[str, str]] = {
+    "CHAT": HIDDEN,
+    "SENT": {},
+    "INBOX": {},
+    "IMPORTANT": HIDDEN,
+    "TRASH": HIDDEN,
+    "DRAFT": {},
+    "SPAM": HIDDEN,
+    "CATEGORY_FORUMS": HIDDEN,
+    "CATEGORY_UPDATES": HIDDEN,
+    "CATEGORY_PERSONAL": HIDDEN,
+    "CATEGORY_PROMOTIONS": HIDDEN,
+    "CATEGORY_SOCIAL": HIDDEN,
+    "STARRED": {},
+    "UNREAD": {},
+}
+"""Each system label by its id, which is its name too, with the visibility that is told of it."""
+
+
+@dataclass
+class Label:
+    """One label of one mailbox."""
+
+    id: str
+    name: str
+    type: str
+    visibility: dict[str, str]
+    color: dict[str, str] | None = None
+
+    @property
+    def resource(self) -> dict[str, Any]:
+        """What a list tells of it."""
+        told = {"id": self.id, "name": self.name, **self.visibility, "type": self.type}
+        return told | ({"color": dict(self.color)} if self.color else {})
+
+    @property
+    def query_name(self) -> str:
+        """How the search language spells it."""
+        return hyphenated(self.name)
+
+
+def hyphenated(name: str) -> str:
+    """*name* as the search language spells it: small, blanks and slashes as hyphens."""
+    return name.casefold().replace(" ", "-").replace("/", "-")
+
+
+def system_labels() -> dict[str, Label]:
+    """The labels that every mailbox has from the beginning."""
+    return {name: Label(name, name, "system", dict(told)) for name, told in SYSTEM.items()}
 
 
 @dataclass(eq=False)

@@ -5,10 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from random import Random
 
-from workspace_sandbox.mail.methods import MAX_UPLOAD_BYTES
+from workspace_sandbox.mail.methods import Ask
 from workspace_sandbox.mail.mime import Part, parameters, read_headers, sections, split_head
-from workspace_sandbox.mail.refusals import Refusal, invalid, not_found, too_large
-from workspace_sandbox.mail.request import Ask, Call, Reply
+from workspace_sandbox.mail.refusals import invalid, not_found, too_large
+from workspace_sandbox.mail.wire import Call, Refusal, Reply
+
+MAX_UPLOAD_BYTES = 36_700_160
+"""What discovery allows for an uploaded message: 35 MiB."""
 
 PREFIXES = ("/upload", "/resumable/upload")
 CHUNK_BYTES = 256 * 1024

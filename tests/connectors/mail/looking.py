@@ -13,9 +13,8 @@ import httpx
 
 from harness.serving import Gateway
 from workspace_sandbox.mail import MailEmulator
-from workspace_sandbox.mail.labels import Label
 from workspace_sandbox.mail.mime import decoded
-from workspace_sandbox.mail.state import Mailbox, Message
+from workspace_sandbox.mail.state import Label, Mailbox, Message
 
 OWN = "nora@brightfjord.test"
 

@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.connectors.mail.client import Content, throttled, unwrap
+from connector_gateway.connectors.mail import wire
+from connector_gateway.connectors.mail.client import Content, Sought, throttled, unwrap
 from connector_gateway.kit.errors import (
     ConnectionRevoked,
     ConnectionScopeMissing,
     GatewayError,
     MessageNotFound,
+    OutcomeUnknown,
     UpstreamConflict,
     UpstreamError,
     UpstreamForbidden,
@@ -40,6 +42,13 @@ def refusal(status: int, reason: str = "", message: str = "", **headers: str) ->
         (refusal(403, "userRateLimitExceeded", "Retry after 2026-11-20T10:00:30Z"), Pause(30.0, {"user"})),
         (refusal(429, "x", "Retry after 2026-11-20T09:59:00.000Z"), Pause(1.0, {"user"})),
         (refusal(429, "x", "Retry after 2026-11-21T08:00:00.000Z"), Pause(79_200.0, {"sending"})),
+        (refusal(429, "x", "Retry after 2026-99-99T99:99:99Z"), Pause(1.0, {"user"})),
+        (
+            refusal(429, "x", "Retry after 2026-11-20T10:15:00Z", Date="Fri, 20 Nov 2026 10:00:00 -0000"),
+            Pause(900.0, {"user"}),
+        ),
+        (Answer(403, {}, b'{"error":{"errors":[{"reason":"quotaExceeded"},{"message":"x"}]}}'), Pause(1.0, {"user"})),
+        (Answer(403, {}, b'{"error":{"errors":[{"reason":{"is":"quotaExceeded"}}]}}'), None),
         (refusal(403, "dailyLimitExceeded", "Daily Limit Exceeded"), Pause(3600.0, {"user"})),
         (Answer(429, {}, b"<html>Too many</html>"), Pause(1.0, {"user"})),
         (refusal(403, "insufficientPermissions"), None),
@@ -69,12 +78,16 @@ def test_a_refusal_that_means_later_says_how_much_later(answer: Answer, pause: P
         (refusal(418), True, UpstreamUnexpected),
         (Answer(403, {}, b'["odd"]'), False, UpstreamForbidden),
         (Answer(403, {}, b'{"error":{"errors":[7],"details":null}}'), False, UpstreamForbidden),
+        (Answer(400, {}, b'{"error":{"errors":{"reason":"insufficientPermissions"}}}'), False, UpstreamRefused),
+        (Answer(418, {}, b'{"error":"no"}'), False, UpstreamUnexpected),
         (Answer(200, {}, b"<html>"), False, UpstreamError),
+        (Answer(200, {}, b'{"id":7}'), False, UpstreamUnexpected),
+        (Answer(200, {}, b'{"id":7}', doubt="garbled"), False, OutcomeUnknown),
     ],
 )
 def test_a_refusal_becomes_an_error_of_the_catalogue(answer: Answer, error: type[GatewayError], *, named: bool) -> None:
     with pytest.raises(error) as refused:
-        unwrap(answer, MessageNotFound, named=named)
+        unwrap(answer, wire.Labelled, Sought(MessageNotFound, "message_id", "m"), named=named)
 
     assert type(refused.value) is error
     assert "html" not in refused.value.message

@@ -257,7 +257,37 @@ def test_what_is_not_allowed_is_told(gateway: Gateway, name: str, force: str, an
     reply = call(gateway, name)
 
     assert (reply.status, reply.code) == answered
-    assert "Gmail" not in str(reply.body)
+    assert "Gmail" not in reply.body["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("force", "reason", "remedy"),
+    [
+        ("domain_policy", ("domainPolicy", "The domain administrators have disabled Gmail apps."), "administrator"),
+        ("mail_disabled", ("failedPrecondition", "Mail service not enabled"), "mail service"),
+    ],
+)
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_why_the_application_does_not_allow_it_is_told(
+    gateway: Gateway, name: str, force: str, reason: tuple[str, str], remedy: str
+) -> None:
+    gateway.knob("mail", force=force)
+
+    reply = call(gateway, name)
+
+    told = [detail for detail in reply.details if "vendor_code" in detail]
+    assert [{"vendor_code": reason[0], "vendor_message": reason[1]}] == told
+    assert remedy in reply.body["error"]["remedy"]
+
+
+def test_why_the_application_refuses_the_values_is_told_without_credentials(gateway: Gateway) -> None:
+    error = {"message": "Bad q at ?access_token=ya29.secret", "errors": [{"reason": "invalidArgument"}]}
+    gateway.fault("mail", fault="status", status=400, body={"error": error})
+
+    reply = call(gateway, "search")
+
+    assert (422, "upstream_refused") == (reply.status, reply.code)
+    assert [{"vendor_code": "invalidArgument", "vendor_message": "Bad q at ?access_token=…"}] == reply.details
 
 
 def test_a_day_of_the_whole_project_that_is_used_up_is_told(fresh: Writer) -> None:
@@ -540,7 +570,10 @@ def test_a_label_that_was_created_before_the_change_is_refused_is_told(writer: W
     reply = writer.label()
 
     assert (reply.status, reply.code) == (422, "upstream_refused")
-    assert reply.details == [{"done": "create the label", "label": writer.mark, "created": True}]
+    assert [
+        {"vendor_code": "invalidArgument"},
+        {"done": "create the label", "label": writer.mark, "created": True},
+    ] == reply.details
 
 
 def test_a_label_of_another_spelling_that_is_there_after_a_doubt_was_not_created(writer: Writer) -> None:
@@ -627,7 +660,7 @@ def test_after_a_refusal_the_key_is_free_for_a_better_letter(writer: Writer) -> 
     refused = writer.keyed("send")
     again = writer.keyed("send", to=["greta@kaiwerk.test"])
 
-    assert (refused.code, refused.details) == ("upstream_refused", [])
+    assert (refused.code, refused.details) == ("upstream_refused", [{"vendor_code": "invalidArgument"}])
     assert again.data["to"] == ["greta@kaiwerk.test"]
 
 
@@ -643,8 +676,8 @@ def test_the_draft_of_a_refused_message_that_may_not_have_been_deleted_is_told_a
     again = writer.keyed("send")
     freed = writer.keyed("send")
 
-    assert (first.code, first.details[0]["done"], left) == ("upstream_refused", "make the draft", (0, 1, 0))
-    assert (again.code, again.details) == ("upstream_refused", [])
+    assert (first.code, first.details[1]["done"], left) == ("upstream_refused", "make the draft", (0, 1, 0))
+    assert (again.code, again.details) == ("upstream_refused", [{"vendor_code": "invalidArgument"}])
     assert freed.status == 200
     assert writer.traces() == (1, 0, 0)
 
@@ -658,7 +691,7 @@ def test_the_draft_of_a_refused_message_that_cannot_be_deleted_is_told_and_sent_
     left = writer.traces()
     again = writer.keyed("send")
 
-    assert (first.code, first.details[0]["done"], left) == ("upstream_refused", "make the draft", (0, 1, 0))
+    assert (first.code, first.details[1]["done"], left) == ("upstream_refused", "make the draft", (0, 1, 0))
     assert again.status == 200
     assert writer.traces() == (1, 0, 0)
 

@@ -45,6 +45,25 @@ def test_a_missing_label_is_refused_and_nothing_changes(gateway: Gateway, mailbo
     assert "Nowhere" not in names(mailbox)
 
 
+def test_all_faults_of_a_change_are_told_at_once(gateway: Gateway, mailbox: Looking) -> None:
+    message_id = received(gateway, "Faulty in many ways")
+
+    first_missing = change(gateway, message_id, add=["Nowhere", "SENT", "Follow Up"], remove=["DRAFT", "follow up"])
+    first_fixed = change(gateway, message_id, add=["SENT", "Nowhere"], remove=["nowhere"])
+
+    told = [(detail["code"], detail["parameter"], detail["value"]) for detail in first_missing.details]
+    assert (404, "label_not_found") == (first_missing.status, first_missing.code)
+    assert (422, "invalid_parameters") == (first_fixed.status, first_fixed.code)
+    assert [
+        ("label_not_found", "add.0", "Nowhere"),
+        ("invalid_parameters", "add.1", "SENT"),
+        ("invalid_parameters", "remove.0", "DRAFT"),
+        ("invalid_parameters", "remove.1", "follow up"),
+    ] == told
+    assert ["add.0", "add.1", "remove.0"] == [detail["parameter"] for detail in first_fixed.details]
+    assert ["UNREAD", "INBOX"] == mailbox.own.messages[message_id].label_ids
+
+
 @requirement("mail:labels:create-missing")
 def test_missing_labels_are_created_when_asked_for(gateway: Gateway, mailbox: Looking) -> None:
     message_id = received(gateway, "New labels")
@@ -106,10 +125,10 @@ def test_a_message_can_be_thrown_away(gateway: Gateway) -> None:
         ({"add": ["x" * 226]}, "add.0"),
         ({"remove": "INBOX"}, "remove"),
         ({"add": ["INBOX"], "create_missing": "yes"}, "create_missing"),
-        ({"add": ["Follow Up"], "remove": ["follow up"]}, "remove"),
-        ({"add": ["Yet unknown"], "remove": ["yet UNKNOWN"], "create_missing": True}, "remove"),
-        ({"add": ["SENT"]}, "add"),
-        ({"remove": ["draft"]}, "remove"),
+        ({"add": ["Follow Up"], "remove": ["follow up"]}, "remove.0"),
+        ({"add": ["Yet unknown"], "remove": ["yet UNKNOWN"], "create_missing": True}, "remove.0"),
+        ({"add": ["SENT"]}, "add.0"),
+        ({"remove": ["UNREAD", "draft"]}, "remove.1"),
     ],
 )
 def test_a_change_that_cannot_be_made_is_refused(gateway: Gateway, labels: dict[str, Any], parameter: str) -> None:
@@ -125,6 +144,7 @@ def test_a_message_that_is_not_there_has_no_labels(gateway: Gateway, message_id:
     reply = change(gateway, message_id, **labels)
 
     assert (reply.status, reply.code) == (404, "message_not_found")
+    assert [{"parameter": "message_id", "value": message_id}] == reply.details
 
 
 def test_no_label_is_created_for_a_message_that_is_not_there(gateway: Gateway, mailbox: Looking) -> None:
@@ -174,7 +194,10 @@ def test_the_labels_of_a_draft_cannot_be_changed(gateway: Gateway, mailbox: Look
 
     reply = change(gateway, message_id, add=["STARRED"])
 
-    assert (reply.status, reply.code) == (403, "upstream_forbidden")
+    assert (403, "upstream_forbidden") == (reply.status, reply.code)
+    assert [{"vendor_code": "failedPrecondition", "vendor_message": "Precondition check failed."}] == reply.details
+    assert "draft" in reply.body["error"]["remedy"]
+    assert "administrator" not in reply.body["error"]["remedy"]
 
 
 def test_twenty_calls_at_once_create_a_label_once(gateway: Gateway, mailbox: Looking) -> None:

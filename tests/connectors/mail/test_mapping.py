@@ -1,12 +1,12 @@
 """Between the vendor's JSON and our shapes, without a mailbox."""
 
-from typing import Any
-
 import pytest
 
-from connector_gateway.connectors.mail import mapping
+from connector_gateway.connectors.mail import mapping, wire
 from connector_gateway.connectors.mail.mime import Mailbox
-from connector_gateway.kit.errors import AttachmentNotFound, ThreadNotFound
+from connector_gateway.connectors.mail.wire import SendAs
+from connector_gateway.kit.errors import AttachmentNotFound, ThreadNotFound, UpstreamUnexpected
+from connector_gateway.kit.wire import UnexpectedShape, converted
 
 NAMES = {"INBOX": "INBOX", "Label_1": "Clients", "Label_2": "clients", "Label_3": "Büro"}
 
@@ -45,9 +45,10 @@ def test_a_name_of_another_message_is_refused(name: str) -> None:
         mapping.part_id(name, "19a3f0c2b7d4e851")
 
 
-def message(at: int, *labels: str, **headers: str) -> dict[str, Any]:
-    written = [{"name": name.replace("_", "-"), "value": value} for name, value in headers.items()]
-    return {"id": str(at), "internalDate": str(at), "labelIds": list(labels), "payload": {"headers": written}}
+def message(at: int, *labels: str, **headers: str) -> wire.Message:
+    written = [wire.Header(name=name.replace("_", "-"), value=value) for name, value in headers.items()]
+    payload = wire.Part(headers=written)
+    return wire.Message(id=str(at), thread_id="t", internal_date=str(at), label_ids=labels, payload=payload)
 
 
 @pytest.mark.parametrize(
@@ -80,8 +81,8 @@ def message(at: int, *labels: str, **headers: str) -> dict[str, Any]:
         ([message(1, Subject="Plan", Message_ID="<é@x> <a b@x>")], mapping.Parent("Re: Plan")),
     ],
 )
-def test_a_reply_follows_the_last_message_that_counts(messages: list[Any], parent: mapping.Parent) -> None:
-    found = mapping.parent({"messages": messages})
+def test_a_reply_follows_the_last_message_that_counts(messages: list[wire.Message], parent: mapping.Parent) -> None:
+    found = mapping.parent(wire.Thread(messages=messages), "t")
 
     assert (found.subject, found.message_id, list(found.references)) == (
         parent.subject,
@@ -93,15 +94,15 @@ def test_a_reply_follows_the_last_message_that_counts(messages: list[Any], paren
 def test_a_long_chain_keeps_its_first_and_its_last_identifiers() -> None:
     chain = [f"<{number}@x>" for number in range(60)]
 
-    found = mapping.parent({"messages": [message(1, Message_ID="<60@x>", References=" ".join(chain))]})
+    found = mapping.parent(wire.Thread(messages=[message(1, Message_ID="<60@x>", References=" ".join(chain))]), "t")
 
     assert list(found.references) == ["<0@x>", *chain[41:], "<60@x>"]
 
 
 @pytest.mark.parametrize("messages", [[], [message(1, "DRAFT")], [message(1, "TRASH", "INBOX")]])
-def test_a_thread_without_a_message_that_counts_is_none(messages: list[Any]) -> None:
+def test_a_thread_without_a_message_that_counts_is_none(messages: list[wire.Message]) -> None:
     with pytest.raises(ThreadNotFound):
-        mapping.parent({"messages": messages})
+        mapping.parent(wire.Thread(messages=messages), "t")
 
 
 @pytest.mark.parametrize(
@@ -120,18 +121,39 @@ def test_a_recipient_is_an_address_perhaps_with_a_name(written: str, recipient: 
     assert mapping.recipients([written]) == [recipient]
 
 
+ALIAS = SendAs(send_as_email="alias@x.test", display_name="Sales")
+PRIMARY = SendAs(send_as_email="a@x.test", display_name="Ana", is_primary=True)
+
+
 @pytest.mark.parametrize(
     ("addresses", "own"),
     [
-        ([{"sendAsEmail": "a@x.test"}], Mailbox("", "a@x.test")),
-        (
-            [
-                {"sendAsEmail": "alias@x.test", "displayName": "Sales", "isDefault": True},
-                {"sendAsEmail": "a@x.test", "displayName": "Ana", "isPrimary": True},
-            ],
-            Mailbox("Ana", "a@x.test"),
-        ),
+        ([ALIAS], Mailbox("Sales", "alias@x.test")),
+        ([ALIAS, PRIMARY], Mailbox("Ana", "a@x.test")),
     ],
 )
-def test_mail_is_sent_from_the_connected_address(addresses: list[dict[str, Any]], own: Mailbox) -> None:
+def test_mail_is_sent_from_the_connected_address(addresses: list[SendAs], own: Mailbox) -> None:
     assert mapping.own_mailbox(addresses) == own
+
+
+@pytest.mark.parametrize(
+    "addresses", [[], *([SendAs(send_as_email=odd)] for odd in ("", "a", "é@x.test", "a@x\r\nX: y"))]
+)
+def test_an_address_that_fits_no_header_is_not_sent_from(addresses: list[SendAs]) -> None:
+    with pytest.raises(UpstreamUnexpected):
+        mapping.own_mailbox(addresses)
+
+
+@pytest.mark.parametrize("told", ["", "soon", "1e9", "1795125600000000", "-99999999999999"])
+def test_an_instant_that_is_none_is_not_decoded(told: str) -> None:
+    with pytest.raises(UnexpectedShape) as refused:
+        converted({"id": "1", "threadId": "1", "internalDate": told}, wire.Message)
+
+    assert refused.value.place == "internalDate"
+
+
+@pytest.mark.parametrize("told", ["0", "-9999999999999", "99999999999999"])
+def test_an_instant_that_is_decoded_is_one(told: str) -> None:
+    message = converted({"id": "1", "threadId": "1", "internalDate": told}, wire.Message)
+
+    assert mapping.message(message, {}).received_at.timestamp() * 1000 == int(told)

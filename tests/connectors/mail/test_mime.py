@@ -8,17 +8,19 @@ from email.policy import default
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from connector_gateway.connectors.mail import mime
 from connector_gateway.connectors.mail.mime import Letter, Mailbox
+from connector_gateway.connectors.mail.wire import Content, Header, Part
+from connector_gateway.kit.errors import UpstreamUnexpected
 from harness.requirement import requirement
 
 
-def part(kind: str, *parts: dict[str, Any], part_id: str = "", filename: str = "", **headers: str) -> dict[str, Any]:
-    written = [{"name": name.replace("_", "-"), "value": value} for name, value in headers.items()]
-    body: dict[str, Any] = {"size": 0} if parts else {"size": 4, "data": urlsafe_b64encode(kind.encode()).decode()}
-    made = {"partId": part_id, "mimeType": kind, "filename": filename, "headers": written, "body": body}
-    return made | ({"parts": list(parts)} if parts else {})
+def part(kind: str, *parts: Part, part_id: str = "", filename: str = "", **headers: str) -> Part:
+    written = [Header(name=name.replace("_", "-"), value=value) for name, value in headers.items()]
+    body = Content() if parts else Content(size=4, data=urlsafe_b64encode(kind.encode()).decode())
+    return Part(part_id=part_id, mime_type=kind, filename=filename, headers=written, body=body, parts=parts)
 
 
 TEXT, HTML = part("text/plain", part_id="0"), part("text/html", part_id="1")
@@ -39,7 +41,7 @@ INNER = part("message/rfc822", part("multipart/mixed", TEXT, PDF))
         (part("multipart/mixed", TEXT, PDF), 1),
         (part("multipart/mixed", TEXT, LOGO), 1),
         (part("multipart/related", HTML, LOGO), 0),
-        (part("multipart/related", HTML, {**LOGO, "headers": []}), 1),
+        (part("multipart/related", HTML, replace(LOGO, headers=[])), 1),
         (part("multipart/related", HTML, ATTACHED_LOGO), 1),
         (part("multipart/related", HTML, PDF), 1),
         (part("multipart/alternative", TEXT, INVITATION), 0),
@@ -49,30 +51,55 @@ INNER = part("message/rfc822", part("multipart/mixed", TEXT, PDF))
         (part("multipart/mixed", TEXT, ATTACHED_HTML), 1),
         (part("multipart/mixed", TEXT, INNER), 1),
         (PDF, 1),
-        ({}, 0),
+        (Part(), 0),
     ],
 )  # fmt: skip
-def test_files_of_their_own_are_attachments(payload: dict[str, Any], count: int) -> None:
+def test_files_of_their_own_are_attachments(payload: Part, count: int) -> None:
     assert len(mime.attachments(payload)) == count
 
 
+FOOTER = part("text/plain", part_id="9")
+
+
+@requirement("mail:search:body-parts")
 @pytest.mark.parametrize(
     ("payload", "mime_type", "found"),
     [
-        (TEXT, "text/plain", TEXT),
-        (TEXT, "text/html", None),
-        (part("multipart/alternative", TEXT, HTML), "text/html", HTML),
-        (part("multipart/alternative", part("text/html"), part("multipart/related", HTML, LOGO)), "text/html", HTML),
-        (part("multipart/related", HTML, part("text/html", part_id="9")), "text/html", HTML),
-        (part("multipart/mixed", TEXT, part("text/plain", part_id="9")), "text/plain", TEXT),
-        (part("multipart/mixed", ATTACHED_HTML, HTML), "text/html", HTML),
-        (part("multipart/mixed", part("text/plain", filename="notes.txt")), "text/plain", None),
-        (part("multipart/mixed", INNER), "text/plain", None),
-        ({}, "text/plain", None),
+        (TEXT, "text/plain", [TEXT]),
+        (TEXT, "text/html", []),
+        (part("multipart/alternative", TEXT, HTML), "text/html", [HTML]),
+        (part("multipart/alternative", part("text/html"), part("multipart/related", HTML, LOGO)), "text/html", [HTML]),
+        (part("multipart/related", HTML, part("text/html", part_id="9")), "text/html", [HTML]),
+        (part("multipart/mixed", TEXT, FOOTER), "text/plain", [TEXT, FOOTER]),
+        (part("multipart/mixed", TEXT, PDF, FOOTER), "text/plain", [TEXT, FOOTER]),
+        (part("multipart/mixed", part("multipart/alternative", TEXT, HTML), PDF, FOOTER), "text/plain", [TEXT, FOOTER]),
+        (part("multipart/mixed", part("multipart/alternative", TEXT, HTML), PDF, FOOTER), "text/html", [HTML]),
+        (
+            part("multipart/alternative", part("text/html"), part("multipart/mixed", HTML, PDF, HTML)),
+            "text/html",
+            [HTML, HTML],
+        ),
+        (part("multipart/mixed", ATTACHED_HTML, HTML), "text/html", [HTML]),
+        (part("multipart/mixed", part("text/plain", filename="notes.txt")), "text/plain", []),
+        (part("multipart/mixed", INNER), "text/plain", []),
+        (Part(), "text/plain", []),
     ],
 )
-def test_the_body_is_what_the_sender_meant(payload: dict[str, Any], mime_type: str, found: Any) -> None:
-    assert mime.body_part(payload, mime_type) == found
+def test_the_body_is_what_the_sender_meant(payload: Part, mime_type: str, found: list[Part]) -> None:
+    assert found == mime.body_parts(payload, mime_type)
+
+
+@pytest.mark.parametrize(
+    ("texts", "whole"),
+    [([], None), ([""], ""), (["one"], "one"), (["one", "two"], "one\ntwo"), (["one\n", "two\n"], "one\ntwo\n")],
+)
+def test_the_parts_of_a_body_begin_on_lines_of_their_own(texts: list[str], whole: str | None) -> None:
+    assert whole == mime.joined(texts)
+
+
+def test_content_that_is_no_base64_is_not_understood() -> None:
+    with pytest.raises(UpstreamUnexpected):
+        mime.inline_content(Part(body=Content(size=1, data="A")))
 
 
 @pytest.mark.parametrize(

@@ -203,6 +203,23 @@ def test_a_long_text_that_comes_by_itself_is_read_as_well(gateway: Gateway) -> N
     assert found["body"]["text"] == "Manifest and arrivals attached. Please confirm the reefers by Friday."
 
 
+@requirement("mail:search:body-parts")
+def test_text_behind_an_attachment_belongs_to_the_body(gateway: Gateway, mailbox: Looking) -> None:
+    parts = [
+        "Content-Type: text/plain\r\n\r\nThe plan:\r\n",
+        'Content-Type: application/pdf; name="plan.pdf"\r\n\r\n%PDF\r\n',
+        "Content-Type: text/html\r\n\r\n<p>Seen?</p>\r\n",
+        "Content-Type: text/plain\r\n\r\nSent from the pier\r\n",
+    ]
+    head = "From: ben@acmefreight.test\r\nSubject: In pieces\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n"
+    mailbox.receive((head + "".join(f"--b\r\n{part}" for part in parts) + "--b--\r\n").encode())
+
+    found = one(gateway, 'subject:"In pieces"', include_body=True)
+
+    assert {"text": "The plan:\nSent from the pier", "html": "<p>Seen?</p>"} == found["body"]
+    assert ["plan.pdf"] == [each["filename"] for each in found["attachments"]]
+
+
 def test_drafts_are_found_and_recognised_by_their_label(gateway: Gateway) -> None:
     found = every_message(gateway, q="in:draft")
 

@@ -115,7 +115,7 @@ def test_a_subject_of_two_lines_is_refused(gateway: Gateway, line_end: str) -> N
     reply = send(gateway, f"Hello{line_end}Bcc: everyone@acmefreight.test")
 
     assert (reply.status, reply.code) == (422, "invalid_parameters")
-    assert ["subject"] == [detail["parameter"] for detail in reply.details]
+    assert [{"parameter": "subject", "message": "Should stand on one line"}] == reply.details
     assert gateway.journal("mail") == []
 
 
@@ -169,7 +169,9 @@ def test_one_bad_recipient_in_fifty_stops_all_and_is_named(gateway: Gateway, mai
 def test_every_bad_recipient_is_named(gateway: Gateway) -> None:
     reply = send(gateway, "Three", to=["a", "b@kaiwerk.test", "c"])
 
-    assert [0, 2] == [detail["index"] for detail in reply.details]
+    assert [(0, "invalid_recipient"), (2, "invalid_recipient")] == [
+        (detail["index"], detail["code"]) for detail in reply.details
+    ]
 
 
 def test_an_international_domain_is_written_in_ascii(gateway: Gateway) -> None:
@@ -217,6 +219,36 @@ def test_a_long_message_is_sent_whole(gateway: Gateway, mailbox: Looking) -> Non
     body = mailbox.letter(message_id).get_body(("html",))
     assert body is not None
     assert len(body.get_content().splitlines()) == 25_000
+
+
+@requirement("mail:send:large")
+@pytest.mark.parametrize("reply", [True, False])
+def test_a_large_message_goes_through_the_upload_address(gateway: Gateway, mailbox: Looking, *, reply: bool) -> None:
+    subject = f"A manifest of all {reply}"
+    thread = {"thread_id": received(gateway, subject)} if reply else {}
+    gateway.knob("mail", json_bytes=1_000_000)
+    html = "<p>Eine Kiste für den Käpten.</p>\n" * 25_000
+
+    answer = send(gateway, subject, body_html=html, **thread)
+
+    letter = mailbox.letter(answer.data["message_id"])
+    paths = [path for method, path, _ in gateway.journal("mail") if method == "POST"]
+    body = letter.get_body(("html",))
+    assert ["/upload/gmail/v1/users/me/drafts", "/gmail/v1/users/me/drafts/send"] == paths[-2:]
+    assert thread.get("thread_id", answer.data["thread_id"]) == answer.data["thread_id"]
+    assert body is not None
+    assert html == body.get_content().replace("\r\n", "\n")
+
+
+@requirement("mail:send:two-phases")
+def test_a_large_message_whose_answer_is_lost_is_sent_once(gateway: Gateway, mailbox: Looking) -> None:
+    gateway.fault("mail", method="POST", path="/upload/gmail/v1/users/me/drafts", fault="drop_after")
+
+    answer = send(gateway, "A manifest that is lost", body_html="<p>A line of the manifest.</p>\n" * 30_000)
+
+    assert 200 == answer.status
+    assert 1 == len(mailbox.sent("A manifest that is lost"))
+    assert [] == mailbox.drafts("A manifest that is lost")
 
 
 # Replying
@@ -274,15 +306,19 @@ def test_a_thread_that_is_not_there_cannot_be_replied_to(gateway: Gateway, threa
     reply = send(gateway, "Ignored", thread_id=thread_id)
 
     assert (reply.status, reply.code) == (404, "thread_not_found")
+    assert [{"parameter": "thread_id", "value": thread_id}] == reply.details
 
 
 @requirement("mail:send:thread-not-found")
 def test_a_thread_of_drafts_cannot_be_replied_to(gateway: Gateway, mailbox: Looking) -> None:
     message_id = draft(gateway, "Lonely draft").data["message_id"]
 
-    reply = send(gateway, "Ignored", thread_id=mailbox.own.messages[message_id].thread_id)
+    thread_id = mailbox.own.messages[message_id].thread_id
+
+    reply = send(gateway, "Ignored", thread_id=thread_id)
 
     assert (reply.status, reply.code) == (404, "thread_not_found")
+    assert [{"parameter": "thread_id", "value": thread_id}] == reply.details
     assert len(mailbox.drafts("Lonely draft")) == 1
 
 

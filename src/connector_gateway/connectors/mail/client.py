@@ -2,20 +2,24 @@
 
 import binascii
 import re
+from base64 import urlsafe_b64encode
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import reduce
-from typing import Any
+from typing import Any, NoReturn, TypeVar
 from urllib.parse import quote
 
-from pydantic_core import from_json
+from pydantic_core import to_json
 
+from connector_gateway.connectors.mail import wire
 from connector_gateway.kit.budget import Budget, Charge
 from connector_gateway.kit.errors import (
     AttachmentNotFound,
     ConnectionRevoked,
     ConnectionScopeMissing,
+    Detail,
     GatewayError,
     InvalidCursor,
     MessageNotFound,
@@ -26,9 +30,11 @@ from connector_gateway.kit.errors import (
     UpstreamRefused,
     UpstreamUnexpected,
 )
+from connector_gateway.kit.reasons import vendor_reason
 from connector_gateway.kit.transport import Answer
 from connector_gateway.kit.upstream import Pause, Upstream, retry_after
 from connector_gateway.kit.walking import walk
+from connector_gateway.kit.wire import UnexpectedShape, decoded
 
 ADDRESS = "https://gmail.googleapis.com"
 PREFIX = "/gmail/v1/users/me"
@@ -76,6 +82,12 @@ The vendor names no limit; its own library waits that long for an answer unless 
 Source: googleapis/google-api-python-client googleapiclient/http.py, read 2026-11.
 """
 
+MAX_JSON_BYTES = 1_000_000
+"""How long a message may be, in base64, to travel inside JSON; the vendor wants larger ones at its upload address."""
+
+BOUNDARY = b"=_connector_gateway_upload"
+"""Between the parts of an upload; no line of our messages begins like that, whose bodies are base64."""
+
 MARKER = "X-Connector-Gateway-Attempt"
 """Header by which a draft of ours is recognised, and the message that it becomes.
 
@@ -85,7 +97,7 @@ The vendor keeps it, and replaces the header that is meant to identify a message
 THREADING_HEADERS = ("Subject", "Message-ID", "Message-Id", "Message-id", "References", "In-Reply-To", MARKER)
 """In every spelling that is about, since nobody promises that case does not matter."""
 
-Raw = dict[str, Any]
+W = TypeVar("W")
 
 REFUSALS: Mapping[int, type[GatewayError]] = {
     400: UpstreamRefused,
@@ -103,6 +115,17 @@ REASONS: Mapping[str, type[GatewayError]] = {
     "failedPrecondition": UpstreamForbidden,
 }
 """What a reason says more exactly than its status."""
+
+TELLING = frozenset({UpstreamForbidden, UpstreamRefused})
+"""Refusals that pass on the vendor's own reason."""
+
+REMEDIES: Mapping[str, str] = {
+    "failedPrecondition": (
+        "Check what was to be changed, and the account: the labels of a draft stay as they are, "
+        "and an account whose mail service is switched off can do nothing."
+    ),
+}
+"""What to do about a reason, where it is something else than its refusal mostly calls for."""
 
 MESSAGES: Mapping[type[GatewayError], str] = {
     AttachmentNotFound: "The message has no such attachment.",
@@ -132,32 +155,60 @@ def throttled(answer: Answer) -> Pause | None:
         return None
     if reason == "dailyLimitExceeded":
         return Pause(DAILY_PAUSE_SECONDS, {"user"})
-    told = RETRY_AFTER.search(answer.text)
-    if told is None:
+    until = _resting_until(answer)
+    if until is None:
         return Pause(retry_after(answer, PAUSE_SECONDS), {"user"})
-    seconds = max(PAUSE_SECONDS, (datetime.fromisoformat(told[1]) - _answered_at(answer)).total_seconds())
+    seconds = max(PAUSE_SECONDS, (until - _answered_at(answer)).total_seconds())
     return Pause(seconds, {"sending"} if seconds > LONGEST_REST_SECONDS else {"user"})
+
+
+def fault_of(answer: Answer) -> wire.Fault:
+    """What the vendor says of its refusal; nothing where that is not told as the vendor does."""
+    told = answer.glance(wire.Refusal)
+    return wire.Fault() if told is None else told.error
 
 
 def reason_of(answer: Answer) -> str:
     """The vendor's word for why it refused; empty where it gives none."""
-    error = answer.raw.get("error") if isinstance(answer.raw, dict) else None
-    faults = [*(error.get("errors") or []), *(error.get("details") or [])] if isinstance(error, dict) else []
-    return next((str(fault["reason"]) for fault in faults if isinstance(fault, dict) and "reason" in fault), "")
+    fault = fault_of(answer)
+    return next((told.reason for told in (*fault.errors, *fault.details) if told.reason), "")
 
 
-def unwrap(answer: Answer, missing: type[GatewayError] = UpstreamUnexpected, *, named: bool = False) -> Raw:
-    """The JSON of an accepted request; a refused one raises its catalogue error.
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """What a request names, and the refusal when the vendor knows nothing of it."""
 
-    A 404 raises *missing*; so does a 400 where nothing but an identifier was *named*, for it was malformed.
+    refusal: type[GatewayError]
+    parameter: str
+    value: str | None = None
+    """As the caller sent it; None where the vendor was given another name."""
+
+    @property
+    def detail(self) -> Detail:
+        """What a refusal tells of it."""
+        return {"parameter": self.parameter} | ({} if self.value is None else {"value": self.value})
+
+
+def unwrap(answer: Answer, shape: type[W], sought: Sought | None = None, *, named: bool = False) -> W:
+    """What an accepted request was answered with; a refused one raises its catalogue error, as of ``refuse``."""
+    if not answer.accepted:
+        refuse(answer, sought, named=named)
+    return answer.read(shape)
+
+
+def refuse(answer: Answer, sought: Sought | None = None, *, named: bool = False) -> NoReturn:
+    """Raise what a refusal means.
+
+    A 404 means that what was *sought* is missing; so does a 400 where nothing but its identifier was *named*.
     """
-    if answer.accepted:
-        raw: Raw = answer.json()
-        return raw
-    refusal = REASONS.get(reason_of(answer)) or REFUSALS.get(answer.status, UpstreamUnexpected)
-    if answer.status == 404 or (named and refusal is UpstreamRefused):
-        refusal = missing
-    raise refusal(MESSAGES[refusal], private=answer.text)
+    reason, fault = reason_of(answer), fault_of(answer)
+    refusal = REASONS.get(reason) or REFUSALS.get(answer.status, UpstreamUnexpected)
+    if sought and (answer.status == 404 or (named and refusal is UpstreamRefused)):
+        raise sought.refusal(MESSAGES[sought.refusal], sought.detail, private=answer.text)
+    told = vendor_reason(reason or fault.status, fault.message) if refusal in TELLING else []
+    error = refusal(MESSAGES[refusal], *told, private=answer.text)
+    error.remedy = REMEDIES.get(reason, error.remedy)
+    raise error
 
 
 class MailClient:
@@ -166,25 +217,33 @@ class MailClient:
     def __init__(self, upstream: Upstream) -> None:
         self._upstream = upstream
 
-    async def list_messages(self, query: Mapping[str, Any], page_token: str | None = None) -> Raw:
+    async def list_messages(self, query: Mapping[str, Any], page_token: str | None = None) -> wire.MessageList:
         """A page of identifiers, newest first. Source: …/gmail/api/reference/rest/v1/users.messages/list, 2026-11."""
         paged = {**query} | ({"pageToken": page_token} if page_token else {})
         answer = await self._read("/messages", 5, paged)
-        return unwrap(answer, InvalidCursor if page_token else UpstreamUnexpected, named=bool(page_token))
+        cursor = Sought(InvalidCursor, "cursor") if page_token else None
+        return unwrap(answer, wire.MessageList, cursor, named=bool(page_token))
 
-    def every_message(self, query: Mapping[str, Any]) -> AsyncIterator[Raw]:
+    def every_message(self, query: Mapping[str, Any]) -> AsyncIterator[wire.Listed]:
         """Every message that *query* lists, newest first, by its identifiers. Source: as of ``list_messages``."""
 
-        async def fetch(page_token: str | None) -> tuple[list[Raw], str | None]:
-            raw = await self.list_messages({**query, "maxResults": PAGE_SIZE}, page_token)
-            return raw.get("messages", []), raw.get("nextPageToken")
+        async def fetch(page_token: str | None) -> tuple[Sequence[wire.Listed], str | None]:
+            page = await self.list_messages({**query, "maxResults": PAGE_SIZE}, page_token)
+            return page.messages, page.next_page_token
 
         return walk(fetch, most=MAX_PAGES)
 
-    async def get_message(self, message_id: str, form: str = "full", fields: str = "") -> Raw:
-        """A message in one of the vendor's forms. Source: …/rest/v1/users.messages/get, read 2026-11."""
-        query = {"format": form} | ({"fields": fields} if fields else {})
-        return unwrap(await self._read(f"/messages/{_quoted(message_id)}", 20, query), MessageNotFound, named=True)
+    async def get_message(self, message_id: str, fields: str = "") -> wire.Message:
+        """A message with its parts. Source: …/rest/v1/users.messages/get, read 2026-11."""
+        return await self._get_message(message_id, "full", wire.Message, fields)
+
+    async def get_message_headers(self, message_id: str) -> wire.Message:
+        """A message without its parts. Source: …/rest/v1/users.messages/get, read 2026-11."""
+        return await self._get_message(message_id, "metadata", wire.Message)
+
+    async def get_message_labels(self, message_id: str) -> wire.Labelled:
+        """The labels of a message. Source: …/rest/v1/users.messages/get, read 2026-11."""
+        return await self._get_message(message_id, "minimal", wire.Labelled)
 
     async def stream_attachment(self, message_id: str, attachment_id: str) -> AsyncGenerator[bytes, None]:
         """The bytes of a part, the last ones only once all are known to have come.
@@ -194,7 +253,7 @@ class MailClient:
         path = f"{PREFIX}/messages/{_quoted(message_id)}/attachments/{_quoted(attachment_id)}"
         async with self._upstream.stream(path, _units(20)) as answer:
             if not answer.accepted:
-                unwrap(answer, AttachmentNotFound, named=True)
+                refuse(answer, Sought(AttachmentNotFound, "attachment_id"), named=True)
             content, ready = Content(), b""
             async for piece in answer.pieces:
                 if ready:
@@ -203,66 +262,80 @@ class MailClient:
             content.finish()
             yield ready
 
-    async def modify_message(self, message_id: str, add: Sequence[str], remove: Sequence[str]) -> Raw:
+    async def modify_message(self, message_id: str, add: Sequence[str], remove: Sequence[str]) -> wire.Labelled:
         """A message after a change of its labels. Source: …/rest/v1/users.messages/modify, read 2026-11."""
         body = {"addLabelIds": add, "removeLabelIds": remove}
-        return unwrap(await self._write(f"/messages/{_quoted(message_id)}/modify", 5, body), MessageNotFound)
+        answer = await self._write(f"/messages/{_quoted(message_id)}/modify", 5, body)
+        return unwrap(answer, wire.Labelled, _message(message_id))
 
-    async def get_thread(self, thread_id: str) -> Raw:
+    async def get_thread(self, thread_id: str) -> wire.Thread:
         """A thread with the headers that replies follow. Source: …/rest/v1/users.threads/get, read 2026-11."""
         query = [("format", "metadata"), *(("metadataHeaders", name) for name in THREADING_HEADERS)]
-        return unwrap(await self._read(f"/threads/{_quoted(thread_id)}", 40, query), ThreadNotFound, named=True)
+        answer = await self._read(f"/threads/{_quoted(thread_id)}", 40, query)
+        return unwrap(answer, wire.Thread, _thread(thread_id), named=True)
 
-    async def list_labels(self) -> Sequence[Raw]:
+    async def list_labels(self) -> Sequence[wire.Label]:
         """All labels. Source: …/rest/v1/users.labels/list, read 2026-11."""
-        labels: Sequence[Raw] = unwrap(await self._read("/labels", 1)).get("labels", [])
-        return labels
+        return unwrap(await self._read("/labels", 1), wire.LabelList).labels
 
-    async def create_label(self, name: str) -> Raw | None:
+    async def create_label(self, name: str) -> wire.Label | None:
         """A new label, or None where one of that name exists. Source: …/rest/v1/users.labels/create, read 2026-11."""
         body = {"name": name, "labelListVisibility": "labelShow", "messageListVisibility": "show"}
         answer = await self._write("/labels", 5, body)
-        return None if answer.status == 409 else unwrap(answer)
+        return None if answer.status == 409 else unwrap(answer, wire.Label)
 
-    async def list_send_as(self) -> Sequence[Raw]:
+    async def list_send_as(self) -> Sequence[wire.SendAs]:
         """The addresses that the account sends from. Source: …/rest/v1/users.settings.sendAs/list, read 2026-11."""
-        addresses: Sequence[Raw] = unwrap(await self._read("/settings/sendAs", 1)).get("sendAs", [])
-        return addresses
+        return unwrap(await self._read("/settings/sendAs", 1), wire.SendAsList).send_as
 
-    async def create_draft(self, raw: str, thread_id: str | None) -> Raw:
-        """A new draft of an encoded message. Source: …/rest/v1/users.drafts/create, read 2026-11."""
-        message = {"raw": raw} | ({"threadId": thread_id} if thread_id else {})
-        return unwrap(await self._write("/drafts", 10, {"message": message}), ThreadNotFound)
+    async def create_draft(self, letter: bytes, thread_id: str | None) -> wire.Draft:
+        """A new draft of a written message; a large one is uploaded beside what is said of it.
 
-    async def send_draft(self, draft_id: str) -> Raw | None:
+        Source: …/rest/v1/users.drafts/create, and the discovery document v1, read 2026-11.
+        """
+        raw = urlsafe_b64encode(letter).decode()
+        thread = {"threadId": thread_id} if thread_id else {}
+        if len(raw) > MAX_JSON_BYTES:
+            answer = await self._upload("/drafts", 10, {"message": thread}, letter)
+        else:
+            answer = await self._write("/drafts", 10, {"message": {"raw": raw} | thread})
+        return unwrap(answer, wire.Draft, _thread(thread_id) if thread_id else None)
+
+    async def send_draft(self, draft_id: str) -> wire.Threaded | None:
         """The message that a draft became, or None where there is no such draft any more.
 
         Source: …/rest/v1/users.drafts/send, read 2026-11.
         """
         answer = await self._write("/drafts/send", 100, {"id": draft_id}, SENDING)
-        return None if answer.status == 404 else unwrap(answer)
+        return None if answer.status == 404 else unwrap(answer, wire.Threaded)
 
-    async def get_draft(self, draft_id: str) -> Raw | None:
+    async def get_draft(self, draft_id: str) -> wire.Draft | None:
         """A draft, or None where there is no such draft any more. Source: …/rest/v1/users.drafts/get, read 2026-11."""
         answer = await self._read(f"/drafts/{_quoted(draft_id)}", 20, {"format": "minimal"})
-        return None if answer.status == 404 else unwrap(answer)
+        return None if answer.status == 404 else unwrap(answer, wire.Draft)
 
     async def delete_draft(self, draft_id: str) -> None:
         """Delete a draft for good. Source: …/rest/v1/users.drafts/delete, read 2026-11."""
         path = f"{PREFIX}/drafts/{_quoted(draft_id)}"
         answer = await self._upstream.send("DELETE", path, _units(10), writes=True)
         if not answer.accepted and answer.status != 404:
-            unwrap(answer)
+            refuse(answer)
 
-    def list_drafts(self) -> AsyncIterator[Raw]:
+    def list_drafts(self) -> AsyncIterator[wire.Draft]:
         """Every draft, newest first. Source: …/rest/v1/users.drafts/list, read 2026-11."""
 
-        async def fetch(page_token: str | None) -> tuple[list[Raw], str | None]:
+        async def fetch(page_token: str | None) -> tuple[Sequence[wire.Draft], str | None]:
             query = {"maxResults": PAGE_SIZE} | ({"pageToken": page_token} if page_token else {})
-            raw = unwrap(await self._read("/drafts", 5, query))
-            return raw.get("drafts", []), raw.get("nextPageToken")
+            page = unwrap(await self._read("/drafts", 5, query), wire.DraftList)
+            return page.drafts, page.next_page_token
 
         return walk(fetch, most=MAX_PAGES)
+
+    async def _get_message(self, message_id: str, form: str, shape: type[W], fields: str = "") -> W:
+        """A message in one of the vendor's forms."""
+        query = {"format": form} | ({"fields": fields} if fields else {})
+        answer = await self._read(f"/messages/{_quoted(message_id)}", 20, query)
+        return unwrap(answer, shape, _message(message_id), named=True)
 
     async def _read(self, path: str, units: int, query: Mapping[str, Any] | Sequence[tuple[str, Any]] = ()) -> Answer:
         return await self._upstream.send("GET", PREFIX + path, _units(units), writes=False, query=query)
@@ -270,22 +343,53 @@ class MailClient:
     async def _write(self, path: str, units: int, body: Mapping[str, Any], *more: Charge) -> Answer:
         return await self._upstream.send("POST", PREFIX + path, _units(units), *more, writes=True, json=body)
 
+    async def _upload(self, path: str, units: int, metadata: Mapping[str, Any], letter: bytes) -> Answer:
+        parts = [(b"application/json", to_json(metadata)), (b"message/rfc822", letter)]
+        opened = [b"--%b\r\nContent-Type: %b\r\n\r\n%b\r\n" % (BOUNDARY, kind, part) for kind, part in parts]
+        return await self._upstream.send(
+            "POST",
+            f"/upload{PREFIX}{path}",
+            _units(units),
+            writes=True,
+            query={"uploadType": "multipart"},
+            content=b"".join([*opened, b"--%b--\r\n" % BOUNDARY]),
+            headers={"Content-Type": f'multipart/related; boundary="{BOUNDARY.decode()}"'},
+        )
+
 
 def _units(units: int) -> Charge:
     """What a request of that price takes."""
     return Charge("user", units=units)
 
 
+def _message(message_id: str) -> Sought:
+    return Sought(MessageNotFound, "message_id", message_id)
+
+
+def _thread(thread_id: str) -> Sought:
+    return Sought(ThreadNotFound, "thread_id", thread_id)
+
+
 def _quoted(identifier: str) -> str:
     return quote(identifier, safe="")
+
+
+def _resting_until(answer: Answer) -> datetime | None:
+    """The moment that a throttled request is told to wait for; None where none is told that can be read."""
+    told = RETRY_AFTER.search(answer.text)
+    try:
+        return None if told is None else datetime.fromisoformat(told[1])
+    except ValueError:
+        return None
 
 
 def _answered_at(answer: Answer) -> datetime:
     """When the vendor answered, by its own clock where it tells."""
     try:
-        return parsedate_to_datetime(answer.headers.get("Date", ""))
+        told = parsedate_to_datetime(answer.headers.get("Date", ""))
     except ValueError:
         return datetime.now(UTC)
+    return told if told.tzinfo else told.replace(tzinfo=UTC)
 
 
 # The shape of a message without its texts
@@ -360,7 +464,6 @@ def _bytes_of(encoded: bytes) -> bytes:
 
 def _says_empty(text: bytes) -> bool:
     try:
-        raw = from_json(text)
-    except ValueError:
+        return decoded(text, wire.Content).size == 0
+    except UnexpectedShape:
         return False
-    return isinstance(raw, dict) and not raw.get("size")

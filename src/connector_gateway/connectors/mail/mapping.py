@@ -5,13 +5,12 @@ import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from email.utils import unquote
 from typing import Any
 
 from email_validator import EmailNotValidError, validate_email
 
-from connector_gateway.connectors.mail import mime
+from connector_gateway.connectors.mail import mime, wire
 from connector_gateway.connectors.mail.models import (
     Attachment,
     ChangedLabels,
@@ -24,20 +23,28 @@ from connector_gateway.kit.clock import instant
 from connector_gateway.kit.errors import (
     AttachmentNotFound,
     Detail,
+    GatewayError,
     InvalidParameters,
     InvalidRecipient,
     LabelNotFound,
     ThreadNotFound,
+    UpstreamUnexpected,
 )
 
-Raw = Mapping[str, Any]
+Kept = Mapping[str, Any]
+"""What is planned or was learned: JSON of our own, kept until the call has ended."""
 
 ATTACHMENT_PREFIX = "att_"
 UNMOVABLE = frozenset({"SENT", "DRAFT"})
 """Labels that the vendor alone puts on and takes off."""
 
+UNMOVABLE_MESSAGE = "Is put on and taken off by the application alone"
+
 UNANSWERABLE = frozenset({"DRAFT", "TRASH"})
 """What is no part of a conversation (any more)."""
+
+SENDER = re.compile(r"[!-?A-~]+@[!-?A-~]+")
+"""An address as it may stand in a header just as it is."""
 
 NAMED_ADDRESS = re.compile(r"([^<>]*)<([^<>]*)>")
 MESSAGE_ID = re.compile(r"<[!-;=?-~]{1,900}>")
@@ -49,56 +56,50 @@ REFERENCES = 20
 # Messages
 
 
-def message(raw: Raw, names: Mapping[str, str], body: MessageBody | None = None) -> Message:
+def message(told: wire.Message, names: Mapping[str, str], body: MessageBody | None = None) -> Message:
     """A message in short, with its *body* and the list of its attachments where there is one."""
-    payload = raw.get("payload") or {}
-    found = attachments(raw)
+    found = attachments(told)
     return Message(
-        message_id=raw["id"],
-        thread_id=raw["threadId"],
-        sender=mime.header(payload, "From"),
-        subject=mime.header(payload, "Subject"),
-        received_at=received_at(raw),
+        message_id=told.id,
+        thread_id=told.thread_id,
+        sender=mime.header(told.payload, "From"),
+        subject=mime.header(told.payload, "Subject"),
+        received_at=instant(seconds(told)),
         has_attachments=bool(found),
-        labels=label_names(raw, names),
+        labels=[names.get(label_id, label_id) for label_id in told.label_ids],
         body=body,
         attachments=None if body is None else found,
     )
 
 
-def received_at(raw: Raw) -> datetime:
-    """When a message arrived."""
-    return instant(seconds(raw))
-
-
-def seconds(raw: Raw) -> float:
+def seconds(told: wire.Message) -> float:
     """When a message arrived, in seconds since the epoch; the vendor tells milliseconds."""
-    return int(raw.get("internalDate") or 0) / 1000
+    return int(told.internal_date) / 1000
 
 
-def page_of(listed: Raw) -> tuple[list[str], Raw | None]:
+def page_of(listed: wire.MessageList) -> tuple[list[str], Kept | None]:
     """The identifiers of a page, and where the next one starts."""
-    token = listed.get("nextPageToken")
-    return [found["id"] for found in listed.get("messages", [])], {"token": token} if token else None
+    token = listed.next_page_token
+    return [found.id for found in listed.messages], {"token": token} if token else None
 
 
 # Attachments
 
 
-def attachments(raw: Raw) -> list[Attachment]:
+def attachments(told: wire.Message) -> list[Attachment]:
     """What came with a message, in its order; pictures within the text and signatures are no attachments."""
-    return [attachment(raw["id"], part) for part in mime.attachments(raw.get("payload") or {})]
+    return [attachment(told.id, part) for part in mime.attachments(told.payload)]
 
 
-def attachment(message_id: str, part: Raw) -> Attachment:
+def attachment(message_id: str, part: wire.Part) -> Attachment:
     """A part as an attachment."""
-    mime_type = part.get("mimeType") or "application/octet-stream"
-    named = re.split(r"[/\\]", mime.decoded(part.get("filename") or ""))[-1].strip()
+    mime_type = part.mime_type or "application/octet-stream"
+    named = re.split(r"[/\\]", mime.decoded(part.filename))[-1].strip()
     return Attachment(
-        attachment_id=attachment_id(message_id, part.get("partId") or ""),
+        attachment_id=attachment_id(message_id, part.part_id),
         filename=named if named.strip(". ") else f"attachment{mimetypes.guess_extension(mime_type) or ''}",
         mime_type=mime_type,
-        size_bytes=(part.get("body") or {}).get("size") or 0,
+        size_bytes=part.body.size,
     )
 
 
@@ -131,30 +132,73 @@ def no_attachment(wanted: str, message_id: str) -> AttachmentNotFound:
 # Labels
 
 
-def label_names(raw: Raw, names: Mapping[str, str]) -> list[str]:
-    """The names of the labels on a message; one that nobody knows keeps its identifier."""
-    return [names.get(label_id, label_id) for label_id in raw.get("labelIds", [])]
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A label that is named in a call, and which of the mailbox's it is."""
+
+    parameter: str
+    index: int
+    name: str
+    known: str | None
+
+    @property
+    def sameness(self) -> str:
+        """What two that mean the same label have in common."""
+        return self.known or self.name.strip().casefold()
+
+    def fault(self, code: str, message: str) -> Detail:
+        """What is wrong with it."""
+        place = {"parameter": f"{self.parameter}.{self.index}", "index": self.index}
+        return {"code": code, **place, "value": self.name, "message": message}
 
 
-def change(names: Mapping[str, str], add: Sequence[str], remove: Sequence[str]) -> dict[str, list[Any]]:
-    """The labels meant by *add* and *remove*, by identifiers, and the names that the mailbox lacks.
+def change(
+    names: Mapping[str, str], add: Sequence[str], remove: Sequence[str], *, create_missing: bool
+) -> dict[str, list[Any]]:
+    """The labels meant by *add* and *remove*, by identifiers, and the names of those that are to be created.
 
-    In *add* the place of each missing one is kept by a None.
-    ``InvalidParameters`` if they contradict each other or are unmovable.
+    In *add* the place of each of these is kept by a None.
+    ``LabelNotFound`` or ``InvalidParameters`` with every fault, if there is any; the first one decides which.
     """
-    adding = {name: label_id(names, name) for name in add}
-    removing = {name: label_id(names, name) for name in remove}
-    faults = [*_unmovable("add", adding), *_unmovable("remove", removing), *_contradictions(adding, removing)]
+    adding = [Wanted("add", index, name, label_id(names, name)) for index, name in enumerate(add)]
+    removing = [Wanted("remove", index, name, label_id(names, name)) for index, name in enumerate(remove)]
+    faults = [*_faults_of_adding(adding, create_missing=create_missing), *_faults_of_removing(removing, adding)]
     if faults:
-        raise InvalidParameters("Some of the labels cannot be changed like that.", *faults)
-    missing: dict[str, str] = {}
-    placed: list[str | None] = []
-    for name, found in adding.items():
-        if found is not None or name.strip().casefold() not in missing:
-            placed.append(found)
-        if found is None:
-            missing.setdefault(name.strip().casefold(), name.strip())
-    return {"add": placed, "remove": _known(removing), "missing": list(missing.values())}
+        raise _refusal(faults)
+    unlike = {wanted.sameness: wanted for wanted in reversed(adding)}
+    placed = [wanted for wanted in adding if unlike[wanted.sameness] is wanted]
+    return {
+        "add": [wanted.known for wanted in placed],
+        "remove": list(dict.fromkeys(wanted.known for wanted in removing if wanted.known is not None)),
+        "missing": [wanted.name.strip() for wanted in placed if wanted.known is None],
+    }
+
+
+def _faults_of_adding(adding: Sequence[Wanted], *, create_missing: bool) -> Iterable[Detail]:
+    for wanted in adding:
+        if wanted.known in UNMOVABLE:
+            yield wanted.fault(InvalidParameters.code, UNMOVABLE_MESSAGE)
+        elif wanted.known is None and not create_missing:
+            yield wanted.fault(LabelNotFound.code, "The mailbox has no such label")
+
+
+def _faults_of_removing(removing: Sequence[Wanted], adding: Sequence[Wanted]) -> Iterable[Detail]:
+    added = {wanted.sameness for wanted in adding}
+    for wanted in removing:
+        if wanted.known in UNMOVABLE:
+            yield wanted.fault(InvalidParameters.code, UNMOVABLE_MESSAGE)
+        elif wanted.sameness in added:
+            yield wanted.fault(InvalidParameters.code, "Is in add as well")
+
+
+def _refusal(faults: Sequence[Detail]) -> GatewayError:
+    """The refusal of a change with these *faults*."""
+    lacking = [fault["value"] for fault in faults if fault["code"] == LabelNotFound.code]
+    refusal = LabelNotFound if faults[0]["code"] == LabelNotFound.code else InvalidParameters
+    if len(lacking) < len(faults):
+        return refusal("Some of the labels cannot be changed like that.", *faults)
+    named = ", ".join(f'"{name}"' for name in lacking)
+    return refusal(f"The mailbox has no label {named}.", *faults)
 
 
 def label_id(names: Mapping[str, str], name: str) -> str | None:
@@ -165,59 +209,34 @@ def label_id(names: Mapping[str, str], name: str) -> str | None:
     return exact or next((found for found, known in names.items() if known.casefold() == folded), None)
 
 
-def no_label(missing: Sequence[str], add: Sequence[str]) -> LabelNotFound:
-    """The refusal of labels that are to be applied and do not exist."""
-    lacked = {name.casefold() for name in missing}
-    return LabelNotFound(
-        f"The mailbox has no label {', '.join(map(repr, missing))}.",
-        *(
-            {"parameter": f"add.{index}", "index": index, "value": name}
-            for index, name in enumerate(add)
-            if name.strip().casefold() in lacked
-        ),
-    )
+def kept_label(label: wire.Label) -> dict[str, Any]:
+    """What is kept of a label that was created."""
+    return {"id": label.id, "name": label.name, "created": True}
 
 
-def kept_labels(raw: Raw) -> dict[str, Any]:
+def kept_labels(told: wire.Labelled) -> dict[str, Any]:
     """What is kept of a message whose labels were changed."""
-    return {"id": raw["id"], "label_ids": raw.get("labelIds", [])}
+    return {"id": told.id, "label_ids": list(told.label_ids)}
 
 
-def is_changed(kept: Raw, wanted: Raw) -> bool:
+def is_changed(kept: Kept, wanted: Kept) -> bool:
     """Whether a message bears just those of the labels in question that it should."""
     present = set(kept["label_ids"])
     return present.issuperset(wanted["add"]) and present.isdisjoint(wanted["remove"])
 
 
-def told_label(kept: Raw) -> dict[str, Any]:
+def told_label(kept: Kept) -> dict[str, Any]:
     """What callers are told of a label when something else fails."""
     return {"label": kept["name"], "created": kept["created"]}
 
 
-def changed_labels(kept: Raw, names: Mapping[str, str], labels: Iterable[Raw]) -> ChangedLabels:
+def changed_labels(kept: Kept, names: Mapping[str, str], labels: Iterable[Kept]) -> ChangedLabels:
     """The labels after a change; *labels* are those that were to be created on the way."""
     return ChangedLabels(
         message_id=kept["id"],
         labels=[names.get(label_id, label_id) for label_id in kept["label_ids"]],
         created=[label["name"] for label in labels if label["created"]],
     )
-
-
-def _known(found: Mapping[str, str | None]) -> list[str]:
-    return list(dict.fromkeys(label_id for label_id in found.values() if label_id is not None))
-
-
-def _unmovable(parameter: str, found: Mapping[str, str | None]) -> Iterable[Detail]:
-    for name, known in found.items():
-        if known in UNMOVABLE:
-            yield {"parameter": parameter, "value": name, "message": "Is put on and taken off by the application alone"}
-
-
-def _contradictions(adding: Mapping[str, str | None], removing: Mapping[str, str | None]) -> Iterable[Detail]:
-    added = {known or name.strip().casefold() for name, known in adding.items()}
-    for name, known in removing.items():
-        if (known or name.strip().casefold()) in added:
-            yield {"parameter": "remove", "value": name, "message": "Is in add as well"}
 
 
 # Outgoing mail
@@ -231,7 +250,8 @@ def recipients(to: Sequence[str]) -> list[mime.Mailbox]:
         try:
             recipient = _recipient(written)
         except EmailNotValidError as fault:
-            faults.append({"parameter": f"to.{index}", "index": index, "value": written, "message": str(fault)})
+            place = {"code": InvalidRecipient.code, "parameter": f"to.{index}", "index": index}
+            faults.append({**place, "value": written, "message": str(fault)})
         else:
             found.setdefault(recipient.address.lower(), recipient)
     if faults:
@@ -251,10 +271,12 @@ def _recipient(written: str) -> mime.Mailbox:
     return mime.Mailbox(unquote(name), str(valid.ascii_email))
 
 
-def own_mailbox(addresses: Sequence[Raw]) -> mime.Mailbox:
+def own_mailbox(addresses: Sequence[wire.SendAs]) -> mime.Mailbox:
     """The connected address, with the name that its owner sends under."""
-    own = next((raw for raw in addresses if raw.get("isPrimary")), addresses[0])
-    return mime.Mailbox(own.get("displayName") or "", own["sendAsEmail"])
+    own = next((told for told in addresses if told.is_primary), addresses[0] if addresses else None)
+    if own is None or not SENDER.fullmatch(own.send_as_email):
+        raise UpstreamUnexpected("The application names no address that the account sends from.")
+    return mime.Mailbox(own.display_name, own.send_as_email)
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,12 +288,13 @@ class Parent:
     references: Sequence[str] = ()
 
 
-def parent(thread: Raw) -> Parent:
+def parent(thread: wire.Thread, thread_id: str) -> Parent:
     """The message of a thread that a reply answers: the last one that is neither draft nor thrown away."""
-    answerable = [raw for raw in thread.get("messages", []) if UNANSWERABLE.isdisjoint(raw.get("labelIds", []))]
+    answerable = [told for told in thread.messages if UNANSWERABLE.isdisjoint(told.label_ids)]
     if not answerable:
-        raise ThreadNotFound("The thread holds nothing that can be replied to.", {"parameter": "thread_id"})
-    payload = max(answerable, key=received_at).get("payload") or {}
+        sought = {"parameter": "thread_id", "value": thread_id}
+        raise ThreadNotFound("The thread holds nothing that can be replied to.", sought)
+    payload = max(answerable, key=seconds).payload
     own = _identifiers(payload, "Message-ID")[:1]
     earlier = _identifiers(payload, "References") or _identifiers(payload, "In-Reply-To")[:1]
     chain = list(dict.fromkeys([*earlier, *own]))
@@ -279,7 +302,7 @@ def parent(thread: Raw) -> Parent:
     return Parent(_reply_subject(mime.header(payload, "Subject")), own[0] if own else "", kept)
 
 
-def _identifiers(payload: Raw, name: str) -> list[str]:
+def _identifiers(payload: wire.Part, name: str) -> list[str]:
     return MESSAGE_ID.findall(mime.header(payload, name))
 
 
@@ -303,7 +326,7 @@ def planned_letter(
     }
 
 
-def letter(planned: Raw, body_html: str, marker: tuple[str, str]) -> mime.Letter:
+def letter(planned: Kept, body_html: str, marker: tuple[str, str]) -> mime.Letter:
     """The letter that was *planned*, with its body and the header that marks it."""
     return mime.Letter(
         sender=mime.Mailbox(**planned["sender"]),
@@ -321,39 +344,38 @@ def _kept_mailbox(mailbox: mime.Mailbox) -> dict[str, str]:
     return {"name": mailbox.name, "address": mailbox.address}
 
 
-def kept_draft(raw: Raw, mark: str, made_at: float) -> dict[str, Any]:
+def kept_draft(draft_id: str, message: wire.Threaded | wire.Message, mark: str, made_at: float) -> dict[str, Any]:
     """What is kept of a draft that was made, *mark* in its header."""
-    message = raw["message"]
-    kept = {"id": raw["id"], "message_id": message["id"], "thread_id": message["threadId"]}
+    kept = {"id": draft_id, "message_id": message.id, "thread_id": message.thread_id}
     return kept | {"mark": mark, "made_at": made_at}
 
 
-def told_draft(kept: Raw) -> dict[str, Any]:
+def told_draft(kept: Kept) -> dict[str, Any]:
     """What callers are told of a draft when something else fails."""
     return {"draft_id": kept["id"], "message_id": kept["message_id"]}
 
 
-def created_draft(kept: Raw) -> CreatedDraft:
+def created_draft(kept: Kept) -> CreatedDraft:
     """The result of making a draft."""
     return CreatedDraft(draft_id=kept["id"], message_id=kept["message_id"], created_at=instant(kept["made_at"]))
 
 
-def sending(draft: Raw) -> dict[str, str]:
+def sending(draft: Kept) -> dict[str, str]:
     """What it takes to send a draft, and to find the message that it becomes."""
     return {"draft_id": draft["id"], "thread_id": draft["thread_id"], "mark": draft["mark"]}
 
 
-def kept_message(raw: Raw, sent_at: float) -> dict[str, Any]:
+def kept_message(message: wire.Threaded | wire.Message, sent_at: float) -> dict[str, Any]:
     """What is kept of a message that was sent."""
-    return {"id": raw["id"], "thread_id": raw["threadId"], "sent_at": sent_at}
+    return {"id": message.id, "thread_id": message.thread_id, "sent_at": sent_at}
 
 
-def told_message(kept: Raw) -> dict[str, Any]:
+def told_message(kept: Kept) -> dict[str, Any]:
     """What callers are told of a message when something else fails."""
     return {"message_id": kept["id"]}
 
 
-def sent_message(kept: Raw, planned: Raw) -> SentMessage:
+def sent_message(kept: Kept, planned: Kept) -> SentMessage:
     """The result of sending the letter that was *planned*."""
     return SentMessage(
         message_id=kept["id"],

@@ -1,19 +1,22 @@
 """Mail as it is written: the parts of what arrived, and the bytes of what is sent."""
 
 import re
-from base64 import encodebytes, urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Iterator, Mapping, Sequence
+from base64 import encodebytes, urlsafe_b64decode
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from email.errors import HeaderParseError
 from email.header import Header, decode_header
 from email.message import Message
 from email.utils import format_datetime, formataddr
-from typing import Any
 
 from html2text import HTML2Text
 
-Part = Mapping[str, Any]
+from connector_gateway.connectors.mail.wire import Part
+from connector_gateway.kit.errors import UpstreamUnexpected
+
+NOWHERE = Part()
+"""What is around the outermost part."""
 
 SIGNATURES = frozenset({"application/pgp-signature", "application/pkcs7-signature", "application/x-pkcs7-signature"})
 
@@ -24,7 +27,7 @@ SIGNATURES = frozenset({"application/pgp-signature", "application/pkcs7-signatur
 def header(part: Part, name: str) -> str:
     """The first header of that name, whatever its case; empty when there is none."""
     wanted = name.lower()
-    return next((decoded(raw["value"]) for raw in part.get("headers", []) if raw["name"].lower() == wanted), "")
+    return next((decoded(told.value) for told in part.headers if told.name.lower() == wanted), "")
 
 
 def decoded(value: str) -> str:
@@ -53,11 +56,11 @@ def in_characters(content: bytes, charset: str) -> str:
         return content.decode("latin-1")
 
 
-def leaves(part: Part, around: Part | None = None) -> Iterator[tuple[Part, Part]]:
+def leaves(part: Part, around: Part = NOWHERE) -> Iterator[tuple[Part, Part]]:
     """Every part that holds no others, with the one it is in; an attached message is one part, whatever it holds."""
-    inner = [] if part.get("mimeType") == "message/rfc822" else part.get("parts") or []
+    inner = () if part.mime_type == "message/rfc822" else part.parts
     if not inner:
-        yield part, around or {}
+        yield part, around
     for below in inner:
         yield from leaves(below, part)
 
@@ -69,10 +72,10 @@ def attachments(payload: Part) -> list[Part]:
 
 def is_attachment(part: Part, around: Part) -> bool:
     """Whether *part*, within *around*, is a file of its own and no piece of the text."""
-    kind, outer = part.get("mimeType", ""), around.get("mimeType", "")
+    kind, outer = part.mime_type, around.mime_type
     if kind == "message/rfc822":
         return True
-    if kind.startswith("multipart/") or not (part.get("filename") or _disposition(part) == "attachment"):
+    if kind.startswith("multipart/") or not (part.filename or _disposition(part) == "attachment"):
         return False
     shown_inline = _disposition(part) != "attachment" and header(part, "Content-ID")
     if outer == "multipart/related" and kind.startswith("image/") and shown_inline:
@@ -84,39 +87,54 @@ def is_attachment(part: Part, around: Part) -> bool:
 
 def find(payload: Part, part_id: str) -> Part | None:
     """The file of that identifier, at any depth."""
-    if payload.get("partId", "") == part_id:
-        return None if payload.get("mimeType", "").startswith("multipart/") else payload
-    return next((found for below in payload.get("parts") or [] if (found := find(below, part_id))), None)
+    if payload.part_id == part_id:
+        return None if payload.mime_type.startswith("multipart/") else payload
+    return next((found for below in payload.parts if (found := find(below, part_id))), None)
 
 
 def files(part: Part) -> Iterator[Part]:
     """The parts, at any depth, whose content the vendor hands out by itself."""
-    if (part.get("body") or {}).get("attachmentId"):
+    if part.body.attachment_id:
         yield part
-    for below in part.get("parts") or []:
+    for below in part.parts:
         yield from files(below)
 
 
-def body_part(part: Part, mime_type: str) -> Part | None:
-    """The part that says in *mime_type* what the message says; of alternatives the last, which is the best."""
-    kind = part.get("mimeType", "")
-    if kind == "message/rfc822":
+def body_parts(part: Part, mime_type: str) -> Sequence[Part]:
+    """The parts, in order, that say in *mime_type* what the message says; what stands behind a file belongs to it.
+
+    Of alternatives the last is the best; of things that belong together the first holds the others.
+    """
+    if part.mime_type == "message/rfc822":
+        return []
+    if not part.parts:
+        shown = part.mime_type == mime_type and not part.filename and _disposition(part) != "attachment"
+        return [part] if shown else []
+    found = [below for inner in part.parts if (below := body_parts(inner, mime_type))]
+    if part.mime_type == "multipart/alternative":
+        return found[-1] if found else []
+    if part.mime_type == "multipart/related":
+        return found[0] if found else []
+    return [below for inner in found for below in inner]
+
+
+def joined(texts: Sequence[str]) -> str | None:
+    """Texts as one, each on lines of its own; None where there is none."""
+    if not texts:
         return None
-    inner = part.get("parts") or []
-    if not inner:
-        shown = kind == mime_type and not part.get("filename") and _disposition(part) != "attachment"
-        return part if shown else None
-    ordered = reversed(inner) if kind == "multipart/alternative" else inner
-    return next((found for below in ordered if (found := body_part(below, mime_type))), None)
+    *before, last = texts
+    return "".join([*(text if text.endswith("\n") else f"{text}\n" for text in before), last])
 
 
 def inline_content(part: Part) -> bytes | None:
     """The bytes that came with a part; None where they are to be fetched."""
-    body = part.get("body") or {}
-    if "data" not in body:
-        return None if body.get("attachmentId") else b""
-    data: str = body["data"]
-    return urlsafe_b64decode(data.rstrip("=") + "=" * (-len(data.rstrip("=")) % 4))
+    data = part.body.data
+    if data is None:
+        return None if part.body.attachment_id else b""
+    try:
+        return urlsafe_b64decode(data.rstrip("=") + "=" * (-len(data.rstrip("=")) % 4))
+    except ValueError as fault:
+        raise UpstreamUnexpected("The application sent content that cannot be decoded.", private=str(fault)) from fault
 
 
 def text(part: Part, content: bytes) -> str:
@@ -156,11 +174,6 @@ class Letter:
     written_at: datetime
     in_reply_to: str = ""
     references: Sequence[str] = field(default=())
-
-
-def raw(letter: Letter) -> str:
-    """*letter* as the vendor takes it: written out, in URL-safe base64."""
-    return urlsafe_b64encode(written(letter)).decode()
 
 
 def written(letter: Letter) -> bytes:

@@ -7,10 +7,11 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Se
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, suppress
 from functools import partial
 from random import randrange
-from typing import Any
+from typing import TypeVar
 
-from connector_gateway.connectors.mail import mapping, mime
+from connector_gateway.connectors.mail import mapping, mime, wire
 from connector_gateway.connectors.mail.client import MARKER, OUTLINE, READERS, MailClient
+from connector_gateway.connectors.mail.mapping import Kept
 from connector_gateway.connectors.mail.mime import Mailbox
 from connector_gateway.connectors.mail.models import (
     ChangedLabels,
@@ -42,8 +43,8 @@ from connector_gateway.kit.shapes import Page, Position
 from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
 
 MailCall = Call[MailClient]
-Raw = Mapping[str, Any]
 Names = Mapping[str, str]
+T = TypeVar("T")
 
 LABELS_SECONDS = 60.0
 SENDER_SECONDS = 60 * 60.0
@@ -57,34 +58,34 @@ OLDER_IN_A_ROW = 10
 async def _send_new_draft(body_html: str, call: MailCall, intent: Intent, mark: str) -> Learned:
     """Make a draft of a letter, which bears the mark in a header."""
     letter = mapping.letter(intent, body_html, (MARKER, mark))
-    raw = await call.upstream.create_draft(await asyncio.to_thread(mime.raw, letter), intent["thread_id"])
-    return mapping.kept_draft(raw, mark, call.clock.now())
+    draft = await call.upstream.create_draft(await asyncio.to_thread(mime.written, letter), intent["thread_id"])
+    return mapping.kept_draft(draft.id, draft.message, mark, call.clock.now())
 
 
 async def _find_draft(call: MailCall, _: Intent, sent: Sent) -> Sequence[Found]:
     """The draft that bears the mark, among all drafts that are not too old."""
     drafts = call.upstream.list_drafts()
-    async for draft, raw in _not_older(call, drafts, lambda draft: str(draft["message"]["id"]), sent.earliest):
-        if _is_marked(raw, sent.mark):
-            return [Found(mapping.kept_draft({**draft, "message": raw}, sent.mark, mapping.seconds(raw)))]
+    async for draft, message in _not_older(call, drafts, lambda draft: draft.message.id, sent.earliest):
+        if _is_marked(message, sent.mark):
+            return [Found(mapping.kept_draft(draft.id, message, sent.mark, mapping.seconds(message)))]
     return []
 
 
 async def _send_message(call: MailCall, intent: Intent, _: str) -> Learned:
-    raw = await call.upstream.send_draft(intent["draft_id"])
-    if raw is None:
+    message = await call.upstream.send_draft(intent["draft_id"])
+    if message is None:
         raise UpstreamConflict("The draft was taken away before it could be sent.", doubt="failed")
-    return mapping.kept_message(raw, call.clock.now())
+    return mapping.kept_message(message, call.clock.now())
 
 
 async def _find_message(call: MailCall, intent: Intent, sent: Sent) -> Sequence[Found]:
     """The message that a draft became; nothing while it is a draft, for sending it takes it away."""
     if await call.upstream.get_draft(intent["draft_id"]):
         return []
-    raw = await _marked_in_thread(call, intent) or await _marked_among_sent(call, intent, sent)
-    if raw is None:
+    message = await _marked_in_thread(call, intent) or await _marked_among_sent(call, intent, sent)
+    if message is None:
         raise OutcomeUnknown("The draft is gone, and no message that it became can be found.", doubt="silent")
-    return [Found(mapping.kept_message(raw, mapping.seconds(raw)))]
+    return [Found(mapping.kept_message(message, mapping.seconds(message)))]
 
 
 async def _send_no_draft(call: MailCall, intent: Intent, _: str) -> Learned:
@@ -98,9 +99,9 @@ async def _find_no_draft(call: MailCall, intent: Intent, _: Sent) -> Sequence[Fo
 
 async def _send_label(call: MailCall, intent: Intent, _: str) -> Learned:
     """Create a label; where somebody did so meanwhile, it is taken as it is."""
-    raw = await call.upstream.create_label(intent["name"])
-    if raw is not None:
-        return {"id": raw["id"], "name": raw["name"], "created": True}
+    label = await call.upstream.create_label(intent["name"])
+    if label is not None:
+        return mapping.kept_label(label)
     names = await _every_label(call)
     label_id = mapping.label_id(names, intent["name"])
     if label_id is None:
@@ -126,7 +127,7 @@ async def _send_change(call: MailCall, intent: Intent, _: str) -> Learned:
 
 async def _find_change(call: MailCall, intent: Intent, _: Sent) -> Sequence[Found]:
     """The message, if it bears what was to be put on, and nothing of what was to be taken off."""
-    kept = mapping.kept_labels(await call.upstream.get_message(intent["message_id"], "minimal"))
+    kept = mapping.kept_labels(await call.upstream.get_message_labels(intent["message_id"]))
     return [Found(kept)] if mapping.is_changed(kept, intent) else []
 
 
@@ -155,9 +156,9 @@ async def search_messages(call: MailCall, params: SearchMessages) -> Page[Messag
         listed = await call.upstream.list_messages({"q": params.q, "maxResults": params.limit}, token)
     message_ids, position = mapping.page_of(listed)
     found = [item for item in await _read_each(call, message_ids, with_body=params.include_body) if item is not None]
-    carried = {label_id for raw, _ in found for label_id in raw.get("labelIds", [])}
+    carried = {label_id for message, _ in found for label_id in message.label_ids}
     names = await call.recall(_labels(call), suffices=lambda names: names.keys() >= carried)
-    return Page[Message](items=[mapping.message(raw, names, body) for raw, body in found], position=position)
+    return Page[Message](items=[mapping.message(message, names, body) for message, body in found], position=position)
 
 
 @writes("POST /messages", errors=[InvalidRecipient, ThreadNotFound, UpstreamConflict])
@@ -197,26 +198,26 @@ async def change_message_labels(call: MailCall, params: ChangeMessageLabels) -> 
 @reads("GET /attachments/{attachment_id}", errors=[MessageNotFound, AttachmentNotFound])
 async def fetch_attachment(call: MailCall, params: FetchAttachment) -> FetchedAttachment:
     """Fetch an attachment as a short-lived download link, or as base64."""
-    raw = await call.upstream.get_message(params.message_id)
-    part = await _part(call, raw, params.attachment_id)
-    found = mapping.attachment(raw["id"], part).model_dump()
+    message = await call.upstream.get_message(params.message_id)
+    part = await _part(call, message, params.attachment_id)
+    found = mapping.attachment(message.id, part).model_dump()
     if params.form == "base64":
-        size_bytes, content = await _content_base64(call, raw, part)
+        size_bytes, content = await _content_base64(call, message.id, part)
         return FetchedAttachment(**found | {"size_bytes": size_bytes}, content_base64=content)
-    link = call.links.issue({"message": raw["id"], "part": part.get("partId", "")})
+    link = call.links.issue({"message": message.id, "part": part.part_id})
     return FetchedAttachment(**found, download_url=link.url, expires_at=link.expires_at)
 
 
 @asynccontextmanager
 async def open_attachment(client: MailClient, content: Position) -> AsyncIterator[Download]:
     """The file behind a download link that was issued for an attachment."""
-    raw = await client.get_message(content["message"])
-    part = mime.find(raw["payload"], content["part"])
+    message = await client.get_message(content["message"])
+    part = mime.find(message.payload, content["part"])
     if part is None:
-        raise mapping.no_attachment(content["part"], raw["id"])
-    found = mapping.attachment(raw["id"], part)
-    async with aclosing(_pieces(client, raw, part)) as pieces:
-        yield Download(found.filename, found.mime_type, found.size_bytes, pieces)
+        raise mapping.no_attachment(content["part"], message.id)
+    found = mapping.attachment(message.id, part)
+    async with aclosing(_pieces(client, message.id, part)) as pieces:
+        yield Download(found.filename, found.mime_type, found.size_bytes or None, pieces)
 
 
 @writes("POST /drafts", errors=[InvalidRecipient])
@@ -236,15 +237,15 @@ def _reader(call: MailCall, number: int) -> AbstractAsyncContextManager[None]:
 
 async def _read_each(
     call: MailCall, message_ids: Sequence[str], *, with_body: bool
-) -> list[tuple[Raw, MessageBody | None] | None]:
+) -> list[tuple[wire.Message, MessageBody | None] | None]:
     """The messages in their order, several at once; None for those that are gone since they were listed."""
     first = randrange(READERS)  # noqa: S311  # nothing depends on which it is
 
-    async def read(index: int, message_id: str) -> tuple[Raw, MessageBody | None] | None:
+    async def read(index: int, message_id: str) -> tuple[wire.Message, MessageBody | None] | None:
         async with _reader(call, first + index):
             with suppress(MessageNotFound, AttachmentNotFound):
-                raw = await call.upstream.get_message(message_id, fields="" if with_body else OUTLINE)
-                return raw, await _body(call, raw) if with_body else None
+                message = await call.upstream.get_message(message_id, fields="" if with_body else OUTLINE)
+                return message, await _body(call, message) if with_body else None
             return None
 
     try:
@@ -255,19 +256,19 @@ async def _read_each(
     return [task.result() for task in tasks]
 
 
-async def _headers(call: MailCall, message_id: str) -> Raw | None:
+async def _headers(call: MailCall, message_id: str) -> wire.Message | None:
     """A message without its parts, or None if there is none."""
     with suppress(MessageNotFound):
-        return await call.upstream.get_message(message_id, "metadata")
+        return await call.upstream.get_message_headers(message_id)
     return None
 
 
-async def _body(call: MailCall, raw: Raw) -> MessageBody:
+async def _body(call: MailCall, message: wire.Message) -> MessageBody:
     """What a message says."""
 
     async def said(mime_type: str) -> str | None:
-        part = mime.body_part(raw.get("payload") or {}, mime_type)
-        return None if part is None else mime.text(part, await _content(call, raw, part))
+        parts = mime.body_parts(message.payload, mime_type)
+        return mime.joined([mime.text(part, await _content(call, message.id, part)) for part in parts])
 
     return MessageBody(text=await said("text/plain"), html=await said("text/html"))
 
@@ -275,47 +276,47 @@ async def _body(call: MailCall, raw: Raw) -> MessageBody:
 # Attachments
 
 
-async def _part(call: MailCall, raw: Raw, wanted: str) -> Raw:
+async def _part(call: MailCall, message: wire.Message, wanted: str) -> wire.Part:
     """The part that an attachment's name stands for, whether it is ours or the vendor's."""
-    part_id = mapping.part_id(wanted, raw["id"])
-    part = await _same_file(call, raw, wanted) if part_id is None else mime.find(raw["payload"], part_id)
+    part_id = mapping.part_id(wanted, message.id)
+    part = await _same_file(call, message, wanted) if part_id is None else mime.find(message.payload, part_id)
     if part is None:
-        raise mapping.no_attachment(wanted, raw["id"])
+        raise mapping.no_attachment(wanted, message.id)
     return part
 
 
-async def _same_file(call: MailCall, raw: Raw, wanted: str) -> Raw | None:
+async def _same_file(call: MailCall, message: wire.Message, wanted: str) -> wire.Part | None:
     """The part with the content that the vendor's name stands for, since each reading gives the parts new names."""
-    told = await _fingerprint(call, raw, wanted)
-    alike = [part for part in mime.files(raw["payload"]) if part["body"].get("size") == told[0]]
+    told = await _fingerprint(call, message.id, wanted)
+    alike = [part for part in mime.files(message.payload) if part.body.size == told[0]]
     if len(alike) == 1:
         return alike[0]
     for part in alike:
-        if await _fingerprint(call, raw, part["body"]["attachmentId"]) == told:
+        if await _fingerprint(call, message.id, part.body.attachment_id or "") == told:
             return part
     return None
 
 
-async def _fingerprint(call: MailCall, raw: Raw, attachment_id: str) -> tuple[int, str]:
+async def _fingerprint(call: MailCall, message_id: str, attachment_id: str) -> tuple[int, str]:
     """Size and digest of a file."""
     size, digest = 0, hashlib.sha256()
-    async with aclosing(call.upstream.stream_attachment(raw["id"], attachment_id)) as pieces:
+    async with aclosing(call.upstream.stream_attachment(message_id, attachment_id)) as pieces:
         async for piece in pieces:
             size += len(piece)
             digest.update(piece)
     return size, digest.hexdigest()
 
 
-async def _content(call: MailCall, raw: Raw, part: Raw) -> bytes:
+async def _content(call: MailCall, message_id: str, part: wire.Part) -> bytes:
     """The bytes of a part, whole."""
-    async with aclosing(_pieces(call.upstream, raw, part)) as pieces:
+    async with aclosing(_pieces(call.upstream, message_id, part)) as pieces:
         return b"".join([piece async for piece in pieces])
 
 
-async def _content_base64(call: MailCall, raw: Raw, part: Raw) -> tuple[int, list[bytes]]:
+async def _content_base64(call: MailCall, message_id: str, part: wire.Part) -> tuple[int, list[bytes]]:
     """The size of a part, and its bytes as base64, which is padded at its very end alone."""
     size_bytes, rest, encoded = 0, b"", []
-    async with aclosing(_pieces(call.upstream, raw, part)) as pieces:
+    async with aclosing(_pieces(call.upstream, message_id, part)) as pieces:
         async for piece in pieces:
             size_bytes += len(piece)
             ready = rest + piece
@@ -325,13 +326,13 @@ async def _content_base64(call: MailCall, raw: Raw, part: Raw) -> tuple[int, lis
     return size_bytes, [*encoded, b64encode(rest)]
 
 
-async def _pieces(client: MailClient, raw: Raw, part: Raw) -> AsyncGenerator[bytes, None]:
+async def _pieces(client: MailClient, message_id: str, part: wire.Part) -> AsyncGenerator[bytes, None]:
     """The bytes of a part, one after the other."""
     content = mime.inline_content(part)
     if content is not None:
         yield content
         return
-    async with aclosing(client.stream_attachment(raw["id"], part["body"]["attachmentId"])) as pieces:
+    async with aclosing(client.stream_attachment(message_id, part.body.attachment_id or "")) as pieces:
         async for piece in pieces:
             yield piece
 
@@ -346,10 +347,10 @@ def _labels(call: MailCall) -> LookUp[Names]:
 
 async def _every_label(call: MailCall) -> Names:
     """The names of all labels by their identifiers, as they are now."""
-    return {raw["id"]: raw["name"] for raw in await call.upstream.list_labels()}
+    return {label.id: label.name for label in await call.upstream.list_labels()}
 
 
-async def _change(call: MailCall, params: ChangeMessageLabels, *, renewed: bool = False) -> Raw:
+async def _change(call: MailCall, params: ChangeMessageLabels, *, renewed: bool = False) -> Kept:
     """What is to be put on and taken off, and which labels are to be created, for a message that then exists."""
     wanted = [*params.add, *params.remove]
     known: Names | None = call.memory.get("labels")
@@ -359,15 +360,13 @@ async def _change(call: MailCall, params: ChangeMessageLabels, *, renewed: bool 
         if renewed
         else call.recall(labels, suffices=lambda names: all(mapping.label_id(names, name) for name in wanted))
     )
-    change = mapping.change(names, params.add, params.remove)
-    if change["missing"] and not params.create_missing:
-        raise mapping.no_label(change["missing"], params.add)
+    change = mapping.change(names, params.add, params.remove, create_missing=params.create_missing)
     if change["missing"]:
-        await call.upstream.get_message(params.message_id, "minimal")
+        await call.upstream.get_message_labels(params.message_id)
     return change | {"remembered": names is known}
 
 
-async def _change_labels(call: MailCall, message_id: str, change: Raw) -> ChangedLabels:
+async def _change_labels(call: MailCall, message_id: str, change: Kept) -> ChangedLabels:
     """The labels after a change."""
     created = [await call.step(CREATE_LABEL, {"name": name}) for name in change["missing"]]
     made = iter(created)
@@ -377,7 +376,7 @@ async def _change_labels(call: MailCall, message_id: str, change: Raw) -> Change
         changed = await _changed(call, intent)
     except UpstreamRefused:
         # What the application did not take may have been the identifier of the message.
-        await call.upstream.get_message(message_id, "minimal")
+        await call.upstream.get_message_labels(message_id)
         raise
     new = {label["id"]: label["name"] for label in created}
     names = await call.recall(
@@ -386,21 +385,22 @@ async def _change_labels(call: MailCall, message_id: str, change: Raw) -> Change
     return mapping.changed_labels(changed, {**new, **names}, created)
 
 
-async def _changed(call: MailCall, intent: Intent) -> Raw:
+async def _changed(call: MailCall, intent: Intent) -> Kept:
     """The message after a change, which may be none."""
     if intent["add"] or intent["remove"]:
         return await call.step(CHANGE_LABELS, intent)
-    return mapping.kept_labels(await call.upstream.get_message(intent["message_id"], "minimal"))
+    return mapping.kept_labels(await call.upstream.get_message_labels(intent["message_id"]))
 
 
 # Sending
 
 
-async def _letter(call: MailCall, params: SendMessage | CreateDraft, thread_id: str | None) -> Raw:
+async def _letter(call: MailCall, params: SendMessage | CreateDraft, thread_id: str | None) -> Kept:
     """Everything of a letter but its body."""
     to = mapping.recipients(params.to)
-    thread = None if thread_id is None else await call.upstream.get_thread(thread_id)
-    parent = mapping.Parent(params.subject) if thread is None else mapping.parent(thread)
+    parent = mapping.Parent(params.subject)
+    if thread_id is not None:
+        parent = mapping.parent(await call.upstream.get_thread(thread_id), thread_id)
     return mapping.planned_letter(await _sender(call), to, parent, thread_id, call.clock.now())
 
 
@@ -416,40 +416,39 @@ async def _sender(call: MailCall) -> Mailbox:
 # Recognising what a write has made
 
 
-async def _marked_in_thread(call: MailCall, intent: Intent) -> Raw | None:
+async def _marked_in_thread(call: MailCall, intent: Intent) -> wire.Message | None:
     """The sent message that bears the draft's mark, in the thread of the draft."""
     with suppress(ThreadNotFound):
         thread = await call.upstream.get_thread(intent["thread_id"])
-        for raw in thread.get("messages", []):
-            if "SENT" in raw.get("labelIds", []) and _is_marked(raw, intent["mark"]):
-                found: Raw = raw
-                return found
+        for message in thread.messages:
+            if "SENT" in message.label_ids and _is_marked(message, intent["mark"]):
+                return message
     return None
 
 
-async def _marked_among_sent(call: MailCall, intent: Intent, sent: Sent) -> Raw | None:
+async def _marked_among_sent(call: MailCall, intent: Intent, sent: Sent) -> wire.Message | None:
     """The sent message that bears the draft's mark, wherever it is; its thread may have become another."""
     listed = call.upstream.every_message({"labelIds": "SENT"})
-    async for _, raw in _not_older(call, listed, lambda listed: str(listed["id"]), sent.earliest):
-        if _is_marked(raw, intent["mark"]):
-            return raw
+    async for _, message in _not_older(call, listed, lambda listed: listed.id, sent.earliest):
+        if _is_marked(message, intent["mark"]):
+            return message
     return None
 
 
 async def _not_older(
-    call: MailCall, listing: AsyncIterator[Raw], message_id: Callable[[Raw], str], earliest: float
-) -> AsyncIterator[tuple[Raw, Raw]]:
+    call: MailCall, listing: AsyncIterator[T], message_id: Callable[[T], str], earliest: float
+) -> AsyncIterator[tuple[T, wire.Message]]:
     """What is listed, newest first, and its message without its parts; it ends where all that follows is too old."""
     older = 0
     async for listed in listing:
-        raw = await _headers(call, message_id(listed))
-        if raw is None:
+        message = await _headers(call, message_id(listed))
+        if message is None:
             continue
-        older = older + 1 if mapping.seconds(raw) < earliest else 0
+        older = older + 1 if mapping.seconds(message) < earliest else 0
         if older == OLDER_IN_A_ROW:
             return
-        yield listed, raw
+        yield listed, message
 
 
-def _is_marked(raw: Raw, mark: str) -> bool:
-    return mime.header(raw.get("payload") or {}, MARKER) == mark
+def _is_marked(message: wire.Message, mark: str) -> bool:
+    return mime.header(message.payload, MARKER) == mark

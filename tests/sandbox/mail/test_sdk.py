@@ -16,7 +16,7 @@ from googleapiclient.http import MediaInMemoryUpload
 
 from harness.playing import playing
 from workspace_sandbox.mail import MailEmulator
-from workspace_sandbox.mail.grants import Grant
+from workspace_sandbox.mail.access import Grant
 
 LETTER = b"To: jonas@brightfjord.test\r\nSubject: From the SDK\r\n\r\nHello\r\n"
 pytestmark = pytest.mark.filterwarnings(

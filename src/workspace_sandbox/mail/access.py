@@ -8,8 +8,8 @@ from hashlib import sha256
 from random import Random
 from typing import Any
 
-from workspace_sandbox.mail.methods import AUTH
-
+AUTH = "https://www.googleapis.com/auth/"
+FULL = "https://mail.google.com/"
 CODE_SECONDS = 600
 MAX_REFRESH_TOKENS = 100
 """Living refresh tokens of one account and client; the oldest is dropped silently for one more."""

@@ -3,12 +3,12 @@
 import html
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import parse_qsl, urlencode
 
 from aiohttp import web
 
-from workspace_sandbox.mail.grants import LONG_NAMES, Denied, Grant, Grants, subject
+from workspace_sandbox.mail.access import LONG_NAMES, Denied, Grant, Grants, subject
 from workspace_sandbox.mail.state import Mailbox
 
 CONSENT_PATH = "/o/oauth2/v2/auth"
@@ -27,6 +27,9 @@ PAGE = """<!DOCTYPE html>
 ERROR_PAGE = (
     "<!DOCTYPE html>\n<html lang=en><meta charset=utf-8><title>Error {status}</title><p>Error {status}: {error}\n"
 )
+
+
+Answering: TypeAlias = "Callable[[Consent, web.Request], Awaitable[web.Response]]"
 
 
 class Consent:
@@ -137,30 +140,15 @@ class _Halted(Exception):
         self.error = error
 
 
-def routes(consent: Callable[[], Consent]) -> list[web.RouteDef]:
-    """The addresses of what *consent* gives at that moment."""
-
-    def served(name: str) -> Callable[[web.Request], Awaitable[web.Response]]:
-        async def handle(request: web.Request) -> web.Response:
-            try:
-                answer: web.Response = await getattr(consent(), name)(request)
-            except Denied as denied:
-                return web.json_response(denied.body, status=denied.status)
-            except _Halted as halted:
-                page = ERROR_PAGE.format(status=halted.status, error=halted.error)
-                return web.Response(status=halted.status, text=page, content_type="text/html")
-            return answer
-
-        return handle
-
-    return [
-        web.get(CONSENT_PATH, served("ask"), allow_head=False),
-        web.post(CONSENT_PATH, served("decide")),
-        web.post("/token", served("token")),
-        web.post("/revoke", served("revoke")),
-        web.get("/tokeninfo", served("inspect"), allow_head=False),
-        web.post("/tokeninfo", served("inspect")),
-    ]
+async def served(consent: Consent, answering: Answering, request: web.Request) -> web.Response:
+    """What *consent* answers, or how it refuses."""
+    try:
+        return await answering(consent, request)
+    except Denied as denied:
+        return web.json_response(denied.body, status=denied.status)
+    except _Halted as halted:
+        page = ERROR_PAGE.format(status=halted.status, error=halted.error)
+        return web.Response(status=halted.status, text=page, content_type="text/html")
 
 
 async def _form(request: web.Request) -> dict[str, str]:

@@ -1,0 +1,142 @@
+"""What the vendor answers, version v1: the fields that are read."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from msgspec import Meta
+
+from connector_gateway.kit.wire import Wire
+
+Milliseconds = Annotated[str, Meta(pattern=r"^(-?\d{1,13}|\d{14})$")]
+"""An instant since the epoch, which the vendor writes as text; no more digits than a calendar has years for."""
+
+
+class Listed(Wire):
+    """A message in a list, of which the vendor tells no more that is read."""
+
+    id: str
+
+
+class MessageList(Wire, rename="camel"):
+    """A page of messages; an empty one has no ``messages``, and the last one no token."""
+
+    messages: Sequence[Listed] = ()
+    next_page_token: str | None = None
+
+
+class Header(Wire):
+    """A header of a part."""
+
+    name: str = ""
+    value: str = ""
+
+
+class Content(Wire, rename="camel"):
+    """What a part holds: ``data`` in URL-safe base64, or the name under which the vendor hands it out."""
+
+    size: Annotated[int, Meta(ge=0)] = 0
+    data: str | None = None
+    attachment_id: str | None = None
+
+
+class Part(Wire, rename="camel"):
+    """A message or a part of it; what has ``parts`` holds nothing else."""
+
+    part_id: str = ""
+    mime_type: str = ""
+    filename: str = ""
+    headers: Sequence[Header] = ()
+    body: Content = Content()
+    parts: Sequence["Part"] = ()
+
+
+class Labelled(Wire, rename="camel"):
+    """A message of which only the labels are read; one without any has no ``labelIds``."""
+
+    id: str
+    label_ids: Sequence[str] = ()
+
+
+class Message(Wire, rename="camel"):
+    """A message with its headers, and in the full form with its parts."""
+
+    id: str
+    thread_id: str
+    internal_date: Milliseconds
+    label_ids: Sequence[str] = ()
+    payload: Part = Part()
+
+
+class Threaded(Wire, rename="camel"):
+    """A message that was just written, of which only its place is read."""
+
+    id: str
+    thread_id: str
+
+
+class Thread(Wire):
+    """The messages of a conversation, oldest first."""
+
+    messages: Sequence[Message] = ()
+
+
+class Draft(Wire):
+    """A draft; its message changes with every edit, and is another once it is sent."""
+
+    id: str
+    message: Threaded
+
+
+class DraftList(Wire, rename="camel"):
+    """A page of drafts, as of ``MessageList``."""
+
+    drafts: Sequence[Draft] = ()
+    next_page_token: str | None = None
+
+
+class Label(Wire):
+    """A label."""
+
+    id: str
+    name: str
+
+
+class LabelList(Wire):
+    """All labels."""
+
+    labels: Sequence[Label] = ()
+
+
+class SendAs(Wire, rename="camel"):
+    """An address that the account sends from."""
+
+    send_as_email: str
+    display_name: str = ""
+    is_primary: bool = False
+
+
+class SendAsList(Wire, rename="camel"):
+    """All addresses that the account sends from."""
+
+    send_as: Sequence[SendAs] = ()
+
+
+class Reason(Wire):
+    """One of the reasons of a refusal; some kinds of them have no word for it."""
+
+    reason: str = ""
+
+
+class Fault(Wire):
+    """Why a request was refused."""
+
+    message: str = ""
+    status: str = ""
+    errors: Sequence[Reason] = ()
+    details: Sequence[Reason] = ()
+
+
+class Refusal(Wire):
+    """A refusal, where it is JSON; an edge in front of the application answers in HTML."""
+
+    error: Fault = Fault()

@@ -1,0 +1,282 @@
+"""The whole of the application: who is let in, and how a request is served, alone, uploaded or in a batch."""
+
+import json
+import logging
+from collections.abc import Mapping
+from random import Random
+from typing import Any, ClassVar
+
+from aiohttp import web
+from aiohttp.typedefs import Handler, Middleware
+
+from workspace_sandbox.kit.faults import Fault
+from workspace_sandbox.kit.server import application
+from workspace_sandbox.kit.stage import Exchange, Stage
+from workspace_sandbox.mail import acts, schema, seed, uploads
+from workspace_sandbox.mail.access import AUTH, Grant, Grants
+from workspace_sandbox.mail.attachments import Attachments
+from workspace_sandbox.mail.batch import PATHS, read_batch, write_batch
+from workspace_sandbox.mail.consent import Answering, Consent, served
+from workspace_sandbox.mail.methods import Ask, Desk, Method
+from workspace_sandbox.mail.office import PostOffice
+from workspace_sandbox.mail.refusals import (
+    delegation_denied,
+    forced,
+    internal,
+    invalid,
+    invalid_credential,
+    invalid_value,
+    missing_credential,
+    missing_scope,
+    page_not_found,
+    payload_too_large,
+    too_large,
+)
+from workspace_sandbox.mail.resources import Resources
+from workspace_sandbox.mail.routes import BATCHES, CONSENT, METHODS, UPLOADS, resolve
+from workspace_sandbox.mail.state import Mailbox
+from workspace_sandbox.mail.throttle import SENDS_PER_DAY, UNITS_PER_MINUTE, Ledger
+from workspace_sandbox.mail.uploads import MAX_UPLOAD_BYTES
+from workspace_sandbox.mail.wire import Call, Refusal, Reply
+
+SEEDED_SCOPES = ("openid", f"{AUTH}gmail.modify", f"{AUTH}userinfo.email")
+UPLOAD_TYPES = ("", "media", "multipart", "resumable")
+LOG = logging.getLogger(__name__)
+
+
+class MailEmulator:
+    """A Gmail with a few mailboxes, one of them full."""
+
+    knobs: ClassVar[Mapping[str, Any]] = {
+        "attachment_id_seconds": 3600.0,
+        "auto_approve": False,
+        "client_id": "482910337701-sandbox.apps.googleusercontent.com",
+        "client_secret": "GOCSPX-sandbox",
+        "decode_headers": True,
+        "force": None,
+        "granted_scopes": None,
+        "index_lag_seconds": 0.0,
+        "inline_text_bytes": 500_000,
+        "json_bytes": 8 * 1024 * 1024,
+        "latency_seconds": 0.01,
+        "redirect_uris": [],
+        "rewrite_message_id": True,
+        "sends_per_day": SENDS_PER_DAY,
+        "throttle": "quota",
+        "token_scopes": list(SEEDED_SCOPES),
+        "token_seconds": 3599,
+        "units_per_minute": UNITS_PER_MINUTE,
+    }
+    """``throttle`` and ``force`` take a name of ``refusals.THROTTLES``, ``force`` also one of ``refusals.FORCED``.
+
+    ``granted_scopes`` are the boxes a consenting user leaves ticked, ``token_scopes`` what the seeded token may do.
+    ``latency_seconds`` is how long a request is at work, and so how many can be at once; without ``limits`` it is 0.
+    """
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+        self.reset()
+
+    def applications(self) -> Mapping[str, web.Application]:
+        """The API, its uploads and batches, and the consent and token pages, all on one host."""
+        api = [web.route(route.method, route.path, self._serve) for route in (*METHODS, *UPLOADS)]
+        batches = [web.route(route.method, route.path, self._serve_batch) for route in BATCHES]
+        pages = [web.route(route.method, route.path, self._asking(route.handler)) for route in CONSENT]
+        return {"base": application([*api, *batches, *pages], self._speak)}
+
+    def reset(self) -> None:
+        """Return to the seed, with nothing revoked."""
+        now, knobs, random = self.stage.clock.now, self.stage.knobs, self.stage.random
+        office = PostOffice(Random(seed.NUMBER), now, knobs)
+        attachments = Attachments(random, now, knobs)
+        self.desk = Desk(office, Resources(attachments, knobs), attachments, Ledger(now, knobs))
+        self._uploads = uploads.Uploads(random)
+        self._grants = Grants(random, now, knobs)
+        self._consent = Consent(self._grants, office.mailboxes, knobs)
+        self._examples = seed.fill(office)
+        office.random = random
+        self.authorise()
+
+    def credentials(self) -> dict[str, str]:
+        """The access token of the full mailbox."""
+        return {"token": self._token}
+
+    def examples(self) -> dict[str, Any]:
+        """Identifiers of seeded objects worth trying."""
+        return dict(self._examples)
+
+    def revoke(self) -> None:
+        """Withdraw every token of the full mailbox."""
+        self._grants.withdraw(seed.ADDRESS)
+
+    def authorise(self) -> None:
+        """Grant the same tokens again."""
+        self._token = self._grants.seed(seed.ADDRESS)
+
+    def act(self, action: Mapping[str, Any]) -> dict[str, Any]:
+        """Do what a person would do: write to the mailbox, or tidy it up."""
+        return acts.perform(self.desk.office, self.desk.office.mailboxes[seed.ADDRESS], action)
+
+    async def _serve(self, request: web.Request) -> web.Response:
+        return (await self._alone(await Call.of(request))).response
+
+    def _asking(self, answering: Answering) -> Handler:
+        """Serves what the consent of that moment answers."""
+
+        async def serve(request: web.Request) -> web.Response:
+            return await served(self._consent, answering, request)
+
+        return serve
+
+    async def _alone(self, call: Call) -> Reply:
+        """The answer to a call that came by itself."""
+        ledger = self.desk.ledger
+        try:
+            asked = self._asked(call)
+            if isinstance(asked, Reply):
+                return asked
+            weight = ledger.enter(asked.mailbox.address, inner=False)
+        except Refusal as refusal:
+            return Reply.refusing(refusal)
+        try:
+            await self._take_time()
+            return self._performed(asked)
+        finally:
+            ledger.leave(asked.mailbox.address, weight)
+
+    async def _serve_batch(self, request: web.Request) -> web.Response:
+        outer = await Call.of(request)
+        try:
+            calls = read_batch(outer)
+        except Refusal as refusal:
+            return Reply.refusing(refusal).response
+        ledger, entered = self.desk.ledger, list[tuple[str, int]]()
+        asked = [self._inside(call, entered) for _, call in calls]
+        try:
+            await self._take_time()
+            replies = [one if isinstance(one, Reply) else self._performed(one) for one in asked]
+        finally:
+            for user, weight in entered:
+                ledger.leave(user, weight)
+        at = self.stage.clock.now()
+        for (_, call), reply in zip(calls, replies, strict=True):
+            self.stage.journal.append(Exchange(at, call.verb, call.path, reply.status))
+        answers = [(content_id, reply) for (content_id, _), reply in zip(calls, replies, strict=True)]
+        return write_batch(answers, f"batch_{self.stage.random.getrandbits(96):024x}").response
+
+    def _inside(self, call: Call, entered: list[tuple[str, int]]) -> Ask | Reply:
+        """What a call inside a batch asks, or the answer it has at once; what it holds is noted in *entered*."""
+        fault = next((fault for fault in self.stage.faults if fault.fault == "status" and _meant(fault, call)), None)
+        if fault is not None:
+            fault.times -= 1
+            answer = fault.answer()
+            return Reply(answer.status, bytes(answer.body or b""), dict(answer.headers))  # type: ignore[arg-type]
+        try:
+            asked = self._asked(call, inner=True)
+            if isinstance(asked, Ask):
+                user = asked.mailbox.address
+                entered.append((user, self.desk.ledger.enter(user, inner=True)))
+        except Refusal as refusal:
+            return Reply.refusing(refusal)
+        return asked
+
+    def _asked(self, call: Call, *, inner: bool = False) -> Ask | Reply:
+        """What *call* asks once it is let in, or the answer to a piece of an upload."""
+        prefix = next((prefix for prefix in uploads.PREFIXES if call.path.startswith(f"{prefix}/")), "")
+        if inner and (prefix or call.path in PATHS):
+            raise invalid("Batch requests may not contain uploads or other batch requests.")
+        if prefix and call.verb == "PUT" and call.first("upload_id"):
+            return self._uploads.take(call)
+        ask = self._read(call, prefix)
+        return self._uploads.begin(call, ask) if _upload_type(call, prefix) == "resumable" else ask
+
+    def _read(self, call: Call, prefix: str) -> Ask:
+        found = resolve(call.verb, call.path.removeprefix(prefix))
+        if found is None or (prefix and not found[0].uploads):
+            raise page_not_found(call.verb, call.path)
+        method, ids = found
+        grant = self._grant(call, method)
+        query = method.read(call.query)
+        if query.get("alt", "json") != "json":
+            raise invalid_value("alt", "enum", json.dumps(query["alt"]))
+        mailbox = self._mailbox(grant, ids["userId"])
+        mask = schema.read_mask(query["fields"], method.answer) if query.get("fields") else None
+        body, media = self._contents(call, method, _upload_type(call, prefix))
+        return Ask(method, mailbox, frozenset(grant.scopes), ids, query, self.stage.knobs, body, media, mask)
+
+    def _grant(self, call: Call, method: Method) -> Grant:
+        """What lets *call* use *method*."""
+        if self.stage.knobs["force"]:
+            raise forced(self.stage.knobs["force"], method.rpc, self.stage.clock.now())
+        if not call.token:
+            raise missing_credential(method.rpc)
+        grant = self._grants.access(call.token)
+        if grant is None:
+            raise invalid_credential()
+        if method.scopes.isdisjoint(grant.scopes):
+            raise missing_scope(method.rpc)
+        return grant
+
+    def _mailbox(self, grant: Grant, user: str) -> Mailbox:
+        if user.lower() not in {"me", grant.address}:
+            raise delegation_denied(user)
+        return self.desk.office.mailboxes[grant.address]
+
+    def _contents(self, call: Call, method: Method, upload_type: str) -> tuple[dict[str, Any], bytes | None]:
+        """The JSON body and the uploaded message."""
+        if len(call.body) > (MAX_UPLOAD_BYTES if upload_type else self.stage.knobs["json_bytes"]):
+            raise too_large() if upload_type else payload_too_large(self.stage.knobs["json_bytes"])
+        if upload_type == "media":
+            return {}, uploads.simple(call)
+        if upload_type == "multipart":
+            metadata, media = uploads.related(call)
+            return schema.read_json(metadata, method.body or {}), media
+        return ({} if method.body is None else schema.read_json(call.body, method.body)), None
+
+    def _performed(self, ask: Ask) -> Reply:
+        """The answer to what is asked, done and paid for."""
+        try:
+            self.desk.ledger.charge(ask.mailbox.address, ask.method.units)
+            answer = ask.method.handler(self.desk, ask)
+        except Refusal as refusal:
+            return Reply.refusing(refusal)
+        if answer is None:
+            return Reply(204)
+        return Reply.json(schema.masked(answer, ask.mask), pretty=ask.query.get("prettyPrint") == "true")
+
+    async def _take_time(self) -> None:
+        """Be at work for a moment, so that requests sent at once are seen to be at once."""
+        if self.stage.knobs["limits"] and self.stage.knobs["latency_seconds"]:
+            await self.stage.clock.sleep(self.stage.knobs["latency_seconds"])
+
+    @property
+    def _speak(self) -> Middleware:
+        """Tells what is no method, and what went wrong in here, as the vendor's front end does."""
+
+        @web.middleware
+        async def speak(request: web.Request, handler: Handler) -> web.StreamResponse:
+            try:
+                return await handler(request)
+            except web.HTTPRequestEntityTooLarge:
+                return Reply.refusing(too_large()).response
+            except (web.HTTPNotFound, web.HTTPMethodNotAllowed):
+                return await self._serve(request)
+            except Exception:
+                LOG.exception("The emulator failed at %s %s", request.method, request.path)
+                return Reply.refusing(internal()).response
+
+        return speak
+
+
+def _meant(fault: Fault, call: Call) -> bool:
+    return fault.times > 0 and fault.method in {None, call.verb} and call.path.startswith(fault.path)
+
+
+def _upload_type(call: Call, prefix: str) -> str:
+    """How *call* uploads, empty when it does not."""
+    if not prefix:
+        return ""
+    wanted = call.first("uploadType") or call.first("upload_protocol")
+    if wanted not in UPLOAD_TYPES:
+        raise invalid(f"Invalid value for parameter uploadType: {wanted}")
+    return wanted or ("resumable" if prefix.startswith("/resumable") else "media")
