@@ -1,16 +1,16 @@
 """The five tables operations."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from connector_gateway.connectors.tables import mapping
+from connector_gateway.connectors.tables import mapping, wire
 from connector_gateway.connectors.tables.client import TablesClient
-from connector_gateway.connectors.tables.mapping import CASTING, REFUSED, Draft
+from connector_gateway.connectors.tables.mapping import CASTING, REFUSED, Batch, Draft, Kept
 from connector_gateway.connectors.tables.models import (
     MAX_RECORDS,
     AttachedFile,
@@ -51,7 +51,6 @@ from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
 
 T = TypeVar("T")
 TablesCall = Call[TablesClient]
-Raw = Mapping[str, Any]
 
 SCHEMA_SECONDS = 60.0
 REMEMBER_SECONDS = 24 * 60 * 60.0
@@ -82,25 +81,24 @@ FINAL = (*REFUSED, *MISSING, FileTooLarge, UpstreamForbidden, UpstreamUnexpected
 async def _send_records(call: TablesCall, intent: Intent, _: str) -> Learned:
     """Create records, all of them or none."""
     base_id, table_id, rows = intent["base_id"], intent["table_id"], intent["rows"]
-    raws = await call.upstream.create_records(base_id, table_id, rows, typecast=intent["typecast"])
-    if len(raws) != len(rows):
+    made = await call.upstream.create_records(base_id, table_id, rows, typecast=intent["typecast"])
+    if len(made) != len(rows):
         raise OutcomeUnknown("The application tells of another number of records than it was given.", doubt="garbled")
-    filled = mapping.filled_in(raws[0], rows[0])
-    call.memory.put(f"filled in {table_id}", filled, REMEMBER_SECONDS)
-    return {"created": [raw["id"] for raw in raws]}
+    call.memory.put(f"filled in {table_id}", mapping.filled_in(made[0], rows[0]), REMEMBER_SECONDS)
+    return {"created": [row.id for row in made]}
 
 
 async def _find_records(call: TablesCall, intent: Intent, sent: Sent) -> Sequence[Found]:
     """The records made since that hold what was written and nothing else, unless they say that another made them."""
     table = await _known_table(call, intent)
     since = datetime.fromtimestamp(sent.earliest, UTC)
-    raws = [raw async for raw in call.upstream.list_records_created_since(intent["base_id"], table["id"], since)]
-    if raws and mapping.tells_authors(table):
+    made = [item async for item in call.upstream.list_records_created_since(intent["base_id"], table.id, since)]
+    if made and mapping.tells_authors(table):
         user = await call.recall(LookUp("user", REMEMBER_SECONDS, call.upstream.get_user))
-        raws = [raw for raw in raws if mapping.may_be_by(table, raw, user["id"])]
+        made = [item for item in made if mapping.may_be_by(table, item, user.id)]
     return [
-        Found({"created": [raw["id"]]}, raw["id"], mapping.instant(raw["createdTime"]).timestamp(), slot)
-        for slot, raw in mapping.made_of(table, intent, raws)
+        Found({"created": [item.id]}, item.id, item.created_time.timestamp(), slot)
+        for slot, item in mapping.made_of(table, intent, made)
     ]
 
 
@@ -113,19 +111,19 @@ def _joined(found: Sequence[Found]) -> Learned:
 
 
 async def _send_change(call: TablesCall, intent: Intent, _: str) -> Learned:
-    raw = await call.upstream.update_record(
+    row = await call.upstream.update_record(
         intent["base_id"], intent["table_id"], intent["record_id"], intent["values"]
     )
-    return {"id": raw["id"], "updated_at": call.clock.now()}
+    return {"id": row.id, "updated_at": call.clock.now()}
 
 
 async def _find_change(call: TablesCall, intent: Intent, _: Sent) -> Sequence[Found]:
     """The record, if it is as it should be."""
     table = await _known_table(call, intent)
     with suppress(RecordNotFound):
-        raw = await call.upstream.get_record(intent["base_id"], table["id"], intent["record_id"])
-        if mapping.bears(table, raw, intent["values"]):
-            return [Found({"id": raw["id"], "updated_at": call.clock.now()})]
+        row = await call.upstream.get_record(intent["base_id"], table.id, intent["record_id"])
+        if mapping.bears(table, row.fields, intent["values"]):
+            return [Found({"id": row.id, "updated_at": call.clock.now()})]
     return []
 
 
@@ -140,31 +138,23 @@ class AtHand:
 
 async def _send_file(at_hand: AtHand, call: TablesCall, intent: Intent, _: str) -> Learned:
     """Send a small file along, or add the address of a large one to the attachments that are there."""
-    base_id, record_id, cell = intent["base_id"], intent["record_id"], intent["field"]
+    base_id, record_id = intent["base_id"], intent["record_id"]
     present = await _present(call, intent) if at_hand.present is None else at_hand.present
     if intent["digest"] is None:
-        values = {cell["id"]: mapping.with_link(present, intent["url"], intent["filename"])}
-        raw = await call.upstream.update_record(base_id, intent["table_id"], record_id, values)
+        values = mapping.with_link(intent, present)
+        row = await call.upstream.update_record(base_id, intent["table_id"], record_id, values)
     else:
-        content = await _content(call, intent, at_hand)
-        upload = mapping.upload(intent["filename"], intent["mime_type"], content)
-        raw = await call.upstream.upload_attachment(base_id, record_id, cell["id"], upload)
-    new = mapping.added(raw, cell, present)
-    if not new:
-        raise OutcomeUnknown("The application took the file, but does not show it.", doubt="garbled")
-    alike = [item for item in new if mapping.is_attachment(item, intent)]
-    return mapping.kept_attachment((alike or new)[-1], intent)
+        upload = mapping.upload(intent, await _content(call, intent, at_hand))
+        row = await call.upstream.upload_attachment(base_id, record_id, intent["field"]["id"], upload)
+    return mapping.kept_attachment(mapping.made_attachment(row, intent, present), intent)
 
 
 async def _find_file(call: TablesCall, intent: Intent, _: Sent) -> Sequence[Found]:
     """The attachments in the cell that look like the file and were not there before."""
     with suppress(RecordNotFound):
-        raw = await call.upstream.get_record(intent["base_id"], intent["table_id"], intent["record_id"])
-        return [
-            Found(mapping.kept_attachment(item, intent), item["id"])
-            for item in mapping.added(raw, intent["field"], intent["before"])
-            if mapping.is_attachment(item, intent)
-        ]
+        row = await call.upstream.get_record(intent["base_id"], intent["table_id"], intent["record_id"])
+        alike = mapping.alike(row, intent, intent["before"])
+        return [Found(mapping.kept_attachment(item, intent), item.id) for item in alike]
     return []
 
 
@@ -203,17 +193,17 @@ async def read_records(call: TablesCall, params: ReadRecords) -> Page[Record]:
     A cursor is good for as long as the application keeps the list, which is some minutes.
     """
 
-    async def read(table: Raw) -> Page[Record]:
-        raw = await call.upstream.list_records(
+    async def read(table: wire.Table) -> Page[Record]:
+        found = await call.upstream.list_records(
             params.base_id,
-            table["id"],
+            table.id,
             view_id=mapping.view_id(table, params.view),
             page_size=params.limit,
             offset=(call.position or {}).get("offset"),
         )
-        for record in raw["records"]:
-            _see(call, record["id"], params.base_id, table["id"])
-        return mapping.page(raw)
+        for record in found.records:
+            _see(call, record.id, params.base_id, table.id)
+        return mapping.page(found)
 
     return await _with_table(call, params.base_id, params.table, read)
 
@@ -295,42 +285,42 @@ async def attach_file(call: TablesCall, params: AttachFile) -> AttachedFile:
 @reads("GET /tables", errors=[BaseNotFound])
 async def list_tables(call: TablesCall, params: ListTables) -> Listing[Table]:
     """List the tables of a base with their views and field types."""
-    raws = await _tables(call, params.base_id)
-    return Listing[Table](items=mapping.tables(raws, include_views=params.include_views))
+    tables = await _tables(call, params.base_id)
+    return Listing[Table](items=mapping.tables(tables, include_views=params.include_views))
 
 
 # Bases and their schemas
 
 
-async def _with_table(call: TablesCall, base_id: str, wanted: str, use: Callable[[Raw], Awaitable[T]]) -> T:
+async def _with_table(call: TablesCall, base_id: str, wanted: str, use: Callable[[wire.Table], Awaitable[T]]) -> T:
     """What *use* makes of the table; once more with a fresh schema if a remembered one may be outdated."""
 
-    async def use_one(tables: Sequence[Raw]) -> T:
+    async def use_one(tables: Sequence[wire.Table]) -> T:
         return await use(mapping.find_table(tables, wanted))
 
     return await call.with_recalled(_schema(call, base_id), use_one, outdated=OUTDATED)
 
 
-async def _tables(call: TablesCall, base_id: str) -> Sequence[Raw]:
+async def _tables(call: TablesCall, base_id: str) -> Sequence[wire.Table]:
     """The tables of a base as they are now."""
     return await call.renew(_schema(call, base_id))
 
 
-async def _known_table(call: TablesCall, intent: Intent) -> Raw:
+async def _known_table(call: TablesCall, intent: Intent) -> wire.Table:
     """The table that a step is about."""
 
-    def is_there(tables: Sequence[Raw]) -> bool:
-        return any(table["id"] == intent["table_id"] for table in tables)
+    def is_there(tables: Sequence[wire.Table]) -> bool:
+        return any(table.id == intent["table_id"] for table in tables)
 
     return mapping.find_table(
         await call.recall(_schema(call, intent["base_id"]), suffices=is_there), intent["table_id"]
     )
 
 
-def _schema(call: TablesCall, base_id: str) -> LookUp[Sequence[Raw]]:
+def _schema(call: TablesCall, base_id: str) -> LookUp[Sequence[wire.Table]]:
     """The tables of a base with their fields and views."""
 
-    async def find() -> Sequence[Raw]:
+    async def find() -> Sequence[wire.Table]:
         return await call.upstream.get_base_schema(base_id)
 
     return LookUp(f"schema {base_id}", SCHEMA_SECONDS, find)
@@ -344,51 +334,10 @@ def _see(call: TablesCall, record_id: str, base_id: str, table_id: str) -> None:
 # Creating
 
 
-@dataclass
-class Batch:
-    """The records of one call: those that fit the table, and what became of each."""
-
-    params: CreateRecords
-    table_id: str = ""
-    names: dict[str, str] = field(default_factory=dict)
-    """The names of the fields that are written, by identifier."""
-
-    filled_in: Raw = field(default_factory=dict)
-    """What fields were seen to hold by themselves, by identifier."""
-
-    drafts: dict[int, Draft] = field(default_factory=dict)
-    created: dict[int, str] = field(default_factory=dict)
-    failed: dict[int, FailedRecord] = field(default_factory=dict)
-
-    @property
-    def left(self) -> list[Draft]:
-        """The drafts that nothing has become of yet."""
-        return [draft for index, draft in sorted(self.drafts.items()) if index not in self.created | self.failed]
-
-    def follow(self, plan: Raw) -> None:
-        """Go by a plan: that of all records, or a later one of some."""
-        self.table_id = plan["table_id"]
-        self.names |= plan["names"]
-        self.filled_in = plan["filled_in"]
-        self.drafts |= {draft["index"]: Draft(**draft) for draft in plan["drafts"]}
-        self.failed |= {item["index"]: FailedRecord.model_validate(item) for item in plan["failed"]}
-
-    def refuse(self, draft: Draft, refusal: GatewayError) -> None:
-        """Report a record as not made because the application did not take it."""
-        self.failed[draft.index] = mapping.refused_record(self.names, draft, self.params.records[draft.index], refusal)
-
-    def result(self) -> CreatedRecords:
-        """What the caller is told, in the order of the request."""
-        return CreatedRecords(
-            created=[self.created[index] for index in sorted(self.created)],
-            failed=[self.failed[index] for index in sorted(self.failed)],
-        )
-
-
-async def _plan_records(call: TablesCall, params: CreateRecords) -> Raw:
+async def _plan_records(call: TablesCall, params: CreateRecords) -> Kept:
     """The records of a call, checked against the table as it is now before one of them is reported as failed."""
 
-    async def check(tables: Sequence[Raw]) -> Raw:
+    async def check(tables: Sequence[wire.Table]) -> Kept:
         table = mapping.find_table(tables, params.table)
         return await _check(call, params, table, range(len(params.records)))
 
@@ -396,35 +345,29 @@ async def _plan_records(call: TablesCall, params: CreateRecords) -> Raw:
     return await call.with_recalled(schema, check, outdated=OUTDATED, suspect=lambda plan: bool(plan["failed"]))
 
 
-async def _plan_again(call: TablesCall, params: CreateRecords, table_id: str, indices: Collection[int]) -> Raw:
+async def _plan_again(call: TablesCall, params: CreateRecords, table_id: str, indices: Collection[int]) -> Kept:
     """Some of the records, checked against the table as it is now."""
     table = mapping.find_table(await _tables(call, params.base_id), table_id)
     return await _check(call, params, table, indices)
 
 
-async def _check(call: TablesCall, params: CreateRecords, table: Raw, indices: Collection[int]) -> Raw:
+async def _check(call: TablesCall, params: CreateRecords, table: wire.Table, indices: Collection[int]) -> Kept:
     """The plan of those of the records: which fit the table, and which do not."""
     drafts, failed = mapping.drafts(table, params.records, new_options=params.allow_new_options)
     wanted = [draft for draft in drafts if draft.index in indices]
     failed = [item for item in failed if item.index in indices]
     failed += await _astray(call, params.base_id, table, [draft for draft in wanted if draft.new_options])
-    unfit = {item.index for item in failed}
-    filled_in = call.memory.get(f"filled in {table['id']}") or {}
-    return mapping.batch(table, [draft for draft in wanted if draft.index not in unfit], failed, filled_in)
+    return mapping.batch(table, wanted, failed, call.memory.get(f"filled in {table.id}") or {})
 
 
-async def _astray(call: TablesCall, base_id: str, table: Raw, group: Sequence[Draft]) -> list[FailedRecord]:
-    """Those of *group* whose links lead nowhere; the vendor, casting loosely, would make records for them."""
-    failed = {}
+async def _astray(call: TablesCall, base_id: str, table: wire.Table, group: Sequence[Draft]) -> list[FailedRecord]:
+    """The links of *group* that lead nowhere; the vendor, casting loosely, would make records for them."""
+    failed = []
     for draft in group:
         for name, (table_id, record_ids) in mapping.links(table, draft).items():
             there = await call.upstream.existing_records(base_id, table_id, record_ids)
-            absent = [record_id for record_id in record_ids if record_id not in there]
-            if absent and draft.index not in failed:
-                failed[draft.index] = FailedRecord(
-                    index=draft.index, error="upstream_refused", field=name, value=absent[0]
-                )
-    return list(failed.values())
+            failed += mapping.astray(draft, name, record_ids, there)
+    return failed
 
 
 async def _make_group(call: TablesCall, batch: Batch, group: Sequence[Draft]) -> None:
@@ -446,62 +389,53 @@ async def _make_singly(call: TablesCall, batch: Batch, indices: Collection[int])
 
 async def _make(call: TablesCall, batch: Batch, group: Sequence[Draft]) -> None:
     """Create *group* with one request."""
-    base_id = batch.params.base_id
-    learned = await call.step(CREATE_RECORDS, mapping.creation(base_id, batch.table_id, group, batch.filled_in))
+    learned = await call.step(CREATE_RECORDS, batch.creation(group))
     for draft, record_id in zip(group, learned["created"], strict=True):
         batch.created[draft.index] = record_id
-        _see(call, record_id, base_id, batch.table_id)
+        _see(call, record_id, batch.params.base_id, batch.table_id)
 
 
 # Updating
 
 
-async def _plan_change(call: TablesCall, params: UpdateRecord) -> Raw:
+async def _plan_change(call: TablesCall, params: UpdateRecord) -> Kept:
     """A change, cast to the types of the table."""
 
-    async def change(table: Raw) -> Raw:
-        return _change(params, table)
+    async def change(table: wire.Table) -> Kept:
+        return mapping.change(table, params)
 
     return await _with_table(call, params.base_id, params.table, change)
 
 
-async def _plan_change_again(call: TablesCall, params: UpdateRecord, refused: Raw, refusal: GatewayError) -> Raw:
+async def _plan_change_again(call: TablesCall, params: UpdateRecord, refused: Kept, refusal: GatewayError) -> Kept:
     """The same by the table as it is now, after *refusal*; which stands if it comes to the same."""
-    change = _change(params, mapping.find_table(await _tables(call, params.base_id), refused["table_id"]))
+    table = mapping.find_table(await _tables(call, params.base_id), refused["table_id"])
+    change = mapping.change(table, params)
     if change == refused:
         raise refusal
     return change
 
 
-def _change(params: UpdateRecord, table: Raw) -> Raw:
-    place = {"base_id": params.base_id, "table_id": table["id"], "record_id": params.record_id}
-    return {**place, "values": mapping.writable(table, params.fields)}
-
-
 # Attaching
 
 
-Place = dict[str, Any]
-"""Where a file is to be attached: base, table, record, and of the field identifier and name."""
-
-
-async def _plan_file(call: TablesCall, params: AttachFile, at_hand: AtHand) -> Raw:
+async def _plan_file(call: TablesCall, params: AttachFile, at_hand: AtHand) -> Kept:
     """A file and where it is to go."""
     place = await _place(call, params)
     file = at_hand.file = await call.files.fetch(params.url, UPLOAD_BYTES)
     return mapping.planned_file(place, params.url, params.filename or file.name, file)
 
 
-async def _plan_cell(call: TablesCall, place: Raw, at_hand: AtHand) -> Sequence[str]:
+async def _plan_cell(call: TablesCall, place: Kept, at_hand: AtHand) -> Sequence[str]:
     """The attachments that are there already."""
     present = at_hand.present = await _present(call, place)
     return present
 
 
-async def _present(call: TablesCall, place: Raw) -> Sequence[str]:
+async def _present(call: TablesCall, place: Kept) -> Sequence[str]:
     """The attachments that are in the cell now."""
-    raw = await call.upstream.get_record(place["base_id"], place["table_id"], place["record_id"])
-    return [item["id"] for item in mapping.attachments(raw, place["field"])]
+    row = await call.upstream.get_record(place["base_id"], place["table_id"], place["record_id"])
+    return [item.id for item in mapping.attachments(row, place["field"])]
 
 
 async def _content(call: TablesCall, intent: Intent, at_hand: AtHand) -> bytes:
@@ -515,7 +449,7 @@ async def _content(call: TablesCall, intent: Intent, at_hand: AtHand) -> bytes:
     return file.content
 
 
-async def _place(call: TablesCall, params: AttachFile) -> Place:
+async def _place(call: TablesCall, params: AttachFile) -> Kept:
     """The field of the record: where the record was seen, else wherever it is found."""
     seen = call.memory.get(f"record {params.record_id}")
     if seen is not None:
@@ -524,18 +458,17 @@ async def _place(call: TablesCall, params: AttachFile) -> Place:
     return await _place_in(call, params, *await _home(call, params))
 
 
-async def _place_in(call: TablesCall, params: AttachFile, base_id: str, table_id: str) -> Place:
-    async def place(table: Raw) -> Place:
-        described = mapping.attachment_field(table, params.field)
-        cell = {"id": described["id"], "name": described["name"]}
-        return {"base_id": base_id, "table_id": table["id"], "record_id": params.record_id, "field": cell}
+async def _place_in(call: TablesCall, params: AttachFile, base_id: str, table_id: str) -> Kept:
+    async def place(table: wire.Table) -> Kept:
+        cell = mapping.attachment_cell(table, params.field)
+        return {"base_id": base_id, "table_id": table.id, "record_id": params.record_id, "field": cell}
 
     return await _with_table(call, base_id, table_id, place)
 
 
 async def _home(call: TablesCall, params: AttachFile) -> tuple[str, str]:
     """The base and table of a record that was not seen yet: every base is asked, a few at a time."""
-    base_ids = mapping.open_bases([raw async for raw in call.upstream.list_bases()])
+    base_ids = mapping.open_bases([base async for base in call.upstream.list_bases()])
     for start in range(0, len(base_ids), BASES_AT_ONCE):
         asked = (_home_in(call, params, base_id) for base_id in base_ids[start : start + BASES_AT_ONCE])
         for home in await asyncio.gather(*asked, return_exceptions=True):
@@ -551,13 +484,12 @@ async def _home_in(call: TablesCall, params: AttachFile, base_id: str) -> tuple[
     """The base and table of a record, if it is in that base."""
     try:
         tables = await _tables(call, base_id)
-        await call.upstream.get_record(base_id, tables[0]["id"], params.record_id)
+        if not tables:
+            return None
+        await call.upstream.get_record(base_id, tables[0].id, params.record_id)
     except NOT_HERE:
         return None
     for table_id in mapping.tables_with(tables, params.field):
         if await call.upstream.existing_records(base_id, table_id, [params.record_id]):
             return base_id, table_id
-    raise FieldNotFound(
-        f"The table of record {params.record_id} has no field {params.field!r}.",
-        {"parameter": "field", "field": params.field},
-    )
+    raise mapping.no_attachment_field(f"The table of record {params.record_id}", params.field)
