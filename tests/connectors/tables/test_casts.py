@@ -102,7 +102,13 @@ def test_null_clears_a_field_of_any_type(kind: str) -> None:
             ["http://example.com/a", {"url": "https://example.com/b", "filename": "b.png"}],
             [{"url": "http://example.com/a"}, {"url": "https://example.com/b", "filename": "b.png"}],
         ),
+        (
+            "multipleAttachments",
+            [{"url": "https://example.com/b", "filename": None}],
+            [{"url": "https://example.com/b"}],
+        ),
         ("multipleAttachments", [], []),
+        ("barcode", {"text": "400", "type": None}, {"text": "400"}),
         ("barcode", "4006381333931", {"text": "4006381333931"}),
         ("barcode", {"text": "400", "type": "ean13"}, {"text": "400", "type": "ean13"}),
     ],
@@ -141,8 +147,8 @@ def test_a_value_that_fits_is_cast_exactly(kind: str, value: Any, expected: Any)
         *each("multipleCollaborators", 1, ["ana@example.com", "Ana"], [None]),
         *each("multipleRecordLinks", "Acme", "rec", ["recA", 1], {"id": "recA"}, ["tblA"], "rec/A"),
         *each("multipleAttachments", "ftp://example.com/a", "a.png", 1, [1], [{"filename": "a"}], [{"id": "att1"}]),
-        *each("multipleAttachments", [{"url": 1}], [{"url": "https://example.com/a", "filename": ""}]),
-        *each("barcode", 1, ["1"], {"type": "ean13"}, {"text": 1}, {"text": "1", "colour": "red"}),
+        *each("multipleAttachments", [{"url": None}], [{"url": 1}], [{"url": "https://example.com/a", "filename": ""}]),
+        *each("barcode", {"text": None}, 1, ["1"], {"type": "ean13"}, {"text": 1}, {"text": "1", "colour": "red"}),
     ],
 )
 def test_a_value_that_would_lose_something_is_refused(kind: str, value: Any) -> None:

@@ -52,8 +52,9 @@ def describe(gateway: Gateway, _: str) -> Reply:
     return gateway.get("/tables/tables", base_id=base_id(gateway))
 
 
-def create(gateway: Gateway, _: str) -> Reply:
-    return gateway.post("/tables/records", base_id=base_id(gateway), table="Leads", records=[{"Name": "odd"}])
+def create(gateway: Gateway, _: str, key: str | None = None) -> Reply:
+    body = {"base_id": base_id(gateway), "table": "Leads", "records": [{"Name": "odd"}]}
+    return gateway.post("/tables/records", headers={"Idempotency-Key": key} if key else {}, **body)
 
 
 def update(gateway: Gateway, _: str) -> Reply:
@@ -145,6 +146,22 @@ def test_a_write_whose_answer_cannot_be_read_is_in_doubt(gateway: Gateway, site:
     reply = ask(gateway, site)
 
     assert (502, "outcome_unknown") == (reply.status, reply.code)
+
+
+@pytest.mark.parametrize("body", PAGES, ids=str)
+def test_records_that_cannot_be_looked_for_stay_in_doubt_until_they_can(
+    gateway: Gateway, inside: Looking, site: str, body: Any
+) -> None:
+    describe(gateway, site)
+    gateway.fault("tables", fault="drop_after", method="POST")
+    fault(gateway, f"/v0/{base_id(gateway)}/", body)
+    first = create(gateway, site, key=f"odd {body}")
+    gateway.clear("tables")
+    again = create(gateway, site, key=f"odd {body}")
+
+    assert (502, "outcome_unknown") == (first.status, first.code)
+    assert 1 == len(again.data["created"])
+    assert 1 == len(inside.records(Name="odd"))
 
 
 @pytest.mark.parametrize("cell", [None, "att1", [5]])

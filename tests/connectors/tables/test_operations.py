@@ -150,6 +150,7 @@ def test_an_unknown_base_is_not_found(gateway: Gateway, base_id: str) -> None:
     reply = read(gateway, base_id=wanted)
 
     assert (404, "base_not_found") == (reply.status, reply.code)
+    assert [{"parameter": "base_id", "value": wanted}] == reply.details
 
 
 def test_a_base_that_could_be_no_identifier_is_a_bad_parameter(gateway: Gateway) -> None:
@@ -321,6 +322,7 @@ def test_a_record_that_does_not_exist_is_not_found(gateway: Gateway) -> None:
     reply = update(gateway, {"Name": "x"}, "recDoesNotExist00")
 
     assert (404, "record_not_found") == (reply.status, reply.code)
+    assert [{"parameter": "record_id", "value": "recDoesNotExist00"}] == reply.details
 
 
 @requirement("tables:record-not-found")

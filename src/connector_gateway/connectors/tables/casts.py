@@ -211,22 +211,24 @@ def _attachments(_: Field, value: Any) -> list[dict[str, str]]:
 
 
 def _attachment(value: Any) -> dict[str, str]:
-    about = {"url": value} if isinstance(value, str) else value
-    if not isinstance(about, dict) or not {"url"} <= about.keys() <= {"url", "filename"}:
-        raise Unfit("it is neither a link nor an object of url and perhaps filename")
-    if not all(isinstance(part, str) and part for part in about.values()):
-        raise Unfit("url and filename should be text")
+    about = _about(value, "url", "filename", "it is neither a link nor an object of url and perhaps filename")
     parts = urlsplit(about["url"])
-    if parts.scheme not in {"http", "https"} or not parts.netloc:
-        raise Unfit("it is no http or https link")
-    return dict(about)
+    if parts.scheme not in {"http", "https"} or not parts.netloc or "" in about.values():
+        raise Unfit("it is no http or https link, or its file has an empty name")
+    return about
 
 
 def _barcode(_: Field, value: Any) -> dict[str, str]:
-    about = {"text": value} if isinstance(value, str) else value
-    if not isinstance(about, dict) or not {"text"} <= about.keys() <= {"text", "type"}:
-        raise Unfit("it is neither text nor an object of text and perhaps type")
-    return {name: _string(part, "text and type should be text") for name, part in about.items()}
+    return _about(value, "text", "type", "it is neither text nor an object of text and perhaps type")
+
+
+def _about(value: Any, required: str, optional: str, otherwise: str) -> dict[str, str]:
+    """An object of texts, of which one may stand alone; null is as if it were absent."""
+    about = value if isinstance(value, dict) else {required: value}
+    given = {name: _string(part, otherwise) for name, part in about.items() if part is not None}
+    if not {required} <= given.keys() <= {required, optional}:
+        raise Unfit(otherwise)
+    return given
 
 
 CASTS: Mapping[str, Callable[[Field, Any], Any]] = {

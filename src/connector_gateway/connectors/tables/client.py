@@ -10,6 +10,7 @@ from connector_gateway.kit.budget import Budget, Charge
 from connector_gateway.kit.errors import (
     BaseNotFound,
     ConnectionRevoked,
+    Detail,
     FieldNotFound,
     FileTooLarge,
     GatewayError,
@@ -58,6 +59,9 @@ MAX_PAGES = 200
 W = TypeVar("W")
 Values = Mapping[str, Any]
 
+PLAN_USED_UP = "PUBLIC_API_BILLING_LIMIT_EXCEEDED"
+"""The requests that the plan allows in a month are used up."""
+
 REFUSALS: Mapping[str, type[GatewayError]] = {
     "INVALID_PERMISSIONS": UpstreamForbidden,
     "LIST_RECORDS_ITERATOR_NOT_AVAILABLE": InvalidCursor,
@@ -65,7 +69,7 @@ REFUSALS: Mapping[str, type[GatewayError]] = {
     "VIEW_ID_NOT_FOUND": ViewNotFound,
     "UNKNOWN_FIELD_NAME": FieldNotFound,
     "INVALID_MULTIPLE_CHOICE_OPTIONS": SelectOptionMissing,
-    "PUBLIC_API_BILLING_LIMIT_EXCEEDED": UpstreamForbidden,
+    PLAN_USED_UP: UpstreamForbidden,
 }
 """What a refusal means by its type; a missing option is told in words about permissions, but is no 403."""
 
@@ -97,6 +101,13 @@ MESSAGES: Mapping[type[GatewayError], str] = {
 }
 
 
+PARAMETERS: Mapping[type[GatewayError], str] = {BaseNotFound: "base_id", RecordNotFound: "record_id"}
+
+REMEDIES: Mapping[str, str] = {
+    PLAN_USED_UP: "Wait for the next month, or have the plan of the application's workspace enlarged.",
+}
+"""What to do about refusals that are about no permission."""
+
 EXPLAINED = (UpstreamForbidden, UpstreamRefused)
 """Refusals that may be due to many things, and so carry the vendor's own words."""
 
@@ -109,7 +120,7 @@ def authorise(credentials: Mapping[str, str]) -> Mapping[str, str]:
 def throttled(answer: Answer) -> Pause | None:
     """How long the base has to rest after a 429, or after a 503 that asks for a repeat; a used-up plan is neither."""
     kind = reason(answer).type
-    if answer.status == 429 and kind != "PUBLIC_API_BILLING_LIMIT_EXCEEDED":
+    if answer.status == 429 and kind != PLAN_USED_UP:
         return Pause(retry_after(answer, LOCKOUT_SECONDS), {"base"})
     if answer.status == 503 and kind == "RETRIABLE_ERROR":
         return Pause(retry_after(answer, RETRIABLE_SECONDS), {"base"})
@@ -121,18 +132,28 @@ def unwrap(
     shape: type[W],
     missing: type[GatewayError] = RecordNotFound,
     model: type[GatewayError] = TableNotFound,
+    **named: str,
 ) -> W:
     """What an accepted request was answered with; a refused one raises its catalogue error.
 
     *missing* is what a 404 means here, *model* what is absent when the vendor speaks of a model.
+    *named* are the parameters that tell of what may be absent.
     """
     if answer.accepted:
         return answer.read(shape)
     told = reason(answer)
     by_type, by_status = {**REFUSALS, NOT_THERE: model}, {**STATUSES, 404: missing}
     refusal = by_type.get(told.type) or by_status.get(answer.status, UpstreamUnexpected)
-    details = vendor_reason(told.type, told.message) if refusal in EXPLAINED else []
-    raise refusal(MESSAGES[refusal], *details, private=f"{told.type}: {told.message}" if told.type else answer.text)
+    details = vendor_reason(told.type, told.message) if refusal in EXPLAINED else _absent(refusal, named)
+    error = refusal(MESSAGES[refusal], *details, private=f"{told.type}: {told.message}" if told.type else answer.text)
+    error.remedy = REMEDIES.get(told.type, error.remedy)
+    raise error
+
+
+def _absent(refusal: type[GatewayError], named: Mapping[str, str]) -> list[Detail]:
+    """The parameter that names what does not exist."""
+    parameter = PARAMETERS.get(refusal, "")
+    return [{"parameter": parameter, "value": named[parameter]}] if parameter in named else []
 
 
 def reason(answer: Answer) -> wire.Reason:
@@ -173,7 +194,7 @@ class TablesClient:
         """
         path = f"/v0/meta/bases/{_segment(base_id)}/tables"
         answer = await self._upstream.send("GET", path, *_charges(base_id), writes=False)
-        return unwrap(answer, wire.Schema, BaseNotFound, BaseNotFound).tables
+        return unwrap(answer, wire.Schema, BaseNotFound, BaseNotFound, base_id=base_id).tables
 
     async def list_records(
         self, base_id: str, table_id: str, *, view_id: str | None, page_size: int, offset: str | None
@@ -210,7 +231,7 @@ class TablesClient:
         path = f"{_table(base_id, table_id)}/{record_id}"
         query = {"returnFieldsByFieldId": "true"}
         answer = await self._upstream.send("GET", path, *_charges(base_id), writes=False, query=query)
-        return unwrap(answer, wire.Row, RecordNotFound, RecordNotFound)
+        return unwrap(answer, wire.Row, RecordNotFound, RecordNotFound, record_id=record_id)
 
     async def create_records(
         self, base_id: str, table_id: str, rows: Sequence[Values], *, typecast: bool
@@ -226,7 +247,7 @@ class TablesClient:
         """A record after a change. Source: airtable.com/developers/web/api/update-record, read 2026-11."""
         path = f"{_table(base_id, table_id)}/{record_id}"
         body = {"fields": values, "typecast": False, "returnFieldsByFieldId": True}
-        return unwrap(await self._write("PATCH", base_id, path, body), wire.Row)
+        return unwrap(await self._write("PATCH", base_id, path, body), wire.Row, record_id=record_id)
 
     async def upload_attachment(self, base_id: str, record_id: str, field_id: str, file: Values) -> wire.Row:
         """A record with that field only, after *file* was appended to it.
@@ -234,7 +255,8 @@ class TablesClient:
         Source: airtable.com/developers/web/api/upload-attachment, read 2026-11.
         """
         path = f"/v0/{_segment(base_id)}/{record_id}/{field_id}/uploadAttachment"
-        return unwrap(await self._write("POST", base_id, path, file, host="content"), wire.Row)
+        answer = await self._write("POST", base_id, path, file, host="content")
+        return unwrap(answer, wire.Row, record_id=record_id)
 
     def _filter(self, base_id: str, table_id: str, formula: str) -> AsyncIterator[wire.Record]:
         """Every record that *formula* holds for."""
@@ -272,5 +294,5 @@ def _table(base_id: str, table_id: str) -> str:
 def _segment(base_id: str) -> str:
     """A base identifier as part of a path; words that the vendor has routes for are no bases."""
     if not base_id.startswith("app"):
-        raise BaseNotFound(f"{base_id} is no identifier of a base.", {"parameter": "base_id"})
+        raise BaseNotFound(f"{base_id} is no identifier of a base.", {"parameter": "base_id", "value": base_id})
     return quote(base_id, safe="")

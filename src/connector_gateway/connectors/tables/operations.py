@@ -477,7 +477,10 @@ async def _home(call: TablesCall, params: AttachFile) -> tuple[str, str]:
             if home is not None:
                 _see(call, params.record_id, *home)
                 return home
-    raise RecordNotFound(f"No base of this connection has the record {params.record_id}.", {"parameter": "record_id"})
+    raise RecordNotFound(
+        f"No base of this connection has the record {params.record_id}.",
+        {"parameter": "record_id", "value": params.record_id},
+    )
 
 
 async def _home_in(call: TablesCall, params: AttachFile, base_id: str) -> tuple[str, str] | None:
