@@ -365,8 +365,9 @@ def tells_authors(table: wire.Table) -> bool:
 
 def may_be_by(table: wire.Table, record: wire.Record, user_id: str) -> bool:
     """Whether nothing in a record says that somebody else made it."""
-    authors = [record.fields.get(field.id) for field in table.fields if field.type == AUTHOR]
-    return all(author is None or _part(author, wire.User, "createdBy").id == user_id for author in authors)
+    told = {field.id: record.fields.get(field.id) for field in table.fields if field.type == AUTHOR}
+    authors = [_cell(author, wire.User, field_id) for field_id, author in told.items() if author is not None]
+    return all(author.id == user_id for author in authors)
 
 
 def is_record(table: wire.Table, cells: wire.Cells, values: Kept, filled: Kept) -> bool:
@@ -453,17 +454,17 @@ def open_bases(bases: Iterable[wire.Base]) -> list[str]:
 def attachments(row: wire.Row, cell: Kept) -> Sequence[wire.Attachment]:
     """The attachments in a cell, whichever way its field is named."""
     held = row.fields.get(cell["id"]) or row.fields.get(cell["name"]) or []
-    return _part(held, list[wire.Attachment], "multipleAttachments")
+    return _cell(held, list[wire.Attachment], cell["id"])
 
 
-def _part(value: Any, shape: type[W], kind: str) -> W:
-    """A value of a cell of that *kind*; ``UpstreamUnexpected`` where it looks otherwise."""
+def _cell(value: Any, shape: type[W], field_id: str) -> W:
+    """The value of a cell; ``UpstreamUnexpected`` where it looks otherwise."""
     try:
         return converted(value, shape)
     except UnexpectedShape as fault:
-        message = f"The application shows a value of the type {kind} in an unknown shape."
+        where = f"fields.{field_id}{fault.place}"
         raise UpstreamUnexpected(
-            message, *([{"place": fault.place}] if fault.place else []), private=str(fault)
+            "The application answered in an unknown shape.", {"place": where}, private=f"{fault}, in {where}"
         ) from fault
 
 
