@@ -228,7 +228,6 @@ def test_all_faults_are_told_in_the_order_given_and_the_first_names_the_error() 
     assert [("lossy_cast", "Company"), ("field_not_found", "Nmae"), ("select_option_missing", "Stage")] == [
         (detail["code"], detail["field"]) for detail in raised.value.details
     ]
-    assert raised.value.message.endswith(" 2 more of the values cannot be written.")
 
 
 # Shapes of the vendor's

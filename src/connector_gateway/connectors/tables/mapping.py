@@ -31,6 +31,7 @@ from connector_gateway.kit.errors import (
     UpstreamUnexpected,
     ViewNotFound,
 )
+from connector_gateway.kit.faults import gathered
 from connector_gateway.kit.shapes import Page
 from connector_gateway.kit.wire import UnexpectedShape, converted
 
@@ -127,7 +128,7 @@ def writable(table: wire.Table, fields: Mapping[str, Any]) -> Values:
     """The vendor's form of *fields*; where something does not fit, one error that tells of everything."""
     values, faults = fitted(table, fields, new_options=False)
     if faults:
-        raise together(faults)
+        raise gathered(faults)
     return values
 
 
@@ -159,14 +160,6 @@ def _writable_field(table: wire.Table, known: Mapping[str, wire.Field], name: st
     if field.type not in casts.CASTS:
         raise ReadOnlyField(f'"{name}" cannot be written.', {"field": name, "type": field.type, "value": shown})
     return field
-
-
-def together(faults: Sequence[GatewayError]) -> GatewayError:
-    """One error that tells of all *faults*: it is of the kind of the first, and each detail has its own code."""
-    first, more = faults[0], len(faults) - 1
-    details = [{"code": fault.code, **detail} for fault in faults for detail in fault.details]
-    message = f"{first.message} {more} more of the values cannot be written." if more else first.message
-    return type(first)(message, *details)
 
 
 def change(table: wire.Table, params: UpdateRecord) -> Kept:
@@ -417,16 +410,16 @@ def attachment_cell(table: wire.Table, name: str) -> Kept:
         raise no_attachment_field(f'Table "{table.name}"', name, allowed=allowed)
     about = {"parameter": "field", "field": name, "value": name, "type": field.type}
     if field.type not in casts.CASTS:
-        raise together([ReadOnlyField(f'"{name}" cannot be written.', about)])
+        raise gathered([ReadOnlyField(f'"{name}" cannot be written.', about)])
     if field.type != ATTACHMENTS:
-        raise together([LossyCast(f'"{name}" is of type {field.type}, which holds no files.', about)])
+        raise gathered([LossyCast(f'"{name}" is of type {field.type}, which holds no files.', about)])
     return {"id": field.id, "name": field.name}
 
 
 def no_attachment_field(table: str, name: str, **more: list[str]) -> GatewayError:
     """The error for a field that *table*, in words, lacks."""
     about = {"parameter": "field", "field": name, "value": name, **more}
-    return together([FieldNotFound(f'{table} has no field "{name}".', about)])
+    return gathered([FieldNotFound(f'{table} has no field "{name}".', about)])
 
 
 def upload(intent: Kept, content: bytes) -> Values:
