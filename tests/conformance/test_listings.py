@@ -56,7 +56,8 @@ def links(cursor: str) -> Any:
 
 
 def tables(cursor: str) -> Any:
-    return {"bases": [], "records": [{"id": f"of {cursor}"}], "offset": cursor}
+    record = {"id": f"of {cursor}", "createdTime": TIME, "fields": {}}
+    return {"bases": [], "records": [record], "offset": cursor}
 
 
 LISTINGS = {

@@ -1,15 +1,21 @@
-"""Who may call: the personal access token, and the clients that were authorised with OAuth."""
+"""Who may call: the personal access token, and the clients that were authorised with OAuth on its pages."""
 
+import binascii
 import hashlib
 import hmac
 import re
 import string
-from base64 import urlsafe_b64encode
+from base64 import b64decode, urlsafe_b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from html import escape
+from urllib.parse import unquote, urlencode, urlsplit
+
+from aiohttp import web
 
 from workspace_sandbox.kit.stage import Stage
-from workspace_sandbox.tables.refusals import unauthenticated
+from workspace_sandbox.tables.wire import unauthenticated
+from workspace_sandbox.tables.workspace import Workspace
 
 TOKEN = "patQ7mWc2VxK9dLtR4.6f1c0e5a9b3d478e2f60c1d7a84b95e3f2071c6d8ba94e5f30d2716c8e9ab54f"  # noqa: S105 - opens nothing but the stand-in
 CLIENT_ID = "7c1e4f02-93ab-4d58-8e6f-b20d5a7c9143"
@@ -23,6 +29,7 @@ CODE_SECONDS = 300.0
 CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43,128}")
 VERIFIER = re.compile(r"[A-Za-z0-9._~-]{43,128}")
 ALPHABET = string.ascii_letters + string.digits
+YES = frozenset({"1", "true", "yes"})
 
 
 @dataclass
@@ -167,3 +174,117 @@ def _need(form: Mapping[str, str], name: str) -> str:
     if not form.get(name):
         raise OAuthRefusal("invalid_request", f"The parameter {name} is missing.")
     return form[name]
+
+
+# The pages that a user is asked on, and that tokens are had from
+
+
+GRANTS = {"authorization_code": Authorisations.exchange, "refresh_token": Authorisations.refresh}
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """What a client asks the user for."""
+
+    client_id: str
+    redirect_uri: str
+    state: str | None
+
+    def back(self, **given: str) -> str:
+        """The address the user is sent back to, with what was *given* and the state."""
+        fields = given | ({} if self.state is None else {"state": self.state})
+        return f"{self.redirect_uri}{'&' if '?' in self.redirect_uri else '?'}{urlencode(fields)}"
+
+
+async def authorize(authorisations: Authorisations, _: Workspace, request: web.Request) -> web.Response:
+    """The consent page; at once the way back, where approval is automatic or the request is not well made."""
+    query, knobs = request.query, authorisations.stage.knobs
+    try:
+        consent = _asked(query, knobs["redirect_uris"])
+    except OAuthRefusal as refusal:
+        return web.Response(status=400, text=_page(escape(refusal.description)), content_type="text/html")
+    try:
+        scopes = _scopes(query)
+    except OAuthRefusal as refusal:
+        return _redirect(consent.back(**refusal.body()))
+    if knobs["auto_approve"] or query.get("auto_approve", "").casefold() in YES:
+        challenge = query["code_challenge"]
+        code = authorisations.consent(consent.client_id, consent.redirect_uri, challenge, scopes)
+        return _redirect(consent.back(code=code, code_challenge=challenge, code_challenge_method="S256"))
+    allow = str(request.rel_url.update_query(auto_approve="true"))
+    return web.Response(text=_question(sorted(scopes), allow, consent), content_type="text/html")
+
+
+async def token(authorisations: Authorisations, _: Workspace, request: web.Request) -> web.Response:
+    """Tokens for a code or a refresh token."""
+    try:
+        form = await _form(request)
+        client_id = _client(request.headers.get("Authorization", ""), form)
+        grant = GRANTS.get(form.get("grant_type", ""))
+        if grant is None:
+            raise OAuthRefusal("unsupported_grant_type", "grant_type must be authorization_code or refresh_token.")
+        return web.json_response(grant(authorisations, client_id, form), headers={"Cache-Control": "no-store"})
+    except OAuthRefusal as refusal:
+        return web.json_response(refusal.body(), status=refusal.status)
+
+
+def _asked(query: Mapping[str, str], registered: list[str]) -> Consent:
+    """Who asks, and where the user goes after; what is wrong with that is told to the user, not to the client."""
+    client_id, redirect_uri = query.get("client_id", ""), query.get("redirect_uri", "")
+    if client_id not in CLIENTS:
+        raise OAuthRefusal("invalid_client", "The client_id is not known.")
+    if urlsplit(redirect_uri).scheme not in {"http", "https"} or (registered and redirect_uri not in registered):
+        raise OAuthRefusal("invalid_request", "The redirect_uri is not registered for this client.")
+    return Consent(client_id, redirect_uri, query.get("state"))
+
+
+def _scopes(query: Mapping[str, str]) -> frozenset[str]:
+    """The scopes of a request that is otherwise well made."""
+    if query.get("response_type") != "code":
+        raise OAuthRefusal("unsupported_response_type", "response_type must be code.")
+    if query.get("code_challenge_method") != "S256" or not CHALLENGE.fullmatch(query.get("code_challenge", "")):
+        raise OAuthRefusal("invalid_request", "A code_challenge with code_challenge_method S256 is required.")
+    scopes = frozenset(query.get("scope", "").split())
+    if not scopes or not scopes <= set(SCOPES):
+        raise OAuthRefusal("invalid_scope", "At least one scope is required, and all must be known.")
+    return scopes
+
+
+async def _form(request: web.Request) -> dict[str, str]:
+    if request.content_type != "application/x-www-form-urlencoded":
+        raise OAuthRefusal("invalid_request", "The body must be application/x-www-form-urlencoded.")
+    return {name: value for name, value in (await request.post()).items() if isinstance(value, str)}
+
+
+def _client(header: str, form: Mapping[str, str]) -> str:
+    """Who asks: with a secret by HTTP Basic, without one by the body."""
+    if not header:
+        if form.get("client_id") in CLIENTS and CLIENTS[form["client_id"]] is None:
+            return form["client_id"]
+        raise OAuthRefusal("invalid_client", "Client authentication failed.")
+    kind, _, encoded = header.partition(" ")
+    try:
+        client_id, _, secret = b64decode(encoded, validate=True).decode().partition(":")
+    except (binascii.Error, UnicodeDecodeError):
+        client_id = secret = ""
+    known = CLIENTS.get(unquote(client_id))
+    if kind.casefold() != "basic" or known is None or not hmac.compare_digest(unquote(secret).encode(), known.encode()):
+        raise OAuthRefusal("invalid_client", "Client authentication failed.")
+    return unquote(client_id)
+
+
+def _redirect(location: str) -> web.Response:
+    return web.Response(status=302, headers={"Location": location})
+
+
+def _question(scopes: list[str], allow: str, consent: Consent) -> str:
+    wanted = "".join(f"<li>{escape(scope)}</li>" for scope in scopes)
+    refuse = consent.back(error="access_denied", error_description="The user denied the request.")
+    return _page(
+        f"An application wants access to your bases:<ul>{wanted}</ul>"
+        f'<a href="{escape(allow)}">Grant access</a> <a href="{escape(refuse)}">Cancel</a>'
+    )
+
+
+def _page(body: str) -> str:
+    return f"<!doctype html><meta charset=utf-8><title>Connect with Airtable</title><p>{body}</p>"

@@ -5,7 +5,7 @@ from typing import Any
 
 from workspace_sandbox.tables import times
 from workspace_sandbox.tables.draft import Cell, Write
-from workspace_sandbox.tables.model import plain
+from workspace_sandbox.tables.state import plain
 
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 MANY = 1e9

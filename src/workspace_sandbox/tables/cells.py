@@ -7,8 +7,8 @@ from urllib.parse import unquote, urlsplit
 from workspace_sandbox.tables import times
 from workspace_sandbox.tables.casts import LOOSE
 from workspace_sandbox.tables.draft import Cell, Draft, Write
-from workspace_sandbox.tables.model import Attachment, Field, Record, User, plain
-from workspace_sandbox.tables.refusals import (
+from workspace_sandbox.tables.state import Attachment, Field, Record, User, plain
+from workspace_sandbox.tables.wire import (
     computed_field,
     invalid_attachment,
     invalid_record_id,

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from workspace_sandbox.tables.model import Attachment, Base, Cells, Field, Record, Table, find
-from workspace_sandbox.tables.refusals import Refusal, invalid_value, missing_option
+from workspace_sandbox.tables.state import Attachment, Base, Cells, Field, Record, Table, find
+from workspace_sandbox.tables.wire import Refusal, invalid_value, missing_option
 
 COLOURS = ("blueLight2", "cyanLight2", "tealLight2", "greenLight2", "yellowLight2", "orangeLight2", "redLight2")
 

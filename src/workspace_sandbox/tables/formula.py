@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from workspace_sandbox.tables import times
-from workspace_sandbox.tables.model import Field, Record, Table, find
-from workspace_sandbox.tables.refusals import Refusal, invalid_formula
+from workspace_sandbox.tables.state import Field, Record, Table, find
 from workspace_sandbox.tables.values import Reader, text_of
+from workspace_sandbox.tables.wire import Refusal, invalid_formula
 
 TOKEN = re.compile(
     r"""\s*(?:(?P<text>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from workspace_sandbox.tables.model import Base, Record, Table, User, View
-from workspace_sandbox.tables.schema import CHECK, ISO_DATE, Identifiers, choices, fields
+from workspace_sandbox.tables.seeding import CHECK, ISO_DATE, Identifiers, choices, fields
+from workspace_sandbox.tables.state import Base, Record, Table, User, View
 
 ITEMS = ("Laptop", "Beamer", "Stehtisch", "Kaffeemaschine ☕", "Router", "ホワイトボード", "Headset")
 ROOMS = ("Nord", "Süd", "Ost", "West")

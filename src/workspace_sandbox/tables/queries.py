@@ -8,9 +8,9 @@ from typing import Any
 
 from multidict import MultiMapping
 
-from workspace_sandbox.tables import refusals
+from workspace_sandbox.tables import wire
 from workspace_sandbox.tables.formula import Row, parse
-from workspace_sandbox.tables.model import Field, Record, Table, View, find
+from workspace_sandbox.tables.state import Field, Record, Table, View, find
 from workspace_sandbox.tables.values import Reader, kept, text_of
 
 MOST_PER_PAGE = 100
@@ -86,7 +86,7 @@ def from_body(given: Mapping[str, Any]) -> ListQuery:
 
 def _require(met: bool) -> None:  # noqa: FBT001 - a condition is all it takes
     if not met:
-        raise refusals.invalid_request()
+        raise wire.invalid_request()
 
 
 def _text(given: Mapping[str, Any], name: str) -> str | None:
@@ -121,7 +121,7 @@ def column_of(table: Table, name: str) -> Field:
     """The field of that name or id; refused if there is none."""
     column = find(table.fields, name)
     if column is None:
-        raise refusals.unknown_field(name)
+        raise wire.unknown_field(name)
     return column
 
 
@@ -145,7 +145,7 @@ def _view(table: Table, wanted: str | None) -> View:
         return View("", "")
     view = find(table.views, wanted)
     if view is None:
-        raise refusals.no_such_view(wanted)
+        raise wire.no_such_view(wanted)
     return view
 
 
@@ -197,6 +197,6 @@ class Iterators:
             or now - iterator.used_at > seconds
             or record not in iterator.ids
         ):
-            raise refusals.expired_offset()
+            raise wire.expired_offset()
         iterator.used_at = now
         return identifier, iterator.ids[iterator.ids.index(record) :]

@@ -5,8 +5,7 @@ from typing import Any
 from workspace_sandbox.kit.stage import Stage
 from workspace_sandbox.tables import other_bases
 from workspace_sandbox.tables.draft import change
-from workspace_sandbox.tables.model import Attachment, Base, Cells, Field, Record, Table, User, View
-from workspace_sandbox.tables.schema import (
+from workspace_sandbox.tables.seeding import (
     CHECK,
     ISO_DATE,
     STARS,
@@ -18,7 +17,8 @@ from workspace_sandbox.tables.schema import (
     link,
     through,
 )
-from workspace_sandbox.tables.state import Workspace
+from workspace_sandbox.tables.state import Attachment, Base, Cells, Field, Record, Table, User, View
+from workspace_sandbox.tables.workspace import Workspace
 
 OWNER = User("usrA8sVd3kQe71LxZm", "mara.lindqvist@example.com", "Mara Lindqvist")
 COLLEAGUE = User("usrK2fGh9pWn40RtYc", "jose.aran@example.com", "José Arán")

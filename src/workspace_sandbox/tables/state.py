@@ -1,229 +1,191 @@
-"""The vendor's rules for changing records: batches that happen as a whole, merging, deleting, uploads."""
+"""The vendor's objects: bases, tables, fields, views, records and what lies in their cells."""
 
-import binascii
-import re
-import string
-import zlib
-from base64 import b64decode
-from collections.abc import Mapping, Sequence
+import mimetypes
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
-from workspace_sandbox.kit.stage import Stage
-from workspace_sandbox.tables import cells, refusals
-from workspace_sandbox.tables.draft import Draft, change, unlink
-from workspace_sandbox.tables.model import (
-    Attachment,
-    Base,
-    Cells,
-    Field,
-    Record,
-    Table,
-    User,
-    find,
-    media_type,
-)
+PERMISSIONS = ("none", "read", "comment", "edit", "create", "owner")
+"""Roles in a base, the lowest first."""
 
-ALPHABET = string.ascii_letters + string.digits
-MOST_RECORDS = 10
-MOST_MERGE_FIELDS = 3
-MOST_UPLOAD_BYTES = 5 * 1024 * 1024
-MEDIA_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+(; ?[\w.+-]+=[\w.+-]+)*", re.ASCII)
-UNREACHED = float("inf")
-
-Row = tuple[str | None, Mapping[str, Any]]
-"""A record of a request: its id, if it has one, and its fields as they were sent."""
+Cells = dict[str, Any]
+"""What is kept of a record, by field id; an empty cell is not there."""
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
-    """How a request wants to be written, and who writes."""
+class User:
+    """Somebody who works in the bases."""
 
-    user: User
-    typecast: bool = False
-    creates_options: bool = True
-    replaces: bool = False
-    """Whether the fields that are not sent are cleared."""
+    id: str
+    email: str
+    name: str
 
-
-@dataclass(frozen=True, slots=True)
-class Merged:
-    """What became of an upsert, in the order of the request."""
-
-    records: list[Record]
-    created: list[str]
-    updated: list[str]
+    def shape(self) -> dict[str, Any]:
+        """As cells show them."""
+        return {"id": self.id, "email": self.email, "name": self.name}
 
 
 @dataclass(slots=True)
-class Workspace:
-    """All bases, changed by the clock and with the randomness of the stage."""
+class Attachment:
+    """A file in a cell: uploaded with its bytes, or fetched from ``source`` by the time ``ready_at``."""
 
-    stage: Stage
-    user: User
-    """Whose token is let in."""
+    id: str
+    filename: str
+    type: str
+    source: str
+    size: int
+    ready_at: float = 0.0
+    content: bytes | None = None
+    pixels: tuple[int, int] | None = None
 
-    bases: list[Base] = field(default_factory=list)
-
-    def base(self, identifier: str) -> Base | None:
-        """The base of that id, whoever may see it."""
-        return next((base for base in self.bases if base.id == identifier), None)
-
-    def create(self, base: Base, table: Table, rows: Sequence[Mapping[str, Any]], manner: Manner) -> list[Record]:
-        """New records of *rows*, in their order; all of them or none."""
-        return self.merge(base, table, [(None, row) for row in rows], [], manner).records
-
-    def update(self, base: Base, table: Table, rows: Sequence[Row], manner: Manner) -> list[Record]:
-        """Change the records of *rows*; all of them or none."""
-        return self.merge(base, table, rows, [], manner).records
-
-    def merge(self, base: Base, table: Table, rows: Sequence[Row], keys: Sequence[str], manner: Manner) -> Merged:
-        """Change the records that *rows* name, or that agree with them in the fields *keys*; make the others."""
-        merge_fields = [_writable(table, key) for key in keys]
-        columns = [{key: _writable(table, key) for key in row} for _, row in rows]
-        draft = self._draft(base, manner)
-        found = [self._found(draft, table, row, merge_fields) for row in rows]
-        _refuse_twice([record.id for record in found if record])
-        for (_, row), named, record in zip(rows, columns, found, strict=True):
-            values = {column.id: cells.write(draft, column, record, row[key]) for key, column in named.items()}
-            untouched = _cleared(table, manner) if record else _defaults(table)
-            draft.changes.append((table, record or self._record(manner.user), untouched | values))
-        draft.apply()
-        written = [record for _, record, _ in draft.changes]
-        for record in written:
-            record.modified_at, record.modified_by = self._second(), manner.user
-        created = [record.id for record, known in zip(written, found, strict=True) if known is None]
-        updated = [record.id for record in found if record]
-        return Merged(written, created, updated)
-
-    def delete(self, base: Base, table: Table, identifiers: Sequence[str]) -> None:
-        """Take records away; all of them or none."""
-        for identifier in identifiers:
-            if identifier not in table.records:
-                raise refusals.no_such_row(identifier)
-        for identifier in dict.fromkeys(identifiers):
-            record = table.records[identifier]
-            change(base, table, record, dict.fromkeys(record.cells))
-            unlink(base, table, record)
-            del table.records[identifier]
-
-    def upload(self, base: Base, table: Table, record: Record, column: Field, body: Mapping[str, Any]) -> None:
-        """Append a file, which comes as base64 with or without line breaks, to an attachment cell."""
-        if column.type != "multipleAttachments":
-            raise refusals.invalid_value(column.name)
-        kind, encoded, filename = (_named_text(body, name) for name in ("contentType", "file", "filename"))
-        if not MEDIA_TYPE.fullmatch(kind):
-            raise refusals.invalid_request("The contentType is not a media type")
-        content = _decoded(encoded)
-        attachment = Attachment(self.new_id("att"), filename, kind, "", len(content), content=content)
-        attachment.pixels = pixels(content)
-        change(base, table, record, {column.id: [*record.cells.get(column.id, ()), attachment]})
-        record.modified_at, record.modified_by = self._second(), self.user
-
-    def new_id(self, prefix: str) -> str:
-        """An identifier that is not in use."""
-        return prefix + "".join(self.stage.random.choices(ALPHABET, k=14))
-
-    def _draft(self, base: Base, manner: Manner) -> Draft:
-        return Draft(
-            base,
-            manner.typecast,
-            manner.creates_options,
-            self.new_id,
-            self._fetched,
-            lambda: self._record(manner.user),
-        )
-
-    def _found(self, draft: Draft, table: Table, row: Row, keys: Sequence[Field]) -> Record | None:
-        """The record that a row of a request is about; None if it is to be made."""
-        identifier, sent = row
-        if identifier is not None:
-            if identifier not in table.records:
-                raise refusals.no_such_row(identifier)
-            return table.records[identifier]
-        if not keys:
-            return None
-        wanted = {column.id: _wanted(draft, column, sent) for column in keys}
-        alike = [
-            record
-            for record in table.records.values()
-            if all(record.cells.get(key) == value for key, value in wanted.items())
-        ]
-        if len(alike) > 1:
-            raise refusals.invalid_request("Cannot upsert: more than one record matches the fields to merge on")
-        return alike[0] if alike else None
-
-    def _fetched(self, url: str, filename: str | None) -> Attachment:
-        """A file that a client gave the address of; it is fetched later, or rather made up."""
-        name = filename or cells.filename_of(url)
-        unreachable = cells.host_of(url) in self.stage.knobs["unreachable_hosts"]
-        ready_at = UNREACHED if unreachable else self.stage.clock.now() + self.stage.knobs["fetch_seconds"]
-        size = 1024 + zlib.crc32(url.encode()) % 200_000
-        return Attachment(self.new_id("att"), name, media_type(name), url, size, ready_at)
-
-    def _record(self, user: User) -> Record:
-        now = self._second()
-        return Record(self.new_id("rec"), 0, now, user, now, user)
-
-    def _second(self) -> float:
-        """The vendor's instants have milliseconds, all zero."""
-        return float(int(self.stage.clock.now()))
+    def bytes(self) -> bytes:
+        """The file; one that was never really fetched is made up, to its length."""
+        if self.content is not None:
+            return self.content
+        line = f"{self.filename} from {self.source}\n".encode(errors="replace")
+        return (line * (self.size // len(line) + 1))[: self.size]
 
 
-def _writable(table: Table, key: str) -> Field:
-    column = find(table.fields, key)
-    if column is None:
-        raise refusals.unknown_field(key)
-    if column.type not in cells.STRICT:
-        raise refusals.computed_field(column.name)
-    return column
+@dataclass(slots=True)
+class Field:
+    """A column; what a rollup does with the values it finds, and a default value, are not told by the schema."""
+
+    id: str
+    name: str
+    type: str
+    options: dict[str, Any] | None = None
+    description: str | None = None
+    aggregate: str = ""
+    default: Any = None
+
+    def shape(self) -> dict[str, Any]:
+        """As the schema shows it; absent descriptions and options are left out."""
+        optional = {"description": self.description, "options": self.options}
+        given = {name: value for name, value in optional.items() if value is not None}
+        return {"id": self.id, "name": self.name, "type": self.type, **given}
+
+    def option(self, name: str) -> Any:
+        """The option *name*, None where there is none."""
+        return (self.options or {}).get(name)
+
+    def choices(self) -> list[str]:
+        """The names of a select's options, in their order."""
+        return [choice["name"] for choice in self.option("choices") or ()]
 
 
-def _wanted(draft: Draft, column: Field, sent: Mapping[str, Any]) -> Any:
-    """The value a record must have to be merged with."""
-    key = next((key for key in (column.name, column.id) if key in sent), None)
-    if key is None:
-        raise refusals.invalid_request(f'Field "{column.name}" to merge on is missing in a record')
-    value = cells.write(draft, column, None, sent[key])
-    return None if value in ("", [], False) else value
+def everything(_: Mapping[str, Any]) -> bool:
+    """The filter of a view without one."""
+    return True
 
 
-def _cleared(table: Table, manner: Manner) -> Cells:
-    return {column.id: None for column in table.fields if manner.replaces and column.type in cells.STRICT}
+@dataclass(slots=True)
+class View:
+    """A way to look at a table: which records, in which order, and which fields are hidden."""
+
+    id: str
+    name: str
+    type: str = "grid"
+    keeps: Callable[[Mapping[str, Any]], bool] = everything
+    sorts: tuple[tuple[str, bool], ...] = ()
+    """Field ids, and whether each falls."""
+
+    hidden: frozenset[str] = frozenset()
+
+    def shape(self, visible: Iterable[str] | None) -> dict[str, Any]:
+        """As the schema shows it; only grids tell their *visible* fields."""
+        about: dict[str, Any] = {"id": self.id, "name": self.name, "type": self.type}
+        if visible is None or self.type != "grid":
+            return about
+        return about | {"visibleFieldIds": [identifier for identifier in visible if identifier not in self.hidden]}
 
 
-def _defaults(table: Table) -> Cells:
-    return {column.id: column.default for column in table.fields if column.default is not None}
+@dataclass(slots=True)
+class Record:
+    """A row."""
+
+    id: str
+    number: int
+    created_at: float
+    created_by: User
+    modified_at: float
+    modified_by: User
+    cells: Cells = field(default_factory=dict)
 
 
-def _refuse_twice(identifiers: Sequence[str]) -> None:
-    if len(set(identifiers)) < len(identifiers):
-        raise refusals.invalid_records("You cannot update the same record more than once in one request")
+@dataclass(slots=True)
+class Table:
+    """Rows of the same fields; a ``synced`` one is filled from elsewhere, and only read here."""
+
+    id: str
+    name: str
+    fields: list[Field]
+    views: list[View]
+    records: dict[str, Record] = field(default_factory=dict)
+    description: str | None = None
+    synced: bool = False
+    last_number: int = 0
+
+    @property
+    def primary(self) -> Field:
+        """The field that names the records."""
+        return self.fields[0]
+
+    def shape(self, *, visible: bool) -> dict[str, Any]:
+        """As the schema shows it."""
+        ids = [field.id for field in self.fields] if visible else None
+        return {
+            "id": self.id,
+            "name": self.name,
+            **({} if self.description is None else {"description": self.description}),
+            "primaryFieldId": self.primary.id,
+            "fields": [field.shape() for field in self.fields],
+            "views": [view.shape(ids) for view in self.views],
+        }
+
+    def add(self, record: Record) -> None:
+        """Keep a new *record*, and number it."""
+        self.last_number += 1
+        record.number = self.last_number
+        self.records[record.id] = record
 
 
-def _named_text(body: Mapping[str, Any], name: str) -> str:
-    if name not in body:
-        raise refusals.missing(name)
-    if not isinstance(body[name], str) or not body[name]:
-        raise refusals.invalid_request()
-    return str(body[name])
+@dataclass(slots=True)
+class Base:
+    """Tables, the people who work in them, and what the token's user may do there."""
+
+    id: str
+    name: str
+    permission: str
+    tables: list[Table]
+    users: tuple[User, ...] = ()
+
+    def home(self, record_id: str) -> tuple[Table, Record] | None:
+        """The record of that id with its table, wherever in the base it is."""
+        return next(((table, table.records[record_id]) for table in self.tables if record_id in table.records), None)
 
 
-def _decoded(encoded: str) -> bytes:
-    compact = "".join(encoded.split())
-    if len(compact) * 3 // 4 > MOST_UPLOAD_BYTES + 2:
-        raise refusals.too_large()
-    try:
-        content = b64decode(compact, validate=True)
-    except (binascii.Error, ValueError):
-        raise refusals.invalid_request("The file is not valid base64") from None
-    if len(content) > MOST_UPLOAD_BYTES:
-        raise refusals.too_large()
-    return content
+class Named(Protocol):
+    """Whatever is found by its id or its name."""
+
+    id: str
+    name: str
 
 
-def pixels(content: bytes) -> tuple[int, int] | None:
-    """Width and height of a PNG; None for anything else."""
-    if content[:8] != b"\x89PNG\r\n\x1a\n" or len(content) < 24:
-        return None
-    return int.from_bytes(content[16:20]), int.from_bytes(content[20:24])
+N = TypeVar("N", bound=Named)
+
+
+def find(items: Iterable[N], key: str) -> N | None:
+    """The one of *items* with that id, else the one with exactly that name."""
+    among = list(items)
+    by_id = next((item for item in among if item.id == key), None)
+    return by_id or next((item for item in among if item.name == key), None)
+
+
+def media_type(filename: str) -> str:
+    """What a file is, by the end of its name."""
+    return mimetypes.guess_type(filename)[0] or "application/octet-stream"
+
+
+def plain(number: Any) -> Any:
+    """*number* without a fraction that says nothing."""
+    return int(number) if isinstance(number, float) and number.is_integer() else number

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from workspace_sandbox.kit.stage import Stage
 from workspace_sandbox.kit.throttling import SlidingWindow
-from workspace_sandbox.tables.refusals import Refusal, billing_limit_exceeded, rate_limited
+from workspace_sandbox.tables.wire import Refusal, billing_limit_exceeded, rate_limited
 
 PER_BASE = 5
 PER_TOKEN = 50

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from workspace_sandbox.tables import times
-from workspace_sandbox.tables.model import (
+from workspace_sandbox.tables.state import (
     Attachment,
     Base,
     Field,

@@ -1,269 +1,203 @@
-"""The vendor's two hosts: routes, authentication, throttling, answers, and what testers can do to them."""
+"""How the vendor answers, and refuses in its words.
+
+There are three envelopes: ``{"error": {"type", "message"}}``, a bare ``{"error": "TYPE"}``, and, where requests are
+counted, ``{"errors": [{"error", "message"}]}``.
+"""
 
 import hashlib
 import json
 import logging
-from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
-from typing import Any, ClassVar, Literal, NamedTuple, NoReturn
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, NoReturn
 
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
-from workspace_sandbox.kit.server import application
-from workspace_sandbox.kit.stage import Stage
-from workspace_sandbox.tables import calls, consent, files, queries, refusals, seed
-from workspace_sandbox.tables.access import SCOPES, TOKEN, Access, Authorisations
-from workspace_sandbox.tables.model import PERMISSIONS, Base, find
-from workspace_sandbox.tables.refusals import Refusal
-from workspace_sandbox.tables.state import Manner
-from workspace_sandbox.tables.throttle import Limits
-from workspace_sandbox.tables.values import Reader
-
 LOG = logging.getLogger(__name__)
 
 COMPRESSED_FROM_BYTES = 1024
-DAY = 86_400
 
-Host = Literal["base", "content"]
-
-
-class Route(NamedTuple):
-    """A request the vendor takes with a token, and what the caller must have for it."""
-
-    host: Host
-    method: str
-    path: str
-    serve: Callable[[calls.Call], dict[str, Any]]
-    scope: str | None
-    permission: str
-    support: str
-
-    @property
-    def writes(self) -> bool:
-        """Whether it changes something."""
-        return self.scope == WRITE
+Envelope = Literal["object", "bare", "list"]
 
 
-class Page(NamedTuple):
-    """An address that is asked without a token."""
-
-    host: Host
-    method: str
-    path: str
-    support: str
+# Refusals
 
 
-READ, WRITE, SCHEMA = "data.records:read", "data.records:write", "schema.bases:read"
-TABLE, RECORD = "/v0/{base}/{table}", "/v0/{base}/{table}/{record}"
-AUTHORIZE, TOKENS = "/oauth2/v1/authorize", "/oauth2/v1/token"
-UPLOAD = "/v0/{base}/{record}/{field}/uploadAttachment"
+@dataclass
+class Refusal(Exception):
+    """A request that is not served, with its status, type and message."""
 
-ROUTES = (
-    Route("base", "GET", "/v0/meta/whoami", calls.whoami, None, "none", "full"),
-    Route("base", "GET", "/v0/meta/bases", calls.list_bases, SCHEMA, "none", "full"),
-    Route("base", "GET", "/v0/meta/bases/{base}/tables", calls.get_base_schema, SCHEMA, "read", "full"),
-    Route("base", "GET", TABLE, calls.list_records, READ, "read", "partly: few formulas, text is not localised"),
-    Route("base", "POST", f"{TABLE}/listRecords", calls.list_records_by_body, READ, "read", "partly: as GET"),
-    Route("base", "POST", TABLE, calls.create_records, WRITE, "edit", "full"),
-    Route("base", "PATCH", TABLE, calls.update_records, WRITE, "edit", "full"),
-    Route("base", "PUT", TABLE, calls.update_records, WRITE, "edit", "full"),
-    Route("base", "DELETE", TABLE, calls.delete_records, WRITE, "edit", "full"),
-    Route("base", "GET", RECORD, calls.get_record, READ, "read", "partly: as the list"),
-    Route("base", "PATCH", RECORD, calls.update_record, WRITE, "edit", "full"),
-    Route("base", "PUT", RECORD, calls.update_record, WRITE, "edit", "full"),
-    Route("base", "DELETE", RECORD, calls.delete_record, WRITE, "edit", "full"),
-    Route("content", "POST", UPLOAD, calls.upload_attachment, WRITE, "edit", "full"),
-)
-"""Whatever else the vendor has (comments, webhooks, changing schemas, enterprise) is answered as an unknown route."""
+    status: int
+    type: str
+    message: str | None = None
+    envelope: Envelope = "object"
+    headers: Mapping[str, str] = field(default_factory=dict)
 
-PAGES = (
-    Page("base", "GET", AUTHORIZE, "partly: all bases are granted, none is chosen"),
-    Page("base", "POST", TOKENS, "full"),
-    Page("content", "GET", files.PATH, "partly: thumbnails are the whole picture"),
-)
+    def body(self) -> dict[str, Any]:
+        """The JSON it is told with; some refusals have no message."""
+        if self.envelope == "bare":
+            return {"error": self.type}
+        message = {} if self.message is None else {"message": self.message}
+        if self.envelope == "list":
+            return {"errors": [{"error": self.type, **message}]}
+        return {"error": {"type": self.type, **message}}
 
 
-class TablesEmulator:
-    """A stand-in for Airtable: three bases, one of which the token does not see."""
-
-    knobs: ClassVar[Mapping[str, Any]] = {
-        "access_seconds": 3600,
-        "auto_approve": False,
-        "bases_per_page": 1000,
-        "fetch_seconds": 2.0,
-        "lockout_seconds": 30.0,
-        "monthly_calls": None,
-        "next_write": "",
-        "offset_seconds": 300.0,
-        "permission_level": "",
-        "redirect_uris": [],
-        "refresh_seconds": 60 * DAY,
-        "retry_after": False,
-        "scopes": " ".join(SCOPES),
-        "throttle_envelope": "list",
-        "unreachable_hosts": [],
-        "url_seconds": 7200.0,
-    }
-
-    def __init__(self, stage: Stage) -> None:
-        self.stage = stage
-        self.reset()
-
-    def applications(self) -> Mapping[str, web.Application]:
-        """The host of the interface, with the OAuth pages, and the host of the files."""
-        return {host: application(self._routes(host), self._dialect) for host in ("base", "content")}
-
-    def reset(self) -> None:
-        """Return to the seed, with nothing revoked, spent or under way."""
-        self.authorisations = Authorisations(self.stage)
-        self.limits = Limits(self.stage)
-        self.iterators = queries.Iterators()
-        self.workspace = seed.workspace(self.stage)
-
-    def credentials(self) -> dict[str, str]:
-        """The personal access token."""
-        return {"token": TOKEN}
-
-    def examples(self) -> dict[str, Any]:
-        """A table with everything in it, a record of it, and the other bases."""
-        return dict(seed.examples(self.workspace))
-
-    def revoke(self) -> None:
-        """Withdraw the token, and everything that was authorised with OAuth."""
-        self.authorisations.connected = False
-
-    def authorise(self) -> None:
-        """Give all of it back."""
-        self.authorisations.connected = True
-
-    def act(self, action: Mapping[str, Any]) -> dict[str, Any]:
-        """Do what somebody does in the application: ``create_record``, ``rename_field``."""
-        acts = {"create_record": self._create_record, "rename_field": self._rename_field}
-        perform = acts.get(action.get("action", ""))
-        if perform is None:
-            raise ValueError(f"no action {action.get('action')!r}; there are {', '.join(acts)}")
-        try:
-            return perform(action)
-        except Refusal as refusal:
-            raise ValueError(refusal.message or refusal.type) from refusal
-        except (KeyError, TypeError, AttributeError) as fault:
-            raise ValueError(f"the action lacks something: {fault}") from fault
-
-    def _create_record(self, action: Mapping[str, Any]) -> dict[str, Any]:
-        base, fields = self._acted_on(action), action["fields"]
-        table = find(base.tables, action["table"]) or _unknown("table", action["table"])
-        (record,) = self.workspace.create(base, table, [fields], Manner(seed.COLLEAGUE, typecast=True))
-        return self._reader(base).record(table, record)
-
-    def _rename_field(self, action: Mapping[str, Any]) -> dict[str, Any]:
-        base = self._acted_on(action)
-        table = find(base.tables, action["table"]) or _unknown("table", action["table"])
-        column = calls.renamed(table, action["field"], action["name"])
-        return {"field_id": column.id, "name": column.name}
-
-    def _acted_on(self, action: Mapping[str, Any]) -> Base:
-        return self.workspace.base(action["base_id"]) or _unknown("base", action["base_id"])
-
-    def _routes(self, host: Host) -> list[web.RouteDef]:
-        pages = {AUTHORIZE: self._authorize, TOKENS: self._token, files.PATH: self._file}
-        routed: list[tuple[Route | Page, Handler]] = [(route, partial(self._serve, route)) for route in ROUTES]
-        routed.extend((page, pages[page.path]) for page in PAGES)
-        return [
-            web.route(route.method, path, handler)
-            for route, handler in routed
-            if route.host == host
-            for path in (route.path, f"{route.path}/")
-        ]
-
-    async def _serve(self, route: Route, request: web.Request) -> web.StreamResponse:
-        """Let a request in, or not, and answer it: who it is of, how often, where, whether, what."""
-        access = self.authorisations.authenticate(request.headers.get("Authorization", ""))
-        self.limits.spend_token(access.token)
-        base = self._base(request.match_info.get("base"))
-        if "base" in request.match_info:
-            self.limits.spend_base(base.id)
-        self._require(route, access, base)
-        call = self._call(request, access, base, await _body(request))
-        self._fail_writing(route)
-        return _answer(request, route.serve(call))
-
-    def _base(self, identifier: str | None) -> Base:
-        """The base of a path; without one, it does not matter which."""
-        if identifier is None:
-            return self.workspace.bases[0]
-        if not identifier.startswith("app"):
-            raise refusals.not_found()
-        base = self.workspace.base(identifier)
-        if base is None or self._permission(base) == "none":
-            raise refusals.no_such_model()
-        return base
-
-    def _permission(self, base: Base) -> str:
-        """What the token's user may do in *base*; a knob changes it in the bases that the token sees."""
-        return base.permission if base.permission == "none" else self.stage.knobs["permission_level"] or base.permission
-
-    def _require(self, route: Route, access: Access, base: Base) -> None:
-        held = PERMISSIONS.index(self._permission(base))
-        if (route.scope and route.scope not in access.scopes) or held < PERMISSIONS.index(route.permission):
-            raise refusals.forbidden()
-
-    def _call(self, request: web.Request, access: Access, base: Base, body: Mapping[str, Any]) -> calls.Call:
-        return calls.Call(
-            workspace=self.workspace,
-            iterators=self.iterators,
-            access=access,
-            path=request.match_info,
-            query=request.query,
-            body=body,
-            reader=self._reader(base),
-            permission=self._permission,
-            replaces=request.method == "PUT",
-        )
-
-    def _reader(self, base: Base) -> Reader:
-        return Reader(base, self.stage.clock.now(), partial(files.address, self.stage))
-
-    def _fail_writing(self, route: Route) -> None:
-        """Refuse one write that nothing is wrong with, if a knob says so."""
-        if route.writes and self.stage.knobs["next_write"] == "503_retriable":
-            self.stage.knobs["next_write"] = ""
-            raise refusals.retriable()
-
-    async def _authorize(self, request: web.Request) -> web.StreamResponse:
-        return consent.authorize(request, self.authorisations, self.stage.knobs)
-
-    async def _token(self, request: web.Request) -> web.StreamResponse:
-        return await consent.token(request, self.authorisations)
-
-    async def _file(self, request: web.Request) -> web.StreamResponse:
-        return files.serve(self.stage, self.workspace.bases, request)
-
-    @web.middleware
-    async def _dialect(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Tell refusals, unknown routes and this stand-in's own faults as the vendor would."""
-        refusal = await _refusal(request, handler)
-        if isinstance(refusal, web.StreamResponse):
-            return refusal
-        return web.json_response(refusal.body(), status=refusal.status, headers=refusal.headers)
+def unparsable() -> Refusal:
+    """A body that is not JSON."""
+    return Refusal(400, "BAD_REQUEST", envelope="bare")
 
 
-async def _refusal(request: web.Request, handler: Callable[[web.Request], Awaitable[Any]]) -> Any:
+def unauthenticated(token: str) -> Refusal:
+    """No token, or one that is not good, or no longer."""
+    return Refusal(
+        401, "AUTHENTICATION_REQUIRED", "Invalid authentication token" if token else "Authentication required"
+    )
+
+
+def forbidden() -> Refusal:
+    """A scope or a role that is too low, or a table that takes no writes."""
+    return Refusal(403, "INVALID_PERMISSIONS", "You are not permitted to perform this operation")
+
+
+def no_such_model() -> Refusal:
+    """A base or table that is not there, or not for this token: which of the two is not told."""
+    return Refusal(
+        403,
+        "INVALID_PERMISSIONS_OR_MODEL_NOT_FOUND",
+        "Invalid permissions, or the requested model was not found. Check that both your user and your token have "
+        "the required permissions, and that the model names and/or ids are correct.",
+    )
+
+
+def not_found() -> Refusal:
+    """A route or an object that is not there."""
+    return Refusal(404, "NOT_FOUND", envelope="bare")
+
+
+def no_such_record(identifier: str) -> Refusal:
+    """A record of the path that cannot be changed, being none of the table's."""
+    return Refusal(404, "MODEL_ID_NOT_FOUND", f"Could not find a record with the ID {identifier}")
+
+
+def too_large() -> Refusal:
+    """A body, or a file in it, over the vendor's limit."""
+    return Refusal(413, "REQUEST_TOO_LARGE", "The request exceeds the maximum allowed size")
+
+
+def invalid_request(message: str | None = None) -> Refusal:
+    """A parameter of the wrong shape."""
+    words = "Invalid request: parameter validation failed. Check your request data."
+    return Refusal(422, "INVALID_REQUEST_UNKNOWN", message or words)
+
+
+def missing(name: str) -> Refusal:
+    """A body without a key it must have."""
+    return Refusal(422, "INVALID_REQUEST_MISSING_FIELDS", f'Could not find field "{name}" in the request body')
+
+
+def invalid_records(message: str) -> Refusal:
+    """A list of records that is empty, too long or contradicts itself."""
+    return Refusal(422, "INVALID_RECORDS", message)
+
+
+def unknown_field(name: str) -> Refusal:
+    """A field that the table does not have."""
+    return Refusal(422, "UNKNOWN_FIELD_NAME", f'Unknown field name: "{name}"')
+
+
+def invalid_value(name: str) -> Refusal:
+    """A value that the type of the field does not take."""
+    return Refusal(422, "INVALID_VALUE_FOR_COLUMN", f'Field "{name}" cannot accept the provided value')
+
+
+def computed_field(name: str) -> Refusal:
+    """A write to a field that nobody writes."""
+    message = f'Field "{name}" cannot accept a value because the field is computed'
+    return Refusal(422, "INVALID_VALUE_FOR_COLUMN", message)
+
+
+def missing_option(name: str) -> Refusal:
+    """A select option that is not there, and may not be made; the name stands in two pairs of quotes."""
+    message = f'Insufficient permissions to create new select option ""{name}""'
+    return Refusal(422, "INVALID_MULTIPLE_CHOICE_OPTIONS", message)
+
+
+def invalid_attachment(name: str) -> Refusal:
+    """An attachment that can neither be fetched nor kept."""
+    return Refusal(422, "INVALID_ATTACHMENT_OBJECT", f'Invalid attachment object for field "{name}"')
+
+
+def invalid_record_id(value: str) -> Refusal:
+    """A link to something that is no record identifier."""
+    return Refusal(422, "INVALID_RECORD_ID", f'Value "{value}" is not a valid record ID.')
+
+
+def no_such_row(identifier: str) -> Refusal:
+    """A record of the body that is not there."""
+    return Refusal(422, "ROW_DOES_NOT_EXIST", f"Record ID {identifier} does not exist in this table")
+
+
+def no_such_view(view: str) -> Refusal:
+    """A view that the table does not have."""
+    kind = "ID" if view.startswith("viw") else "NAME"
+    return Refusal(422, f"VIEW_{kind}_NOT_FOUND", f"View {kind.lower()} {view} was not found")
+
+
+def expired_offset() -> Refusal:
+    """An offset whose list is no longer kept; told without a message."""
+    return Refusal(422, "LIST_RECORDS_ITERATOR_NOT_AVAILABLE")
+
+
+def invalid_formula(reason: str) -> Refusal:
+    """A filter that is not understood."""
+    message = f"The formula for filtering records is invalid: {reason}"
+    return Refusal(422, "INVALID_FILTER_BY_FORMULA", message)
+
+
+def rate_limited(envelope: Envelope, headers: Mapping[str, str]) -> Refusal:
+    """Too many requests, for the base or the token."""
+    message = "Rate limit exceeded. Please try again later"
+    return Refusal(429, "RATE_LIMIT_REACHED", message, envelope, headers)
+
+
+def billing_limit_exceeded(envelope: Envelope) -> Refusal:
+    """The calls of the month are used up."""
+    message = "You have exceeded the monthly API call limit of your workspace"
+    return Refusal(429, "PUBLIC_API_BILLING_LIMIT_EXCEEDED", message, envelope)
+
+
+def failed() -> Refusal:
+    """A fault of the stand-in itself."""
+    return Refusal(500, "SERVER_ERROR", "An unexpected error occurred")
+
+
+def retriable() -> Refusal:
+    """A write that was not done, and may be repeated safely."""
+    message = "The request could not be processed and was not applied. It is safe to retry it."
+    return Refusal(503, "RETRIABLE_ERROR", message)
+
+
+# Answers
+
+
+async def refusal_of(request: web.Request, handler: Handler) -> Any:
     """The answer of *handler*, or the refusal it ended with."""
     try:
         return await handler(request)
     except Refusal as refusal:
         return refusal
     except (web.HTTPNotFound, web.HTTPMethodNotAllowed):
-        return refusals.not_found()
+        return not_found()
     except web.HTTPRequestEntityTooLarge:
-        return refusals.too_large()
+        return too_large()
     except Exception:
         LOG.exception("The stand-in failed at %s %s", request.method, request.path)
-        return refusals.failed()
+        return failed()
 
 
-async def _body(request: web.Request) -> Mapping[str, Any]:
+async def body_of(request: web.Request) -> Mapping[str, Any]:
     """The JSON object of a request; what is not said to be JSON is not read as such."""
     content = await request.read()
     if not content or request.content_type != "application/json":
@@ -271,9 +205,9 @@ async def _body(request: web.Request) -> Mapping[str, Any]:
     try:
         body = json.loads(content, parse_constant=_no_constant)
     except (ValueError, RecursionError):
-        raise refusals.unparsable() from None
+        raise unparsable() from None
     if not isinstance(body, dict):
-        raise refusals.invalid_request()
+        raise invalid_request()
     return body
 
 
@@ -281,7 +215,7 @@ def _no_constant(name: str) -> NoReturn:
     raise ValueError(name)
 
 
-def _answer(request: web.Request, body: dict[str, Any]) -> web.Response:
+def answer(request: web.Request, body: dict[str, Any]) -> web.Response:
     """*body* as JSON, compressed where that is worth it and welcome."""
     content = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode(errors="replace")
     headers = {
@@ -293,7 +227,3 @@ def _answer(request: web.Request, body: dict[str, Any]) -> web.Response:
     if len(content) >= COMPRESSED_FROM_BYTES and "gzip" in request.headers.get("Accept-Encoding", ""):
         response.enable_compression(web.ContentCoding.gzip)
     return response
-
-
-def _unknown(kind: str, key: Any) -> NoReturn:
-    raise ValueError(f"no {kind} {key!r}")

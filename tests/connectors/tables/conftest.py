@@ -1,11 +1,10 @@
-"""A stand-in for Airtable with the seed in it, by a clock that is told to go; and the gateway in front of another."""
+"""The gateway in front of a stand-in for Airtable with the seed in it."""
 
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import requests
 
 from connector_gateway.connectors.tables import TABLES
 from connector_gateway.core.files import Files
@@ -13,35 +12,13 @@ from connector_gateway.kit.budget import Budget
 from connector_gateway.kit.identifiers import WorkspaceId
 from connector_gateway.kit.operation import AnyConnector
 from connectors.tables.looking import Looking, copied, looking_at
-from connectors.tables.played import HandClock, Played
 from harness.playing import playing
 from harness.serving import Gateway, Restarting, serving
 from harness.serving import restarting as serving_again
-from workspace_sandbox.sandbox import Sandbox
 from workspace_sandbox.tables import TablesEmulator
-from workspace_sandbox.tables.model import Base
+from workspace_sandbox.tables.state import Base
 
 UNHURRIED: AnyConnector = replace(TABLES, budgets=dict.fromkeys(TABLES.budgets, Budget(100_000, 1)))
-
-
-@pytest.fixture(scope="module")
-def airtable_sandbox() -> Iterator[Sandbox]:
-    with playing(tables=TablesEmulator) as sandbox:
-        yield sandbox
-
-
-@pytest.fixture
-def airtable(airtable_sandbox: Sandbox) -> Iterator[Played]:
-    clock = HandClock()
-    airtable_sandbox.emulators["tables"].stage.clock = clock
-    with requests.Session() as session:
-        session.headers["Authorization"] = f"Bearer {airtable_sandbox.emulators['tables'].credentials()['token']}"
-        played = Played(airtable_sandbox, clock, session)
-        played.emulator.stage.reset()
-        played.emulator.stage.knobs["limits"] = False
-        yield played
-        if played.steered or played.has_written():
-            played.emulator.reset()
 
 
 def local_files() -> Files:

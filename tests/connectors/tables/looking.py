@@ -8,7 +8,7 @@ from typing import Any
 
 from harness.serving import Gateway, Reply
 from workspace_sandbox.tables import TablesEmulator
-from workspace_sandbox.tables.model import Base, Field, Table, find
+from workspace_sandbox.tables.state import Base, Field, Table, find
 
 LEADS = "Leads"
 

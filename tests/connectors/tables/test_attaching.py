@@ -311,7 +311,9 @@ def test_a_field_that_the_table_lacks_is_not_found(gateway: Gateway, site: str, 
     reply = attach(gateway, f"{site}/logo.png", "files", record_id=record_id)
 
     assert (404, "field_not_found") == (reply.status, reply.code)
-    assert "files" == reply.details[0]["field"]
+    assert ["field_not_found", "field", "files", "files"] == [
+        reply.details[0][name] for name in ("code", "parameter", "field", "value")
+    ]
 
 
 def test_a_field_of_another_table_is_not_found(gateway: Gateway, site: str) -> None:
@@ -322,7 +324,8 @@ def test_a_field_that_holds_no_files_is_refused(gateway: Gateway, site: str) -> 
     reply = attach(gateway, f"{site}/logo.png", "Notes")
 
     assert (422, "lossy_cast") == (reply.status, reply.code)
-    assert [{"parameter": "field", "field": "Notes", "type": "multilineText"}] == reply.details
+    about = {"code": "lossy_cast", "parameter": "field", "field": "Notes", "value": "Notes", "type": "multilineText"}
+    assert [about] == reply.details
 
 
 def test_a_computed_field_is_refused(gateway: Gateway, site: str) -> None:

@@ -1,11 +1,13 @@
 """Cell values: what every type of field takes, what would be lost, and what is the same whichever way it is told."""
 
+import re
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
 from connector_gateway.connectors.tables import casts
+from connector_gateway.connectors.tables.wire import Field
 from connector_gateway.kit.errors import LossyCast
 from workspace_sandbox.tables.cells import STRICT
 
@@ -25,8 +27,8 @@ def each(kind: str, *values: Any) -> list[tuple[str, Any]]:
     return [(kind, value) for value in values]
 
 
-def described(kind: str) -> dict[str, Any]:
-    return {"id": "fld1", "name": "It", "type": kind, "options": OPTIONS.get(kind)}
+def described(kind: str) -> Field:
+    return Field(id="fld1", name="It", type=kind, told=OPTIONS.get(kind))
 
 
 def test_every_type_that_the_application_lets_write_has_a_cast() -> None:
@@ -100,7 +102,13 @@ def test_null_clears_a_field_of_any_type(kind: str) -> None:
             ["http://example.com/a", {"url": "https://example.com/b", "filename": "b.png"}],
             [{"url": "http://example.com/a"}, {"url": "https://example.com/b", "filename": "b.png"}],
         ),
+        (
+            "multipleAttachments",
+            [{"url": "https://example.com/b", "filename": None}],
+            [{"url": "https://example.com/b"}],
+        ),
         ("multipleAttachments", [], []),
+        ("barcode", {"text": "400", "type": None}, {"text": "400"}),
         ("barcode", "4006381333931", {"text": "4006381333931"}),
         ("barcode", {"text": "400", "type": "ean13"}, {"text": "400", "type": "ean13"}),
     ],
@@ -139,8 +147,8 @@ def test_a_value_that_fits_is_cast_exactly(kind: str, value: Any, expected: Any)
         *each("multipleCollaborators", 1, ["ana@example.com", "Ana"], [None]),
         *each("multipleRecordLinks", "Acme", "rec", ["recA", 1], {"id": "recA"}, ["tblA"], "rec/A"),
         *each("multipleAttachments", "ftp://example.com/a", "a.png", 1, [1], [{"filename": "a"}], [{"id": "att1"}]),
-        *each("multipleAttachments", [{"url": 1}], [{"url": "https://example.com/a", "filename": ""}]),
-        *each("barcode", 1, ["1"], {"type": "ean13"}, {"text": 1}, {"text": "1", "colour": "red"}),
+        *each("multipleAttachments", [{"url": None}], [{"url": 1}], [{"url": "https://example.com/a", "filename": ""}]),
+        *each("barcode", {"text": None}, 1, ["1"], {"type": "ean13"}, {"text": 1}, {"text": "1", "colour": "red"}),
     ],
 )
 def test_a_value_that_would_lose_something_is_refused(kind: str, value: Any) -> None:
@@ -150,8 +158,25 @@ def test_a_value_that_would_lose_something_is_refused(kind: str, value: Any) -> 
     assert [{"field": "It", "type": kind, "value": casts.plain(value)}] == refused.value.details
 
 
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        *each("number", "a", "", "1e", Decimal("1e400")),
+        *each("date", "2026-02-30", "2026-1-011"),
+        *each("dateTime", "tomorrow", "0001-01-01T00:00:00+14:00", "2026-11-02T25:00:00Z"),
+        *each("url", "http://[::1"),
+        *each("multipleAttachments", "http://[::1"),
+    ],
+)
+def test_why_a_value_is_refused_is_said_without_words_of_python(kind: str, value: Any) -> None:
+    with pytest.raises(LossyCast) as refused:
+        casts.cast(described(kind), value)
+
+    assert not re.search(r"decimal\.|isoformat|[Ii]nvalid|<class|must be|range|limit|digits \(", refused.value.message)
+
+
 def test_digits_are_counted_as_the_field_shows_them() -> None:
-    whole = {"id": "fld1", "name": "It", "type": "duration", "options": {"durationFormat": "h:mm"}}
+    whole = Field(id="fld1", name="It", type="duration", told={"durationFormat": "h:mm"})
 
     assert 61 == casts.cast(whole, 61)
     with pytest.raises(LossyCast):

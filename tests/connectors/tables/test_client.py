@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from connector_gateway.connectors.tables import wire
 from connector_gateway.connectors.tables.client import MESSAGES, REFUSALS, STATUSES, throttled, unwrap
 from connector_gateway.kit.errors import (
     BaseNotFound,
@@ -61,37 +62,69 @@ def refusal(kind: str, message: str = "No.") -> dict[str, Any]:
         (418, {"error": None}, UpstreamUnexpected),
         (418, {"errors": []}, UpstreamUnexpected),
         (418, {"errors": ["?"]}, UpstreamUnexpected),
+        (418, {"errors": {"error": "RATE_LIMIT_REACHED"}}, UpstreamUnexpected),
+        (418, {"error": {"type": 5, "message": ["No."]}}, UpstreamUnexpected),
+        (418, {"error": ["INVALID_PERMISSIONS"]}, UpstreamUnexpected),
+        (403, {"error": {"type": {"name": "INVALID_PERMISSIONS"}}}, UpstreamForbidden),
+        (404, {"error": {"type": None}}, RecordNotFound),
+        (422, {"error": {"type": "UNKNOWN_FIELD_NAME", "message": {"text": "?"}}}, UpstreamRefused),
+        (422, b'"UNKNOWN_FIELD_NAME"', UpstreamRefused),
     ],
 )
 def test_a_refusal_becomes_ours(status: int, body: Any, expected: type[GatewayError]) -> None:
     with pytest.raises(GatewayError) as raised:
-        unwrap(answer(status, body))
+        unwrap(answer(status, body), wire.Row)
 
     assert expected is type(raised.value)
 
 
 def test_what_is_missing_depends_on_what_was_asked_for() -> None:
     with pytest.raises(BaseNotFound):
-        unwrap(answer(404), missing=BaseNotFound)
+        unwrap(answer(404), wire.Row, missing=BaseNotFound)
     with pytest.raises(BaseNotFound):
-        unwrap(answer(403, refusal("INVALID_PERMISSIONS_OR_MODEL_NOT_FOUND")), model=BaseNotFound)
+        unwrap(answer(403, refusal("INVALID_PERMISSIONS_OR_MODEL_NOT_FOUND")), wire.Row, model=BaseNotFound)
 
 
-def test_the_applications_words_are_for_the_log_only() -> None:
+def test_the_applications_words_are_in_the_details_and_not_in_the_message() -> None:
     with pytest.raises(UpstreamRefused) as raised:
-        unwrap(answer(422, refusal("INVALID_VALUE_FOR_COLUMN", 'Field "Größe" is secret')))
+        unwrap(answer(422, refusal("INVALID_VALUE_FOR_COLUMN", 'Field "Größe" takes no text')), wire.Row)
 
-    assert 'INVALID_VALUE_FOR_COLUMN: Field "Größe" is secret' == raised.value.private
-    assert ("The application refused the values.", []) == (raised.value.message, raised.value.details)
+    assert 'INVALID_VALUE_FOR_COLUMN: Field "Größe" takes no text' == raised.value.private
+    assert "The application refused the values." == raised.value.message
+    assert [
+        {"vendor_code": "INVALID_VALUE_FOR_COLUMN", "vendor_message": 'Field "Größe" takes no text'}
+    ] == raised.value.details
 
 
-def test_an_accepted_answer_is_its_json() -> None:
-    assert {"id": "recA"} == unwrap(answer(200, {"id": "recA"}))
+def test_why_something_is_forbidden_is_told_without_credentials() -> None:
+    with pytest.raises(UpstreamForbidden) as raised:
+        unwrap(answer(403, refusal("INVALID_PERMISSIONS", "Bearer patSecret may not do that.")), wire.Row)
+
+    assert [{"vendor_code": "INVALID_PERMISSIONS", "vendor_message": "… may not do that."}] == raised.value.details
+
+
+def test_what_was_not_found_is_told_in_our_words_only() -> None:
+    with pytest.raises(FieldNotFound) as raised:
+        unwrap(answer(422, refusal("UNKNOWN_FIELD_NAME", 'Unknown field name: "Nmae"')), wire.Row)
+
+    assert [] == raised.value.details
+
+
+def test_an_accepted_answer_is_read() -> None:
+    assert wire.Row(id="recA", fields={"fld1": 5}) == unwrap(
+        answer(200, {"id": "recA", "fields": {"fld1": 5}}), wire.Row
+    )
+
+
+@pytest.mark.parametrize("body", [{}, [], {"id": 5}, {"id": "recA", "fields": []}, None, "recA"])
+def test_an_accepted_answer_in_an_unknown_shape_is_unexpected(body: Any) -> None:
+    with pytest.raises(UpstreamUnexpected):
+        unwrap(answer(200, body), wire.Row)
 
 
 def test_an_accepted_answer_that_is_no_json_is_a_failure() -> None:
     with pytest.raises(UpstreamError):
-        unwrap(answer(200, b"<html>"))
+        unwrap(answer(200, b"<html>"), wire.Row)
 
 
 def test_every_refusal_has_its_message() -> None:

@@ -167,10 +167,47 @@ def test_of_several_options_the_missing_one_is_told(gateway: Gateway) -> None:
     assert "us" == create(gateway, {"Tags": ["eu", "us"]}).data["failed"][0]["value"]
 
 
-def test_a_record_fails_for_its_first_reason_only(gateway: Gateway) -> None:
-    reply = create(gateway, {"Stage": "Maybe", "Value": "x", "Call": 1, "Nmae": 1})
+@requirement("tables:records:all-faults")
+def test_everything_that_is_wrong_with_every_record_is_told(gateway: Gateway, inside: Looking) -> None:
+    wrong = {"Stage": "Maybe", "Value": "x", "Tags": ["us", "uk"], "Call": 1, "Nmae": 1}
+    reply = create(gateway, wrong, {"Name": "fine"}, {"Hot": 5, "Due": "soon"})
 
-    assert [("field_not_found", "Nmae")] == [(item["error"], item["field"]) for item in reply.data["failed"]]
+    assert "partial" == reply.body["status"]
+    assert [
+        (0, "select_option_missing", "Stage", "Maybe"),
+        (0, "lossy_cast", "Value", "x"),
+        (0, "select_option_missing", "Tags", "us"),
+        (0, "select_option_missing", "Tags", "uk"),
+        (0, "read_only_field", "Call", 1),
+        (0, "field_not_found", "Nmae", 1),
+        (2, "lossy_cast", "Hot", 5),
+        (2, "lossy_cast", "Due", "soon"),
+    ] == [(item["index"], item["error"], item["field"], item["value"]) for item in reply.data["failed"]]
+    assert ["fine"] == names([inside.record(record_id) for record_id in reply.data["created"]])
+
+
+@requirement("tables:records:all-faults")
+def test_every_link_that_leads_nowhere_is_told(gateway: Gateway) -> None:
+    fields = {"Stage": "Paused", "Company": ["recNowhere0000001", "recNowhere0000002"]}
+    reply = create(gateway, fields, allow_new_options=True)
+
+    assert ["recNowhere0000001", "recNowhere0000002"] == [item["value"] for item in reply.data["failed"]]
+
+
+@requirement("tables:records:all-faults")
+def test_a_repeat_tells_everything_again(gateway: Gateway) -> None:
+    records = [{"Nmae": 1, "Value": "x"}, {"Name": "fine"}]
+    first = create(gateway, *records, headers=keyed("faults"))
+    again = create(gateway, *records, headers=keyed("faults"))
+
+    assert [0, 0] == [item["index"] for item in again.data["failed"]]
+    assert first.data == again.data
+
+
+def test_null_for_an_optional_parameter_is_as_if_it_were_absent(gateway: Gateway) -> None:
+    reply = create(gateway, {"Name": "fine"}, {"Stage": "Paused"}, allow_new_options=None)
+
+    assert ["select_option_missing"] == [item["error"] for item in reply.data["failed"]]
 
 
 @requirement("tables:records:all-failed")

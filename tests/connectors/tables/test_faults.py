@@ -235,6 +235,8 @@ def test_a_used_up_plan_is_no_reason_to_wait(gateway: Gateway) -> None:
 
     assert (403, "upstream_forbidden") == (reply.status, reply.code)
     assert "retry_after" not in reply.body
+    assert "administrator" not in reply.body["error"]["remedy"]
+    assert ["PUBLIC_API_BILLING_LIMIT_EXCEEDED"] == [detail["vendor_code"] for detail in reply.details]
 
 
 @pytest.mark.parametrize("envelope", ["list", "object", "bare"])

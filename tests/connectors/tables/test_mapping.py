@@ -1,28 +1,46 @@
 """Which record was made of what, and which field a refusal is about."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
 
-from connector_gateway.connectors.tables import mapping
+from connector_gateway.connectors.tables import mapping, wire
 from connector_gateway.connectors.tables.mapping import Draft
-from connector_gateway.kit.errors import SelectOptionMissing, TableNotFound, UpstreamRefused
+from connector_gateway.kit.errors import (
+    GatewayError,
+    OutcomeUnknown,
+    SelectOptionMissing,
+    TableNotFound,
+    UpstreamRefused,
+    UpstreamUnexpected,
+)
+from connector_gateway.kit.wire import UnexpectedShape, converted, decoded
 
-TABLE: dict[str, Any] = {
-    "id": "tblA",
-    "name": "Leads",
-    "fields": [
-        {"id": "fldName", "name": "Name", "type": "singleLineText"},
-        {"id": "fldStage", "name": "Stage", "type": "singleSelect", "options": {"choices": []}},
-        {"id": "fldCompany", "name": "Company", "type": "multipleRecordLinks", "options": {"linkedTableId": "tblB"}},
-    ],
-}
-NAMES = {field["id"]: field["name"] for field in TABLE["fields"]}
+FIELDS: list[dict[str, Any]] = [
+    {"id": "fldName", "name": "Name", "type": "singleLineText"},
+    {"id": "fldStage", "name": "Stage", "type": "singleSelect", "options": {"choices": []}},
+    {"id": "fldCompany", "name": "Company", "type": "multipleRecordLinks", "options": {"linkedTableId": "tblB"}},
+]
+NAMES = {field["id"]: field["name"] for field in FIELDS}
+FILES = {"id": "fldFiles", "name": "Files"}
 
 
-def held(record_id: str, **fields: Any) -> dict[str, Any]:
-    return {"id": record_id, "createdTime": "2026-11-02T09:30:00.000Z", "fields": fields}
+def leads(*more: Mapping[str, Any]) -> wire.Table:
+    about = {"id": "tblA", "name": "Leads", "primaryFieldId": "fldName", "fields": [*FIELDS, *more]}
+    return converted(about, wire.Table)
+
+
+TABLE = leads()
+
+
+def held(record_id: str, at: str = "2026-11-02T09:30:00.000Z", **fields: Any) -> wire.Record:
+    return converted({"id": record_id, "createdTime": at, "fields": fields}, wire.Record)
+
+
+def row(**fields: Any) -> wire.Row:
+    return wire.Row(id="rec1", fields=fields)
 
 
 def draft(index: int = 0, **values: Any) -> Draft:
@@ -30,7 +48,8 @@ def draft(index: int = 0, **values: Any) -> Draft:
 
 
 def test_a_table_named_like_the_identifier_of_another_is_not_mistaken_for_it() -> None:
-    first, second = {"id": "tblA", "name": "tblB"}, {"id": "tblB", "name": "Other"}
+    first = wire.Table(id="tblA", name="tblB", primary_field_id="fld1", fields=[])
+    second = wire.Table(id="tblB", name="Other", primary_field_id="fld2", fields=[])
 
     assert second == mapping.find_table([first, second], "tblB")
     assert first == mapping.find_table([first, second], "tblA")
@@ -38,7 +57,7 @@ def test_a_table_named_like_the_identifier_of_another_is_not_mistaken_for_it() -
 
 def test_names_of_tables_are_compared_by_every_character() -> None:
     with pytest.raises(TableNotFound):
-        mapping.find_table([{"id": "tblA", "name": "Leads"}], "Leads ")
+        mapping.find_table([TABLE], "Leads ")
 
 
 def wanted(*rows: Mapping[str, Any]) -> dict[str, Any]:
@@ -46,7 +65,7 @@ def wanted(*rows: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def slots(found: Sequence[tuple[int, Any]]) -> list[tuple[int, str]]:
-    return [(slot, raw["id"]) for slot, raw in found]
+    return [(slot, record.id) for slot, record in found]
 
 
 def test_a_record_that_holds_more_than_was_written_is_another() -> None:
@@ -57,10 +76,10 @@ def test_a_record_that_holds_more_than_was_written_is_another() -> None:
 
 
 def test_what_is_computed_or_not_known_makes_no_other_record() -> None:
-    table = TABLE | {"fields": [*TABLE["fields"], {"id": "fldNo", "name": "No.", "type": "autoNumber"}]}
-    raw = held("rec1", fldName="A", fldNo=7, fldHidden="x")
+    table = leads({"id": "fldNo", "name": "No.", "type": "autoNumber"})
+    cells = {"fldName": "A", "fldNo": 7, "fldHidden": "x"}
 
-    assert mapping.is_record(table, raw, {"fldName": "A"}, {})
+    assert mapping.is_record(table, cells, {"fldName": "A"}, {})
 
 
 @pytest.mark.parametrize(
@@ -69,14 +88,13 @@ def test_what_is_computed_or_not_known_makes_no_other_record() -> None:
 def test_what_a_table_was_seen_to_fill_in_by_itself_makes_no_other_record(
     fields: dict[str, Any], *, expected: bool
 ) -> None:
-    filled = mapping.filled_in(held("rec1", fldName="Z", fldStage="Open"), {"fldName": "Z"})
-    raw = held("rec2", fldName="A", **fields)
+    filled = mapping.filled_in(row(fldName="Z", fldStage="Open"), {"fldName": "Z"})
 
-    assert expected == mapping.is_record(TABLE, raw, {"fldName": "A"}, filled)
+    assert expected == mapping.is_record(TABLE, {"fldName": "A", **fields}, {"fldName": "A"}, filled)
 
 
 def test_equal_rows_may_have_each_of_the_records_the_oldest_first() -> None:
-    younger, older = held("rec1", fldName="A"), held("rec2", fldName="A") | {"createdTime": "2026-11-02T09:29:59.000Z"}
+    younger, older = held("rec1", fldName="A"), held("rec2", "2026-11-02T09:29:59.000Z", fldName="A")
     found = mapping.made_of(TABLE, wanted({"fldName": "A"}, {"fldName": " A", "fldStage": None}), [younger, older])
 
     assert [(0, "rec2"), (0, "rec1"), (1, "rec2"), (1, "rec1")] == slots(found)
@@ -100,10 +118,17 @@ def test_rows_that_make_records_which_look_alike_have_equal_contents() -> None:
 
 @pytest.mark.parametrize(("author", "expected"), [({"id": "usrMe"}, True), ({"id": "usrYou"}, False), (None, True)])
 def test_a_record_that_says_who_made_it_is_theirs(author: Any, *, expected: bool) -> None:
-    table = {"fields": [*TABLE["fields"], {"id": "fldBy", "name": "By", "type": "createdBy"}]}
-    raw = held("rec1", **({"fldBy": author} if author else {}))
+    table = leads({"id": "fldBy", "name": "By", "type": "createdBy"})
+    record = held("rec1", **({"fldBy": author} if author else {}))
 
-    assert expected == mapping.may_be_by(table, raw, "usrMe")
+    assert expected == mapping.may_be_by(table, record, "usrMe")
+
+
+def test_an_author_in_an_unknown_shape_is_no_author() -> None:
+    table = leads({"id": "fldBy", "name": "By", "type": "createdBy"})
+
+    with pytest.raises(UpstreamUnexpected):
+        mapping.may_be_by(table, held("rec1", fldBy="usrMe"), "usrMe")
 
 
 def test_what_a_draft_links_to_is_told_by_table() -> None:
@@ -154,17 +179,90 @@ def test_an_attachment_is_known_by_its_name_and_if_it_was_sent_along_its_size(
 ) -> None:
     intent = {"filename": "a.png", "size_bytes": 10, "digest": digest}
 
-    assert expected == mapping.is_attachment(item, intent)
+    assert expected == mapping.is_attachment(wire.Attachment(id="att1", **item), intent)
 
 
-def test_attachments_are_found_whichever_way_their_field_is_named() -> None:
-    field = {"id": "fldFiles", "name": "Files"}
-    by_id, by_name = held("rec1", fldFiles=[{"id": "att1"}]), held("rec1", Files=[{"id": "att1"}])
+@pytest.mark.parametrize("name", ["fldFiles", "Files"])
+def test_attachments_are_found_whichever_way_their_field_is_named(name: str) -> None:
+    found = mapping.attachments(row(**{name: [{"id": "att1"}]}), FILES)
 
-    assert [{"id": "att1"}] == mapping.attachments(by_id, field) == mapping.attachments(by_name, field)
+    assert ["att1"] == [item.id for item in found]
+
+
+@pytest.mark.parametrize(
+    "cell", ["att1", {"id": "att1"}, ["att1"], [{"filename": "a"}], [{"id": 1}], [{"id": "a", "size": "1"}]]
+)
+def test_attachments_in_an_unknown_shape_are_never_taken_for_none(cell: Any) -> None:
+    with pytest.raises(UpstreamUnexpected):
+        mapping.attachments(row(fldFiles=cell), FILES)
+
+
+@pytest.mark.parametrize("cell", [None, [], "att1", [{"filename": "a"}], [{"id": "att0"}]])
+def test_a_file_that_the_answer_does_not_show_is_in_doubt(cell: Any) -> None:
+    intent = {"field": FILES, "filename": "a.png", "size_bytes": 10, "digest": "d1"}
+
+    with pytest.raises(OutcomeUnknown) as raised:
+        mapping.made_attachment(row(fldFiles=cell), intent, ["att0"])
+
+    assert "garbled" == raised.value.doubt
 
 
 def test_bases_that_the_account_sees_from_outside_only_are_not_asked() -> None:
-    bases = [{"id": "appA", "permissionLevel": "none"}, {"id": "appB", "permissionLevel": "read"}, {"id": "appC"}]
+    bases = [
+        wire.Base(id="appA", permission_level="none"),
+        wire.Base(id="appB", permission_level="read"),
+        wire.Base(id="appC"),
+    ]
 
     assert ["appB", "appC"] == mapping.open_bases(bases)
+
+
+# Several faults
+
+
+def test_all_faults_are_told_in_the_order_given_and_the_first_names_the_error() -> None:
+    with pytest.raises(GatewayError) as raised:
+        mapping.writable(TABLE, {"Company": 5, "Nmae": "x", "Name": "fine", "Stage": "Open"})
+
+    assert "lossy_cast" == raised.value.code
+    assert [("lossy_cast", "Company"), ("field_not_found", "Nmae"), ("select_option_missing", "Stage")] == [
+        (detail["code"], detail["field"]) for detail in raised.value.details
+    ]
+
+
+# Shapes of the vendor's
+
+
+def schema(kind: str, options: Any) -> bytes:
+    field = {"id": "fld1", "name": "It", "type": kind, "options": options}
+    return json.dumps({"tables": [{"id": "tbl", "name": "T", "primaryFieldId": "fld1", "fields": [field]}]}).encode()
+
+
+@pytest.mark.parametrize("options", [{"max": "high"}, {"choices": 5}, ["anything"], "text", None])
+def test_a_new_type_of_field_may_be_set_up_in_any_way(options: Any) -> None:
+    (table,) = decoded(schema("emotionScale", options), wire.Schema).tables
+
+    assert wire.NO_OPTIONS == table.fields[0].options()
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        ("rating", {"max": "5"}),
+        ("number", {"precision": [2]}),
+        ("singleSelect", {"choices": [{"id": "sel1"}]}),
+        ("singleSelect", "Open"),
+        ("multipleRecordLinks", {"linkedTableId": None}),
+    ],
+)
+def test_a_known_field_that_is_set_up_in_an_unknown_way_is_told_with_its_place(kind: str, options: Any) -> None:
+    with pytest.raises(UnexpectedShape) as raised:
+        decoded(schema(kind, options), wire.Schema)
+
+    assert "tables[0].fields[0]" == raised.value.place
+
+
+@pytest.mark.parametrize("at", ["2026-11-02T09:30:00", "yesterday", "2026-13-01T00:00:00Z", 5, None])
+def test_a_record_made_at_no_known_instant_cannot_be_read(at: Any) -> None:
+    with pytest.raises(UnexpectedShape):
+        held("rec1", at)

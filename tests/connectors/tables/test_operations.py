@@ -150,6 +150,7 @@ def test_an_unknown_base_is_not_found(gateway: Gateway, base_id: str) -> None:
     reply = read(gateway, base_id=wanted)
 
     assert (404, "base_not_found") == (reply.status, reply.code)
+    assert [{"parameter": "base_id", "value": wanted}] == reply.details
 
 
 def test_a_base_that_could_be_no_identifier_is_a_bad_parameter(gateway: Gateway) -> None:
@@ -264,7 +265,8 @@ def test_a_field_that_is_computed_or_not_known_is_refused(gateway: Gateway, insi
     reply = update(gateway, {"Name": "Never", field: "1"})
 
     assert (422, "read_only_field") == (reply.status, reply.code)
-    assert [{"field": field, "type": inside.field(field).type, "value": "1"}] == reply.details
+    about = {"code": "read_only_field", "field": field, "type": inside.field(field).type, "value": "1"}
+    assert [about] == reply.details
     assert [] == inside.sent("PATCH")
 
 
@@ -282,7 +284,24 @@ def test_a_value_that_does_not_fit_is_a_lossy_cast(gateway: Gateway, inside: Loo
     reply = update(gateway, {"Value": 12.345})
 
     assert (422, "lossy_cast") == (reply.status, reply.code)
-    assert [{"field": "Value", "type": "number", "value": 12.345}] == reply.details
+    assert [{"code": "lossy_cast", "field": "Value", "type": "number", "value": 12.345}] == reply.details
+    assert [] == inside.sent("PATCH")
+
+
+@requirement("tables:records:all-faults")
+def test_all_that_is_wrong_with_a_change_is_told_at_once(gateway: Gateway, inside: Looking) -> None:
+    wrong = {"Value": "a lot", "Tags": ["us", "eu", "uk"], "Call": 1, "Due": None, "Nmae": {"a": [1]}, "Hot": "maybe"}
+    reply = update(gateway, {"Name": "fine", **wrong})
+
+    assert (422, "lossy_cast") == (reply.status, reply.code)
+    assert [
+        ("lossy_cast", "Value", "a lot"),
+        ("select_option_missing", "Tags", "us"),
+        ("select_option_missing", "Tags", "uk"),
+        ("read_only_field", "Call", 1),
+        ("field_not_found", "Nmae", {"a": [1]}),
+        ("lossy_cast", "Hot", "maybe"),
+    ] == [(detail["code"], detail["field"], detail["value"]) for detail in reply.details]
     assert [] == inside.sent("PATCH")
 
 
@@ -294,7 +313,8 @@ def test_an_option_that_is_missing_is_never_added(
     reply = update(gateway, {field: value})
 
     assert (409, "select_option_missing") == (reply.status, reply.code)
-    assert [{"field": field, "value": missing, "allowed": inside.field(field).choices()}] == reply.details
+    about = {"code": "select_option_missing", "field": field, "value": missing}
+    assert [about | {"allowed": inside.field(field).choices()}] == reply.details
 
 
 @requirement("tables:record-not-found")
@@ -302,6 +322,7 @@ def test_a_record_that_does_not_exist_is_not_found(gateway: Gateway) -> None:
     reply = update(gateway, {"Name": "x"}, "recDoesNotExist00")
 
     assert (404, "record_not_found") == (reply.status, reply.code)
+    assert [{"parameter": "record_id", "value": "recDoesNotExist00"}] == reply.details
 
 
 @requirement("tables:record-not-found")
@@ -366,6 +387,7 @@ def test_a_link_to_a_record_that_is_not_there_is_refused_by_the_application(gate
 
     assert (422, "upstream_refused") == (reply.status, reply.code)
     assert "recDoesNotExist00" not in reply.body["error"]["message"]
+    assert ["ROW_DOES_NOT_EXIST"] == [detail["vendor_code"] for detail in reply.details]
 
 
 def test_a_table_that_is_filled_from_elsewhere_takes_no_writes(gateway: Gateway, inside: Looking) -> None:

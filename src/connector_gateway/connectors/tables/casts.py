@@ -1,7 +1,7 @@
 """Cell values, one small function per field type: into the vendor's form without loss, and what is the same of both."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -9,46 +9,60 @@ from urllib.parse import unquote, urlsplit
 
 from email_validator import EmailNotValidError, validate_email
 
-from connector_gateway.kit.errors import LossyCast
+from connector_gateway.connectors.tables.wire import Field
+from connector_gateway.kit.errors import GatewayError, LossyCast, SelectOptionMissing
 
-Raw = Mapping[str, Any]
+Person = Mapping[str, Any]
 
 MAX_EXACT_INTEGER = 2**53
 MAX_ITEMS = 1000
+MAX_STARS = 10
+MAX_DIGITS = 8
+"""Digits after the point of a number whose field does not say how many it has."""
+
 PERCENT_DIGITS = 2
 """A percent is kept as a fraction: what is shown with one digit has three."""
 
 RECORD_ID = re.compile(r"rec[A-Za-z0-9]+")
 USER_ID = re.compile(r"usr[A-Za-z0-9]+")
+NO_DATE = "it should be a date without a time, such as 2026-11-02"
+NO_MOMENT = "it should be a date and time with an offset, such as 2026-11-02T09:30:00Z"
 HOST = re.compile(r"[^\s/@]+\.[^\s/@]+(/\S*)?")
 
 
 # Writing
 
 
-def cast(described: Raw, value: Any) -> Any:
-    """The vendor's form of *value* for the field *described*; ``LossyCast`` where it would lose something.
+class Unfit(ValueError):
+    """A value that a field cannot hold as it is; says why, in words for the caller."""
+
+
+def cast(field: Field, value: Any) -> Any:
+    """The vendor's form of *value* for a field; ``LossyCast`` where it would lose something.
 
     Whether a select has the options is not looked at here.
     """
     if value is None:
         return None
-    name, kind = described["name"], described["type"]
     try:
-        return CASTS[kind](described, value)
+        return CASTS[field.type](field, value)
+    except Unfit as fault:
+        raise _lossy(field, value, str(fault)) from fault
     except (ValueError, InvalidOperation, OverflowError) as fault:
-        raise LossyCast(
-            f"The value of {name!r} cannot become {kind} without loss: {fault}.",
-            {"field": name, "type": kind, "value": plain(value)},
-        ) from fault
+        raise _lossy(field, value, "it is no such value") from fault
 
 
-def _text(_: Raw, value: Any) -> str:
+def _lossy(field: Field, value: Any, why: str) -> LossyCast:
+    message = f'The value of "{field.name}" cannot become {field.type} without loss: {why}.'
+    return LossyCast(message, {"field": field.name, "type": field.type, "value": plain(value)})
+
+
+def _text(_: Field, value: Any) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
         return number_text(value)
-    raise ValueError("it is no text")
+    raise Unfit("it is no text")
 
 
 def number_text(number: float | Decimal) -> str:
@@ -57,144 +71,167 @@ def number_text(number: float | Decimal) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def _email(_: Raw, value: Any) -> str:
+def _email(_: Field, value: Any) -> str:
     text = _string(value, "it is no e-mail address")
     try:
         if text:
             validate_email(text, check_deliverability=False, test_environment=True)
     except EmailNotValidError as fault:
-        raise ValueError("it is no e-mail address") from fault
+        raise Unfit("it is no e-mail address") from fault
     return text
 
 
-def _url(_: Raw, value: Any) -> str:
+def _url(_: Field, value: Any) -> str:
     text = _string(value, "it is no URL")
     parts = urlsplit(text)
     has_scheme = bool(parts.scheme and (parts.netloc or parts.path)) and not re.search(r"\s", text)
     if text and not has_scheme and not HOST.fullmatch(text):
-        raise ValueError("it is no URL")
+        raise Unfit("it is no URL")
     return text
 
 
-def _phone(_: Raw, value: Any) -> str:
+def _phone(_: Field, value: Any) -> str:
     return _string(value, "it is no text, and a number would lose leading signs")
 
 
-def _number(described: Raw, value: Any) -> int | float:
-    return exact_number(value, _option(described, "precision", 8))
+def _number(field: Field, value: Any) -> int | float:
+    return exact_number(value, _digits(field))
 
 
-def _percent(described: Raw, value: Any) -> int | float:
-    return exact_number(value, _option(described, "precision", 8) + PERCENT_DIGITS)
+def _percent(field: Field, value: Any) -> int | float:
+    return exact_number(value, _digits(field) + PERCENT_DIGITS)
 
 
-def _duration(described: Raw, value: Any) -> int | float:
-    return exact_number(value, len(_option(described, "durationFormat", "h:mm").partition(".")[2]))
+def _duration(field: Field, value: Any) -> int | float:
+    return exact_number(value, len((field.options().duration_format or "h:mm").partition(".")[2]))
 
 
-def _rating(described: Raw, value: Any) -> int | float:
+def _rating(field: Field, value: Any) -> int | float:
     stars = exact_number(value, 0)
-    most = _option(described, "max", 10)
+    most = field.options().max or MAX_STARS
     if not 1 <= stars <= most:
-        raise ValueError(f"it should be 1 to {most}")
+        raise Unfit(f"it should be 1 to {most}")
     return stars
 
 
 def exact_number(value: Any, digits: int) -> int | float:
     """*value* as a JSON number that says exactly the same, with at most *digits* after the point."""
     if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
-        raise ValueError("it is no number")
+        raise Unfit("it is no number")
     text = value.strip() if isinstance(value, str) else str(value)
     if not text.isascii() or "_" in text:
-        raise ValueError("it is no plain decimal number")
-    number = Decimal(text)
+        raise Unfit("it is no plain decimal number")
+    number = _decimal(text)
     if not number.is_finite():
-        raise ValueError("it is not finite")
+        raise Unfit("it is not finite")
     if abs(number) > MAX_EXACT_INTEGER:
-        raise ValueError("it has more digits than the application keeps")
+        raise Unfit("it has more digits than the application keeps")
     if round(number, digits) != number:
-        raise ValueError(f"the field has {digits} digits after the point")
+        raise Unfit(f"the field has {digits} digits after the point")
     if number == number.to_integral_value():
         return int(number)
     if Decimal(repr(float(number))) != number:
-        raise ValueError("it has more digits than the application keeps")
+        raise Unfit("it has more digits than the application keeps")
     return float(number)
 
 
-def _checkbox(_: Raw, value: Any) -> bool:
+def _decimal(text: str) -> Decimal:
+    try:
+        return Decimal(text)
+    except InvalidOperation as fault:
+        raise Unfit("it is no plain decimal number") from fault
+
+
+def _digits(field: Field) -> int:
+    """How many digits after the point a number is shown with."""
+    precision = field.options().precision
+    return MAX_DIGITS if precision is None else precision
+
+
+def _checkbox(_: Field, value: Any) -> bool:
     choices = {True: True, False: False, "true": True, "false": False}
     if not isinstance(value, bool | str) or value not in choices:
-        raise ValueError("it is neither true nor false")
+        raise Unfit("it is neither true nor false")
     return choices[value]
 
 
-def _select(_: Raw, value: Any) -> str:
+def _select(_: Field, value: Any) -> str:
     return _string(value, "it is no option name")
 
 
-def _selects(_: Raw, value: Any) -> list[str]:
+def _selects(_: Field, value: Any) -> list[str]:
     return list(dict.fromkeys(_strings(value)))
 
 
-def _date(_: Raw, value: Any) -> str:
+def _date(_: Field, value: Any) -> str:
     text = _string(value, "it is no ISO 8601 date").strip()
     if len(text) != len("2026-11-02"):
-        raise ValueError("it should be a date without a time, such as 2026-11-02")
-    return date.fromisoformat(text).isoformat()
+        raise Unfit(NO_DATE)
+    try:
+        return date.fromisoformat(text).isoformat()
+    except ValueError as fault:
+        raise Unfit(NO_DATE) from fault
 
 
-def _date_time(_: Raw, value: Any) -> str:
-    moment = datetime.fromisoformat(_string(value, "it is no ISO 8601 date and time").strip())
+def _date_time(_: Field, value: Any) -> str:
+    text = _string(value, NO_MOMENT).strip()
+    try:
+        moment = datetime.fromisoformat(text)
+        in_utc = moment.astimezone(UTC)
+    except (ValueError, OverflowError) as fault:
+        raise Unfit(NO_MOMENT) from fault
     if moment.tzinfo is None:
-        raise ValueError("it needs a time with an offset, such as 2026-11-02T09:30:00Z")
+        raise Unfit("it needs a time with an offset, such as 2026-11-02T09:30:00Z")
     if moment.microsecond % 1000:
-        raise ValueError("the application keeps milliseconds")
-    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        raise Unfit("the application keeps milliseconds")
+    return in_utc.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _collaborator(described: Raw, value: Any) -> dict[str, str]:
+def _collaborator(field: Field, value: Any) -> dict[str, str]:
     if isinstance(value, dict) and len(value) == 1 and value.keys() <= {"id", "email"}:
         (text,) = value.values()
-        return _collaborator(described, text)
+        return _collaborator(field, text)
     text = _string(value, "it is neither an e-mail address nor a user").strip()
-    return {"id": text} if USER_ID.fullmatch(text) else {"email": _required(_email(described, text))}
+    return {"id": text} if USER_ID.fullmatch(text) else {"email": _required(_email(field, text))}
 
 
-def _collaborators(described: Raw, value: Any) -> list[dict[str, str]]:
-    return [_collaborator(described, item) for item in _items(value)]
+def _collaborators(field: Field, value: Any) -> list[dict[str, str]]:
+    return [_collaborator(field, item) for item in _items(value)]
 
 
-def _links(_: Raw, value: Any) -> list[str]:
+def _links(_: Field, value: Any) -> list[str]:
     identifiers = [text.strip() for text in _strings(value)]
     if not all(RECORD_ID.fullmatch(text) for text in identifiers):
-        raise ValueError("it is no record identifier, or list of them")
+        raise Unfit("it is no record identifier, or list of them")
     return list(dict.fromkeys(identifiers))
 
 
-def _attachments(_: Raw, value: Any) -> list[dict[str, str]]:
+def _attachments(_: Field, value: Any) -> list[dict[str, str]]:
     return [_attachment(item) for item in _items(value)]
 
 
 def _attachment(value: Any) -> dict[str, str]:
-    about = {"url": value} if isinstance(value, str) else value
-    if not isinstance(about, dict) or not {"url"} <= about.keys() <= {"url", "filename"}:
-        raise ValueError("it is neither a link nor an object of url and perhaps filename")
-    if not all(isinstance(part, str) and part for part in about.values()):
-        raise ValueError("url and filename should be text")
+    about = _about(value, "url", "filename", "it is neither a link nor an object of url and perhaps filename")
     parts = urlsplit(about["url"])
-    if parts.scheme not in {"http", "https"} or not parts.netloc:
-        raise ValueError("it is no http or https link")
-    return dict(about)
+    if parts.scheme not in {"http", "https"} or not parts.netloc or "" in about.values():
+        raise Unfit("it is no http or https link, or its file has an empty name")
+    return about
 
 
-def _barcode(_: Raw, value: Any) -> dict[str, str]:
-    about = {"text": value} if isinstance(value, str) else value
-    if not isinstance(about, dict) or not {"text"} <= about.keys() <= {"text", "type"}:
-        raise ValueError("it is neither text nor an object of text and perhaps type")
-    return {name: _string(part, "text and type should be text") for name, part in about.items()}
+def _barcode(_: Field, value: Any) -> dict[str, str]:
+    return _about(value, "text", "type", "it is neither text nor an object of text and perhaps type")
 
 
-CASTS: Mapping[str, Callable[[Raw, Any], Any]] = {
+def _about(value: Any, required: str, optional: str, otherwise: str) -> dict[str, str]:
+    """An object of texts, of which one may stand alone; null is as if it were absent."""
+    about = value if isinstance(value, dict) else {required: value}
+    given = {name: _string(part, otherwise) for name, part in about.items() if part is not None}
+    if not {required} <= given.keys() <= {required, optional}:
+        raise Unfit(otherwise)
+    return given
+
+
+CASTS: Mapping[str, Callable[[Field, Any], Any]] = {
     "singleLineText": _text,
     "multilineText": _text,
     "richText": _text,
@@ -220,26 +257,22 @@ CASTS: Mapping[str, Callable[[Raw, Any], Any]] = {
 """The types that can be written; whatever is not here is computed, or not known, and is only read."""
 
 
-def _option(described: Raw, name: str, default: Any) -> Any:
-    return (described.get("options") or {}).get(name, default)
-
-
 def _string(value: Any, otherwise: str) -> str:
     if not isinstance(value, str):
-        raise ValueError(otherwise)
+        raise Unfit(otherwise)
     return value
 
 
 def _required(text: str) -> str:
     if not text:
-        raise ValueError("it is empty")
+        raise Unfit("it is empty")
     return text
 
 
 def _items(value: Any) -> list[Any]:
     items = value if isinstance(value, list) else [value]
     if len(items) > MAX_ITEMS:
-        raise ValueError(f"it has more than {MAX_ITEMS} items")
+        raise Unfit(f"it has more than {MAX_ITEMS} items")
     return items
 
 
@@ -250,18 +283,28 @@ def _strings(value: Any) -> list[str]:
 # Options
 
 
-def missing_options(described: Raw, written: Any) -> list[str]:
-    """The options that *written*, in the vendor's form, names and the select *described* lacks."""
-    if written is None or described["type"] not in {"singleSelect", "multipleSelects"}:
+def missing_options(field: Field, written: Any) -> list[str]:
+    """The options that *written*, in the vendor's form, names and the select *field* lacks."""
+    if written is None or field.type not in {"singleSelect", "multipleSelects"}:
         return []
     wanted = [written] if isinstance(written, str) else written
-    known = options(described)
+    known = options(field)
     return [name for name in wanted if name not in known]
 
 
-def options(described: Raw) -> list[str]:
+def options(field: Field) -> list[str]:
     """The names of a select's options."""
-    return [choice["name"] for choice in _option(described, "choices", [])]
+    return [choice.name for choice in field.options().choices]
+
+
+def option_faults(field: Field, written: Any, *, new_options: bool) -> Iterator[GatewayError]:
+    """Why a select cannot take *written*: options it lacks, or cannot gain if *new_options* are allowed."""
+    for missing in missing_options(field, written):
+        if not new_options:
+            about = {"field": field.name, "value": missing, "allowed": options(field)}
+            yield SelectOptionMissing(f'"{missing}" is not an option of "{field.name}".', about)
+        elif missing != missing.strip() or not missing:
+            yield _lossy(field, missing, "an option has no blanks around its name")
 
 
 # Showing
@@ -320,15 +363,15 @@ def _same_moment(written: str, held: str) -> bool:
     return datetime.fromisoformat(written) == datetime.fromisoformat(held)
 
 
-def _same_person(written: Raw, held: Raw) -> bool:
+def _same_person(written: Person, held: Person) -> bool:
     return all(held.get(name) == part for name, part in written.items())
 
 
-def _same_people(written: list[Raw], held: list[Raw]) -> bool:
+def _same_people(written: list[Person], held: list[Person]) -> bool:
     return len(written) == len(held) and all(any(_same_person(one, other) for other in held) for one in written)
 
 
-def _same_files(written: list[Raw], held: list[Raw]) -> bool:
+def _same_files(written: list[dict[str, Any]], held: list[dict[str, Any]]) -> bool:
     """By name: a file is kept under another link than it was fetched from."""
     return [item.get("filename") or last_segment(item["url"]) for item in written] == [
         item.get("filename") for item in held

@@ -2,13 +2,15 @@
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
+from connector_gateway.connectors.tables import wire
 from connector_gateway.kit.budget import Budget, Charge
 from connector_gateway.kit.errors import (
     BaseNotFound,
     ConnectionRevoked,
+    Detail,
     FieldNotFound,
     FileTooLarge,
     GatewayError,
@@ -21,6 +23,7 @@ from connector_gateway.kit.errors import (
     UpstreamUnexpected,
     ViewNotFound,
 )
+from connector_gateway.kit.reasons import vendor_reason
 from connector_gateway.kit.transport import Answer
 from connector_gateway.kit.upstream import Pause, Upstream, retry_after
 from connector_gateway.kit.walking import walk
@@ -53,8 +56,11 @@ PAGE_SIZE = 100
 MAX_PAGES = 200
 """Upstream pages of one list before it is given up as endless."""
 
-Raw = dict[str, Any]
+W = TypeVar("W")
 Values = Mapping[str, Any]
+
+PLAN_USED_UP = "PUBLIC_API_BILLING_LIMIT_EXCEEDED"
+"""The requests that the plan allows in a month are used up."""
 
 REFUSALS: Mapping[str, type[GatewayError]] = {
     "INVALID_PERMISSIONS": UpstreamForbidden,
@@ -63,7 +69,7 @@ REFUSALS: Mapping[str, type[GatewayError]] = {
     "VIEW_ID_NOT_FOUND": ViewNotFound,
     "UNKNOWN_FIELD_NAME": FieldNotFound,
     "INVALID_MULTIPLE_CHOICE_OPTIONS": SelectOptionMissing,
-    "PUBLIC_API_BILLING_LIMIT_EXCEEDED": UpstreamForbidden,
+    PLAN_USED_UP: UpstreamForbidden,
 }
 """What a refusal means by its type; a missing option is told in words about permissions, but is no 403."""
 
@@ -95,6 +101,17 @@ MESSAGES: Mapping[type[GatewayError], str] = {
 }
 
 
+PARAMETERS: Mapping[type[GatewayError], str] = {BaseNotFound: "base_id", RecordNotFound: "record_id"}
+
+REMEDIES: Mapping[str, str] = {
+    PLAN_USED_UP: "Wait for the next month, or have the plan of the application's workspace enlarged.",
+}
+"""What to do about refusals that are about no permission."""
+
+EXPLAINED = (UpstreamForbidden, UpstreamRefused)
+"""Refusals that may be due to many things, and so carry the vendor's own words."""
+
+
 def authorise(credentials: Mapping[str, str]) -> Mapping[str, str]:
     """The headers of every request."""
     return {"Authorization": f"Bearer {credentials['token']}"}
@@ -102,8 +119,8 @@ def authorise(credentials: Mapping[str, str]) -> Mapping[str, str]:
 
 def throttled(answer: Answer) -> Pause | None:
     """How long the base has to rest after a 429, or after a 503 that asks for a repeat; a used-up plan is neither."""
-    kind, _ = _said(answer)
-    if answer.status == 429 and kind != "PUBLIC_API_BILLING_LIMIT_EXCEEDED":
+    kind = reason(answer).type
+    if answer.status == 429 and kind != PLAN_USED_UP:
         return Pause(retry_after(answer, LOCKOUT_SECONDS), {"base"})
     if answer.status == 503 and kind == "RETRIABLE_ERROR":
         return Pause(retry_after(answer, RETRIABLE_SECONDS), {"base"})
@@ -111,31 +128,43 @@ def throttled(answer: Answer) -> Pause | None:
 
 
 def unwrap(
-    answer: Answer, missing: type[GatewayError] = RecordNotFound, model: type[GatewayError] = TableNotFound
-) -> Raw:
-    """The JSON of an accepted request; a refused one raises its catalogue error.
+    answer: Answer,
+    shape: type[W],
+    missing: type[GatewayError] = RecordNotFound,
+    model: type[GatewayError] = TableNotFound,
+    **named: str,
+) -> W:
+    """What an accepted request was answered with; a refused one raises its catalogue error.
 
     *missing* is what a 404 means here, *model* what is absent when the vendor speaks of a model.
+    *named* are the parameters that tell of what may be absent.
     """
     if answer.accepted:
-        raw: Raw = answer.json()
-        return raw
-    kind, message = _said(answer)
+        return answer.read(shape)
+    told = reason(answer)
     by_type, by_status = {**REFUSALS, NOT_THERE: model}, {**STATUSES, 404: missing}
-    refusal = by_type.get(kind) or by_status.get(answer.status, UpstreamUnexpected)
-    raise refusal(MESSAGES[refusal], private=f"{kind}: {message}" if kind else answer.text)
+    refusal = by_type.get(told.type) or by_status.get(answer.status, UpstreamUnexpected)
+    details = vendor_reason(told.type, told.message) if refusal in EXPLAINED else _absent(refusal, named)
+    error = refusal(MESSAGES[refusal], *details, private=f"{told.type}: {told.message}" if told.type else answer.text)
+    error.remedy = REMEDIES.get(told.type, error.remedy)
+    raise error
 
 
-def _said(answer: Answer) -> tuple[str, str]:
+def _absent(refusal: type[GatewayError], named: Mapping[str, str]) -> list[Detail]:
+    """The parameter that names what does not exist."""
+    parameter = PARAMETERS.get(refusal, "")
+    return [{"parameter": parameter, "value": named[parameter]}] if parameter in named else []
+
+
+def reason(answer: Answer) -> wire.Reason:
     """Type and message of a refusal, from whichever of the vendor's three envelopes; empty where there is none."""
-    raw = answer.raw if isinstance(answer.raw, dict) else {}
-    several = raw.get("errors")
-    if isinstance(several, list) and several and isinstance(several[0], dict):
-        return str(several[0].get("error")), str(several[0].get("message"))
-    error = raw.get("error")
-    if isinstance(error, dict):
-        return str(error.get("type")), str(error.get("message"))
-    return (error, "") if isinstance(error, str) else ("", "")
+    limits = answer.glance(wire.Refusals)
+    if limits is not None and limits.errors:
+        return wire.Reason(type=limits.errors[0].error, message=limits.errors[0].message)
+    refusal = answer.glance(wire.Refusal)
+    if refusal is None:
+        return wire.Reason()
+    return wire.Reason(type=refusal.error) if isinstance(refusal.error, str) else refusal.error
 
 
 class TablesClient:
@@ -144,39 +173,38 @@ class TablesClient:
     def __init__(self, upstream: Upstream) -> None:
         self._upstream = upstream
 
-    async def get_user(self) -> Raw:
+    async def get_user(self) -> wire.User:
         """Whose token it is. Source: airtable.com/developers/web/api/get-user-id-scopes, read 2026-11."""
-        return unwrap(await self._upstream.send("GET", "/v0/meta/whoami", ACCOUNT, writes=False))
+        return unwrap(await self._upstream.send("GET", "/v0/meta/whoami", ACCOUNT, writes=False), wire.User)
 
-    def list_bases(self) -> AsyncIterator[Raw]:
+    def list_bases(self) -> AsyncIterator[wire.Base]:
         """Every base that the token sees. Source: airtable.com/developers/web/api/list-bases, read 2026-11."""
 
-        async def fetch(offset: str | None) -> tuple[list[Raw], str | None]:
-            query = _from(offset)
-            raw = unwrap(await self._upstream.send("GET", "/v0/meta/bases", ACCOUNT, writes=False, query=query))
-            return raw["bases"], raw.get("offset")
+        async def fetch(offset: str | None) -> tuple[Sequence[wire.Base], str | None]:
+            answer = await self._upstream.send("GET", "/v0/meta/bases", ACCOUNT, writes=False, query=_from(offset))
+            page = unwrap(answer, wire.Bases)
+            return page.bases, page.offset
 
         return walk(fetch, most=MAX_PAGES)
 
-    async def get_base_schema(self, base_id: str) -> list[Raw]:
+    async def get_base_schema(self, base_id: str) -> Sequence[wire.Table]:
         """The tables of a base with fields and views.
 
         Source: airtable.com/developers/web/api/get-base-schema, read 2026-11.
         """
         path = f"/v0/meta/bases/{_segment(base_id)}/tables"
         answer = await self._upstream.send("GET", path, *_charges(base_id), writes=False)
-        tables: list[Raw] = unwrap(answer, BaseNotFound, BaseNotFound)["tables"]
-        return tables
+        return unwrap(answer, wire.Schema, BaseNotFound, BaseNotFound, base_id=base_id).tables
 
     async def list_records(
         self, base_id: str, table_id: str, *, view_id: str | None, page_size: int, offset: str | None
-    ) -> Raw:
+    ) -> wire.Records:
         """A page of a table or view, by field names. Source: airtable.com/developers/web/api/list-records, 2026-11."""
         query = {"pageSize": page_size, "view": view_id, "offset": offset}
         given = [(name, value) for name, value in query.items() if value is not None]
         return await self._list(base_id, table_id, given)
 
-    def list_records_created_since(self, base_id: str, table_id: str, since: datetime) -> AsyncIterator[Raw]:
+    def list_records_created_since(self, base_id: str, table_id: str, since: datetime) -> AsyncIterator[wire.Record]:
         """The records made after an instant, with all that they hold.
 
         Source: airtable.com/developers/web/api/list-records and support.airtable.com/docs/formula-field-reference,
@@ -194,56 +222,56 @@ class TablesClient:
         found: set[str] = set()
         for start in range(0, len(record_ids), PAGE_SIZE):
             tests = (f"RECORD_ID()='{record_id}'" for record_id in record_ids[start : start + PAGE_SIZE])
-            async for raw in self._filter(base_id, table_id, f"OR({','.join(tests)})"):
-                found.add(raw["id"])
+            async for record in self._filter(base_id, table_id, f"OR({','.join(tests)})"):
+                found.add(record.id)
         return found
 
-    async def get_record(self, base_id: str, table_id: str, record_id: str) -> Raw:
+    async def get_record(self, base_id: str, table_id: str, record_id: str) -> wire.Row:
         """A record, of whichever table of the base. Source: airtable.com/developers/web/api/get-record, 2026-11."""
         path = f"{_table(base_id, table_id)}/{record_id}"
         query = {"returnFieldsByFieldId": "true"}
         answer = await self._upstream.send("GET", path, *_charges(base_id), writes=False, query=query)
-        return unwrap(answer, RecordNotFound, RecordNotFound)
+        return unwrap(answer, wire.Row, RecordNotFound, RecordNotFound, record_id=record_id)
 
     async def create_records(
         self, base_id: str, table_id: str, rows: Sequence[Values], *, typecast: bool
-    ) -> Sequence[Raw]:
+    ) -> Sequence[wire.Row]:
         """New records in the order of *rows*, all of them or none; *typecast* lets selects gain options.
 
         Source: airtable.com/developers/web/api/create-records, read 2026-11.
         """
         body = {"records": [{"fields": row} for row in rows], "typecast": typecast, "returnFieldsByFieldId": True}
-        made: Sequence[Raw] = unwrap(await self._write("POST", base_id, _table(base_id, table_id), body))["records"]
-        return made
+        return unwrap(await self._write("POST", base_id, _table(base_id, table_id), body), wire.Rows).records
 
-    async def update_record(self, base_id: str, table_id: str, record_id: str, values: Values) -> Raw:
+    async def update_record(self, base_id: str, table_id: str, record_id: str, values: Values) -> wire.Row:
         """A record after a change. Source: airtable.com/developers/web/api/update-record, read 2026-11."""
         path = f"{_table(base_id, table_id)}/{record_id}"
         body = {"fields": values, "typecast": False, "returnFieldsByFieldId": True}
-        return unwrap(await self._write("PATCH", base_id, path, body))
+        return unwrap(await self._write("PATCH", base_id, path, body), wire.Row, record_id=record_id)
 
-    async def upload_attachment(self, base_id: str, record_id: str, field_id: str, file: Values) -> Raw:
+    async def upload_attachment(self, base_id: str, record_id: str, field_id: str, file: Values) -> wire.Row:
         """A record with that field only, after *file* was appended to it.
 
         Source: airtable.com/developers/web/api/upload-attachment, read 2026-11.
         """
         path = f"/v0/{_segment(base_id)}/{record_id}/{field_id}/uploadAttachment"
-        return unwrap(await self._write("POST", base_id, path, file, host="content"))
+        answer = await self._write("POST", base_id, path, file, host="content")
+        return unwrap(answer, wire.Row, record_id=record_id)
 
-    def _filter(self, base_id: str, table_id: str, formula: str) -> AsyncIterator[Raw]:
+    def _filter(self, base_id: str, table_id: str, formula: str) -> AsyncIterator[wire.Record]:
         """Every record that *formula* holds for."""
         query = [("filterByFormula", formula), ("pageSize", str(PAGE_SIZE)), ("returnFieldsByFieldId", "true")]
 
-        async def fetch(offset: str | None) -> tuple[list[Raw], str | None]:
-            raw = await self._list(base_id, table_id, [*query, *_from(offset)])
-            return raw["records"], raw.get("offset")
+        async def fetch(offset: str | None) -> tuple[Sequence[wire.Record], str | None]:
+            page = await self._list(base_id, table_id, [*query, *_from(offset)])
+            return page.records, page.offset
 
         return walk(fetch, most=MAX_PAGES)
 
-    async def _list(self, base_id: str, table_id: str, query: Sequence[tuple[str, Any]]) -> Raw:
+    async def _list(self, base_id: str, table_id: str, query: Sequence[tuple[str, Any]]) -> wire.Records:
         path = _table(base_id, table_id)
         answer = await self._upstream.send("GET", path, *_charges(base_id), writes=False, query=query)
-        return unwrap(answer, TableNotFound)
+        return unwrap(answer, wire.Records, TableNotFound)
 
     async def _write(self, method: str, base_id: str, path: str, body: Values, host: str = "base") -> Answer:
         return await self._upstream.send(method, path, *_charges(base_id), writes=True, json=body, host=host)
@@ -266,5 +294,5 @@ def _table(base_id: str, table_id: str) -> str:
 def _segment(base_id: str) -> str:
     """A base identifier as part of a path; words that the vendor has routes for are no bases."""
     if not base_id.startswith("app"):
-        raise BaseNotFound(f"{base_id} is no identifier of a base.", {"parameter": "base_id"})
+        raise BaseNotFound(f"{base_id} is no identifier of a base.", {"parameter": "base_id", "value": base_id})
     return quote(base_id, safe="")

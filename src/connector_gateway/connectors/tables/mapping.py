@@ -1,36 +1,46 @@
-"""Between the vendor's JSON and our shapes: pure functions."""
+"""Between the vendor's shapes and ours: pure functions."""
 
 from base64 import b64encode
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from datetime import datetime
+from dataclasses import asdict, dataclass, field
 from hashlib import sha256
-from typing import Any
+from typing import Any, TypeVar
 
-from connector_gateway.connectors.tables import casts
+from connector_gateway.connectors.tables import casts, wire
 from connector_gateway.connectors.tables.models import (
     AttachedFile,
+    CreatedRecords,
+    CreateRecords,
     FailedRecord,
     Record,
     Table,
     TableField,
+    UpdateRecord,
 )
 from connector_gateway.kit.call import RemoteFile
 from connector_gateway.kit.errors import (
     FieldNotFound,
     GatewayError,
     LossyCast,
+    OutcomeUnknown,
     ReadOnlyField,
     SelectOptionMissing,
     TableNotFound,
     UpstreamRefused,
+    UpstreamUnexpected,
     ViewNotFound,
 )
+from connector_gateway.kit.faults import gathered
 from connector_gateway.kit.shapes import Page
+from connector_gateway.kit.wire import UnexpectedShape, converted
 
-Raw = Mapping[str, Any]
+W = TypeVar("W")
 Values = dict[str, Any]
+"""Cells in the vendor's form, by field identifier."""
+
+Kept = Mapping[str, Any]
+"""What is planned or was learned: JSON of our own, kept until the call has ended."""
 
 CASTING = (FieldNotFound, ReadOnlyField, LossyCast, SelectOptionMissing)
 """Why fields cannot be written as they were given."""
@@ -46,114 +56,119 @@ AUTHOR = "createdBy"
 # Tables
 
 
-def tables(raws: Iterable[Raw], *, include_views: bool) -> list[Table]:
-    """The descriptions of *raws*."""
-    return [table(raw, include_views=include_views) for raw in raws]
+def tables(found: Iterable[wire.Table], *, include_views: bool) -> list[Table]:
+    """The descriptions of tables."""
+    return [table(one, include_views=include_views) for one in found]
 
 
-def table(raw: Raw, *, include_views: bool) -> Table:
+def table(table: wire.Table, *, include_views: bool) -> Table:
     """The description of a table."""
-    names = {field["id"]: field["name"] for field in raw["fields"]}
     return Table(
-        table=raw["name"],
-        table_id=raw["id"],
-        primary_field=names[raw["primaryFieldId"]],
-        fields=[TableField(name=field["name"], type=field["type"]) for field in raw["fields"]],
-        views=[view["name"] for view in raw.get("views", [])] if include_views else None,
+        table=table.name,
+        table_id=table.id,
+        primary_field=_primary_field(table),
+        fields=[TableField(name=field.name, type=field.type) for field in table.fields],
+        views=[view.name for view in table.views] if include_views else None,
     )
 
 
-def find_table(raws: Sequence[Raw], wanted: str) -> Raw:
+def _primary_field(table: wire.Table) -> str:
+    found = next((field.name for field in table.fields if field.id == table.primary_field_id), None)
+    if found is None:
+        raise UpstreamUnexpected("The application names a primary field that the table lacks.", {"place": table.id})
+    return found
+
+
+def find_table(tables: Sequence[wire.Table], wanted: str) -> wire.Table:
     """The table of that identifier, else of exactly that name."""
-    found = _find(raws, wanted)
+    by_id = (table for table in tables if table.id == wanted)
+    by_name = (table for table in tables if table.name == wanted)
+    found = next(by_id, None) or next(by_name, None)
     if found is None:
         raise TableNotFound(
-            f"The base has no table {wanted!r}.",
-            {"parameter": "table", "value": wanted, "allowed": [raw["name"] for raw in raws]},
+            f'The base has no table "{wanted}".',
+            {"parameter": "table", "value": wanted, "allowed": [table.name for table in tables]},
         )
     return found
 
 
-def view_id(table: Raw, wanted: str | None) -> str | None:
+def view_id(table: wire.Table, wanted: str | None) -> str | None:
     """The identifier of the view so identified or named; None for no view."""
     if wanted is None:
         return None
-    views = table.get("views", [])
-    found = _find(views, wanted)
+    by_id = (view for view in table.views if view.id == wanted)
+    by_name = (view for view in table.views if view.name == wanted)
+    found = next(by_id, None) or next(by_name, None)
     if found is None:
         raise ViewNotFound(
-            f"Table {table['name']!r} has no view {wanted!r}.",
-            {"parameter": "view", "value": wanted, "allowed": [view["name"] for view in views]},
+            f'Table "{table.name}" has no view "{wanted}".',
+            {"parameter": "view", "value": wanted, "allowed": [view.name for view in table.views]},
         )
-    return str(found["id"])
-
-
-def _find(raws: Sequence[Raw], wanted: str) -> Raw | None:
-    by_id = (raw for raw in raws if raw["id"] == wanted)
-    by_name = (raw for raw in raws if raw["name"] == wanted)
-    return next(by_id, None) or next(by_name, None)
+    return found.id
 
 
 # Reading records
 
 
-def page(raw: Raw) -> Page[Record]:
+def page(records: wire.Records) -> Page[Record]:
     """A page of records."""
-    offset = raw.get("offset")
-    return Page[Record](
-        items=[record(item) for item in raw["records"]], position={"offset": offset} if offset else None
-    )
+    position = {"offset": records.offset} if records.offset else None
+    return Page[Record](items=[record(item) for item in records.records], position=position)
 
 
-def record(raw: Raw) -> Record:
+def record(record: wire.Record) -> Record:
     """A record."""
-    return Record(record_id=raw["id"], fields=raw["fields"], created_at=instant(raw["createdTime"]))
+    return Record(record_id=record.id, fields=dict(record.fields), created_at=record.created_time)
 
 
-def instant(text: str) -> datetime:
-    """The instant of a vendor's timestamp."""
-    return datetime.fromisoformat(text)
+# Casting what was given
 
 
-# Writing records
+def writable(table: wire.Table, fields: Mapping[str, Any]) -> Values:
+    """The vendor's form of *fields*; where something does not fit, one error that tells of everything."""
+    values, faults = fitted(table, fields, new_options=False)
+    if faults:
+        raise gathered(faults)
+    return values
 
 
-def writable(table: Raw, fields: Mapping[str, Any], *, new_options: bool = False) -> Values:
-    """The vendor's form of *fields* by field id; selects may name options they lack if *new_options*.
+def fitted(table: wire.Table, fields: Mapping[str, Any], *, new_options: bool) -> tuple[Values, list[GatewayError]]:
+    """The vendor's form of *fields*, as far as they fit, and what does not, in the order given.
 
-    ``FieldNotFound``, ``ReadOnlyField``, ``LossyCast`` or ``SelectOptionMissing`` name what cannot be written.
+    Selects may name options they lack if *new_options* are allowed.
     """
-    known = {field["name"]: field for field in table["fields"]}
-    unknown = [name for name in fields if name not in known]
-    if unknown:
-        raise FieldNotFound(
-            f"Table {table['name']!r} has no field {', '.join(map(repr, unknown))}.",
-            *({"field": name, "value": casts.plain(fields[name]), "allowed": list(known)} for name in unknown),
-        )
-    computed = [name for name in fields if known[name]["type"] not in casts.CASTS]
-    if computed:
-        raise ReadOnlyField(
-            f"{', '.join(map(repr, computed))} cannot be written.",
-            *({"field": name, "type": known[name]["type"], "value": casts.plain(fields[name])} for name in computed),
-        )
-    written = {name: casts.cast(known[name], value) for name, value in fields.items()}
-    for name, value in written.items():
-        _require_options(known[name], value, new_options=new_options)
-    return {known[name]["id"]: value for name, value in written.items()}
+    known = {field.name: field for field in table.fields}
+    values: Values = {}
+    faults: list[GatewayError] = []
+    for name, value in fields.items():
+        try:
+            field = _writable_field(table, known, name, value)
+            values[field.id] = casts.cast(field, value)
+        except CASTING as fault:
+            faults.append(fault)
+        else:
+            faults += casts.option_faults(field, values[field.id], new_options=new_options)
+    return values, faults
 
 
-def _require_options(field: Raw, written: Any, *, new_options: bool) -> None:
-    for missing in casts.missing_options(field, written):
-        if not new_options:
-            raise SelectOptionMissing(
-                f"{missing!r} is not an option of {field['name']!r}.",
-                {"field": field["name"], "value": missing, "allowed": casts.options(field)},
-            )
-        if missing != missing.strip() or not missing:
-            raise LossyCast(
-                f"{missing!r} cannot become an option of {field['name']!r}: blanks around it would be lost.",
-                {"field": field["name"], "type": field["type"], "value": missing},
-            )
+def _writable_field(table: wire.Table, known: Mapping[str, wire.Field], name: str, value: Any) -> wire.Field:
+    """The field of that name; ``FieldNotFound`` or ``ReadOnlyField`` for one that cannot be written."""
+    field, shown = known.get(name), casts.plain(value)
+    if field is None:
+        about = {"field": name, "value": shown, "allowed": list(known)}
+        raise FieldNotFound(f'Table "{table.name}" has no field "{name}".', about)
+    if field.type not in casts.CASTS:
+        raise ReadOnlyField(f'"{name}" cannot be written.', {"field": name, "type": field.type, "value": shown})
+    return field
+
+
+def change(table: wire.Table, params: UpdateRecord) -> Kept:
+    """What is planned for a change of a record."""
+    place = {"base_id": params.base_id, "table_id": table.id, "record_id": params.record_id}
+    return {**place, "values": writable(table, params.fields)}
+
+
+# Creating records
 
 
 @dataclass(frozen=True)
@@ -165,30 +180,82 @@ class Draft:
     new_options: bool
 
 
+@dataclass
+class Batch:
+    """The records of one call: those that fit the table, and what became of each."""
+
+    params: CreateRecords
+    table_id: str = ""
+    names: dict[str, str] = field(default_factory=dict)
+    """The names of the fields that are written, by identifier."""
+
+    filled_in: Kept = field(default_factory=dict)
+    """What fields were seen to hold by themselves, by identifier."""
+
+    drafts: dict[int, Draft] = field(default_factory=dict)
+    created: dict[int, str] = field(default_factory=dict)
+    failed: dict[int, list[FailedRecord]] = field(default_factory=dict)
+
+    @property
+    def left(self) -> list[Draft]:
+        """The drafts that nothing has become of yet."""
+        return [draft for index, draft in sorted(self.drafts.items()) if index not in {*self.created, *self.failed}]
+
+    def follow(self, plan: Kept) -> None:
+        """Go by a plan: that of all records, or a later one of some."""
+        self.table_id = plan["table_id"]
+        self.names |= plan["names"]
+        self.filled_in = plan["filled_in"]
+        self.drafts |= {draft["index"]: Draft(**draft) for draft in plan["drafts"]}
+        failed = defaultdict(list)
+        for item in plan["failed"]:
+            failed[item["index"]].append(FailedRecord.model_validate(item))
+        self.failed |= failed
+
+    def creation(self, group: Sequence[Draft]) -> Kept:
+        """A request for records, all of them with new options or none."""
+        return {
+            "base_id": self.params.base_id,
+            "table_id": self.table_id,
+            "rows": [draft.values for draft in group],
+            "typecast": group[0].new_options,
+            "filled_in": self.filled_in,
+        }
+
+    def refuse(self, draft: Draft, refusal: GatewayError) -> None:
+        """Report a record as not made because the application did not take it."""
+        self.failed[draft.index] = [refused_record(self.names, draft, self.params.records[draft.index], refusal)]
+
+    def result(self) -> CreatedRecords:
+        """What the caller is told, in the order of the request."""
+        return CreatedRecords(
+            created=[self.created[index] for index in sorted(self.created)],
+            failed=[item for index in sorted(self.failed) for item in self.failed[index]],
+        )
+
+
 def drafts(
-    table: Raw, records: Sequence[Mapping[str, Any]], *, new_options: bool
+    table: wire.Table, records: Sequence[Mapping[str, Any]], *, new_options: bool
 ) -> tuple[list[Draft], list[FailedRecord]]:
-    """Those of *records* that fit the table, and why the others do not."""
+    """Those of *records* that fit the table, and everything that is wrong with the others."""
     fit: list[Draft] = []
     failed: list[FailedRecord] = []
     for index, fields in enumerate(records):
-        try:
-            values = writable(table, fields, new_options=new_options)
-        except CASTING as refusal:
-            failed.append(failed_record(index, refusal))
-        else:
+        values, faults = fitted(table, fields, new_options=new_options)
+        failed += [failed_record(index, fault) for fault in faults]
+        if not faults:
             fit.append(Draft(index, values, _brings_options(table, values)))
     return fit, failed
 
 
-def _brings_options(table: Raw, values: Values) -> bool:
-    return any(casts.missing_options(field, values.get(field["id"])) for field in table["fields"])
+def _brings_options(table: wire.Table, values: Values) -> bool:
+    return any(casts.missing_options(field, values.get(field.id)) for field in table.fields)
 
 
-def failed_record(index: int, refusal: GatewayError) -> FailedRecord:
-    """The entry of a record that does not fit."""
-    fault = refusal.details[0]
-    return FailedRecord(index=index, error=refusal.code, field=fault["field"], value=fault["value"])
+def failed_record(index: int, fault: GatewayError) -> FailedRecord:
+    """The entry of one thing that is wrong with a record."""
+    (detail,) = fault.details
+    return FailedRecord(index=index, error=fault.code, field=detail["field"], value=detail["value"])
 
 
 def refused_record(
@@ -224,155 +291,177 @@ def _words(value: Any) -> list[str]:
     return [part for part in parts if isinstance(part, str) and part]
 
 
-def links(table: Raw, draft: Draft) -> dict[str, tuple[str, list[str]]]:
+def links(table: wire.Table, draft: Draft) -> dict[str, tuple[str, list[str]]]:
     """What a draft links to: by field name, the linked table's identifier and the records'."""
     return {
-        field["name"]: (field["options"]["linkedTableId"], draft.values[field["id"]])
-        for field in table["fields"]
-        if field["type"] == LINKS and draft.values.get(field["id"])
+        field.name: (_linked_table(field), draft.values[field.id])
+        for field in table.fields
+        if field.type == LINKS and draft.values.get(field.id)
     }
 
 
-def batch(table: Raw, drafts: Sequence[Draft], failed: Sequence[FailedRecord], filled_in: Raw) -> Values:
-    """What is planned for the records of a call, in a table of which is known what it *filled_in* by itself."""
-    written = {field_id for draft in drafts for field_id in draft.values}
-    writable = {field["id"] for field in table["fields"] if field["type"] in casts.CASTS}
+def _linked_table(field: wire.Field) -> str:
+    linked = field.options().linked_table_id
+    if not linked:
+        raise UpstreamUnexpected("The application does not tell where a field links to.", {"place": field.id})
+    return linked
+
+
+def astray(draft: Draft, field: str, linked: Sequence[str], there: Collection[str]) -> list[FailedRecord]:
+    """The entries of a field's links to records that are not *there*."""
+    return [
+        FailedRecord(index=draft.index, error="upstream_refused", field=field, value=record_id)
+        for record_id in linked
+        if record_id not in there
+    ]
+
+
+def batch(table: wire.Table, drafts: Sequence[Draft], failed: Sequence[FailedRecord], filled_in: Kept) -> Kept:
+    """What is planned for the records of a call, in a table of which is known what it *filled_in* by itself.
+
+    A record of which something has *failed* is not made.
+    """
+    unfit = {item.index for item in failed}
+    fit = [draft for draft in drafts if draft.index not in unfit]
+    written = {field_id for draft in fit for field_id in draft.values}
+    writable = {field.id for field in table.fields if field.type in casts.CASTS}
     return {
-        "table_id": table["id"],
-        "names": {field["id"]: field["name"] for field in table["fields"] if field["id"] in written},
-        "drafts": [asdict(draft) for draft in drafts],
+        "table_id": table.id,
+        "names": {field.id: field.name for field in table.fields if field.id in written},
+        "drafts": [asdict(draft) for draft in fit],
         "failed": [item.model_dump(mode="json") for item in failed],
         "filled_in": {field_id: value for field_id, value in filled_in.items() if field_id in writable},
     }
 
 
-def filled_in(raw: Raw, written: Raw) -> Values:
+def filled_in(row: wire.Row, written: Kept) -> Values:
     """What a new record holds that was not written: what is computed, and default values, which no schema tells."""
-    return {field_id: value for field_id, value in raw.get("fields", {}).items() if field_id not in written}
-
-
-def creation(base_id: str, table_id: str, group: Sequence[Draft], filled: Raw) -> Values:
-    """A request for records, all of them with new options or none."""
-    return {
-        "base_id": base_id,
-        "table_id": table_id,
-        "rows": [draft.values for draft in group],
-        "typecast": group[0].new_options,
-        "filled_in": filled,
-    }
+    return {field_id: value for field_id, value in row.fields.items() if field_id not in written}
 
 
 # Recognising what a write has made
 
 
-def contents(intent: Raw) -> list[Any]:
+def contents(intent: Kept) -> list[Any]:
     """What each record of a request is to hold; equal where the records cannot be told apart."""
     return [[intent["table_id"], _told_apart(row)] for row in intent["rows"]]
 
 
-def _told_apart(row: Raw) -> Values:
+def _told_apart(row: Kept) -> Values:
     return {field_id: casts.told_apart(value) for field_id, value in row.items() if not casts.is_empty(value)}
 
 
-def tells_authors(table: Raw) -> bool:
+def tells_authors(table: wire.Table) -> bool:
     """Whether the records of a table say who made them."""
-    return any(field["type"] == AUTHOR for field in table["fields"])
+    return any(field.type == AUTHOR for field in table.fields)
 
 
-def may_be_by(table: Raw, raw: Raw, user_id: str) -> bool:
+def may_be_by(table: wire.Table, record: wire.Record, user_id: str) -> bool:
     """Whether nothing in a record says that somebody else made it."""
-    authors = [raw["fields"].get(field["id"]) for field in table["fields"] if field["type"] == AUTHOR]
-    return all(author is None or author["id"] == user_id for author in authors)
+    told = {field.id: record.fields.get(field.id) for field in table.fields if field.type == AUTHOR}
+    authors = [_cell(author, wire.User, field_id) for field_id, author in told.items() if author is not None]
+    return all(author.id == user_id for author in authors)
 
 
-def is_record(table: Raw, raw: Raw, values: Raw, filled: Raw) -> bool:
-    """Whether a record is just what was made of *values*.
+def is_record(table: wire.Table, cells: wire.Cells, values: Kept, filled: Kept) -> bool:
+    """Whether a record of these *cells* is just what was made of *values*.
 
     What was not written is empty or was filled in by the table itself, as it did before; what is computed says nothing.
     """
-    kinds = {field["id"]: field["type"] for field in table["fields"] if field["type"] in casts.CASTS}
-    held = {field_id: value for field_id, value in raw["fields"].items() if field_id in kinds}
+    kinds = {field.id: field.type for field in table.fields if field.type in casts.CASTS}
+    held = {field_id: value for field_id, value in cells.items() if field_id in kinds}
     more = {field_id: value for field_id, value in held.items() if field_id not in values and not casts.is_empty(value)}
-    return bears(table, raw, values) and values.keys() <= kinds.keys() and more.items() <= filled.items()
+    return bears(table, cells, values) and values.keys() <= kinds.keys() and more.items() <= filled.items()
 
 
-def made_of(table: Raw, intent: Raw, raws: Iterable[Raw]) -> list[tuple[int, Raw]]:
+def made_of(table: wire.Table, intent: Kept, records: Iterable[wire.Record]) -> list[tuple[int, wire.Record]]:
     """The records that are just what a request asked for, oldest first, each with every place in it that it may have.
 
     None at all where they are too few: the vendor makes all records of a request, or none.
     """
-    aged = sorted(raws, key=lambda raw: instant(raw["createdTime"]))
+    aged = sorted(records, key=lambda record: record.created_time)
     found = [
-        (slot, raw)
+        (slot, record)
         for slot, row in enumerate(intent["rows"])
-        for raw in aged
-        if is_record(table, raw, row, intent["filled_in"])
+        for record in aged
+        if is_record(table, record.fields, row, intent["filled_in"])
     ]
     wanted, there = contents(intent), Counter(slot for slot, _ in found)
     is_whole = all(there[slot] >= wanted.count(content) for slot, content in enumerate(wanted))
     return found if is_whole else []
 
 
-def bears(table: Raw, raw: Raw, values: Raw) -> bool:
-    """Whether a record holds *values*, both by field id."""
-    kinds = {field["id"]: field["type"] for field in table["fields"]}
+def bears(table: wire.Table, cells: wire.Cells, values: Kept) -> bool:
+    """Whether *cells* hold *values*, both by field id."""
+    kinds = {field.id: field.type for field in table.fields}
     return values.keys() <= kinds.keys() and all(
-        casts.same(kinds[field_id], value, raw["fields"].get(field_id)) for field_id, value in values.items()
+        casts.same(kinds[field_id], value, cells.get(field_id)) for field_id, value in values.items()
     )
 
 
 # Attachments
 
 
-def attachment_field(table: Raw, name: str) -> Raw:
-    """The attachment field of that name."""
-    field: Raw | None = next((field for field in table["fields"] if field["name"] == name), None)
+def attachment_cell(table: wire.Table, name: str) -> Kept:
+    """Identifier and name of the attachment field of that name."""
+    field = next((field for field in table.fields if field.name == name), None)
     if field is None:
-        allowed = [field["name"] for field in table["fields"] if field["type"] == ATTACHMENTS]
-        raise FieldNotFound(
-            f"Table {table['name']!r} has no field {name!r}.",
-            {"parameter": "field", "field": name, "allowed": allowed},
-        )
-    fault = {"parameter": "field", "field": name, "type": field["type"]}
-    if field["type"] not in casts.CASTS:
-        raise ReadOnlyField(f"{name!r} cannot be written.", fault)
-    if field["type"] != ATTACHMENTS:
-        raise LossyCast(f"{name!r} is of type {field['type']}, which holds no files.", fault)
-    return field
+        allowed = [field.name for field in table.fields if field.type == ATTACHMENTS]
+        raise no_attachment_field(f'Table "{table.name}"', name, allowed=allowed)
+    about = {"parameter": "field", "field": name, "value": name, "type": field.type}
+    if field.type not in casts.CASTS:
+        raise gathered([ReadOnlyField(f'"{name}" cannot be written.', about)])
+    if field.type != ATTACHMENTS:
+        raise gathered([LossyCast(f'"{name}" is of type {field.type}, which holds no files.', about)])
+    return {"id": field.id, "name": field.name}
 
 
-def upload(filename: str, mime_type: str, content: bytes) -> Values:
+def no_attachment_field(table: str, name: str, **more: list[str]) -> GatewayError:
+    """The error for a field that *table*, in words, lacks."""
+    about = {"parameter": "field", "field": name, "value": name, **more}
+    return gathered([FieldNotFound(f'{table} has no field "{name}".', about)])
+
+
+def upload(intent: Kept, content: bytes) -> Values:
     """The vendor's form of a file that is sent along."""
-    return {"contentType": mime_type, "filename": filename, "file": b64encode(content).decode()}
+    file = b64encode(content).decode()
+    return {"contentType": intent["mime_type"], "filename": intent["filename"], "file": file}
 
 
-def with_link(attachment_ids: Iterable[str], url: str, filename: str) -> list[Values]:
+def with_link(intent: Kept, attachment_ids: Iterable[str]) -> Values:
     """The vendor's form of a cell that keeps its attachments and gains one that the vendor is to fetch."""
-    return [*({"id": attachment_id} for attachment_id in attachment_ids), {"url": url, "filename": filename}]
+    there = [{"id": attachment_id} for attachment_id in attachment_ids]
+    return {intent["field"]["id"]: [*there, {"url": intent["url"], "filename": intent["filename"]}]}
 
 
-def tables_with(raws: Iterable[Raw], field: str) -> list[str]:
+def tables_with(tables: Iterable[wire.Table], field: str) -> list[str]:
     """The identifiers of the tables that have a field of that name."""
-    return [raw["id"] for raw in raws if any(described["name"] == field for described in raw["fields"])]
+    return [table.id for table in tables if any(described.name == field for described in table.fields)]
 
 
-def open_bases(raws: Iterable[Raw]) -> list[str]:
+def open_bases(bases: Iterable[wire.Base]) -> list[str]:
     """The identifiers of the bases whose records the account may see."""
-    return [raw["id"] for raw in raws if raw.get("permissionLevel") != "none"]
+    return [base.id for base in bases if base.permission_level != "none"]
 
 
-def attachments(raw: Raw, field: Raw) -> list[Raw]:
+def attachments(row: wire.Row, cell: Kept) -> Sequence[wire.Attachment]:
     """The attachments in a cell, whichever way its field is named."""
-    found: list[Raw] = raw["fields"].get(field["id"]) or raw["fields"].get(field["name"]) or []
-    return found
+    held = row.fields.get(cell["id"]) or row.fields.get(cell["name"]) or []
+    return _cell(held, list[wire.Attachment], cell["id"])
 
 
-def added(raw: Raw, field: Raw, before: Collection[str]) -> list[Raw]:
-    """The attachments in a cell that were not there *before*."""
-    return [item for item in attachments(raw, field) if item["id"] not in before]
+def _cell(value: Any, shape: type[W], field_id: str) -> W:
+    """The value of a cell; ``UpstreamUnexpected`` where it looks otherwise."""
+    try:
+        return converted(value, shape)
+    except UnexpectedShape as fault:
+        where = f"fields.{field_id}{fault.place}"
+        raise UpstreamUnexpected(
+            "The application answered in an unknown shape.", {"place": where}, private=f"{fault}, in {where}"
+        ) from fault
 
 
-def planned_file(place: Raw, url: str, filename: str, file: RemoteFile) -> Values:
+def planned_file(place: Kept, url: str, filename: str, file: RemoteFile) -> Kept:
     """A file that is to be attached at a *place*; large ones have no digest, since the vendor fetches them itself."""
     digest = None if file.content is None else digest_of(file.content)
     about = {"filename": filename, "mime_type": file.mime_type, "size_bytes": file.size_bytes, "digest": digest}
@@ -384,30 +473,51 @@ def digest_of(content: bytes) -> str:
     return sha256(content).hexdigest()
 
 
-def attachment_content(intent: Raw) -> Values:
+def attachment_content(intent: Kept) -> Kept:
     """What an attachment can be known by: of a file that the vendor fetches, its size is the vendor's to tell."""
     known = ("base_id", "record_id", "field", "filename") + (() if intent["digest"] is None else ("size_bytes",))
     return {name: intent[name] for name in known}
 
 
-def is_attachment(item: Raw, intent: Raw) -> bool:
+def added(row: wire.Row, intent: Kept, before: Collection[str]) -> list[wire.Attachment]:
+    """The attachments in a cell that were not there *before*."""
+    return [item for item in attachments(row, intent["field"]) if item.id not in before]
+
+
+def alike(row: wire.Row, intent: Kept, before: Collection[str]) -> list[wire.Attachment]:
+    """Those of them that look like the one that was to be made."""
+    return [item for item in added(row, intent, before) if is_attachment(item, intent)]
+
+
+def is_attachment(item: wire.Attachment, intent: Kept) -> bool:
     """Whether an attachment looks like the one that was to be made."""
-    is_size = intent["digest"] is None or item.get("size") == intent["size_bytes"]
-    return bool(item.get("filename") == intent["filename"] and is_size)
+    is_size = intent["digest"] is None or item.size == intent["size_bytes"]
+    return item.filename == intent["filename"] and is_size
 
 
-def kept_attachment(item: Raw, intent: Raw) -> Values:
+def made_attachment(row: wire.Row, intent: Kept, before: Collection[str]) -> wire.Attachment:
+    """The attachment that a request has made; in doubt where the answer to it does not show one."""
+    try:
+        new = alike(row, intent, before) or added(row, intent, before)
+    except UpstreamUnexpected as fault:
+        raise OutcomeUnknown(fault.message, *fault.details, private=fault.private, doubt="garbled") from fault
+    if not new:
+        raise OutcomeUnknown("The application took the file, but does not show it.", doubt="garbled")
+    return new[-1]
+
+
+def kept_attachment(item: wire.Attachment, intent: Kept) -> Values:
     """What is kept of an attachment that was made; the vendor knows its size only once it has fetched it."""
-    size_bytes = item.get("size") or intent["size_bytes"]
-    return {"id": item["id"], "filename": item["filename"], "size_bytes": size_bytes}
+    size_bytes = item.size or intent["size_bytes"]
+    return {"id": item.id, "filename": item.filename or intent["filename"], "size_bytes": size_bytes}
 
 
-def told_attachment(kept: Raw) -> Values:
+def told_attachment(kept: Kept) -> Values:
     """What callers are told of an attachment when something else fails."""
     return {"attachment_id": kept["id"]}
 
 
-def attached_file(kept: Raw, record_id: str, field: str) -> AttachedFile:
+def attached_file(kept: Kept, record_id: str, field: str) -> AttachedFile:
     """The result of an attachment."""
     return AttachedFile(
         record_id=record_id,

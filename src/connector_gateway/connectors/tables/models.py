@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from connector_gateway.kit.shapes import Cursor, Identifier, Instant, Name, Params, Result
 
@@ -12,6 +12,10 @@ MAX_RECORDS = 10
 MAX_URL = 4000
 
 Fields = dict[str, Any]
+
+
+def _no_unless_given(value: object) -> object:
+    return False if value is None else value
 
 
 class ReadRecords(Params):
@@ -54,12 +58,12 @@ class CreateRecords(Params):
     """One to ten objects of field name to value; values are cast to the field's type, and refused where that would
     lose something."""
 
-    allow_new_options: bool = False
+    allow_new_options: Annotated[bool, BeforeValidator(_no_unless_given)] = False
     """Let a select field gain an option it lacks; otherwise the record fails."""
 
 
 class FailedRecord(Result):
-    """A record that was not made, and the first reason why."""
+    """One thing that is wrong with a record, which was not made; a record may have several."""
 
     index: int
     """Its place in ``records``, from 0."""

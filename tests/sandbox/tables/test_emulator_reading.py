@@ -4,7 +4,7 @@ from urllib.parse import quote
 
 import pytest
 
-from connectors.tables.played import Played
+from sandbox.tables.played import Played
 
 
 def test_tables_are_found_by_id_and_by_encoded_name_with_a_slash_behind(airtable: Played) -> None:

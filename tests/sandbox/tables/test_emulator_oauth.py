@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import requests
 
-from connectors.tables.played import Played
+from sandbox.tables.played import Played
 from workspace_sandbox.tables.access import CLIENT_ID, CLIENT_SECRET, PUBLIC_CLIENT_ID, challenge_of
 
 VERIFIER = "v" * 43

@@ -1,16 +1,34 @@
-"""The addresses that attachments can be had from for a while, and what is served there."""
+"""Attachments: uploaded, and had from addresses that are good for a while."""
 
 import hashlib
 from collections.abc import Iterator
+from typing import Any
 from urllib.parse import quote
 
 from aiohttp import web
 
 from workspace_sandbox.kit.stage import Stage
-from workspace_sandbox.tables.model import Attachment, Base
-from workspace_sandbox.tables.refusals import Refusal, not_found
+from workspace_sandbox.tables import queries
+from workspace_sandbox.tables.access import Authorisations
+from workspace_sandbox.tables.call import Call
+from workspace_sandbox.tables.state import Attachment, Base
+from workspace_sandbox.tables.wire import Refusal, forbidden, not_found
+from workspace_sandbox.tables.workspace import Workspace
 
 PATH = "/v3/u/{until}/{attachment}/{signature}/{filename}"
+
+
+def upload_attachment(call: Call) -> dict[str, Any]:
+    """Append a file to a cell, wherever in the base the record is; answered with field ids."""
+    home = call.base.home(call.path["record"])
+    if home is None:
+        raise not_found()
+    table, record = home
+    if table.synced:
+        raise forbidden()
+    column = queries.column_of(table, call.path["field"])
+    call.workspace.upload(call.base, table, record, column, call.body)
+    return call.reader.record(table, record, by_id=True, only=[column])
 
 
 def address(stage: Stage, attachment: Attachment) -> str:
@@ -25,14 +43,14 @@ def address(stage: Stage, attachment: Attachment) -> str:
     return stage.addresses.get("content", "https://content.airtable.com") + path
 
 
-def serve(stage: Stage, bases: list[Base], request: web.Request) -> web.Response:
+async def serve(_: Authorisations, workspace: Workspace, request: web.Request) -> web.Response:
     """The bytes of a file whose address is genuine and has not expired."""
-    given = request.match_info
+    given, stage = request.match_info, workspace.stage
     if not given["until"].isdecimal() or given["signature"] != _signature(int(given["until"]), given["attachment"]):
         raise not_found()
     if stage.clock.now() * 1000 >= int(given["until"]):
         raise Refusal(410, "GONE", envelope="bare")
-    attachment = _find(bases, given["attachment"])
+    attachment = _find(workspace.bases, given["attachment"])
     headers = {"Content-Disposition": f"inline; filename*=UTF-8''{_quoted(attachment.filename)}"}
     return web.Response(body=attachment.bytes(), headers=headers | {"Content-Type": attachment.type})
 

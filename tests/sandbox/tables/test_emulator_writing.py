@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from connectors.tables.played import PERSON, Played
+from sandbox.tables.played import PERSON, Played
 from workspace_sandbox.tables.cells import STRICT
 
 

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 import requests
 
-from connectors.tables.played import NOON, PERSON, PNG, HandClock, Played
+from sandbox.tables.played import NOON, PERSON, PNG, HandClock, Played
 from workspace_sandbox.kit.stage import Stage
 from workspace_sandbox.tables import TablesEmulator
 from workspace_sandbox.tables.cells import STRICT
-from workspace_sandbox.tables.wire import PAGES, ROUTES
+from workspace_sandbox.tables.routes import ROUTES
 
 
 def test_the_routes_are_the_ones_that_are_listed() -> None:
@@ -22,11 +22,11 @@ def test_the_routes_are_the_ones_that_are_listed() -> None:
         if route.method != "HEAD"
     }
 
-    assert {(route.host, route.method, route.path) for route in (*ROUTES, *PAGES)} == served
+    assert {(route.host, route.method, route.path) for route in ROUTES} == served
 
 
 def test_every_listed_route_says_how_far_it_goes() -> None:
-    assert {"full", "partly"} == {route.support.split(":")[0] for route in (*ROUTES, *PAGES)}
+    assert {"fully", "partly"} == {route.support for route in ROUTES}
 
 
 def test_the_seed_is_made_quickly_and_is_large_enough(airtable: Played) -> None:

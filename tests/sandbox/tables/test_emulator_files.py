@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import requests
 
-from connectors.tables.played import PNG, Played
+from sandbox.tables.played import PNG, Played
 
 
 def test_an_attachment_by_address_is_fetched_after_a_while(airtable: Played) -> None:

@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 from workspace_sandbox.tables.draft import COLOURS
-from workspace_sandbox.tables.model import Field
+from workspace_sandbox.tables.state import Field
 
 ALPHABET = string.ascii_letters + string.digits
 CHECK = {"icon": "check", "color": "greenBright"}

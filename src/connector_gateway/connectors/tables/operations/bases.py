@@ -1,0 +1,72 @@
+"""Bases, their tables, and what is remembered of them."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
+
+from connector_gateway.connectors.tables import mapping, wire
+from connector_gateway.connectors.tables.client import TablesClient
+from connector_gateway.connectors.tables.mapping import REFUSED
+from connector_gateway.connectors.tables.models import ListTables, Table
+from connector_gateway.kit.call import Call, LookUp
+from connector_gateway.kit.errors import BaseNotFound, TableNotFound, ViewNotFound
+from connector_gateway.kit.operation import reads
+from connector_gateway.kit.shapes import Listing
+from connector_gateway.kit.writing import Intent
+
+T = TypeVar("T")
+TablesCall = Call[TablesClient]
+
+SCHEMA_SECONDS = 60.0
+REMEMBER_SECONDS = 24 * 60 * 60.0
+"""How long is known where a record is, and whose token it is."""
+
+MISSING = (BaseNotFound, TableNotFound)
+
+OUTDATED = (*REFUSED, TableNotFound, ViewNotFound)
+"""Refusals that may be due to a schema remembered from before it was changed."""
+
+
+@reads("GET /tables", errors=[BaseNotFound])
+async def list_tables(call: TablesCall, params: ListTables) -> Listing[Table]:
+    """List the tables of a base with their views and field types."""
+    tables = await tables_of(call, params.base_id)
+    return Listing[Table](items=mapping.tables(tables, include_views=params.include_views))
+
+
+async def with_table(call: TablesCall, base_id: str, wanted: str, use: Callable[[wire.Table], Awaitable[T]]) -> T:
+    """What *use* makes of the table; once more with a fresh schema if a remembered one may be outdated."""
+
+    async def use_one(tables: Sequence[wire.Table]) -> T:
+        return await use(mapping.find_table(tables, wanted))
+
+    return await call.with_recalled(schema_of(call, base_id), use_one, outdated=OUTDATED)
+
+
+async def tables_of(call: TablesCall, base_id: str) -> Sequence[wire.Table]:
+    """The tables of a base as they are now."""
+    return await call.renew(schema_of(call, base_id))
+
+
+async def known_table(call: TablesCall, intent: Intent) -> wire.Table:
+    """The table that a step is about."""
+
+    def is_there(tables: Sequence[wire.Table]) -> bool:
+        return any(table.id == intent["table_id"] for table in tables)
+
+    return mapping.find_table(
+        await call.recall(schema_of(call, intent["base_id"]), suffices=is_there), intent["table_id"]
+    )
+
+
+def schema_of(call: TablesCall, base_id: str) -> LookUp[Sequence[wire.Table]]:
+    """The tables of a base with their fields and views."""
+
+    async def find() -> Sequence[wire.Table]:
+        return await call.upstream.get_base_schema(base_id)
+
+    return LookUp(f"schema {base_id}", SCHEMA_SECONDS, find)
+
+
+def see(call: TablesCall, record_id: str, base_id: str, table_id: str) -> None:
+    """Remember where a record is, for whoever attaches a file to it."""
+    call.memory.put(f"record {record_id}", (base_id, table_id), REMEMBER_SECONDS)

@@ -1,0 +1,176 @@
+"""Records that are created together, each told for itself."""
+
+from collections.abc import Collection, Sequence
+from datetime import UTC, datetime
+from functools import partial
+
+from connector_gateway.connectors.tables import mapping, wire
+from connector_gateway.connectors.tables.mapping import REFUSED, Batch, Draft, Kept
+from connector_gateway.connectors.tables.models import MAX_RECORDS, CreatedRecords, CreateRecords, FailedRecord
+from connector_gateway.connectors.tables.operations.bases import (
+    MISSING,
+    OUTDATED,
+    REMEMBER_SECONDS,
+    TablesCall,
+    known_table,
+    schema_of,
+    see,
+    tables_of,
+)
+from connector_gateway.kit.call import LookUp
+from connector_gateway.kit.errors import (
+    FileTooLarge,
+    OutcomeUnknown,
+    TooManyRecords,
+    UpstreamForbidden,
+    UpstreamUnexpected,
+)
+from connector_gateway.kit.operation import writes
+from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
+
+FINAL = (*REFUSED, *MISSING, FileTooLarge, UpstreamForbidden, UpstreamUnexpected)
+"""Refusals that a repeat would meet again: where records were made before, they are told of each of the others."""
+
+
+# The step that creates records
+
+
+async def _send_records(call: TablesCall, intent: Intent, _: str) -> Learned:
+    """Create records, all of them or none."""
+    base_id, table_id, rows = intent["base_id"], intent["table_id"], intent["rows"]
+    made = await call.upstream.create_records(base_id, table_id, rows, typecast=intent["typecast"])
+    if len(made) != len(rows):
+        raise OutcomeUnknown("The application tells of another number of records than it was given.", doubt="garbled")
+    call.memory.put(f"filled in {table_id}", mapping.filled_in(made[0], rows[0]), REMEMBER_SECONDS)
+    return {"created": [row.id for row in made]}
+
+
+async def _find_records(call: TablesCall, intent: Intent, sent: Sent) -> Sequence[Found]:
+    """The records made since that hold what was written and nothing else, unless they say that another made them."""
+    table = await known_table(call, intent)
+    since = datetime.fromtimestamp(sent.earliest, UTC)
+    made = [item async for item in call.upstream.list_records_created_since(intent["base_id"], table.id, since)]
+    if made and mapping.tells_authors(table):
+        user = await call.recall(LookUp("user", REMEMBER_SECONDS, call.upstream.get_user))
+        made = [item for item in made if mapping.may_be_by(table, item, user.id)]
+    return [
+        Found({"created": [item.id]}, item.id, item.created_time.timestamp(), slot)
+        for slot, item in mapping.made_of(table, intent, made)
+    ]
+
+
+def _created(learned: Learned) -> Sequence[str]:
+    return list(learned["created"])
+
+
+def _joined(found: Sequence[Found]) -> Learned:
+    return {"created": [item.object_id for item in found]}
+
+
+CREATE_RECORDS = Step(
+    "create records",
+    _send_records,
+    _find_records,
+    makes="record",
+    contents=mapping.contents,
+    object_ids=_created,
+    joined=_joined,
+    tells=lambda learned: {"created": learned["created"]},
+)
+
+
+# The operation
+
+
+@writes("POST /records", errors=[*MISSING, TooManyRecords])
+async def create_records(call: TablesCall, params: CreateRecords) -> CreatedRecords:
+    """Create up to ten records, and report the success of each.
+
+    Every record is checked against the table first; those that fit are created even if others fail.
+    """
+    if len(params.records) > MAX_RECORDS:
+        raise TooManyRecords(
+            f"{len(params.records)} records are more than a call takes.",
+            {"parameter": "records", "count": len(params.records), "max": MAX_RECORDS},
+        )
+    batch = Batch(params)
+    batch.follow(await call.plan(partial(_plan_records, call, params)))
+    try:
+        # Those that bring new options come last, since for them the vendor casts loosely.
+        for new_options in (False, True):
+            group = [draft for draft in batch.left if draft.new_options is new_options]
+            if group:
+                await _make_group(call, batch, group)
+    except FINAL as refusal:
+        if refusal.doubt is not None or not batch.created:
+            raise
+        for draft in batch.left:
+            batch.refuse(draft, refusal)
+    return batch.result()
+
+
+# Planning
+
+
+async def _plan_records(call: TablesCall, params: CreateRecords) -> Kept:
+    """The records of a call, checked against the table as it is now before one of them is reported as failed."""
+
+    async def check(tables: Sequence[wire.Table]) -> Kept:
+        table = mapping.find_table(tables, params.table)
+        return await _check(call, params, table, range(len(params.records)))
+
+    schema = schema_of(call, params.base_id)
+    return await call.with_recalled(schema, check, outdated=OUTDATED, suspect=lambda plan: bool(plan["failed"]))
+
+
+async def _plan_again(call: TablesCall, params: CreateRecords, table_id: str, indices: Collection[int]) -> Kept:
+    """Some of the records, checked against the table as it is now."""
+    table = mapping.find_table(await tables_of(call, params.base_id), table_id)
+    return await _check(call, params, table, indices)
+
+
+async def _check(call: TablesCall, params: CreateRecords, table: wire.Table, indices: Collection[int]) -> Kept:
+    """The plan of those of the records: which fit the table, and which do not."""
+    drafts, failed = mapping.drafts(table, params.records, new_options=params.allow_new_options)
+    wanted = [draft for draft in drafts if draft.index in indices]
+    failed = [item for item in failed if item.index in indices]
+    failed += await _astray(call, params.base_id, table, [draft for draft in wanted if draft.new_options])
+    return mapping.batch(table, wanted, failed, call.memory.get(f"filled in {table.id}") or {})
+
+
+async def _astray(call: TablesCall, base_id: str, table: wire.Table, group: Sequence[Draft]) -> list[FailedRecord]:
+    """The links of *group* that lead nowhere; the vendor, casting loosely, would make records for them."""
+    failed = []
+    for draft in group:
+        for name, (table_id, record_ids) in mapping.links(table, draft).items():
+            there = await call.upstream.existing_records(base_id, table_id, record_ids)
+            failed += mapping.astray(draft, name, record_ids, there)
+    return failed
+
+
+# Making
+
+
+async def _make_group(call: TablesCall, batch: Batch, group: Sequence[Draft]) -> None:
+    """Create *group* at once; where that is refused, nobody says for which record, check again and create singly."""
+    try:
+        await _make(call, batch, group)
+    except REFUSED:
+        await _make_singly(call, batch, {draft.index for draft in group})
+
+
+async def _make_singly(call: TablesCall, batch: Batch, indices: Collection[int]) -> None:
+    batch.follow(await call.plan(partial(_plan_again, call, batch.params, batch.table_id, indices)))
+    for draft in [draft for draft in batch.left if draft.index in indices]:
+        try:
+            await _make(call, batch, [draft])
+        except REFUSED as refusal:
+            batch.refuse(draft, refusal)
+
+
+async def _make(call: TablesCall, batch: Batch, group: Sequence[Draft]) -> None:
+    """Create *group* with one request."""
+    learned = await call.step(CREATE_RECORDS, batch.creation(group))
+    for draft, record_id in zip(group, learned["created"], strict=True):
+        batch.created[draft.index] = record_id
+        see(call, record_id, batch.params.base_id, batch.table_id)

@@ -1,0 +1,103 @@
+"""Records: read, and changed one at a time."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
+
+from connector_gateway.connectors.tables import mapping, wire
+from connector_gateway.connectors.tables.mapping import CASTING, REFUSED, Kept
+from connector_gateway.connectors.tables.models import ReadRecords, Record, UpdatedRecord, UpdateRecord
+from connector_gateway.connectors.tables.operations.bases import (
+    MISSING,
+    TablesCall,
+    known_table,
+    see,
+    tables_of,
+    with_table,
+)
+from connector_gateway.kit.clock import instant
+from connector_gateway.kit.errors import GatewayError, RecordNotFound, UpstreamConflict, ViewNotFound
+from connector_gateway.kit.operation import reads, writes
+from connector_gateway.kit.shapes import Page
+from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
+
+
+async def _send_change(call: TablesCall, intent: Intent, _: str) -> Learned:
+    row = await call.upstream.update_record(
+        intent["base_id"], intent["table_id"], intent["record_id"], intent["values"]
+    )
+    return {"id": row.id, "updated_at": call.clock.now()}
+
+
+async def _find_change(call: TablesCall, intent: Intent, _: Sent) -> Sequence[Found]:
+    """The record, if it is as it should be."""
+    table = await known_table(call, intent)
+    with suppress(RecordNotFound):
+        row = await call.upstream.get_record(intent["base_id"], table.id, intent["record_id"])
+        if mapping.bears(table, row.fields, intent["values"]):
+            return [Found({"id": row.id, "updated_at": call.clock.now()})]
+    return []
+
+
+UPDATE_RECORD = Step("update the record", _send_change, _find_change, tells=lambda kept: {"record_id": kept["id"]})
+
+
+@reads("GET /records", errors=[*MISSING, ViewNotFound])
+async def read_records(call: TablesCall, params: ReadRecords) -> Page[Record]:
+    """Read records of a table or a view; a view's own filter and order apply.
+
+    A cursor is good for as long as the application keeps the list, which is some minutes.
+    """
+
+    async def read(table: wire.Table) -> Page[Record]:
+        found = await call.upstream.list_records(
+            params.base_id,
+            table.id,
+            view_id=mapping.view_id(table, params.view),
+            page_size=params.limit,
+            offset=(call.position or {}).get("offset"),
+        )
+        for record in found.records:
+            see(call, record.id, params.base_id, table.id)
+        return mapping.page(found)
+
+    return await with_table(call, params.base_id, params.table, read)
+
+
+@writes("PATCH /records/{record_id}", errors=[*MISSING, RecordNotFound, UpstreamConflict, *CASTING])
+async def update_record(call: TablesCall, params: UpdateRecord) -> UpdatedRecord:
+    """Update the named fields of one record.
+
+    Values are cast to the type of their field; where that would lose something, nothing is written.
+    Writes to one record through this service happen one after the other.
+    """
+    change = await call.plan(partial(_plan_change, call, params))
+    async with call.exclusive(f"record {params.record_id}"):
+        try:
+            learned = await call.step(UPDATE_RECORD, change)
+        except REFUSED as refusal:
+            # The values may be cast by an outdated schema.
+            change = await call.plan(partial(_plan_change_again, call, params, change, refusal))
+            learned = await call.step(UPDATE_RECORD, change)
+    see(call, learned["id"], change["base_id"], change["table_id"])
+    return UpdatedRecord(
+        record_id=learned["id"], updated_fields=list(params.fields), updated_at=instant(learned["updated_at"])
+    )
+
+
+async def _plan_change(call: TablesCall, params: UpdateRecord) -> Kept:
+    """A change, cast to the types of the table."""
+
+    async def change(table: wire.Table) -> Kept:
+        return mapping.change(table, params)
+
+    return await with_table(call, params.base_id, params.table, change)
+
+
+async def _plan_change_again(call: TablesCall, params: UpdateRecord, refused: Kept, refusal: GatewayError) -> Kept:
+    """The same by the table as it is now, after *refusal*; which stands if it comes to the same."""
+    table = mapping.find_table(await tables_of(call, params.base_id), refused["table_id"])
+    change = mapping.change(table, params)
+    if change == refused:
+        raise refusal
+    return change

@@ -1,0 +1,17 @@
+"""All faults of a request in one refusal."""
+
+from collections.abc import Sequence
+
+from connector_gateway.kit.errors import GatewayError
+
+MAX_SENTENCES = 3
+"""Messages of single faults that make up the message of all; ``details`` has the others."""
+
+
+def gathered(refusals: Sequence[GatewayError]) -> GatewayError:
+    """One refusal for all of *refusals*: the first one's code, and each detail with the code of its own."""
+    first = refusals[0]
+    details = [{"code": one.code, **detail} for one in refusals for detail in one.details]
+    sentences = list(dict.fromkeys(one.message for one in refusals))
+    more = [f"And {len(sentences) - MAX_SENTENCES} more."] if len(sentences) > MAX_SENTENCES else []
+    return type(first)(" ".join(sentences[:MAX_SENTENCES] + more), *details)

@@ -1,0 +1,75 @@
+"""A request that was let in."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from multidict import MultiMapping
+
+from workspace_sandbox.tables import queries, wire
+from workspace_sandbox.tables.access import Access
+from workspace_sandbox.tables.state import PERMISSIONS, Base, Record, Table, find
+from workspace_sandbox.tables.values import Reader
+from workspace_sandbox.tables.workspace import Manner, Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request that was let in."""
+
+    workspace: Workspace
+    iterators: queries.Iterators
+    access: Access
+    path: Mapping[str, str]
+    query: MultiMapping[str]
+    body: Mapping[str, Any]
+    reader: Reader
+    """Shows what is in ``base``."""
+
+    permission: Callable[[Base], str]
+    """What the caller may do in a base."""
+
+    replaces: bool
+    """Whether it is a PUT."""
+
+    @property
+    def base(self) -> Base:
+        """The base of the path."""
+        return self.reader.base
+
+    def table(self) -> Table:
+        """The table of the path, by id or name."""
+        table = find(self.base.tables, self.path["table"])
+        if table is None:
+            raise wire.no_such_model()
+        return table
+
+    def written_table(self) -> Table:
+        """The table of the path, if it takes writes."""
+        table = self.table()
+        if table.synced:
+            raise wire.forbidden()
+        return table
+
+    def own_record(self, table: Table) -> Record:
+        """The record of the path, which must be one of *table*."""
+        record = table.records.get(self.path["record"])
+        if record is None:
+            raise wire.no_such_record(self.path["record"])
+        return record
+
+    def manner(self) -> Manner:
+        """How it is to be written."""
+        creates = PERMISSIONS.index(self.permission(self.base)) >= PERMISSIONS.index("create")
+        return Manner(self.workspace.user, self.flag("typecast"), creates, self.replaces)
+
+    def flag(self, name: str) -> bool:
+        """A yes or no of the body; absent and null are no."""
+        value = self.body.get(name)
+        if value is not None and not isinstance(value, bool):
+            raise wire.invalid_request()
+        return bool(value)
+
+    def shown(self, table: Table, record: Record) -> dict[str, Any]:
+        """A record that was written."""
+        return self.reader.record(table, record, by_id=self.flag("returnFieldsByFieldId"))

@@ -1,0 +1,154 @@
+"""The vendor's two hosts: who is let in, what is answered, and what testers can do to them."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, ClassVar
+
+from aiohttp import web
+from aiohttp.typedefs import Handler
+
+from workspace_sandbox.kit.server import application
+from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.tables import acts, attachments, queries, seed, wire
+from workspace_sandbox.tables.access import SCOPES, TOKEN, Access, Authorisations
+from workspace_sandbox.tables.call import Call
+from workspace_sandbox.tables.routes import ROUTES, Endpoint, Host, Page
+from workspace_sandbox.tables.state import PERMISSIONS, Base
+from workspace_sandbox.tables.throttle import Limits
+from workspace_sandbox.tables.values import Reader
+
+DAY = 86_400
+
+
+class TablesEmulator:
+    """A stand-in for Airtable: three bases, one of which the token does not see."""
+
+    knobs: ClassVar[Mapping[str, Any]] = {
+        "access_seconds": 3600,
+        "auto_approve": False,
+        "bases_per_page": 1000,
+        "fetch_seconds": 2.0,
+        "lockout_seconds": 30.0,
+        "monthly_calls": None,
+        "next_write": "",
+        "offset_seconds": 300.0,
+        "permission_level": "",
+        "redirect_uris": [],
+        "refresh_seconds": 60 * DAY,
+        "retry_after": False,
+        "scopes": " ".join(SCOPES),
+        "throttle_envelope": "list",
+        "unreachable_hosts": [],
+        "url_seconds": 7200.0,
+    }
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+        self.reset()
+
+    def applications(self) -> Mapping[str, web.Application]:
+        """The host of the interface, with the OAuth pages, and the host of the files."""
+        return {host: application(self._routes(host), self._dialect) for host in ("base", "content")}
+
+    def reset(self) -> None:
+        """Return to the seed, with nothing revoked, spent or under way."""
+        self.authorisations = Authorisations(self.stage)
+        self.limits = Limits(self.stage)
+        self.iterators = queries.Iterators()
+        self.workspace = seed.workspace(self.stage)
+
+    def credentials(self) -> dict[str, str]:
+        """The personal access token."""
+        return {"token": TOKEN}
+
+    def examples(self) -> dict[str, Any]:
+        """A table with everything in it, a record of it, and the other bases."""
+        return dict(seed.examples(self.workspace))
+
+    def revoke(self) -> None:
+        """Withdraw the token, and everything that was authorised with OAuth."""
+        self.authorisations.connected = False
+
+    def authorise(self) -> None:
+        """Give all of it back."""
+        self.authorisations.connected = True
+
+    def act(self, action: Mapping[str, Any]) -> dict[str, Any]:
+        """Do what somebody does in the application."""
+        return acts.perform(self.workspace, self._reader, action)
+
+    def _routes(self, host: Host) -> list[web.RouteDef]:
+        return [
+            web.route(route.method, path, self._handler(route))
+            for route in ROUTES
+            if route.host == host
+            for path in (route.path, f"{route.path}/")
+        ]
+
+    def _handler(self, route: Endpoint | Page) -> Handler:
+        return partial(self._serve, route) if isinstance(route, Endpoint) else partial(self._show, route)
+
+    async def _serve(self, route: Endpoint, request: web.Request) -> web.StreamResponse:
+        """Let a request in, or not, and answer it: who it is of, how often, where, whether, what."""
+        access = self.authorisations.authenticate(request.headers.get("Authorization", ""))
+        self.limits.spend_token(access.token)
+        base = self._base(request.match_info.get("base"))
+        if "base" in request.match_info:
+            self.limits.spend_base(base.id)
+        self._require(route, access, base)
+        call = self._call(request, access, base, await wire.body_of(request))
+        self._fail_writing(route)
+        return wire.answer(request, route.handler(call))
+
+    def _base(self, identifier: str | None) -> Base:
+        """The base of a path; without one, it does not matter which."""
+        if identifier is None:
+            return self.workspace.bases[0]
+        if not identifier.startswith("app"):
+            raise wire.not_found()
+        base = self.workspace.base(identifier)
+        if base is None or self._permission(base) == "none":
+            raise wire.no_such_model()
+        return base
+
+    def _permission(self, base: Base) -> str:
+        """What the token's user may do in *base*; a knob changes it in the bases that the token sees."""
+        return base.permission if base.permission == "none" else self.stage.knobs["permission_level"] or base.permission
+
+    def _require(self, route: Endpoint, access: Access, base: Base) -> None:
+        held = PERMISSIONS.index(self._permission(base))
+        if (route.scope and route.scope not in access.scopes) or held < PERMISSIONS.index(route.permission):
+            raise wire.forbidden()
+
+    def _call(self, request: web.Request, access: Access, base: Base, body: Mapping[str, Any]) -> Call:
+        return Call(
+            workspace=self.workspace,
+            iterators=self.iterators,
+            access=access,
+            path=request.match_info,
+            query=request.query,
+            body=body,
+            reader=self._reader(base),
+            permission=self._permission,
+            replaces=request.method == "PUT",
+        )
+
+    def _reader(self, base: Base) -> Reader:
+        return Reader(base, self.stage.clock.now(), partial(attachments.address, self.stage))
+
+    def _fail_writing(self, route: Endpoint) -> None:
+        """Refuse one write that nothing is wrong with, if a knob says so."""
+        if route.writes and self.stage.knobs["next_write"] == "503_retriable":
+            self.stage.knobs["next_write"] = ""
+            raise wire.retriable()
+
+    async def _show(self, page: Page, request: web.Request) -> web.StreamResponse:
+        return await page.handler(self.authorisations, self.workspace, request)
+
+    @web.middleware
+    async def _dialect(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Tell refusals, unknown routes and this stand-in's own faults as the vendor would."""
+        refusal = await wire.refusal_of(request, handler)
+        if isinstance(refusal, web.StreamResponse):
+            return refusal
+        return web.json_response(refusal.body(), status=refusal.status, headers=refusal.headers)
