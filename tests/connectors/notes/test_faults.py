@@ -549,7 +549,7 @@ def test_a_write_whose_answer_is_empty_may_be_repeated_and_is_done_once(gateway:
     shown = gateway.operator("GET", f"/v1/runs/{first.body['run_id']}").body["data"]
     again = create(gateway, leads, name, idempotency_key=name)
 
-    assert (502, "upstream_error") == (first.status, first.code)
+    assert (502, "outcome_unknown") == (first.status, first.code)
     assert shown["upstream"][-1]["path"].endswith("/query")
     assert 200 == again.status
     assert 1 == found(gateway, leads, name)
