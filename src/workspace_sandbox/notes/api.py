@@ -179,7 +179,7 @@ class Api:
         if not call.filter_properties or source is None:
             return None
         query = Query(self._workspace, source)
-        return {query.property(key, "query.filter_properties").id for key in call.filter_properties}
+        return {query.property_in_address(key).id for key in call.filter_properties}
 
     def create_page(self, call: Call) -> dict[str, Any]:
         """A new page; a 503 afterwards, or instead, where the knob ``next_create`` says so."""
@@ -262,7 +262,7 @@ class Api:
     def _property(self, page: Page, key: str) -> Property:
         source = self._workspace.source_of(page)
         if source:
-            return Query(self._workspace, source).property(key, "path.property_id")
+            return Query(self._workspace, source).property_in_address(key)
         if key != TITLE.id:
             raise invalid(f"Could not find property with name or id: {key}")
         return TITLE

@@ -1,14 +1,16 @@
 """Property values, one small function per type: into the vendor's form without loss, and back into text."""
 
+import re
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 from uuid import UUID
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
-from email_validator import EmailNotValidError, validate_email
 
 from connector_gateway.connectors.notes import wire
 from connector_gateway.connectors.notes.wire import Property, Value
@@ -25,6 +27,10 @@ MAX_ITEMS = 100
 MAX_EXACT_INTEGER = 2**53
 MAX_EXPONENT = 400
 
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?:[Zz]|[+-]\d{2}:?\d{2})?)?", re.ASCII)
+_FINER = re.compile(r"[.,]\d{6}0*[1-9]")
+"""Digits that are beyond a microsecond, where parsing ends."""
+
 TRUNCATED_AT = 25
 """The vendor shows no more people, relations or mentions than this within a page."""
 
@@ -40,10 +46,9 @@ def cast(name: str, described: Property, value: Any) -> Any:
     try:
         return CASTS[kind](described, value)
     except ValueError as fault:
-        shown = value if isinstance(value, str | int | bool | None) else str(value)
         raise LossyCast(
-            f"The value of {name!r} cannot become {kind} without loss: {fault}.",
-            {"property": name, "type": kind, "value": shown},
+            f'The value of "{name}" cannot become {kind} without loss: {fault}.',
+            {"property": name, "type": kind, "value": value},
         ) from fault
 
 
@@ -91,28 +96,43 @@ def _checkbox(_: Property, value: Any) -> bool:
 def _select(described: Property, value: Any) -> dict[str, str]:
     if not isinstance(value, str):
         raise ValueError("it is no option name")
-    return {"id": _option(described, value)}
+    return {"id": _options(described, [value])[0]}
 
 
 def _multi_select(described: Property, value: Any) -> list[dict[str, str]]:
-    return [{"id": _option(described, name)} for name in dict.fromkeys(_strings(value))]
+    return [{"id": uid} for uid in _options(described, list(dict.fromkeys(_strings(value))))]
 
 
-def _option(described: Property, wanted: str) -> str:
+def _options(described: Property, wanted: Sequence[str]) -> list[str]:
+    """The options of those names; ``SelectOptionMissing`` names every one that there is not."""
     known = {option.name: option.id for option in options(described)}
-    if wanted not in known:
+    missing = [name for name in wanted if name not in known]
+    if missing:
+        listed = ", ".join(f'"{name}"' for name in missing)
         raise SelectOptionMissing(
-            f"{wanted!r} is not an option of {described.name!r}.",
-            {"property": described.name, "value": wanted, "allowed": list(known)},
+            f'"{described.name}" has no option {listed}.{_hint(missing, known)}',
+            *({"property": described.name, "value": name, "allowed": list(known)} for name in missing),
         )
-    return known[wanted]
+    return [known[name] for name in wanted]
+
+
+def _hint(missing: Iterable[str], known: Iterable[str]) -> str:
+    """Which options are called nearly like those that are *missing*."""
+    wanted = {_folded(name) for name in missing}
+    near = [f'"{name}"' for name in known if _folded(name) in wanted]
+    return f" It has {', '.join(near)}, and names count to the letter." if near else ""
+
+
+def _folded(name: str) -> str:
+    """A name without what is easily written otherwise: case, and how characters and blanks are composed."""
+    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
 def options(described: Property) -> Sequence[wire.Option]:
     """What can be chosen of a select, multi-select or status."""
     choices: wire.Choices | None = getattr(described, described.type)
     if choices is None:
-        raise UpstreamUnexpected(f"The application describes {described.name!r} without its options.")
+        raise UpstreamUnexpected(f'The application describes "{described.name}" without its options.')
     return choices.options
 
 
@@ -124,39 +144,33 @@ def _date(_: Property, value: Any) -> dict[str, str]:
 
 def iso_date(text: str) -> str:
     """*text* if it is an ISO 8601 date, or a date and time with an offset; otherwise ``ValueError``."""
-    if len(text) == len("2026-11-02"):
-        return date.fromisoformat(text).isoformat()
-    parsed = datetime.fromisoformat(text)
-    if parsed.tzinfo is None:
+    found = moment(text)
+    if found is None:
+        raise ValueError("it is no ISO 8601 date, and no date and time")
+    if isinstance(found, datetime) and found.tzinfo is None:
         raise ValueError("a time needs an offset, such as Z")
-    if parsed.microsecond % 1000:
+    if isinstance(found, datetime) and (found.microsecond % 1000 or _FINER.search(text)):
         raise ValueError("the application keeps milliseconds only")
-    return parsed.isoformat()
+    return found.isoformat()
 
 
 def _url(_: Property, value: Any) -> str:
-    text = _bounded(value, MAX_TEXT)
-    parts = urlsplit(text)
-    if not parts.scheme or not (parts.netloc or parts.path) or any(space in text for space in " \t\n"):
-        raise ValueError("it is no URL")
-    return text
+    return _bounded(value, MAX_TEXT)
 
 
-def _email(_: Property, value: Any) -> str:
-    text = _bounded(value, MAX_CONTACT)
-    try:
-        validate_email(text, check_deliverability=False, test_environment=True)
-    except EmailNotValidError as fault:
-        raise ValueError("it is no e-mail address") from fault
-    return text
-
-
-def _phone(_: Property, value: Any) -> str:
+def _contact(_: Property, value: Any) -> str:
     return _bounded(value, MAX_CONTACT)
 
 
 def _identifiers(_: Property, value: Any) -> list[dict[str, str]]:
-    return [{"id": uid} for uid in dict.fromkeys(str(UUID(text.strip())) for text in _strings(value))]
+    return [{"id": uid} for uid in dict.fromkeys(map(_uuid, _strings(value)))]
+
+
+def _uuid(text: str) -> str:
+    try:
+        return str(UUID(text.strip()))
+    except ValueError as fault:
+        raise ValueError("it names something by other than its identifier") from fault
 
 
 def _files(_: Property, value: Any) -> list[dict[str, Any]]:
@@ -164,11 +178,19 @@ def _files(_: Property, value: Any) -> list[dict[str, Any]]:
 
 
 def _file(text: str) -> dict[str, Any]:
-    parts = urlsplit(text)
-    if parts.scheme not in {"http", "https"} or not parts.netloc or _units(text) > MAX_TEXT:
+    parts = _split(text)
+    if parts is None or parts.scheme not in {"http", "https"} or not parts.netloc or _units(text) > MAX_TEXT:
         raise ValueError("it is no http or https URL")
     name = parts.path.rpartition("/")[2] or parts.netloc
     return {"name": name[:MAX_ITEMS], "type": "external", "external": {"url": text}}
+
+
+def _split(text: str) -> SplitResult | None:
+    """The parts of an address; None where it cannot be one."""
+    try:
+        return urlsplit(text)
+    except ValueError:
+        return None
 
 
 def _place(_: Property, value: Any) -> dict[str, Any]:
@@ -189,8 +211,8 @@ CASTS: Mapping[str, Callable[[Property, Any], Any]] = {
     "multi_select": _multi_select,
     "date": _date,
     "url": _url,
-    "email": _email,
-    "phone_number": _phone,
+    "email": _contact,
+    "phone_number": _contact,
     "people": _identifiers,
     "relation": _identifiers,
     "files": _files,
@@ -278,7 +300,19 @@ def _as_it_is(held: str) -> list[str]:
 
 
 def _period_texts(held: wire.Period) -> list[str]:
-    return [held.start, f"{held.start}/{held.end}"] if held.end else [held.start]
+    start, end = (_zoned(text, held.time_zone) for text in (held.start, held.end or ""))
+    return [start, f"{start}/{end}"] if end else [start]
+
+
+def _zoned(text: str, zone: str | None) -> str:
+    """A time of a date with its offset, which the vendor leaves out where it tells the *zone* instead."""
+    found = moment(text)
+    if zone is None or not isinstance(found, datetime) or found.tzinfo is not None:
+        return text
+    try:
+        return text + found.replace(tzinfo=ZoneInfo(zone)).isoformat()[-len("+00:00") :]
+    except (ZoneInfoNotFoundError, ValueError):
+        return text
 
 
 def _user_texts(held: wire.User) -> list[str]:
@@ -311,6 +345,16 @@ def _computed_texts(held: wire.Computed) -> list[str]:
 
 def _flag_text(held: bool) -> str:  # noqa: FBT001  # a vendor's value
     return "true" if held else "false"
+
+
+def dates(value: Value) -> list[str]:
+    """Those texts of a value that are dates."""
+    held = content(value)
+    if held is None:
+        return []
+    if not isinstance(held, wire.Computed):
+        return texts(value) if value.type in {"date", "created_time", "last_edited_time"} else []
+    return [text for item in held.array for text in dates(item)] + (_period_texts(held.date) if held.date else [])
 
 
 READS: Mapping[str, Callable[[Any], list[str]]] = {
@@ -401,8 +445,10 @@ def _period_trace(start: str, end: str | None) -> tuple[Any, ...]:
 
 
 def moment(text: str) -> date | datetime | None:
-    """The day or the instant of a vendor's date, the latter perhaps without an offset; None where it is neither."""
+    """The day or the instant that a text tells, the latter perhaps without an offset; None where it is neither."""
     try:
+        if not _DATE.fullmatch(text):
+            return None
         return date.fromisoformat(text) if len(text) == len("2026-11-02") else datetime.fromisoformat(text)
     except ValueError:
         return None

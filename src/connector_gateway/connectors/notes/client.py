@@ -1,10 +1,12 @@
 """The vendor's wire: one method per request, version 2026-03-11."""
 
+import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 from urllib.parse import quote, unquote
+from uuid import UUID
 
 from connector_gateway.connectors.notes import wire
 from connector_gateway.kit.budget import Budget, Charge
@@ -20,6 +22,7 @@ from connector_gateway.kit.errors import (
     UpstreamRefused,
     UpstreamUnexpected,
 )
+from connector_gateway.kit.reasons import vendor_reason
 from connector_gateway.kit.transport import Answer
 from connector_gateway.kit.upstream import Upstream, failed, retry_after
 from connector_gateway.kit.walking import walk, walk_pages
@@ -74,6 +77,16 @@ MESSAGES: Mapping[type[GatewayError], str] = {
 }
 
 
+Names = Mapping[str, tuple[str, str]]
+"""Kind and name of the properties in which a request names pages or people, by the identifiers of these."""
+
+NO_NAMES: Names = {}
+
+REASONED = {UpstreamForbidden, UpstreamRefused}
+"""The refusals with which the vendor's own reason is passed on."""
+
+_UUID = re.compile(r"\b[0-9a-fA-F]{8}(?:-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}\b")
+
 BLOCKED = "public_api_request_blocked"
 
 
@@ -92,20 +105,45 @@ def throttled(answer: Answer) -> float | None:
     return retry_after(answer, 1.0)
 
 
-def unwrap(answer: Answer, shape: type[W], missing: type[GatewayError] = UpstreamUnexpected) -> W:
+def unwrap(
+    answer: Answer, shape: type[W], missing: type[GatewayError] = UpstreamUnexpected, names: Names = NO_NAMES
+) -> W:
     """What an accepted request was answered with; a refused one raises its catalogue error, *missing* for a 404."""
-    require_accepted(answer, missing)
-    return answer.read(shape)
-
-
-def require_accepted(answer: Answer, missing: type[GatewayError]) -> None:
-    """Raise the catalogue error of a refused request, *missing* if it is a 404."""
     if answer.accepted:
-        return
+        return answer.read(shape)
     if answer.raw is None:
         raise UpstreamError("The application's doorkeeper turned the request away.", private=answer.text)
+    raise refusal_of(answer, missing, names)
+
+
+def refusal_of(answer: Answer, missing: type[GatewayError], names: Names) -> GatewayError:
+    """The catalogue error of a refusal; of a value that names something unknown, the one that tells its property."""
+    told = answer.glance(wire.Refusal) or wire.Refusal()
+    named = _named(answer, told, names)
+    if named:
+        return _unknown_value(answer, told, named)
     refusal = missing if answer.status == 404 else REFUSALS.get(answer.status, UpstreamUnexpected)
-    raise refusal(MESSAGES[refusal], private=answer.text)
+    reason = vendor_reason(told.code, told.message) if refusal in REASONED else []
+    return refusal(MESSAGES[refusal], *reason, private=answer.text)
+
+
+def _named(answer: Answer, told: wire.Refusal, names: Names) -> Names:
+    """Those of the identifiers sent that a refusal is about; all of them where a 404 names nothing at all."""
+    said = told.message if isinstance(told.message, str) else ""
+    mentioned = {str(UUID(found)) for found in _UUID.findall(said)} if answer.status in {400, 404} else set()
+    if answer.status == 404 and not mentioned:
+        return names
+    return {identifier: named for identifier, named in names.items() if identifier in mentioned}
+
+
+def _unknown_value(answer: Answer, told: wire.Refusal, names: Names) -> GatewayError:
+    details = [{"property": name, "value": identifier} for identifier, (_, name) in names.items()]
+    listed = ", ".join(dict.fromkeys(f'"{name}"' for _, name in names.values()))
+    if answer.status == 404 and {kind for kind, _ in names.values()} == {"relation"}:
+        message = f"A page that {listed} names does not exist or is not shared with this connection."
+        return PageNotFound(message, *details, private=answer.text)
+    message = f"The application refused what {listed} names."
+    return UpstreamRefused(message, *details, *vendor_reason(told.code, told.message), private=answer.text)
 
 
 class NotesClient:
@@ -119,9 +157,14 @@ class NotesClient:
 
         Source: developers.notion.com/reference/post-search, read 2026-11.
         """
-        async for _, found in self._listed("/v1/search", _last_edited_first("data_source"), wire.DataSource):
-            for source in found:
+        async for sources in self.search_data_source_pages():
+            for source in sources:
                 yield source
+
+    async def search_data_source_pages(self) -> AsyncIterator[Sequence[wire.DataSource]]:
+        """The same, one upstream page after the other. Source: as of the items."""
+        async for _, sources in self._listed("/v1/search", _last_edited_first("data_source"), wire.DataSource):
+            yield sources
 
     async def search_pages(self) -> AsyncIterator[wire.Page]:
         """The pages shared with the connection, last edited first, as far as the vendor's late index has come.
@@ -180,9 +223,11 @@ class NotesClient:
             start = last
 
     async def create_page(
-        self, data_source_id: str, properties: Mapping[str, Any], children: Sequence[Body]
+        self, data_source_id: str, properties: Mapping[str, Any], children: Sequence[Body], names: Names
     ) -> wire.NewPage | wire.Reference:
         """A new row; no more than its identifier where the vendor made it, and failed over telling it.
+
+        *names* tells by which kind and name of property other pages and people are named in it.
 
         Source: developers.notion.com/reference/post-page, read 2026-11.
         """
@@ -194,7 +239,7 @@ class NotesClient:
         answer = await self._write("POST", "/v1/pages", body)
         if answer.status == 503:
             return wire.Reference(id=_saved(answer, wire.FailureWithPage).additional_data.committed_resource_id)
-        return unwrap(answer, wire.NewPage, DatabaseNotShared)
+        return unwrap(answer, wire.NewPage, DatabaseNotShared, names)
 
     async def retrieve_page(self, page_id: str) -> wire.Page:
         """A page. Source: developers.notion.com/reference/retrieve-a-page, read 2026-11."""
@@ -210,12 +255,15 @@ class NotesClient:
 
         return walk(fetch, most=MAX_PAGES)
 
-    async def update_page(self, page_id: str, body: Mapping[str, Any]) -> wire.PageState:
-        """A page after a change. Source: developers.notion.com/reference/patch-page, read 2026-11."""
+    async def update_page(self, page_id: str, body: Mapping[str, Any], names: Names) -> wire.PageState:
+        """A page after a change, *names* as for a new one.
+
+        Source: developers.notion.com/reference/patch-page, read 2026-11.
+        """
         answer = await self._write("PATCH", f"/v1/pages/{page_id}", body)
         if answer.status == 503:
             raise failed(answer, writes=True)
-        return unwrap(answer, wire.PageState, PageNotFound)
+        return unwrap(answer, wire.PageState, PageNotFound, names)
 
     async def append_block_children(self, block_id: str, children: Sequence[Body]) -> Sequence[str]:
         """Add blocks at the end; returns their identifiers.

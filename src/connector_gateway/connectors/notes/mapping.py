@@ -13,11 +13,15 @@ from connector_gateway.connectors.notes.casts import plain_text, rich_text
 from connector_gateway.connectors.notes.models import CreatedPage, FoundPage, NotesDatabase, UpdatedPage
 from connector_gateway.kit.errors import (
     AmbiguousDatabase,
+    GatewayError,
     InvalidParameters,
+    LossyCast,
     PropertyNotFound,
+    SelectOptionMissing,
     UnsupportedBlock,
     UpstreamUnexpected,
 )
+from connector_gateway.kit.faults import gathered
 from connector_gateway.kit.wire import T, UnexpectedShape, decoded
 from connector_gateway.kit.writing import Intent
 
@@ -74,17 +78,35 @@ def database(database_id: str, sources: Sequence[wire.DataSource], title: str | 
 
 
 def choose_source(sources: Sequence[wire.DataSource], names: Iterable[str]) -> wire.DataSource:
-    """The only source, or the first that has all of *names*."""
-    wanted = set(names)
-    if len(sources) == 1:
-        return sources[0]
+    """The only source, or the first that has all of *names*.
+
+    ``PropertyNotFound`` names all that no source has; otherwise ``AmbiguousDatabase`` lists the sources.
+    """
+    wanted = dict.fromkeys(names)
     for source in sources:
-        if wanted <= source.properties.keys():
+        if len(sources) == 1 or wanted.keys() <= source.properties.keys():
             return source
+    known = dict.fromkeys(name for source in sources for name in source.properties)
+    unknown = [name for name in wanted if name not in known]
+    if unknown:
+        raise gathered([no_property(name, known) for name in unknown])
     raise AmbiguousDatabase(
         "The database has several data sources, and no single one has all these properties.",
         *({"data_source": plain_text(source.title), "properties": list(source.properties)} for source in sources),
     )
+
+
+def sources_with(sources: Sequence[wire.DataSource], name: str) -> list[wire.DataSource]:
+    """All sources that have a property of that name; ``PropertyNotFound`` where none has."""
+    found = [source for source in sources if name in source.properties]
+    if not found:
+        raise no_property(name, dict.fromkeys(known for source in sources for known in source.properties))
+    return found
+
+
+def no_property(name: str, known: Iterable[str]) -> PropertyNotFound:
+    """The refusal of a name that no property has."""
+    return PropertyNotFound(f'The database has no property "{name}".', {"property": name, "allowed": list(known)})
 
 
 # Writing properties
@@ -93,20 +115,25 @@ def choose_source(sources: Sequence[wire.DataSource], names: Iterable[str]) -> w
 def writable(schema: Schema, properties: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """The vendor's form of *properties* by property id, and the names of those that are computed.
 
-    ``PropertyNotFound``, ``SelectOptionMissing`` or ``LossyCast`` name every property that cannot be written.
+    ``PropertyNotFound``, ``SelectOptionMissing`` or ``LossyCast`` tells everything that cannot be written.
     """
-    unknown = [name for name in properties if name not in schema]
-    if unknown:
-        raise PropertyNotFound(
-            f"The database has no property {', '.join(map(repr, unknown))}.",
-            *({"property": name, "allowed": list(schema)} for name in unknown),
-        )
-    skipped = [name for name in properties if schema[name].type not in casts.CASTS]
-    return {
-        unquote(schema[name].id): {schema[name].type: casts.cast(name, schema[name], value)}
-        for name, value in properties.items()
-        if name not in skipped
-    }, skipped
+    written: dict[str, Any] = {}
+    skipped: list[str] = []
+    faults: list[GatewayError] = []
+    for name, value in properties.items():
+        described = schema.get(name)
+        if described is None:
+            faults.append(no_property(name, schema))
+        elif described.type not in casts.CASTS:
+            skipped.append(name)
+        else:
+            try:
+                written[described.id] = {described.type: casts.cast(name, described, value)}
+            except (SelectOptionMissing, LossyCast) as fault:
+                faults.append(fault)
+    if faults:
+        raise gathered(faults)
+    return written, skipped
 
 
 def shown_schema(page: wire.Page) -> Schema:
@@ -120,10 +147,11 @@ def new_page(source: wire.DataSource, properties: Mapping[str, Any], blocks: Seq
     ``statuses`` says what the vendor gives a status that is not written: it does not tell, but by default the first.
     """
     written, skipped = writable(source.properties, properties)
-    statuses = {unquote(item.id): casts.options(item) for item in source.properties.values() if item.type == "status"}
+    statuses = {item.id: casts.options(item) for item in source.properties.values() if item.type == "status"}
     page = {
         "source_id": source.id,
         "properties": written,
+        "references": references(source.properties, written),
         "children": list(blocks),
         "statuses": {uid: options[0].id for uid, options in statuses.items() if options and uid not in written},
     }
@@ -135,15 +163,29 @@ def updates(page: wire.Page, written: Mapping[str, Any], *, archived: bool | Non
 
     What already is as it should be is not asked for: the vendor refuses to trash a page twice.
     """
-    properties = [{"body": {"properties": written}, "told": {"updated": names(page, written)}}] if written else []
+    told = {"updated": names(page, written)}
+    named = references(shown_schema(page), written)
+    properties = [{"body": {"properties": written}, "references": named, "told": told}] if written else []
     moved = archived not in {None, page.in_trash}
     trash = [{"body": {"in_trash": archived}, "told": {"archived": archived}}] if moved else []
     return properties + trash if archived else trash + properties
 
 
+def references(schema: Schema, written: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Kind and name of the properties in which pages or people are named, by the identifiers of these."""
+    names = {described.id: name for name, described in schema.items()}
+    return {
+        item["id"]: [kind, names[property_id]]
+        for property_id, payload in written.items()
+        for kind, content in payload.items()
+        if kind in {"relation", "people"}
+        for item in content
+    }
+
+
 def names(page: wire.Page, written: Mapping[str, Any]) -> list[str]:
     """The names of the properties written, in the order they were given."""
-    known = {unquote(value.id): name for name, value in page.properties.items()}
+    known = {value.id: name for name, value in page.properties.items()}
     return [known[property_id] for property_id in written if property_id in known]
 
 
@@ -151,16 +193,26 @@ def names(page: wire.Page, written: Mapping[str, Any]) -> list[str]:
 
 
 def block_groups(children: Sequence[Any]) -> list[list[dict[str, Any]]]:
-    """The vendor's form of body blocks, in groups that one request may carry; at least one, perhaps empty."""
+    """The vendor's form of body blocks, in groups that one request may carry; at least one, perhaps empty.
+
+    ``UnsupportedBlock`` or ``InvalidParameters`` tells of every block that cannot be one.
+    """
     groups: list[list[dict[str, Any]]] = [[]]
+    faults: list[GatewayError] = []
     size = 0
     for index, child in enumerate(children):
-        made, weight = block(index, child)
+        try:
+            made, weight = block(index, child)
+        except (UnsupportedBlock, InvalidParameters) as fault:
+            faults.append(fault)
+            continue
         if len(groups[-1]) == BLOCKS_PER_REQUEST or size + weight > BYTES_PER_REQUEST:
             groups.append([])
             size = 0
         groups[-1].append(made)
         size += weight
+    if faults:
+        raise gathered(faults)
     return groups
 
 
@@ -169,27 +221,27 @@ def block(index: int, child: Any) -> tuple[dict[str, Any], int]:
     described = {"type": "paragraph", "text": child} if isinstance(child, str) else child
     where = f"children.{index}"
     if not isinstance(described, dict):
-        raise InvalidParameters(
-            f"{where} is neither a string nor an object.", {"parameter": where, "message": "Should be text or a block"}
-        )
+        raise _no_block(where, child, "Should be text or a block")
     kind = described.get("type")
     if kind not in BLOCK_KINDS:
         raise UnsupportedBlock(
-            f"{where} is of kind {kind!r}.", {"parameter": f"{where}.type", "index": index, "allowed": BLOCK_KINDS}
+            f"{where} is of another kind than {', '.join(BLOCK_KINDS)}.",
+            {"parameter": f"{where}.type", "index": index, "value": kind, "allowed": list(BLOCK_KINDS)},
         )
     if described.keys() != {"type", "text"} or not isinstance(described["text"], str):
-        raise InvalidParameters(
-            f"{where} needs type and text, and nothing else.",
-            {"parameter": f"{where}.text", "message": "A block has the fields type and text"},
-        )
+        raise _no_block(f"{where}.text", described.get("text"), "A block has the fields type and text, which is a text")
     try:
         content = {"rich_text": rich_text(described["text"])}
     except ValueError as fault:
-        raise InvalidParameters(
-            f"{where} is too long.", {"parameter": f"{where}.text", "message": str(fault)}
-        ) from fault
+        raise _no_block(f"{where}.text", described["text"], f"Cannot be written: {fault}") from fault
     weight = 200 + len(described["text"].encode()) + 80 * len(content["rich_text"])
     return {"object": "block", "type": kind, kind: content}, weight
+
+
+def _no_block(where: str, value: Any, message: str) -> InvalidParameters:
+    return InvalidParameters(
+        f"{where} cannot be used as given.", {"parameter": where, "message": message, "value": value}
+    )
 
 
 # Results
@@ -269,7 +321,7 @@ def matches(value: wire.Value, wanted: str, match: str) -> bool:
         return match == "contains" or not any(found)
     if match == "contains":
         return any(wanted in text for text in found)
-    return any(same(value.type, text, wanted) for text in found)
+    return any(same(value.type, text, wanted) for text in found) or _is_date(value, wanted)
 
 
 def same(kind: str, text: str, wanted: str) -> bool:
@@ -281,6 +333,31 @@ def same(kind: str, text: str, wanted: str) -> bool:
     if kind in {"people", "relation", "created_by", "last_edited_by"}:
         return text.replace("-", "").lower() == wanted.replace("-", "").lower()
     return False
+
+
+def _is_date(value: wire.Value, wanted: str) -> bool:
+    """Whether a value is the day, instant or period *wanted*, however either is written."""
+    return any(_same_period(text, wanted) for text in casts.dates(value))
+
+
+def _same_period(text: str, wanted: str) -> bool:
+    ours, theirs = wanted.split("/"), text.split("/")
+    return len(ours) == len(theirs) and all(map(_same_moment, theirs, ours))
+
+
+def _same_moment(text: str, wanted: str) -> bool:
+    """Whether a vendor's day or time is the instant *wanted*, or lies on the day *wanted* where it is told."""
+    found, sought = casts.moment(text), casts.moment(wanted)
+    if found is None or sought is None:
+        return False
+    if not isinstance(sought, datetime):
+        return (found.date() if isinstance(found, datetime) else found) == sought
+    return isinstance(found, datetime) and _in_utc(found) == _in_utc(sought)
+
+
+def _in_utc(moment: datetime) -> datetime:
+    """An instant; one without an offset is read as UTC."""
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _numerically_equal(text: str, wanted: str) -> bool:
@@ -330,7 +407,7 @@ def hopeless(described: wire.Property, wanted: str, match: str) -> bool:
 
 def by_id(page: wire.Page) -> dict[str, wire.Value]:
     """The property values that a page shows, by their ids, which stay when they are renamed."""
-    return {unquote(value.id): value for value in page.properties.values()}
+    return {value.id: value for value in page.properties.values()}
 
 
 def bears(page: wire.Page, written: Mapping[str, Any]) -> bool:
@@ -350,7 +427,7 @@ def is_new_page(page: wire.Page, wanted: Intent) -> bool:
         page.icon is None
         and page.cover is None
         and bears(page, wanted["properties"])
-        and all(casts.blank(value, wanted["statuses"].get(unquote(value.id))) for value in others)
+        and all(casts.blank(value, wanted["statuses"].get(value.id)) for value in others)
     )
 
 
@@ -430,8 +507,8 @@ def entries(page: wire.Page) -> dict[str, Entry]:
 
 
 def observable(page: wire.Page) -> Iterator[tuple[str, wire.Value]]:
-    """The property values of a page whose changes are observed, by their ids."""
-    return ((property_id, value) for property_id, value in by_id(page).items() if value.type in casts.ONE_TEXT)
+    """The property values of a page whose changes are observed, by their ids, which are kept decoded."""
+    return ((unquote(value.id), value) for value in page.properties.values() if value.type in casts.ONE_TEXT)
 
 
 def entry(value: wire.Value) -> Entry:

@@ -1,11 +1,12 @@
 """The five notes operations."""
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, TypeVar
-from urllib.parse import unquote
+from secrets import token_hex
+from typing import Any
 from uuid import UUID
 
 from connector_gateway.connectors.notes import casts, mapping, wire
@@ -13,6 +14,7 @@ from connector_gateway.connectors.notes.client import MINUTE, NotesClient
 from connector_gateway.connectors.notes.models import (
     CreatedPage,
     CreatePage,
+    FoundPage,
     FoundPages,
     ListDatabases,
     NotesDatabase,
@@ -35,18 +37,21 @@ from connector_gateway.kit.errors import (
     SelectOptionMissing,
     UnsupportedBlock,
     UpstreamConflict,
+    UpstreamError,
     UpstreamRefused,
 )
 from connector_gateway.kit.operation import reads, writes
 from connector_gateway.kit.shapes import Page
 from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
 
-T = TypeVar("T")
 NotesCall = Call[NotesClient]
 Kept = mapping.Kept
 
 SCHEMA_SECONDS = 60.0
 LISTING_SECONDS = 120.0
+MAX_READINGS = 5
+"""How often the beginning of a list is read again that moves while it is read."""
+
 CASTING = (PropertyNotFound, SelectOptionMissing, LossyCast)
 
 OUTDATED = (*CASTING, AmbiguousDatabase)
@@ -57,9 +62,10 @@ OUTDATED = (*CASTING, AmbiguousDatabase)
 
 
 async def _send_page(call: NotesCall, intent: Intent, _: str) -> Learned:
-    return mapping.kept_page(
-        await call.upstream.create_page(intent["source_id"], intent["properties"], intent["children"])
+    made = await call.upstream.create_page(
+        intent["source_id"], intent["properties"], intent["children"], intent.get("references", {})
     )
+    return mapping.kept_page(made)
 
 
 async def _find_pages(call: NotesCall, intent: Intent, sent: Sent) -> Sequence[Found]:
@@ -94,7 +100,7 @@ async def _find_blocks(call: NotesCall, intent: Intent, _: Sent) -> Sequence[Fou
 async def _send_change(call: NotesCall, intent: Intent, _: str) -> Learned:
     if intent["since"] is not None:
         await _require_left_alone(call, intent)
-    page = await call.upstream.update_page(intent["page_id"], intent["body"])
+    page = await call.upstream.update_page(intent["page_id"], intent["body"], intent.get("references", {}))
     return mapping.kept_state(page) | {"told": intent["told"]}
 
 
@@ -128,20 +134,15 @@ async def list_databases(call: NotesCall, params: ListDatabases) -> Page[NotesDa
 
     The order is that of the last edit.
     """
-    listing = call.memory.get("databases") if call.position else None
-    if listing is None:
-        sources = [source async for source in call.upstream.search_data_sources()]
-        listing = mapping.databases(sources, await _titles(call, sources))
-        call.memory.put("databases", listing, LISTING_SECONDS)
+    listing = await _listing(call)
     wanted = (params.query or "").casefold()
-    after = _position_of(call.position)
-    found = [item for item in listing if wanted in item.title.casefold() and (after is None or _key(item) < after)]
+    found = [item for item in listing.rest if wanted in item.title.casefold()]
     items = found[: params.limit]
     more = len(found) > params.limit
-    return Page[NotesDatabase](items=items, position={"after": _key(items[-1])} if more else None)
+    return Page[NotesDatabase](items=items, position=listing.position(items[-1]) if more else None)
 
 
-@writes("POST /pages", errors=[DatabaseNotShared, AmbiguousDatabase, UnsupportedBlock, *CASTING])
+@writes("POST /pages", errors=[DatabaseNotShared, AmbiguousDatabase, PageNotFound, UnsupportedBlock, *CASTING])
 async def create_page(call: NotesCall, params: CreatePage) -> CreatedPage:
     """Create a page as a row of a database.
 
@@ -177,29 +178,18 @@ async def update_page(call: NotesCall, params: UpdatePage) -> UpdatedPage:
     return mapping.updated_page(page, plan)
 
 
-@reads("POST /pages/search", errors=[DatabaseNotShared, AmbiguousDatabase, PropertyNotFound])
+@reads("POST /pages/search", errors=[DatabaseNotShared, PropertyNotFound])
 async def search_pages(call: NotesCall, params: SearchPages) -> FoundPages:
     """Find pages by a property value within one database; every match is returned."""
 
-    async def search(source: wire.DataSource) -> FoundPages:
-        described = source.properties.get(params.property)
-        if described is None:
-            raise PropertyNotFound(
-                f"The database has no property {params.property!r}.",
-                {"property": params.property, "allowed": list(source.properties)},
-            )
-        wanted = params.value.strip()
-        found = []
-        if not mapping.hopeless(described, wanted, params.match):
-            condition = mapping.search_filter(described, wanted, params.match)
-            async for rows in call.upstream.rows(source.id, condition, _shown(source, described)):
-                for page in _required(rows):
-                    value = await _whole(call, page, described.id)
-                    if value is not None and mapping.matches(value, wanted, params.match):
-                        found.append(mapping.found_page(page, params.property))
+    async def search(sources: Sequence[wire.DataSource]) -> FoundPages:
+        found: list[FoundPage] = []
+        for source in mapping.sources_with(sources, params.property):
+            found += await _matches(call, source, params)
         return FoundPages(match_count=len(found), pages=found)
 
-    return await _with_source(call, params.database_id, [params.property], search)
+    sources = _sources(call, params.database_id)
+    return await call.with_recalled(sources, search, outdated=(PropertyNotFound, UpstreamRefused))
 
 
 @reads("GET /events")
@@ -266,20 +256,6 @@ async def _titles(call: NotesCall, sources: Sequence[wire.DataSource]) -> Mappin
     owners = Counter(mapping.database_id(source) for source in sources)
     several = [database_id for database_id, count in owners.items() if count > 1]
     return {uid: casts.plain_text((await call.upstream.retrieve_database(uid)).title) for uid in several}
-
-
-async def _with_source(
-    call: NotesCall,
-    database_id: str,
-    names: Sequence[str] | Mapping[str, Any],
-    use: Callable[[wire.DataSource], Awaitable[T]],
-) -> T:
-    """What *use* makes of the database's source; once more with a fresh schema if a remembered one may be outdated."""
-
-    async def use_one(sources: Sequence[wire.DataSource]) -> T:
-        return await use(mapping.choose_source(sources, names))
-
-    return await call.with_recalled(_sources(call, database_id), use_one, outdated=(*OUTDATED, UpstreamRefused))
 
 
 def _sources(call: NotesCall, database_id: str) -> LookUp[Sequence[wire.DataSource]]:
@@ -380,6 +356,21 @@ async def _require_left_alone(call: NotesCall, intent: Intent) -> None:
 # Searching
 
 
+async def _matches(call: NotesCall, source: wire.DataSource, params: SearchPages) -> list[FoundPage]:
+    """The rows of one data source that match."""
+    described, wanted = source.properties[params.property], params.value.strip()
+    if mapping.hopeless(described, wanted, params.match):
+        return []
+    found = []
+    condition = mapping.search_filter(described, wanted, params.match)
+    async for rows in call.upstream.rows(source.id, condition, _shown(source, described)):
+        for page in _required(rows):
+            value = await _whole(call, page, described.id)
+            if value is not None and mapping.matches(value, wanted, params.match):
+                found.append(mapping.found_page(page, params.property))
+    return found
+
+
 def _shown(source: wire.DataSource, described: wire.Property) -> list[str]:
     """The properties that a search needs to see of a row: the title, and the one that is searched."""
     titles = [item.id for item in source.properties.values() if item.type == "title"]
@@ -395,20 +386,69 @@ def _required(rows: Sequence[wire.Page]) -> Sequence[wire.Page]:
 
 async def _whole(call: NotesCall, page: wire.Page, property_id: str) -> wire.Value | None:
     """A page's value of a property, made whole where the vendor shows only part of it within a page."""
-    value = mapping.by_id(page).get(unquote(property_id))
+    value = mapping.by_id(page).get(property_id)
     if value is None or not casts.truncated(value):
         return value
     items = [item async for item in call.upstream.retrieve_page_property(page.id, value.id)]
     return casts.completed(value, items)
 
 
-# Paging
+# Listing databases
 
 
-def _key(database: NotesDatabase) -> list[Any]:
+@dataclass(frozen=True, slots=True)
+class _Listing:
+    """The databases as one caller lists them, who gets each once whatever others list or edit meanwhile."""
+
+    name: str
+    rest: Sequence[NotesDatabase]
+    """Those that come after the last one that was shown."""
+
+    newest: str
+    """The last edit of all when the listing was taken."""
+
+    def position(self, last: NotesDatabase) -> Mapping[str, Any]:
+        """Where a page of it ended."""
+        return {"listing": self.name, "after": _key(last), "newest": self.newest}
+
+
+async def _listing(call: NotesCall) -> _Listing:
+    """A new listing, or the one that a caller pages through.
+
+    Where that is forgotten, a new one takes its place: of what was edited since, nobody knows whether it was shown.
+    """
+    position = call.position or {}
+    after, newest = position.get("after"), position.get("newest", "")
+    whole: Sequence[NotesDatabase] | None = call.memory.get(f"databases {position.get('listing')}")
+    name = str(position.get("listing"))
+    if whole is None:
+        name, whole = token_hex(8), await _databases(call)
+        if after is not None:
+            whole = [item for item in whole if _key(item) < after or _key(item)[0] > newest]
+            after = None
+        call.memory.put(f"databases {name}", whole, LISTING_SECONDS)
+    rest = [item for item in whole if after is None or _key(item) < after]
+    return _Listing(name, rest, newest or (_key(whole[0])[0] if whole else ""))
+
+
+async def _databases(call: NotesCall) -> Sequence[NotesDatabase]:
+    """All databases, those included that are edited while they are listed, and so move to where was read before."""
+    found: dict[str, wire.DataSource] = {}
+    since = None
+    for _ in range(MAX_READINGS):
+        pages, newest, known = 0, None, dict(found)
+        async for sources in call.upstream.search_data_source_pages():
+            pages += 1
+            found.update({source.id: source for source in sources})
+            newest = newest or (sources[0].last_edited_time if sources else None)
+            if since is not None and sources and sources[-1].last_edited_time < since:
+                break
+        if pages <= 1 or found == known:
+            return mapping.databases(found.values(), await _titles(call, list(found.values())))
+        since = newest
+    raise UpstreamError("The application's list of databases changes faster than it can be read.")
+
+
+def _key(database: NotesDatabase) -> list[str]:
     """Where a database stands in the order of the listing."""
-    return [database.last_edited_at.isoformat(), database.database_id]
-
-
-def _position_of(position: Mapping[str, Any] | None) -> list[Any] | None:
-    return None if position is None else list(position["after"])
+    return [mapping.stamp(database.last_edited_at), database.database_id]
