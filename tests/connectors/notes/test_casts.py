@@ -306,7 +306,6 @@ def test_every_unknown_property_is_named() -> None:
     assert ["name", "Nope"] == [detail["property"] for detail in refused.value.details]
 
 
-@requirement("calls:all-schema-faults")
 def test_everything_that_cannot_be_written_is_told_at_once_in_the_order_of_the_request() -> None:
     schema = {"Name": described("title"), "Stage": described("select"), "Value": described("number")}
     with pytest.raises(LossyCast) as refused:

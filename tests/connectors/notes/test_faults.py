@@ -141,7 +141,7 @@ def test_a_lossy_value_is_refused_and_nothing_is_created(gateway: Gateway, leads
     reply = gateway.post("/notes/pages", database_id=leads, properties={"Name": "x", "Value": "12 €"})
 
     assert (422, "lossy_cast") == (reply.status, reply.code)
-    assert {"property": "Value", "type": "number", "value": "12 €"} == reply.details[0]
+    assert {"code": "lossy_cast", "property": "Value", "type": "number", "value": "12 €"} == reply.details[0]
     assert [] == writes(gateway)
 
 

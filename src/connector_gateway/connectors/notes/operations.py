@@ -49,6 +49,9 @@ Kept = mapping.Kept
 
 SCHEMA_SECONDS = 60.0
 LISTING_SECONDS = 120.0
+MAX_SHOWN = 50
+"""Databases that a cursor names; more are rarely edited in one minute."""
+
 MAX_READINGS = 5
 """How often the beginning of a list is read again that moves while it is read."""
 
@@ -136,7 +139,7 @@ async def list_databases(call: NotesCall, params: ListDatabases) -> Page[NotesDa
     """
     listing = await _listing(call)
     wanted = (params.query or "").casefold()
-    found = [item for item in listing.rest if wanted in item.title.casefold()]
+    found = [item for item in listing.after(call.position) if wanted in item.title.casefold()]
     items = found[: params.limit]
     more = len(found) > params.limit
     return Page[NotesDatabase](items=items, position=listing.position(items[-1]) if more else None)
@@ -401,34 +404,47 @@ class _Listing:
     """The databases as one caller lists them, who gets each once whatever others list or edit meanwhile."""
 
     name: str
-    rest: Sequence[NotesDatabase]
-    """Those that come after the last one that was shown."""
-
+    items: Sequence[NotesDatabase]
     newest: str
-    """The last edit of all when the listing was taken."""
+    """The last edit of all when they were listed."""
+
+    def after(self, position: Mapping[str, Any] | None) -> Sequence[NotesDatabase]:
+        """The databases that come after a page that ended there."""
+        if position is None or position.get("listing") != self.name:
+            return self.items
+        return [item for item in self.items if _key(item) < position["after"]]
 
     def position(self, last: NotesDatabase) -> Mapping[str, Any]:
-        """Where a page of it ended."""
-        return {"listing": self.name, "after": _key(last), "newest": self.newest}
+        """Where a page ended, and what it and those before have shown of the minute of the last edit."""
+        after = _key(last)
+        shown = [item.database_id for item in self.items if _key(item) >= after and _key(item)[0] == self.newest]
+        return {"listing": self.name, "after": after, "newest": self.newest, "shown": shown[:MAX_SHOWN]}
 
 
 async def _listing(call: NotesCall) -> _Listing:
-    """A new listing, or the one that a caller pages through.
+    """The listing that a caller pages through, or a new one."""
+    position = call.position
+    kept: _Listing | None = call.memory.get(f"databases {position.get('listing')}") if position else None
+    return kept or await _new_listing(call, position)
 
-    Where that is forgotten, a new one takes its place: of what was edited since, nobody knows whether it was shown.
+
+async def _new_listing(call: NotesCall, position: Mapping[str, Any] | None) -> _Listing:
+    """A listing of what was not shown before the *position* of one that is forgotten.
+
+    Of databases that were edited since, nobody knows whether they were shown; they are listed.
     """
-    position = call.position or {}
-    after, newest = position.get("after"), position.get("newest", "")
-    whole: Sequence[NotesDatabase] | None = call.memory.get(f"databases {position.get('listing')}")
-    name = str(position.get("listing"))
-    if whole is None:
-        name, whole = token_hex(8), await _databases(call)
-        if after is not None:
-            whole = [item for item in whole if _key(item) < after or _key(item)[0] > newest]
-            after = None
-        call.memory.put(f"databases {name}", whole, LISTING_SECONDS)
-    rest = [item for item in whole if after is None or _key(item) < after]
-    return _Listing(name, rest, newest or (_key(whole[0])[0] if whole else ""))
+    found = await _databases(call)
+    newest = _key(found[0])[0] if found else ""
+    if position is not None:
+        found = [item for item in found if _may_be_unseen(item, position)]
+    made = _Listing(token_hex(8), found, newest)
+    call.memory.put(f"databases {made.name}", made, LISTING_SECONDS)
+    return made
+
+
+def _may_be_unseen(item: NotesDatabase, position: Mapping[str, Any]) -> bool:
+    edited_since = _key(item)[0] >= position.get("newest", "9") and item.database_id not in position.get("shown", ())
+    return edited_since or _key(item) < position["after"]
 
 
 async def _databases(call: NotesCall) -> Sequence[NotesDatabase]:
