@@ -92,6 +92,7 @@ def test_a_malformed_identifier_is_refused_before_anything_is_asked(gateway: Gat
 
     assert (422, "invalid_parameters") == (reply.status, reply.code)
     assert ["database_id"] == [detail["parameter"] for detail in reply.details]
+    assert "pattern" not in reply.details[0]["message"]
     assert [] == gateway.journal("notes")
 
 
