@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 from workspace_sandbox.notes import checks, conditions, times, values
-from workspace_sandbox.notes.refusals import invalid
 from workspace_sandbox.notes.state import DataSource, Page, Property, Workspace
+from workspace_sandbox.notes.wire import invalid
 
 Test = Callable[[Page], bool]
 Key = Callable[[Page], Any]
@@ -136,6 +136,14 @@ class Query:
             order = {option.id: position for position, option in enumerate(prop.options)}
             return lambda page: order.get(values.kept(page, prop))
         return lambda page: _sortable(values.plain(self._workspace, page, prop))
+
+
+def selected(workspace: Workspace, source: DataSource | None, keys: list[str]) -> set[str] | None:
+    """The properties that a query string selects; None where it selects none."""
+    if not keys or source is None:
+        return None
+    query = Query(workspace, source)
+    return {query.property_in_address(key).id for key in keys}
 
 
 def _required(found: Property | None, key: str, what: str = "property") -> Property:

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from uuid import UUID
 
 from workspace_sandbox.notes import richtext
-from workspace_sandbox.notes.refusals import archived, invalid, not_shared, several_sources
+from workspace_sandbox.notes.wire import archived, invalid, not_shared, several_sources
 
 COLORS = ("default", "gray", "brown", "orange", "yellow", "green", "blue", "purple", "pink", "red")
 PROPERTY_ID_CHARACTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ:;<=>?@[]^_`{|}~"

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from connectors.notes.asking import Notes, text
 from connectors.notes.pages import (
     BLOCKS,
     PAGES,
@@ -19,6 +18,7 @@ from connectors.notes.pages import (
 )
 from harness.requirement import requirement
 from harness.serving import Gateway, Reply, Restarting, wait_until
+from sandbox.notes.asking import Notes, text
 from workspace_sandbox.notes import edits
 from workspace_sandbox.notes.state import User, Workspace
 

@@ -7,10 +7,10 @@ from urllib.parse import parse_qs, quote, unquote, urlsplit
 import httpx
 import pytest
 
-from connectors.notes.asking import Notes, text
 from harness.playing import playing
+from sandbox.notes.asking import Notes, text
 from workspace_sandbox.notes import CLIENT_ID, CLIENT_SECRET, NotesEmulator
-from workspace_sandbox.notes.wire import OAUTH_ROUTES, ROUTES
+from workspace_sandbox.notes.routes import ROUTES
 from workspace_sandbox.sandbox import Sandbox
 
 
@@ -160,7 +160,7 @@ def test_the_listed_routes_are_the_ones_served(notes: Notes) -> None:
     routes = [route for route in made.router.routes() if route.method != "HEAD"]
     served = [(route.method, route.resource.canonical) for route in routes if route.resource]
 
-    assert [(route.method, route.path) for route in (*ROUTES, *OAUTH_ROUTES)] == served
+    assert [(route.method, route.path) for route in ROUTES] == served
 
 
 # Users
