@@ -31,7 +31,10 @@ async def every(items: AsyncIterator[Any]) -> list[Any]:
 
 
 def notes(cursor: str) -> Any:
-    return {"results": [{"object": "page", "id": f"of {cursor}", "created_time": TIME}], "next_cursor": cursor}
+    by = {"created_by": {"id": "u"}, "last_edited_by": {"id": "u"}}
+    at = {"created_time": TIME, "last_edited_time": TIME}
+    page = {"object": "page", "type": "paragraph", "id": f"of {cursor}", "url": "", "in_trash": False}
+    return {"results": [{**page, **by, **at, "parent": {}, "properties": {}}], "next_cursor": cursor}
 
 
 def boards(cursor: str) -> Any:

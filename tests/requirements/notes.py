@@ -1,6 +1,6 @@
 """What is promised of the notes connector."""
 
-from requirements.requirement import NOT_BUILT, promised
+from requirements.requirement import promised
 
 NOTES = promised(
     # List databases
@@ -31,7 +31,6 @@ NOTES = promised(
         "notes-12",
         "notes:cast:kept-exactly",
         "A value that the property keeps exactly is not lossy, however odd.",
-        NOT_BUILT,
     ),
     ("notes-13", "notes:pages:skipped", "Properties that cannot be written are listed and do not fail the creation."),
     ("notes-13", "notes:skipped:computed", "Every kind of computed property is skipped by name."),
@@ -87,7 +86,7 @@ NOTES = promised(
     ("notes-37", "notes:search:trimmed", "Values are compared without blanks around them, on both sides."),
     ("notes-38", "notes:search:match", "A match is exact unless contains is asked for."),
     ("notes-39", "notes:search:types", "Values of all types are compared as text."),
-    ("notes-40", "notes:search:dates", "A search by date compares days or instants.", NOT_BUILT),
+    ("notes-40", "notes:search:dates", "A search by date compares days or instants."),
     # Databases with several data sources
     ("notes-41", "notes:sources:only", "Of a database with one data source that one is used."),
     ("notes-42", "notes:sources:first", "Of several data sources the first with all properties is used."),
@@ -96,12 +95,11 @@ NOTES = promised(
         "notes:sources:ambiguous",
         "No data source with all properties is 409 ambiguous_database with all of them.",
     ),
-    ("notes-44", "notes:sources:searched", "A search looks into every data source that has the property.", NOT_BUILT),
+    ("notes-44", "notes:sources:searched", "A search looks into every data source that has the property."),
     (
         "notes-45",
         "notes:sources:property-nowhere",
         "A property that no data source has is 404 property_not_found.",
-        NOT_BUILT,
     ),
     # Errors
     ("notes-46", "notes:revoked", "A withdrawn authorisation is 401 connection_revoked."),
@@ -115,7 +113,6 @@ NOTES = promised(
         "notes-53",
         "notes:values:unknown",
         "A value that names an unknown page or person is refused with its property.",
-        NOT_BUILT,
     ),
     ("notes-54", "notes:throttled", "Throttling beyond our own retries is 429 upstream_rate_limited with retry_after."),
     # Budget

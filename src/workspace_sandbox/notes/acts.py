@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from workspace_sandbox.notes import checks, edits, writes
-from workspace_sandbox.notes.refusals import Refusal
 from workspace_sandbox.notes.state import DataSource, Page, Property, User, Workspace
+from workspace_sandbox.notes.wire import Refusal
 
 
 def _text(_: Workspace, value: Any) -> list[dict[str, Any]]:

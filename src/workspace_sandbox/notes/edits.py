@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from workspace_sandbox.notes import blocks, checks, events, writes
-from workspace_sandbox.notes.refusals import invalid
+from workspace_sandbox.notes import bodies, checks, events, writes
 from workspace_sandbox.notes.state import (
     Block,
     Container,
@@ -17,6 +16,7 @@ from workspace_sandbox.notes.state import (
     User,
     Workspace,
 )
+from workspace_sandbox.notes.wire import invalid
 
 Given = list[tuple[Property, Any]]
 """Properties with values that may be kept."""
@@ -33,7 +33,7 @@ def create(
     workspace: Workspace,
     above: DataSource | Page,
     found: Given,
-    drafts: Sequence[blocks.Draft] = (),
+    drafts: Sequence[bodies.Draft] = (),
     *,
     author: User,
 ) -> Page:
@@ -51,7 +51,7 @@ def create(
     workspace.pages[page.id] = page
     _keep(workspace, page, found, author.id)
     _retitle(workspace, page)
-    blocks.place(workspace, page, drafts, author.id)
+    bodies.place(workspace, page, drafts, author.id)
     workspace.touch(page, author.id, "page.created")
     return page
 
@@ -119,8 +119,8 @@ def trash(workspace: Workspace, block: Block | Page | Database, author: User, *,
 def append(workspace: Workspace, into: Container, body: dict[str, Any], author: User) -> list[str]:
     """Add the blocks of a request to *into*; returns their ids."""
     workspace.require_editable(into)
-    drafts = blocks.read(checks.need(body, "children", "body"), "body.children")
-    made = blocks.place(workspace, into, drafts, author.id, blocks.position(into, body, "body"))
+    drafts = bodies.read(checks.need(body, "children", "body"), "body.children")
+    made = bodies.place(workspace, into, drafts, author.id, bodies.position(into, body, "body"))
     _rewrite(workspace, into, author, made)
     return made
 

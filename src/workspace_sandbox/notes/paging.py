@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from workspace_sandbox.notes import checks
-from workspace_sandbox.notes.refusals import invalid
+from workspace_sandbox.notes.wire import invalid
 
 MOST = 100
 CURSORS_KEPT = 10_000

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 from workspace_sandbox.notes import checks, conditions, times, values
-from workspace_sandbox.notes.refusals import invalid
 from workspace_sandbox.notes.state import DataSource, Page, Property, Workspace
+from workspace_sandbox.notes.wire import invalid
 
 Test = Callable[[Page], bool]
 Key = Callable[[Page], Any]
@@ -47,11 +47,12 @@ class Query:
         return found
 
     def property(self, key: Any, path: str, what: str = "property") -> Property:
-        """The property that a filter, a sort or a selection names."""
-        found = self._source.find(checks.string(key, path))
-        if found is None:
-            raise invalid(f"Could not find {what} with name or id: {key}")
-        return found
+        """The property that a filter or a sort names."""
+        return _required(self._source.find(checks.string(key, path)), key, what)
+
+    def property_in_address(self, key: str) -> Property:
+        """The property that a path or a selection in a query string names."""
+        return _required(self._source.find_in_address(key), key)
 
     def _test(self, raw: Any, path: str, depth: int) -> Test:
         given = checks.obj(raw, path)
@@ -135,6 +136,20 @@ class Query:
             order = {option.id: position for position, option in enumerate(prop.options)}
             return lambda page: order.get(values.kept(page, prop))
         return lambda page: _sortable(values.plain(self._workspace, page, prop))
+
+
+def selected(workspace: Workspace, source: DataSource | None, keys: list[str]) -> set[str] | None:
+    """The properties that a query string selects; None where it selects none."""
+    if not keys or source is None:
+        return None
+    query = Query(workspace, source)
+    return {query.property_in_address(key).id for key in keys}
+
+
+def _required(found: Property | None, key: str, what: str = "property") -> Property:
+    if found is None:
+        raise invalid(f"Could not find {what} with name or id: {key}")
+    return found
 
 
 def _named_options(prop: Property, raw: dict[str, Any]) -> list[str]:

@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 from workspace_sandbox.notes import everything, richtext, values
-from workspace_sandbox.notes.oauth import CLIENT_ID, INTEGRATION_ID
+from workspace_sandbox.notes.access import CLIENT_ID, INTEGRATION_ID
 from workspace_sandbox.notes.seeding import Seeder
 from workspace_sandbox.notes.state import (
     Database,

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from workspace_sandbox.notes import richtext
-from workspace_sandbox.notes.blocks import KINDS
+from workspace_sandbox.notes.bodies import KINDS
 from workspace_sandbox.notes.state import (
     Block,
     Container,

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from functools import cache
 from random import Random
 from typing import Any, Literal, TypeVar
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 from uuid import UUID
 
 from workspace_sandbox.notes import richtext
-from workspace_sandbox.notes.refusals import archived, invalid, not_shared, several_sources
+from workspace_sandbox.notes.wire import archived, invalid, not_shared, several_sources
 
 COLORS = ("default", "gray", "brown", "orange", "yellow", "green", "blue", "purple", "pink", "red")
 PROPERTY_ID_CHARACTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ:;<=>?@[]^_`{|}~"
@@ -132,9 +132,13 @@ class DataSource(Entity):
         return self.titles[-1][1]
 
     def find(self, key: str) -> Property | None:
-        """The property of that name or id; ids are known encoded, encoded twice, and as they are."""
+        """The property of that name, or of that id in the form in which it is answered."""
         named = next((prop for prop in self.properties.values() if prop.name == key), None)
-        return named or self.properties.get(unquote(unquote(key))) or self.properties.get(key)
+        return named or next((prop for prop in self.properties.values() if prop.wire_id == key), None)
+
+    def find_in_address(self, key: str) -> Property | None:
+        """The property of that name or id in a path or a query, where libraries send ids encoded once or twice."""
+        return self.find(key) or self.properties.get(key)
 
     def of_type(self, kind: str) -> list[Property]:
         """The properties of one type."""

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from workspace_sandbox.notes import checks, richtext, times
-from workspace_sandbox.notes.refusals import invalid, not_shared
 from workspace_sandbox.notes.state import COLORS, DataSource, Option, Property, User, Workspace
+from workspace_sandbox.notes.wire import invalid, not_shared
 
 Form = Callable[[Any, str], Any]
 

@@ -334,6 +334,28 @@ def test_trouble_delays_events_and_loses_none(watched: Watched, page: str, fault
 
 
 @requirement("notes:events:trouble")
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v1/search", {"results": 5}),
+        ("/v1/search", {"results": [{"object": "data_source"}]}),
+        ("/v1/data_sources", {"results": [{"object": "page", "id": "x"}]}),
+        ("/v1/data_sources", {"results": [{}]}),
+        ("/v1/data_sources", []),
+    ],
+)
+def test_answers_of_another_shape_delay_events_and_lose_none(
+    watched: Watched, page: str, path: str, body: object
+) -> None:
+    watched.update(page, Value=2)
+    watched.gateway.fault("notes", method="POST", path=path, fault="status", status=200, body=body)
+    watched.poll()
+    watched.poll()
+
+    assert [("Value", "1", "2")] == watched.changes(page)
+
+
+@requirement("notes:events:trouble")
 def test_a_data_source_that_cannot_be_read_is_read_later_and_does_not_hold_up_others(
     watched: Watched, page: str
 ) -> None:

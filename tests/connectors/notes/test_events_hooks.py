@@ -151,7 +151,18 @@ def test_a_delivery_may_be_about_a_data_source_that_was_never_listed(watched: Wa
 
 
 @requirement("notes:hooks:signature")
-@pytest.mark.parametrize("body", [b'{"type": "comment.created"}', b"{}", b'{"entity": {"type": "page"}, "data": null}'])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"type": "comment.created"}',
+        b"{}",
+        b'{"entity": {"type": "page"}, "data": null}',
+        b'{"entity": "page", "data": []}',
+        b'{"entity": {"id": 5, "type": {}}, "data": {"parent": "x"}}',
+        b'{"entity": {"id": "..", "type": "data_source"}, "accessible_by": 5}',
+        b'{"accessible_by": [5], "data": {"parent": {"data_source_id": 5}}}',
+    ],
+)
 def test_a_delivery_about_anything_else_is_acknowledged(watched: Watched, token: str, body: bytes) -> None:
     before = stored(watched)
     reply = deliver(watched, body, signed(body, token))

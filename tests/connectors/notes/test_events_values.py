@@ -1,10 +1,13 @@
 """How values become texts, and when one counts as another; without any vendor."""
 
+import json
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from connector_gateway.connectors.notes import casts, mapping
+from connector_gateway.connectors.notes import casts, mapping, wire
+from connector_gateway.kit.wire import converted
 from harness.requirement import requirement
 
 DATE = {"start": "2026-11-02", "end": None, "time_zone": None}
@@ -16,15 +19,27 @@ def value(kind: str, content: Any, **more: Any) -> dict[str, Any]:
     return {"id": "p%3A1", "type": kind, kind: content, **more}
 
 
-def page(**values: dict[str, Any]) -> dict[str, Any]:
-    return {"id": "page-1", "properties": values}
+def page(value: dict[str, Any]) -> wire.Page:
+    """A page with one property."""
+    return wire.Page(
+        id="page-1",
+        url="https://example.com",
+        in_trash=False,
+        created_time=datetime(2026, 11, 2, tzinfo=UTC),
+        last_edited_time=datetime(2026, 11, 2, tzinfo=UTC),
+        created_by=wire.Reference(id="u1"),
+        last_edited_by=wire.Reference(id="u1"),
+        parent=wire.Parent(),
+        properties={"P": converted(value, wire.Value)},
+    )
 
 
 def changes(before: dict[str, Any], after: dict[str, Any], described: Any = None) -> list[tuple[str, str]]:
     """What changed of a property that had one value and has another."""
-    known = mapping.entries(page(P=before))
-    schema = {"P": {"id": "p%3A1", "type": after["type"], **(described or {})}}
-    return [(change.before, change.after) for change in mapping.changes(page(P=after), known, schema)]
+    known = mapping.entries(page(before))
+    schema = {"P": {"id": "p%3A1", "name": "P", "type": after["type"], **(described or {})}}
+    found = mapping.changes(page(after), known, converted(schema, dict[str, wire.Property]))
+    return [(change.before, change.after) for change in found]
 
 
 @requirement("notes:events:from-to")
@@ -68,7 +83,7 @@ def changes(before: dict[str, Any], after: dict[str, Any], described: Any = None
     ],
 )
 def test_a_value_is_told_as_one_text(kind: str, content: Any, text: str) -> None:
-    assert text == casts.text(value(kind, content))
+    assert text == casts.text(converted(value(kind, content), wire.Value))
 
 
 def test_every_type_that_can_be_written_is_observed() -> None:
@@ -76,9 +91,20 @@ def test_every_type_that_can_be_written_is_observed() -> None:
 
 
 @requirement("notes:events:computed")
-@pytest.mark.parametrize("kind", ["formula", "rollup", "created_time", "unique_id", "button", "verification", "future"])
-def test_computed_values_are_not_observed(kind: str) -> None:
-    assert {} == mapping.entries(page(P=value(kind, {"any": "thing"})))
+@pytest.mark.parametrize(
+    ("kind", "content"),
+    [
+        ("formula", {"type": "number", "number": 1}),
+        ("rollup", {"type": "number", "number": 1}),
+        ("created_time", "2026-11-02T09:30:00.000Z"),
+        ("unique_id", {"number": 7}),
+        ("button", {}),
+        ("verification", {"state": "verified"}),
+        ("future", {"any": "thing"}),
+    ],
+)
+def test_computed_values_are_not_observed(kind: str, content: Any) -> None:
+    assert {} == mapping.entries(page(value(kind, content)))
 
 
 @pytest.mark.parametrize(
@@ -91,7 +117,7 @@ def test_computed_values_are_not_observed(kind: str) -> None:
     ids=lambda empty: str(empty["type"]),
 )
 def test_what_a_new_page_is_like_is_not_remembered(empty: dict[str, Any]) -> None:
-    assert {} == mapping.entries(page(P=empty))
+    assert {} == mapping.entries(page(empty))
 
 
 @pytest.mark.parametrize(
@@ -153,11 +179,11 @@ def test_what_is_another_value_is_a_change(
 def test_an_added_status_begins_as_its_first_option(after: dict[str, Any], found: list[tuple[str, str]]) -> None:
     described = {"status": {"options": [{"id": "o1", "name": "To do"}, {"id": "o2", "name": "Done"}]}}
 
-    assert found == changes(value("formula", {}), value("status", after), described)
+    assert found == changes(value("formula", {"type": "string"}), value("status", after), described)
 
 
 def test_an_added_status_of_which_nothing_is_known_is_taken_as_it_is() -> None:
-    assert [] == changes(value("formula", {}), value("status", {"id": "o2", "name": "Done"}))
+    assert [] == changes(value("formula", {"type": "string"}), value("status", {"id": "o2", "name": "Done"}))
 
 
 def test_long_texts_are_cut_off_but_compared_whole() -> None:
@@ -182,7 +208,7 @@ def test_long_texts_are_cut_off_but_compared_whole() -> None:
     ],
 )
 def test_a_delivery_says_which_data_source_it_is_about(raw: dict[str, Any], source_id: str | None) -> None:
-    assert source_id == mapping.data_source_id(raw)
+    assert source_id == mapping.data_source_id(json.dumps(raw).encode())
 
 
 @pytest.mark.parametrize(

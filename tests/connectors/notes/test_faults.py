@@ -92,6 +92,7 @@ def test_a_malformed_identifier_is_refused_before_anything_is_asked(gateway: Gat
 
     assert (422, "invalid_parameters") == (reply.status, reply.code)
     assert ["database_id"] == [detail["parameter"] for detail in reply.details]
+    assert "pattern" not in reply.details[0]["message"]
     assert [] == gateway.journal("notes")
 
 
@@ -141,7 +142,7 @@ def test_a_lossy_value_is_refused_and_nothing_is_created(gateway: Gateway, leads
     reply = gateway.post("/notes/pages", database_id=leads, properties={"Name": "x", "Value": "12 €"})
 
     assert (422, "lossy_cast") == (reply.status, reply.code)
-    assert {"property": "Value", "type": "number", "value": "12 €"} == reply.details[0]
+    assert {"code": "lossy_cast", "property": "Value", "type": "number", "value": "12 €"} == reply.details[0]
     assert [] == writes(gateway)
 
 
@@ -549,7 +550,7 @@ def test_a_write_whose_answer_is_empty_may_be_repeated_and_is_done_once(gateway:
     shown = gateway.operator("GET", f"/v1/runs/{first.body['run_id']}").body["data"]
     again = create(gateway, leads, name, idempotency_key=name)
 
-    assert (502, "upstream_error") == (first.status, first.code)
+    assert (502, "outcome_unknown") == (first.status, first.code)
     assert shown["upstream"][-1]["path"].endswith("/query")
     assert 200 == again.status
     assert 1 == found(gateway, leads, name)

@@ -1,17 +1,20 @@
 """Property values, one small function per type: into the vendor's form without loss, and back into text."""
 
+import re
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 from uuid import UUID
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from email_validator import EmailNotValidError, validate_email
+import msgspec
 
-from connector_gateway.kit.errors import LossyCast, SelectOptionMissing
-
-Raw = Mapping[str, Any]
+from connector_gateway.connectors.notes import wire
+from connector_gateway.connectors.notes.wire import Property, Value
+from connector_gateway.kit.errors import LossyCast, SelectOptionMissing, UpstreamUnexpected
 
 TEXT_PART = 1900
 """UTF-16 units of one rich-text item; the vendor takes 2,000 and does not say how it counts, but is written in
@@ -24,6 +27,10 @@ MAX_ITEMS = 100
 MAX_EXACT_INTEGER = 2**53
 MAX_EXPONENT = 400
 
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?:[Zz]|[+-]\d{2}:?\d{2})?)?", re.ASCII)
+_FINER = re.compile(r"[.,]\d{6}0*[1-9]")
+"""Digits that are beyond a microsecond, where parsing ends."""
+
 TRUNCATED_AT = 25
 """The vendor shows no more people, relations or mentions than this within a page."""
 
@@ -31,26 +38,25 @@ TRUNCATED_AT = 25
 # Writing
 
 
-def cast(name: str, described: Raw, value: Any) -> Any:
+def cast(name: str, described: Property, value: Any) -> Any:
     """The vendor's form of *value* for the property *described*; ``LossyCast`` where it would lose something."""
-    kind = described["type"]
+    kind = described.type
     if value is None and kind not in UNCLEARABLE:
         return [] if kind in LISTS else None
     try:
         return CASTS[kind](described, value)
     except ValueError as fault:
-        shown = value if isinstance(value, str | int | bool | None) else str(value)
         raise LossyCast(
-            f"The value of {name!r} cannot become {kind} without loss: {fault}.",
-            {"property": name, "type": kind, "value": shown},
+            f'The value of "{name}" cannot become {kind} without loss: {fault}.',
+            {"property": name, "type": kind, "value": value},
         ) from fault
 
 
-def _text(_: Raw, value: Any) -> list[dict[str, Any]]:
+def _text(_: Property, value: Any) -> list[dict[str, Any]]:
     return rich_text(_words(value))
 
 
-def _number(_: Raw, value: Any) -> int | float:
+def _number(_: Property, value: Any) -> int | float:
     if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
         raise ValueError("it is no number")
     return exact_number(value)
@@ -80,35 +86,57 @@ def _decimal(text: str) -> Decimal:
         raise ValueError("it is no plain decimal number") from fault
 
 
-def _checkbox(_: Raw, value: Any) -> bool:
+def _checkbox(_: Property, value: Any) -> bool:
     choices = {True: True, False: False, "true": True, "false": False}
     if not isinstance(value, bool | str) or value not in choices:
         raise ValueError("it is neither true nor false")
     return choices[value]
 
 
-def _select(described: Raw, value: Any) -> dict[str, str]:
+def _select(described: Property, value: Any) -> dict[str, str]:
     if not isinstance(value, str):
         raise ValueError("it is no option name")
-    return {"id": _option(described, value)}
+    return {"id": _options(described, [value])[0]}
 
 
-def _multi_select(described: Raw, value: Any) -> list[dict[str, str]]:
-    return [{"id": _option(described, name)} for name in dict.fromkeys(_strings(value))]
+def _multi_select(described: Property, value: Any) -> list[dict[str, str]]:
+    return [{"id": uid} for uid in _options(described, list(dict.fromkeys(_strings(value))))]
 
 
-def _option(described: Raw, wanted: str) -> str:
-    kind = described["type"]
-    options = {option["name"]: option["id"] for option in described[kind]["options"]}
-    if wanted not in options:
+def _options(described: Property, wanted: Sequence[str]) -> list[str]:
+    """The options of those names; ``SelectOptionMissing`` names every one that there is not."""
+    known = {option.name: option.id for option in options(described)}
+    missing = [name for name in wanted if name not in known]
+    if missing:
+        listed = ", ".join(f'"{name}"' for name in missing)
         raise SelectOptionMissing(
-            f"{wanted!r} is not an option of {described['name']!r}.",
-            {"property": described["name"], "value": wanted, "allowed": list(options)},
+            f'"{described.name}" has no option {listed}.{_hint(missing, known)}',
+            *({"property": described.name, "value": name, "allowed": list(known)} for name in missing),
         )
-    return str(options[wanted])
+    return [known[name] for name in wanted]
 
 
-def _date(_: Raw, value: Any) -> dict[str, str]:
+def _hint(missing: Iterable[str], known: Iterable[str]) -> str:
+    """Which options are called nearly like those that are *missing*."""
+    wanted = {_folded(name) for name in missing}
+    near = [f'"{name}"' for name in known if _folded(name) in wanted]
+    return f" It has {', '.join(near)}, and names count to the letter." if near else ""
+
+
+def _folded(name: str) -> str:
+    """A name without what is easily written otherwise: case, and how characters and blanks are composed."""
+    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+
+
+def options(described: Property) -> Sequence[wire.Option]:
+    """What can be chosen of a select, multi-select or status."""
+    choices: wire.Choices | None = getattr(described, described.type)
+    if choices is None:
+        raise UpstreamUnexpected(f'The application describes "{described.name}" without its options.')
+    return choices.options
+
+
+def _date(_: Property, value: Any) -> dict[str, str]:
     if not isinstance(value, str):
         raise ValueError("it is no ISO 8601 date")
     return {"start": iso_date(value.strip())}
@@ -116,54 +144,56 @@ def _date(_: Raw, value: Any) -> dict[str, str]:
 
 def iso_date(text: str) -> str:
     """*text* if it is an ISO 8601 date, or a date and time with an offset; otherwise ``ValueError``."""
-    if len(text) == len("2026-11-02"):
-        return date.fromisoformat(text).isoformat()
-    parsed = datetime.fromisoformat(text)
-    if parsed.tzinfo is None:
+    found = moment(text)
+    if found is None:
+        raise ValueError("it is no ISO 8601 date, and no date and time")
+    if isinstance(found, datetime) and found.tzinfo is None:
         raise ValueError("a time needs an offset, such as Z")
-    if parsed.microsecond % 1000:
+    if isinstance(found, datetime) and (found.microsecond % 1000 or _FINER.search(text)):
         raise ValueError("the application keeps milliseconds only")
-    return parsed.isoformat()
+    return found.isoformat()
 
 
-def _url(_: Raw, value: Any) -> str:
-    text = _bounded(value, MAX_TEXT)
-    parts = urlsplit(text)
-    if not parts.scheme or not (parts.netloc or parts.path) or any(space in text for space in " \t\n"):
-        raise ValueError("it is no URL")
-    return text
+def _url(_: Property, value: Any) -> str:
+    return _bounded(value, MAX_TEXT)
 
 
-def _email(_: Raw, value: Any) -> str:
-    text = _bounded(value, MAX_CONTACT)
-    try:
-        validate_email(text, check_deliverability=False, test_environment=True)
-    except EmailNotValidError as fault:
-        raise ValueError("it is no e-mail address") from fault
-    return text
-
-
-def _phone(_: Raw, value: Any) -> str:
+def _contact(_: Property, value: Any) -> str:
     return _bounded(value, MAX_CONTACT)
 
 
-def _ids(_: Raw, value: Any) -> list[dict[str, str]]:
-    return [{"id": uid} for uid in dict.fromkeys(str(UUID(text.strip())) for text in _strings(value))]
+def _identifiers(_: Property, value: Any) -> list[dict[str, str]]:
+    return [{"id": uid} for uid in dict.fromkeys(map(_uuid, _strings(value)))]
 
 
-def _files(_: Raw, value: Any) -> list[dict[str, Any]]:
+def _uuid(text: str) -> str:
+    try:
+        return str(UUID(text.strip()))
+    except ValueError as fault:
+        raise ValueError("it names something by other than its identifier") from fault
+
+
+def _files(_: Property, value: Any) -> list[dict[str, Any]]:
     return [_file(text) for text in _strings(value)]
 
 
 def _file(text: str) -> dict[str, Any]:
-    parts = urlsplit(text)
-    if parts.scheme not in {"http", "https"} or not parts.netloc or _units(text) > MAX_TEXT:
+    parts = _split(text)
+    if parts is None or parts.scheme not in {"http", "https"} or not parts.netloc or _units(text) > MAX_TEXT:
         raise ValueError("it is no http or https URL")
     name = parts.path.rpartition("/")[2] or parts.netloc
     return {"name": name[:MAX_ITEMS], "type": "external", "external": {"url": text}}
 
 
-def _place(_: Raw, value: Any) -> dict[str, Any]:
+def _split(text: str) -> SplitResult | None:
+    """The parts of an address; None where it cannot be one."""
+    try:
+        return urlsplit(text)
+    except ValueError:
+        return None
+
+
+def _place(_: Property, value: Any) -> dict[str, Any]:
     if not isinstance(value, dict) or not {"lat", "lon"} <= value.keys() <= {"lat", "lon", "name", "address"}:
         raise ValueError("it is no object of lat, lon, and perhaps name and address")
     if not all(isinstance(value.get(name), str | None) for name in ("name", "address")):
@@ -171,7 +201,7 @@ def _place(_: Raw, value: Any) -> dict[str, Any]:
     return {**value, "lat": exact_number(value["lat"]), "lon": exact_number(value["lon"])}
 
 
-CASTS: Mapping[str, Callable[[Raw, Any], Any]] = {
+CASTS: Mapping[str, Callable[[Property, Any], Any]] = {
     "title": _text,
     "rich_text": _text,
     "number": _number,
@@ -181,10 +211,10 @@ CASTS: Mapping[str, Callable[[Raw, Any], Any]] = {
     "multi_select": _multi_select,
     "date": _date,
     "url": _url,
-    "email": _email,
-    "phone_number": _phone,
-    "people": _ids,
-    "relation": _ids,
+    "email": _contact,
+    "phone_number": _contact,
+    "people": _identifiers,
+    "relation": _identifiers,
     "files": _files,
     "place": _place,
 }
@@ -244,18 +274,19 @@ def _parts(units: bytes) -> Iterator[str]:
 
 # Reading
 
+KINDS = frozenset(Value.__struct_fields__) - {"type", "id", "has_more"}
+"""The types whose values are read."""
 
-def texts(value: Raw) -> list[str]:
+
+def content(value: Value) -> Any:
+    """What a property value holds, in the shape of its type; None where it is empty, or of a type unknown here."""
+    return getattr(value, value.type) if value.type in KINDS else None
+
+
+def texts(value: Value) -> list[str]:
     """Every text by which a property value may be found; none where it is empty."""
-    kind = value["type"]
-    content = value.get(kind)
-    if content is None or content == []:
-        return []
-    return [text for text in READS.get(kind, _any_text)(content) if text]
-
-
-def _any_text(content: Any) -> list[str]:
-    return [content] if isinstance(content, str) else []
+    held = content(value)
+    return [] if held is None else [text for text in READS[value.type](held) if text]
 
 
 def number_text(number: float | Decimal) -> str:
@@ -264,201 +295,257 @@ def number_text(number: float | Decimal) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def _number_texts(content: float) -> list[str]:
-    return [number_text(content)]
+def _as_it_is(held: str) -> list[str]:
+    return [held]
 
 
-def _flag_texts(content: bool) -> list[str]:  # noqa: FBT001  # a vendor's value
-    return ["true" if content else "false"]
-
-
-def _option_texts(content: Raw) -> list[str]:
-    return [content["name"]]
-
-
-def _date_texts(content: Raw) -> list[str]:
-    start, end = content["start"], content.get("end")
+def _period_texts(held: wire.Period) -> list[str]:
+    start, end = (_zoned(text, held.time_zone) for text in (held.start, held.end or ""))
     return [start, f"{start}/{end}"] if end else [start]
 
 
-def _user_texts(content: Raw) -> list[str]:
-    person = content.get("person") or {}
-    return [content.get("name") or "", content["id"], person.get("email") or ""]
+def _zoned(text: str, zone: str | None) -> str:
+    """A time of a date with its offset, which the vendor leaves out where it tells the *zone* instead."""
+    found = moment(text)
+    if zone is None or not isinstance(found, datetime) or found.tzinfo is not None:
+        return text
+    try:
+        return text + found.replace(tzinfo=ZoneInfo(zone)).isoformat()[-len("+00:00") :]
+    except (ZoneInfoNotFoundError, ValueError):
+        return text
 
 
-def _file_texts(content: Raw) -> list[str]:
-    return [content.get("name") or "", (content.get("external") or content.get("file") or {}).get("url", "")]
+def _user_texts(held: wire.User) -> list[str]:
+    return [held.name or "", held.id, (held.person and held.person.email) or ""]
 
 
-def _unique_id_texts(content: Raw) -> list[str]:
-    number = str(content["number"])
-    return [f"{content['prefix']}-{number}", number] if content.get("prefix") else [number]
+def _file_texts(held: wire.File) -> list[str]:
+    link = held.external or held.file
+    return [held.name or "", link.url if link else ""]
 
 
-def _place_texts(content: Raw) -> list[str]:
-    return [content.get("name") or "", content.get("address") or ""]
+def _unique_id_texts(held: wire.UniqueId) -> list[str]:
+    if held.number is None:
+        return []
+    return [f"{held.prefix}-{held.number}", str(held.number)] if held.prefix else [str(held.number)]
 
 
-def _computed_texts(content: Raw) -> list[str]:
+def _place_texts(held: wire.Place) -> list[str]:
+    return [held.name or "", held.address or ""]
+
+
+def _computed_texts(held: wire.Computed) -> list[str]:
     """A formula or rollup: whatever it results in."""
-    kind = content["type"]
-    if kind == "array":
-        return [text for item in content["array"] for text in texts(item)]
-    plain = "checkbox" if kind == "boolean" else kind
-    return texts({"type": plain, plain: content.get(kind)})
+    found = [text for item in held.array for text in texts(item)]
+    found += [] if held.string is None else [held.string]
+    found += [] if held.number is None else [number_text(held.number)]
+    found += [] if held.boolean is None else [_flag_text(held.boolean)]
+    return found + ([] if held.date is None else _period_texts(held.date))
+
+
+def _flag_text(held: bool) -> str:  # noqa: FBT001  # a vendor's value
+    return "true" if held else "false"
+
+
+def dates(value: Value) -> list[str]:
+    """Those texts of a value that are dates."""
+    held = content(value)
+    if held is None:
+        return []
+    if not isinstance(held, wire.Computed):
+        return texts(value) if value.type in {"date", "created_time", "last_edited_time"} else []
+    return [text for item in held.array for text in dates(item)] + (_period_texts(held.date) if held.date else [])
 
 
 READS: Mapping[str, Callable[[Any], list[str]]] = {
-    "title": lambda content: [plain_text(content)],
-    "rich_text": lambda content: [plain_text(content)],
-    "number": _number_texts,
-    "checkbox": _flag_texts,
-    "select": _option_texts,
-    "status": _option_texts,
-    "multi_select": lambda content: [text for item in content for text in _option_texts(item)],
-    "date": _date_texts,
-    "people": lambda content: [text for item in content for text in _user_texts(item)],
-    "relation": lambda content: [item["id"] for item in content],
-    "files": lambda content: [text for item in content for text in _file_texts(item)],
+    "title": lambda held: [plain_text(held)],
+    "rich_text": lambda held: [plain_text(held)],
+    "number": lambda held: [number_text(held)],
+    "checkbox": lambda held: [_flag_text(held)],
+    "select": lambda held: [held.name],
+    "status": lambda held: [held.name],
+    "multi_select": lambda held: [option.name for option in held],
+    "date": _period_texts,
+    "url": _as_it_is,
+    "email": _as_it_is,
+    "phone_number": _as_it_is,
+    "people": lambda held: [text for user in held for text in _user_texts(user)],
+    "relation": lambda held: [page.id for page in held],
+    "files": lambda held: [text for file in held for text in _file_texts(file)],
     "place": _place_texts,
     "created_by": _user_texts,
     "last_edited_by": _user_texts,
+    "created_time": _as_it_is,
+    "last_edited_time": _as_it_is,
     "unique_id": _unique_id_texts,
     "formula": _computed_texts,
     "rollup": _computed_texts,
-    "verification": lambda content: [content["state"]],
+    "verification": lambda held: [held.state],
 }
 
 
-def truncated(value: Raw) -> bool:
+def truncated(value: Value) -> bool:
     """Whether a page may show only part of a property value."""
-    kind = value["type"]
-    content = value.get(kind)
-    return bool(value.get("has_more")) or (
-        kind in {"people", "relation", "title", "rich_text"} and len(content or []) >= TRUNCATED_AT
-    )
+    return value.type in LONG and (value.has_more or len(content(value) or ()) >= TRUNCATED_AT)
 
 
-def completed(value: Raw, items: Iterable[Raw]) -> Raw:
+def completed(value: Value, items: Iterable[wire.Item]) -> Value:
     """A property value made whole from its single items."""
-    kind = value["type"]
-    return {"type": kind, kind: [item[kind] for item in items]}
+    held = [getattr(item, value.type) for item in items]
+    if None in held:
+        raise UpstreamUnexpected(f"The application lists a value of type {value.type} without its items.")
+    return msgspec.structs.replace(value, has_more=False, **{value.type: held})
 
 
-def plain_text(items: Sequence[Raw]) -> str:
-    """The text of rich-text items, read or written."""
-    return "".join(item.get("plain_text") or (item.get("text") or {}).get("content", "") for item in items)
+def plain_text(items: Sequence[wire.RichText]) -> str:
+    """The text of rich-text items."""
+    return "".join(item.plain_text for item in items)
 
 
 # Comparing
 
 
-def holds(value: Raw, kind: str, content: Any) -> bool:
-    """Whether a property value of a page is what was written as *content*, as far as the page shows it."""
-    held, wanted = trace(kind, value.get(kind)), trace(kind, content)
+def holds(value: Value, kind: str, written: Any) -> bool:
+    """Whether a property value of a page is what was *written*, as far as the page shows it."""
+    held, wanted = (trace(value) if value.type == kind else None), trace_written(kind, written)
     if kind in {"people", "relation"} and held and truncated(value):
         return set(held) <= set(wanted or ())
     return bool(held == wanted)
 
 
-def blank(value: Raw, status: str | None) -> bool:
+def blank(value: Value, status: str | None) -> bool:
     """Whether a property value of a page is as on a new page, whose *status* the vendor chooses.
 
     What cannot be written is not looked at.
     """
-    kind = value["type"]
-    content = value.get(kind)
-    if kind == "status" and content is not None:
-        return bool(content["id"] == status)
-    return kind not in CASTS or content is None or content is False or content == []
+    held = content(value)
+    if value.type == "status" and held is not None:
+        return bool(held.id == status)
+    return value.type not in CASTS or held is None or held is False or held == []
 
 
-def trace(kind: str, content: Any) -> Any:
-    """What is the same of a value whether it is written or read."""
-    return None if content is None else TRACES.get(kind, lambda plain: plain)(content)
+def trace(value: Value) -> Any:
+    """What is the same of a value whether it is written or read, as it is read."""
+    held = content(value)
+    return None if held is None else TRACES.get(value.type, _same)(held)
 
 
-def _period_of(content: Raw) -> tuple[Any, ...]:
+def trace_written(kind: str, written: Any) -> Any:
+    """The same, as it is written."""
+    return None if written is None else WRITTEN_TRACES.get(kind, _same)(written)
+
+
+def _same(held: Any) -> Any:
+    return held
+
+
+def _period_trace(start: str, end: str | None) -> tuple[Any, ...]:
     """Beginning and end, of which the latter is never written here."""
-    start: str = content["start"]
-    moment = start if len(start) == len("2026-11-02") else datetime.fromisoformat(start)
-    return moment, content.get("end")
+    return moment(start), end
 
 
-def _ids_of(content: Iterable[Raw]) -> list[str]:
-    return sorted(item["id"] for item in content)
+def moment(text: str) -> date | datetime | None:
+    """The day or the instant that a text tells, the latter perhaps without an offset; None where it is neither."""
+    try:
+        if not _DATE.fullmatch(text):
+            return None
+        return date.fromisoformat(text) if len(text) == len("2026-11-02") else datetime.fromisoformat(text)
+    except ValueError:
+        return None
+
+
+def _ids(held: Iterable[wire.Reference | wire.Option | wire.User]) -> list[str]:
+    return sorted(item.id for item in held)
+
+
+def _ids_written(written: Iterable[Mapping[str, str]]) -> list[str]:
+    return sorted(item["id"] for item in written)
+
+
+def written_text(written: Iterable[Mapping[str, Any]]) -> str:
+    """The text of rich-text items in the form in which they are written."""
+    return "".join(item["text"]["content"] for item in written)
 
 
 TRACES: Mapping[str, Callable[[Any], Any]] = {
     "title": plain_text,
     "rich_text": plain_text,
-    "select": lambda content: content["id"],
-    "status": lambda content: content["id"],
-    "multi_select": _ids_of,
-    "people": _ids_of,
-    "relation": _ids_of,
-    "files": lambda content: [(item.get("external") or {}).get("url") for item in content],
-    "date": _period_of,
-    "place": lambda content: (content["lat"], content["lon"]),
+    "select": lambda held: held.id,
+    "status": lambda held: held.id,
+    "multi_select": _ids,
+    "people": _ids,
+    "relation": _ids,
+    "files": lambda held: [file.external.url if file.external else None for file in held],
+    "date": lambda held: _period_trace(held.start, held.end),
+    "place": lambda held: (held.lat, held.lon),
+}
+WRITTEN_TRACES: Mapping[str, Callable[[Any], Any]] = {
+    "title": written_text,
+    "rich_text": written_text,
+    "select": lambda written: written["id"],
+    "status": lambda written: written["id"],
+    "multi_select": _ids_written,
+    "people": _ids_written,
+    "relation": _ids_written,
+    "files": lambda written: [item["external"]["url"] for item in written],
+    "date": lambda written: _period_trace(written["start"], None),
+    "place": lambda written: (written["lat"], written["lon"]),
 }
 
 
 # Observing
 
 
-def text(value: Raw) -> str:
+def text(value: Value) -> str:
     """A property value as one text, which is empty where the value is; only for types of ``ONE_TEXT``."""
-    kind = value["type"]
-    content = value.get(kind)
-    return "" if content is None else ONE_TEXT[kind](content)
+    held = content(value)
+    return "" if held is None else ONE_TEXT[value.type](held)
 
 
-def mark(value: Raw) -> str:
+def mark(value: Value) -> str:
     """What is the same as long as a property value is: identifiers where names may change, otherwise its text."""
-    kind = value["type"]
-    if kind not in NAMED:
+    if value.type not in NAMED:
         return text(value)
-    traced: str | list[str] = trace(kind, value.get(kind)) or ""
+    traced: str | list[str] = trace(value) or ""
     return traced if isinstance(traced, str) else ",".join(traced)
 
 
-def _names(content: Iterable[Raw]) -> str:
-    return ", ".join(item.get("name") or item["id"] for item in content)
+def _period(held: wire.Period) -> str:
+    zone = f"[{held.time_zone}]" if held.time_zone else ""
+    return "/".join(f"{at}{zone}" for at in (held.start, held.end) if at)
 
 
-def _period(content: Raw) -> str:
-    zone = f"[{content['time_zone']}]" if content.get("time_zone") else ""
-    return "/".join(f"{moment}{zone}" for moment in (content["start"], content.get("end")) if moment)
-
-
-def _file_text(content: Raw) -> str:
+def _file_text(held: wire.File) -> str:
     """The address of a linked file; that of a hosted one is another every hour, but it has a name."""
-    return (content.get("external") or {}).get("url") or content.get("name") or ""
+    return (held.external.url if held.external else "") or held.name or ""
 
 
-def _place_text(content: Raw) -> str:
-    known = ", ".join(filter(None, _place_texts(content)))
-    return f"{known} ({number_text(content['lat'])}, {number_text(content['lon'])})".lstrip()
+def _place_text(held: wire.Place) -> str:
+    known = ", ".join(filter(None, _place_texts(held)))
+    return f"{known} ({number_text(held.lat)}, {number_text(held.lon)})".lstrip()
 
 
 ONE_TEXT: Mapping[str, Callable[[Any], str]] = {
     "title": plain_text,
     "rich_text": plain_text,
     "number": number_text,
-    "checkbox": lambda content: "true" if content else "false",
-    "select": lambda content: content["name"],
-    "status": lambda content: content["name"],
-    "multi_select": _names,
+    "checkbox": _flag_text,
+    "select": lambda held: str(held.name),
+    "status": lambda held: str(held.name),
+    "multi_select": lambda held: ", ".join(option.name for option in held),
     "date": _period,
     "url": str,
     "email": str,
     "phone_number": str,
-    "people": _names,
-    "relation": lambda content: ", ".join(_ids_of(content)),
-    "files": lambda content: ", ".join(map(_file_text, content)),
+    "people": lambda held: ", ".join(user.name or user.id for user in held),
+    "relation": lambda held: ", ".join(_ids(held)),
+    "files": lambda held: ", ".join(map(_file_text, held)),
     "place": _place_text,
 }
 """The types whose changes are observed: those that people set, and that nothing computes."""
 
 NAMED = frozenset({"select", "status", "multi_select", "people"})
 """Types whose values may be called otherwise without being others."""
+
+LONG = frozenset({"people", "relation", "title", "rich_text"})
+"""Types of whose values a page may show only a part."""

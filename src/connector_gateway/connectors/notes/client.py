@@ -1,11 +1,14 @@
 """The vendor's wire: one method per request, version 2026-03-11."""
 
+import re
 from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any
-from urllib.parse import quote
+from typing import Any, TypeVar
+from urllib.parse import quote, unquote
 from uuid import UUID
 
+from connector_gateway.connectors.notes import wire
 from connector_gateway.kit.budget import Budget, Charge
 from connector_gateway.kit.clock import ahead
 from connector_gateway.kit.errors import (
@@ -19,6 +22,7 @@ from connector_gateway.kit.errors import (
     UpstreamRefused,
     UpstreamUnexpected,
 )
+from connector_gateway.kit.reasons import vendor_reason
 from connector_gateway.kit.transport import Answer
 from connector_gateway.kit.upstream import Upstream, failed, retry_after
 from connector_gateway.kit.walking import walk, walk_pages
@@ -40,10 +44,17 @@ PAGE_SIZE = 100
 MAX_PAGES = 200
 """Upstream pages of one listing before it is given up as endless."""
 
+OBJECTS: Mapping[Any, str] = {wire.Page: "page", wire.DataSource: "data_source"}
+"""What the vendor calls the kinds of items that one list may mix."""
+
 MINUTE = timedelta(minutes=1)
 """How exactly the vendor tells times: whatever happened within a minute bears its beginning."""
 
-Raw = dict[str, Any]
+Body = dict[str, Any]
+"""What is sent."""
+
+T = TypeVar("T")
+W = TypeVar("W")
 
 REFUSALS: Mapping[int, type[GatewayError]] = {
     400: UpstreamRefused,
@@ -66,6 +77,19 @@ MESSAGES: Mapping[type[GatewayError], str] = {
 }
 
 
+Names = Mapping[str, tuple[str, str]]
+"""Kind and name of the properties in which a request names pages or people, by the identifiers of these."""
+
+NO_NAMES: Names = {}
+
+REASONED = {UpstreamForbidden, UpstreamRefused}
+"""The refusals with which the vendor's own reason is passed on."""
+
+_UUID = re.compile(r"\b[0-9a-fA-F]{8}(?:-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}\b")
+
+BLOCKED = "public_api_request_blocked"
+
+
 def authorise(credentials: Mapping[str, str]) -> Mapping[str, str]:
     """The headers of every request."""
     return {"Authorization": f"Bearer {credentials['token']}", "Notion-Version": VERSION}
@@ -75,21 +99,51 @@ def throttled(answer: Answer) -> float | None:
     """Seconds to wait when the vendor throttles (429) or is overloaded (529); a block is no throttling."""
     if answer.status not in {429, 529}:
         return None
-    details = answer.raw.get("additional_data") or {} if isinstance(answer.raw, dict) else {}
-    if details.get("rate_limit_reason") == "public_api_request_blocked":
+    told = answer.glance(wire.Throttled)
+    if told and told.additional_data and told.additional_data.rate_limit_reason == BLOCKED:
         return None
     return retry_after(answer, 1.0)
 
 
-def unwrap(answer: Answer, missing: type[GatewayError] = UpstreamUnexpected) -> Raw:
-    """The JSON of an accepted request; a refused one raises its catalogue error, *missing* if that is a 404."""
+def unwrap(
+    answer: Answer, shape: type[W], missing: type[GatewayError] = UpstreamUnexpected, names: Names = NO_NAMES
+) -> W:
+    """What an accepted request was answered with; a refused one raises its catalogue error, *missing* for a 404."""
     if answer.accepted:
-        raw: Raw = answer.json()
-        return raw
+        return answer.read(shape)
     if answer.raw is None:
         raise UpstreamError("The application's doorkeeper turned the request away.", private=answer.text)
+    raise refusal_of(answer, missing, names)
+
+
+def refusal_of(answer: Answer, missing: type[GatewayError], names: Names) -> GatewayError:
+    """The catalogue error of a refusal; of a value that names something unknown, the one that tells its property."""
+    told = answer.glance(wire.Refusal) or wire.Refusal()
+    named = _named(answer, told, names)
+    if named:
+        return _unknown_value(answer, told, named)
     refusal = missing if answer.status == 404 else REFUSALS.get(answer.status, UpstreamUnexpected)
-    raise refusal(MESSAGES[refusal], private=answer.text)
+    reason = vendor_reason(told.code, told.message) if refusal in REASONED else []
+    return refusal(MESSAGES[refusal], *reason, private=answer.text)
+
+
+def _named(answer: Answer, told: wire.Refusal, names: Names) -> Names:
+    """Those of the identifiers sent that a refusal is about; all of them where a 404 names nothing at all."""
+    said = told.message if isinstance(told.message, str) else ""
+    mentioned = {str(UUID(found)) for found in _UUID.findall(said)} if answer.status in {400, 404} else set()
+    if answer.status == 404 and not mentioned:
+        return names
+    return {identifier: named for identifier, named in names.items() if identifier in mentioned}
+
+
+def _unknown_value(answer: Answer, told: wire.Refusal, names: Names) -> GatewayError:
+    details = [{"property": name, "value": identifier} for identifier, (_, name) in names.items()]
+    listed = ", ".join(dict.fromkeys(f'"{name}"' for _, name in names.values()))
+    if answer.status == 404 and {kind for kind, _ in names.values()} == {"relation"}:
+        message = f"A page that {listed} names does not exist or is not shared with this connection."
+        return PageNotFound(message, *details, private=answer.text)
+    message = f"The application refused what {listed} names."
+    return UpstreamRefused(message, *details, *vendor_reason(told.code, told.message), private=answer.text)
 
 
 class NotesClient:
@@ -98,69 +152,82 @@ class NotesClient:
     def __init__(self, upstream: Upstream) -> None:
         self._upstream = upstream
 
-    async def search_data_sources(self) -> AsyncIterator[Raw]:
+    async def search_data_sources(self) -> AsyncIterator[wire.DataSource]:
         """Every data source shared with the connection, last edited first.
 
         Source: developers.notion.com/reference/post-search, read 2026-11.
         """
-        async for raw in self._walk("/v1/search", _last_edited_first("data_source")):
-            yield raw
+        async for sources in self.search_data_source_pages():
+            for source in sources:
+                yield source
 
-    async def search_pages(self) -> AsyncIterator[Raw]:
+    async def search_data_source_pages(self) -> AsyncIterator[Sequence[wire.DataSource]]:
+        """The same, one upstream page after the other. Source: as of the items."""
+        async for _, sources in self._listed("/v1/search", _last_edited_first("data_source"), wire.DataSource):
+            yield sources
+
+    async def search_pages(self) -> AsyncIterator[wire.Page]:
         """The pages shared with the connection, last edited first, as far as the vendor's late index has come.
 
         Source: developers.notion.com/reference/post-search, read 2026-11.
         """
-        async for raw in self._walk("/v1/search", _last_edited_first("page")):
-            yield raw
+        async for _, found in self._listed("/v1/search", _last_edited_first("page"), wire.Page):
+            for page in found:
+                yield page
 
-    async def retrieve_database(self, database_id: str) -> Raw:
+    async def retrieve_database(self, database_id: str) -> wire.Database:
         """A database with its data sources. Source: developers.notion.com/reference/retrieve-database, 2026-11."""
-        return unwrap(await self._read(f"/v1/databases/{database_id}"), DatabaseNotShared)
+        return unwrap(await self._read(f"/v1/databases/{database_id}"), wire.Database, DatabaseNotShared)
 
-    async def retrieve_data_source(self, data_source_id: str) -> Raw:
+    async def retrieve_data_source(self, data_source_id: str) -> wire.DataSource:
         """A data source with its schema. Source: developers.notion.com/reference/retrieve-a-data-source, 2026-11."""
-        return unwrap(await self._read(f"/v1/data_sources/{data_source_id}"), DatabaseNotShared)
+        return unwrap(await self._read(f"/v1/data_sources/{data_source_id}"), wire.DataSource, DatabaseNotShared)
 
     async def rows(
         self,
         data_source_id: str,
-        condition: Raw | None = None,
+        condition: Body | None = None,
         property_ids: Sequence[str] = (),
         *,
         newest_first: bool = False,
-        reached: str | None = None,
-    ) -> AsyncIterator[list[Raw]]:
+        reached: datetime | None = None,
+    ) -> AsyncIterator[list[wire.Page]]:
         """Every row that *condition* lets through, once, in order of creation, one upstream page after the other.
 
         Where the vendor stops, another query begins at the minute that was *reached*.
-        A page that is only ``{"incomplete": True}`` says that more rows were created in that minute than it lists.
+        An empty page says that more rows were created in that minute than it lists.
         Source: developers.notion.com/reference/query-a-data-source, read 2026-11.
         """
         path = f"/v1/data_sources/{data_source_id}/query"
-        query = [("filter_properties", property_id) for property_id in property_ids]
+        query = [("filter_properties", unquote(property_id)) for property_id in property_ids]
         seen: set[str] = set()
-        start = None if reached is None else datetime.fromisoformat(reached)
+        start = reached
         while True:
             incomplete, last = False, start
-            async for raw in self._pages(path, _in_order(condition, start, newest_first=newest_first), query):
-                incomplete = incomplete or (raw.get("request_status") or {}).get("type") == "incomplete"
-                rows = [row for row in raw["results"] if row["object"] == "page" and row["id"] not in seen]
+            body = _in_order(condition, start, newest_first=newest_first)
+            async for listing, found in self._listed(path, body, wire.Page, query):
+                progress = listing.request_status
+                incomplete = incomplete or (progress is not None and progress.type == "incomplete")
+                rows = [row for row in found if row.id not in seen]
                 if rows:
-                    seen.update(row["id"] for row in rows)
-                    last = datetime.fromisoformat(rows[-1]["created_time"])
+                    seen.update(row.id for row in rows)
+                    last = rows[-1].created_time
                     yield rows
             if not incomplete:
                 return
             if last == start:
-                yield [{"incomplete": True}]
+                yield []
                 last = start and start + (-MINUTE if newest_first else MINUTE)
             if last is None:
                 return
             start = last
 
-    async def create_page(self, data_source_id: str, properties: Mapping[str, Any], children: Sequence[Raw]) -> Raw:
+    async def create_page(
+        self, data_source_id: str, properties: Mapping[str, Any], children: Sequence[Body], names: Names
+    ) -> wire.NewPage | wire.Reference:
         """A new row; no more than its identifier where the vendor made it, and failed over telling it.
+
+        *names* tells by which kind and name of property other pages and people are named in it.
 
         Source: developers.notion.com/reference/post-page, read 2026-11.
         """
@@ -171,27 +238,34 @@ class NotesClient:
         }
         answer = await self._write("POST", "/v1/pages", body)
         if answer.status == 503:
-            return {"id": str(UUID(_committed(answer, "committed_resource_id")))}
-        return unwrap(answer, DatabaseNotShared)
+            return wire.Reference(id=_saved(answer, wire.FailureWithPage).additional_data.committed_resource_id)
+        return unwrap(answer, wire.NewPage, DatabaseNotShared, names)
 
-    async def retrieve_page(self, page_id: str) -> Raw:
+    async def retrieve_page(self, page_id: str) -> wire.Page:
         """A page. Source: developers.notion.com/reference/retrieve-a-page, read 2026-11."""
-        return unwrap(await self._read(f"/v1/pages/{page_id}"), PageNotFound)
+        return unwrap(await self._read(f"/v1/pages/{page_id}"), wire.Page, PageNotFound)
 
-    async def retrieve_page_property(self, page_id: str, property_id: str) -> AsyncIterator[Raw]:
+    def retrieve_page_property(self, page_id: str, property_id: str) -> AsyncIterator[wire.Item]:
         """Every item of a long property. Source: developers.notion.com/reference/retrieve-a-page-property, 2026-11."""
-        path = f"/v1/pages/{page_id}/properties/{quote(property_id, safe='')}"
-        async for item in self._parts(path):
-            yield item
+        path = f"/v1/pages/{page_id}/properties/{quote(unquote(property_id), safe='')}"
 
-    async def update_page(self, page_id: str, body: Mapping[str, Any]) -> Raw:
-        """A page after a change. Source: developers.notion.com/reference/patch-page, read 2026-11."""
+        async def fetch(cursor: str | None) -> tuple[Sequence[wire.Item], str | None]:
+            items = unwrap(await self._read(path, _page_at(cursor)), wire.Items, PageNotFound)
+            return [items] if items.results is None else items.results, items.next_cursor
+
+        return walk(fetch, most=MAX_PAGES)
+
+    async def update_page(self, page_id: str, body: Mapping[str, Any], names: Names) -> wire.PageState:
+        """A page after a change, *names* as for a new one.
+
+        Source: developers.notion.com/reference/patch-page, read 2026-11.
+        """
         answer = await self._write("PATCH", f"/v1/pages/{page_id}", body)
         if answer.status == 503:
             raise failed(answer, writes=True)
-        return unwrap(answer, PageNotFound)
+        return unwrap(answer, wire.PageState, PageNotFound, names)
 
-    async def append_block_children(self, block_id: str, children: Sequence[Raw]) -> list[str]:
+    async def append_block_children(self, block_id: str, children: Sequence[Body]) -> Sequence[str]:
         """Add blocks at the end; returns their identifiers.
 
         Source: developers.notion.com/reference/patch-block-children, read 2026-11.
@@ -199,52 +273,44 @@ class NotesClient:
         body = {"children": children, "position": {"type": "end"}}
         answer = await self._write("PATCH", f"/v1/blocks/{block_id}/children", body)
         if answer.status == 503:
-            return list(_committed(answer, "committed_child_ids"))
-        return [block["id"] for block in unwrap(answer, PageNotFound)["results"]]
+            return _saved(answer, wire.FailureWithBlocks).additional_data.committed_child_ids
+        return [block.id for block in unwrap(answer, wire.Appended, PageNotFound).results]
 
-    async def retrieve_block_children(self, block_id: str) -> AsyncIterator[Raw]:
+    def retrieve_block_children(self, block_id: str) -> AsyncIterator[wire.Block]:
         """Every block of a page. Source: developers.notion.com/reference/get-block-children, read 2026-11."""
-        async for block in self._parts(f"/v1/blocks/{block_id}/children"):
-            yield block
 
-    async def retrieve_me(self) -> Raw:
+        async def fetch(cursor: str | None) -> tuple[Sequence[wire.Block], str | None]:
+            answer = await self._read(f"/v1/blocks/{block_id}/children", _page_at(cursor))
+            blocks = unwrap(answer, wire.Blocks, PageNotFound)
+            return blocks.results, blocks.next_cursor
+
+        return walk(fetch, most=MAX_PAGES)
+
+    async def retrieve_me(self) -> wire.Reference:
         """The integration's own user. Source: developers.notion.com/reference/get-self, read 2026-11."""
-        raw, _ = await self.introduce(0.0)
-        return raw
+        me, _ = await self.introduce(0.0)
+        return me
 
-    async def introduce(self, now: float) -> tuple[Raw, float]:
+    async def introduce(self, now: float) -> tuple[wire.Reference, float]:
         """The integration's own user, and how many seconds the vendor's clock is ahead of ours, by which it is *now*.
 
         Source: as of the user.
         """
         answer = await self._read("/v1/users/me")
-        return unwrap(answer), ahead(answer.headers.get("Date"), now)
+        return unwrap(answer, wire.Reference), ahead(answer.headers.get("Date"), now)
 
-    async def _walk(self, path: str, body: Mapping[str, Any]) -> AsyncIterator[Raw]:
-        """The items of every page of a list that is asked for by POST."""
-        async for raw in self._pages(path, body):
-            for item in raw["results"]:
-                yield item
+    def _listed(
+        self, path: str, body: Mapping[str, Any], kind: type[T], query: Sequence[tuple[str, str]] = ()
+    ) -> AsyncIterator[tuple[wire.Listing, list[T]]]:
+        """Every page of a list that is asked for by POST, with those of its items that are of one kind."""
 
-    def _pages(self, path: str, body: Mapping[str, Any], query: Sequence[tuple[str, str]] = ()) -> AsyncIterator[Raw]:
-        """Every page of a list that is asked for by POST."""
-
-        async def fetch(cursor: str | None) -> tuple[Raw, str | None]:
+        async def fetch(cursor: str | None) -> tuple[tuple[wire.Listing, list[T]], str | None]:
             paged = {**body, **_page_at(cursor)}
             answer = await self._upstream.send("POST", path, CHARGE, writes=False, query=query, json=paged)
-            raw = unwrap(answer, DatabaseNotShared)
-            return raw, raw.get("next_cursor")
+            listing = unwrap(answer, wire.Listing, DatabaseNotShared)
+            return (listing, _items(answer, listing, kind)), listing.next_cursor
 
         return walk_pages(fetch, most=MAX_PAGES)
-
-    def _parts(self, path: str) -> AsyncIterator[Raw]:
-        """Every item of a list that belongs to a page; a list of one comes without its frame."""
-
-        async def fetch(cursor: str | None) -> tuple[Sequence[Raw], str | None]:
-            raw = unwrap(await self._read(path, _page_at(cursor)), PageNotFound)
-            return raw.get("results", [raw]), raw.get("next_cursor")
-
-        return walk(fetch, most=MAX_PAGES)
 
     async def _read(self, path: str, query: Mapping[str, Any] | None = None) -> Answer:
         return await self._upstream.send("GET", path, CHARGE, writes=False, query=query or {})
@@ -253,35 +319,40 @@ class NotesClient:
         return await self._upstream.send(method, path, CHARGE, writes=True, json=body, expects={503}, resends={409})
 
 
-def _page_at(cursor: str | None) -> Raw:
+def _items(answer: Answer, listing: wire.Listing, kind: type[T]) -> list[T]:
+    """The items of one kind; each is read by itself, since the vendor mixes kinds of which only some are wanted."""
+    parts = [replace(answer, body=bytes(raw)) for raw in listing.results]
+    return [part.read(kind) for part in parts if part.read(wire.Listed).object == OBJECTS[kind]]
+
+
+def _page_at(cursor: str | None) -> Body:
     """Which page of a list is asked for."""
     return {"page_size": PAGE_SIZE} | ({"start_cursor": cursor} if cursor else {})
 
 
-def _last_edited_first(kind: str) -> Raw:
+def _last_edited_first(kind: str) -> Body:
     return {
         "filter": {"property": "object", "value": kind},
         "sort": {"timestamp": "last_edited_time", "direction": "descending"},
     }
 
 
-def _in_order(condition: Raw | None, start: datetime | None, *, newest_first: bool) -> Raw:
+def _in_order(condition: Body | None, start: datetime | None, *, newest_first: bool) -> Body:
     """A query in order of creation, beginning with the minute *start* if there is one."""
     conditions = [] if condition is None else [condition]
     if start is not None:
         bound = {"before": (start + MINUTE).isoformat()} if newest_first else {"on_or_after": start.isoformat()}
         conditions.append({"timestamp": "created_time", "created_time": bound})
     direction = "descending" if newest_first else "ascending"
-    body: Raw = {"sorts": [{"timestamp": "created_time", "direction": direction}]}
+    body: Body = {"sorts": [{"timestamp": "created_time", "direction": direction}]}
     if conditions:
         body["filter"] = conditions[0] if len(conditions) == 1 else {"and": conditions}
     return body
 
 
-def _committed(answer: Answer, name: str) -> Any:
+def _saved(answer: Answer, shape: type[W]) -> W:
     """What a 503 says was done all the same; without it, the failure is raised."""
-    raw = answer.raw if isinstance(answer.raw, dict) else {}
-    committed = (raw.get("additional_data") or {}).get(name)
-    if not committed:
+    told = answer.glance(shape)
+    if told is None:
         raise failed(answer, writes=True)
-    return committed
+    return told

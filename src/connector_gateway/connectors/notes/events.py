@@ -5,11 +5,10 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
-from urllib.parse import unquote
 
-from pydantic_core import from_json
+import msgspec
 
-from connector_gateway.connectors.notes import casts, mapping
+from connector_gateway.connectors.notes import casts, mapping, wire
 from connector_gateway.connectors.notes.client import NotesClient
 from connector_gateway.kit.clock import instant
 from connector_gateway.kit.errors import (
@@ -27,7 +26,8 @@ from connector_gateway.kit.errors import (
 from connector_gateway.kit.observing import FORMER, RENEWED_AT, Delivery, Observation, Receipt, Snapshot, Watch
 
 NotesWatch = Watch[NotesClient]
-Raw = Mapping[str, Any]
+Kept = Mapping[str, Any]
+"""What is remembered: JSON of our own."""
 
 SIGNATURE = "x-notion-signature"
 
@@ -77,9 +77,9 @@ async def _begin(watch: NotesWatch) -> None:
     """Find out whose the connection is, and go on where that was left if it was the same before."""
     me, ahead = await watch.upstream.introduce(watch.clock.now())
     state = watch.state.get(FORMER, {})
-    if state.get("user_id") != me["id"]:
-        state = {"user_id": me["id"], "began_at": watch.state.get(RENEWED_AT, watch.behind_since)}
-    await watch.keep(state={**state, "ahead": ahead}, account=me["id"])
+    if state.get("user_id") != me.id:
+        state = {"user_id": me.id, "began_at": watch.state.get(RENEWED_AT, watch.behind_since)}
+    await watch.keep(state={**state, "ahead": ahead}, account=me.id)
 
 
 def receive(delivery: Delivery, secrets: Sequence[str]) -> Receipt:
@@ -92,13 +92,9 @@ def receive(delivery: Delivery, secrets: Sequence[str]) -> Receipt:
     given = delivery.headers.get(SIGNATURE, "")
     if not _is_among(given, [_signature(secret, delivery.body) for secret in secrets]):
         raise InvalidSignature("The delivery is not signed with a secret that is known here.")
-    try:
-        raw = from_json(delivery.body)
-    except ValueError as fault:
-        raise InvalidJson("The delivery is not JSON.", private=str(fault)) from fault
-    if not isinstance(raw, dict):
+    if not mapping.is_object(delivery.body):
         raise InvalidJson("The delivery is no JSON object.")
-    source_id, accounts = mapping.data_source_id(raw), mapping.bots(raw)
+    source_id, accounts = mapping.data_source_id(delivery.body), mapping.bots(delivery.body)
     # Without accounts, whoever watches the data source is concerned.
     about = (SOURCES, source_id) if source_id and not accounts else None
     return Receipt(accounts=accounts, wakes=[source_id] if source_id else [], about=about)
@@ -143,11 +139,11 @@ async def _edited(watch: NotesWatch, since: float) -> Sequence[str]:
         return []
     found: dict[str, None] = {}
     count = 0
-    async for raw in watch.upstream.search_pages():
+    async for page in watch.upstream.search_pages():
         count += 1
-        if _at(raw["last_edited_time"]) < since or count > MAX_SEARCHED:
+        if page.last_edited_time.timestamp() < since or count > MAX_SEARCHED:
             break
-        found[raw["parent"].get("data_source_id", "")] = None
+        found[page.parent.data_source_id or ""] = None
     return [source_id for source_id in found if source_id in known]
 
 
@@ -156,20 +152,20 @@ class _Tour:
     """One poll on its way from data source to data source."""
 
     watch: NotesWatch
-    listed: dict[str, Raw] = field(default_factory=dict)
+    listed: dict[str, wire.DataSource] = field(default_factory=dict)
     visited: set[str] = field(default_factory=set)
     faults: list[GatewayError] = field(default_factory=list)
 
     async def list_sources(self) -> None:
         """List the shared data sources, and remember those that were never seen before."""
         watch, now = self.watch, self.watch.clock.now()
-        async for raw in watch.upstream.search_data_sources():
-            if raw["object"] == "data_source" and not raw["in_trash"]:
-                self.listed[raw["id"]] = raw
+        async for source in watch.upstream.search_data_sources():
+            if not source.in_trash:
+                self.listed[source.id] = source
         known = await watch.recall(SOURCES, self.listed)
-        fresh = [raw for source_id, raw in self.listed.items() if source_id not in known]
+        fresh = [source for source_id, source in self.listed.items() if source_id not in known]
         if fresh or now > watch.state.get("listed_at", 0.0) + LISTED_SECONDS:
-            snapshots = [Snapshot(SOURCES, raw["id"], asdict(_first_sight(watch, raw))) for raw in fresh]
+            snapshots = [Snapshot(SOURCES, source.id, asdict(_first_sight(watch, source))) for source in fresh]
             await watch.keep(snapshots=snapshots, state={**watch.state, "listed_at": now})
 
     async def visit_in_turn(self) -> None:
@@ -202,13 +198,13 @@ class _Tour:
                 raise
 
 
-async def _look_at(watch: NotesWatch, source_id: str, listed: Raw | None) -> None:
+async def _look_at(watch: NotesWatch, source_id: str, listed: wire.DataSource | None) -> None:
     """Poll one data source, unless it is no longer shared."""
     remembered = (await watch.recall(SOURCES, [source_id])).get(source_id)
     try:
-        raw = listed or await watch.upstream.retrieve_data_source(source_id)
-        if not raw["in_trash"]:
-            await _Source(watch, raw, _Known(**remembered) if remembered else _first_sight(watch, raw)).poll()
+        source = listed or await watch.upstream.retrieve_data_source(source_id)
+        if not source.in_trash:
+            await _Source(watch, source, _Known(**remembered) if remembered else _first_sight(watch, source)).poll()
             return
     except DatabaseNotShared:
         pass
@@ -216,7 +212,7 @@ async def _look_at(watch: NotesWatch, source_id: str, listed: Raw | None) -> Non
         await watch.keep(snapshots=[Snapshot(SOURCES, source_id, {**remembered, "gone": True})])
 
 
-def _first_sight(watch: NotesWatch, raw: Raw) -> _Known:
+def _first_sight(watch: NotesWatch, source: wire.DataSource) -> _Known:
     """What to remember of a data source seen for the first time.
 
     Rows are new that were made since the watch began; where data sources were listed before, since that was done;
@@ -228,7 +224,7 @@ def _first_sight(watch: NotesWatch, raw: Raw) -> _Known:
     if listed_at is None:
         return _Known(since=began, watermark=now, unseen_from=began)
     shared = _minute(listed_at) - OVERLAP_SECONDS
-    return _Known(since=0.0 if _at(raw["created_time"]) >= shared else max(began, shared), watermark=now)
+    return _Known(since=0.0 if source.created_time.timestamp() >= shared else max(began, shared), watermark=now)
 
 
 def _began(watch: NotesWatch) -> float:
@@ -242,7 +238,7 @@ class _Source:
     """A data source under poll."""
 
     watch: NotesWatch
-    raw: Raw
+    source: wire.DataSource
     known: _Known
     told: bool = False
     """Whether it was told that changes were not seen."""
@@ -266,8 +262,8 @@ class _Source:
         condition = {"timestamp": "last_edited_time", "last_edited_time": {"on_or_after": instant(since).isoformat()}}
         for _ in range(MAX_WALKS):
             pages, slipped = 0, False
-            async for rows in self.watch.upstream.rows(self.raw["id"], condition, newest_first=True):
-                if "incomplete" in rows[0]:
+            async for rows in self.watch.upstream.rows(self.source.id, condition, newest_first=True):
+                if not rows:
                     await self.miss(since, began)
                     continue
                 edited = await self.absorb(rows, self.known)
@@ -281,16 +277,17 @@ class _Source:
     async def discover(self) -> None:
         """Read all rows for the first time, newest first, from where that was left."""
         begun, began, pages = self.known.reached, self.watch.clock.now(), 0
-        async for rows in self.watch.upstream.rows(self.raw["id"], newest_first=True, reached=begun or None):
-            if "incomplete" in rows[0]:
+        start = mapping.instant(begun) if begun else None
+        async for rows in self.watch.upstream.rows(self.source.id, newest_first=True, reached=start):
+            if not rows:
                 await self.miss(self.known.watermark, began)
                 continue
             pages += 1
-            reached = rows[-1]["created_time"]
+            reached = mapping.stamp(rows[-1].created_time)
             changes: dict[str, Any] = {"reached": reached}
             if not self.known.reached:
                 # All later rows are on this page: one that is not has been created since.
-                changes["since"] = self.earliest(_at(reached) + MINUTE_SECONDS, began)
+                changes["since"] = self.earliest(rows[-1].created_time.timestamp() + MINUTE_SECONDS, began)
             await self.absorb(rows, replace(self.known, **changes))
             if pages >= PAGES_AT_ONCE and reached != begun:
                 return
@@ -301,24 +298,25 @@ class _Source:
         """From when on unknown rows are new, after rows created from *since* on were read in a poll that began then."""
         return min(self.known.since, max(since, _minute(began) - OVERLAP_SECONDS))
 
-    async def absorb(self, rows: Sequence[Raw], known: _Known) -> list[float]:
+    async def absorb(self, rows: Sequence[wire.Page], known: _Known) -> list[float]:
         """Commit what is new about *rows*, with what is then *known*; when those were edited in which anything is."""
-        pages = await self.watch.recall(self.raw["id"], [raw["id"] for raw in rows])
+        pages = await self.watch.recall(self.source.id, [row.id for row in rows])
         observations: list[Observation] = []
         snapshots: list[Snapshot] = []
         edited: list[float] = []
-        for row in sorted(rows, key=lambda row: (row["last_edited_time"], row["created_time"])):
+        for row in sorted(rows, key=lambda row: (row.last_edited_time, row.created_time)):
             try:
-                raw = await _whole(self.watch.upstream, row)
+                page = await _whole(self.watch.upstream, row)
             except PageNotFound:
                 continue
-            if raw["id"] not in pages and self.was_edited_unseen(raw):
+            if page.id not in pages and self.was_edited_unseen(page):
                 await self.tell_unseen()
-            found, page = _compare(self.raw, raw, pages.get(raw["id"]), self.known.since)
-            if page is not pages.get(raw["id"]):
+            before = pages.get(page.id)
+            found, now = _compare(self.source, page, before, self.known.since)
+            if now is not before:
                 observations += found
-                snapshots.append(Snapshot(self.raw["id"], raw["id"], page))
-                edited.append(_at(raw["last_edited_time"]))
+                snapshots.append(Snapshot(self.source.id, page.id, now))
+                edited.append(page.last_edited_time.timestamp())
         if known != self.known:
             snapshots.append(self.note(known))
         if snapshots:
@@ -326,23 +324,23 @@ class _Source:
         self.known = known
         return edited
 
-    def was_edited_unseen(self, raw: Raw) -> bool:
+    def was_edited_unseen(self, page: wire.Page) -> bool:
         """Whether a row that was there before the watch began may have been edited after that, before it was read."""
         began = self.known.unseen_from
-        return began is not None and _at(raw["created_time"]) < began <= _at(raw["last_edited_time"])
+        return began is not None and page.created_time.timestamp() < began <= page.last_edited_time.timestamp()
 
     async def tell_unseen(self) -> None:
         """Note that rows were edited of which nobody knows what they were like before."""
         if not self.told and self.known.unseen_from is not None:
             self.told = True
-            title = casts.plain_text(self.raw["title"])
+            title = casts.plain_text(self.source.title)
             why = f"Pages of the data source {title!r} were edited about when the watch began, before they were read."
             await self.watch.miss(self.known.unseen_from, self.watch.clock.now(), why)
 
     async def miss(self, since: float, until: float) -> None:
         """Note, once for the same edits, that more rows were created in a minute than can be listed."""
         if since >= self.known.missed:
-            title = casts.plain_text(self.raw["title"])
+            title = casts.plain_text(self.source.title)
             why = f"More pages of the data source {title!r} were created in one minute than the application lists."
             await self.watch.miss(since, until, why)
             await self.remember(missed=until)
@@ -355,46 +353,44 @@ class _Source:
             self.known = known
 
     def note(self, known: _Known) -> Snapshot:
-        return Snapshot(SOURCES, self.raw["id"], asdict(known))
+        return Snapshot(SOURCES, self.source.id, asdict(known))
 
 
-async def _whole(upstream: NotesClient, raw: Raw) -> Raw:
+async def _whole(upstream: NotesClient, page: wire.Page) -> wire.Page:
     """A page with those values read whole of which it shows only a part."""
-    properties = dict(raw["properties"])
-    for name, value in raw["properties"].items():
-        if value["type"] in casts.ONE_TEXT and casts.truncated(value):
-            items = [item async for item in upstream.retrieve_page_property(raw["id"], unquote(value["id"]))]
-            properties[name] = {**value, **casts.completed(value, items)}
-    return {**raw, "properties": properties}
+    properties = dict(page.properties)
+    for name, value in page.properties.items():
+        if casts.truncated(value):
+            items = [item async for item in upstream.retrieve_page_property(page.id, value.id)]
+            properties[name] = casts.completed(value, items)
+    return msgspec.structs.replace(page, properties=properties)
 
 
-def _compare(source: Raw, raw: Raw, before: Raw | None, since: float) -> tuple[list[Observation], Raw]:
+def _compare(
+    source: wire.DataSource, page: wire.Page, before: Kept | None, since: float
+) -> tuple[list[Observation], Kept]:
     """What is new about a page, and what to remember of it; *before* itself where nothing is."""
-    values = mapping.entries(raw)
+    values = mapping.entries(page)
     if before is None:
-        is_new = _at(raw["created_time"]) >= since
-        return [_created(raw)] if is_new else [], {"changes": 0, "values": values}
+        is_new = page.created_time.timestamp() >= since
+        return [_created(page)] if is_new else [], {"changes": 0, "values": values}
     if values == before["values"]:
         return [], before
-    changes = mapping.changes(raw, before["values"], source["properties"])
+    changes = mapping.changes(page, before["values"], source.properties)
     number = before["changes"] + bool(changes)
-    return [_updated(source, raw, number, change) for change in changes], {"changes": number, "values": values}
+    return [_updated(source, page, number, change) for change in changes], {"changes": number, "values": values}
 
 
-def _created(raw: Raw) -> Observation:
-    data = {"page_id": raw["id"], "property": None, "from": None, "to": None}
-    return Observation(("created", raw["id"]), "page.created", data)
+def _created(page: wire.Page) -> Observation:
+    data = {"page_id": page.id, "property": None, "from": None, "to": None}
+    return Observation(("created", page.id), "page.created", data)
 
 
-def _updated(source: Raw, raw: Raw, number: int, change: mapping.Change) -> Observation:
+def _updated(source: wire.DataSource, page: wire.Page, number: int, change: mapping.Change) -> Observation:
     """A change; the *number* of the page's changes tells it from an earlier one between the same values."""
-    data = {"page_id": raw["id"], "property": change.name, "from": change.before, "to": change.after}
-    identity = (source["id"], raw["id"], change.property_id, str(number))
+    data = {"page_id": page.id, "property": change.name, "from": change.before, "to": change.after}
+    identity = (source.id, page.id, change.property_id, str(number))
     return Observation(identity, "page.property_updated", data)
-
-
-def _at(text: str) -> float:
-    return mapping.instant(text).timestamp()
 
 
 def _minute(at: float) -> float:

@@ -14,9 +14,9 @@ import pytest
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.hmac import HMAC
 
-from connectors.notes.asking import Notes, text
 from harness.playing import playing
 from harness.receiving import Answer, Inbox, receiving
+from sandbox.notes.asking import Notes, text
 from workspace_sandbox.notes import CLIENT_ID, CLIENT_SECRET, NotesEmulator
 
 UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"

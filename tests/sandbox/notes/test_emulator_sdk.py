@@ -190,7 +190,7 @@ def test_refusals_are_the_errors_the_sdk_knows(emulator: NotesEmulator, notion: 
 
 
 def test_a_throttling_is_an_error_the_sdk_knows(emulator: NotesEmulator) -> None:
-    bucket = emulator._buckets.setdefault(emulator.credentials()["token"], TokenBucket(1e-6, 1))
+    bucket = emulator.limits.buckets.setdefault(emulator.credentials()["token"], TokenBucket(1e-6, 1))
     bucket.take(emulator.stage.clock.now())
     emulator.stage.knobs["limits"] = True
     with client(emulator) as impatient, pytest.raises(APIResponseError) as limited:

@@ -10,8 +10,8 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from workspace_sandbox.notes import checks, values
-from workspace_sandbox.notes.refusals import Refusal, invalid
 from workspace_sandbox.notes.state import User, Workspace
+from workspace_sandbox.notes.wire import Refusal, invalid
 
 CLIENT_ID = "5a1c9f0e-7d2b-4c6a-9e83-2f40b1d7c865"
 CLIENT_SECRET = "secret_9XvT2mQk7LwZ4rBn8JcY6dHs1GpFa3EuRi0KoWxNyVt"  # noqa: S105 - opens nothing but the stand-in

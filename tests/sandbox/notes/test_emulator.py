@@ -2,15 +2,15 @@ import base64
 import json
 from collections.abc import Callable, Iterator
 from typing import Any
-from urllib.parse import parse_qs, quote, urlsplit
+from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 import httpx
 import pytest
 
-from connectors.notes.asking import Notes, text
 from harness.playing import playing
+from sandbox.notes.asking import Notes, text
 from workspace_sandbox.notes import CLIENT_ID, CLIENT_SECRET, NotesEmulator
-from workspace_sandbox.notes.wire import OAUTH_ROUTES, ROUTES
+from workspace_sandbox.notes.routes import ROUTES
 from workspace_sandbox.sandbox import Sandbox
 
 
@@ -160,7 +160,7 @@ def test_the_listed_routes_are_the_ones_served(notes: Notes) -> None:
     routes = [route for route in made.router.routes() if route.method != "HEAD"]
     served = [(route.method, route.resource.canonical) for route in routes if route.resource]
 
-    assert [(route.method, route.path) for route in (*ROUTES, *OAUTH_ROUTES)] == served
+    assert [(route.method, route.path) for route in ROUTES] == served
 
 
 # Users
@@ -421,13 +421,22 @@ def test_options_may_be_written_by_id(notes: Notes) -> None:
     assert option["name"] == plain(page, "Stage")
 
 
-@pytest.mark.parametrize("encode", [lambda uid: uid, lambda uid: quote(uid, safe="")])
-def test_properties_may_be_written_by_id(notes: Notes, encode: Callable[[str], str]) -> None:
+def test_properties_may_be_written_by_the_id_that_is_answered(notes: Notes) -> None:
     columns = notes.ask("GET", f"/v1/data_sources/{notes.examples['data_source_id']}")["properties"]
 
-    page = notes.create({encode(columns["Value"]["id"]): {"number": 7}, "title": {"title": text("By id")}})
+    page = notes.create({columns["Value"]["id"]: {"number": 7}, "title": {"title": text("By id")}})
 
     assert (plain(page, "Value"), title(page)) == (7, "By id")
+
+
+@pytest.mark.parametrize("encode", [unquote, lambda uid: quote(uid, safe="")])
+def test_an_id_in_another_spelling_is_no_property(notes: Notes, encode: Callable[[str], str]) -> None:
+    column = notes.ask("GET", f"/v1/data_sources/{notes.examples['data_source_id']}")["properties"]["Stage"]
+    body = {"filter": {"property": encode(column["id"]), "select": {"is_empty": True}}}
+    written = notes.refused_create({encode(column["id"]): {"select": None}})
+    asked = notes.refused("POST", f"/v1/data_sources/{notes.examples['data_source_id']}/query", body)
+
+    assert [400, 400] == [written[0], asked[0]]
 
 
 def test_unknown_properties_and_wrong_types_are_refused_together(notes: Notes) -> None:
@@ -1076,7 +1085,7 @@ def test_a_query_below_the_cap_says_nothing_of_it(notes: Notes) -> None:
 
 
 @pytest.mark.parametrize("key", ["filter_properties", "filter_properties[]"])
-@pytest.mark.parametrize("encode", [lambda raw: raw["name"], lambda raw: raw["id"], lambda raw: quote(raw["id"])])
+@pytest.mark.parametrize("encode", [lambda raw: raw["name"], lambda raw: raw["id"], lambda raw: unquote(raw["id"])])
 def test_a_query_may_select_properties(notes: Notes, key: str, encode: Callable[[Any], str]) -> None:
     source_id = notes.examples["data_source_id"]
     column = notes.ask("GET", f"/v1/data_sources/{source_id}")["properties"]["Stage"]

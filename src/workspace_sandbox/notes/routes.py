@@ -1,0 +1,51 @@
+"""Every route of the vendor's that is played; all else is answered like an address that it does not have."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from workspace_sandbox.kit.routes import Route
+from workspace_sandbox.notes import blocks, data_sources, databases, pages, search, users
+from workspace_sandbox.notes.access import Authorisations
+from workspace_sandbox.notes.call import Call
+
+
+class Request(Route[Callable[[Call], dict[str, Any]]]):
+    """A request with the token of a connection."""
+
+
+class Exchange(Route[Callable[[Authorisations, dict[str, Any]], dict[str, Any]]]):
+    """A request of a client with its secret, about tokens."""
+
+
+class Page(Route[None]):
+    """A page for people: the one that asks whether a connection is wanted."""
+
+
+ROUTES: Sequence[Request | Exchange | Page] = (
+    Request(method="GET", path="/v1/users/me", handler=users.me),
+    Request(method="GET", path="/v1/users", handler=users.list_users),
+    Request(method="GET", path="/v1/users/{user_id}", handler=users.retrieve_user),
+    Request(method="POST", path="/v1/search", handler=search.search),
+    Request(method="GET", path="/v1/databases/{database_id}", handler=databases.retrieve_database),
+    Request(method="POST", path="/v1/databases/{database_id}/query", handler=databases.query_database),
+    Request(method="GET", path="/v1/data_sources/{data_source_id}", handler=data_sources.retrieve_source),
+    Request(method="POST", path="/v1/data_sources/{data_source_id}/query", handler=data_sources.query_source),
+    Request(method="POST", path="/v1/pages", handler=pages.create_page, lacks="templates, markdown and file uploads"),
+    Request(method="GET", path="/v1/pages/{page_id}", handler=pages.retrieve_page),
+    Request(method="PATCH", path="/v1/pages/{page_id}", handler=pages.update_page, lacks="templates and file uploads"),
+    Request(method="GET", path="/v1/pages/{page_id}/properties/{property_id}", handler=pages.retrieve_property),
+    Request(method="GET", path="/v1/blocks/{block_id}", handler=blocks.retrieve_block),
+    Request(method="DELETE", path="/v1/blocks/{block_id}", handler=blocks.delete_block),
+    Request(method="GET", path="/v1/blocks/{block_id}/children", handler=blocks.list_children),
+    Request(
+        method="PATCH",
+        path="/v1/blocks/{block_id}/children",
+        handler=blocks.append_children,
+        lacks="blocks other than of text, and dividers",
+    ),
+    Page(method="GET", path="/v1/oauth/authorize", handler=None),
+    Exchange(method="POST", path="/v1/oauth/token", handler=Authorisations.token),
+    Exchange(method="POST", path="/v1/oauth/revoke", handler=Authorisations.revoke),
+    Exchange(method="POST", path="/v1/oauth/introspect", handler=Authorisations.introspect),
+)
+"""In this order: what is asked with a connection's token, by the user's browser, and by the client with its secret."""

@@ -1,0 +1,89 @@
+"""A listing of databases is complete, whatever others list and edit while it is read or paged through."""
+
+from typing import Any
+
+import pytest
+
+from harness.requirement import requirement
+from harness.serving import Gateway, Restarting, wait_until
+
+
+@pytest.fixture
+def last(gateway: Gateway) -> str:
+    """The database that was edited longest ago."""
+    first = gateway.get("/notes/databases", limit=100)
+    rest = gateway.get("/notes/databases", limit=100, cursor=first.body["next_cursor"]).data
+    gateway.clear("notes")
+    return str(rest[-1]["database_id"])
+
+
+def edit(gateway: Gateway, database_id: str) -> None:
+    """Let a person change a database, which moves it to the front of all listings."""
+    (name,) = {"Priority"} & set(named(gateway, database_id))
+    gateway.act("notes", action="rename_property", database_id=database_id, property=name, name="Urgency")
+    gateway.act("notes", action="rename_property", database_id=database_id, property="Urgency", name=name)
+
+
+def named(gateway: Gateway, database_id: str) -> list[str]:
+    workspace = gateway.sandbox.emulators["notes"].workspace  # type: ignore[attr-defined]
+    (source_id,) = workspace.databases[database_id].source_ids
+    return [prop.name for prop in workspace.sources[source_id].properties.values()]
+
+
+def searches(gateway: Gateway) -> int:
+    return len([path for _, path, _ in gateway.journal("notes") if path == "/v1/search"])
+
+
+def ids(*replies: Any) -> list[str]:
+    return [item["database_id"] for reply in replies for item in reply.data]
+
+
+@requirement("notes:databases:shared")
+def test_a_database_that_is_edited_while_the_list_is_read_is_listed(gateway: Gateway, last: str) -> None:
+    gateway.fault("notes", method="POST", path="/v1/search", fault="delay", seconds=0.4, times=2)
+
+    def edit_between() -> None:
+        wait_until(lambda: searches(gateway) >= 1)
+        edit(gateway, last)
+
+    listed, _ = gateway.together(lambda: gateway.get("/notes/databases", limit=100), edit_between)
+    rest = gateway.get("/notes/databases", limit=100, cursor=listed.body["next_cursor"])  # type: ignore[union-attr]
+
+    assert 1 == ids(listed, rest).count(last)
+
+
+@requirement("notes:databases:shared", "notes:databases:cursor")
+def test_what_others_list_after_an_edit_hides_nothing_from_who_pages(gateway: Gateway, last: str) -> None:
+    first = gateway.get("/notes/databases", limit=100)
+    edit(gateway, last)
+    gateway.get("/notes/databases", limit=100)
+    rest = gateway.get("/notes/databases", limit=100, cursor=first.body["next_cursor"])
+
+    assert 1 == ids(first, rest).count(last)
+
+
+@requirement("notes:databases:cursor")
+def test_a_listing_that_was_forgotten_is_taken_up_with_what_was_edited_since(
+    gateway: Gateway, last: str, restarting: Restarting
+) -> None:
+    with restarting() as before:
+        first = before.get("/notes/databases", limit=100)
+    edit(gateway, last)
+    with restarting() as after:
+        second = after.get("/notes/databases", limit=30, cursor=first.body["next_cursor"])
+        third = after.get("/notes/databases", limit=100, cursor=second.body["next_cursor"])
+    whole = gateway.get("/notes/databases", limit=100)
+    rest = gateway.get("/notes/databases", limit=100, cursor=whole.body["next_cursor"])
+
+    assert sorted(ids(whole, rest)) == sorted(ids(first, second, third))
+
+
+def test_a_list_of_one_upstream_page_is_asked_for_once(gateway: Gateway) -> None:
+    emulator = gateway.sandbox.emulators["notes"]
+    internal = emulator._seeded.internal  # type: ignore[attr-defined]
+    shared, few = internal.shared, set(sorted(internal.shared)[:5])
+    internal.shared = few
+    gateway.get("/notes/databases")
+    internal.shared = shared
+
+    assert 1 == searches(gateway)
