@@ -233,7 +233,14 @@ def test_a_property_that_the_portal_requires_is_named(gateway: Gateway) -> None:
     reply = contact(gateway, "required@acme.test", {"firstname": "Ana"})
 
     assert (reply.status, reply.code) == (422, "upstream_refused")
-    assert reply.details == [{"property": "lastname"}]
+    assert reply.details == [
+        {
+            "code": "upstream_refused",
+            "property": "lastname",
+            "vendor_code": "REQUIRED_FIELD",
+            "vendor_message": "Error creating CONTACT. Some required properties were not set.",
+        }
+    ]
 
 
 def test_a_unique_value_of_another_contact_is_a_conflict(gateway: Gateway) -> None:
