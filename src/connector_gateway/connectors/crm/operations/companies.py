@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 
-from connector_gateway.connectors.crm import mapping
+from connector_gateway.connectors.crm import mapping, wire
 from connector_gateway.connectors.crm.client import INDEX_LAG_SECONDS
 from connector_gateway.connectors.crm.models import CreateOrUpdateContact
 from connector_gateway.connectors.crm.operations.evidence import (
@@ -67,6 +67,11 @@ LINK_CONTACT = Step("link the contact to the company", _send_link, _find_link)
 # Planning
 
 
+def remember_company(call: CrmCall, domain: str, company_id: str) -> None:
+    """Remember a company just made, which the search learns of only later."""
+    call.memory.put(f"company {domain}", company_id, LOOK_BACK_SECONDS)
+
+
 def alone_with_company(call: CrmCall, params: CreateOrUpdateContact) -> AbstractAsyncContextManager[None]:
     """Keeps others from making the company that this call may make."""
     domain = mapping.company_domain(params.associate_company or "")
@@ -94,5 +99,11 @@ async def _known_company(call: CrmCall, reference: str) -> str | None:
     if found:
         return found[0].id
     since = call.clock.now() - LOOK_BACK_SECONDS
-    latest = await listed_since(call, "companies", ["domain"], since)
+    latest = [*await _just_made(call, domain), *await listed_since(call, "companies", ["domain"], since)]
     return next((company.id for company in latest if mapping.domain_of(company) == domain), None)
+
+
+async def _just_made(call: CrmCall, domain: str) -> Sequence[wire.Record]:
+    """The company that this service made for the domain a moment ago, if it is still there."""
+    company_id = call.memory.get(f"company {domain}")
+    return [] if company_id is None else await call.upstream.batch_read_objects("companies", [company_id], ["domain"])

@@ -12,6 +12,7 @@ from connector_gateway.connectors.crm.operations.companies import (
     LINK_CONTACT,
     alone_with_company,
     planned_company,
+    remember_company,
 )
 from connector_gateway.connectors.crm.operations.evidence import by_us, known_maker, note_maker
 from connector_gateway.connectors.crm.operations.portal import (
@@ -123,6 +124,7 @@ async def create_or_update_contact(call: CrmCall, params: CreateOrUpdateContact)
         company_id = plan["company_id"]
         if plan["company"] is not None:
             company_id = (await call.step(CREATE_COMPANY, plan["company"]))["id"]
+            remember_company(call, plan["company"]["domain"], company_id)
     kept = plan["skipped"] or await _write_contact(call, params, plan["contact"])
     if company_id is not None and kept["action"] != "skipped":
         await call.step(LINK_CONTACT, {"contact_id": kept["id"], "company_id": company_id})
