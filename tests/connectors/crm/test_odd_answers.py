@@ -121,6 +121,23 @@ def test_an_association_that_was_accepted_but_not_made_is_refused(writer: Writer
     }
 
 
+@pytest.mark.parametrize("write", ["upsert", "link"])
+@pytest.mark.parametrize("body", [{"results": []}, {"results": [], "errors": [7]}, {"results": [], "errors": {}}])
+def test_a_batch_that_tells_of_nothing_done_and_of_no_reason_is_looked_for(
+    writer: Writer, write: str, body: dict[str, Any]
+) -> None:
+    method, path = {"upsert": ("POST", f"{OBJECTS}/contacts/batch/upsert"), "link": ("PUT", f"{OBJECTS}/contacts")}[
+        write
+    ]
+    writer.gateway.fault("crm", method=method, path=path, fault="status", status=200, body=body)
+    reply = getattr(writer, write)(headers={"Idempotency-Key": writer.mark})
+    repeated = getattr(writer, write)(headers={"Idempotency-Key": writer.mark})
+
+    assert (reply.status, reply.code) == (502, "outcome_unknown")
+    assert repeated.status == 200
+    assert writer.traces() == 1
+
+
 def test_an_owner_of_another_shape_is_told_as_unexpected(fresh: Writer) -> None:
     fresh.gateway.fault("crm", path="/crm/owners", fault="status", status=200, body={"results": [{"id": 7}]})
     odd = fresh.gateway.get("/crm/contacts", email="ana.lindqvist@aurora-archi.example")
@@ -128,6 +145,25 @@ def test_an_owner_of_another_shape_is_told_as_unexpected(fresh: Writer) -> None:
 
     assert (odd.status, odd.code, odd.details) == (502, "upstream_unexpected", [{"place": "results[0].id"}])
     assert again.data[0]["owner_email"] == "mei.tanaka@fjordlicht.example"
+
+
+@pytest.mark.parametrize("owners", [[], [{"id": "771203"}]])
+def test_an_owner_whom_one_list_does_not_tell_is_looked_for_again(fresh: Writer, owners: list[Any]) -> None:
+    fresh.gateway.fault("crm", path="/crm/owners", fault="status", status=200, body={"results": owners}, times=2)
+    untold = fresh.gateway.get("/crm/contacts", email="ana.lindqvist@aurora-archi.example")
+    again = fresh.gateway.get("/crm/contacts", email="ana.lindqvist@aurora-archi.example")
+
+    assert untold.data[0]["owner_email"] is None
+    assert again.data[0]["owner_email"] == "mei.tanaka@fjordlicht.example"
+
+
+def test_an_owner_whom_no_list_tells_is_looked_for_twice(fresh: Writer) -> None:
+    fresh.gateway.fault("crm", path="/crm/owners", fault="status", status=200, body={"results": []}, times=99)
+    for_owners = ("GET", "/crm/owners/2026-09")
+    replies = [fresh.gateway.get("/crm/contacts", email="ana.lindqvist@aurora-archi.example") for _ in range(4)]
+
+    assert [None] * 4 == [reply.data[0]["owner_email"] for reply in replies]
+    assert fresh.sent(for_owners) == 4
 
 
 @pytest.mark.parametrize(

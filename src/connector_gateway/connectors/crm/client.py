@@ -18,6 +18,7 @@ from connector_gateway.kit.errors import (
     Detail,
     GatewayError,
     OptionMissing,
+    OutcomeUnknown,
     PropertyNotFound,
     ReadOnlyField,
     UpstreamConflict,
@@ -315,7 +316,7 @@ class CrmClient:
         path = f"/crm/objects/{VERSION}/contacts/{contact_id}/associations/default/companies/{company_id}"
         answer = await self._write("PUT", path, None)
         done = unwrap(answer, wire.Batch[wire.Associated], CompanyNotFound, company_id)
-        if done.errors and not done.results:
+        if not done.results:
             raise _refused_within(done.errors, answer)
 
     async def read_associations(self, kind: str, object_id: str, other: str) -> list[str]:
@@ -400,9 +401,12 @@ def _refuse_taken(answer: Answer) -> None:
 
 
 def _refused_within(errors: object, answer: Answer) -> GatewayError:
-    """What it means that an accepted batch of one did nothing."""
+    """What it means that an accepted batch of one tells of nothing done: a refusal if it says why, else a doubt."""
     told = _each(errors, wire.Refusal)
-    return _refusal(400, told[0] if told else None, UpstreamUnexpected, "", answer.text)
+    if told:
+        return _refusal(400, told[0], UpstreamUnexpected, "", answer.text)
+    message = "The application answered without what it did; whether it did the work is not known."
+    return OutcomeUnknown(message, private=answer.text, doubt="garbled")
 
 
 def _refusal(

@@ -157,6 +157,7 @@ class Owner(Wire):
     """Somebody who owns records; a queue has no address."""
 
     id: str
+    type: str = ""
     email: str | None = None
 
 

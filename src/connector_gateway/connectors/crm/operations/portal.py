@@ -20,6 +20,9 @@ SCHEMA_SECONDS = 300.0
 OWNERS_SECONDS = 600.0
 PORTAL_SECONDS = 24 * 60 * 60.0
 
+UNTOLD = "owners untold"
+"""Under this name is remembered how often the lists did not tell of an owner."""
+
 MOVING = (PipelineNotFound, AmbiguousPipeline, StageNotFound)
 """How a pipeline or stage is refused."""
 
@@ -81,17 +84,24 @@ async def owners(call: CrmCall, suffices: Callable[[Mapping[str, str | None]], b
     """The addresses of owners by their ids; asked for anew where what is remembered does not suffice."""
 
     async def find() -> Mapping[str, str | None]:
-        return {owner.id: owner.email async for owner in call.upstream.list_owners()}
+        found = call.upstream.list_owners()
+        return {owner.id: owner.email async for owner in found if owner.email or owner.type == "QUEUE"}
 
     return await call.recall(LookUp("owners", OWNERS_SECONDS, find), suffices=suffices)
 
 
 async def owner_emails(call: CrmCall, found: Iterable[wire.Record]) -> Mapping[str, str | None]:
-    """The addresses of those who own what was found; who cannot be found is remembered as well."""
+    """The addresses of those who own what was found.
+
+    Who is not told, or is a person without an address, is remembered as such once two lists have said so: one list may
+    have been incomplete.
+    """
     wanted = {owner_id for record in found if (owner_id := record.properties.get(mapping.OWNER))}
     if not wanted:
         return {}
-    known = await owners(call, lambda known: wanted <= known.keys())
-    if missing := wanted - known.keys():
-        call.memory.put("owners", {**known, **dict.fromkeys(missing)}, OWNERS_SECONDS)
+    seen: Mapping[str, int] = call.memory.get(UNTOLD) or {}
+    known = await owners(call, lambda known: all(one in known or seen.get(one, 0) > 1 for one in wanted))
+    untold = {one: seen.get(one, 0) + 1 for one in wanted if one not in known}
+    if untold:
+        call.memory.put(UNTOLD, {**seen, **untold}, OWNERS_SECONDS)
     return known
