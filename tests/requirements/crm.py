@@ -16,12 +16,12 @@ CRM = promised(
     ("crm-6", "crm:contacts:skipped", "A skipped contact is untouched: action skipped, nothing written."),
     ("crm-7", "crm:contacts:company", "A contact is linked to a company by domain or identifier."),
     ("crm-8", "crm:contacts:create-company", "A company that no domain has is created when that is asked for."),
+    ("crm-9", "crm:contacts:company-not-found", "Otherwise it is 404 company_not_found, before anything is written."),
     (
         "crm-47",
         "crm:contacts:company-just-made",
-        "A company that was just created is used while search and lists do not show it.",
+        "A company that this process just created is used while search and lists do not show it.",
     ),
-    ("crm-9", "crm:contacts:company-not-found", "Otherwise it is 404 company_not_found, before anything is written."),
     # Look up contacts
     ("crm-10", "crm:contacts:by-email", "Contacts are looked up by exact email."),
     ("crm-11", "crm:contacts:by-property", "Contacts are looked up by the value of a property."),
