@@ -51,7 +51,9 @@ def chat(cursor: str) -> Any:
 
 
 def crm(cursor: str) -> Any:
-    return {"results": [{"id": cursor}], "paging": {"next": {"after": cursor}}}
+    made = "2026-11-02T08:00:00Z"
+    record = {"id": cursor, "properties": {}, "createdAt": made, "updatedAt": made}
+    return {"results": [record], "paging": {"next": {"after": cursor}}}
 
 
 def links(cursor: str) -> Any:

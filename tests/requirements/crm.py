@@ -17,6 +17,11 @@ CRM = promised(
     ("crm-7", "crm:contacts:company", "A contact is linked to a company by domain or identifier."),
     ("crm-8", "crm:contacts:create-company", "A company that no domain has is created when that is asked for."),
     ("crm-9", "crm:contacts:company-not-found", "Otherwise it is 404 company_not_found, before anything is written."),
+    (
+        "crm-47",
+        "crm:contacts:company-just-made",
+        "A company that this process just created is used while search and lists do not show it.",
+    ),
     # Look up contacts
     ("crm-10", "crm:contacts:by-email", "Contacts are looked up by exact email."),
     ("crm-11", "crm:contacts:by-property", "Contacts are looked up by the value of a property."),
@@ -54,6 +59,16 @@ CRM = promised(
     ("crm-35", "crm:property-not-found", "An unknown property is 404 property_not_found with those there are."),
     ("crm-36", "crm:option-missing", "An unknown option is 409 option_missing with those there are."),
     ("crm-37", "crm:stage-not-found", "An unknown stage is 404 stage_not_found with the pipeline's stages."),
+    (
+        "crm-45",
+        "crm:all-faults",
+        "Everything wrong with properties, pipeline and stage is in one answer, each with its code.",
+    ),
+    (
+        "crm-46",
+        "crm:vendor-reason",
+        "A refusal of the portal's carries its code and sentence, for each property it names.",
+    ),
     # Writes in doubt
     ("crm-38", "crm:once:first-body", "A repeat in doubt returns what the first body made, whatever it says itself."),
     ("crm-39", "crm:once:nobody-elses", "What a person, another application or another key made is never returned."),

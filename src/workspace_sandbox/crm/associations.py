@@ -1,163 +1,258 @@
-"""Associations: the types there are, and the edges between records, kept in both directions."""
+"""The routes of associations."""
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-HUBSPOT_DEFINED = "HUBSPOT_DEFINED"
-USER_DEFINED = "USER_DEFINED"
+from aiohttp import web
 
-Reference = tuple[str, int]
-"""A record: the plural name of its type, and its id."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class AssociationType:
-    """One direction of a relation between two object types; there is one object for each."""
-
-    type_id: int
-    source: str
-    target: str
-    inverse_id: int
-    name: str
-    label: str | None = None
-    category: str = HUBSPOT_DEFINED
-
-    @property
-    def primary(self) -> bool:
-        """Whether a record has at most one of it."""
-        return self.label == "Primary" and self.target == "companies"
-
-    @property
-    def spec(self) -> dict[str, Any]:
-        """What names it in a request, and in the answer to a default association."""
-        return {"associationCategory": self.category, "associationTypeId": self.type_id}
-
-    @property
-    def labelled(self) -> dict[str, Any]:
-        """What names it where associations are listed."""
-        return {"category": self.category, "typeId": self.type_id, "label": self.label}
-
-
-def _pair(there: int, back: int, source: str, target: str, *names: str, **more: str) -> Iterator[AssociationType]:
-    yield AssociationType(there, source, target, back, names[0], **more)
-    yield AssociationType(back, target, source, there, names[1], **more)
-
-
-TYPES: tuple[AssociationType, ...] = (
-    *_pair(279, 280, "contacts", "companies", "contact_to_company_unlabeled", "company_to_contact_unlabeled"),
-    *_pair(1, 2, "contacts", "companies", "contact_to_company", "company_to_contact", label="Primary"),
-    *_pair(3, 4, "deals", "contacts", "deal_to_contact", "contact_to_deal"),
-    *_pair(341, 342, "deals", "companies", "deal_to_company_unlabeled", "company_to_deal_unlabeled"),
-    *_pair(5, 6, "deals", "companies", "deal_to_company", "company_to_deal", label="Primary"),
-    *_pair(202, 201, "notes", "contacts", "note_to_contact", "contact_to_note"),
-    *_pair(190, 189, "notes", "companies", "note_to_company", "company_to_note"),
-    *_pair(214, 213, "notes", "deals", "note_to_deal", "deal_to_note"),
-    *_pair(
-        *(36, 35, "deals", "contacts", "decision_maker_of_deal", "deal_with_decision_maker"),
-        label="Decision maker",
-        category=USER_DEFINED,
-    ),
-    *_pair(
-        *(38, 37, "contacts", "companies", "billing_contact_of", "company_with_billing_contact"),
-        label="Billing contact",
-        category=USER_DEFINED,
-    ),
+from workspace_sandbox.crm.arguments import (
+    body,
+    cursor,
+    inputs,
+    kind_of,
+    list_in,
+    position,
+    whole,
 )
-"""The first of each pair of object types is the one that carries no label."""
+from workspace_sandbox.crm.catalogue import Kind
+from workspace_sandbox.crm.edges import (
+    TYPES,
+    AssociationType,
+    inverse,
+    named_type,
+    plain_type,
+    types_between,
+)
+from workspace_sandbox.crm.objects import described
+from workspace_sandbox.crm.records import Record
+from workspace_sandbox.crm.state import Portal
+from workspace_sandbox.crm.wire import (
+    Rejection,
+    batch,
+    invalid,
+    invalid_associations,
+    malformed,
+    paged,
+)
 
-_NAMED = {(kind.source, kind.target, kind.category, kind.type_id): kind for kind in TYPES}
-_PLAIN = {(kind.source, kind.target): kind for kind in reversed(TYPES)}
-_PRIMARY = {(kind.source, kind.target): kind for kind in TYPES if kind.primary}
-
-
-def types_between(source: str, target: str) -> list[AssociationType]:
-    """Every type in that direction, the unlabelled one first."""
-    return [kind for kind in TYPES if (kind.source, kind.target) == (source, target)]
-
-
-def plain_type(source: str, target: str) -> AssociationType | None:
-    """The unlabelled type in that direction."""
-    return _PLAIN.get((source, target))
-
-
-def named_type(source: str, target: str, category: str, type_id: int) -> AssociationType | None:
-    """The type of that number, if it has that direction."""
-    return _NAMED.get((source, target, category, type_id))
-
-
-def inverse(kind: AssociationType) -> AssociationType:
-    """The same relation, told from the other end."""
-    return _NAMED[kind.target, kind.source, kind.category, kind.inverse_id]
-
-
-class Edges:
-    """Which records are associated, and how."""
-
-    def __init__(self, edges: Mapping[Reference, Mapping[Reference, set[AssociationType]]] | None = None) -> None:
-        self._edges: dict[Reference, dict[Reference, set[AssociationType]]] = defaultdict(dict)
-        for source, targets in (edges or {}).items():
-            self._edges[source] = {target: set(kinds) for target, kinds in targets.items()}
-
-    def copy(self) -> "Edges":
-        """The same edges, to go on from."""
-        return Edges(self._edges)
-
-    def associate(self, source: Reference, target: Reference, kind: AssociationType | None = None) -> AssociationType:
-        """Associate two records, without a label unless *kind* has one; returns the type that was set.
-
-        A label brings the unlabelled type with it, the first company of a record becomes its primary one,
-        and a new primary one displaces the old.
-        """
-        plain = _PLAIN[source[0], target[0]]
-        self._add(source, target, plain)
-        if kind is not None and kind != plain:
-            self._add(source, target, kind)
-        self._choose_primary(source, target)
-        return kind or plain
-
-    def remove(self, source: Reference, target: Reference) -> None:
-        """Forget every association of the two."""
-        self._edges[source].pop(target, None)
-        self._edges[target].pop(source, None)
-
-    def remove_type(self, source: Reference, target: Reference, kind: AssociationType) -> None:
-        """Forget one association of the two; without its unlabelled type nothing is left."""
-        if kind == _PLAIN[kind.source, kind.target]:
-            self.remove(source, target)
-            return
-        self._edges[source].get(target, set()).discard(kind)
-        self._edges[target].get(source, set()).discard(inverse(kind))
-
-    def linked(self, source: Reference, target: str) -> list[tuple[int, list[AssociationType]]]:
-        """The records of the type *target* that *source* is associated with, by id."""
-        found = [(far[1], in_order(kinds)) for far, kinds in self._edges[source].items() if far[0] == target]
-        return sorted(found, key=lambda link: link[0])
-
-    def _add(self, source: Reference, target: Reference, kind: AssociationType) -> None:
-        told_back = inverse(kind)
-        for near, exclusive in ((source, kind), (target, told_back)):
-            if exclusive.primary:
-                self._displace(near, exclusive)
-        self._edges[source].setdefault(target, set()).add(kind)
-        self._edges[target].setdefault(source, set()).add(told_back)
-
-    def _choose_primary(self, source: Reference, target: Reference) -> None:
-        for near, far in ((source, target), (target, source)):
-            primary = _PRIMARY.get((near[0], far[0]))
-            if primary and not self._with(near, primary):
-                self._add(near, far, primary)
-
-    def _displace(self, source: Reference, kind: AssociationType) -> None:
-        for target in self._with(source, kind):
-            self._edges[source][target].discard(kind)
-            self._edges[target][source].discard(inverse(kind))
-
-    def _with(self, source: Reference, kind: AssociationType) -> Sequence[Reference]:
-        return [target for target, kinds in self._edges[source].items() if kind in kinds]
+LARGEST_PAGE = 500
+MOST_READ = 1_000
+MOST_WRITTEN = 2_000
 
 
-def in_order(kinds: set[AssociationType]) -> list[AssociationType]:
-    """The types as the vendor lists them."""
-    return sorted(kinds, key=TYPES.index)
+async def associate_default(portal: Portal, request: web.Request) -> web.Response:
+    """Two records associated without a label; doing it again changes nothing."""
+    source, target = _ends(portal, request)
+    return batch(portal.now, _default(portal, source, target))
+
+
+async def associate(portal: Portal, request: web.Request) -> web.Response:
+    """Two records associated by the types that the body names."""
+    source, target = _ends(portal, request)
+    kinds = _types(await body(request), source.kind, target.kind)
+    for kind in kinds:
+        portal.edges.associate(source.reference, target.reference, kind)
+    return web.json_response(_labels(source, target, kinds), status=201)
+
+
+async def dissociate(portal: Portal, request: web.Request) -> web.Response:
+    """Two records no longer associated."""
+    source, target = _ends(portal, request)
+    portal.edges.remove(source.reference, target.reference)
+    return web.Response(status=204)
+
+
+async def associate_by_type(portal: Portal, request: web.Request) -> web.Response:
+    """The older way, with the type's number or name at the end of the path; answers the record."""
+    source, target = _ends(portal, request)
+    portal.edges.associate(source.reference, target.reference, _path_type(request, source.kind, target.kind))
+    return web.json_response(described(portal, source))
+
+
+async def dissociate_by_type(portal: Portal, request: web.Request) -> web.Response:
+    """One association of two records taken away."""
+    source, target = _ends(portal, request)
+    portal.edges.remove_type(source.reference, target.reference, _path_type(request, source.kind, target.kind))
+    return web.Response(status=204)
+
+
+async def list_associations(portal: Portal, request: web.Request) -> web.Response:
+    """The records of one type that a record is associated with."""
+    source = portal.find(kind_of(request), request.match_info["id"])
+    limit, after = whole(request, "limit", LARGEST_PAGE, LARGEST_PAGE), cursor(request)
+    rows, following = _rows(portal, source, kind_of(request, "to_type"), after, limit)
+    return paged(request, rows, following)
+
+
+async def batch_read(portal: Portal, request: web.Request) -> web.Response:
+    """The same for many records; those without any association are named among the errors."""
+    kind, target = kind_of(request), kind_of(request, "to_type")
+    _, given = await inputs(request, MOST_READ)
+    shown: list[dict[str, Any]] = []
+    errors: list[Rejection] = []
+    for one in given:
+        identifier, after = str(one.get("id")), position(one.get("after"))
+        source = portal.find_live(kind, identifier)
+        rows, following = _rows(portal, source, target, after, LARGEST_PAGE) if source else ([], None)
+        if rows:
+            paging = {"paging": {"next": {"after": following}}} if following else {}
+            shown.append({"from": {"id": identifier}, "to": rows, **paging})
+        else:
+            errors.append(_none_found(kind, target, identifier))
+    return batch(portal.now, shown, errors)
+
+
+async def batch_create(portal: Portal, request: web.Request) -> web.Response:
+    """Many pairs of records associated by the types that each input names."""
+    _, given = await inputs(request, MOST_WRITTEN)
+    labelled = _labelled_pairs(portal, request, given)
+    for source, target, kinds in labelled:
+        for kind in kinds:
+            portal.edges.associate(source.reference, target.reference, kind)
+    return batch(portal.now, [_labels(*pair) for pair in labelled], status=201)
+
+
+async def batch_associate_default(portal: Portal, request: web.Request) -> web.Response:
+    """Many pairs of records associated without a label."""
+    _, given = await inputs(request, MOST_WRITTEN)
+    pairs = _pairs(portal, request, given)
+    return batch(portal.now, [row for source, target in pairs for row in _default(portal, source, target)])
+
+
+async def batch_archive(portal: Portal, request: web.Request) -> web.Response:
+    """Many records no longer associated with those that each input names."""
+    kind, target = kind_of(request), kind_of(request, "to_type")
+    _, given = await inputs(request, MOST_WRITTEN)
+    for one in given:
+        source = portal.find_live(kind, _end(one.get("from")))
+        others = [portal.find_live(target, _end(other)) for other in list_in(one, "to")]
+        for other in others:
+            if source and other:
+                portal.edges.remove(source.reference, other.reference)
+    return web.Response(status=204)
+
+
+async def batch_archive_labels(portal: Portal, request: web.Request) -> web.Response:
+    """Many associations taken away, each of the types that its input names."""
+    _, given = await inputs(request, MOST_WRITTEN)
+    for source, target, kinds in _labelled_pairs(portal, request, given):
+        for kind in kinds:
+            portal.edges.remove_type(source.reference, target.reference, kind)
+    return web.Response(status=204)
+
+
+async def list_labels(portal: Portal, request: web.Request) -> web.Response:
+    """The types of association from one object type to another."""
+    del portal
+    kinds = types_between(kind_of(request).plural, kind_of(request, "to_type").plural)
+    return web.json_response({"results": [kind.labelled for kind in kinds]})
+
+
+def _ends(portal: Portal, request: web.Request) -> tuple[Record, Record]:
+    source = portal.find(kind_of(request), request.match_info["id"])
+    return source, portal.find(kind_of(request, "to_type"), request.match_info["to_id"])
+
+
+def _pairs(portal: Portal, request: web.Request, given: list[dict[str, Any]]) -> list[tuple[Record, Record]]:
+    kinds = kind_of(request), kind_of(request, "to_type")
+    pairs = []
+    missing = []
+    for one in given:
+        ids = _end(one.get("from")), _end(one.get("to"))
+        source, target = (portal.find_live(kind, end) for kind, end in zip(kinds, ids, strict=True))
+        if source and target:
+            pairs.append((source, target))
+        ends = zip(kinds, ids, (source, target), strict=True)
+        missing += [f"{kind.singular.upper()}={end} is not valid" for kind, end, record in ends if not record]
+    if missing:
+        raise invalid_associations(missing)
+    return pairs
+
+
+def _labelled_pairs(
+    portal: Portal, request: web.Request, given: list[dict[str, Any]]
+) -> list[tuple[Record, Record, list[AssociationType]]]:
+    return [
+        (source, target, _types(one.get("types"), source.kind, target.kind))
+        for one, (source, target) in zip(given, _pairs(portal, request, given), strict=True)
+    ]
+
+
+def _end(raw: Any) -> str:
+    if not isinstance(raw, dict) or "id" not in raw:
+        raise malformed('Some required fields were not set: ["from", "to"]')
+    return str(raw["id"])
+
+
+def _types(raw: Any, source: Kind, target: Kind) -> list[AssociationType]:
+    if not isinstance(raw, list) or not raw:
+        raise malformed("Cannot deserialize value of type `ArrayList<AssociationSpec>`")
+    return [_type(one, source, target) for one in raw]
+
+
+def _type(raw: Any, source: Kind, target: Kind) -> AssociationType:
+    try:
+        category, type_id = str(raw["associationCategory"]), int(raw["associationTypeId"])
+    except (KeyError, TypeError, ValueError):
+        raise malformed("Cannot deserialize value of type `AssociationSpec`") from None
+    kind = named_type(source.plural, target.plural, category, type_id)
+    if kind is None:
+        raise _no_type(f"{type_id} ({category})", source, target)
+    return kind
+
+
+def _path_type(request: web.Request, source: Kind, target: Kind) -> AssociationType:
+    word = request.match_info["association_type"]
+    for kind in TYPES:
+        if (kind.source, kind.target) == (source.plural, target.plural) and word in {str(kind.type_id), kind.name}:
+            return kind
+    raise _no_type(word, source, target)
+
+
+def _no_type(word: str, source: Kind, target: Kind) -> Rejection:
+    return invalid(f"Association type {word} is not valid from {source.type_id} to {target.type_id}")
+
+
+def _default(portal: Portal, source: Record, target: Record) -> list[dict[str, Any]]:
+    """Both directions of a new unlabelled association."""
+    if plain_type(source.kind.plural, target.kind.plural) is None:
+        raise _no_type("default", source.kind, target.kind)
+    there = portal.edges.associate(source.reference, target.reference)
+    return [_direction(source, target, there), _direction(target, source, inverse(there))]
+
+
+def _direction(source: Record, target: Record, kind: AssociationType) -> dict[str, Any]:
+    return {"from": {"id": str(source.id)}, "to": {"id": str(target.id)}, "associationSpec": kind.spec}
+
+
+def _labels(source: Record, target: Record, kinds: list[AssociationType]) -> dict[str, Any]:
+    return {
+        "fromObjectTypeId": source.kind.type_id,
+        "fromObjectId": source.id,
+        "toObjectTypeId": target.kind.type_id,
+        "toObjectId": target.id,
+        "labels": [kind.label for kind in kinds if kind.label],
+    }
+
+
+def _rows(
+    portal: Portal, source: Record, target: Kind, after: int, limit: int
+) -> tuple[list[dict[str, Any]], str | None]:
+    linked = [(other, kinds) for other, kinds in portal.linked(source, target) if other > after]
+    rows = [
+        {"toObjectId": other, "associationTypes": [kind.labelled for kind in kinds]} for other, kinds in linked[:limit]
+    ]
+    return rows, str(linked[limit - 1][0]) if len(linked) > limit else None
+
+
+def _none_found(source: Kind, target: Kind, identifier: str) -> Rejection:
+    return Rejection(
+        404,
+        "OBJECT_NOT_FOUND",
+        f"No {target.singular} is associated with {source.singular} {identifier}.",
+        subCategory="crm.associations.NO_ASSOCIATIONS_FOUND",
+        context={
+            "fromObjectId": [identifier],
+            "fromObjectType": [source.singular],
+            "toObjectType": [target.singular],
+        },
+    )

@@ -9,9 +9,9 @@ from typing import Any
 from aiohttp import web
 from yarl import URL
 
-from workspace_sandbox.crm.grants import Access, Grant
-from workspace_sandbox.crm.rejections import GrantRejection, Rejection, invalid
+from workspace_sandbox.crm.access import Access, Grant
 from workspace_sandbox.crm.state import Portal
+from workspace_sandbox.crm.wire import GrantRejection, Rejection, invalid
 
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Connect to HubSpot</title></head>

@@ -7,22 +7,20 @@ from typing import Any
 from aiohttp import web
 
 from workspace_sandbox.crm import search
-from workspace_sandbox.crm.catalogue import KIND_NAMES, MADE_BY, Kind
-from workspace_sandbox.crm.reading import (
-    batch,
+from workspace_sandbox.crm.arguments import (
     cursor,
     flag,
     inputs,
     kind_of,
+    list_in,
     names,
-    paged,
     record_body,
     whole,
 )
+from workspace_sandbox.crm.catalogue import KIND_NAMES, MADE_BY, Kind
 from workspace_sandbox.crm.records import Record
-from workspace_sandbox.crm.rejections import Rejection, invalid, malformed
-from workspace_sandbox.crm.shapes import list_in
 from workspace_sandbox.crm.state import Draft, Portal
+from workspace_sandbox.crm.wire import Rejection, batch, invalid, malformed, paged
 
 LARGEST_PAGE = 100
 
@@ -100,7 +98,7 @@ async def batch_read(portal: Portal, request: web.Request) -> web.Response:
                 raise
             missing.append(identifier)
     shown = [_described(portal, record, properties) for record in found]
-    return batch(portal, shown, _absent(kind, "get", missing))
+    return batch(portal.now, shown, _absent(kind, "get", missing))
 
 
 async def batch_create(portal: Portal, request: web.Request) -> web.Response:
@@ -109,7 +107,7 @@ async def batch_create(portal: Portal, request: web.Request) -> web.Response:
     drafts = [portal.draft_new(kind, one.get("properties"), one.get("associations")) for one in given]
     portal.commit(*drafts)
     shown = [_made(portal, draft) | _trace(one) for draft, one in zip(drafts, given, strict=True)]
-    return batch(portal, shown, status=201)
+    return batch(portal.now, shown, status=201)
 
 
 async def batch_update(portal: Portal, request: web.Request) -> web.Response:
@@ -120,7 +118,7 @@ async def batch_update(portal: Portal, request: web.Request) -> web.Response:
     changes = [(one, portal.draft_change(record, one.get("properties"))) for one, record in found if record]
     portal.commit(*(draft for _, draft in changes))
     shown = [_changed(portal, draft) | _trace(one) for one, draft in changes]
-    return batch(portal, shown, _absent(kind, "update", [_identifier(one) for one, record in found if not record]))
+    return batch(portal.now, shown, _absent(kind, "update", [_identifier(one) for one, record in found if not record]))
 
 
 async def batch_upsert(portal: Portal, request: web.Request) -> web.Response:
@@ -133,7 +131,7 @@ async def batch_upsert(portal: Portal, request: web.Request) -> web.Response:
         _changed(portal, draft, _id_property(one)) | {"new": draft.is_new} | _trace(one)
         for draft, one in zip(drafts, given, strict=True)
     ]
-    return batch(portal, shown)
+    return batch(portal.now, shown)
 
 
 async def batch_archive(portal: Portal, request: web.Request) -> web.Response:

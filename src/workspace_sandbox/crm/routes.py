@@ -1,15 +1,16 @@
 """The vendor routes that are played, at every path they go by."""
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from aiohttp import web
 
-from workspace_sandbox.crm import consent, links, objects, schema
+from workspace_sandbox.crm import associations, consent, objects, owners, pipelines, properties
+from workspace_sandbox.crm.arguments import kind_of
 from workspace_sandbox.crm.catalogue import KIND_NAMES
-from workspace_sandbox.crm.reading import kind_of
 from workspace_sandbox.crm.state import Portal
+from workspace_sandbox.kit.routes import Route
 
 DATED = "{version:2026-0[39]}"
 """The versions that are served, as a segment of the path."""
@@ -18,29 +19,32 @@ Handler = Callable[[Portal, web.Request], Awaitable[web.Response]]
 Scopes = Callable[[web.Request], tuple[str, ...]]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScopedRoute(Route[Handler]):
+    """A route with the scopes that it wants, none where no token is needed, and the budget it is charged to."""
+
+    aliases: tuple[str, ...] = ()
+    """Older paths that mean the same."""
+
+    scopes: Scopes | None = None
+    limit: Literal["burst", "search"] = "burst"
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Every path it is served at."""
+        return (self.path, *self.aliases)
+
+
 @dataclass(frozen=True, slots=True)
 class Family:
     """Where a group of routes is found: under the dated path, and under older ones that mean the same."""
 
     prefixes: tuple[str, ...]
 
-
-@dataclass(frozen=True, slots=True)
-class Route:
-    """One vendor route; ``lacks`` says what of it is not played, ``scopes`` is absent where no token is needed."""
-
-    method: str
-    family: Family
-    path: str
-    handler: Handler
-    scopes: Scopes | None = None
-    limit: Literal["burst", "search"] = "burst"
-    lacks: str = ""
-
-    @property
-    def paths(self) -> Iterator[str]:
-        """Every path it is served at."""
-        return (prefix + self.path for prefix in self.family.prefixes)
+    def route(self, method: str, path: str, handler: Handler, scopes: Scopes | None = None, **more: Any) -> ScopedRoute:
+        """One of its routes."""
+        here, *older = (prefix + path for prefix in self.prefixes)
+        return ScopedRoute(method=method, path=here, aliases=tuple(older), handler=handler, scopes=scopes, **more)
 
 
 def reads(request: web.Request) -> tuple[str, ...]:
@@ -60,7 +64,7 @@ def any_object(request: web.Request) -> tuple[str, ...]:
     return tuple(f"crm.objects.{scope}.{right}" for scope in scopes for right in ("read", "write"))
 
 
-def properties_read(request: web.Request) -> tuple[str, ...]:
+def reads_properties(request: web.Request) -> tuple[str, ...]:
     """Reading any object will do, unless it is about sensitive properties."""
     sensitivity = request.query.get("dataSensitivity", "non_sensitive")
     if sensitivity not in {"sensitive", "highly_sensitive"}:
@@ -68,12 +72,12 @@ def properties_read(request: web.Request) -> tuple[str, ...]:
     return (f"crm.objects.{kind_of(request).scope}.{sensitivity}.read.v2",)
 
 
-def properties_write(request: web.Request) -> tuple[str, ...]:
+def changes_properties(request: web.Request) -> tuple[str, ...]:
     """The scope for changing the properties of the type in the path."""
     return (f"crm.schemas.{kind_of(request).scope}.write",)
 
 
-def owners(request: web.Request) -> tuple[str, ...]:
+def reads_owners(request: web.Request) -> tuple[str, ...]:
     """The scope for owners."""
     del request
     return ("crm.objects.owners.read",)
@@ -99,48 +103,55 @@ OLD_TOKENS = Family(("/oauth/v1",))
 HISTORY = "propertiesWithHistory is accepted and ignored"
 PAIR = "/{type}/{id}/associations/{to_type}/{to_id}"
 
-ROUTES: tuple[Route, ...] = (
-    Route("GET", OBJECTS, "/{type}", objects.list_records, reads, lacks=HISTORY),
-    Route("POST", OBJECTS, "/{type}", objects.create_record, writes),
-    Route("GET", OBJECTS, "/{type}/{id}", objects.read_record, reads, lacks=HISTORY),
-    Route("PATCH", OBJECTS, "/{type}/{id}", objects.update_record, writes),
-    Route("DELETE", OBJECTS, "/{type}/{id}", objects.archive_record, writes),
-    Route("POST", OBJECTS, "/{type}/search", objects.search_records, reads, limit="search"),
-    Route("POST", OBJECTS, "/{type}/batch/read", objects.batch_read, reads, lacks=HISTORY),
-    Route("POST", OBJECTS, "/{type}/batch/create", objects.batch_create, writes),
-    Route("POST", OBJECTS, "/{type}/batch/update", objects.batch_update, writes),
-    Route("POST", OBJECTS, "/{type}/batch/upsert", objects.batch_upsert, writes),
-    Route("POST", OBJECTS, "/{type}/batch/archive", objects.batch_archive, writes),
-    Route("PUT", LINKS, "/{type}/{id}/associations/default/{to_type}/{to_id}", links.associate_default, any_object),
-    Route("GET", LINKS, "/{type}/{id}/associations/{to_type}", links.list_associations, any_object),
-    Route("PUT", LINKS, PAIR, links.associate, any_object),
-    Route("DELETE", LINKS, PAIR, links.dissociate, any_object),
-    Route("PUT", OBJECTS, PAIR + "/{association_type}", links.associate_by_type, any_object),
-    Route("DELETE", OBJECTS, PAIR + "/{association_type}", links.dissociate_by_type, any_object),
-    Route("POST", LINK_BATCHES, "/{type}/{to_type}/batch/read", links.batch_read, any_object),
-    Route("POST", LINK_BATCHES, "/{type}/{to_type}/batch/create", links.batch_create, any_object),
-    Route("POST", LINK_BATCHES, "/{type}/{to_type}/batch/associate/default", links.batch_associate_default, any_object),
-    Route("POST", LINK_BATCHES, "/{type}/{to_type}/batch/archive", links.batch_archive, any_object),
-    Route("POST", LINK_BATCHES, "/{type}/{to_type}/batch/labels/archive", links.batch_archive_labels, any_object),
-    Route("GET", LINK_BATCHES, "/{type}/{to_type}/labels", links.list_labels, any_object),
-    Route("GET", PIPELINES, "/{type}", schema.list_pipelines, any_object, lacks="only deals have pipelines"),
-    Route("GET", PIPELINES, "/{type}/{pipeline_id}", schema.read_pipeline, any_object),
-    Route("GET", PIPELINES, "/{type}/{pipeline_id}/stages", schema.list_stages, any_object),
-    Route("GET", PIPELINES, "/{type}/{pipeline_id}/stages/{stage_id}", schema.read_stage, any_object),
-    Route("GET", OWNERS, "", schema.list_owners, owners, lacks="owners have no teams"),
-    Route("GET", OWNERS, "/{id}", schema.read_owner, owners),
-    Route("GET", PROPERTIES, "/{type}", schema.list_properties, properties_read, lacks="locale is ignored"),
-    Route("POST", PROPERTIES, "/{type}", schema.create_property, properties_write, lacks="no formulas"),
-    Route("GET", PROPERTIES, "/{type}/{name}", schema.read_property, properties_read, lacks="locale is ignored"),
-    Route("PATCH", PROPERTIES, "/{type}/{name}", schema.update_property, properties_write, lacks="the type stays"),
-    Route("DELETE", PROPERTIES, "/{type}/{name}", schema.archive_property, properties_write),
-    Route("GET", ACCOUNT, "/details", schema.read_account, installed),
-    Route("GET", CONSENT, "/authorize", consent.authorise_page, lacks="one application, no sign-in"),
-    Route("POST", TOKENS, "/token", consent.issue_token, lacks="no client_credentials"),
-    Route("POST", TOKENS, "/token/introspect", consent.introspect_token),
-    Route("POST", TOKENS, "/token/revoke", consent.revoke_token),
-    Route("GET", OLD_TOKENS, "/access-tokens/{token}", consent.read_access_token),
-    Route("GET", OLD_TOKENS, "/refresh-tokens/{token}", consent.read_refresh_token),
-    Route("DELETE", OLD_TOKENS, "/refresh-tokens/{token}", consent.delete_refresh_token),
+ROUTES: tuple[ScopedRoute, ...] = (
+    OBJECTS.route("GET", "/{type}", objects.list_records, reads, lacks=HISTORY),
+    OBJECTS.route("POST", "/{type}", objects.create_record, writes),
+    OBJECTS.route("GET", "/{type}/{id}", objects.read_record, reads, lacks=HISTORY),
+    OBJECTS.route("PATCH", "/{type}/{id}", objects.update_record, writes),
+    OBJECTS.route("DELETE", "/{type}/{id}", objects.archive_record, writes),
+    OBJECTS.route("POST", "/{type}/search", objects.search_records, reads, limit="search"),
+    OBJECTS.route("POST", "/{type}/batch/read", objects.batch_read, reads, lacks=HISTORY),
+    OBJECTS.route("POST", "/{type}/batch/create", objects.batch_create, writes),
+    OBJECTS.route("POST", "/{type}/batch/update", objects.batch_update, writes),
+    OBJECTS.route("POST", "/{type}/batch/upsert", objects.batch_upsert, writes),
+    OBJECTS.route("POST", "/{type}/batch/archive", objects.batch_archive, writes),
+    LINKS.route(
+        "PUT", "/{type}/{id}/associations/default/{to_type}/{to_id}", associations.associate_default, any_object
+    ),
+    LINKS.route("GET", "/{type}/{id}/associations/{to_type}", associations.list_associations, any_object),
+    LINKS.route("PUT", PAIR, associations.associate, any_object),
+    LINKS.route("DELETE", PAIR, associations.dissociate, any_object),
+    OBJECTS.route("PUT", PAIR + "/{association_type}", associations.associate_by_type, any_object),
+    OBJECTS.route("DELETE", PAIR + "/{association_type}", associations.dissociate_by_type, any_object),
+    LINK_BATCHES.route("POST", "/{type}/{to_type}/batch/read", associations.batch_read, any_object),
+    LINK_BATCHES.route("POST", "/{type}/{to_type}/batch/create", associations.batch_create, any_object),
+    LINK_BATCHES.route(
+        "POST",
+        "/{type}/{to_type}/batch/associate/default",
+        associations.batch_associate_default,
+        any_object,
+    ),
+    LINK_BATCHES.route("POST", "/{type}/{to_type}/batch/archive", associations.batch_archive, any_object),
+    LINK_BATCHES.route("POST", "/{type}/{to_type}/batch/labels/archive", associations.batch_archive_labels, any_object),
+    LINK_BATCHES.route("GET", "/{type}/{to_type}/labels", associations.list_labels, any_object),
+    PIPELINES.route("GET", "/{type}", pipelines.list_pipelines, any_object, lacks="only deals have pipelines"),
+    PIPELINES.route("GET", "/{type}/{pipeline_id}", pipelines.read_pipeline, any_object),
+    PIPELINES.route("GET", "/{type}/{pipeline_id}/stages", pipelines.list_stages, any_object),
+    PIPELINES.route("GET", "/{type}/{pipeline_id}/stages/{stage_id}", pipelines.read_stage, any_object),
+    OWNERS.route("GET", "", owners.list_owners, reads_owners, lacks="owners have no teams"),
+    OWNERS.route("GET", "/{id}", owners.read_owner, reads_owners),
+    PROPERTIES.route("GET", "/{type}", properties.list_properties, reads_properties, lacks="locale is ignored"),
+    PROPERTIES.route("POST", "/{type}", properties.create_property, changes_properties, lacks="no formulas"),
+    PROPERTIES.route("GET", "/{type}/{name}", properties.read_property, reads_properties, lacks="locale is ignored"),
+    PROPERTIES.route("PATCH", "/{type}/{name}", properties.update_property, changes_properties, lacks="the type stays"),
+    PROPERTIES.route("DELETE", "/{type}/{name}", properties.archive_property, changes_properties),
+    ACCOUNT.route("GET", "/details", owners.read_account, installed),
+    CONSENT.route("GET", "/authorize", consent.authorise_page, lacks="one application, no sign-in"),
+    TOKENS.route("POST", "/token", consent.issue_token, lacks="no client_credentials"),
+    TOKENS.route("POST", "/token/introspect", consent.introspect_token),
+    TOKENS.route("POST", "/token/revoke", consent.revoke_token),
+    OLD_TOKENS.route("GET", "/access-tokens/{token}", consent.read_access_token),
+    OLD_TOKENS.route("GET", "/refresh-tokens/{token}", consent.read_refresh_token),
+    OLD_TOKENS.route("DELETE", "/refresh-tokens/{token}", consent.delete_refresh_token),
 )
 """What is played of the vendor: fully, or but for what ``lacks`` says."""

@@ -8,13 +8,6 @@ from workspace_sandbox.crm.catalogue import COMPANIES, DEALS, LIFECYCLE, Kind
 from workspace_sandbox.crm.definitions import Definition, Option
 from workspace_sandbox.crm.directory import Account, Owner, Pipeline
 from workspace_sandbox.crm.records import Record
-from workspace_sandbox.crm.rejections import (
-    PropertyFault,
-    invalid_properties,
-    malformed,
-    missing_properties,
-    unknown_property,
-)
 from workspace_sandbox.crm.values import (
     InvalidValue,
     accepted,
@@ -23,6 +16,13 @@ from workspace_sandbox.crm.values import (
     accepted_options,
     timestamp,
     written,
+)
+from workspace_sandbox.crm.wire import (
+    PropertyFault,
+    invalid_properties,
+    malformed,
+    missing_properties,
+    unknown_property,
 )
 
 MARKUP = re.compile(r"<[^>]+>")

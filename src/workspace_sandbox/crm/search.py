@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
+from workspace_sandbox.crm.arguments import digits, list_in
 from workspace_sandbox.crm.definitions import Definition
 from workspace_sandbox.crm.records import Record
-from workspace_sandbox.crm.rejections import (
+from workspace_sandbox.crm.values import milliseconds
+from workspace_sandbox.crm.wire import (
     PropertyFault,
     invalid,
     invalid_search,
     malformed,
     unknown_property,
 )
-from workspace_sandbox.crm.shapes import digits, list_in
-from workspace_sandbox.crm.values import milliseconds
 
 DEFAULT_PAGE = 10
 LARGEST_PAGE = 200

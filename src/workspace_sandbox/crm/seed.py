@@ -7,7 +7,6 @@ from random import Random
 from typing import Any
 from unicodedata import normalize
 
-from workspace_sandbox.crm.associations import named_type
 from workspace_sandbox.crm.catalogue import (
     COMPANIES,
     CONTACTS,
@@ -22,6 +21,7 @@ from workspace_sandbox.crm.catalogue import (
 )
 from workspace_sandbox.crm.definitions import Definition, Option, options
 from workspace_sandbox.crm.directory import DealStage, Owner, Pipeline
+from workspace_sandbox.crm.edges import named_type
 from workspace_sandbox.crm.records import Maker, Record
 from workspace_sandbox.crm.state import Portal
 from workspace_sandbox.crm.values import timestamp

@@ -5,14 +5,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from workspace_sandbox.crm import search
-from workspace_sandbox.crm.associations import AssociationType, Edges, Reference, named_type
+from workspace_sandbox.crm.access import Grants
+from workspace_sandbox.crm.arguments import digits, list_in
 from workspace_sandbox.crm.catalogue import COMPANIES, CONTACTS, KIND_NAMES, KINDS, Kind
 from workspace_sandbox.crm.definitions import Definition, Option
 from workspace_sandbox.crm.directory import Account, Owner, Pipeline
-from workspace_sandbox.crm.grants import Grants
+from workspace_sandbox.crm.edges import AssociationType, Edges, Reference, named_type
 from workspace_sandbox.crm.identities import Identities
 from workspace_sandbox.crm.records import Maker, Record
-from workspace_sandbox.crm.rejections import (
+from workspace_sandbox.crm.rules import Rules
+from workspace_sandbox.crm.wire import (
     contact_exists,
     invalid,
     invalid_associations,
@@ -22,8 +24,6 @@ from workspace_sandbox.crm.rejections import (
     unknown_property,
     value_taken,
 )
-from workspace_sandbox.crm.rules import Rules
-from workspace_sandbox.crm.shapes import digits, list_in
 from workspace_sandbox.kit.stage import Stage
 
 FREE_MAIL = frozenset({"gmail.com", "outlook.com", "icloud.com", "yahoo.com", "proton.me", "gmx.de"})

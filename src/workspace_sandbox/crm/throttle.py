@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime, timezone
 
-from workspace_sandbox.crm.rejections import too_many
+from workspace_sandbox.crm.wire import too_many
 from workspace_sandbox.kit.stage import Stage
 from workspace_sandbox.kit.throttling import SlidingWindow
 

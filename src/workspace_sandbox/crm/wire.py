@@ -1,160 +1,211 @@
-"""The stand-in itself: it admits requests, lets the portal answer, and speaks the vendor's dialect when refusing."""
+"""How the vendor answers and refuses: pages and batches, one exception for refusals, and a function for each."""
 
-import logging
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, ClassVar
-from uuid import UUID
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 from aiohttp import web
-from aiohttp.typedefs import Handler
 
-from workspace_sandbox.crm import acting, seed
-from workspace_sandbox.crm.grants import SCOPES, SERVICE_KEY
-from workspace_sandbox.crm.rejections import Rejection
-from workspace_sandbox.crm.routes import ROUTES, Route
-from workspace_sandbox.crm.state import Portal
-from workspace_sandbox.crm.throttle import Throttle
-from workspace_sandbox.kit.server import application
-from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.crm.values import timestamp
 
-logger = logging.getLogger(__name__)
-
-LONGEST_ADDRESS = 7_500
-
-TRAILING_SLASH = "{slash:/?}"
-"""The vendor does not mind one, and its own library sends one for owners."""
+OAUTH_HELP = "https://developers.hubspot.com/docs/methods/auth/oauth-overview"
+SCOPES_HELP = "https://developers.hubspot.com/scopes"
 
 HTML = "<html><head><title>{status} {reason}</title></head><body><h1>{status} {reason}</h1></body></html>"
 
-OUTAGES: Mapping[str, Callable[[], web.Response]] = {
-    "locked": lambda: _envelope(423, "LOCKED", "The record is locked by other writes. Try again in 2 seconds."),
-    "migrating": lambda: _envelope(477, "MIGRATION_IN_PROGRESS", "The account is being moved.", {"Retry-After": "120"}),
-    "bad_gateway": lambda: _page(502, "Bad Gateway"),
-    "timeout": lambda: _page(524, "A Timeout Occurred"),
-}
-"""What the knob ``outage`` lets every call be answered with; a lock only meets writes."""
+
+class Rejection(Exception):
+    """Ends a request with the vendor's error envelope; ``more`` holds the keys that only some errors have."""
+
+    def __init__(
+        self, status: int, category: str, message: str, *, headers: Mapping[str, str] | None = None, **more: Any
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.category = category
+        self.message = message
+        self.headers = dict(headers or {})
+        self.more = more
+
+    def body(self, correlation_id: str) -> dict[str, Any]:
+        """The envelope, ready to be sent."""
+        envelope = {"status": "error", "message": self.message, "correlationId": correlation_id}
+        return envelope | self.more | {"category": self.category}
+
+    def entry(self) -> dict[str, Any]:
+        """The same error as one of several in a multi-status answer."""
+        said = {"status": "error", "category": self.category, "message": self.message}
+        return said | {"context": {}, "errors": [], "links": {}} | self.more
 
 
-class CrmEmulator:
-    """HubSpot: one portal, called with a service key or as an application authorised with OAuth."""
+class GrantRejection(Rejection):
+    """Ends a request to the token pages, which speak OAuth beside the vendor's own words."""
 
-    knobs: ClassVar[Mapping[str, Any]] = {
-        "search_lag_seconds": 2.0,
-        "search_cap": 10_000,
-        "search_limit": 5,
-        "burst_limit": 110,
-        "daily_limit": 650_000,
-        "access_token_seconds": 1_800,
-        "scopes": list(SCOPES),
-        "client_id": "1c1e7d64-6f5d-4b55-8a0d-3f0c2f6f9b1e",
-        "client_secret": "d0a4b5a4-8f0e-4f3e-9a3f-6d1c6b7a2e90",
-        "auto_approve": False,
-        "required_properties": {},
-        "auto_company": False,
-        "backward_lifecycle": "ignore",
-        "secondary_email_lookup": False,
-        "outage": None,
+    def __init__(self, error: str, status_word: str, message: str) -> None:
+        super().__init__(400, status_word, message)
+        self.error = error
+
+    def body(self, correlation_id: str) -> dict[str, Any]:
+        """The OAuth error, ready to be sent."""
+        del correlation_id
+        said = {"error": self.error, "error_description": self.message}
+        return said | {"status": self.category, "message": self.message}
+
+
+@dataclass(frozen=True, slots=True)
+class PropertyFault:
+    """Why one property value is not accepted."""
+
+    name: str
+    code: str
+    message: str
+
+
+def invalid(message: str, **more: Any) -> Rejection:
+    """A request that does not make sense."""
+    return Rejection(400, "VALIDATION_ERROR", message, **more)
+
+
+def malformed(reason: str) -> Rejection:
+    """A body that cannot be read into the shape the vendor expects."""
+    return invalid(f"Invalid input JSON on line 1, column 1: {reason}")
+
+
+def invalid_properties(faults: Iterable[PropertyFault], portal_id: int) -> Rejection:
+    """Values that break their definitions; the vendor embeds the list as JSON in the message."""
+    faults = list(faults)
+    embedded = [
+        {
+            "isValid": False,
+            "message": fault.message,
+            "error": fault.code,
+            "name": fault.name,
+            "localizedErrorMessage": fault.message,
+            "portalId": portal_id,
+        }
+        for fault in faults
+    ]
+    text = json.dumps(embedded, ensure_ascii=False, separators=(",", ":"))
+    return invalid(f"Property values were not valid: {text}", errors=[_detail(fault) for fault in faults])
+
+
+def invalid_search(*faults: PropertyFault) -> Rejection:
+    """A search over properties that do not exist."""
+    return invalid("There was a problem with the request.", errors=[_detail(fault) for fault in faults])
+
+
+def unknown_property(name: str) -> PropertyFault:
+    """A property that the portal does not have."""
+    return PropertyFault(name, "PROPERTY_DOESNT_EXIST", f'Property "{name}" does not exist')
+
+
+def missing_properties(label: str, names: Iterable[str]) -> Rejection:
+    """A record created without what it, or the portal's rules, demand."""
+    names = list(names)
+    message = f"Error creating {label}. Some required properties were not set."
+    error = {"message": message, "code": "REQUIRED_FIELD", "context": {"properties": names}}
+    return invalid(message, errors=[error], context={"properties": names})
+
+
+def invalid_associations(invalid_ids: Iterable[str]) -> Rejection:
+    """Associations with records that are not there."""
+    message = "One or more associations are not valid"
+    error = {"message": message, "code": "INVALID_OBJECT_IDS", "context": {"invalidObjectIds": list(invalid_ids)}}
+    return invalid(message, errors=[error], subCategory="crm.associations.INVALID_OBJECT_IDS")
+
+
+def not_found(identifier: str) -> Rejection:
+    """A record that is not there."""
+    message = "Object not found.  objectId are usually numeric."
+    return Rejection(404, "OBJECT_NOT_FOUND", message, context={"id": [identifier]})
+
+
+def resource_not_found() -> Rejection:
+    """Anything but a record that is not there."""
+    return Rejection(404, "OBJECT_NOT_FOUND", "resource not found")
+
+
+def contact_exists(identifier: str) -> Rejection:
+    """An address that another contact has; the only place that names it is the text."""
+    return Rejection(409, "CONFLICT", f"Contact already exists. Existing ID: {identifier}")
+
+
+def value_taken(identifier: str, holder: str, **coordinates: Any) -> Rejection:
+    """A value of a unique property that another record has."""
+    told = ", ".join(f"{name}={value}" for name, value in coordinates.items())
+    message = f"Cannot set PropertyValueCoordinates{{{told}}} on {identifier}. {holder} already has that value."
+    return Rejection(409, "CONFLICT", message)
+
+
+def unauthenticated() -> Rejection:
+    """No token, or none that the vendor knows."""
+    message = (
+        "Authentication credentials not found. This API supports OAuth 2.0 authentication "
+        f"and you can find more details at {OAUTH_HELP}"
+    )
+    return Rejection(401, "INVALID_AUTHENTICATION", message, headers={"x-hubspot-auth-failure": "401 Unauthorized"})
+
+
+def expired(seconds_ago: int, expired_at: str) -> Rejection:
+    """A token past its half hour."""
+    message = f"The OAuth token used to make this call expired {seconds_ago} second(s) ago."
+    return Rejection(401, "EXPIRED_AUTHENTICATION", message, context={"expire time": [expired_at]})
+
+
+def missing_scopes(required: Iterable[str]) -> Rejection:
+    """A token without any of the scopes that would do."""
+    message = (
+        "This app hasn't been granted all required scopes to make this call. "
+        f"Read more about required scopes here: {SCOPES_HELP}."
+    )
+    error = {
+        "message": "One or more of the following scopes are required.",
+        "context": {"requiredGranularScopes": list(required)},
     }
-
-    def __init__(self, stage: Stage) -> None:
-        self.stage = stage
-        self.reset()
-
-    def applications(self) -> Mapping[str, web.Application]:
-        """The one host."""
-        routes = [
-            web.route(route.method, path + TRAILING_SLASH, self._serving(route))
-            for route in ROUTES
-            for path in route.paths
-        ]
-        return {"base": application(routes, self._answer_in_dialect)}
-
-    def reset(self) -> None:
-        """Return to the seed, with nothing revoked and nothing spent."""
-        self.portal = Portal(self.stage)
-        seed.plant(self.portal)
-        self.throttle = Throttle(self.stage, self.portal.account.zone)
-
-    def credentials(self) -> dict[str, str]:
-        """The service key of the portal."""
-        return {"token": SERVICE_KEY}
-
-    def examples(self) -> dict[str, Any]:
-        """Identifiers of seeded objects worth trying."""
-        return seed.examples(self.portal)
-
-    def revoke(self) -> None:
-        """Uninstall: no token is worth anything, refresh tokens included."""
-        self.portal.grants.installed = False
-
-    def authorise(self) -> None:
-        """Install again, with the same tokens."""
-        self.portal.grants.installed = True
-
-    def act(self, action: Mapping[str, Any]) -> dict[str, Any]:
-        """Do what a person would do in the application."""
-        return acting.act(self.portal, action)
-
-    def _serving(self, route: Route) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
-        async def serve(request: web.Request) -> web.StreamResponse:
-            if outage := self._outage(route, request):
-                return outage
-            headers: dict[str, str] = {}
-            try:
-                self._admit(route, request, headers)
-                response = await route.handler(self.portal, request)
-            except Rejection as rejection:
-                response = self._refusal(rejection)
-            response.headers.update(headers)
-            return response
-
-        return serve
-
-    def _outage(self, route: Route, request: web.Request) -> web.Response | None:
-        """The answer to everything that wants a token, while the knob says so; a lock lets reading pass."""
-        outage = self.stage.knobs["outage"]
-        if not outage or route.scopes is None or (outage == "locked" and _reads(request)):
-            return None
-        return OUTAGES[outage]()
-
-    def _admit(self, route: Route, request: web.Request, headers: dict[str, str]) -> None:
-        """Refuse a request that may not be served now; *headers* gets what its answer tells of the budget."""
-        if route.scopes is None:
-            return
-        access = self.portal.grants.authenticate(request.headers.get("Authorization", ""))
-        if route.limit == "search":
-            self.throttle.spend_search()
-        else:
-            headers.update(self.throttle.spend(access.app, daily=access.grant is None))
-        access.require(route.scopes(request))
-
-    def _refusal(self, rejection: Rejection) -> web.Response:
-        correlation_id = str(UUID(int=self.stage.random.getrandbits(128), version=4))
-        headers = {"X-HubSpot-Correlation-Id": correlation_id, **rejection.headers}
-        return web.json_response(rejection.body(correlation_id), status=rejection.status, headers=headers)
-
-    @web.middleware
-    async def _answer_in_dialect(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Routes that do not exist, and addresses that are too long, are answered with a page."""
-        if len(request.path_qs) > LONGEST_ADDRESS:
-            return _page(414, "Request-URI Too Long")
-        try:
-            return await handler(request)
-        except web.HTTPException as fault:
-            return _page(fault.status, fault.reason)
-        except Exception:
-            logger.exception("%s %s failed", request.method, request.path)
-            return self._refusal(Rejection(500, "INTERNAL_ERROR", "internal error"))
+    return Rejection(403, "MISSING_SCOPES", message, errors=[error], links={"scopes": SCOPES_HELP})
 
 
-def _reads(request: web.Request) -> bool:
-    return request.method == "GET" or request.path.rstrip("/").endswith(("/search", "/batch/read"))
+def too_many(policy: str, limit_name: str, headers: Mapping[str, str]) -> Rejection:
+    """A request over one of the budgets."""
+    message = f"You have reached your {limit_name} limit."
+    return Rejection(429, "RATE_LIMITS", message, headers=headers, errorType="RATE_LIMIT", policyName=policy)
 
 
-def _page(status: int, reason: str) -> web.Response:
+def _detail(fault: PropertyFault) -> dict[str, Any]:
+    return {"message": fault.message, "code": fault.code, "context": {"propertyName": [fault.name]}}
+
+
+# Answers
+
+
+def paged(request: web.Request, results: list[dict[str, Any]], after: str | None, **more: Any) -> web.Response:
+    """A page, which says where the next one starts if there is one."""
+    answer: dict[str, Any] = {**more, "results": results}
+    if after is not None:
+        link = request.url.update_query(after=after)
+        answer["paging"] = {"next": {"after": after, "link": str(link)}}
+    return web.json_response(answer)
+
+
+def batch(
+    now: float, results: list[dict[str, Any]], errors: Iterable[Rejection] = (), *, status: int = 200
+) -> web.Response:
+    """The answer to a batch; with errors beside the results it is a 207."""
+    at = timestamp(now)
+    answer: dict[str, Any] = {"status": "COMPLETE", "results": results, "startedAt": at, "completedAt": at}
+    if failed := [error.entry() for error in errors]:
+        answer |= {"numErrors": len(failed), "errors": failed}
+        status = 207
+    return web.json_response(answer, status=status)
+
+
+def page(status: int, reason: str) -> web.Response:
+    """The page that stands in for an answer where no application answered."""
     return web.Response(status=status, text=HTML.format(status=status, reason=reason), content_type="text/html")
 
 
-def _envelope(status: int, category: str, message: str, headers: Mapping[str, str] | None = None) -> web.Response:
+def envelope(status: int, category: str, message: str, headers: Mapping[str, str] | None = None) -> web.Response:
+    """A refusal that comes from the edge, before anything was looked at."""
     body = Rejection(status, category, message).body("00000000-0000-4000-8000-000000000000")
     return web.json_response(body, status=status, headers=headers)

@@ -378,7 +378,7 @@ def test_a_throttled_search_holds_nothing_else_up(hasty: Writer) -> None:
 @pytest.mark.parametrize(
     ("fault", "status", "code", "details"),
     [
-        ({"status": 403, "body": {"category": "FORBIDDEN"}}, 403, "upstream_forbidden", []),
+        ({"status": 403, "body": {"category": "FORBIDDEN"}}, 403, "upstream_forbidden", [{"vendor_code": "FORBIDDEN"}]),
         (
             {
                 "status": 403,
@@ -392,14 +392,18 @@ def test_a_throttled_search_holds_nothing_else_up(hasty: Writer) -> None:
         ({"status": 302, "headers": {"Location": "/"}}, 502, "upstream_unexpected", []),
         (
             {"status": 400, "body": {"message": 'Not valid: [{"error":"PROPERTY_DOESNT_EXIST","name":"jobtitle"}]'}},
-            *(404, "property_not_found", [{"property": "jobtitle"}]),
+            *(404, "property_not_found", [{"code": "property_not_found", "property": "jobtitle"}]),
         ),
         (
             {
                 "status": 400,
                 "body": {"errors": [{"code": "INVALID_EMAIL", "context": {"propertyName": ["email"]}}]},
             },
-            *(422, "upstream_refused", [{"property": "email"}]),
+            *(
+                422,
+                "upstream_refused",
+                [{"code": "upstream_refused", "property": "email", "vendor_code": "INVALID_EMAIL"}],
+            ),
         ),
         (
             {
@@ -409,7 +413,7 @@ def test_a_throttled_search_holds_nothing_else_up(hasty: Writer) -> None:
                     "errors": [{"errors": [{"code": "INVALID_OPTION", "context": {"propertyName": ["tier"]}}]}],
                 },
             },
-            *(409, "option_missing", [{"property": "tier"}]),
+            *(409, "option_missing", [{"code": "option_missing", "property": "tier"}]),
         ),
     ],
 )

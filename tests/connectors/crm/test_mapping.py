@@ -8,6 +8,7 @@ import pytest
 
 from connector_gateway.connectors.crm import casts, mapping
 from connector_gateway.connectors.crm.client import throttled, unwrap
+from connector_gateway.connectors.crm.wire import Definition, Record
 from connector_gateway.kit.errors import (
     ConnectionRevoked,
     ContactNotFound,
@@ -22,13 +23,14 @@ from connector_gateway.kit.errors import (
     UpstreamUnexpected,
 )
 from connector_gateway.kit.transport import Answer
+from connector_gateway.kit.wire import converted
 from harness.requirement import requirement
 
 OPTIONS = [{"value": "a", "label": "A"}, {"value": "b", "label": "B"}]
 
 
-def described(kind: str, **more: Any) -> dict[str, Any]:
-    return {"name": "p", "type": kind, **more}
+def described(kind: str, **more: Any) -> Definition:
+    return converted({"name": "p", "label": "P", "type": kind, **more}, Definition)
 
 
 ONE = described("enumeration", fieldType="select", options=OPTIONS)
@@ -66,7 +68,7 @@ OWNER = described("enumeration", fieldType="select", options=[], externalOptions
         (described("enumeration", options=[{"value": "true"}]), True, "true"),
     ],
 )
-def test_a_value_becomes_the_text_of_its_type(definition: dict[str, Any], value: Any, text: str) -> None:
+def test_a_value_becomes_the_text_of_its_type(definition: Definition, value: Any, text: str) -> None:
     assert casts.cast(definition, value) == text
 
 
@@ -94,7 +96,7 @@ def test_a_value_becomes_the_text_of_its_type(definition: dict[str, Any], value:
         (ONE, ["a"]),
     ],
 )
-def test_a_value_that_would_lose_something_is_refused(definition: dict[str, Any], value: Any) -> None:
+def test_a_value_that_would_lose_something_is_refused(definition: Definition, value: Any) -> None:
     with pytest.raises(LossyCast) as refused:
         casts.cast(definition, value)
 
@@ -103,7 +105,7 @@ def test_a_value_that_would_lose_something_is_refused(definition: dict[str, Any]
 
 @requirement("crm:option-missing")
 @pytest.mark.parametrize(("definition", "value"), [(ONE, "c"), (ONE, "A"), (SEVERAL, ["a", "c"]), (ONE, "a;b")])
-def test_a_value_that_is_no_option_is_refused_with_those_that_are(definition: dict[str, Any], value: Any) -> None:
+def test_a_value_that_is_no_option_is_refused_with_those_that_are(definition: Definition, value: Any) -> None:
     with pytest.raises(OptionMissing) as refused:
         casts.cast(definition, value)
 
@@ -123,7 +125,7 @@ def test_a_value_that_is_no_option_is_refused_with_those_that_are(definition: di
         (SEVERAL, ";b", "a;b"),
     ],
 )
-def test_texts_that_mean_the_same_are_the_same(definition: dict[str, Any], sent: str, held: str | None) -> None:
+def test_texts_that_mean_the_same_are_the_same(definition: Definition, sent: str, held: str | None) -> None:
     assert casts.same(definition, sent, held)
 
 
@@ -140,7 +142,7 @@ def test_texts_that_mean_the_same_are_the_same(definition: dict[str, Any], sent:
         (SEVERAL, ";b", "a"),
     ],
 )
-def test_texts_that_mean_something_else_are_not(definition: dict[str, Any], sent: str, held: str | None) -> None:
+def test_texts_that_mean_something_else_are_not(definition: Definition, sent: str, held: str | None) -> None:
     assert not casts.same(definition, sent, held)
 
 
@@ -155,18 +157,21 @@ def test_texts_that_mean_something_else_are_not(definition: dict[str, Any], sent
         (described("datetime"), "2026-11-02T01:00:00+01:00", "1793577600000"),
     ],
 )
-def test_a_search_compares_instants_as_milliseconds(definition: dict[str, Any], value: str, wanted: str) -> None:
+def test_a_search_compares_instants_as_milliseconds(definition: Definition, value: str, wanted: str) -> None:
     assert casts.wanted(definition, value) == wanted
 
 
 def test_every_computed_property_is_named() -> None:
-    computed = {"modificationMetadata": {"readOnlyValue": True}}
-    known = {name: {"name": name, "type": "string", **computed} for name in "ab"}
+    computed = described("string", modificationMetadata={"readOnlyValue": True})
+    known = dict.fromkeys("ab", computed)
 
     with pytest.raises(ReadOnlyField) as refused:
         mapping.values(known, {"a": 1, "b": 2})
 
-    assert refused.value.details == [{"property": "a"}, {"property": "b"}]
+    assert refused.value.details == [
+        {"code": "read_only_field", "property": "a"},
+        {"code": "read_only_field", "property": "b"},
+    ]
 
 
 @pytest.mark.parametrize(
@@ -241,7 +246,7 @@ def test_a_throttled_answer_says_how_long_to_rest(given: Answer, pause: float | 
 )
 def test_a_refusal_is_one_of_the_catalogue(given: Answer, refusal: type[GatewayError]) -> None:
     with pytest.raises(refusal) as refused:
-        unwrap(given, DealNotFound, "7")
+        unwrap(given, Record, DealNotFound, "7")
 
     assert refused.type is refusal
     assert refused.value.private == given.text
@@ -249,6 +254,6 @@ def test_a_refusal_is_one_of_the_catalogue(given: Answer, refusal: type[GatewayE
 
 def test_what_was_sought_is_named_where_it_is_missing() -> None:
     with pytest.raises(ContactNotFound) as refused:
-        unwrap(answer(404, {"message": "no"}), ContactNotFound, "50912")
+        unwrap(answer(404, {"message": "no"}), Record, ContactNotFound, "50912")
 
     assert refused.value.details == [{"value": "50912"}]

@@ -355,7 +355,10 @@ def test_a_company_that_was_made_before_a_refusal_is_told_and_used_by_a_repeat(w
     company_id = writer.portal.company_id(f"{writer.mark}.test")
 
     assert refused.status == 422
-    assert refused.details == [{"done": "create the company", "company_id": str(company_id)}]
+    assert refused.details == [
+        {"vendor_code": "VALIDATION_ERROR"},
+        {"done": "create the company", "company_id": str(company_id)},
+    ]
     assert writer.portal.linked("contacts", done.data["contact_id"], "companies") == [company_id]
     assert writer.portal.count("companies", domain=f"{writer.mark}.test") == 1
 
@@ -368,7 +371,8 @@ def test_a_contact_that_was_written_before_its_link_was_refused_is_told(writer: 
 
     assert refused.code == "upstream_forbidden"
     assert refused.details == [
-        {"done": "write the contact", "contact_id": done.data["contact_id"], "action": "created"}
+        {"vendor_code": "FORBIDDEN"},
+        {"done": "write the contact", "contact_id": done.data["contact_id"], "action": "created"},
     ]
     assert done.data["action"] == "created"
 

@@ -202,6 +202,50 @@ def test_all_unknown_properties_are_named_together_with_those_that_there_are(gat
     assert {"firstname", "tier"} <= set(reply.details[0]["allowed"])
 
 
+@requirement("crm:all-faults")
+def test_everything_that_is_wrong_with_the_properties_of_a_contact_is_told_at_once(
+    gateway: Gateway, portal: Looking
+) -> None:
+    properties = {
+        "firstname": "Ana",
+        "nps_score": [1.5, {"a": True}],
+        "topics": ["sea", "street", "lake"],
+        "hs_object_id": "1",
+        "no_such": 1,
+        "tier": "platinum",
+    }
+    reply = contact(gateway, "all.wrong@acme.test", properties)
+
+    assert [
+        ("lossy_cast", "nps_score", [1.5, {"a": True}]),
+        ("option_missing", "topics", "sea"),
+        ("option_missing", "topics", "lake"),
+        ("read_only_field", "hs_object_id", None),
+        ("property_not_found", "no_such", None),
+        ("option_missing", "tier", "platinum"),
+    ] == [(detail["code"], detail["property"], detail.get("value")) for detail in reply.details]
+    assert (422, "lossy_cast") == (reply.status, reply.code)
+    assert {} == portal.contact("all.wrong@acme.test")
+
+
+@pytest.mark.parametrize(
+    ("properties", "message"),
+    [
+        ({"renewal_date": "2026-02-30"}, "cannot become date without loss: it is no ISO 8601 date or time."),
+        ({"last_demo_at": 10**30}, "cannot become datetime without loss: it is beyond the years 1 to 9999."),
+        ({"last_demo_at": "0001-01-01T00:00:00+14:00"}, "without loss: it is no ISO 8601 date or time."),
+        ({"nps_score": "many"}, "cannot become number without loss: it is no decimal number."),
+        ({"tier": "pla'ti\"num"}, '"tier" has no option "pla\'ti"num".'),
+        ({"no_such": 1}, 'The portal has no property "no_such".'),
+        ({f"no_such_{number}": 1 for number in range(5)}, "And 2 more."),
+    ],
+)
+def test_a_refusal_speaks_in_sentences(gateway: Gateway, properties: dict[str, Any], message: str) -> None:
+    reply = contact(gateway, "sentences@acme.test", properties)
+
+    assert reply.body["error"]["message"].endswith(message)
+
+
 @pytest.mark.parametrize("email", ["", "ana", "ana@", "@acme.test", "ana@acme", "ana b@acme.test", "a@b@acme.test", 7])
 def test_an_invalid_email_is_refused_before_anything_is_sent(gateway: Gateway, email: Any) -> None:
     reply = contact(gateway, email)
@@ -228,12 +272,20 @@ def test_all_faults_of_a_request_are_reported_together(gateway: Gateway) -> None
     ]
 
 
+@requirement("crm:vendor-reason")
 def test_a_property_that_the_portal_requires_is_named(gateway: Gateway) -> None:
     gateway.knob("crm", required_properties={"contacts": ["lastname"]})
     reply = contact(gateway, "required@acme.test", {"firstname": "Ana"})
 
     assert (reply.status, reply.code) == (422, "upstream_refused")
-    assert reply.details == [{"property": "lastname"}]
+    assert reply.details == [
+        {
+            "code": "upstream_refused",
+            "property": "lastname",
+            "vendor_code": "REQUIRED_FIELD",
+            "vendor_message": "Error creating CONTACT. Some required properties were not set.",
+        }
+    ]
 
 
 def test_a_unique_value_of_another_contact_is_a_conflict(gateway: Gateway) -> None:
@@ -282,6 +334,13 @@ def test_what_is_neither_a_domain_nor_an_identifier_is_refused(gateway: Gateway,
     assert (reply.status, [detail["parameter"] for detail in reply.details]) == (422, ["associate_company"])
 
 
+@pytest.mark.parametrize("reference", [" ", "two words.test", "ana@acme.test"])
+def test_what_is_wrong_with_a_company_is_said_in_words(gateway: Gateway, reference: str) -> None:
+    reply = contact(gateway, "nowhere@acme.test", associate_company=reference)
+
+    assert ["Should be a domain or an identifier"] == [detail["message"] for detail in reply.details]
+
+
 @requirement("crm:contacts:create-company")
 def test_a_missing_company_is_created_once_even_if_the_search_does_not_know_it_yet(
     gateway: Gateway, portal: Looking
@@ -296,6 +355,34 @@ def test_a_missing_company_is_created_once_even_if_the_search_does_not_know_it_y
     assert [portal.linked("contacts", reply.data["contact_id"], "companies") for reply in (first, second, third)] == [
         [company_id]
     ] * 3
+
+
+@requirement("crm:contacts:company-just-made")
+def test_a_company_made_a_moment_ago_is_used_while_neither_search_nor_list_show_it(
+    gateway: Gateway, portal: Looking
+) -> None:
+    gateway.knob("crm", search_lag_seconds=60)
+    unlisted: dict[str, Any] = {"fault": "status", "status": 200, "body": {"results": []}, "times": 9}
+    gateway.fault("crm", method="GET", path="/crm/objects/2026-09/companies", **unlisted)
+    first = contact(gateway, "first@unlisted.test", associate_company="unlisted.test", create_company=True)
+    second = contact(gateway, "second@unlisted.test", associate_company="unlisted.test", create_company=True)
+
+    company_id = portal.company_id("unlisted.test")
+    assert 1 == portal.count("companies", domain="unlisted.test")
+    assert [[company_id]] * 2 == [
+        portal.linked("contacts", reply.data["contact_id"], "companies") for reply in (first, second)
+    ]
+
+
+def test_a_company_that_was_deleted_a_moment_after_it_was_made_is_made_again(gateway: Gateway, portal: Looking) -> None:
+    gateway.knob("crm", search_lag_seconds=60)
+    contact(gateway, "first@gone.test", associate_company="gone.test", create_company=True)
+    made = portal.company_id("gone.test")
+    portal.emulator.portal.archive(portal.emulator.portal.records["companies"][made])
+    second = contact(gateway, "second@gone.test", associate_company="gone.test", create_company=True)
+
+    assert made != portal.company_id("gone.test")
+    assert [portal.company_id("gone.test")] == portal.linked("contacts", second.data["contact_id"], "companies")
 
 
 def test_contacts_that_want_the_same_new_company_at_once_share_it(gateway: Gateway, portal: Looking) -> None:
@@ -473,6 +560,22 @@ def test_a_number_is_not_looked_up_by_a_word(gateway: Gateway) -> None:
     reply = gateway.get("/crm/contacts", property="nps_score", value="many")
 
     assert (reply.status, reply.code) == (422, "lossy_cast")
+    assert [("lossy_cast", "nps_score", "many")] == [
+        (detail["code"], detail["property"], detail["value"]) for detail in reply.details
+    ]
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ({"email": "a b@acme.test"}, "Should be an e-mail address"),
+        ({"property": "tier", "value": "  "}, "Should not be blank"),
+    ],
+)
+def test_what_is_wrong_with_a_filter_is_said_in_words(gateway: Gateway, query: dict[str, str], message: str) -> None:
+    reply = gateway.get("/crm/contacts", **query)
+
+    assert [message] == [detail["message"] for detail in reply.details]
 
 
 @requirement("calls:cursor-bound")
@@ -611,6 +714,7 @@ def test_a_deal_needs_name_pipeline_and_stage(gateway: Gateway) -> None:
     reply = gateway.post("/crm/deals", dealname=" ", contact_id="a/b")
 
     assert (reply.status, reply.code) == (422, "invalid_parameters")
+    assert "Should not be blank" == reply.details[0]["message"]
     assert [detail["parameter"] for detail in reply.details] == ["dealname", "pipeline", "dealstage", "contact_id"]
 
 
@@ -714,6 +818,19 @@ def test_a_change_that_cannot_be_made_whole_is_not_made(
 
     assert (reply.status, reply.code) == (status, code)
     assert portal.deal(deal_id) == before
+
+
+@requirement("crm:all-faults")
+def test_everything_that_is_wrong_with_a_change_of_a_deal_is_told_at_once(gateway: Gateway) -> None:
+    deal_id = deal(gateway).data["deal_id"]
+    properties = {"risk": "none", "no_such": 1, "amount": "a lot"}
+    reply = gateway.patch(f"/crm/deals/{deal_id}", dealstage="Nowhere", properties=properties)
+
+    assert ["option_missing", "property_not_found", "lossy_cast", "stage_not_found"] == [
+        detail["code"] for detail in reply.details
+    ]
+    assert (409, "option_missing") == (reply.status, reply.code)
+    assert STAGES == reply.details[3]["allowed"]
 
 
 @pytest.mark.parametrize("deal_id", ["424242", "nothing"])

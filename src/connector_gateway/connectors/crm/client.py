@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
-from pydantic_core import from_json
-
+from connector_gateway.connectors.crm import wire
 from connector_gateway.kit.budget import Budget, Charge
 from connector_gateway.kit.errors import (
     CompanyNotFound,
@@ -18,6 +18,7 @@ from connector_gateway.kit.errors import (
     Detail,
     GatewayError,
     OptionMissing,
+    OutcomeUnknown,
     PropertyNotFound,
     ReadOnlyField,
     UpstreamConflict,
@@ -25,9 +26,11 @@ from connector_gateway.kit.errors import (
     UpstreamRefused,
     UpstreamUnexpected,
 )
+from connector_gateway.kit.reasons import vendor_reason
 from connector_gateway.kit.transport import Answer
 from connector_gateway.kit.upstream import Upstream, retry_after
 from connector_gateway.kit.walking import Pages, walk
+from connector_gateway.kit.wire import UnexpectedShape, converted, decoded
 
 ADDRESS = "https://api.hubapi.com"
 VERSION = "2026-09"
@@ -79,7 +82,7 @@ LOCK_SECONDS = 2.0
 MOVING_SECONDS = 60.0
 """How long to rest when a portal is being moved (477) and it is not told for how long."""
 
-Raw = dict[str, Any]
+W = TypeVar("W")
 
 REFUSALS: Mapping[int, type[GatewayError]] = {
     400: UpstreamRefused,
@@ -128,6 +131,9 @@ NOTE_TO_DEAL = 214
 HOLDER = re.compile(r"Existing ID:\s*(\d+)")
 """The only place where the vendor tells which contact has an address."""
 
+SPEAKING = (UpstreamRefused, UpstreamForbidden)
+"""Refusals that carry the vendor's own reason, as ours says little."""
+
 
 class ContactExists(UpstreamConflict):
     """The address belongs to a contact already, perhaps as a second one."""
@@ -149,23 +155,18 @@ def throttled(answer: Answer) -> float | None:
         return retry_after(answer, MOVING_SECONDS)
     if answer.status != 429:
         return None
-    policy = answer.raw.get("policyName") if isinstance(answer.raw, dict) else None
-    return retry_after(answer, PAUSES.get(str(policy), 1.0))
+    told = answer.glance(wire.Refusal) or wire.Refusal()
+    return retry_after(answer, PAUSES.get(str(told.policy_name), 1.0))
 
 
-def unwrap(answer: Answer, missing: type[GatewayError] = UpstreamUnexpected, sought: str = "") -> Raw:
-    """The JSON of an accepted request; a refused one raises its catalogue error, *missing* if *sought* is not there."""
+def unwrap(answer: Answer, shape: type[W], missing: type[GatewayError] = UpstreamUnexpected, sought: str = "") -> W:
+    """What an accepted request was answered with; a refused one raises its catalogue error.
+
+    That is *missing* where the vendor does not know what was *sought*.
+    """
     if answer.accepted:
-        raw: Raw = answer.json()
-        return raw
-    said = answer.raw if isinstance(answer.raw, dict) else {}
-    raise _refusal(answer.status, said, missing, sought, answer.text)
-
-
-def next_page(raw: Mapping[str, Any]) -> str | None:
-    """Where the next page starts; None after the last."""
-    after: str | None = ((raw.get("paging") or {}).get("next") or {}).get("after")
-    return after
+        return answer.read(shape)
+    raise _refusal(answer.status, answer.glance(wire.Refusal), missing, sought, answer.text)
 
 
 class CrmClient:
@@ -174,74 +175,78 @@ class CrmClient:
     def __init__(self, upstream: Upstream) -> None:
         self._upstream = upstream
 
-    async def read_object(self, kind: str, object_id: str, properties: Iterable[str]) -> Raw:
+    # Records
+
+    async def read_object(self, kind: str, object_id: str, properties: Iterable[str]) -> wire.Record:
         """A record by its id.
 
         Source: developers.hubspot.com/docs/api-reference/latest/crm/objects/deals/guide, read 2026-11.
         """
         query = {"properties": ",".join(properties)}
         answer = await self._read(f"/crm/objects/{VERSION}/{kind}/{quote(object_id, safe='')}", query)
-        return unwrap(answer, MISSING[kind], object_id)
+        return unwrap(answer, wire.Record, MISSING[kind], object_id)
 
     async def batch_read_objects(
         self, kind: str, ids: Sequence[str], properties: Iterable[str], id_property: str | None = None
-    ) -> list[Raw]:
+    ) -> list[wire.Record]:
         """Those records that exist, by id or by a unique property; never from the lagging index.
 
         A record that is missing is no refusal here, of which the vendor tolerates only a share.
         Source: developers.hubspot.com/docs/api-reference/latest/crm/objects/contacts/guide, read 2026-11.
         """
-        found: list[Raw] = []
+        # The published document requires the history of properties to be chosen, be it none.
+        wanted: dict[str, Any] = {"properties": list(properties), "propertiesWithHistory": []}
+        if id_property is not None:
+            wanted["idProperty"] = id_property
+        found: list[wire.Record] = []
         for start in range(0, len(ids), PAGE_SIZE):
-            body: Raw = {
-                "inputs": [{"id": one} for one in ids[start : start + PAGE_SIZE]],
-                "properties": list(properties),
-            }
-            if id_property is not None:
-                body["idProperty"] = id_property
-            path = f"/crm/objects/{VERSION}/{kind}/batch/read"
-            answer = await self._upstream.send("POST", path, PORTAL, writes=False, json=body)
-            found += unwrap(answer)["results"]
+            inputs = [{"id": one} for one in ids[start : start + PAGE_SIZE]]
+            answer = await self._ask(f"/crm/objects/{VERSION}/{kind}/batch/read", {"inputs": inputs, **wanted})
+            found += unwrap(answer, wire.Batch[wire.Record]).results
         return found
 
-    async def list_objects(self, kind: str, properties: Iterable[str], limit: int, after: str | None) -> Raw:
+    async def list_objects(
+        self, kind: str, properties: Iterable[str], limit: int, after: str | None
+    ) -> wire.Page[wire.Record]:
         """A page of records behind the id *after*, in order of their ids.
 
         Source: developers.hubspot.com/docs/api-reference/latest/crm/objects/contacts/guide, read 2026-11.
         """
         query = {"limit": limit, "properties": ",".join(properties)} | _behind(after)
-        return unwrap(await self._read(f"/crm/objects/{VERSION}/{kind}", query))
+        return unwrap(await self._read(f"/crm/objects/{VERSION}/{kind}", query), wire.Page[wire.Record])
 
-    async def objects_behind(self, kind: str, properties: Sequence[str], after: str | None) -> list[Raw]:
+    async def objects_behind(self, kind: str, properties: Sequence[str], after: str | None) -> list[wire.Record]:
         """The next records behind the id *after*, some hundreds at most: nothing is concluded from what is not there.
 
         Source: as of ``list_objects``.
         """
 
-        async def fetch(cursor: str | None) -> tuple[list[Raw], str | None]:
-            raw = await self.list_objects(kind, properties, PAGE_SIZE, cursor)
-            return raw["results"], next_page(raw)
+        async def fetch(cursor: str | None) -> tuple[Sequence[wire.Record], str | None]:
+            page = await self.list_objects(kind, properties, PAGE_SIZE, cursor)
+            return page.results, page.after
 
-        return [raw async for page in Pages(fetch, most=PAGES_BEHIND, start=after) for raw in page]
+        return [record async for page in Pages(fetch, most=PAGES_BEHIND, start=after) for record in page]
 
-    async def search_every(self, kind: str, search: Callable[[str | None], Mapping[str, Any]]) -> list[Raw]:
+    async def search_every(self, kind: str, search: Callable[[str | None], Mapping[str, Any]]) -> list[wire.Record]:
         """Every record that a search finds which goes on behind an id. Source: as of ``search_objects``."""
 
-        async def fetch(cursor: str | None) -> tuple[list[Raw], str | None]:
-            raw = await self.search_objects(kind, search(cursor))
-            return raw["results"], raw["results"][-1]["id"] if next_page(raw) else None
+        async def fetch(cursor: str | None) -> tuple[Sequence[wire.Record], str | None]:
+            page = await self.search_objects(kind, search(cursor))
+            if page.after and not page.results:
+                raise UpstreamUnexpected("The application's search went on behind a page without records.")
+            return page.results, page.results[-1].id if page.after else None
 
-        return [raw async for raw in walk(fetch, most=MAX_PAGES)]
+        return [record async for record in walk(fetch, most=MAX_PAGES)]
 
-    async def search_objects(self, kind: str, body: Mapping[str, Any]) -> Raw:
+    async def search_objects(self, kind: str, body: Mapping[str, Any]) -> wire.Page[wire.Record]:
         """A page of records that a filter finds; new and changed ones are found only after a while.
 
         Source: developers.hubspot.com/docs/api-reference/latest/crm/search-the-crm, read 2026-11.
         """
-        path = f"/crm/objects/{VERSION}/{kind}/search"
-        return unwrap(await self._upstream.send("POST", path, SEARCH, writes=False, json=body))
+        answer = await self._ask(f"/crm/objects/{VERSION}/{kind}/search", body, SEARCH)
+        return unwrap(answer, wire.Page[wire.Record])
 
-    async def upsert_contact(self, email: str, properties: Mapping[str, str]) -> Raw:
+    async def upsert_contact(self, email: str, properties: Mapping[str, str]) -> wire.Upserted:
         """The contact of that address with other values, or a ``new`` one; ``ContactExists`` for a second address.
 
         Source: developers.hubspot.com/docs/api-reference/latest/crm/objects/contacts/batch/upsert-contacts, 2026-11.
@@ -249,13 +254,12 @@ class CrmClient:
         body = {"inputs": [{"idProperty": "email", "id": email, "properties": properties}]}
         answer = await self._write("POST", f"/crm/objects/{VERSION}/contacts/batch/upsert", body)
         _refuse_taken(answer)
-        raw = unwrap(answer)
-        if not raw["results"]:
-            raise _refusal(400, next(iter(raw.get("errors") or [{}])), UpstreamRefused, email, answer.text)
-        contact: Raw = raw["results"][0]
-        return contact
+        done = unwrap(answer, wire.Batch[wire.Upserted])
+        if not done.results:
+            raise _refused_within(done.errors, answer)
+        return done.results[0]
 
-    async def create_contact(self, email: str, properties: Mapping[str, str]) -> Raw:
+    async def create_contact(self, email: str, properties: Mapping[str, str]) -> wire.Record:
         """A new contact; ``ContactExists`` if the address is taken.
 
         Source: developers.hubspot.com/docs/api-reference/latest/crm/objects/contacts/guide, read 2026-11.
@@ -263,42 +267,46 @@ class CrmClient:
         body = {"properties": {"email": email, **properties}, "associations": []}
         answer = await self._write("POST", f"/crm/objects/{VERSION}/contacts", body)
         _refuse_taken(answer)
-        return unwrap(answer)
+        return unwrap(answer, wire.Record)
 
-    async def create_company(self, domain: str) -> Raw:
+    async def create_company(self, domain: str) -> wire.Record:
         """A new company.
 
         Source: developers.hubspot.com/docs/api-reference/latest/crm/objects/companies/guide, read 2026-11.
         """
         body = {"properties": {"domain": domain, "name": domain}, "associations": []}
-        return unwrap(await self._write("POST", f"/crm/objects/{VERSION}/companies", body))
+        return unwrap(await self._write("POST", f"/crm/objects/{VERSION}/companies", body), wire.Record)
 
-    async def create_deal(self, properties: Mapping[str, str], contact_id: str | None) -> Raw:
+    async def create_deal(self, properties: Mapping[str, str], contact_id: str | None) -> wire.Deal:
         """A new deal, associated from the start.
 
         Source: developers.hubspot.com/docs/api-reference/latest/crm/objects/deals/guide, read 2026-11.
         """
         links = [] if contact_id is None else [_link(contact_id, DEAL_TO_CONTACT)]
-        body = {"properties": properties, "associations": links}
-        return unwrap(
-            await self._write("POST", f"/crm/objects/{VERSION}/deals", body), ContactNotFound, contact_id or ""
+        answer = await self._write(
+            "POST", f"/crm/objects/{VERSION}/deals", {"properties": properties, "associations": links}
         )
+        return unwrap(answer, wire.Deal, ContactNotFound, contact_id or "")
 
-    async def create_note(self, properties: Mapping[str, str], deal_id: str) -> Raw:
+    async def create_note(self, properties: Mapping[str, str], deal_id: str) -> wire.Record:
         """A note on a deal's timeline.
 
         Source: developers.hubspot.com/docs/api-reference/latest/crm/activities/notes/guide, read 2026-11.
         """
         body = {"properties": properties, "associations": [_link(deal_id, NOTE_TO_DEAL)]}
-        return unwrap(await self._write("POST", f"/crm/objects/{VERSION}/notes", body), DealNotFound, deal_id)
+        answer = await self._write("POST", f"/crm/objects/{VERSION}/notes", body)
+        return unwrap(answer, wire.Record, DealNotFound, deal_id)
 
-    async def update_object(self, kind: str, object_id: str, properties: Mapping[str, str]) -> Raw:
+    async def update_object(self, kind: str, object_id: str, properties: Mapping[str, str]) -> wire.Record:
         """A record after a change.
 
         Source: developers.hubspot.com/docs/api-reference/latest/crm/objects/deals/guide, read 2026-11.
         """
         path = f"/crm/objects/{VERSION}/{kind}/{quote(object_id, safe='')}"
-        return unwrap(await self._write("PATCH", path, {"properties": properties}), MISSING[kind], object_id)
+        answer = await self._write("PATCH", path, {"properties": properties})
+        return unwrap(answer, wire.Record, MISSING[kind], object_id)
+
+    # Associations
 
     async def associate_with_company(self, contact_id: str, company_id: str) -> None:
         """Associate without a label; doing it again changes nothing.
@@ -306,7 +314,10 @@ class CrmClient:
         Source: developers.hubspot.com/docs/api-reference/latest/crm/associations/associate-records/guide, read 2026-11.
         """
         path = f"/crm/objects/{VERSION}/contacts/{contact_id}/associations/default/companies/{company_id}"
-        unwrap(await self._write("PUT", path, None), CompanyNotFound, company_id)
+        answer = await self._write("PUT", path, None)
+        done = unwrap(answer, wire.Batch[wire.Associated], CompanyNotFound, company_id)
+        if not done.results:
+            raise _refused_within(done.errors, answer)
 
     async def read_associations(self, kind: str, object_id: str, other: str) -> list[str]:
         """The ids of the *other* records that a record is associated with.
@@ -316,64 +327,70 @@ class CrmClient:
         path = f"/crm/associations/{VERSION}/{kind}/{other}/batch/read"
 
         async def fetch(after: str | None) -> tuple[list[str], str | None]:
-            body = {"inputs": [{"id": object_id} | _behind(after)]}
-            rows = unwrap(await self._upstream.send("POST", path, PORTAL, writes=False, json=body))["results"]
-            ids = [str(far["toObjectId"]) for row in rows for far in row["to"]]
-            return ids, next((next_page(row) for row in rows), None)
+            answer = await self._ask(path, {"inputs": [{"id": object_id} | _behind(after)]})
+            rows = unwrap(answer, wire.Batch[wire.Links]).results
+            return [str(far.to_object_id) for row in rows for far in row.to], next((row.after for row in rows), None)
 
         return [one async for one in walk(fetch, most=MAX_PAGES)]
 
-    async def list_pipelines(self) -> list[Raw]:
+    # What a portal is made of
+
+    async def list_pipelines(self) -> Sequence[wire.Pipeline]:
         """Every pipeline of deals, with its stages.
 
         Source: developers.hubspot.com/docs/api-reference/latest/crm/pipelines/guide, read 2026-11.
         """
-        pipelines: list[Raw] = unwrap(await self._read(f"/crm/pipelines/{VERSION}/deals"))["results"]
-        return pipelines
+        return unwrap(await self._read(f"/crm/pipelines/{VERSION}/deals"), wire.Page[wire.Pipeline]).results
 
-    async def list_properties(self, kind: str) -> list[Raw]:
+    async def list_properties(self, kind: str) -> Sequence[wire.Definition]:
         """Every property of an object type.
 
         Source: developers.hubspot.com/docs/api-reference/latest/crm/properties/guide, read 2026-11.
         """
-        definitions: list[Raw] = unwrap(await self._read(f"/crm/properties/{VERSION}/{kind}"))["results"]
-        return definitions
+        return unwrap(await self._read(f"/crm/properties/{VERSION}/{kind}"), wire.Page[wire.Definition]).results
 
-    async def list_owners(self) -> AsyncIterator[Raw]:
+    async def list_owners(self) -> AsyncIterator[wire.Owner]:
         """Everybody who owns records, those who have left last.
 
         Source: developers.hubspot.com/docs/api-reference/latest/crm/owners/guide, read 2026-11.
         """
 
-        async def fetch(archived: str, after: str | None) -> tuple[list[Raw], str | None]:
+        async def fetch(archived: str, after: str | None) -> tuple[Sequence[wire.Owner], str | None]:
             query = {"limit": PAGE_SIZE, "archived": archived} | _behind(after)
-            raw = unwrap(await self._read(f"/crm/owners/{VERSION}", query))
-            return raw["results"], next_page(raw)
+            page = unwrap(await self._read(f"/crm/owners/{VERSION}", query), wire.Page[wire.Owner])
+            return page.results, page.after
 
         for archived in ("false", "true"):
             async for owner in walk(partial(fetch, archived), most=MAX_PAGES):
                 yield owner
 
-    async def read_account(self) -> Raw:
+    async def read_account(self) -> wire.Account:
         """The portal itself. Source: developers.hubspot.com/docs/api-reference, account information, read 2026-11."""
-        return unwrap(await self._read(f"/account-info/{VERSION}/details"))
+        return unwrap(await self._read(f"/account-info/{VERSION}/details"), wire.Account)
 
     async def _read(self, path: str, query: Mapping[str, Any] | None = None) -> Answer:
         return await self._upstream.send("GET", path, PORTAL, writes=False, query=query or {})
+
+    async def _ask(self, path: str, body: Mapping[str, Any], charge: Charge = PORTAL) -> Answer:
+        """A question that is too long for an address."""
+        return await self._upstream.send("POST", path, charge, writes=False, json=body)
 
     async def _write(self, method: str, path: str, body: Mapping[str, Any] | None) -> Answer:
         return await self._upstream.send(method, path, PORTAL, writes=True, json=body)
 
 
-def _behind(after: str | None) -> Raw:
+def _behind(after: str | None) -> dict[str, str]:
     """Where a page of a list begins."""
     return {"after": after} if after else {}
 
 
-def _link(object_id: str, type_id: int) -> Raw:
+def _link(object_id: str, type_id: int) -> Mapping[str, Any]:
     """An association that a new record comes with."""
     kind = {"associationCategory": "HUBSPOT_DEFINED", "associationTypeId": type_id}
     return {"to": {"id": object_id}, "types": [kind]}
+
+
+# Refusals
 
 
 def _refuse_taken(answer: Answer) -> None:
@@ -383,40 +400,72 @@ def _refuse_taken(answer: Answer) -> None:
         raise ContactExists(holder[1], answer.text)
 
 
+def _refused_within(errors: object, answer: Answer) -> GatewayError:
+    """What it means that an accepted batch of one tells of nothing done: a refusal if it says why, else a doubt."""
+    told = _each(errors, wire.Refusal)
+    if told:
+        return _refusal(400, told[0], UpstreamUnexpected, "", answer.text)
+    message = "The application answered without what it did; whether it did the work is not known."
+    return OutcomeUnknown(message, private=answer.text, doubt="garbled")
+
+
 def _refusal(
-    status: int, said: Mapping[str, Any], missing: type[GatewayError], sought: str, private: str
+    status: int, told: wire.Refusal | None, missing: type[GatewayError], sought: str, private: str
 ) -> GatewayError:
     """What a refusal means; a 404 that is not in the vendor's words comes from a wrong path."""
-    refusal, details = REFUSALS.get(status, UpstreamUnexpected), list[Detail]()
-    if status == 404 and said:
+    refusal, told_of = REFUSALS.get(status, UpstreamUnexpected), told or wire.Refusal()
+    faults, details = _faults(told_of), list[Detail]()
+    if status == 404 and told is not None:
         refusal, details = missing, [{"value": sought}]
-    elif status == 403 and said.get("category") == "MISSING_SCOPES":
-        refusal, details = ConnectionScopeMissing, [{"scopes": names} for _, names in _faults(said)]
+    elif status == 403 and told_of.category == "MISSING_SCOPES":
+        refusal = ConnectionScopeMissing
+        details = [{"scopes": list(fault.context.required_granular_scopes)} for fault in faults if fault.context]
     elif status == 400:
-        faults, known = _faults(said), {**CODES, DANGLING: missing}
-        refusal = next((known[code] for code, _ in faults if code in known), refusal)
-        told = [names for code, names in faults if known.get(code) in {refusal, None}]
-        details = [{"property": name} for names in told for name in names]
+        refusal, details = _of_faults(faults, missing)
+    if refusal in SPEAKING and not details:
+        details = vendor_reason(told_of.category, told_of.message)
     return refusal(MESSAGES[refusal], *details, private=private)
 
 
-def _faults(said: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
-    """The code of each fault, and the properties or scopes it names; some are told only within the message."""
-    listed = [(str(fault.get("code")), _named(fault.get("context") or {})) for fault in said.get("errors") or ()]
-    return listed or _embedded(str(said.get("message")))
+def _of_faults(faults: Sequence[wire.Fault], missing: type[GatewayError]) -> tuple[type[GatewayError], list[Detail]]:
+    """What the faults of a 400 mean: the first that is known decides, and each property is told with its own code."""
+    known = {**CODES, DANGLING: missing}
+    refusals = [known.get(fault.code or "", UpstreamRefused) for fault in faults]
+    refusal = next((one for one in refusals if one is not UpstreamRefused), UpstreamRefused)
+    details = [detail for one, fault in zip(refusals, faults, strict=True) for detail in _details(one, fault)]
+    first = [detail for detail in details if detail["code"] == refusal.code]
+    return refusal, first + [detail for detail in details if detail not in first]
 
 
-def _named(context: Mapping[str, Any]) -> list[str]:
-    for name in ("propertyName", "properties", "requiredGranularScopes"):
-        if isinstance(context.get(name), list):
-            return [str(one) for one in context[name]]
-    return []
+def _details(refusal: type[GatewayError], fault: wire.Fault) -> list[Detail]:
+    """One fault: each property that it names, or the vendor's own reason alone."""
+    context, reasons = fault.context or wire.Context(), vendor_reason(fault.code, fault.message)
+    reason = reasons[0] if reasons and refusal in SPEAKING else {}
+    named = [{"property": name} for name in (*context.property_name, *context.properties)]
+    return [{"code": refusal.code, **name, **reason} for name in named or [{}] if name or reason]
 
 
-def _embedded(message: str) -> list[tuple[str, list[str]]]:
-    """The faults of a message that ends in a JSON list of them."""
+def _faults(told: wire.Refusal) -> Sequence[wire.Fault]:
+    """The faults of a refusal; some are told only within its message, as a JSON list at its end."""
+    listed = _each(told.errors, wire.Fault)
+    if listed or not isinstance(told.message, str):
+        return listed
+    _, bracket, rest = told.message.partition("[")
     try:
-        faults = from_json(message[message.index("[") :])
-        return [(str(fault["error"]), [str(fault["name"])]) for fault in faults]
-    except (ValueError, KeyError, TypeError):
+        embedded = _each(decoded((bracket + rest).encode(), list[object]), wire.EmbeddedFault)
+    except UnexpectedShape:
         return []
+    return [_unfolded(fault) for fault in embedded]
+
+
+def _unfolded(fault: wire.EmbeddedFault) -> wire.Fault:
+    return wire.Fault(code=fault.error, message=fault.message, context=wire.Context(property_name=[fault.name]))
+
+
+def _each(listed: object, shape: type[W]) -> list[W]:
+    """Those of *listed* that have that shape; a refusal means something however it looks."""
+    found = []
+    for one in listed if isinstance(listed, list) else ():
+        with suppress(UnexpectedShape):
+            found.append(converted(one, shape))
+    return found

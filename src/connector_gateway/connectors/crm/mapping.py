@@ -1,4 +1,4 @@
-"""Between the vendor's JSON and our shapes: pure functions."""
+"""Between the vendor's shapes and ours: pure functions."""
 
 import html
 import re
@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
-from connector_gateway.connectors.crm import casts
+from connector_gateway.connectors.crm import casts, wire
 from connector_gateway.connectors.crm.models import (
     MAX_TEXT,
     Contact,
@@ -22,13 +22,22 @@ from connector_gateway.kit.errors import (
     AmbiguousPipeline,
     GatewayError,
     InvalidParameters,
+    LossyCast,
+    OptionMissing,
     PipelineNotFound,
     PropertyNotFound,
     ReadOnlyField,
     StageNotFound,
+    UpstreamUnexpected,
 )
+from connector_gateway.kit.faults import gathered
+from connector_gateway.kit.writing import Intent
 
-Raw = Mapping[str, Any]
+Kept = dict[str, Any]
+"""What is planned or was learned: JSON of our own, kept until the call has ended."""
+
+Definitions = Mapping[str, wire.Definition]
+"""What is known of properties, by their internal names."""
 
 COMMON = ("firstname", "lastname", "phone", "company", "jobtitle", "lifecyclestage")
 """Properties of contacts that every portal has and every lookup shows."""
@@ -47,7 +56,10 @@ FILLED = frozenset({"createdate", "deal_currency_code"})
 BY_HAND = frozenset({"hs_next_step", "hs_priority"})
 """Properties that people set, among the many of the application's own whose names begin alike."""
 
-UNKNOWN: Raw = {"name": "", "type": "string"}
+CASTING = (PropertyNotFound, ReadOnlyField, OptionMissing, LossyCast)
+"""How a value is refused."""
+
+UNKNOWN = wire.Definition(name="", label="", type="string")
 """What is known of a property that is checked elsewhere."""
 
 
@@ -58,61 +70,63 @@ UNKNOWN: Raw = {"name": "", "type": "string"}
 class Values:
     """Property values in the vendor's form, and what is known of their properties."""
 
-    definitions: Mapping[str, Raw]
+    definitions: Definitions
     texts: Mapping[str, str]
 
-    def held_by(self, raw: Raw) -> list[str]:
+    def held_by(self, record: wire.Record) -> list[str]:
         """The names of those that a record holds; what the vendor does not show is taken as accepted."""
-        held = raw["properties"]
+        held = record.properties
         return [
             name
             for name, text in self.texts.items()
             if name not in held or casts.same(self.definitions.get(name, UNKNOWN), text, held[name])
         ]
 
-    def all_held_by(self, raw: Raw) -> bool:
+    def all_held_by(self, record: wire.Record) -> bool:
         """Whether a record holds every one of them."""
-        return len(self.held_by(raw)) == len(self.texts)
+        return len(self.held_by(record)) == len(self.texts)
 
 
-def definitions(listed: Iterable[Raw]) -> dict[str, Raw]:
+def definitions(listed: Iterable[wire.Definition]) -> Definitions:
     """What is known of properties, by their internal names."""
-    return {raw["name"]: raw for raw in listed}
+    return {described.name: described for described in listed}
 
 
-def definition(known: Mapping[str, Raw], name: str) -> Raw:
+def definition(known: Definitions, name: str) -> wire.Definition:
     """What is known of one property."""
     if name not in known:
-        raise _unknown(known, [name])
+        raise gathered([_unknown(known, name)])
     return known[name]
 
 
-def values(known: Mapping[str, Raw], properties: Mapping[str, Any]) -> Values:
+def values(known: Definitions, properties: Mapping[str, Any]) -> Values:
     """The vendor's form of *properties*.
 
-    ``PropertyNotFound`` or ``ReadOnlyField`` name every property that cannot be written, ``OptionMissing`` or
-    ``LossyCast`` the first whose value cannot.
+    ``PropertyNotFound``, ``ReadOnlyField``, ``OptionMissing`` or ``LossyCast``, whichever comes first, tells of every
+    property that cannot be written, and of every value.
     """
-    unknown = [name for name in properties if name not in known]
-    if unknown:
-        raise _unknown(known, unknown)
-    computed = [name for name in properties if read_only(known[name])]
-    if computed:
-        raise ReadOnlyField(
-            f"The application computes {', '.join(map(repr, computed))} itself.",
-            *({"property": name} for name in computed),
-        )
-    return Values(known, {name: casts.cast(known[name], value) for name, value in properties.items()})
+    texts, refusals = dict[str, str](), list[GatewayError]()
+    for name, value in properties.items():
+        try:
+            texts[name] = _value(known, name, value)
+        except CASTING as refusal:
+            refusals.append(refusal)
+    if refusals:
+        raise gathered(refusals)
+    return Values(known, texts)
 
 
-def read_only(described: Raw) -> bool:
-    """Whether nobody can write the property."""
-    return bool((described.get("modificationMetadata") or {}).get("readOnlyValue"))
+def _value(known: Definitions, name: str, value: Any) -> str:
+    if name not in known:
+        raise _unknown(known, name)
+    if known[name].modification_metadata.read_only_value:
+        raise ReadOnlyField(f'The application computes "{name}" itself.', {"property": name})
+    return casts.cast(known[name], value)
 
 
-def unique(described: Raw) -> bool:
+def unique(described: wire.Definition) -> bool:
     """Whether a record can be read by its value of the property."""
-    return described["name"] in {"email", RECORD_ID} or bool(described.get("hasUniqueValue"))
+    return described.name in {"email", RECORD_ID} or described.has_unique_value
 
 
 def identity(name: str, value: str) -> tuple[str | None, str]:
@@ -120,45 +134,39 @@ def identity(name: str, value: str) -> tuple[str | None, str]:
     return None if name == RECORD_ID else name, value.lower() if name == "email" else value
 
 
-def property_definition(raw: Raw) -> PropertyDefinition:
+def property_definition(described: wire.Definition) -> PropertyDefinition:
     """A property as callers see it."""
     return PropertyDefinition(
-        name=raw["name"],
-        label=raw["label"],
-        type=raw["type"],
-        options=casts.options(raw),
-        custom=not raw.get("hubspotDefined"),
+        name=described.name,
+        label=described.label,
+        type=described.type,
+        options=casts.options(described),
+        custom=not described.hubspot_defined,
     )
 
 
-def _unknown(known: Mapping[str, Raw], names: Sequence[str]) -> PropertyNotFound:
-    allowed = [name for name, raw in known.items() if not raw.get("hidden")]
+def _unknown(known: Definitions, name: str) -> PropertyNotFound:
+    allowed = [one.name for one in known.values() if not one.hidden]
     return PropertyNotFound(
-        f"The portal has no property {', '.join(map(repr, names))}.",
-        *({"property": name, "allowed": allowed} for name in names),
+        f"The portal has no property {casts.quoted([name])}.", {"property": name, "allowed": allowed}
     )
 
 
 # Who made a record
 
 
-def maker(raw: Raw) -> str | None:
+def maker(record: wire.Record) -> str | None:
     """By what a record was made, and which application that was; None where the vendor does not tell."""
-    told = [raw["properties"].get(name) for name in MADE_BY]
+    told = [record.properties.get(name) for name in MADE_BY]
     return f"{told[0]} {told[1]}" if all(told) else None
 
 
-def may_be_ours(raw: Raw, known: str | None) -> bool:
+def may_be_ours(record: wire.Record, known: str | None) -> bool:
     """Whether an application made a record: ours, as far as it is *known* how the vendor tells that."""
-    source = raw["properties"].get(MADE_BY[0])
+    source = record.properties.get(MADE_BY[0])
     if source is None:
         return True
-    return source == APPLICATION if known is None else maker(raw) == known
-
-
-def seconds(text: str) -> float:
-    """A vendor's timestamp in epoch seconds."""
-    return instant(text).timestamp()
+    return source == APPLICATION if known is None else maker(record) == known
 
 
 # Contacts
@@ -169,41 +177,41 @@ def shown_properties(matched: str | None) -> list[str]:
     return list(dict.fromkeys(["email", *COMMON, OWNER, *([matched] if matched else [])]))
 
 
-def lowered(email: str | None) -> str:
-    """An address as it is compared."""
-    return (email or "").lower()
+def lowered(text: str | None) -> str:
+    """An address or domain, as it is compared."""
+    return (text or "").lower()
 
 
-def contact(raw: Raw, emails: Mapping[str, str | None], matched: str | None) -> Contact:
+def contact(record: wire.Record, emails: Mapping[str, str | None], matched: str | None) -> Contact:
     """A contact as a lookup shows it."""
-    held = raw["properties"]
+    held = record.properties
     shown = {name: held.get(name) for name in ([matched] if matched else []) + list(COMMON)}
-    named = {"contact_id": raw["id"], "email": held.get("email"), "owner_email": emails.get(held.get(OWNER) or "")}
+    named = {"contact_id": record.id, "email": held.get("email"), "owner_email": emails.get(held.get(OWNER) or "")}
     return Contact(**(shown | named))
 
 
-def kept_contact(raw: Raw, sent: Values, email: str, action: Literal["created", "updated"]) -> dict[str, Any]:
+def kept_contact(record: wire.Record, sent: Values, email: str, action: Literal["created", "updated"]) -> Kept:
     """What is kept of a contact that was written."""
-    names = sent.held_by(raw)
+    names = sent.held_by(record)
     return {
-        "id": raw["id"],
+        "id": record.id,
         "action": action,
-        "email": raw["properties"].get("email") or email,
+        "email": record.properties.get("email") or email,
         "written": ["email", *names] if action == "created" else names,
     }
 
 
-def skipped_contact(raw: Raw) -> dict[str, Any]:
+def skipped_contact(record: wire.Record) -> Kept:
     """The same of one that was left as it is."""
-    return {"id": raw["id"], "action": "skipped", "email": raw["properties"].get("email") or "", "written": []}
+    return {"id": record.id, "action": "skipped", "email": record.properties.get("email") or "", "written": []}
 
 
-def told_contact(kept: Raw) -> dict[str, Any]:
+def told_contact(kept: Kept) -> Kept:
     """What callers are told of a contact when something else fails."""
     return {"contact_id": kept["id"], "action": kept["action"]}
 
 
-def written_contact(kept: Raw, portal_id: str) -> WrittenContact:
+def written_contact(kept: Kept, portal_id: str) -> WrittenContact:
     """The result of a contact that was written, or left as it is."""
     return WrittenContact(
         contact_id=kept["id"],
@@ -225,66 +233,67 @@ def company_domain(reference: str) -> str | None:
 
 
 def domain_search(domain: str) -> dict[str, Any]:
-    """A search for the oldest company with a domain."""
+    """A search for the company with a domain; of several, the one with the lowest id."""
     return _search([{"propertyName": "domain", "operator": "EQ", "value": domain}], ["domain"], 1)
 
 
-def told_company(kept: Raw) -> dict[str, Any]:
+def told_company(kept: Kept) -> Kept:
     """What callers are told of a company that was made, when something else fails."""
     return {"company_id": kept["id"]}
 
 
-def domain_of(raw: Raw) -> str:
+def domain_of(record: wire.Record) -> str:
     """A company's domain, as it is compared."""
-    return (raw["properties"].get("domain") or "").lower()
+    return lowered(record.properties.get("domain"))
 
 
 # Deals
 
 
-def choose_pipeline(pipelines: Sequence[Raw], wanted: str) -> Raw:
+def choose_pipeline(pipelines: Sequence[wire.Pipeline], wanted: str) -> wire.Pipeline:
     """The pipeline with that identifier, or else with that name."""
-    living = [raw for raw in pipelines if not raw.get("archived")]
+    living = [pipeline for pipeline in pipelines if not pipeline.archived]
     found = _named(living, wanted)
     if len(found) == 1:
         return found[0]
+    name = casts.quoted([wanted])
     refusal: type[GatewayError] = AmbiguousPipeline if found else PipelineNotFound
-    message = f"{len(found)} pipelines are named {wanted!r}." if found else f"There is no pipeline {wanted!r}."
+    message = f"{len(found)} pipelines are named {name}." if found else f"There is no pipeline {name}."
     raise refusal(message, {"parameter": "pipeline", "value": wanted, **_choices(found or living)})
 
 
-def choose_stage(pipeline: Raw, wanted: str) -> Raw:
+def choose_stage(pipeline: wire.Pipeline, wanted: str) -> wire.Stage:
     """The stage of *pipeline* with that identifier, or else with that name."""
-    living = [raw for raw in pipeline["stages"] if not raw.get("archived")]
+    living = [stage for stage in pipeline.stages if not stage.archived]
     found = _named(living, wanted)
     if not found:
         raise StageNotFound(
-            f"The pipeline {pipeline['label']!r} has no stage {wanted!r}.",
-            {"parameter": "dealstage", "value": wanted, "pipeline": pipeline["id"], **_choices(living)},
+            f'The pipeline "{pipeline.label}" has no stage {casts.quoted([wanted])}.',
+            {"parameter": "dealstage", "value": wanted, "pipeline": pipeline.id, **_choices(living)},
         )
     return found[0]
 
 
-def new_deal(params: CreateDeal, pipelines: Sequence[Raw]) -> dict[str, Any]:
+def new_deal(params: CreateDeal, pipelines: Sequence[wire.Pipeline]) -> Kept:
     """The vendor's form of a new deal, its stage found within its pipeline, and whether that stage is a closed one."""
     pipeline = choose_pipeline(pipelines, params.pipeline)
     stage = choose_stage(pipeline, params.dealstage)
     amount = {} if params.amount is None else {"amount": casts.plain(params.amount)}
-    properties = {"dealname": params.dealname, "pipeline": pipeline["id"], "dealstage": stage["id"], **amount}
-    return {"properties": properties, "closed": (stage.get("metadata") or {}).get("isClosed") == "true"}
+    properties = {"dealname": params.dealname, "pipeline": pipeline.id, "dealstage": stage.id, **amount}
+    return {"properties": properties, "closed": stage.metadata.is_closed == "true"}
 
 
-def kept_deal(raw: Raw, sent: Mapping[str, str]) -> dict[str, Any]:
+def kept_deal(record: wire.Record, sent: Mapping[str, str]) -> Kept:
     """What is kept of a deal that was made: its identifier, and what it holds of what was *sent*."""
-    return {"id": raw["id"], "properties": {name: raw["properties"].get(name) or text for name, text in sent.items()}}
+    return {"id": record.id, "properties": {name: record.properties.get(name) or text for name, text in sent.items()}}
 
 
-def told_deal(kept: Raw) -> dict[str, Any]:
+def told_deal(kept: Kept) -> Kept:
     """What callers are told of a deal when something else fails."""
     return {"deal_id": kept["id"]}
 
 
-def created_deal(kept: Raw, contact_id: str | None) -> CreatedDeal:
+def created_deal(kept: Kept, contact_id: str | None) -> CreatedDeal:
     """The result of a deal that was made."""
     held = kept["properties"]
     return CreatedDeal(
@@ -297,68 +306,73 @@ def created_deal(kept: Raw, contact_id: str | None) -> CreatedDeal:
     )
 
 
-def left_empty(known: Mapping[str, Raw], sent: Raw) -> list[str]:
+def left_empty(known: Definitions, sent: Intent) -> list[str]:
     """The properties that somebody else might have set, and without which the deal that was *sent* was made.
 
     The application dates the closing of a deal that begins in a closed stage.
     """
     passed_over = {*sent["properties"], *FILLED, *(("closedate",) if sent["closed"] else ())}
-    return [name for name, raw in known.items() if name not in passed_over and _set_by_somebody(raw)]
+    return [name for name, described in known.items() if name not in passed_over and _set_by_somebody(described)]
 
 
-def is_deal(raw: Raw, sent: Raw, known: Mapping[str, Raw], maker_known: str | None) -> bool:
+def is_deal(record: wire.Record, sent: Intent, known: Definitions, maker_known: str | None) -> bool:
     """Whether a deal is what was *sent*, no less and no more, and made by an application that may be ours."""
-    held, texts = raw["properties"], sent["properties"]
+    held, texts = record.properties, sent["properties"]
     alike = all(casts.same(known.get(name, UNKNOWN), text, held.get(name)) for name, text in texts.items())
-    return alike and may_be_ours(raw, maker_known) and not any(held.get(name) for name in left_empty(known, sent))
+    return alike and may_be_ours(record, maker_known) and not any(held.get(name) for name in left_empty(known, sent))
 
 
-def _set_by_somebody(described: Raw) -> bool:
+def _set_by_somebody(described: wire.Definition) -> bool:
     """Whether a property is one that people or other applications set, and not one of the application's own."""
-    name = described["name"]
-    internal = described.get("hubspotDefined") and name.startswith("hs_") and name not in BY_HAND
-    return not (internal or described.get("hidden") or described.get("calculated") or read_only(described))
+    internal = described.hubspot_defined and described.name.startswith("hs_") and described.name not in BY_HAND
+    computed = described.calculated or described.modification_metadata.read_only_value
+    return not (internal or described.hidden or computed)
 
 
-def move(pipelines: Sequence[Raw], raw: Raw, pipeline: str | None, stage: str | None) -> dict[str, str]:
+def move(
+    pipelines: Sequence[wire.Pipeline], record: wire.Record, pipeline: str | None, stage: str | None
+) -> dict[str, str]:
     """The vendor's form of moving a deal: the stage, given or kept, is one of the pipeline, given or kept."""
-    held = raw["properties"]
-    chosen = choose_pipeline(pipelines, pipeline or held["pipeline"])
-    moved = {"dealstage": choose_stage(chosen, stage or held["dealstage"] or "")["id"]}
-    return moved if pipeline is None else {"pipeline": chosen["id"], **moved}
+    held = record.properties
+    chosen = choose_pipeline(pipelines, pipeline or held.get("pipeline") or "")
+    moved = {"dealstage": choose_stage(chosen, stage or held.get("dealstage") or "").id}
+    return moved if pipeline is None else {"pipeline": chosen.id, **moved}
 
 
-def kept_change(raw: Raw) -> dict[str, Any]:
+def kept_change(record: wire.Record) -> Kept:
     """What is kept of a deal that was changed, or only read."""
-    return {"id": raw["id"], "updated_at": raw["updatedAt"]}
+    return {"id": record.id, "updated_at": casts.timestamp(record.updated_at)}
 
 
-def updated_deal(planned: Raw, kept: Raw, *, note_logged: bool) -> UpdatedDeal:
+def updated_deal(planned: Kept, kept: Kept, *, note_logged: bool) -> UpdatedDeal:
     """The result of a deal that was changed."""
     return UpdatedDeal(
         deal_id=kept["id"],
         dealstage_from=planned["stage_from"],
         dealstage_to=planned["texts"].get("dealstage", planned["stage_from"]),
         note_logged=note_logged,
-        updated_at=instant(kept["updated_at"]),
+        updated_at=datetime.fromisoformat(kept["updated_at"]),
     )
 
 
-def _named(choices: Sequence[Raw], wanted: str) -> list[Raw]:
+N = TypeVar("N", wire.Pipeline, wire.Stage)
+
+
+def _named(choices: Sequence[N], wanted: str) -> list[N]:
     """What goes by *wanted*: by identifier, by exact name, or by name without regard to case and blanks around."""
-    tests: tuple[Callable[[Raw], bool], ...] = (
-        lambda raw: bool(raw["id"] == wanted),
-        lambda raw: bool(raw["label"] == wanted),
-        lambda raw: bool(raw["label"].strip().casefold() == wanted.strip().casefold()),
+    tests: tuple[Callable[[N], bool], ...] = (
+        lambda choice: choice.id == wanted,
+        lambda choice: choice.label == wanted,
+        lambda choice: choice.label.strip().casefold() == wanted.strip().casefold(),
     )
     for test in tests:
-        if found := [raw for raw in choices if test(raw)]:
+        if found := [choice for choice in choices if test(choice)]:
             return found
     return []
 
 
-def _choices(choices: Sequence[Raw]) -> dict[str, list[str]]:
-    return {"allowed": [raw["label"] for raw in choices], "identifiers": [raw["id"] for raw in choices]}
+def _choices(choices: Sequence[wire.Pipeline] | Sequence[wire.Stage]) -> dict[str, list[str]]:
+    return {"allowed": [choice.label for choice in choices], "identifiers": [choice.id for choice in choices]}
 
 
 # Notes
@@ -378,18 +392,18 @@ def note_properties(text: str, at: datetime) -> dict[str, str]:
     return {"hs_timestamp": casts.timestamp(at), BODY: body}
 
 
-def told_note(kept: Raw) -> dict[str, Any]:
+def told_note(kept: Kept) -> Kept:
     """What callers are told of a note when something else fails."""
     return {"note_id": kept["id"]}
 
 
-def is_note(raw: Raw, sent: Mapping[str, str]) -> bool:
+def is_note(record: wire.Record, sent: Mapping[str, str]) -> bool:
     """Whether a note of the same deal is what was *sent*: of that very millisecond, and saying the same.
 
     The words are compared, since the vendor may clean the markup.
     """
-    at, body = (raw["properties"].get(name) for name in ("hs_timestamp", BODY))
-    return bool(at) and instant(at) == instant(sent["hs_timestamp"]) and _words(body or "") == _words(sent[BODY])
+    at, body = (record.properties.get(name) or "" for name in ("hs_timestamp", BODY))
+    return _words(body) == _words(sent[BODY]) and bool(at) and instant(at) == instant(sent["hs_timestamp"])
 
 
 def _words(body: str) -> list[str]:
@@ -399,15 +413,18 @@ def _words(body: str) -> list[str]:
 # Finding
 
 
-def page_search(condition: Raw, properties: Sequence[str], limit: int, after: str | None) -> dict[str, Any]:
+def page_search(condition: Intent, properties: Sequence[str], limit: int, after: str | None) -> dict[str, Any]:
     """A search in order of ids that goes on behind *after*, so that neither changes nor the vendor's cap matter."""
     behind = [{"propertyName": RECORD_ID, "operator": "GT", "value": after}] if after else []
     return _search([condition, *behind], properties, limit)
 
 
-def equals(described: Raw, value: str) -> dict[str, Any]:
-    """The condition that a property has that value."""
-    return {"propertyName": described["name"], "operator": "EQ", "value": casts.wanted(described, value)}
+def equals(described: wire.Definition, value: str) -> dict[str, Any]:
+    """The condition that a property has that value; ``LossyCast`` if it cannot have it."""
+    try:
+        return {"propertyName": described.name, "operator": "EQ", "value": casts.wanted(described, value)}
+    except LossyCast as refusal:
+        raise gathered([refusal]) from refusal
 
 
 def owned_by(owner_ids: Sequence[str]) -> dict[str, Any]:
@@ -426,7 +443,7 @@ def newest_before(since: float) -> dict[str, Any]:
 
 
 def _search(
-    filters: Sequence[Raw], properties: Sequence[str], limit: int, *, descending: bool = False
+    filters: Sequence[Intent], properties: Sequence[str], limit: int, *, descending: bool = False
 ) -> dict[str, Any]:
     direction = "DESCENDING" if descending else "ASCENDING"
     return {
@@ -438,7 +455,9 @@ def _search(
 
 
 def instant(text: str) -> datetime:
-    """The instant of a vendor's timestamp: ISO 8601, or milliseconds since the epoch."""
-    if text.isdecimal():
-        return datetime.fromtimestamp(int(text) / 1000, UTC)
-    return datetime.fromisoformat(text)
+    """The instant of a value that tells one: ISO 8601, or milliseconds since the epoch."""
+    try:
+        moment = datetime.fromtimestamp(int(text) / 1000, UTC) if text.isdecimal() else datetime.fromisoformat(text)
+    except (ValueError, OverflowError, OSError) as fault:
+        raise UpstreamUnexpected("The application told a time in an unknown form.", private=text) from fault
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -1,5 +1,6 @@
 """What the crm operations accept and return."""
 
+import re
 from decimal import Decimal
 from typing import Annotated, Any, Literal, Self
 
@@ -30,6 +31,31 @@ def _email(text: str) -> str:
     return address
 
 
+# Published as patterns, but told in words: a pattern in a message helps nobody who did not write it.
+
+ADDRESS = r"^\s*[^@\s]+@[^@\s]+\s*$"
+ONE_WORD = r"^\s*[^\s@,;]+\s*$"
+FILLED = r"\S"
+
+
+def _wanted_email(text: str) -> str:
+    if not re.match(ADDRESS, text):
+        raise PydanticCustomError("email", "Should be an e-mail address")
+    return _trimmed_lower(text)
+
+
+def _company(text: str) -> str:
+    if not re.match(ONE_WORD, text):
+        raise PydanticCustomError("company", "Should be a domain or an identifier")
+    return text
+
+
+def _filled(text: str) -> str:
+    if not re.search(FILLED, text):
+        raise PydanticCustomError("blank", "Should not be blank")
+    return text
+
+
 def _trimmed_lower(text: str) -> str:
     return text.strip().lower()
 
@@ -53,7 +79,7 @@ Email = Annotated[str, Field(min_length=3, max_length=320), AfterValidator(_emai
 """An e-mail address; trimmed and lower-cased."""
 
 WantedEmail = Annotated[
-    str, Field(min_length=3, max_length=320, pattern=r"^\s*[^@\s]+@[^@\s]+\s*$"), AfterValidator(_trimmed_lower)
+    str, Field(min_length=3, max_length=320, json_schema_extra={"pattern": ADDRESS}), AfterValidator(_wanted_email)
 ]
 """An e-mail address to look for; trimmed and lower-cased."""
 
@@ -65,10 +91,14 @@ Amount = Annotated[
 Number = Annotated[Decimal, PlainSerializer(_number, return_type=int | float), WithJsonSchema({"type": "number"})]
 """A decimal value, given as a JSON number."""
 
-CompanyReference = Annotated[str, Field(min_length=1, max_length=300, pattern=r"^\s*[^\s@,;]+\s*$")]
+CompanyReference = Annotated[
+    str, Field(min_length=1, max_length=300, json_schema_extra={"pattern": ONE_WORD}), AfterValidator(_company)
+]
 """A company's domain (anything with a dot; scheme, ``www.`` and path are ignored) or identifier."""
 
-Title = Annotated[str, Field(min_length=1, max_length=1000, pattern=r"\S")]
+Title = Annotated[
+    str, Field(min_length=1, max_length=1000, json_schema_extra={"pattern": FILLED}), AfterValidator(_filled)
+]
 
 Properties = dict[str, Any]
 
@@ -120,7 +150,9 @@ class LookUpContacts(Params):
     property: Name | None = None
     """Alternative property to match on; ``owner_email`` matches the address of the contact's owner."""
 
-    value: Annotated[str, Field(max_length=2000, pattern=r"\S")] | None = None
+    value: (
+        Annotated[str, Field(max_length=2000, json_schema_extra={"pattern": FILLED}), AfterValidator(_filled)] | None
+    ) = None
     """Value to match against ``property``: for an enumeration the option's value."""
 
     limit: Annotated[int, Field(ge=1, le=100)] = 25

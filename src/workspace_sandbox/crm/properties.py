@@ -1,11 +1,12 @@
-"""The routes of what a portal has beside records: properties, pipelines, owners and the account."""
+"""The routes of properties."""
 
 from dataclasses import replace
 from typing import Any
 
 from aiohttp import web
 
-from workspace_sandbox.crm.catalogue import DEALS, GROUPS, Kind
+from workspace_sandbox.crm.arguments import flag, kind_of, list_in, record_body
+from workspace_sandbox.crm.catalogue import GROUPS, Kind
 from workspace_sandbox.crm.definitions import (
     ACCEPTED_FIELD_TYPES,
     FIELD_TYPES,
@@ -13,76 +14,16 @@ from workspace_sandbox.crm.definitions import (
     Option,
     custom_name_is_legal,
 )
-from workspace_sandbox.crm.directory import Pipeline
-from workspace_sandbox.crm.reading import cursor, flag, kind_of, paged, record_body, whole
-from workspace_sandbox.crm.rejections import (
+from workspace_sandbox.crm.state import Portal
+from workspace_sandbox.crm.values import timestamp
+from workspace_sandbox.crm.wire import (
     Rejection,
     invalid,
     malformed,
-    resource_not_found,
 )
-from workspace_sandbox.crm.shapes import list_in
-from workspace_sandbox.crm.state import Portal
-from workspace_sandbox.crm.values import timestamp
 
-MOST_OWNERS = 500
 SENSITIVITIES = ("non_sensitive", "sensitive", "highly_sensitive")
 MOST_UNIQUE = 10
-
-
-async def read_account(portal: Portal, request: web.Request) -> web.Response:
-    """The account, with the portal id."""
-    del request
-    return web.json_response(portal.account.described())
-
-
-async def list_owners(portal: Portal, request: web.Request) -> web.Response:
-    """Active owners, or archived ones, by id; perhaps only those with an address."""
-    limit, after = whole(request, "limit", 100, MOST_OWNERS), cursor(request)
-    email, archived = request.query.get("email", "").lower(), flag(request, "archived")
-    found = [
-        owner
-        for owner in portal.owners.values()
-        if owner.id > after and owner.archived == archived and email in {"", (owner.email or "").lower()}
-    ]
-    page = found[:limit]
-    following = str(page[-1].id) if len(found) > limit else None
-    return paged(request, [owner.described() for owner in page], following)
-
-
-async def read_owner(portal: Portal, request: web.Request) -> web.Response:
-    """One owner, by its own id or that of its user."""
-    wanted, archived = request.match_info["id"], flag(request, "archived")
-    id_property = request.query.get("idProperty", "id")
-    if id_property not in {"id", "userId"}:
-        raise invalid(f"idProperty must be one of: [id, userId], received {id_property}")
-    for owner in portal.owners.values():
-        if str(owner.user_id if id_property == "userId" else owner.id) == wanted and owner.archived == archived:
-            return web.json_response(owner.described())
-    raise resource_not_found()
-
-
-async def list_pipelines(portal: Portal, request: web.Request) -> web.Response:
-    """Every pipeline of an object type with its stages; only deals have any here."""
-    return web.json_response({"results": _pipelines(portal, kind_of(request))})
-
-
-async def read_pipeline(portal: Portal, request: web.Request) -> web.Response:
-    """One pipeline with its stages."""
-    return web.json_response(_pipeline(portal, request))
-
-
-async def list_stages(portal: Portal, request: web.Request) -> web.Response:
-    """The stages of one pipeline."""
-    return web.json_response({"results": _pipeline(portal, request)["stages"]})
-
-
-async def read_stage(portal: Portal, request: web.Request) -> web.Response:
-    """One stage of one pipeline."""
-    for stage in _pipeline(portal, request)["stages"]:
-        if stage["id"] == request.match_info["stage_id"]:
-            return web.json_response(stage)
-    raise resource_not_found()
 
 
 async def list_properties(portal: Portal, request: web.Request) -> web.Response:
@@ -187,15 +128,3 @@ def _option(raw: Any) -> Option:
     if not isinstance(raw, dict) or not isinstance(raw.get("value"), str) or not isinstance(raw.get("label"), str):
         raise malformed('Some required fields were not set: ["label", "value"]')
     return Option(raw["value"], raw["label"], bool(raw.get("hidden")))
-
-
-def _pipelines(portal: Portal, kind: Kind) -> list[dict[str, Any]]:
-    pipelines: list[Pipeline] = list(portal.pipelines.values()) if kind is DEALS else []
-    return [pipeline.described(position) for position, pipeline in enumerate(pipelines)]
-
-
-def _pipeline(portal: Portal, request: web.Request) -> dict[str, Any]:
-    for pipeline in _pipelines(portal, kind_of(request)):
-        if pipeline["id"] == request.match_info["pipeline_id"]:
-            return pipeline
-    raise resource_not_found()

@@ -1,18 +1,16 @@
-"""Reading requests the way the vendor does, and the answers that several routes share."""
+"""Reading requests the way the vendor does."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Mapping
 from typing import Any
 
 from aiohttp import web
 
 from workspace_sandbox.crm.catalogue import KIND_NAMES, Kind
-from workspace_sandbox.crm.rejections import Rejection, invalid, malformed
-from workspace_sandbox.crm.shapes import digits, list_in
-from workspace_sandbox.crm.state import Portal
-from workspace_sandbox.crm.values import timestamp
+from workspace_sandbox.crm.wire import Rejection, invalid, malformed
 
 MOST_INPUTS = 100
+MOST_DIGITS = 18
 
 
 def kind_of(request: web.Request, name: str = "type") -> Kind:
@@ -85,22 +83,16 @@ def position(given: Any) -> int:
     return number
 
 
-def paged(request: web.Request, results: list[dict[str, Any]], after: str | None, **more: Any) -> web.Response:
-    """A page, which says where the next one starts if there is one."""
-    answer: dict[str, Any] = {**more, "results": results}
-    if after is not None:
-        link = request.url.update_query(after=after)
-        answer["paging"] = {"next": {"after": after, "link": str(link)}}
-    return web.json_response(answer)
+def digits(text: str) -> int | None:
+    """The number that *text* spells in plain digits, if it does."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= MOST_DIGITS else None
 
 
-def batch(
-    portal: Portal, results: list[dict[str, Any]], errors: Iterable[Rejection] = (), *, status: int = 200
-) -> web.Response:
-    """The answer to a batch; with errors beside the results it is a 207."""
-    at = timestamp(portal.now)
-    answer: dict[str, Any] = {"status": "COMPLETE", "results": results, "startedAt": at, "completedAt": at}
-    if failed := [error.entry() for error in errors]:
-        answer |= {"numErrors": len(failed), "errors": failed}
-        status = 207
-    return web.json_response(answer, status=status)
+def list_in(raw: Mapping[str, Any], name: str) -> list[Any]:
+    """The list under *name*, empty when absent; refused if it is something else."""
+    given = raw.get(name)
+    if given is None:
+        return []
+    if not isinstance(given, list):
+        raise malformed(f"Cannot deserialize value of type `ArrayList` from {type(given).__name__} ({name})")
+    return given

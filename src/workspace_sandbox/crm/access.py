@@ -5,13 +5,13 @@ from base64 import urlsafe_b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from workspace_sandbox.crm.rejections import (
+from workspace_sandbox.crm.values import timestamp
+from workspace_sandbox.crm.wire import (
     GrantRejection,
     expired,
     missing_scopes,
     unauthenticated,
 )
-from workspace_sandbox.crm.values import timestamp
 from workspace_sandbox.kit.stage import Stage
 
 SERVICE_KEY = "pat-eu1-5c1f3a52-07de-4b8a-9e64-2f6bd1c0a97e"

@@ -13,10 +13,10 @@ import requests
 from connector_gateway.kit.clock import SystemClock
 from harness.playing import playing
 from workspace_sandbox.crm import CrmEmulator
-from workspace_sandbox.crm.grants import challenge_of
+from workspace_sandbox.crm.access import challenge_of
+from workspace_sandbox.crm.emulator import TRAILING_SLASH
 from workspace_sandbox.crm.routes import ROUTES
 from workspace_sandbox.crm.search import tokens
-from workspace_sandbox.crm.wire import TRAILING_SLASH
 from workspace_sandbox.kit.stage import Stage
 
 OBJECTS = "/crm/objects/2026-09"

@@ -7,8 +7,8 @@ from typing import Any
 from workspace_sandbox.crm.catalogue import COMPANIES, CONTACTS, DEALS, KIND_NAMES, NOTES, Kind
 from workspace_sandbox.crm.directory import DealStage, Pipeline
 from workspace_sandbox.crm.records import Maker, Record
-from workspace_sandbox.crm.rejections import Rejection
 from workspace_sandbox.crm.state import Portal
+from workspace_sandbox.crm.wire import Rejection
 
 Act = Callable[[Portal, Mapping[str, Any]], dict[str, Any]]
 

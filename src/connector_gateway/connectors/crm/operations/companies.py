@@ -1,0 +1,109 @@
+"""The company that a contact is linked to: found, or made where that is asked for."""
+
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
+
+from connector_gateway.connectors.crm import mapping, wire
+from connector_gateway.connectors.crm.client import INDEX_LAG_SECONDS
+from connector_gateway.connectors.crm.models import CreateOrUpdateContact
+from connector_gateway.connectors.crm.operations.evidence import (
+    ids_since,
+    in_order,
+    known_maker,
+    listed_since,
+    note_maker,
+    until_indexed,
+)
+from connector_gateway.connectors.crm.operations.portal import CrmCall
+from connector_gateway.kit.errors import CompanyNotFound
+from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
+
+LOOK_BACK_SECONDS = 2 * INDEX_LAG_SECONDS
+"""How old the companies may be that are listed because a search may not know them yet."""
+
+
+# The steps that change something
+
+
+async def _send_company(call: CrmCall, intent: Intent, _: str) -> Learned:
+    company = await until_indexed(call.upstream.create_company(intent["domain"]))
+    note_maker(call, company)
+    return {"id": company.id}
+
+
+async def _find_companies(call: CrmCall, intent: Intent, sent: Sent) -> Sequence[Found]:
+    """The companies of that domain made by this application; what else they hold the application has filled in."""
+    ids, maker = await ids_since(call, "companies", sent.earliest), known_maker(call, intent)
+    found = await call.upstream.batch_read_objects("companies", ids, ["domain", *mapping.MADE_BY])
+    return in_order(
+        Found({"id": company.id}, company.id, company.created_at.timestamp())
+        for company in found
+        if mapping.domain_of(company) == intent["domain"] and mapping.may_be_ours(company, maker)
+    )
+
+
+async def _send_link(call: CrmCall, intent: Intent, _: str) -> Learned:
+    await call.upstream.associate_with_company(intent["contact_id"], intent["company_id"])
+    return {}
+
+
+async def _find_link(call: CrmCall, intent: Intent, _: Sent) -> Sequence[Found]:
+    """The association, which is one however often it is made."""
+    linked = await call.upstream.read_associations("contacts", intent["contact_id"], "companies")
+    return [Found({})] if intent["company_id"] in linked else []
+
+
+CREATE_COMPANY = Step(
+    "create the company",
+    _send_company,
+    _find_companies,
+    makes="company",
+    contents=lambda intent: [intent["domain"]],
+    tells=mapping.told_company,
+)
+LINK_CONTACT = Step("link the contact to the company", _send_link, _find_link)
+
+
+# Planning
+
+
+def remember_company(call: CrmCall, domain: str, company_id: str) -> None:
+    """Remember a company just made, which the search learns of only later."""
+    call.memory.put(f"company {domain}", company_id, LOOK_BACK_SECONDS)
+
+
+def alone_with_company(call: CrmCall, params: CreateOrUpdateContact) -> AbstractAsyncContextManager[None]:
+    """Keeps others from making the company that this call may make."""
+    domain = mapping.company_domain(params.associate_company or "")
+    return call.exclusive(f"company {domain}") if domain and params.create_company else nullcontext()
+
+
+async def planned_company(
+    call: CrmCall, params: CreateOrUpdateContact, reference: str
+) -> tuple[str | None, str | None]:
+    """The id of the company to link to, or the domain of the one to be made; ``CompanyNotFound`` if neither."""
+    domain, company_id = mapping.company_domain(reference), await _known_company(call, reference)
+    if company_id is None and not params.create_company:
+        raise CompanyNotFound(
+            f'No company has the domain "{domain}".', {"parameter": "associate_company", "value": reference}
+        )
+    return company_id, domain
+
+
+async def _known_company(call: CrmCall, reference: str) -> str | None:
+    """The id of the company with that domain or identifier, even if it was made a moment ago."""
+    domain = mapping.company_domain(reference)
+    if domain is None:
+        return (await call.upstream.read_object("companies", reference.strip(), ["domain"])).id
+    found = (await call.upstream.search_objects("companies", mapping.domain_search(domain))).results
+    if found:
+        return found[0].id
+    since = call.clock.now() - LOOK_BACK_SECONDS
+    latest = [*await _just_made(call, domain), *await listed_since(call, "companies", ["domain"], since)]
+    return next((company.id for company in latest if mapping.domain_of(company) == domain), None)
+
+
+async def _just_made(call: CrmCall, domain: str) -> Sequence[wire.Record]:
+    """The company that this service made for the domain a moment ago, if it is still there."""
+    company_id = call.memory.get(f"company {domain}")
+    return [] if company_id is None else await call.upstream.batch_read_objects("companies", [company_id], ["domain"])

@@ -1,0 +1,231 @@
+"""Contacts: created or updated, and looked up."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, Literal
+
+from connector_gateway.connectors.crm import mapping, wire
+from connector_gateway.connectors.crm.mapping import CASTING, Kept, Values
+from connector_gateway.connectors.crm.models import Contact, CreateOrUpdateContact, LookUpContacts, WrittenContact
+from connector_gateway.connectors.crm.operations.companies import (
+    CREATE_COMPANY,
+    LINK_CONTACT,
+    alone_with_company,
+    planned_company,
+    remember_company,
+)
+from connector_gateway.connectors.crm.operations.evidence import by_us, known_maker, note_maker
+from connector_gateway.connectors.crm.operations.portal import (
+    CrmCall,
+    all_checked,
+    known_values,
+    on_definitions,
+    owner_emails,
+    owners,
+    portal_id,
+)
+from connector_gateway.kit.errors import CompanyNotFound, LossyCast, PropertyNotFound, UpstreamConflict
+from connector_gateway.kit.operation import reads, writes
+from connector_gateway.kit.shapes import Page, Position
+from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
+
+Action = Literal["created", "updated"]
+
+Some = tuple[Sequence[wire.Record], Position | None]
+"""A page of contacts, and where the next one starts."""
+
+
+# The steps that change something
+
+
+async def _send_contact(call: CrmCall, intent: Intent, _: str) -> Learned:
+    sent = await _values(call, intent)
+    contact = await call.upstream.upsert_contact(intent["email"], sent.texts)
+    return _written(call, intent, sent, contact, created=contact.new)
+
+
+async def _find_contact(call: CrmCall, intent: Intent, _: Sent) -> Sequence[Found]:
+    """The contact with that address, if it holds every value; it is new if there was none when the write began."""
+    sent = await _values(call, intent)
+    contact = await _contact_of(call, intent["email"], sent.texts)
+    action: Action = "updated" if intent["known"] else "created"
+    return [Found(kept) for kept in _if_held(contact, sent, intent, action)]
+
+
+async def _send_new_contact(call: CrmCall, intent: Intent, _: str) -> Learned:
+    sent = await _values(call, intent)
+    contact = await call.upstream.create_contact(intent["email"], sent.texts)
+    return _written(call, intent, sent, contact, created=True)
+
+
+async def _find_new_contact(call: CrmCall, intent: Intent, _: Sent) -> Sequence[Found]:
+    """The contact with that address, if it holds every value and was made by this application."""
+    sent = await _values(call, intent)
+    contact = await _contact_of(call, intent["email"], [*sent.texts, *mapping.MADE_BY])
+    if contact is None or not mapping.may_be_ours(contact, known_maker(call, intent)):
+        return []
+    held = _if_held(contact, sent, intent, "created")
+    return [Found(kept, contact.id, contact.created_at.timestamp()) for kept in held]
+
+
+async def _send_holder(call: CrmCall, intent: Intent, _: str) -> Learned:
+    sent = await _values(call, intent)
+    contact = await call.upstream.update_object("contacts", intent["contact_id"], sent.texts)
+    return _written(call, intent, sent, contact, created=False)
+
+
+async def _find_holder(call: CrmCall, intent: Intent, _: Sent) -> Sequence[Found]:
+    """The contact, if it holds every value."""
+    sent = await _values(call, intent)
+    contact = await call.upstream.read_object("contacts", intent["contact_id"], ["email", *sent.texts])
+    return [Found(kept) for kept in _if_held(contact, sent, intent, "updated")]
+
+
+async def _values(call: CrmCall, intent: Intent) -> Values:
+    """What a contact is to hold; asked for before the contact is written, since nothing may fail behind that."""
+    return await known_values(call, "contacts", intent["texts"])
+
+
+def _written(call: CrmCall, intent: Intent, sent: Values, contact: wire.Record, *, created: bool) -> Learned:
+    if created:
+        note_maker(call, contact)
+    return mapping.kept_contact(contact, sent, intent["email"], "created" if created else "updated")
+
+
+def _if_held(contact: wire.Record | None, sent: Values, intent: Intent, action: Action) -> list[Kept]:
+    """What is kept of a contact, if it is there and holds every value."""
+    held = contact is not None and sent.all_held_by(contact)
+    return [mapping.kept_contact(contact, sent, intent["email"], action)] if contact is not None and held else []
+
+
+WRITE_CONTACT = Step("write the contact", _send_contact, _find_contact, tells=mapping.told_contact)
+CREATE_CONTACT = Step(
+    "create the contact",
+    _send_new_contact,
+    _find_new_contact,
+    makes="contact",
+    contents=lambda intent: [[intent["email"], intent["texts"]]],
+    tells=mapping.told_contact,
+)
+UPDATE_HOLDER = Step("update the contact", _send_holder, _find_holder, tells=mapping.told_contact)
+
+
+# The operations
+
+
+@writes("POST /contacts", errors=[CompanyNotFound, UpstreamConflict, *CASTING])
+async def create_or_update_contact(call: CrmCall, params: CreateOrUpdateContact) -> WrittenContact:
+    """Create a contact, or update the one that matches the email.
+
+    The properties and the company are checked first: if one of them is wrong, the contact is not written.
+    """
+    async with alone_with_company(call, params):
+        plan = await call.plan(partial(_plan, call, params))
+        company_id = plan["company_id"]
+        if plan["company"] is not None:
+            company_id = (await call.step(CREATE_COMPANY, plan["company"]))["id"]
+            remember_company(call, plan["company"]["domain"], company_id)
+    kept = plan["skipped"] or await _write_contact(call, params, plan["contact"])
+    if company_id is not None and kept["action"] != "skipped":
+        await call.step(LINK_CONTACT, {"contact_id": kept["id"], "company_id": company_id})
+    return mapping.written_contact(kept, plan["portal_id"])
+
+
+@reads("GET /contacts", errors=[PropertyNotFound, LossyCast])
+async def look_up_contacts(call: CrmCall, params: LookUpContacts) -> Page[Contact]:
+    """Look up contacts by email, by another property, or all of them.
+
+    By email and by properties whose values are unique, contacts are found as they are now; by other properties as the
+    application's search knows them, which learns of changes within a minute or so.
+    """
+    shown = mapping.shown_properties(params.property)
+    found, position = await _look_up(call, params, shown)
+    emails = await owner_emails(call, found)
+    items = [mapping.contact(record, emails, params.property) for record in found]
+    return Page[Contact](items=items, position=position)
+
+
+# Writing
+
+
+async def _plan(call: CrmCall, params: CreateOrUpdateContact) -> Kept:
+    """What is to be written of a contact and its company, or what is left as it is; everything named is looked up."""
+    portal = await portal_id(call)
+    texts = await _texts(call, params.properties)
+    existing = await _contact_of(call, params.email)
+    contact = {"email": params.email, "texts": texts, "known": existing is not None, **by_us(call)}
+    plan = {"portal_id": portal, "contact": contact, "skipped": None, "company_id": None, "company": None}
+    if existing is not None and params.on_conflict == "skip":
+        return plan | {"skipped": mapping.skipped_contact(existing)}
+    if params.associate_company is None:
+        return plan
+    company_id, domain = await planned_company(call, params, params.associate_company)
+    return plan | {"company_id": company_id, "company": None if company_id else {"domain": domain, **by_us(call)}}
+
+
+async def _texts(call: CrmCall, given: Mapping[str, Any]) -> Mapping[str, str]:
+    """The properties of a contact in the vendor's form, without the address that it is matched by."""
+    properties = {name: value for name, value in given.items() if name != "email"}
+    return (await on_definitions(call, "contacts", lambda known: mapping.values(known, properties))).texts
+
+
+async def _contact_of(call: CrmCall, email: str, properties: Iterable[str] = ()) -> wire.Record | None:
+    """The contact with that address, as it is now."""
+    found = await call.upstream.batch_read_objects("contacts", [email], ["email", *properties], "email")
+    return found[0] if found else None
+
+
+async def _write_contact(call: CrmCall, params: CreateOrUpdateContact, contact: Kept) -> Kept:
+    """Create or update; where the address turns out to be taken, update or skip whoever has it."""
+    skipping = params.on_conflict == "skip"
+    try:
+        return await call.step(CREATE_CONTACT if skipping else WRITE_CONTACT, contact)
+    except UpstreamConflict as refusal:
+        # In a later attempt it is told again as the journal has kept it, no longer as a ``ContactExists``.
+        taken_by = next((detail["contact_id"] for detail in refusal.details if "contact_id" in detail), None)
+        if taken_by is None:
+            raise
+    holder = mapping.skipped_contact(await call.upstream.read_object("contacts", taken_by, ["email"]))
+    if skipping:
+        return holder
+    change = {"contact_id": holder["id"], "email": holder["email"] or params.email, "texts": contact["texts"]}
+    return await call.step(UPDATE_HOLDER, change)
+
+
+# Looking up
+
+
+async def _look_up(call: CrmCall, params: LookUpContacts, shown: Sequence[str]) -> Some:
+    """One page of contacts, and where the next one starts."""
+    if params.email is not None:
+        return await call.upstream.batch_read_objects("contacts", [params.email], shown, "email"), None
+    if params.property is None or params.value is None:
+        page = await call.upstream.list_objects("contacts", shown, params.limit, _after(call))
+        return page.results, None if page.after is None else {"after": page.after}
+    name, value = params.property, params.value.strip()
+    if name == "owner_email":
+        return await _look_up_by_owner(call, value.lower(), params.limit, shown)
+    [described] = await all_checked(
+        partial(on_definitions, call, "contacts", lambda known: mapping.definition(known, name))
+    )
+    if mapping.unique(described):
+        id_property, record_id = mapping.identity(name, value)
+        return await call.upstream.batch_read_objects("contacts", [record_id], shown, id_property), None
+    return await _search(call, mapping.equals(described, value), params.limit, shown)
+
+
+async def _look_up_by_owner(call: CrmCall, email: str, limit: int, shown: Sequence[str]) -> Some:
+    """One page of what belongs to whoever has that address, those who have left included."""
+    known = await owners(call, lambda known: email in map(mapping.lowered, known.values()))
+    owner_ids = [owner_id for owner_id, address in known.items() if mapping.lowered(address) == email]
+    return await _search(call, mapping.owned_by(owner_ids), limit, shown) if owner_ids else ([], None)
+
+
+async def _search(call: CrmCall, condition: Intent, limit: int, shown: Sequence[str]) -> Some:
+    """One page of what a condition finds; the next one starts behind the last id."""
+    page = await call.upstream.search_objects("contacts", mapping.page_search(condition, shown, limit, _after(call)))
+    return page.results, {"after": page.results[-1].id} if page.results and page.after else None
+
+
+def _after(call: CrmCall) -> str | None:
+    return call.position["after"] if call.position else None

@@ -1,0 +1,173 @@
+"""Deals: opened, moved, changed and noted."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from connector_gateway.connectors.crm import mapping, wire
+from connector_gateway.connectors.crm.mapping import CASTING, Kept
+from connector_gateway.connectors.crm.models import CreatedDeal, CreateDeal, UpdatedDeal, UpdateDeal
+from connector_gateway.connectors.crm.operations.evidence import (
+    by_us,
+    ids_since,
+    in_order,
+    known_maker,
+    note_maker,
+    until_indexed,
+)
+from connector_gateway.connectors.crm.operations.portal import (
+    MOVING,
+    CrmCall,
+    all_checked,
+    known_values,
+    on_definitions,
+    on_pipelines,
+)
+from connector_gateway.kit.clock import instant
+from connector_gateway.kit.errors import ContactNotFound, DealNotFound, OptionMissing, UpstreamConflict
+from connector_gateway.kit.operation import writes
+from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
+
+# The steps that change something
+
+
+async def _send_deal(call: CrmCall, intent: Intent, _: str) -> Learned:
+    properties, contact_id = intent["properties"], intent["contact_id"]
+    creation = call.upstream.create_deal(properties, contact_id)
+    deal = await (until_indexed(creation) if contact_id is None else creation)
+    note_maker(call, deal)
+    return mapping.kept_deal(deal, properties)
+
+
+async def _find_deals(call: CrmCall, intent: Intent, sent: Sent) -> Sequence[Found]:
+    """The deals made by this application that are what was to be made, with its contact or with none.
+
+    Those of a contact are known at once; of others the search is sure only when its lag has passed.
+    """
+    contact_id = intent["contact_id"]
+    if contact_id is None:
+        ids = await ids_since(call, "deals", sent.earliest)
+    else:
+        ids = await call.upstream.read_associations("contacts", contact_id, "deals")
+    known = await on_definitions(call, "deals", lambda known: known)
+    shown = [*intent["properties"], *mapping.left_empty(known, intent), *mapping.MADE_BY]
+    found, maker = await call.upstream.batch_read_objects("deals", ids, shown), known_maker(call, intent)
+    alike = [deal for deal in found if mapping.is_deal(deal, intent, known, maker)]
+    wanted = [] if contact_id is None else [contact_id]
+    return in_order(
+        [
+            Found(mapping.kept_deal(deal, intent["properties"]), deal.id, deal.created_at.timestamp())
+            for deal in alike
+            if await call.upstream.read_associations("deals", deal.id, "contacts") == wanted
+        ]
+    )
+
+
+async def _send_change(call: CrmCall, intent: Intent, _: str) -> Learned:
+    return mapping.kept_change(await call.upstream.update_object("deals", intent["deal_id"], intent["texts"]))
+
+
+async def _find_change(call: CrmCall, intent: Intent, _: Sent) -> Sequence[Found]:
+    """The deal, if it holds every value."""
+    sent = await known_values(call, "deals", intent["texts"])
+    deal = await call.upstream.read_object("deals", intent["deal_id"], sent.texts)
+    return [Found(mapping.kept_change(deal))] if sent.all_held_by(deal) else []
+
+
+async def _send_note(call: CrmCall, intent: Intent, _: str) -> Learned:
+    return {"id": (await call.upstream.create_note(intent["note"], intent["deal_id"])).id}
+
+
+async def _find_notes(call: CrmCall, intent: Intent, _: Sent) -> Sequence[Found]:
+    """The notes on the deal that bear the very millisecond which was chosen for this one, and say the same."""
+    note_ids = await call.upstream.read_associations("deals", intent["deal_id"], "notes")
+    found = await call.upstream.batch_read_objects("notes", note_ids, list(intent["note"]))
+    return in_order(
+        Found({"id": note.id}, note.id, note.created_at.timestamp())
+        for note in found
+        if mapping.is_note(note, intent["note"])
+    )
+
+
+CREATE_DEAL = Step(
+    "create the deal",
+    _send_deal,
+    _find_deals,
+    makes="deal",
+    contents=lambda intent: [[intent["properties"], intent["contact_id"]]],
+    tells=mapping.told_deal,
+)
+CHANGE_DEAL = Step("change the deal", _send_change, _find_change, tells=mapping.told_deal)
+LOG_NOTE = Step("log the note", _send_note, _find_notes, makes="note", tells=mapping.told_note)
+
+
+# The operations
+
+
+@writes("POST /deals", errors=[ContactNotFound, OptionMissing, *MOVING])
+async def create_deal(call: CrmCall, params: CreateDeal) -> CreatedDeal:
+    """Open a deal in a stage of a pipeline."""
+    deal = await call.plan(partial(_new_deal, call, params))
+    return mapping.created_deal(await call.step(CREATE_DEAL, deal), deal["contact_id"])
+
+
+@writes("PATCH /deals/{deal_id}", errors=[DealNotFound, UpstreamConflict, *CASTING, *MOVING])
+async def update_deal(call: CrmCall, params: UpdateDeal) -> UpdatedDeal:
+    """Move a deal to another stage of its pipeline, write properties, and log a note with the change.
+
+    Where the note fails after the change, the change stands and ``note_logged`` is false.
+    """
+    async with call.exclusive(f"deal {params.deal_id}"):
+        plan = await call.plan(partial(_change, call, params))
+        change = {"deal_id": plan["id"], "texts": plan["texts"]}
+        kept = await call.step(CHANGE_DEAL, change) if plan["texts"] else plan
+        note_logged = plan["note"] is not None and await _log(call, plan)
+    return mapping.updated_deal(plan, kept, note_logged=note_logged)
+
+
+# Planning
+
+
+async def _new_deal(call: CrmCall, params: CreateDeal) -> Kept:
+    """The vendor's form of a new deal, with everything that it names looked up."""
+    [deal] = await all_checked(partial(on_pipelines, call, lambda pipelines: mapping.new_deal(params, pipelines)))
+    contact_id = params.contact_id
+    if contact_id is not None:
+        contact_id = (await call.upstream.read_object("contacts", contact_id, ["email"])).id
+    return {**deal, "contact_id": contact_id, **by_us(call)}
+
+
+async def _change(call: CrmCall, params: UpdateDeal) -> Kept:
+    """A deal as it is, how it is to be changed, and the note, whose millisecond marks it."""
+    note = None if params.note is None else mapping.note_properties(params.note, instant(call.clock.now()))
+    shown = dict.fromkeys(["pipeline", "dealstage", *(params.properties or {})])
+    deal = await call.upstream.read_object("deals", params.deal_id, shown)
+    written, moved = await all_checked(partial(_texts, call, params), partial(_move, call, params, deal))
+    stage_from = deal.properties.get("dealstage")
+    return {**mapping.kept_change(deal), "stage_from": stage_from, "texts": {**written, **moved}, "note": note}
+
+
+async def _texts(call: CrmCall, params: UpdateDeal) -> Mapping[str, str]:
+    """The properties to be written in the vendor's form, but for those that move the deal."""
+    given = (params.properties or {}).items()
+    properties = {name: value for name, value in given if name not in {"dealstage", "pipeline"}}
+    if not properties:
+        return {}
+    return (await on_definitions(call, "deals", lambda known: mapping.values(known, properties))).texts
+
+
+async def _move(call: CrmCall, params: UpdateDeal, deal: wire.Record) -> Mapping[str, str]:
+    """How the deal is moved in the vendor's form, its stage found within its pipeline."""
+    given = params.properties or {}
+    stage, pipeline = given.get("dealstage", params.dealstage), given.get("pipeline")
+    if stage is None and pipeline is None:
+        return {}
+    return await on_pipelines(call, lambda pipelines: mapping.move(pipelines, deal, pipeline, stage))
+
+
+async def _log(call: CrmCall, plan: Kept) -> bool:
+    """Log the note, which may fail only where something else was changed; whether it was logged."""
+    note = {"deal_id": plan["id"], "note": plan["note"]}
+    if plan["texts"]:
+        return await call.try_step(LOG_NOTE, note) is not None
+    await call.step(LOG_NOTE, note)
+    return True

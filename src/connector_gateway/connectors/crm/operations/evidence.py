@@ -1,0 +1,64 @@
+"""Recognising what a write has made: among the latest records, and by the application that made them."""
+
+from collections.abc import Awaitable, Iterable, Sequence
+from typing import TypeVar
+
+from connector_gateway.connectors.crm import mapping, wire
+from connector_gateway.connectors.crm.client import PAGE_SIZE
+from connector_gateway.connectors.crm.mapping import Kept
+from connector_gateway.connectors.crm.operations.portal import CrmCall
+from connector_gateway.kit.errors import GatewayError
+from connector_gateway.kit.writing import Found, Intent
+
+R = TypeVar("R", bound=wire.Record)
+
+MAKER_SECONDS = 24 * 60 * 60.0
+
+
+async def until_indexed(creation: Awaitable[R]) -> R:
+    """What *creation* returns; a failure is not settled at once, since the search may not know yet what it made."""
+    try:
+        return await creation
+    except GatewayError as failure:
+        if failure.doubt == "failed":
+            failure.doubt = "edge"
+        raise
+
+
+async def ids_since(call: CrmCall, kind: str, since: float) -> list[str]:
+    """The ids of the records made since that time, as the search knows them once its lag has passed.
+
+    A listing tells the latest sooner, if ids grow with time, which is not promised: what is not in it proves nothing.
+    """
+    made = mapping.made_since(since)
+    found = await call.upstream.search_every(kind, lambda after: mapping.page_search(made, [], PAGE_SIZE, after))
+    latest = await listed_since(call, kind, [], since)
+    return list(dict.fromkeys(record.id for record in (*found, *latest)))
+
+
+async def listed_since(call: CrmCall, kind: str, properties: Sequence[str], since: float) -> Sequence[wire.Record]:
+    """The records behind the newest that the search knows to be older."""
+    older = (await call.upstream.search_objects(kind, mapping.newest_before(since))).results
+    return await call.upstream.objects_behind(kind, properties, older[0].id if older else None)
+
+
+def note_maker(call: CrmCall, record: wire.Record) -> None:
+    """Remember how the vendor names this application, if it told that of a record just made."""
+    if (maker := mapping.maker(record)) is not None:
+        call.memory.put("maker", maker, MAKER_SECONDS)
+
+
+def by_us(call: CrmCall) -> Kept:
+    """What is known beforehand of how the vendor will name this application."""
+    return {"maker": call.memory.get("maker")}
+
+
+def known_maker(call: CrmCall, intent: Intent) -> str | None:
+    """How the vendor names this application, as far as that is known now or was when the write was planned."""
+    known: str | None = call.memory.get("maker") or intent["maker"]
+    return known
+
+
+def in_order(found: Iterable[Found]) -> Sequence[Found]:
+    """What was found, oldest first."""
+    return sorted(found, key=lambda one: one.made_at or 0.0)

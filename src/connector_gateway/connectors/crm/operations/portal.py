@@ -1,0 +1,107 @@
+"""What a portal is made of: its properties, pipelines and owners, looked up once and remembered."""
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
+
+from connector_gateway.connectors.crm import mapping, wire
+from connector_gateway.connectors.crm.client import CrmClient
+from connector_gateway.connectors.crm.mapping import CASTING, Definitions, Values
+from connector_gateway.connectors.crm.models import ListProperties, PropertyDefinition
+from connector_gateway.kit.call import Call, LookUp
+from connector_gateway.kit.errors import AmbiguousPipeline, CallerError, PipelineNotFound, StageNotFound
+from connector_gateway.kit.faults import gathered
+from connector_gateway.kit.operation import reads
+from connector_gateway.kit.shapes import Listing
+
+T = TypeVar("T")
+CrmCall = Call[CrmClient]
+
+SCHEMA_SECONDS = 300.0
+OWNERS_SECONDS = 600.0
+PORTAL_SECONDS = 24 * 60 * 60.0
+
+UNTOLD = "owners untold"
+"""Under this name is remembered how often the lists did not tell of an owner."""
+
+MOVING = (PipelineNotFound, AmbiguousPipeline, StageNotFound)
+"""How a pipeline or stage is refused."""
+
+
+@reads("GET /properties")
+async def list_properties(call: CrmCall, params: ListProperties) -> Listing[PropertyDefinition]:
+    """List the properties of an object type."""
+    listed = map(mapping.property_definition, await call.upstream.list_properties(params.object_type))
+    return Listing[PropertyDefinition](items=[item for item in listed if item.custom or not params.custom_only])
+
+
+async def on_definitions(call: CrmCall, kind: str, check: Callable[[Definitions], T]) -> T:
+    """What *check* makes of the properties of an object type."""
+
+    async def find() -> Definitions:
+        return mapping.definitions(await call.upstream.list_properties(kind))
+
+    async def use(known: Definitions) -> T:
+        return check(known)
+
+    return await call.with_recalled(LookUp(f"properties {kind}", SCHEMA_SECONDS, find), use, outdated=CASTING)
+
+
+async def known_values(call: CrmCall, kind: str, texts: Mapping[str, str]) -> Values:
+    """Values that are in the vendor's form already, with what is known of their properties."""
+    return await on_definitions(call, kind, lambda known: Values(known, texts))
+
+
+async def on_pipelines(call: CrmCall, check: Callable[[Sequence[wire.Pipeline]], T]) -> T:
+    """What *check* makes of the pipelines of deals."""
+
+    async def use(known: Sequence[wire.Pipeline]) -> T:
+        return check(known)
+
+    return await call.with_recalled(
+        LookUp("pipelines", SCHEMA_SECONDS, call.upstream.list_pipelines), use, outdated=MOVING
+    )
+
+
+async def all_checked(*checks: Callable[[], Awaitable[T]]) -> list[T]:
+    """What every one of *checks* returns; where some refuse, what all of them have found."""
+    passed, refusals = list[T](), list[CallerError]()
+    for check in checks:
+        try:
+            passed.append(await check())
+        except CallerError as refusal:
+            refusals.append(refusal)
+    if refusals:
+        raise gathered(refusals)
+    return passed
+
+
+async def portal_id(call: CrmCall) -> str:
+    """The identifier of the portal itself."""
+    return str((await call.recall(LookUp("portal", PORTAL_SECONDS, call.upstream.read_account))).portal_id)
+
+
+async def owners(call: CrmCall, suffices: Callable[[Mapping[str, str | None]], bool]) -> Mapping[str, str | None]:
+    """The addresses of owners by their ids; asked for anew where what is remembered does not suffice."""
+
+    async def find() -> Mapping[str, str | None]:
+        found = call.upstream.list_owners()
+        return {owner.id: owner.email async for owner in found if owner.email or owner.type == "QUEUE"}
+
+    return await call.recall(LookUp("owners", OWNERS_SECONDS, find), suffices=suffices)
+
+
+async def owner_emails(call: CrmCall, found: Iterable[wire.Record]) -> Mapping[str, str | None]:
+    """The addresses of those who own what was found.
+
+    Who is not told, or is a person without an address, is remembered as such once two lists have said so: one list may
+    have been incomplete.
+    """
+    wanted = {owner_id for record in found if (owner_id := record.properties.get(mapping.OWNER))}
+    if not wanted:
+        return {}
+    seen: Mapping[str, int] = call.memory.get(UNTOLD) or {}
+    known = await owners(call, lambda known: all(one in known or seen.get(one, 0) > 1 for one in wanted))
+    untold = {one: seen.get(one, 0) + 1 for one in wanted if one not in known}
+    if untold:
+        call.memory.put(UNTOLD, {**seen, **untold}, OWNERS_SECONDS)
+    return known

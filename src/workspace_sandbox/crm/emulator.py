@@ -1,0 +1,149 @@
+"""The stand-in itself: it admits requests, lets the portal answer, and speaks the vendor's dialect when refusing."""
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, ClassVar
+from uuid import UUID
+
+from aiohttp import web
+from aiohttp.typedefs import Handler
+
+from workspace_sandbox.crm import acts, seed
+from workspace_sandbox.crm.access import SCOPES, SERVICE_KEY
+from workspace_sandbox.crm.routes import ROUTES, ScopedRoute
+from workspace_sandbox.crm.state import Portal
+from workspace_sandbox.crm.throttle import Throttle
+from workspace_sandbox.crm.wire import Rejection, envelope, page
+from workspace_sandbox.kit.server import application
+from workspace_sandbox.kit.stage import Stage
+
+logger = logging.getLogger(__name__)
+
+LONGEST_ADDRESS = 7_500
+
+TRAILING_SLASH = "{slash:/?}"
+"""The vendor does not mind one, and its own library sends one for owners."""
+
+OUTAGES: Mapping[str, Callable[[], web.Response]] = {
+    "locked": lambda: envelope(423, "LOCKED", "The record is locked by other writes. Try again in 2 seconds."),
+    "migrating": lambda: envelope(477, "MIGRATION_IN_PROGRESS", "The account is being moved.", {"Retry-After": "120"}),
+    "bad_gateway": lambda: page(502, "Bad Gateway"),
+    "timeout": lambda: page(524, "A Timeout Occurred"),
+}
+"""What the knob ``outage`` lets every call be answered with; a lock only meets writes."""
+
+
+class CrmEmulator:
+    """HubSpot: one portal, called with a service key or as an application authorised with OAuth."""
+
+    knobs: ClassVar[Mapping[str, Any]] = {
+        "search_lag_seconds": 2.0,
+        "search_cap": 10_000,
+        "search_limit": 5,
+        "burst_limit": 110,
+        "daily_limit": 650_000,
+        "access_token_seconds": 1_800,
+        "scopes": list(SCOPES),
+        "client_id": "1c1e7d64-6f5d-4b55-8a0d-3f0c2f6f9b1e",
+        "client_secret": "d0a4b5a4-8f0e-4f3e-9a3f-6d1c6b7a2e90",
+        "auto_approve": False,
+        "required_properties": {},
+        "auto_company": False,
+        "backward_lifecycle": "ignore",
+        "secondary_email_lookup": False,
+        "outage": None,
+    }
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+        self.reset()
+
+    def applications(self) -> Mapping[str, web.Application]:
+        """The one host."""
+        routes = [
+            web.route(route.method, path + TRAILING_SLASH, self._serving(route))
+            for route in ROUTES
+            for path in route.paths
+        ]
+        return {"base": application(routes, self._answer_in_dialect)}
+
+    def reset(self) -> None:
+        """Return to the seed, with nothing revoked and nothing spent."""
+        self.portal = Portal(self.stage)
+        seed.plant(self.portal)
+        self.throttle = Throttle(self.stage, self.portal.account.zone)
+
+    def credentials(self) -> dict[str, str]:
+        """The service key of the portal."""
+        return {"token": SERVICE_KEY}
+
+    def examples(self) -> dict[str, Any]:
+        """Identifiers of seeded objects worth trying."""
+        return seed.examples(self.portal)
+
+    def revoke(self) -> None:
+        """Uninstall: no token is worth anything, refresh tokens included."""
+        self.portal.grants.installed = False
+
+    def authorise(self) -> None:
+        """Install again, with the same tokens."""
+        self.portal.grants.installed = True
+
+    def act(self, action: Mapping[str, Any]) -> dict[str, Any]:
+        """Do what a person would do in the application."""
+        return acts.act(self.portal, action)
+
+    def _serving(self, route: ScopedRoute) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+        async def serve(request: web.Request) -> web.StreamResponse:
+            if outage := self._outage(route, request):
+                return outage
+            headers: dict[str, str] = {}
+            try:
+                self._admit(route, request, headers)
+                response = await route.handler(self.portal, request)
+            except Rejection as rejection:
+                response = self._refusal(rejection)
+            response.headers.update(headers)
+            return response
+
+        return serve
+
+    def _outage(self, route: ScopedRoute, request: web.Request) -> web.Response | None:
+        """The answer to everything that wants a token, while the knob says so; a lock lets reading pass."""
+        outage = self.stage.knobs["outage"]
+        if not outage or route.scopes is None or (outage == "locked" and _reads(request)):
+            return None
+        return OUTAGES[outage]()
+
+    def _admit(self, route: ScopedRoute, request: web.Request, headers: dict[str, str]) -> None:
+        """Refuse a request that may not be served now; *headers* gets what its answer tells of the budget."""
+        if route.scopes is None:
+            return
+        access = self.portal.grants.authenticate(request.headers.get("Authorization", ""))
+        if route.limit == "search":
+            self.throttle.spend_search()
+        else:
+            headers.update(self.throttle.spend(access.app, daily=access.grant is None))
+        access.require(route.scopes(request))
+
+    def _refusal(self, rejection: Rejection) -> web.Response:
+        correlation_id = str(UUID(int=self.stage.random.getrandbits(128), version=4))
+        headers = {"X-HubSpot-Correlation-Id": correlation_id, **rejection.headers}
+        return web.json_response(rejection.body(correlation_id), status=rejection.status, headers=headers)
+
+    @web.middleware
+    async def _answer_in_dialect(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Routes that do not exist, and addresses that are too long, are answered with a page."""
+        if len(request.path_qs) > LONGEST_ADDRESS:
+            return page(414, "Request-URI Too Long")
+        try:
+            return await handler(request)
+        except web.HTTPException as fault:
+            return page(fault.status, fault.reason)
+        except Exception:
+            logger.exception("%s %s failed", request.method, request.path)
+            return self._refusal(Rejection(500, "INTERNAL_ERROR", "internal error"))
+
+
+def _reads(request: web.Request) -> bool:
+    return request.method == "GET" or request.path.rstrip("/").endswith(("/search", "/batch/read"))

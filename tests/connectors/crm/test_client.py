@@ -1,0 +1,91 @@
+"""What the crm client asks for, and what it makes of single answers."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, cast
+
+import pytest
+
+from connector_gateway.connectors.crm.client import CrmClient, unwrap
+from connector_gateway.connectors.crm.wire import Record
+from connector_gateway.kit.budget import Charge
+from connector_gateway.kit.errors import (
+    GatewayError,
+    OptionMissing,
+    UpstreamForbidden,
+    UpstreamRefused,
+    UpstreamUnexpected,
+)
+from connector_gateway.kit.transport import Answer
+from connector_gateway.kit.upstream import Upstream
+
+
+class Questions:
+    """A way upstream that keeps what is asked, and answers everything alike."""
+
+    def __init__(self, **body: Any) -> None:
+        self.asked: list[Mapping[str, Any]] = []
+        self._answer = Answer(200, {}, json.dumps(body).encode())
+
+    async def send(self, method: str, path: str, charge: Charge, *, writes: bool, **more: Any) -> Answer:
+        del method, path, charge, writes
+        self.asked.append(more["json"])
+        return self._answer
+
+
+def refusal(status: int, **body: Any) -> GatewayError:
+    with pytest.raises(GatewayError) as refused:
+        unwrap(Answer(status, {}, json.dumps(body).encode()), Record)
+    return refused.value
+
+
+async def test_a_batch_read_asks_for_everything_that_the_published_document_requires() -> None:
+    questions = Questions(results=[])
+
+    await CrmClient(cast(Upstream, questions)).batch_read_objects(
+        "deals", [str(number) for number in range(101)], ["a"]
+    )
+
+    required = {"properties": ["a"], "propertiesWithHistory": []}
+    assert [required, required] == [{name: body[name] for name in required} for body in questions.asked]
+    assert [100, 1] == [len(body["inputs"]) for body in questions.asked]
+
+
+async def test_a_search_that_goes_on_behind_nothing_is_not_taken_as_ended() -> None:
+    questions = Questions(results=[], paging={"next": {"after": "7"}})
+
+    with pytest.raises(UpstreamUnexpected):
+        await CrmClient(cast(Upstream, questions)).search_every("deals", lambda after: {"after": after})
+
+
+def test_the_reason_of_a_refusal_is_passed_on_without_credentials() -> None:
+    refused = refusal(403, category="FORBIDDEN", message="No.\nAuthorization: Bearer pat-na1-secret")
+
+    assert UpstreamForbidden is type(refused)
+    assert [{"vendor_code": "FORBIDDEN", "vendor_message": "No. Authorization: Bearer …"}] == refused.details
+
+
+def test_each_property_is_told_with_the_reason_of_its_own() -> None:
+    faults = [
+        {"error": "INVALID_EMAIL", "name": "email", "message": "Email address x is invalid"},
+        {"error": "INVALID_OPTION", "name": "tier", "message": "x was not one of the allowed options"},
+    ]
+    refused = refusal(400, category="VALIDATION_ERROR", message=f"Property values were not valid: {json.dumps(faults)}")
+
+    assert OptionMissing is type(refused)
+    assert refused.details == [
+        {"code": "option_missing", "property": "tier"},
+        {
+            "code": "upstream_refused",
+            "property": "email",
+            "vendor_code": "INVALID_EMAIL",
+            "vendor_message": "Email address x is invalid",
+        },
+    ]
+
+
+def test_a_fault_without_a_property_is_told_by_its_reason() -> None:
+    refused = refusal(400, errors=[{"code": "LIMIT", "message": "Too many.", "context": None}, {"code": {}}, 7])
+
+    assert UpstreamRefused is type(refused)
+    assert [{"code": "upstream_refused", "vendor_code": "LIMIT", "vendor_message": "Too many."}] == refused.details

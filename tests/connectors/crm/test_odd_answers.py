@@ -1,0 +1,216 @@
+"""Answers of another shape than the vendor documents: told as such, never a fault of ours, and never remembered."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from connectors.crm.conftest import UNHURRIED
+from connectors.crm.looking import Looking
+from connectors.crm.writing import OBJECTS, SINGLE, Writer, new_writer
+from harness.requirement import requirement
+from harness.serving import serving
+from workspace_sandbox.sandbox import Sandbox
+
+DATED = {"createdAt": "2026-11-02T08:00:00Z", "updatedAt": "2026-11-02T08:00:00Z"}
+RECORD = {"id": "1", "properties": {}, **DATED}
+LOOK_UPS = [
+    pytest.param("/crm/contacts", {"email": "a@acme.test"}, f"{OBJECTS}/contacts/batch/read", id="email"),
+    pytest.param("/crm/contacts", {"property": "tier", "value": "gold"}, f"{OBJECTS}/contacts/search", id="search"),
+    pytest.param("/crm/contacts", {"limit": 1}, f"{OBJECTS}/contacts", id="list"),
+    pytest.param("/crm/properties", {"object_type": "deals"}, "/crm/properties", id="properties"),
+]
+PREPARED = [
+    pytest.param("upsert", "/account-info", {"portalId": {"id": 1}}, "portalId", id="portal"),
+    pytest.param("upsert", "/crm/properties", {"results": [{"name": "tier"}]}, "results[0]", id="properties"),
+    pytest.param("upsert", f"{OBJECTS}/contacts/batch/read", {"results": {}}, "results", id="contact"),
+    pytest.param(
+        "open", "/crm/pipelines", {"results": [{"id": "default", "label": "Sales"}]}, "results[0]", id="stages"
+    ),
+    pytest.param("open_for", f"{OBJECTS}/contacts", RECORD | {"properties": []}, "properties", id="contact of a deal"),
+    pytest.param("move", f"{OBJECTS}/deals", RECORD | {"updatedAt": "soon"}, "updatedAt", id="deal"),
+    pytest.param(
+        "link", f"{OBJECTS}/companies/search", {"results": [{**RECORD, "id": 7}]}, "results[0].id", id="company"
+    ),
+]
+"""What writes ask before they write, answered oddly, and the place that is odd."""
+
+
+@pytest.fixture
+def fresh(crm_sandbox: Sandbox, portal: Looking, tmp_path: Path) -> Any:
+    """A caller of a gateway that remembers nothing yet."""
+    with serving(crm_sandbox, tmp_path, connectors={"crm": UNHURRIED}) as gateway:
+        gateway.clear("crm")
+        yield new_writer(gateway, portal)
+
+
+@pytest.mark.parametrize(("path", "query", "upstream"), LOOK_UPS)
+@pytest.mark.parametrize(
+    "body",
+    [
+        [],
+        {},
+        {"results": None},
+        {"results": [None]},
+        {"results": [RECORD | {"properties": {"email": 7}, "name": 7}]},
+        {"results": [RECORD | {"createdAt": "yesterday", "name": "a", "label": {}}]},
+    ],
+)
+def test_a_read_of_another_shape_is_told_as_unexpected(
+    writer: Writer, path: str, query: dict[str, Any], upstream: str, body: Any
+) -> None:
+    writer.gateway.get(path, **query)
+    writer.gateway.fault("crm", path=upstream, fault="status", status=200, body=body)
+    reply = writer.gateway.get(path, **query)
+
+    assert (reply.status, reply.code) == (502, "upstream_unexpected")
+
+
+@pytest.mark.parametrize(("write", "upstream", "body", "place"), PREPARED)
+def test_what_a_write_asks_beforehand_is_told_as_unexpected_and_not_remembered(
+    fresh: Writer, write: str, upstream: str, body: Any, place: str
+) -> None:
+    fresh.gateway.fault("crm", path=upstream, fault="status", status=200, body=body)
+    odd = getattr(fresh, write)()
+    again = getattr(fresh, write)()
+
+    assert (odd.status, odd.code) == (502, "upstream_unexpected")
+    assert odd.details == [{"place": place}]
+    assert again.status == 200
+
+
+@pytest.mark.parametrize(("write", "request_of"), SINGLE)
+@pytest.mark.parametrize(
+    "body",
+    [
+        RECORD | {"properties": {"amount": "a lot"}, "id": 7},
+        RECORD | {"updatedAt": 1, "results": [RECORD]},
+        RECORD | {"createdAt": "2026-11-02T08:00:00", "results": [RECORD | {"new": "yes"}]},
+    ],
+)
+def test_a_write_that_is_answered_in_another_shape_is_looked_for(
+    writer: Writer, write: str, request_of: tuple[str, str], body: dict[str, Any]
+) -> None:
+    writer.harm(request_of, fault="status", status=200, body=body)
+    reply = getattr(writer, write)(headers={"Idempotency-Key": writer.mark})
+    repeated = getattr(writer, write)(headers={"Idempotency-Key": writer.mark})
+
+    assert (reply.status, reply.code) == (502, "outcome_unknown")
+    assert repeated.status == 200
+    assert writer.traces() == 1
+
+
+@pytest.mark.parametrize("amount", ["a lot", "NaN", "Infinity", "1e999"])
+def test_a_new_deal_whose_amount_is_no_number_is_a_doubt(writer: Writer, amount: str) -> None:
+    deal = RECORD | {"properties": {"amount": amount}}
+    writer.gateway.fault("crm", method="POST", path=f"{OBJECTS}/deals", fault="status", status=200, body=deal)
+    reply = writer.open()
+
+    assert (reply.status, reply.code) == (502, "outcome_unknown")
+
+
+def test_an_association_that_was_accepted_but_not_made_is_refused(writer: Writer) -> None:
+    errors = [{"status": "error", "category": "VALIDATION_ERROR", "message": "Limit of associations exceeded."}]
+    writer.gateway.fault("crm", method="PUT", fault="status", status=200, body={"results": [], "errors": errors})
+    reply = writer.link()
+
+    assert (reply.status, reply.code) == (422, "upstream_refused")
+    assert reply.details[0] == {
+        "vendor_code": "VALIDATION_ERROR",
+        "vendor_message": "Limit of associations exceeded.",
+    }
+
+
+@pytest.mark.parametrize("write", ["upsert", "link"])
+@pytest.mark.parametrize("body", [{"results": []}, {"results": [], "errors": [7]}, {"results": [], "errors": {}}])
+def test_a_batch_that_tells_of_nothing_done_and_of_no_reason_is_looked_for(
+    writer: Writer, write: str, body: dict[str, Any]
+) -> None:
+    method, path = {"upsert": ("POST", f"{OBJECTS}/contacts/batch/upsert"), "link": ("PUT", f"{OBJECTS}/contacts")}[
+        write
+    ]
+    writer.gateway.fault("crm", method=method, path=path, fault="status", status=200, body=body)
+    reply = getattr(writer, write)(headers={"Idempotency-Key": writer.mark})
+    repeated = getattr(writer, write)(headers={"Idempotency-Key": writer.mark})
+
+    assert (reply.status, reply.code) == (502, "outcome_unknown")
+    assert repeated.status == 200
+    assert writer.traces() == 1
+
+
+def test_an_owner_of_another_shape_is_told_as_unexpected(fresh: Writer) -> None:
+    fresh.gateway.fault("crm", path="/crm/owners", fault="status", status=200, body={"results": [{"id": 7}]})
+    odd = fresh.gateway.get("/crm/contacts", email="ana.lindqvist@aurora-archi.example")
+    again = fresh.gateway.get("/crm/contacts", email="ana.lindqvist@aurora-archi.example")
+
+    assert (odd.status, odd.code, odd.details) == (502, "upstream_unexpected", [{"place": "results[0].id"}])
+    assert again.data[0]["owner_email"] == "mei.tanaka@fjordlicht.example"
+
+
+@pytest.mark.parametrize("owners", [[], [{"id": "771203"}]])
+def test_an_owner_whom_one_list_does_not_tell_is_looked_for_again(fresh: Writer, owners: list[Any]) -> None:
+    fresh.gateway.fault("crm", path="/crm/owners", fault="status", status=200, body={"results": owners}, times=2)
+    untold = fresh.gateway.get("/crm/contacts", email="ana.lindqvist@aurora-archi.example")
+    again = fresh.gateway.get("/crm/contacts", email="ana.lindqvist@aurora-archi.example")
+
+    assert untold.data[0]["owner_email"] is None
+    assert again.data[0]["owner_email"] == "mei.tanaka@fjordlicht.example"
+
+
+def test_an_owner_whom_no_list_tells_is_looked_for_twice(fresh: Writer) -> None:
+    fresh.gateway.fault("crm", path="/crm/owners", fault="status", status=200, body={"results": []}, times=99)
+    for_owners = ("GET", "/crm/owners/2026-09")
+    replies = [fresh.gateway.get("/crm/contacts", email="ana.lindqvist@aurora-archi.example") for _ in range(4)]
+
+    assert [None] * 4 == [reply.data[0]["owner_email"] for reply in replies]
+    assert fresh.sent(for_owners) == 4
+
+
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [
+        (400, "upstream_refused"),
+        (401, "connection_revoked"),
+        (403, "upstream_forbidden"),
+        (404, "upstream_unexpected"),
+        (409, "upstream_conflict"),
+        (418, "upstream_unexpected"),
+    ],
+)
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"error": {"message": "no"}},
+        {"category": {"a": 1}, "message": {"b": [2]}, "errors": {"c": 3}},
+        {"category": ["MISSING_SCOPES"], "message": 7, "errors": [None, 7, {"code": {}, "context": []}]},
+        {"message": "odd [{]", "errors": None},
+        ["odd"],
+        "odd",
+    ],
+)
+def test_a_refusal_of_another_shape_is_told_by_its_status(writer: Writer, status: int, code: str, body: Any) -> None:
+    writer.harm(("POST", f"{OBJECTS}/contacts/batch/upsert"), fault="status", status=status, body=body)
+    reply = writer.upsert()
+
+    assert reply.code == code
+    assert writer.traces() == 0
+
+
+def test_a_throttling_of_another_shape_is_waited_for(writer: Writer) -> None:
+    body = {"policyName": {"name": "DAILY"}, "message": []}
+    writer.harm(("POST", f"{OBJECTS}/contacts/batch/upsert"), fault="status", status=429, body=body)
+    reply = writer.upsert()
+
+    assert reply.status == 200
+
+
+@requirement("crm:deals:note-in-doubt")
+def test_a_note_with_an_odd_time_proves_nothing(writer: Writer) -> None:
+    note = RECORD | {"properties": {"hs_timestamp": "noon", "hs_note_body": writer.mark}}
+    path = f"{OBJECTS}/notes/batch/read"
+    writer.harm(("POST", f"{OBJECTS}/notes"), fault="drop_after")
+    # Behind the fault of the note itself, whose address begins alike.
+    writer.gateway.fault("crm", method="POST", path=path, fault="status", status=200, body={"results": [note]}, times=3)
+    lost = writer.note(headers={"Idempotency-Key": writer.mark})
+
+    assert (lost.status, lost.code) == (502, "outcome_unknown")
