@@ -135,7 +135,7 @@ class Request:
     charges: Sequence[Charge]
     writes: bool
     expects: Container[int]
-    resends: Container[int]
+    collides: Callable[[Answer], bool]
 
 
 @dataclass(slots=True)
@@ -197,20 +197,20 @@ class Upstream:
         content: bytes | None = None,
         headers: Mapping[str, str] = MappingProxyType({}),
         expects: Container[int] = (),
-        resends: Container[int] = (),
+        collides: Callable[[Answer], bool] = lambda _: False,
     ) -> Awaitable[Answer]:
         """Send a request and return its answer, whatever its status below 500; *path* is percent-encoded.
 
         The body is *json*, or *content* that *headers* describe.
         A throttled request is resent always, one that *writes* never after it may have arrived.
-        *expects* names failures that the caller reads itself, *resends* refusals that are worth another attempt.
+        *expects* names failures that the caller reads itself, *collides* tells a refusal because of another change, which is worth another attempt.
         Raises ``OutcomeUnknown`` when a write was sent and no readable answer came, and an ``UpstreamError`` in doubt
         when the third party failed over it.
         """
         url = self.addresses[host] + path + ("?" + urlencode(query) if query else "")
         body = content if json is None else to_json(json)
         described = {} if json is None else {"Content-Type": "application/json"}
-        request = Request(method, path, url, {**described, **headers}, body, charges, writes, expects, resends)
+        request = Request(method, path, url, {**described, **headers}, body, charges, writes, expects, collides)
         return self._deliver(request, self._exchange)
 
     @asynccontextmanager
@@ -222,7 +222,7 @@ class Upstream:
         The pieces are to be taken inside the context, where an ``UpstreamFailure`` says that no more will come.
         """
         url = self.addresses[host] + path + ("?" + urlencode(query) if query else "")
-        request = Request("GET", path, url, {}, None, charges, writes=False, expects=(), resends=())
+        request = Request("GET", path, url, {}, None, charges, writes=False, expects=(), collides=lambda _: False)
         try:
             async with AsyncExitStack() as stack:
                 yield await self._deliver(request, partial(self._open, stack))
@@ -245,7 +245,7 @@ class Upstream:
             pause = self.throttled(answer)
             if pause is not None:
                 await self._rest(request, pause, deadline)
-            elif answer.status in request.resends and not last:
+            elif not last and request.collides(answer):
                 await self._back_off(attempt)
             elif answer.status < 500 or answer.status in request.expects:
                 self._begun = True

@@ -600,6 +600,15 @@ def test_a_collision_that_lasts_is_said(gateway: Gateway, page_id: str) -> None:
     assert (409, "upstream_conflict") == (reply.status, reply.code)
 
 
+def test_a_limit_of_rows_is_said_at_once(gateway: Gateway, leads: str) -> None:
+    answers(gateway, "POST", PAGES, 409, times=3, body={"code": "row_limit_exceeded"})
+    reply = create(gateway, leads, "one too many")
+
+    assert (403, "upstream_forbidden") == (reply.status, reply.code)
+    assert [{"vendor_code": "row_limit_exceeded"}] == reply.details
+    assert 1 == len([sent for sent in gateway.sandbox.emulators["notes"].stage.journal if sent.status == 409])
+
+
 def test_a_firewall_in_between_is_no_refusal_of_the_vendors(gateway: Gateway) -> None:
     answers(gateway, "POST", "/v1/search", 403, body="<html>Attention required</html>")
     reply = gateway.get("/notes/databases")

@@ -89,6 +89,8 @@ _UUID = re.compile(r"\b[0-9a-fA-F]{8}(?:-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}\b"
 
 BLOCKED = "public_api_request_blocked"
 
+COLLISION = "conflict_error"
+
 
 def authorise(credentials: Mapping[str, str]) -> Mapping[str, str]:
     """The headers of every request."""
@@ -103,6 +105,11 @@ def throttled(answer: Answer) -> float | None:
     if told and told.additional_data and told.additional_data.rate_limit_reason == BLOCKED:
         return None
     return retry_after(answer, 1.0)
+
+
+def collides(answer: Answer) -> bool:
+    """Whether another change was being saved; other conflicts, such as a limit of rows, last."""
+    return answer.status == 409 and (answer.glance(wire.Refusal) or wire.Refusal()).code == COLLISION
 
 
 def unwrap(
@@ -123,6 +130,8 @@ def refusal_of(answer: Answer, missing: type[GatewayError], names: Names) -> Gat
     if named:
         return _unknown_value(answer, told, named)
     refusal = missing if answer.status == 404 else REFUSALS.get(answer.status, UpstreamUnexpected)
+    if refusal is UpstreamConflict and not collides(answer):
+        refusal = UpstreamForbidden
     reason = vendor_reason(told.code, told.message) if refusal in REASONED else []
     return refusal(MESSAGES[refusal], *reason, private=answer.text)
 
@@ -316,7 +325,7 @@ class NotesClient:
         return await self._upstream.send("GET", path, CHARGE, writes=False, query=query or {})
 
     async def _write(self, method: str, path: str, body: Mapping[str, Any]) -> Answer:
-        return await self._upstream.send(method, path, CHARGE, writes=True, json=body, expects={503}, resends={409})
+        return await self._upstream.send(method, path, CHARGE, writes=True, json=body, expects={503}, collides=collides)
 
 
 def _items(answer: Answer, listing: wire.Listing, kind: type[T]) -> list[T]:
