@@ -11,6 +11,7 @@ from connector_gateway.kit.errors import LabelNotOnBoard, ListNotFound
 from connector_gateway.kit.wire import converted
 from connectors.boards.desk import STEPS, UNKNOWN
 
+SOME_DAY = "2026-11-20T10:00:00.000Z"
 LABELS = [wire.Label(id=number, name=name) for number, name in (("1", "bug"), ("2", ""), ("3", "bug"), ("4", "Bug"))]
 
 
@@ -33,7 +34,7 @@ def card(**more: Any) -> wire.Card:
         "idBoard": "b",
         "idList": "l",
     }
-    return converted(told | {"shortUrl": "", "dateLastActivity": ""} | more, wire.Card)
+    return converted(told | {"shortUrl": "", "dateLastActivity": SOME_DAY} | more, wire.Card)
 
 
 @pytest.mark.parametrize(
@@ -124,7 +125,7 @@ def test_a_card_is_recognised_by_what_was_asked_for(
 def test_an_action_is_ours_by_member_and_by_application_where_known(
     member: str, creator: dict[str, str] | None, known: str | None, *, ours: bool
 ) -> None:
-    told = {"id": "1", "date": "", "data": {}, "idMemberCreator": member, "appCreator": creator}
+    told = {"id": "1", "date": SOME_DAY, "data": {}, "idMemberCreator": member, "appCreator": creator}
 
     assert mapping.is_by(converted(told, wire.Action), "m", known) is ours
 

@@ -129,10 +129,10 @@ def throttled(answer: Answer) -> Pause | None:
     if answer.status != 429:
         return None
     told = answer.glance(wire.Refusal) or wire.Refusal()
-    if told.error == TOO_MUCH:
+    if told.code == TOO_MUCH:
         return None
-    budget, seconds = WINDOWS.get(told.error, WINDOWS["API_TOKEN_LIMIT_EXCEEDED"])
-    if MEMBER_ROUTES in told.message:
+    budget, seconds = WINDOWS.get(told.code, WINDOWS["API_TOKEN_LIMIT_EXCEEDED"])
+    if MEMBER_ROUTES in told.words:
         budget, seconds = "members", MEMBER_BUDGET.per_seconds
     return Pause(retry_after(answer, seconds), {budget})
 
@@ -140,7 +140,7 @@ def throttled(answer: Answer) -> Pause | None:
 def reason(answer: Answer) -> str:
     """Why the vendor refused: mostly plain text, sometimes JSON."""
     told = answer.glance(wire.Refusal)
-    return answer.text.strip() if told is None else told.message
+    return answer.text.strip() if told is None else told.words
 
 
 def scrubbed(text: str) -> str:
@@ -213,18 +213,24 @@ class BoardsClient:
         path = f"/1/boards/{board_id}/labels"
         return await self._read(path, _board(board_id), list[wire.Label], fields="name", limit=str(MAX_LABELS))
 
-    async def create_card(self, body: Mapping[str, Any]) -> wire.Card:
+    async def create_card(self, body: Mapping[str, Any]) -> wire.NewCard:
         """A new card. Source: developer.atlassian.com/cloud/trello/rest/api-group-cards, read 2026-11."""
-        return await self._write("POST", "/1/cards", _list(body["idList"]), wire.Card, body)
+        return await self._write("POST", "/1/cards", _list(body["idList"]), wire.NewCard, body)
 
     async def get_card(self, card_id: str) -> wire.Card:
         """A card with its list. Source: developer.atlassian.com/cloud/trello/rest/api-group-cards, read 2026-11."""
         more = {"list": "true", "list_fields": "name"}
         return await self._read(f"/1/cards/{card_id}", _card(card_id), wire.Card, fields=CARD_FIELDS, **more)
 
-    async def update_card(self, card_id: str, body: Mapping[str, Any]) -> wire.Card:
-        """A card after a change. Source: developer.atlassian.com/cloud/trello/rest/api-group-cards, read 2026-11."""
-        return await self._write("PUT", f"/1/cards/{card_id}", _card(card_id), wire.Card, body)
+    async def move_card(self, card_id: str, body: Mapping[str, Any]) -> tuple[str, datetime]:
+        """The identifier of a card that was moved, and when that was by the vendor's clock.
+
+        A move within one list is no activity, so the answer's date tells; without one, the last activity does.
+        Source: developer.atlassian.com/cloud/trello/rest/api-group-cards, read 2026-11.
+        """
+        answer = await self._upstream.send("PUT", f"/1/cards/{card_id}", *CHARGES, writes=True, json=body)
+        moved = await self._accept(answer, _card(card_id), wire.MovedCard)
+        return moved.id, answer.date or moved.date_last_activity
 
     async def get_card_actions(self, card_id: str, kind: str, since: float) -> list[wire.Action]:
         """What happened to a card. Source: developer.atlassian.com/cloud/trello/rest/api-group-cards, read 2026-11."""

@@ -76,10 +76,10 @@ def new_card(list_id: str, wanted: CreateCard, labels: Sequence[str]) -> Kept:
     return {"idList": list_id, "name": wanted.name, "pos": "bottom", **given}
 
 
-def kept_card(card: wire.Card) -> Kept:
+def kept_card(card: wire.NewCard) -> Kept:
     """What is kept of a card that was made."""
-    labels = [label.name for label in card.labels]
-    return {"id": card.id, "shortUrl": card.short_url, "idList": card.id_list, "due": card.due, "labels": labels}
+    due, labels = card.due and stamp(card.due), [label.name for label in card.labels]
+    return {"id": card.id, "shortUrl": card.short_url, "idList": card.id_list, "due": due, "labels": labels}
 
 
 def told_card(kept: Kept) -> Kept:
@@ -110,9 +110,9 @@ def move(card: wire.Card, target: wire.CardList, position: str) -> Kept:
     }
 
 
-def kept_move(card: wire.Card) -> Kept:
+def kept_move(card_id: str, moved_at: datetime) -> Kept:
     """What is kept of a card that was moved."""
-    return {"id": card.id, "moved_at": card.date_last_activity}
+    return {"id": card_id, "moved_at": stamp(moved_at)}
 
 
 def moved_card(planned: Kept, kept: Kept, *, comment_posted: bool) -> MovedCard:
@@ -128,7 +128,7 @@ def moved_card(planned: Kept, kept: Kept, *, comment_posted: bool) -> MovedCard:
 
 def kept_comment(action: wire.Action, card_id: str) -> Kept:
     """What is kept of a comment."""
-    return {"id": action.id, "card_id": card_id, "date": action.date}
+    return {"id": action.id, "card_id": card_id, "date": stamp(action.date)}
 
 
 def told_comment(kept: Kept) -> Kept:
@@ -239,7 +239,7 @@ def same_text(one: str, other: str) -> bool:
 
 def is_card(card: wire.Card, wanted: Intent) -> bool:
     """Whether a card is just what was *wanted*: what was not asked for is empty."""
-    due = None if card.due is None else stamp(instant(card.due))
+    due = card.due and stamp(card.due)
     return (
         same_text(card.name, wanted["name"])
         and same_text(card.desc, wanted.get("desc", ""))
@@ -257,15 +257,10 @@ def is_item(item: wire.CheckItem, wanted: Intent) -> bool:
 
 
 def instant(text: str) -> datetime:
-    """The instant of a vendor's timestamp."""
+    """The instant of a ``stamp``."""
     return datetime.fromisoformat(text)
 
 
 def stamp(moment: datetime) -> str:
     """An instant as the vendor writes it: UTC, to the millisecond."""
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def seconds(text: str) -> float:
-    """The instant of a vendor's timestamp in seconds since the epoch."""
-    return instant(text).timestamp()

@@ -62,13 +62,13 @@ async def _find_cards(call: BoardsCall, intent: Intent, sent: Sent) -> Sequence[
         if told is not None and mapping.same_text(told.name, intent["name"]):
             card = await call.upstream.get_card(told.id)
             if mapping.is_card(card, intent):
-                found.append(Found(mapping.kept_card(card), card.id, mapping.seconds(action.date)))
+                found.append(Found(mapping.kept_card(card), card.id, action.date.timestamp()))
     return found
 
 
 async def _send_move(call: BoardsCall, intent: Intent, _: str) -> Learned:
     change = {"idList": intent["list_id"], "pos": intent["position"]}
-    return mapping.kept_move(await call.upstream.update_card(intent["card_id"], change))
+    return mapping.kept_move(*await call.upstream.move_card(intent["card_id"], change))
 
 
 async def _find_move(call: BoardsCall, intent: Intent, _: Sent) -> Sequence[Found]:
@@ -76,7 +76,8 @@ async def _find_move(call: BoardsCall, intent: Intent, _: Sent) -> Sequence[Foun
     if intent["within"]:
         return []
     card = await call.upstream.get_card(intent["card_id"])
-    return [Found(mapping.kept_move(card))] if card.id_list == intent["list_id"] else []
+    moved = Found(mapping.kept_move(card.id, card.date_last_activity))
+    return [moved] if card.id_list == intent["list_id"] else []
 
 
 async def _send_comment(call: BoardsCall, intent: Intent, _: str) -> Learned:
@@ -90,7 +91,7 @@ async def _find_comments(call: BoardsCall, intent: Intent, sent: Sent) -> Sequen
     """The comments of that text that this application posted on the card."""
     listing = call.upstream.get_card_actions(intent["card_id"], "commentCard", sent.earliest)
     return [
-        Found(mapping.kept_comment(action, intent["card_id"]), action.id, mapping.seconds(action.date))
+        Found(mapping.kept_comment(action, intent["card_id"]), action.id, action.date.timestamp())
         for action in await _our_actions(call, listing)
         if mapping.same_text(action.data.text, intent["text"])
     ]
@@ -106,7 +107,7 @@ async def _find_checklists(call: BoardsCall, intent: Intent, sent: Sent) -> Sequ
     empty = {one.id: one for one in mapping.called(intent["name"], present) if not one.check_items}
     listing = call.upstream.get_card_actions(intent["card_id"], "addChecklistToCard", sent.earliest)
     return [
-        Found(mapping.kept_checklist(empty[made.id]), made.id, mapping.seconds(action.date))
+        Found(mapping.kept_checklist(empty[made.id]), made.id, action.date.timestamp())
         for action in await _our_actions(call, listing)
         if (made := action.data.checklist) is not None and made.id in empty
     ]
