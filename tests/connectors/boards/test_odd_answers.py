@@ -19,7 +19,7 @@ CALLS: Mapping[str, Callable[[Desk], Reply]] = {
 }
 """The operations, by a word for each."""
 
-A_CARD: Mapping[str, Any] = {
+A_CARD: dict[str, Any] = {
     "id": UNKNOWN,
     "name": "Odd",
     "desc": "",
@@ -30,8 +30,8 @@ A_CARD: Mapping[str, Any] = {
     "shortUrl": "https://trello.com/c/Ab12Cd34",
     "dateLastActivity": SOME_DAY,
 }
-A_LIST = {"id": UNKNOWN, "name": "To do", "closed": False, "idBoard": UNKNOWN}
-AN_ACTION = {"id": UNKNOWN, "date": SOME_DAY, "idMemberCreator": UNKNOWN, "data": {}}
+A_LIST: dict[str, Any] = {"id": UNKNOWN, "name": "To do", "closed": False, "idBoard": UNKNOWN}
+AN_ACTION: dict[str, Any] = {"id": UNKNOWN, "date": SOME_DAY, "idMemberCreator": UNKNOWN, "data": {}}
 
 
 def answer(desk: Desk, method: str, path: str, body: Any) -> None:
