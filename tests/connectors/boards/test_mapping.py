@@ -64,8 +64,8 @@ def test_missing_labels_are_named_with_their_places() -> None:
         mapping.label_ids(LABELS, ["BUG", "bug", "bug "])
 
     assert refused.value.details == [
-        {"parameter": "labels.0", "value": "BUG"},
-        {"parameter": "labels.2", "value": "bug "},
+        {"code": "label_not_on_board", "parameter": "labels.0", "value": "BUG"},
+        {"code": "label_not_on_board", "parameter": "labels.2", "value": "bug "},
     ]
 
 
@@ -176,7 +176,7 @@ def test_lists_stand_by_position_and_labels_once_without_the_nameless() -> None:
     lists = [wire.BoardList(id="b", name="Doing", pos=2.5), wire.BoardList(id="a", name="To do", pos=1)]
     cards = [wire.Placed(id=str(number), id_list=place) for number, place in enumerate(("b", "archived", "b"))]
 
-    described = mapping.board(wire.Board(name="Ops", lists=lists, cards=cards, labels=LABELS), cards)
+    described = mapping.board(wire.Board(name="Ops", labels=LABELS), lists, cards)
 
     assert described.model_dump() == {
         "board_name": "Ops",
@@ -189,7 +189,7 @@ def test_lists_stand_by_position_and_labels_once_without_the_nameless() -> None:
 
 
 def test_without_labels_none_are_told() -> None:
-    described = mapping.board(wire.Board(name="Ops", lists=[], cards=[]), [])
+    described = mapping.board(wire.Board(name="Ops"), [], [])
 
     assert described.model_dump() == {"board_name": "Ops", "lists": []}
 

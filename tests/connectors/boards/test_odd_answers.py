@@ -57,6 +57,8 @@ def without(whole: Mapping[str, Any], name: str) -> dict[str, Any]:
         ("move", "/1/cards/{card}", A_CARD | {"due": "soon"}, [{"place": "due"}]),
         ("move", "/1/lists", A_LIST | {"closed": "no"}, [{"place": "closed"}]),
         ("describe", "/1/boards/{board}", {"id": UNKNOWN}, []),
+        ("describe", "/1/boards/{board}/lists", [{"id": UNKNOWN, "name": "To do"}], [{"place": "[0]"}]),
+        ("describe", "/1/boards/{board}/cards", [{"id": UNKNOWN, "idList": None}], [{"place": "[0].idList"}]),
         ("describe", "/1/boards/{board}", {"name": ["Ops"]}, [{"place": "name"}]),
         ("attach", "/1/cards/{card}/checklists", {}, []),
         (

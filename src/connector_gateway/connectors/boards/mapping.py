@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -25,6 +25,12 @@ Kept = dict[str, Any]
 STEP = 16_384
 """Between two neighbours, where the vendor places them itself."""
 
+MOST_QUOTED = 5
+"""Names in one sentence; details have them all."""
+
+MAX_QUOTED = 40
+"""Characters of a name in a sentence."""
+
 _IDENTIFIER = re.compile(r"[0-9a-f]{24}")
 
 
@@ -41,7 +47,7 @@ def list_identifier(text: str) -> str:
     """A list's identifier; ``ListNotFound`` for what cannot be one, such as a list's name."""
     identifier = full_identifier(text)
     if identifier is None:
-        raise ListNotFound(f"{text!r} is no identifier of a list.", {"parameter": "list_id", "value": text})
+        raise ListNotFound(f"“{text}” is no identifier of a list.", {"parameter": "list_id", "value": text})
     return identifier
 
 
@@ -59,10 +65,17 @@ def label_ids(labels: Iterable[wire.Label], names: Sequence[str]) -> list[str]:
     missing = [(index, name) for index, name in enumerate(names) if name not in by_name]
     if missing:
         raise LabelNotOnBoard(
-            f"The board has no label {', '.join(repr(name) for _, name in missing)}.",
-            *({"parameter": f"labels.{index}", "value": name} for index, name in missing),
+            f"The board has no label {quoted(dict.fromkeys(name for _, name in missing))}.",
+            *({"code": LabelNotOnBoard.code, "parameter": f"labels.{index}", "value": name} for index, name in missing),
         )
     return list(dict.fromkeys(by_name[name] for name in names))
+
+
+def quoted(names: Collection[str]) -> str:
+    """The first few of *names* for a sentence, each shortened, and how many more there are."""
+    shown = [f"“{name}”" if len(name) <= MAX_QUOTED else f"“{name[: MAX_QUOTED - 1]}…”" for name in names]
+    more = f" and {len(shown) - MOST_QUOTED} more" if len(shown) > MOST_QUOTED else ""
+    return ", ".join(shown[:MOST_QUOTED]) + more
 
 
 def new_card(list_id: str, wanted: CreateCard, labels: Sequence[str]) -> Kept:
@@ -144,14 +157,14 @@ def comment(kept: Kept) -> Comment:
 # Boards
 
 
-def board(board: wire.Board, cards: Iterable[wire.Placed]) -> BoardDescription:
-    """The description of a board with these open *cards*; with labels if they were asked for."""
+def board(board: wire.Board, lists: Iterable[wire.BoardList], cards: Iterable[wire.Placed]) -> BoardDescription:
+    """The description of a board with these open *lists* and *cards*; with labels if they were asked for."""
     counts = Counter(card.id_list for card in cards)
     return BoardDescription(
         board_name=board.name,
         lists=[
             BoardList(list_id=item.id, name=item.name, card_count=counts[item.id])
-            for item in sorted(board.lists, key=lambda item: item.pos)
+            for item in sorted(lists, key=lambda item: item.pos)
         ],
         labels=None if board.labels is None else [name for name in _names(board.labels) if name],
     )

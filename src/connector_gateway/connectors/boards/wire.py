@@ -72,21 +72,19 @@ class Card(NewCard, rename="camel"):
     list: Home | None = None
 
 
+class Board(Wire):
+    """A board; its labels where they were asked for."""
+
+    name: str
+    labels: Sequence[Label] | None = None
+
+
 class BoardList(Wire):
-    """A list, inside its board."""
+    """A list of a board."""
 
     id: str
     name: str
     pos: float
-
-
-class Board(Wire):
-    """A board with its open lists and cards; its labels where they were asked for."""
-
-    name: str
-    lists: Sequence[BoardList]
-    cards: Sequence[Placed]
-    labels: Sequence[Label] | None = None
 
 
 class CheckItem(Wire):
