@@ -165,7 +165,7 @@ def reason(answer: Answer) -> list[Detail]:
     """The vendor's reason for callers; none where it gave a page of HTML, or JSON of an unknown shape."""
     told = told_by(answer)
     words = "" if told.words.startswith(MARKUP) else scrubbed(told.words)
-    return vendor_reason(told.code, words)
+    return vendor_reason(scrubbed(told.code), words)
 
 
 def refusal_of(answer: Answer, sought: Sought | None) -> type[GatewayError]:
