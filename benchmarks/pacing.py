@@ -120,7 +120,7 @@ def orders(examples: Mapping[str, Any]) -> Iterator[Order]:
     search = {"database_id": notes["database_id"], "property": "Name", "value": notes["title"]}
     yield Order("notes", "POST", "/pages/search", search, 298, "/v1/")
     boards = {"board_id": examples["boards"]["board_id"], "include_labels": "false"}
-    yield Order("boards", "GET", "/lists", boards, 400, "/1/")
+    yield Order("boards", "GET", "/lists", boards, 100, "/1/")
     tables = {"base_id": examples["tables"]["base_id"], "table": examples["tables"]["table"], "limit": "1"}
     yield Order("tables", "GET", "/records", tables, 150, "/v0/")
     chat = {"channel": examples["chat"]["channel_id"], "text": "measuring"}

@@ -38,7 +38,7 @@ def notes(cursor: str) -> Any:
 
 
 def boards(cursor: str) -> Any:
-    return [{"id": cursor, "date": TIME}] * 1000
+    return [{"id": cursor, "idList": "list", "date": TIME, "idMemberCreator": "member", "data": {}}] * 1000
 
 
 def mail(cursor: str) -> Any:
@@ -71,7 +71,7 @@ LISTINGS = {
     "notes rows": Listing("notes", lambda client: every(client.rows("source")), notes),
     "notes values": Listing("notes", lambda client: every(client.retrieve_page_property("page", "title")), notes),
     "notes blocks": Listing("notes", lambda client: every(client.retrieve_block_children("page")), notes),
-    "boards cards": Listing("boards", lambda client: every(client.get_open_cards("board")), boards),
+    "boards cards": Listing("boards", lambda client: client.get_board_cards("board"), boards),
     "boards list": Listing("boards", lambda client: client.get_list_actions("list", "createCard", NOON), boards),
     "boards card": Listing("boards", lambda client: client.get_card_actions("card", "commentCard", NOON), boards),
     "mail drafts": Listing("mail", lambda client: every(client.list_drafts()), mail),

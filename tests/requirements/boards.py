@@ -1,6 +1,6 @@
 """What is promised of the boards connector."""
 
-from requirements.requirement import NOT_BUILT, promised
+from requirements.requirement import promised
 
 BOARDS = promised(
     # Create a card
@@ -21,7 +21,7 @@ BOARDS = promised(
     ("boards-9", "boards:cards:position", "A moved card goes to the top, or to the bottom unless told."),
     ("boards-10", "boards:cards:move-comment", "A move can carry a comment."),
     ("boards-11", "boards:cards:comment-failed", "A move stands even if its comment fails."),
-    ("boards-12", "boards:cards:moved-at", "moved_at is the moment of the move by the application's clock.", NOT_BUILT),
+    ("boards-12", "boards:cards:moved-at", "moved_at is the moment of the move by the application's clock."),
     # Comment
     ("boards-13", "boards:comments:fields", "A comment has card, identifier and instant."),
     ("boards-14", "boards:comments:text", "A comment keeps its Markdown, up to 16384 characters."),
@@ -42,7 +42,7 @@ BOARDS = promised(
         "A checklist has card, identifier, name, items added, and whether skipped.",
     ),
     ("boards-21", "boards:checklists:items", "A checklist takes up to a hundred items."),
-    ("boards-22", "boards:checklists:empty", "A checklist may have no items.", NOT_BUILT),
+    ("boards-22", "boards:checklists:empty", "A checklist may have no items."),
     ("boards-23", "boards:checklists:skip", "A checklist of that name is left alone unless told otherwise."),
     ("boards-24", "boards:checklists:completed", "A repeat completes our own half-made checklist, each item once."),
     ("boards-25", "boards:checklists:others", "A checklist of someone else, or a complete one, is skipped."),

@@ -3,6 +3,8 @@
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from io import BytesIO
 from typing import Any, Self, TypeVar
 
@@ -64,6 +66,11 @@ class Answer:
     def accepted(self) -> bool:
         """Whether the status is a success."""
         return 200 <= self.status < 300
+
+    @property
+    def date(self) -> datetime | None:
+        """When it was given by the third party's own clock, to the second; None where that is not told."""
+        return date_of(self.headers.get("Date", ""))
 
     @property
     def text(self) -> str:
@@ -168,6 +175,15 @@ class Transport:
                 yield response.status, response.headers, response.content.iter_chunked(64 * 1024)
         except FAULTS as fault:
             raise _told_apart(fault) from fault
+
+
+def date_of(header: str) -> datetime | None:
+    """The instant in a ``Date`` header; None where there is none to read."""
+    try:
+        told = parsedate_to_datetime(header)
+    except (ValueError, OverflowError):
+        return None
+    return told if told.tzinfo else told.replace(tzinfo=UTC)
 
 
 def _payload(body: bytes | None) -> BytesPayload | BytesIO | None:

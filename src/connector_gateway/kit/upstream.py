@@ -5,7 +5,6 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Container, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from email.utils import parsedate_to_datetime
 from functools import partial
 from random import random
 from types import MappingProxyType
@@ -24,7 +23,7 @@ from connector_gateway.kit.errors import (
     UpstreamTimeout,
     UpstreamUnavailable,
 )
-from connector_gateway.kit.transport import Answer, Cut, NotSent, TimedOut, Transport
+from connector_gateway.kit.transport import Answer, Cut, NotSent, TimedOut, Transport, date_of
 
 DEFAULT_PAUSE_SECONDS = 1.0
 """How long a throttled budget rests when the third party does not say."""
@@ -179,11 +178,9 @@ class Upstream:
         """Seconds by which the third party's clock is ahead of ours, as the last answer told; 0 if none did."""
         if self._heard is None:
             return 0.0
-        date, at = self._heard
-        try:
-            return parsedate_to_datetime(date).timestamp() + HALF_A_SECOND - at
-        except ValueError:
-            return 0.0
+        header, at = self._heard
+        date = date_of(header)
+        return 0.0 if date is None else date.timestamp() + HALF_A_SECOND - at
 
     def send(
         self,

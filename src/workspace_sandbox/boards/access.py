@@ -8,8 +8,8 @@ from typing import Any
 from urllib.parse import unquote
 
 from workspace_sandbox.boards.arguments import Arguments
-from workspace_sandbox.boards.refusals import INVALID_KEY, MISSING_SCOPES, Refusal
 from workspace_sandbox.boards.state import Author, Member, stamp
+from workspace_sandbox.boards.wire import INVALID_KEY, MISSING_SCOPES, Refusal
 
 LIFETIMES = {"1hour": 3600.0, "1day": 86_400.0, "30days": 2_592_000.0, "never": None}
 SCOPES = ("read", "write", "account")

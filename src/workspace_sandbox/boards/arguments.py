@@ -9,8 +9,8 @@ from typing import Any
 
 from aiohttp import web
 
-from workspace_sandbox.boards.refusals import Refusal, invalid
 from workspace_sandbox.boards.state import Place, stamp
+from workspace_sandbox.boards.wire import Refusal, invalid
 from workspace_sandbox.kit.clock import instant
 
 IDENTIFIER = re.compile(r"[0-9a-fA-F]{24}")
@@ -90,6 +90,13 @@ class Arguments:
         if not isinstance(value, str) or not shortest <= len(value) <= LONGEST_TEXT:
             raise self.refusal(name)
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+    def name(self, *, error: str) -> str:
+        """A name; its refusal is one of the vendor's few in JSON, and carries *error*."""
+        try:
+            return self.text("name", shortest=1)
+        except Refusal as refusal:
+            raise Refusal(400, {"message": refusal.body, "error": error}) from None
 
     def flag(self, name: str, *, default: bool = False) -> bool:
         """True or false, as JSON or as a word."""

@@ -5,18 +5,17 @@ from typing import Any
 
 from workspace_sandbox.boards import views
 from workspace_sandbox.boards.arguments import Arguments
-from workspace_sandbox.boards.asking import Ask
-from workspace_sandbox.boards.boards import new_label
-from workspace_sandbox.boards.fields import ACTION, CARD, LABEL, MEMBER, check_item_states, pick
-from workspace_sandbox.boards.refusals import (
+from workspace_sandbox.boards.ask import Ask
+from workspace_sandbox.boards.fields import CARD, LABEL, pick
+from workspace_sandbox.boards.labels import new_label
+from workspace_sandbox.boards.state import Board, Card, CardList, Label, Member
+from workspace_sandbox.boards.wire import (
     HIDDEN_CARD,
     LIST_NOT_FOUND,
     NO_BOARD_FOR_CARD,
-    NOT_FOUND,
     Refusal,
     invalid,
 )
-from workspace_sandbox.boards.state import Action, Board, Card, CardList, Label, Member
 
 TEXTS = ("name", "desc")
 FLAGS = ("closed", "dueComplete")
@@ -140,24 +139,9 @@ def delete(ask: Ask) -> Any:
     return {"limits": {}}
 
 
-def read_list(ask: Ask) -> Any:
-    """The list a card is in."""
-    return views.card_list(ask.card.card_list, ask.arguments)
-
-
-def read_board(ask: Ask) -> Any:
-    """The board a card is on."""
-    return views.board(ask.card.board, ask.arguments)
-
-
 def read_members(ask: Ask) -> Any:
     """The members of a card."""
     return views.members(ask.card.members, ask.arguments)
-
-
-def read_check_item_states(ask: Ask) -> Any:
-    """What is done on a card."""
-    return check_item_states(ask.card)
 
 
 def add_label(ask: Ask) -> Any:
@@ -213,79 +197,3 @@ def remove_member(ask: Ask) -> Any:
         raise Refusal(400, "member is not on the card")
     card.members.remove(member)
     return views.members(card.members, Arguments({}))
-
-
-def read_actions(ask: Ask) -> Any:
-    """What happened to a card."""
-    return views.card_actions(ask.card, ask.arguments)
-
-
-def comment(ask: Ask) -> Any:
-    """A new comment."""
-    card = ask.card
-    return views.action(ask.store.comment(ask.author, card, ask.arguments.text("text", shortest=1)), Arguments({}))
-
-
-def _comment_of(ask: Ask) -> Action:
-    action = ask.action
-    elsewhere = "card" in ask.path and action.card is not ask.card
-    if elsewhere or action.type != "commentCard":
-        raise Refusal(404, NOT_FOUND)
-    return action
-
-
-def edit_comment(ask: Ask) -> Any:
-    """A comment with another text."""
-    action = _comment_of(ask)
-    if action.author.member is not ask.author.member:
-        raise Refusal(401, HIDDEN_CARD)
-    ask.store.edit_comment(action, ask.arguments.text("text", shortest=1), ask.now)
-    return views.action(action, Arguments({}))
-
-
-def edit_comment_field(ask: Ask) -> Any:
-    """A comment with another text, given as ``value``."""
-    return edit_comment(ask.as_update(frozenset({"text"})))
-
-
-def delete_comment(ask: Ask) -> Any:
-    """No comment any more."""
-    ask.store.delete_action(_comment_of(ask))
-    return {"_value": None}
-
-
-def read_action(ask: Ask) -> Any:
-    """An action."""
-    return views.action(ask.action, ask.arguments)
-
-
-def read_action_field(ask: Ask) -> Any:
-    """One field of an action."""
-    return ask.field_of(ACTION, ask.action)
-
-
-def read_action_board(ask: Ask) -> Any:
-    """The board something happened on."""
-    return views.board(ask.action.board, ask.arguments)
-
-
-def read_action_card(ask: Ask) -> Any:
-    """The card something happened to."""
-    return views.card(_card_of(ask), ask.arguments)
-
-
-def read_action_list(ask: Ask) -> Any:
-    """The list of the card something happened to."""
-    return views.card_list(_card_of(ask).card_list, ask.arguments)
-
-
-def read_action_creator(ask: Ask) -> Any:
-    """Who did it."""
-    return pick(MEMBER, ask.action.author.member, ask.arguments.fields())
-
-
-def _card_of(ask: Ask) -> Card:
-    card = ask.action.card
-    if card is None:
-        raise Refusal(404, NOT_FOUND)
-    return card

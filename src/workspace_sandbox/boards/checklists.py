@@ -4,10 +4,10 @@ from typing import Any
 
 from workspace_sandbox.boards import views
 from workspace_sandbox.boards.arguments import Arguments
-from workspace_sandbox.boards.asking import Ask
-from workspace_sandbox.boards.fields import CHECK_ITEM, CHECKLIST, pick
-from workspace_sandbox.boards.refusals import NOT_FOUND, Refusal
+from workspace_sandbox.boards.ask import Ask
+from workspace_sandbox.boards.fields import CHECK_ITEM, pick
 from workspace_sandbox.boards.state import Card, CheckItem, Checklist
+from workspace_sandbox.boards.wire import NOT_FOUND, Refusal
 
 DEFAULT_NAME = "Checklist"
 STATES = {"complete": True, "incomplete": False}
@@ -47,11 +47,6 @@ def read(ask: Ask) -> Any:
     return views.checklist(ask.checklist, ask.arguments)
 
 
-def read_field(ask: Ask) -> Any:
-    """One field of a checklist."""
-    return ask.field_of(CHECKLIST, ask.checklist)
-
-
 def update(ask: Ask) -> Any:
     """A checklist with another name or place."""
     checklist, arguments = ask.checklist, ask.arguments
@@ -73,16 +68,6 @@ def delete(ask: Ask) -> Any:
         raise Refusal(404, NOT_FOUND)
     ask.store.delete_checklist(checklist)
     return {"limits": {}}
-
-
-def read_board(ask: Ask) -> Any:
-    """The board of a checklist."""
-    return views.board(ask.checklist.board, ask.arguments)
-
-
-def read_cards(ask: Ask) -> Any:
-    """The card of a checklist, as a list of one."""
-    return [views.card(ask.checklist.card, ask.arguments)]
 
 
 def read_items(ask: Ask) -> Any:

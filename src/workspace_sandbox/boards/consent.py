@@ -13,8 +13,8 @@ from aiohttp import web
 
 from workspace_sandbox.boards.access import LIFETIMES, SCOPES, Access, App, Token, oauth_pairs
 from workspace_sandbox.boards.arguments import Arguments, arguments_of
-from workspace_sandbox.boards.refusals import INVALID_KEY, Refusal
 from workspace_sandbox.boards.state import Member
+from workspace_sandbox.boards.wire import INVALID_KEY, Refusal
 from workspace_sandbox.kit.stage import Stage
 
 ACCESS_SECONDS = 3600.0

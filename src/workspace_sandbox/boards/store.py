@@ -5,7 +5,6 @@ from random import Random
 from types import MappingProxyType
 from typing import Any
 
-from workspace_sandbox.boards.refusals import Refusal
 from workspace_sandbox.boards.state import (
     Action,
     Author,
@@ -20,6 +19,7 @@ from workspace_sandbox.boards.state import (
     placed,
     stamp,
 )
+from workspace_sandbox.boards.wire import Refusal
 
 LINK_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from workspace_sandbox.boards.refusals import Refusal, exhausted
+from workspace_sandbox.boards.wire import Refusal, exhausted
 from workspace_sandbox.kit.throttling import SlidingWindow
 
 STRIKES = 200

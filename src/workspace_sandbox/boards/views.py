@@ -18,7 +18,6 @@ from workspace_sandbox.boards.fields import (
     ORGANIZATION_ID,
     pick,
 )
-from workspace_sandbox.boards.refusals import exhausted
 from workspace_sandbox.boards.state import (
     Action,
     Board,
@@ -30,6 +29,7 @@ from workspace_sandbox.boards.state import (
     Member,
     stamp,
 )
+from workspace_sandbox.boards.wire import exhausted
 
 DEFAULT_LIMIT = 50
 """Labels and actions in an answer, when no limit is asked for."""

@@ -88,6 +88,11 @@ class Desk:
         store = self.emulator.store
         store.move_card(self.author(), store.cards[self.card_id], store.lists[list_id])
 
+    def answers(self, path: str, bodies: Sequence[Any]) -> None:
+        """Have the next requests to *path* answered with *bodies*, one after the other, as if all were well."""
+        for body in bodies:
+            self.gateway.fault("boards", path=path, fault="status", status=200, body=body)
+
     def last_action_id(self) -> str:
         """The identifier of what happened to the card last."""
         return self.emulator.store.cards[self.card_id].actions[-1].id

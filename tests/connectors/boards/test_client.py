@@ -100,10 +100,20 @@ def test_an_accepted_answer_that_is_no_json_is_a_failure() -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "said"), [(" plain \n", "plain"), ({"message": "json"}, "json"), ({}, ""), ([], "[]")]
+    ("body", "details"),
+    [
+        (" plain \n", [{"vendor_message": "plain"}]),
+        ({"message": "json", "error": "ERROR"}, [{"vendor_code": "ERROR", "vendor_message": "json"}]),
+        ({"message": 5, "error": ["ERROR"]}, []),
+        ({}, []),
+        ([], []),
+        ("", []),
+        ("<html>", []),
+        (f"no {TOKEN}", [{"vendor_message": "no …"}]),
+    ],
 )
-def test_a_reason_is_text_or_json(body: Any, said: str) -> None:
-    assert reason(answer(400, body)) == said
+def test_a_reason_is_text_or_json(body: Any, details: list[dict[str, str]]) -> None:
+    assert details == reason(answer(400, body))
 
 
 @pytest.mark.parametrize(

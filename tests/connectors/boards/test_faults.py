@@ -1,6 +1,7 @@
 """What callers of the boards room notice when the application refuses, fails, or falls silent."""
 
 from collections import deque
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from connectors.boards.desk import STEPS, Desk, Move
 from harness.interrupting import done, interrupted, planned, sent
 from harness.requirement import requirement
 from harness.serving import Restarting
+from workspace_sandbox.boards.state import stamp
 
 HTML = "<html><body>Bad Gateway</body></html>"
 
@@ -151,15 +153,56 @@ def test_an_authorisation_for_reading_is_told_apart(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "text", "code"),
+    ("status", "text", "code", "reason"),
     [
-        (400, "invalid value for text", "upstream_refused"),
-        (403, "Checklist item limit exceeded", "upstream_forbidden"),
-        (409, "somebody was faster", "upstream_conflict"),
-        (414, HTML, "upstream_refused"),
-        (418, "teapot", "upstream_unexpected"),
-        (429, {"error": "API_TOO_MANY_CARDS_REQUESTED", "message": "Requested too many cards"}, "upstream_refused"),
+        (400, "invalid value for text", "upstream_refused", [{"vendor_message": "invalid value for text"}]),
+        (
+            400,
+            {"message": "invalid value for name", "error": "ERROR"},
+            "upstream_refused",
+            [{"vendor_code": "ERROR", "vendor_message": "invalid value for name"}],
+        ),
+        (403, "Comments are\r\noff", "upstream_forbidden", [{"vendor_message": "Comments are off"}]),
+        (403, {"error": "PLAN"}, "upstream_forbidden", [{"vendor_code": "PLAN"}]),
+        (403, {"message": {"text": "no"}}, "upstream_forbidden", []),
+        (403, ["no"], "upstream_forbidden", []),
+        (414, HTML, "upstream_refused", []),
+        (
+            429,
+            {"error": "API_TOO_MANY_CARDS_REQUESTED", "message": "Requested too many cards"},
+            "upstream_refused",
+            [{"vendor_code": "API_TOO_MANY_CARDS_REQUESTED", "vendor_message": "Requested too many cards"}],
+        ),
     ],
+)
+def test_a_refusal_of_values_or_rights_carries_the_applications_reason(
+    desk: Desk, status: int, text: Any, code: str, reason: list[dict[str, str]]
+) -> None:
+    fail_comments(desk, status=status, fault="status", body=text)
+
+    reply = desk.comment()
+
+    assert (code, reason) == (reply.code, reply.details)
+    assert desk.comments() == []
+
+
+def test_a_reason_holds_no_credentials(desk: Desk) -> None:
+    credentials = desk.emulator.credentials()
+    fail_comments(
+        desk,
+        fault="status",
+        status=400,
+        body="no {key} for {token}, /1/cards?key={key}&token={token}".format(**credentials),
+    )
+
+    reply = desk.comment()
+
+    assert [{"vendor_message": "no … for …, /1/cards?key=…&token=…"}] == reply.details
+
+
+@pytest.mark.parametrize(
+    ("status", "text", "code"),
+    [(409, "somebody was faster", "upstream_conflict"), (418, "teapot", "upstream_unexpected")],
 )
 def test_other_refusals_keep_the_applications_words_to_ourselves(desk: Desk, status: int, text: Any, code: str) -> None:
     fail_comments(desk, fault="status", status=status, body=text)
@@ -439,6 +482,22 @@ def test_a_move_that_was_not_made_is_made_by_a_repeat(desk: Desk) -> None:
     assert desk.comments() == ["Moved"]
 
 
+@requirement("boards:cards:moved-at")
+def test_a_move_that_is_found_later_was_when_the_application_logged_it(desk: Desk) -> None:
+    key = {"Idempotency-Key": "found later"}
+    fail(desk, f"/1/cards/{desk.card_id}", method="PUT", fault="drop_after")
+    fail(desk, f"/1/cards/{desk.card_id}", method="GET", fault="delay", times=1)
+    fail(desk, f"/1/cards/{desk.card_id}", method="GET", fault="status", status=503, times=6)
+
+    first = desk.move(desk.examples["list_ids"][1], headers=key)
+    moved_at = desk.emulator.store.cards[desk.card_id].actions[-1].author.at
+    desk.gateway.act("boards", action="comment", card_id=desk.card_id, text="Later")
+    again = desk.move(desk.examples["list_ids"][1], headers=key)
+
+    assert "outcome_unknown" == first.code
+    assert stamp(moved_at) == stamp(datetime.fromisoformat(again.data["moved_at"]).timestamp())
+
+
 def test_of_a_move_within_one_list_nothing_is_claimed(desk: Desk) -> None:
     fail(desk, f"/1/cards/{desk.card_id}", method="PUT", fault="drop_after")
 
@@ -536,6 +595,17 @@ def test_a_checklist_that_was_made_all_the_same_is_filled(desk: Desk, fault: str
     assert desk.checklists() == [("QA", STEPS)]
 
 
+@pytest.mark.parametrize("fault", ["drop_after", "drop_before"])
+def test_an_empty_checklist_in_doubt_is_made_once_and_is_not_taken_for_somebody_elses(desk: Desk, fault: str) -> None:
+    key = {"Idempotency-Key": f"empty {fault}"}
+    fail(desk, f"/1/cards/{desk.card_id}/checklists", method="POST", fault=fault)
+
+    replies = [desk.attach("QA", [], headers=key) for _ in range(2)]
+
+    assert [(0, False)] == [(reply.data["items_added"], reply.data["skipped"]) for reply in replies[1:]]
+    assert desk.checklists() == [("QA", [])]
+
+
 @requirement("boards:checklists:completed")
 @pytest.mark.parametrize("skip_if_present", [True, False])
 @pytest.mark.parametrize("keyed", [True, False])
@@ -630,3 +700,5 @@ def test_a_full_checklist_is_refused_by_the_application(desk: Desk) -> None:
     reply = desk.attach("QA", STEPS)
 
     assert (reply.status, reply.code) == (403, "upstream_forbidden")
+    assert reply.details[0] == {"vendor_code": "LIMIT_EXCEEDED", "vendor_message": "Checklist item limit exceeded"}
+    assert "limit" in reply.body["error"]["remedy"]

@@ -11,6 +11,7 @@ from connector_gateway.kit.errors import LabelNotOnBoard, ListNotFound
 from connector_gateway.kit.wire import converted
 from connectors.boards.desk import STEPS, UNKNOWN
 
+SOME_DAY = "2026-11-20T10:00:00.000Z"
 LABELS = [wire.Label(id=number, name=name) for number, name in (("1", "bug"), ("2", ""), ("3", "bug"), ("4", "Bug"))]
 
 
@@ -33,7 +34,7 @@ def card(**more: Any) -> wire.Card:
         "idBoard": "b",
         "idList": "l",
     }
-    return converted(told | {"shortUrl": "", "dateLastActivity": ""} | more, wire.Card)
+    return converted(told | {"shortUrl": "", "dateLastActivity": SOME_DAY} | more, wire.Card)
 
 
 @pytest.mark.parametrize(
@@ -63,8 +64,8 @@ def test_missing_labels_are_named_with_their_places() -> None:
         mapping.label_ids(LABELS, ["BUG", "bug", "bug "])
 
     assert refused.value.details == [
-        {"parameter": "labels.0", "value": "BUG"},
-        {"parameter": "labels.2", "value": "bug "},
+        {"code": "label_not_on_board", "parameter": "labels.0", "value": "BUG"},
+        {"code": "label_not_on_board", "parameter": "labels.2", "value": "bug "},
     ]
 
 
@@ -124,7 +125,7 @@ def test_a_card_is_recognised_by_what_was_asked_for(
 def test_an_action_is_ours_by_member_and_by_application_where_known(
     member: str, creator: dict[str, str] | None, known: str | None, *, ours: bool
 ) -> None:
-    told = {"id": "1", "date": "", "data": {}, "idMemberCreator": member, "appCreator": creator}
+    told = {"id": "1", "date": SOME_DAY, "data": {}, "idMemberCreator": member, "appCreator": creator}
 
     assert mapping.is_by(converted(told, wire.Action), "m", known) is ours
 
@@ -175,7 +176,7 @@ def test_lists_stand_by_position_and_labels_once_without_the_nameless() -> None:
     lists = [wire.BoardList(id="b", name="Doing", pos=2.5), wire.BoardList(id="a", name="To do", pos=1)]
     cards = [wire.Placed(id=str(number), id_list=place) for number, place in enumerate(("b", "archived", "b"))]
 
-    described = mapping.board(wire.Board(name="Ops", lists=lists, cards=cards, labels=LABELS), cards)
+    described = mapping.board(wire.Board(name="Ops", labels=LABELS), lists, cards)
 
     assert described.model_dump() == {
         "board_name": "Ops",
@@ -188,7 +189,7 @@ def test_lists_stand_by_position_and_labels_once_without_the_nameless() -> None:
 
 
 def test_without_labels_none_are_told() -> None:
-    described = mapping.board(wire.Board(name="Ops", lists=[], cards=[]), [])
+    described = mapping.board(wire.Board(name="Ops"), [], [])
 
     assert described.model_dump() == {"board_name": "Ops", "lists": []}
 

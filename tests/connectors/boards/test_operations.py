@@ -73,12 +73,20 @@ def test_every_missing_label_is_named_and_nothing_is_created(desk: Desk) -> None
 
     assert (reply.status, reply.code) == (409, "label_not_on_board")
     assert reply.details == [
-        {"parameter": "labels.1", "value": "nope"},
-        {"parameter": "labels.2", "value": "Urgent"},
-        {"parameter": "labels.4", "value": "nope"},
+        {"code": "label_not_on_board", "parameter": "labels.1", "value": "nope"},
+        {"code": "label_not_on_board", "parameter": "labels.2", "value": "Urgent"},
+        {"code": "label_not_on_board", "parameter": "labels.4", "value": "nope"},
     ]
-    assert "'Urgent'" in reply.body["error"]["message"]
+    assert reply.body["error"]["message"] == "The board has no label “nope”, “Urgent”."
     assert desk.cards_called("Labelled") == 0
+
+
+def test_of_many_missing_labels_the_message_names_the_first_ones(desk: Desk) -> None:
+    reply = desk.create("Labelled", labels=[f"{number} {'x' * 100}" for number in range(8)])
+
+    first = ", ".join(f"“{number} {'x' * 37}…”" for number in range(5))
+    assert reply.body["error"]["message"] == f"The board has no label {first} and 3 more."
+    assert len(reply.details) == 8
 
 
 def test_a_label_named_twice_is_applied_once(desk: Desk) -> None:
@@ -183,6 +191,28 @@ def test_a_move_within_its_list_changes_the_place_only(desk: Desk) -> None:
 
     assert reply.data["list_from"] == reply.data["list_to"] == "To do"
     assert desk.place() == (True, False)
+
+
+@requirement("boards:cards:moved-at")
+@pytest.mark.parametrize("number", [0, 1])
+@pytest.mark.parametrize(
+    ("date", "moved_at"),
+    [
+        ("Fri, 20 Nov 2026 10:00:00 GMT", "2026-11-20T10:00:00Z"),
+        ("Fri, 20 Nov 2026 10:00:00 -0000", "2026-11-20T10:00:00Z"),
+        ("some Friday", "2026-01-05T08:00:00.125Z"),
+    ],
+)
+def test_a_card_is_moved_when_the_application_says_so_and_else_when_it_was_last_active(
+    desk: Desk, number: int, date: str, moved_at: str
+) -> None:
+    body = {"id": desk.card_id, "dateLastActivity": "2026-01-05T08:00:00.125Z"}
+    path, told = f"/1/cards/{desk.card_id}", {"Date": date}
+    desk.gateway.fault("boards", method="PUT", path=path, fault="status", status=200, body=body, headers=told)
+
+    reply = desk.move(desk.examples["list_ids"][number])
+
+    assert datetime.fromisoformat(moved_at) == datetime.fromisoformat(reply.data["moved_at"])
 
 
 @requirement("boards:cards:comment-failed")
@@ -313,7 +343,12 @@ def test_a_board_is_described_with_true_card_counts(desk: Desk) -> None:
         for one in open_lists
     ]
     assert max(item["card_count"] for item in reply.data["lists"]) > 200
-    assert len(desk.sent()) == 1
+    assert sorted(desk.sent()) == [
+        ("GET", f"/1/boards/{board.id}"),
+        ("GET", f"/1/boards/{board.id}/cards"),
+        ("GET", f"/1/boards/{board.id}/cards"),
+        ("GET", f"/1/boards/{board.id}/lists"),
+    ]
 
 
 @requirement("boards:lists:labels")
@@ -344,7 +379,30 @@ def test_a_board_of_more_than_a_thousand_cards_is_counted_to_the_last(desk: Desk
     reply = desk.gateway.get("/boards/lists", board_id=board_id)
 
     assert reply.data["lists"][-1] == {"list_id": crowded.id, "name": "Crowded", "card_count": 2100}
-    assert len(desk.sent()) == 4
+    assert desk.sent().count(("GET", f"/1/boards/{board_id}/cards")) == 4
+
+
+@requirement("service:paging")
+def test_cards_are_counted_until_an_empty_page_and_each_once(desk: Desk) -> None:
+    board = desk.emulator.store.boards[desk.examples["other_board_id"]]
+    inbox = next(iter(board.lists))
+    pages = [["6f2", "6f1"], ["6f1", "6f0"], ["6e0"], []]
+    bodies = [[{"id": name, "idList": inbox} for name in page] for page in pages]
+    desk.answers(f"/1/boards/{board.id}/cards", bodies)
+
+    reply = desk.gateway.get("/boards/lists", board_id=board.id)
+
+    assert 4 == reply.data["lists"][0]["card_count"]
+
+
+@requirement("service:listing-ends")
+def test_cards_that_come_again_and_again_are_no_list(desk: Desk) -> None:
+    board_id = desk.examples["other_board_id"]
+    desk.answers(f"/1/boards/{board_id}/cards", [[{"id": "6f1", "idList": "6f0"}]] * 2)
+
+    reply = desk.gateway.get("/boards/lists", board_id=board_id)
+
+    assert (502, "upstream_error") == (reply.status, reply.code)
 
 
 # Checklists
@@ -375,7 +433,7 @@ def test_a_checklist_may_have_a_hundred_items(desk: Desk) -> None:
 
 
 @requirement("boards:checklists:items")
-@pytest.mark.parametrize("items", [[], ["x"] * 101, ["x", ""], ["x", "   "], ["x", None], "x", None, ["x" * 16_385]])
+@pytest.mark.parametrize("items", [["x"] * 101, ["x", ""], ["x", "   "], ["x", None], "x", None, ["x" * 16_385]])
 def test_items_that_do_not_fit_are_refused_here(desk: Desk, items: Any) -> None:
     desk.gateway.clear("boards")
 
@@ -384,6 +442,26 @@ def test_items_that_do_not_fit_are_refused_here(desk: Desk, items: Any) -> None:
     assert (reply.status, reply.code) == (422, "invalid_parameters")
     assert reply.details[0]["parameter"].startswith("items")
     assert desk.sent() == []
+
+
+@requirement("boards:checklists:empty")
+def test_a_checklist_may_have_no_items(desk: Desk) -> None:
+    first = desk.attach("QA", [])
+    again = desk.attach("QA", [])
+
+    assert (first.data["items_added"], first.data["skipped"]) == (0, False)
+    assert again.data == first.data | {"skipped": True}
+    assert desk.checklists() == [("QA", [])]
+
+
+@requirement("boards:checklists:others")
+def test_a_checklist_that_was_to_be_empty_is_complete_and_not_filled_by_another_call(desk: Desk) -> None:
+    desk.attach("QA", [])
+
+    again = desk.attach("QA", STEPS)
+
+    assert again.data["skipped"] is True
+    assert desk.checklists() == [("QA", [])]
 
 
 @requirement("boards:checklists:skip")

@@ -1,7 +1,7 @@
 """The vendor's wire: one method per request, version 1."""
 
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,6 +15,7 @@ from connector_gateway.kit.errors import (
     CardNotFound,
     ConnectionRevoked,
     ConnectionScopeMissing,
+    Detail,
     GatewayError,
     ListNotFound,
     UpstreamConflict,
@@ -23,6 +24,7 @@ from connector_gateway.kit.errors import (
     UpstreamRefused,
     UpstreamUnexpected,
 )
+from connector_gateway.kit.reasons import vendor_reason
 from connector_gateway.kit.transport import Answer
 from connector_gateway.kit.upstream import Pause, Upstream, retry_after
 from connector_gateway.kit.walking import walk
@@ -94,6 +96,18 @@ MESSAGES: Mapping[type[GatewayError], str] = {
     UpstreamUnexpected: "The application refused in an unknown way.",
 }
 
+EXPLAINED = frozenset({UpstreamForbidden, UpstreamRefused})
+"""Refusals whose reason is the caller's to know; any other is told by its code."""
+
+REMEDIES: Mapping[type[GatewayError], str] = {
+    UpstreamForbidden: "Read the application's reason in details: stay below its limit, or have the board's "
+    "administrators allow it.",
+}
+"""Where the catalogue's remedy does not fit: most of these refusals are for a limit, which nobody can lift."""
+
+MARKUP = ("<", "{", "[")
+"""How an answer begins that is not made of sentences."""
+
 WINDOWS: Mapping[str, tuple[str, float]] = {
     "API_KEY_LIMIT_EXCEEDED": ("key", KEY_BUDGET.per_seconds),
     "API_TOKEN_LIMIT_EXCEEDED": ("token", TOKEN_BUDGET.per_seconds),
@@ -128,19 +142,18 @@ def throttled(answer: Answer) -> Pause | None:
     """Which budget is used up, and for how long; too much asked for at once is no throttling."""
     if answer.status != 429:
         return None
-    told = answer.glance(wire.Refusal) or wire.Refusal()
-    if told.error == TOO_MUCH:
+    told = told_by(answer)
+    if told.code == TOO_MUCH:
         return None
-    budget, seconds = WINDOWS.get(told.error, WINDOWS["API_TOKEN_LIMIT_EXCEEDED"])
-    if MEMBER_ROUTES in told.message:
+    budget, seconds = WINDOWS.get(told.code, WINDOWS["API_TOKEN_LIMIT_EXCEEDED"])
+    if MEMBER_ROUTES in told.words:
         budget, seconds = "members", MEMBER_BUDGET.per_seconds
     return Pause(retry_after(answer, seconds), {budget})
 
 
-def reason(answer: Answer) -> str:
-    """Why the vendor refused: mostly plain text, sometimes JSON."""
-    told = answer.glance(wire.Refusal)
-    return answer.text.strip() if told is None else told.message
+def told_by(answer: Answer) -> wire.Refusal:
+    """What the vendor says of a refusal: sometimes JSON, mostly plain text."""
+    return answer.glance(wire.Refusal) or wire.Refusal(message=answer.text.strip())
 
 
 def scrubbed(text: str) -> str:
@@ -148,9 +161,16 @@ def scrubbed(text: str) -> str:
     return _CREDENTIALS.sub(lambda found: f"{found[1] or ''}…", text)
 
 
+def reason(answer: Answer) -> list[Detail]:
+    """The vendor's reason for callers; none where it gave a page of HTML, or JSON of an unknown shape."""
+    told = told_by(answer)
+    words = "" if told.words.startswith(MARKUP) else scrubbed(told.words)
+    return vendor_reason(scrubbed(told.code), words)
+
+
 def refusal_of(answer: Answer, sought: Sought | None) -> type[GatewayError]:
     """What a refused request means; of a 401 that names no credentials it is taken for granted that they are good."""
-    said = reason(answer)
+    said = told_by(answer).words
     known = next((error for text, error in TEXTS if text.match(said)), None)
     if known is not None and answer.status in {400, 401, 404}:
         return known
@@ -165,8 +185,11 @@ def unwrap(answer: Answer, shape: type[W], sought: Sought | None = None) -> W:
         return answer.read(shape)
     refusal = refusal_of(answer, sought)
     named = sought is not None and refusal in {sought.refusal, BoardNotAuthorised}
-    details = [{"parameter": sought.parameter, "value": sought.value}] if sought and named else []
-    raise refusal(MESSAGES[refusal], *details, private=scrubbed(answer.text))
+    names = [{"parameter": sought.parameter, "value": sought.value}] if sought and named else []
+    reasons = reason(answer) if refusal in EXPLAINED else []
+    error = refusal(MESSAGES[refusal], *names, *reasons, private=scrubbed(answer.text))
+    error.remedy = REMEDIES.get(refusal, error.remedy)
+    raise error
 
 
 class BoardsClient:
@@ -185,46 +208,58 @@ class BoardsClient:
         return await self._actions(f"/1/lists/{list_id}/actions", _list(list_id), kind, since)
 
     async def get_board(self, board_id: str, *, labels: bool) -> wire.Board:
-        """A board with its open lists and cards, and its labels only if they are wanted.
+        """A board, and its labels only if they are wanted.
 
         Source: developer.atlassian.com/cloud/trello/rest/api-group-boards, read 2026-11.
         """
-        nested = {"lists": "open", "list_fields": "name,pos", "cards": "open", "card_fields": "idList"}
-        if labels:
-            nested |= {"labels": "all", "label_fields": "name", "labels_limit": str(MAX_LABELS)}
+        nested = {"labels": "all", "label_fields": "name", "labels_limit": str(MAX_LABELS)} if labels else {}
         return await self._read(f"/1/boards/{board_id}", _board(board_id), wire.Board, fields="name", **nested)
 
-    def get_open_cards(self, board_id: str) -> AsyncIterator[wire.Placed]:
-        """Every open card of a board, newest first, however many there are.
+    async def get_board_lists(self, board_id: str) -> list[wire.BoardList]:
+        """The open lists of a board.
 
         Source: developer.atlassian.com/cloud/trello/rest/api-group-boards, read 2026-11.
         """
-        path = f"/1/boards/{board_id}/cards/open"
+        query = {"filter": "open", "fields": "name,pos"}
+        return await self._read(f"/1/boards/{board_id}/lists", _board(board_id), list[wire.BoardList], **query)
+
+    async def get_board_cards(self, board_id: str) -> list[wire.Placed]:
+        """The open cards of a board, each once, however many there are and however few the vendor tells at once.
+
+        Source: developer.atlassian.com/cloud/trello/rest/api-group-boards, read 2026-11.
+        """
+        path = f"/1/boards/{board_id}/cards"
         query = {"fields": "idList", "limit": str(MAX_CARDS), "sort": "-id"}
 
         async def fetch(cursor: str | None) -> tuple[list[wire.Placed], str | None]:
             page = await self._read(path, _board(board_id), list[wire.Placed], **query, **_before(cursor))
-            return page, _next(page, MAX_CARDS)
+            return page, min([card.id for card in page], default=None)
 
-        return walk(fetch, most=MAX_PAGES)
+        return list({card.id: card async for card in walk(fetch, most=MAX_PAGES)}.values())
 
     async def get_board_labels(self, board_id: str) -> list[wire.Label]:
         """The labels of a board. Source: developer.atlassian.com/cloud/trello/rest/api-group-boards, read 2026-11."""
         path = f"/1/boards/{board_id}/labels"
         return await self._read(path, _board(board_id), list[wire.Label], fields="name", limit=str(MAX_LABELS))
 
-    async def create_card(self, body: Mapping[str, Any]) -> wire.Card:
+    async def create_card(self, body: Mapping[str, Any]) -> wire.NewCard:
         """A new card. Source: developer.atlassian.com/cloud/trello/rest/api-group-cards, read 2026-11."""
-        return await self._write("POST", "/1/cards", _list(body["idList"]), wire.Card, body)
+        return await self._write("POST", "/1/cards", _list(body["idList"]), wire.NewCard, body)
 
     async def get_card(self, card_id: str) -> wire.Card:
         """A card with its list. Source: developer.atlassian.com/cloud/trello/rest/api-group-cards, read 2026-11."""
         more = {"list": "true", "list_fields": "name"}
         return await self._read(f"/1/cards/{card_id}", _card(card_id), wire.Card, fields=CARD_FIELDS, **more)
 
-    async def update_card(self, card_id: str, body: Mapping[str, Any]) -> wire.Card:
-        """A card after a change. Source: developer.atlassian.com/cloud/trello/rest/api-group-cards, read 2026-11."""
-        return await self._write("PUT", f"/1/cards/{card_id}", _card(card_id), wire.Card, body)
+    async def move_card(self, card_id: str, body: Mapping[str, Any]) -> tuple[str, datetime]:
+        """The identifier of a card that was moved, and when that was by the vendor's clock.
+
+        A move within one list is no activity, so the answer's date tells; without one, the last activity does.
+        Source: developer.atlassian.com/cloud/trello/rest/api-group-cards, read 2026-11.
+        """
+        answer = await self._upstream.send("PUT", f"/1/cards/{card_id}", *CHARGES, writes=True, json=body)
+        moved = await self._accept(answer, _card(card_id), wire.MovedCard)
+        return moved.id, answer.date or moved.date_last_activity
 
     async def get_card_actions(self, card_id: str, kind: str, since: float) -> list[wire.Action]:
         """What happened to a card. Source: developer.atlassian.com/cloud/trello/rest/api-group-cards, read 2026-11."""
@@ -272,7 +307,7 @@ class BoardsClient:
 
         async def fetch(cursor: str | None) -> tuple[list[wire.Action], str | None]:
             page = await self._read(path, sought, list[wire.Action], **query, **_before(cursor))
-            return page, _next(page, MAX_ACTIONS)
+            return page, page[-1].id if len(page) >= MAX_ACTIONS else None
 
         return [action async for action in walk(fetch, most=MAX_PAGES)]
 
@@ -316,8 +351,3 @@ def _card(card_id: str) -> Sought:
 def _before(cursor: str | None) -> dict[str, str]:
     """Where a page of a list begins: behind what was told last."""
     return {"before": cursor} if cursor else {}
-
-
-def _next(page: Sequence[wire.Action] | Sequence[wire.Placed], limit: int) -> str | None:
-    """Where the next page begins; None after one that is not full."""
-    return page[-1].id if len(page) >= limit else None

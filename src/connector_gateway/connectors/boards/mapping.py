@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -25,6 +25,12 @@ Kept = dict[str, Any]
 STEP = 16_384
 """Between two neighbours, where the vendor places them itself."""
 
+MOST_QUOTED = 5
+"""Names in one sentence; details have them all."""
+
+MAX_QUOTED = 40
+"""Characters of a name in a sentence."""
+
 _IDENTIFIER = re.compile(r"[0-9a-f]{24}")
 
 
@@ -41,7 +47,7 @@ def list_identifier(text: str) -> str:
     """A list's identifier; ``ListNotFound`` for what cannot be one, such as a list's name."""
     identifier = full_identifier(text)
     if identifier is None:
-        raise ListNotFound(f"{text!r} is no identifier of a list.", {"parameter": "list_id", "value": text})
+        raise ListNotFound(f"“{text}” is no identifier of a list.", {"parameter": "list_id", "value": text})
     return identifier
 
 
@@ -59,10 +65,17 @@ def label_ids(labels: Iterable[wire.Label], names: Sequence[str]) -> list[str]:
     missing = [(index, name) for index, name in enumerate(names) if name not in by_name]
     if missing:
         raise LabelNotOnBoard(
-            f"The board has no label {', '.join(repr(name) for _, name in missing)}.",
-            *({"parameter": f"labels.{index}", "value": name} for index, name in missing),
+            f"The board has no label {quoted(dict.fromkeys(name for _, name in missing))}.",
+            *({"code": LabelNotOnBoard.code, "parameter": f"labels.{index}", "value": name} for index, name in missing),
         )
     return list(dict.fromkeys(by_name[name] for name in names))
+
+
+def quoted(names: Collection[str]) -> str:
+    """The first few of *names* for a sentence, each shortened, and how many more there are."""
+    shown = [f"“{name}”" if len(name) <= MAX_QUOTED else f"“{name[: MAX_QUOTED - 1]}…”" for name in names]
+    more = f" and {len(shown) - MOST_QUOTED} more" if len(shown) > MOST_QUOTED else ""
+    return ", ".join(shown[:MOST_QUOTED]) + more
 
 
 def new_card(list_id: str, wanted: CreateCard, labels: Sequence[str]) -> Kept:
@@ -76,10 +89,10 @@ def new_card(list_id: str, wanted: CreateCard, labels: Sequence[str]) -> Kept:
     return {"idList": list_id, "name": wanted.name, "pos": "bottom", **given}
 
 
-def kept_card(card: wire.Card) -> Kept:
+def kept_card(card: wire.NewCard) -> Kept:
     """What is kept of a card that was made."""
-    labels = [label.name for label in card.labels]
-    return {"id": card.id, "shortUrl": card.short_url, "idList": card.id_list, "due": card.due, "labels": labels}
+    due, labels = card.due and stamp(card.due), [label.name for label in card.labels]
+    return {"id": card.id, "shortUrl": card.short_url, "idList": card.id_list, "due": due, "labels": labels}
 
 
 def told_card(kept: Kept) -> Kept:
@@ -110,9 +123,9 @@ def move(card: wire.Card, target: wire.CardList, position: str) -> Kept:
     }
 
 
-def kept_move(card: wire.Card) -> Kept:
+def kept_move(card_id: str, moved_at: datetime) -> Kept:
     """What is kept of a card that was moved."""
-    return {"id": card.id, "moved_at": card.date_last_activity}
+    return {"id": card_id, "moved_at": stamp(moved_at)}
 
 
 def moved_card(planned: Kept, kept: Kept, *, comment_posted: bool) -> MovedCard:
@@ -128,7 +141,7 @@ def moved_card(planned: Kept, kept: Kept, *, comment_posted: bool) -> MovedCard:
 
 def kept_comment(action: wire.Action, card_id: str) -> Kept:
     """What is kept of a comment."""
-    return {"id": action.id, "card_id": card_id, "date": action.date}
+    return {"id": action.id, "card_id": card_id, "date": stamp(action.date)}
 
 
 def told_comment(kept: Kept) -> Kept:
@@ -144,14 +157,14 @@ def comment(kept: Kept) -> Comment:
 # Boards
 
 
-def board(board: wire.Board, cards: Iterable[wire.Placed]) -> BoardDescription:
-    """The description of a board with these open *cards*; with labels if they were asked for."""
+def board(board: wire.Board, lists: Iterable[wire.BoardList], cards: Iterable[wire.Placed]) -> BoardDescription:
+    """The description of a board with these open *lists* and *cards*; with labels if they were asked for."""
     counts = Counter(card.id_list for card in cards)
     return BoardDescription(
         board_name=board.name,
         lists=[
             BoardList(list_id=item.id, name=item.name, card_count=counts[item.id])
-            for item in sorted(board.lists, key=lambda item: item.pos)
+            for item in sorted(lists, key=lambda item: item.pos)
         ],
         labels=None if board.labels is None else [name for name in _names(board.labels) if name],
     )
@@ -239,7 +252,7 @@ def same_text(one: str, other: str) -> bool:
 
 def is_card(card: wire.Card, wanted: Intent) -> bool:
     """Whether a card is just what was *wanted*: what was not asked for is empty."""
-    due = None if card.due is None else stamp(instant(card.due))
+    due = card.due and stamp(card.due)
     return (
         same_text(card.name, wanted["name"])
         and same_text(card.desc, wanted.get("desc", ""))
@@ -257,15 +270,10 @@ def is_item(item: wire.CheckItem, wanted: Intent) -> bool:
 
 
 def instant(text: str) -> datetime:
-    """The instant of a vendor's timestamp."""
+    """The instant of a ``stamp``."""
     return datetime.fromisoformat(text)
 
 
 def stamp(moment: datetime) -> str:
     """An instant as the vendor writes it: UTC, to the millisecond."""
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def seconds(text: str) -> float:
-    """The instant of a vendor's timestamp in seconds since the epoch."""
-    return instant(text).timestamp()

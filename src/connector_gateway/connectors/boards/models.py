@@ -72,6 +72,7 @@ class MovedCard(Result):
     """False if none was given, or if it could not be posted; the move stands all the same."""
 
     moved_at: Instant
+    """When it was moved, by the application's clock."""
 
 
 class CommentOnCard(Params):
@@ -130,8 +131,8 @@ class AttachChecklist(Params):
     name: Text
     """Checklist title."""
 
-    items: list[Text] = Field(min_length=1, max_length=100)
-    """What there is to do, in order."""
+    items: list[Text] = Field(max_length=100)
+    """What there is to do, in order; an empty list makes a checklist without items."""
 
     skip_if_present: bool = True
     """When true and a checklist of that name exists, nothing is done."""

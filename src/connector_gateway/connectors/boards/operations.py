@@ -6,7 +6,7 @@ from functools import partial
 from typing import TypeVar
 
 from connector_gateway.connectors.boards import mapping, wire
-from connector_gateway.connectors.boards.client import MAX_CARDS, BoardsClient
+from connector_gateway.connectors.boards.client import BoardsClient
 from connector_gateway.connectors.boards.mapping import Kept
 from connector_gateway.connectors.boards.models import (
     AttachChecklist,
@@ -62,21 +62,24 @@ async def _find_cards(call: BoardsCall, intent: Intent, sent: Sent) -> Sequence[
         if told is not None and mapping.same_text(told.name, intent["name"]):
             card = await call.upstream.get_card(told.id)
             if mapping.is_card(card, intent):
-                found.append(Found(mapping.kept_card(card), card.id, mapping.seconds(action.date)))
+                found.append(Found(mapping.kept_card(card), card.id, action.date.timestamp()))
     return found
 
 
 async def _send_move(call: BoardsCall, intent: Intent, _: str) -> Learned:
     change = {"idList": intent["list_id"], "pos": intent["position"]}
-    return mapping.kept_move(await call.upstream.update_card(intent["card_id"], change))
+    return mapping.kept_move(*await call.upstream.move_card(intent["card_id"], change))
 
 
-async def _find_move(call: BoardsCall, intent: Intent, _: Sent) -> Sequence[Found]:
+async def _find_move(call: BoardsCall, intent: Intent, sent: Sent) -> Sequence[Found]:
     """The card, if it is where it was to go; of a move within one list nothing can be seen afterwards."""
     if intent["within"]:
         return []
     card = await call.upstream.get_card(intent["card_id"])
-    return [Found(mapping.kept_move(card))] if card.id_list == intent["list_id"] else []
+    if card.id_list != intent["list_id"]:
+        return []
+    moves = await call.upstream.get_card_actions(card.id, "updateCard:idList", sent.earliest)
+    return [Found(mapping.kept_move(card.id, moves[0].date if moves else card.date_last_activity))]
 
 
 async def _send_comment(call: BoardsCall, intent: Intent, _: str) -> Learned:
@@ -90,7 +93,7 @@ async def _find_comments(call: BoardsCall, intent: Intent, sent: Sent) -> Sequen
     """The comments of that text that this application posted on the card."""
     listing = call.upstream.get_card_actions(intent["card_id"], "commentCard", sent.earliest)
     return [
-        Found(mapping.kept_comment(action, intent["card_id"]), action.id, mapping.seconds(action.date))
+        Found(mapping.kept_comment(action, intent["card_id"]), action.id, action.date.timestamp())
         for action in await _our_actions(call, listing)
         if mapping.same_text(action.data.text, intent["text"])
     ]
@@ -106,7 +109,7 @@ async def _find_checklists(call: BoardsCall, intent: Intent, sent: Sent) -> Sequ
     empty = {one.id: one for one in mapping.called(intent["name"], present) if not one.check_items}
     listing = call.upstream.get_card_actions(intent["card_id"], "addChecklistToCard", sent.earliest)
     return [
-        Found(mapping.kept_checklist(empty[made.id]), made.id, mapping.seconds(action.date))
+        Found(mapping.kept_checklist(empty[made.id]), made.id, action.date.timestamp())
         for action in await _our_actions(call, listing)
         if (made := action.data.checklist) is not None and made.id in empty
     ]
@@ -174,10 +177,10 @@ async def comment_on_card(call: BoardsCall, params: CommentOnCard) -> Comment:
 async def describe_board(call: BoardsCall, params: DescribeBoard) -> BoardDescription:
     """List the open lists of a board with the number of cards in each, and the board's labels."""
     board = await call.upstream.get_board(params.board_id, labels=params.include_labels)
-    cards = board.cards
-    if len(cards) >= MAX_CARDS:
-        cards = [card async for card in call.upstream.get_open_cards(params.board_id)]
-    return mapping.board(board, cards)
+    lists, cards = await _together(
+        call.upstream.get_board_lists(params.board_id), call.upstream.get_board_cards(params.board_id)
+    )
+    return mapping.board(board, lists, cards)
 
 
 @writes("POST /cards/{card_id}/checklists", errors=ON_A_CARD)

@@ -1,8 +1,15 @@
 """What the vendor answers, version 1: the fields that are read."""
 
 from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated
+
+from msgspec import Meta
 
 from connector_gateway.kit.wire import Wire
+
+Moment = Annotated[datetime, Meta(tz=True)]
+"""An instant; the vendor writes it in UTC, to the millisecond."""
 
 
 class Named(Wire):
@@ -33,21 +40,6 @@ class Home(Wire):
     name: str
 
 
-class Card(Wire, rename="camel"):
-    """A card; its list is told where it was asked for."""
-
-    id: str
-    name: str
-    desc: str
-    due: str | None
-    id_board: str
-    id_list: str
-    labels: Sequence[Label]
-    short_url: str
-    date_last_activity: str
-    list: Home | None = None
-
-
 class Placed(Wire, rename="camel"):
     """A card of which only the list is read."""
 
@@ -55,21 +47,44 @@ class Placed(Wire, rename="camel"):
     id_list: str
 
 
+class NewCard(Placed, rename="camel"):
+    """A card as it is told once it was made."""
+
+    due: Moment | None
+    labels: Sequence[Label]
+    short_url: str
+
+
+class MovedCard(Wire, rename="camel"):
+    """A card as it is told once it was moved."""
+
+    id: str
+    date_last_activity: Moment
+
+
+class Card(NewCard, rename="camel"):
+    """A card; its list is told where it was asked for."""
+
+    name: str
+    desc: str
+    id_board: str
+    date_last_activity: Moment
+    list: Home | None = None
+
+
+class Board(Wire):
+    """A board; its labels where they were asked for."""
+
+    name: str
+    labels: Sequence[Label] | None = None
+
+
 class BoardList(Wire):
-    """A list, inside its board."""
+    """A list of a board."""
 
     id: str
     name: str
     pos: float
-
-
-class Board(Wire):
-    """A board with its open lists and cards; its labels where they were asked for."""
-
-    name: str
-    lists: Sequence[BoardList]
-    cards: Sequence[Placed]
-    labels: Sequence[Label] | None = None
 
 
 class CheckItem(Wire):
@@ -107,14 +122,24 @@ class Action(Wire, rename="camel"):
     """Something that was done, and by whom."""
 
     id: str
-    date: str
+    date: Moment
     id_member_creator: str
     data: About
     app_creator: Named | None = None
 
 
 class Refusal(Wire):
-    """A refusal, where it is JSON; mostly it is plain text."""
+    """A refusal, where it is JSON; mostly it is plain text. Either field may be of any type."""
 
-    message: str = ""
-    error: str = ""
+    message: object = ""
+    error: object = ""
+
+    @property
+    def words(self) -> str:
+        """Why it was refused; empty where that is no text."""
+        return self.message if isinstance(self.message, str) else ""
+
+    @property
+    def code(self) -> str:
+        """The vendor's code; empty where that is no text."""
+        return self.error if isinstance(self.error, str) else ""

@@ -1,24 +1,12 @@
 """One request after the wire has been taken off it, and how it finds what it is about."""
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from workspace_sandbox.boards.access import Access, Visitor
-from workspace_sandbox.boards.arguments import IDENTIFIER, SHORT_LINK, Arguments
+from workspace_sandbox.boards.arguments import Arguments
 from workspace_sandbox.boards.fields import Fields
-from workspace_sandbox.boards.refusals import (
-    HIDDEN,
-    HIDDEN_CARD,
-    INVALID_ID,
-    LIST_NOT_FOUND,
-    MISSING_SCOPES,
-    NOT_FOUND,
-    NoSuchRoute,
-    Refusal,
-)
 from workspace_sandbox.boards.state import (
     Action,
     Author,
@@ -31,6 +19,14 @@ from workspace_sandbox.boards.state import (
     Member,
 )
 from workspace_sandbox.boards.store import Store
+from workspace_sandbox.boards.wire import (
+    HIDDEN,
+    HIDDEN_CARD,
+    LIST_NOT_FOUND,
+    NOT_FOUND,
+    NoSuchRoute,
+    Refusal,
+)
 
 Thing = TypeVar("Thing", Board, CardList, Card, Label, Checklist, Action)
 
@@ -161,36 +157,3 @@ class Ask:
         if found is None or not self.sees(found):
             raise Refusal(404, kind.missing)
         return found
-
-
-Support = Literal["fully", "partly"]
-
-
-@dataclass(frozen=True)
-class Route:
-    """A route of the vendor, how far it is supported, and what answers it."""
-
-    method: str
-    path: str
-    support: Support
-    answer: Callable[[Ask], Any]
-
-    @cached_property
-    def pattern(self) -> re.Pattern[str]:
-        """What a whole path must look like; a slash at its end makes no difference."""
-        return re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", self.path) + "/?")
-
-    def check(self, path: Mapping[str, str]) -> None:
-        """Refuse malformed ids in *path*."""
-        for name, kind in KINDS.items():
-            identifier = path.get(name, "0" * 24)
-            linked = kind.linked and SHORT_LINK.fullmatch(identifier)
-            if not linked and not IDENTIFIER.fullmatch(identifier):
-                raise Refusal(400, INVALID_ID)
-
-    def admit(self, visitor: Visitor) -> None:
-        """Refuse a visitor who may not use this method."""
-        needed = "read" if self.method == "GET" else "write"
-        anonymous_read = visitor.token is None and needed == "read"
-        if not anonymous_read and (visitor.token is None or needed not in visitor.token.scopes):
-            raise Refusal(401, MISSING_SCOPES)

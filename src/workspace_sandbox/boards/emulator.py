@@ -1,0 +1,168 @@
+"""Trello on HTTP: how every request is let in, throttled and answered."""
+
+import logging
+from collections.abc import Mapping
+from email.utils import formatdate
+from typing import Any, ClassVar
+from urllib.parse import parse_qsl
+
+from aiohttp import web
+from aiohttp.typedefs import Handler
+
+from workspace_sandbox.boards import batch
+from workspace_sandbox.boards.access import Credentials, credentials_of
+from workspace_sandbox.boards.acts import act
+from workspace_sandbox.boards.arguments import Arguments, arguments_of
+from workspace_sandbox.boards.ask import Ask
+from workspace_sandbox.boards.consent import Consent
+from workspace_sandbox.boards.routes import ROUTES, ApiRoute, Page, part_of_batch
+from workspace_sandbox.boards.seed import plant
+from workspace_sandbox.boards.state import Author
+from workspace_sandbox.boards.throttle import MEMBER_ROUTES, Spender, Throttle
+from workspace_sandbox.boards.wire import NoSuchRoute, Refusal, rendered
+from workspace_sandbox.kit.server import MAX_REQUEST_BYTES
+from workspace_sandbox.kit.stage import Stage
+
+LONGEST_LINE = 8192
+"""Bytes of a request line; a longer one is answered with 414."""
+
+TOO_LONG = "<html><head><title>414 Request-URI Too Large</title></head><body></body></html>"
+
+SPENDER = web.RequestKey("spender", Spender)
+"""Where a request keeps whose budgets it spent, once that is known."""
+
+LOG = logging.getLogger(__name__)
+
+
+class BoardsEmulator:
+    """Trello, with an account of three boards and one board that the account does not see.
+
+    Knobs beside ``limits``: ``auto_approve`` says yes on every consent page; ``allowed_origins`` are where those pages
+    may send people; ``write_status`` is answered to accepted writes (202 was seen in 2025); ``invalid_token`` is the
+    text for a dead token; ``hidden_is_missing`` answers 404 instead of 401 for what the account may not see;
+    ``items_per_checklist`` is the most a checklist holds.
+    """
+
+    knobs: ClassVar[Mapping[str, Any]] = {
+        "auto_approve": False,
+        "allowed_origins": ["http://127.0.0.1", "http://localhost"],
+        "write_status": 200,
+        "invalid_token": "invalid token",
+        "hidden_is_missing": False,
+        "items_per_checklist": 200,
+    }
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+        self.reset()
+
+    def applications(self) -> dict[str, web.Application]:
+        """One application; the vendor's two hosts and its OAuth 2 host share it.
+
+        Built without ``kit.server.application``, whose request lines end before this vendor's do.
+        """
+
+        @web.middleware
+        async def speak(request: web.Request, handler: Handler) -> web.StreamResponse:
+            answer = await self._answer(request, handler)
+            answer.headers.update(self._told(request))
+            return answer
+
+        base = web.Application(
+            middlewares=[speak],
+            client_max_size=MAX_REQUEST_BYTES,
+            handler_args={"max_line_size": LONGEST_LINE * 64},
+        )
+        base.add_routes(self._route(route) for route in ROUTES)
+        return {"base": base}
+
+    def reset(self) -> None:
+        """Return to the seed, with nothing revoked and nothing spent."""
+        self.seed = plant()
+        self.store, self.access = self.seed.store, self.seed.access
+        self.store.random = self.stage.random
+        self.throttle = Throttle()
+        self.consent = Consent(self.stage, self.access, self.seed.token.member)
+
+    def credentials(self) -> dict[str, str]:
+        """The key of the application and the token of the account."""
+        return {"key": self.seed.token.app.key, "token": self.seed.token.value}
+
+    def examples(self) -> dict[str, Any]:
+        """Boards, lists, cards and labels worth trying, some of them out of reach."""
+        return self.seed.examples
+
+    def revoke(self) -> None:
+        """Withdraw the token, as the user would in the account settings."""
+        self.access.tokens.pop(self.seed.token.value, None)
+
+    def authorise(self) -> None:
+        """Let the same token in again."""
+        self.access.keep(self.seed.token)
+
+    def act(self, action: Mapping[str, Any]) -> dict[str, Any]:
+        """A colleague does ``create_card``, ``move_card``, ``comment`` or ``archive_list``."""
+        return act(self.store, Author(self.seed.colleague, None, self.stage.clock.now()), action)
+
+    async def _answer(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        if len(f"{request.method} {request.raw_path} HTTP/1.1") > LONGEST_LINE:
+            return web.Response(status=414, text=TOO_LONG, content_type="text/html")
+        try:
+            return await handler(request)
+        except Refusal as refusal:
+            return rendered(refusal.status, refusal.body)
+        except (NoSuchRoute, web.HTTPNotFound, web.HTTPMethodNotAllowed):
+            return rendered(404, f"Cannot {request.method} {request.raw_path}")
+        except web.HTTPException:
+            raise
+        except Exception:
+            LOG.exception("%s %s", request.method, request.path)
+            return rendered(500, "Internal Server Error")
+
+    def _told(self, request: web.Request) -> dict[str, str]:
+        now = self.stage.clock.now()
+        told = self.throttle.headers(request.get(SPENDER, Spender(None, None)), now)
+        return {"Date": formatdate(now, usegmt=True), "Access-Control-Expose-Headers": ", ".join(told), **told}
+
+    def _route(self, route: ApiRoute | Page) -> web.RouteDef:
+        if isinstance(route, Page):
+            return web.route(route.method, route.path, self._shown(route))
+        return web.route(route.method, f"{route.path}{{_:/?}}", self._served(route))
+
+    def _served(self, route: ApiRoute) -> Handler:
+        async def serve(request: web.Request) -> web.StreamResponse:
+            arguments = await arguments_of(request)
+            presented = credentials_of(request.headers.get("Authorization", ""), arguments)
+            request[SPENDER] = spender = self._spender(presented, request.path, arguments)
+            if self.stage.knobs["limits"]:
+                self.throttle.spend(spender, self.stage.clock.now())
+            answer = self._perform(route, request.match_info, presented, arguments)
+            return rendered(200 if route.method == "GET" else self.stage.knobs["write_status"], answer)
+
+        return serve
+
+    def _shown(self, page: Page) -> Handler:
+        async def show(request: web.Request) -> web.StreamResponse:
+            return await page.handler(self.consent, request)
+
+        return show
+
+    def _spender(self, presented: Credentials, path: str, arguments: Arguments) -> Spender:
+        """Whose budgets are spent; each part of a batch counts as a request of its own."""
+        paths = [f"/1{url}" for url in batch.urls(arguments)] if path.rstrip("/") == "/1/batch" else [path]
+        to_members = sum(part.startswith(MEMBER_ROUTES) for part in paths)
+        return Spender(self.access.key_of(presented), presented.token, len(paths), to_members)
+
+    def _perform(self, route: ApiRoute, path: Mapping[str, str], presented: Credentials, arguments: Arguments) -> Any:
+        """What *route* answers; an id is looked at first, then who asks, then what may be seen, then what is there."""
+        now = self.stage.clock.now()
+        route.check(path)
+        visitor = self.access.visitor(presented, now, invalid_token=self.stage.knobs["invalid_token"])
+        route.admit(visitor)
+
+        def get(url: str) -> Any:
+            found, part = part_of_batch(url), url.partition("?")
+            asked = Arguments(dict(parse_qsl(part[2], keep_blank_values=True)))
+            return self._perform(*found, presented, asked)
+
+        return route.handler(Ask(self.store, self.access, self.stage.knobs, visitor, path, arguments, now, get))

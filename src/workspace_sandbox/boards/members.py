@@ -1,0 +1,51 @@
+"""Answers about members."""
+
+from typing import Any
+
+from workspace_sandbox.boards import views
+from workspace_sandbox.boards.ask import Ask
+from workspace_sandbox.boards.fields import MEMBER
+from workspace_sandbox.boards.organizations import ORGANIZATION
+
+
+def read(ask: Ask) -> Any:
+    """A member."""
+    member = ask.member
+    token = ask.visitor.token
+    with_email = token is not None and token.member is member and "account" in token.scopes
+    return views.member(member, ask.arguments, visible=_common_boards(ask), with_email=with_email)
+
+
+def read_field(ask: Ask) -> Any:
+    """One field of a member."""
+    return ask.field_of(MEMBER, ask.member)
+
+
+def read_boards(ask: Ask) -> Any:
+    """The boards of a member that the visitor sees too."""
+    return views.boards(_common_boards(ask), ask.arguments)
+
+
+def read_cards(ask: Ask) -> Any:
+    """The cards a member is on."""
+    member, keep = ask.member, views.CARD_FILTERS[ask.arguments.choice("filter", views.CARD_FILTERS, "visible")]
+    cards = [card for board in _common_boards(ask) for card in board.cards() if member in card.members and keep(card)]
+    return [views.card(card, ask.arguments) for card in cards]
+
+
+def read_actions(ask: Ask) -> Any:
+    """What a member did."""
+    member = ask.member
+    told = (action for action in ask.store.actions.values() if action.author.member is member and ask.sees(action))
+    return views.actions(told, ask.arguments, "all")
+
+
+def read_organizations(ask: Ask) -> Any:
+    """The workspaces of a member."""
+    _ = ask.member
+    return [ORGANIZATION]
+
+
+def _common_boards(ask: Ask) -> list[Any]:
+    member = ask.member
+    return [board for board in ask.visible_boards() if member.id in board.members]

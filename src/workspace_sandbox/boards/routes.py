@@ -1,0 +1,190 @@
+"""The vendor's routes that are played, what serves each, and what of it is not played."""
+
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+from urllib.parse import unquote
+
+from aiohttp import web
+
+from workspace_sandbox.boards import (
+    actions,
+    batch,
+    boards,
+    cards,
+    checklists,
+    labels,
+    lists,
+    members,
+    organizations,
+    search,
+    tokens,
+)
+from workspace_sandbox.boards.access import Visitor
+from workspace_sandbox.boards.arguments import IDENTIFIER, SHORT_LINK
+from workspace_sandbox.boards.ask import KINDS, Ask
+from workspace_sandbox.boards.consent import Consent
+from workspace_sandbox.boards.wire import INVALID_ID, MISSING_SCOPES, NoSuchRoute, Refusal
+from workspace_sandbox.kit.routes import Route
+
+LOG_ONLY = "what nothing here does is never in the log, and it has the one format"
+NONE_THERE = "always empty"
+OWN_FIELDS = "fields that this stand-in does not show"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApiRoute(Route[Callable[[Ask], Any]]):
+    """A route below ``/1`` for applications, with its checks before anything is looked for."""
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """What a whole path must look like; a slash at its end makes no difference."""
+        return re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", self.path) + "/?")
+
+    def check(self, path: Mapping[str, str]) -> None:
+        """Refuse malformed ids in *path*."""
+        for name, kind in KINDS.items():
+            identifier = path.get(name, "0" * 24)
+            linked = kind.linked and SHORT_LINK.fullmatch(identifier)
+            if not linked and not IDENTIFIER.fullmatch(identifier):
+                raise Refusal(400, INVALID_ID)
+
+    def admit(self, visitor: Visitor) -> None:
+        """Refuse a visitor who may not use this method."""
+        needed = "read" if self.method == "GET" else "write"
+        anonymous_read = visitor.token is None and needed == "read"
+        if not anonymous_read and (visitor.token is None or needed not in visitor.token.scopes):
+            raise Refusal(401, MISSING_SCOPES)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page(Route[Callable[[Consent, web.Request], Awaitable[web.StreamResponse]]]):
+    """A page for people, or a route of OAuth, which checks for itself who may use it."""
+
+
+def _get(path: str, handler: Callable[[Ask], Any], lacks: str = "") -> ApiRoute:
+    return ApiRoute(method="GET", path=f"/1{path}", handler=handler, lacks=lacks)
+
+
+def _put(path: str, handler: Callable[[Ask], Any], lacks: str = "") -> ApiRoute:
+    return ApiRoute(method="PUT", path=f"/1{path}", handler=handler, lacks=lacks)
+
+
+def _post(path: str, handler: Callable[[Ask], Any], lacks: str = "") -> ApiRoute:
+    return ApiRoute(method="POST", path=f"/1{path}", handler=handler, lacks=lacks)
+
+
+def _delete(path: str, handler: Callable[[Ask], Any]) -> ApiRoute:
+    return ApiRoute(method="DELETE", path=f"/1{path}", handler=handler)
+
+
+ROUTES: tuple[ApiRoute | Page, ...] = (
+    _post("/boards", boards.create, "copies of another board, preferences, Power-Ups"),
+    _get("/boards/{board}", boards.read, "nested memberships, organization, tags and plugin data"),
+    _put("/boards/{board}", boards.update, "fields other than name, desc and closed"),
+    _delete("/boards/{board}", boards.delete),
+    _get("/boards/{board}/lists", boards.read_lists),
+    _post("/boards/{board}/lists", lists.create),
+    _get("/boards/{board}/lists/{filter}", boards.read_lists),
+    _get("/boards/{board}/cards", boards.read_cards),
+    _get("/boards/{board}/cards/{filter}", boards.read_cards),
+    _get("/boards/{board}/labels", boards.read_labels),
+    _post("/boards/{board}/labels", labels.create),
+    _get("/boards/{board}/labels/{label}", boards.read_label),
+    _get("/boards/{board}/actions", boards.read_actions, LOG_ONLY),
+    _get("/boards/{board}/checklists", boards.read_checklists),
+    _get("/boards/{board}/members", boards.read_members, "filters"),
+    _get("/boards/{board}/customFields", boards.read_nothing, NONE_THERE),
+    _get("/boards/{board}/{field}", boards.read_field, OWN_FIELDS),
+    _put("/boards/{board}/{field}", boards.update_field, "fields other than name, desc and closed"),
+    _post("/lists", lists.create, "copies of another list"),
+    _get("/lists/{list}", lists.read),
+    _put("/lists/{list}", lists.update),
+    _get("/lists/{list}/cards", lists.read_cards),
+    _get("/lists/{list}/actions", lists.read_actions, LOG_ONLY),
+    _post("/lists/{list}/archiveAllCards", lists.archive_cards),
+    _post("/lists/{list}/moveAllCards", lists.move_cards),
+    _get("/lists/{list}/{field}", lists.read_field),
+    _put("/lists/{list}/{field}", lists.update_field),
+    _post("/labels", labels.create),
+    _get("/labels/{label}", labels.read),
+    _put("/labels/{label}", labels.update),
+    _delete("/labels/{label}", labels.delete),
+    _put("/labels/{label}/{field}", labels.update_field),
+    _post("/cards", cards.create, "copies of another card, attachments, places on a map"),
+    _get("/cards/{card}", cards.read, "attachments, stickers, plugin data and custom fields, which are always empty"),
+    _put("/cards/{card}", cards.update, "covers, reminders, places on a map"),
+    _delete("/cards/{card}", cards.delete),
+    _get("/cards/{card}/members", cards.read_members),
+    _get("/cards/{card}/attachments", boards.read_nothing, NONE_THERE),
+    _get("/cards/{card}/pluginData", boards.read_nothing, NONE_THERE),
+    _get("/cards/{card}/customFieldItems", boards.read_nothing, NONE_THERE),
+    _get("/cards/{card}/actions", actions.read_of_card, LOG_ONLY),
+    _post("/cards/{card}/actions/comments", actions.comment),
+    _put("/cards/{card}/actions/{action}/comments", actions.edit_comment),
+    _delete("/cards/{card}/actions/{action}/comments", actions.delete_comment),
+    _get("/cards/{card}/checklists", checklists.read_of_card),
+    _post("/cards/{card}/checklists", checklists.create),
+    _delete("/cards/{card}/checklists/{checklist}", checklists.delete),
+    _get("/cards/{card}/checkItem/{item}", checklists.read_item),
+    _put("/cards/{card}/checkItem/{item}", checklists.update_item, "members, reminders, moves to another checklist"),
+    _delete("/cards/{card}/checkItem/{item}", checklists.delete_item),
+    _put(
+        "/cards/{card}/checklist/{checklist}/checkItem/{item}",
+        checklists.update_item,
+        "members, reminders, moves to another checklist",
+    ),
+    _post("/cards/{card}/idLabels", cards.add_label),
+    _delete("/cards/{card}/idLabels/{label}", cards.remove_label),
+    _post("/cards/{card}/labels", cards.create_label),
+    _post("/cards/{card}/idMembers", cards.add_member),
+    _delete("/cards/{card}/idMembers/{member}", cards.remove_member),
+    _get("/cards/{card}/{field}", cards.read_field),
+    _put("/cards/{card}/{field}", cards.update_field, "covers and reminders, which are taken and not kept"),
+    _post("/checklists", checklists.create),
+    _get("/checklists/{checklist}", checklists.read, "nested cards"),
+    _put("/checklists/{checklist}", checklists.update),
+    _delete("/checklists/{checklist}", checklists.delete),
+    _get("/checklists/{checklist}/checkItems", checklists.read_items),
+    _post("/checklists/{checklist}/checkItems", checklists.create_item, "members and reminders"),
+    _get("/checklists/{checklist}/checkItems/{item}", checklists.read_item),
+    _delete("/checklists/{checklist}/checkItems/{item}", checklists.delete_item),
+    _put("/checklists/{checklist}/{field}", checklists.update_field),
+    _get("/actions/{action}", actions.read, "nested card, list, board and organization"),
+    _put("/actions/{action}", actions.edit_comment),
+    _delete("/actions/{action}", actions.delete_comment),
+    _get("/members/{member}", members.read, "nested resources other than boards"),
+    _get("/members/{member}/boards", members.read_boards, "filters other than all, open, closed and none"),
+    _get("/members/{member}/cards", members.read_cards),
+    _get("/members/{member}/actions", members.read_actions, LOG_ONLY),
+    _get("/members/{member}/organizations", members.read_organizations, "fields and filters"),
+    _get("/members/{member}/{field}", members.read_field, OWN_FIELDS),
+    _get("/organizations/{organization}", organizations.read, "fields and nested resources"),
+    _get("/organizations/{organization}/boards", organizations.read_boards, "filters"),
+    _get("/tokens/{token}", tokens.read, "webhooks"),
+    _get("/tokens/{token}/member", tokens.read_member),
+    _delete("/tokens/{token}", tokens.delete),
+    _get("/search", search.search, "operators, and everything but boards and cards"),
+    _get("/batch", batch.batch),
+    Page(method="*", path="/1/authorize", handler=Consent.authorize),
+    Page(method="*", path="/1/OAuthGetRequestToken", handler=Consent.request_token, lacks="signatures are not checked"),
+    Page(method="*", path="/1/OAuthAuthorizeToken", handler=Consent.authorize_token),
+    Page(method="*", path="/1/OAuthGetAccessToken", handler=Consent.access_token, lacks="signatures are not checked"),
+    Page(method="*", path="/authorize", handler=Consent.oauth2_authorize),
+    Page(method="POST", path="/oauth/token", handler=Consent.oauth2_token),
+    Page(method="POST", path="/authorize/oauth/token", handler=Consent.oauth2_token),
+)
+"""Every route; of several that fit a path the first one serves."""
+
+
+def part_of_batch(url: str) -> tuple[ApiRoute, Mapping[str, str]]:
+    """The route of a part of a batch, and the names in its path."""
+    path = f"/1{url.partition('?')[0]}"
+    for route in ROUTES:
+        if isinstance(route, ApiRoute) and route.method == "GET" and route.handler is not batch.batch:
+            found = route.pattern.fullmatch(path)
+            if found:
+                return route, {name: unquote(value) for name, value in found.groupdict().items()}
+    raise NoSuchRoute

@@ -1,0 +1,27 @@
+"""The boards stand-in on real HTTP."""
+
+from collections.abc import Iterator
+
+import pytest
+import requests
+
+from harness.playing import playing
+from sandbox.boards.trello import Trello
+from workspace_sandbox.boards import BoardsEmulator
+
+
+@pytest.fixture(scope="module")
+def played() -> Iterator[tuple[BoardsEmulator, str]]:
+    with playing(boards=BoardsEmulator) as sandbox:
+        emulator = sandbox.emulators["boards"]
+        assert isinstance(emulator, BoardsEmulator)
+        yield emulator, sandbox.address
+
+
+@pytest.fixture
+def trello(played: tuple[BoardsEmulator, str]) -> Iterator[Trello]:
+    emulator, control = played
+    emulator.stage.reset()
+    emulator.reset()
+    with requests.Session() as session:
+        yield Trello(emulator, control, session)

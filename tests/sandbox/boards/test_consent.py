@@ -1,0 +1,122 @@
+"""The boards stand-in, byte for byte where the vendor's bytes are known: consent."""
+
+import base64
+import hashlib
+import re
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from requests_oauthlib import OAuth1Session  # type: ignore[import-untyped]
+
+from sandbox.boards.trello import JSON, Trello, refused
+from workspace_sandbox.boards.access import Credentials
+from workspace_sandbox.boards.seed import APP
+from workspace_sandbox.boards.wire import Refusal
+
+
+def test_the_consent_page_asks_and_then_hands_a_token_over(trello: Trello) -> None:
+    asked = {"key": trello.key, "scope": "read", "expiration": "1hour", "return_url": "http://127.0.0.1:9/back?state=s"}
+
+    page = trello.ask("GET", "/1/authorize", auth=None, params=asked)
+    answer = trello.ask("POST", "/1/authorize", auth=None, data={**asked, "approve": "true"})
+
+    assert (page.status_code, "<form" in page.text) == (200, True)
+    back = urlsplit(answer.headers["Location"])
+    assert (answer.status_code, back.query) == (302, "state=s")
+    token = parse_qs(back.fragment)["token"][0]
+    credentials = {"key": trello.key, "token": token}
+    read = trello.ask("GET", f"/1/tokens/{token}", auth=None, params=credentials)
+    write = trello.ask("POST", "/1/cards", auth=None, params=credentials)
+    assert read.status_code == 200
+    assert refused(write) == (401, JSON, '{"message":"missing scopes"}')
+
+
+def test_consent_is_given_at_once_when_asked_to(trello: Trello) -> None:
+    asked = {"key": trello.key, "scope": "read,write", "expiration": "never", "return_url": "http://localhost/back"}
+
+    answer = trello.ask("GET", "/1/authorize", auth=None, params={**asked, "auto_approve": "true"})
+
+    assert answer.headers["Location"].startswith("http://localhost/back#token=ATTA")
+
+
+def test_consent_is_denied_and_sent_nowhere_unknown(trello: Trello) -> None:
+    asked = {"key": trello.key, "return_url": "http://127.0.0.1/back"}
+
+    denied = trello.ask("POST", "/1/authorize", auth=None, data={**asked, "approve": "false"})
+    foreign = trello.ask("GET", "/1/authorize", auth=None, params={**asked, "return_url": "https://evil.example/"})
+    unknown = trello.ask("GET", "/1/authorize", auth=None, params={**asked, "key": "nobody"})
+
+    assert denied.headers["Location"] == "http://127.0.0.1/back#error=Token%20request%20rejected"
+    assert (foreign.status_code, unknown.status_code) == (400, 401)
+
+
+@pytest.mark.parametrize("address", ["http://[", "http://127.0.0.1/\r\nX: y", "javascript:alert(1)"])
+def test_nobody_is_sent_to_a_broken_address(trello: Trello, address: str) -> None:
+    asked = {"key": trello.key, "return_url": address, "auto_approve": "true"}
+
+    assert trello.ask("GET", "/1/authorize", auth=None, params=asked).status_code == 400
+
+
+def test_a_token_ends_with_its_hour(trello: Trello) -> None:
+    now = trello.emulator.stage.clock.now()
+    asked = {"key": trello.key, "scope": "read", "expiration": "1hour", "auto_approve": "true"}
+    page = trello.ask("GET", "/1/authorize", auth=None, params=asked).text
+    (token,) = re.findall("ATTA[0-9A-F]{72}", page)
+    presented, access = Credentials(trello.key, token), trello.emulator.access
+
+    assert access.visitor(presented, now + 3599, invalid_token="").token is not None
+    with pytest.raises(Refusal, match="expired"):
+        access.visitor(presented, now + 3700, invalid_token="expired")
+
+
+def test_oauth_1_goes_round_once(trello: Trello) -> None:
+    address = f"{trello.base}/1"
+    with OAuth1Session(APP.key, APP.secret, callback_uri="http://127.0.0.1/back") as first:
+        request_token = first.fetch_request_token(f"{address}/OAuthGetRequestToken")
+    asked = {"oauth_token": request_token["oauth_token"], "scope": "read,write", "auto_approve": "true"}
+    back = trello.ask("GET", "/1/OAuthAuthorizeToken", auth=None, params=asked).headers["Location"]
+    secret, verifier = request_token["oauth_token_secret"], parse_qs(urlsplit(back).query)["oauth_verifier"][0]
+
+    with OAuth1Session(APP.key, APP.secret, asked["oauth_token"], secret, verifier=verifier) as last:
+        token = last.fetch_access_token(f"{address}/OAuthGetAccessToken")
+        again = last.get(f"{address}/OAuthGetAccessToken")
+    with OAuth1Session(APP.key, APP.secret, token["oauth_token"], token["oauth_token_secret"]) as session:
+        me = session.get(f"{address}/members/me")
+
+    assert (me.json()["username"], again.status_code) == ("gatewaybot", 401)
+
+
+def test_oauth_2_goes_round_with_pkce_and_rotates(trello: Trello) -> None:
+    verifier = "v" * 43
+    challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
+    asked = {
+        "client_id": APP.key,
+        "redirect_uri": "http://127.0.0.1/back",
+        "response_type": "code",
+        "scope": "read:board:trello write:board:trello offline_access",
+        "state": "s",
+        "auto_approve": "true",
+    }
+    client = {"client_id": APP.key, "client_secret": APP.secret}
+    pkce = {"code_challenge": challenge, "code_challenge_method": "S256"}
+
+    bare = trello.ask("GET", "/authorize", auth=None, params=asked)
+    back = parse_qs(urlsplit(trello.ask("GET", "/authorize", auth=None, params=asked | pkce).headers["Location"]).query)
+    redeem = {
+        **client,
+        "grant_type": "authorization_code",
+        "code": back["code"][0],
+        "redirect_uri": asked["redirect_uri"],
+        "code_verifier": verifier,
+    }
+    first = trello.ask("POST", "/oauth/token", auth=None, json=redeem)
+    replayed = trello.ask("POST", "/oauth/token", auth=None, json=redeem)
+    refresh = {**client, "grant_type": "refresh_token", "refresh_token": first.json()["refresh_token"]}
+    second = trello.ask("POST", "/oauth/token", auth=None, json=refresh)
+    stale = trello.ask("POST", "/oauth/token", auth=None, json=refresh)
+    me = trello.ask("GET", "/1/members/me", auth=f"Bearer {second.json()['access_token']}")
+
+    assert "error=invalid_request" in bare.headers["Location"]
+    assert (back["state"], first.json()["expires_in"], first.json()["token_type"]) == (["s"], 3600, "Bearer")
+    assert [(one.status_code, one.json()["error"]) for one in (replayed, stale)] == [(403, "invalid_grant")] * 2
+    assert me.json()["username"] == "gatewaybot"

@@ -1,0 +1,81 @@
+"""The boards stand-in, byte for byte where the vendor's bytes are known: its routes, and batches of them."""
+
+import pytest
+
+from connector_gateway.kit.clock import SystemClock
+from sandbox.boards.trello import JSON, TEXT, UNKNOWN, Trello, refused
+from workspace_sandbox.boards import BoardsEmulator
+from workspace_sandbox.boards.routes import ROUTES
+from workspace_sandbox.kit.stage import Stage
+
+
+def test_a_batch_answers_in_order_with_refusals_among_them(trello: Trello) -> None:
+    card, card_list = trello.examples["card_id"], trello.examples["list_ids"][0]
+
+    parts = trello.get(
+        "/batch", urls=f"/cards/{card}?fields=name,idList,/lists/{card_list}?fields=name,/lists/{UNKNOWN}"
+    )
+
+    assert {"id", "name", "idList"} == parts[0]["200"].keys()
+    assert {"id": card_list, "name": "To do"} == parts[1]["200"]
+    assert parts[2] == {"name": "NotFoundError", "message": "model not found", "statusCode": 404}
+
+
+@pytest.mark.parametrize("urls", ["", "cards/x", ",".join(["/members/me"] * 11)])
+def test_a_batch_has_one_to_ten_paths(trello: Trello, urls: str) -> None:
+    answer = trello.ask("GET", "/1/batch", params={"urls": urls})
+
+    assert refused(answer) == (400, TEXT, "invalid value for urls")
+
+
+def test_the_routes_served_are_the_routes_listed() -> None:
+    application = BoardsEmulator(Stage(SystemClock(), **BoardsEmulator.knobs)).applications()["base"]
+
+    served = {
+        (route.method, route.resource.canonical.removesuffix("{_}"))
+        for route in application.router.routes()
+        if route.resource is not None and route.method != "HEAD"
+    }
+
+    assert {(route.method, route.path) for route in ROUTES} == served
+
+
+def test_every_reading_route_answers(trello: Trello) -> None:
+    examples = trello.examples
+    action = trello.get(f"/cards/{examples['card_id']}/actions")[0]["id"]
+    (checklist,) = trello.get(f"/cards/{examples['card_id']}/checklists")
+    label = trello.get(f"/boards/{examples['board_id']}/labels", limit=1)[0]["id"]
+    named = {
+        "board": examples["board_id"],
+        "list": examples["list_ids"][0],
+        "card": examples["card_id"],
+        "label": label,
+        "checklist": checklist["id"],
+        "item": checklist["checkItems"][0]["id"],
+        "action": action,
+        "member": "me",
+        "organization": "northwindtools",
+        "token": trello.token,
+        "filter": "all",
+    }
+    asked = {"query": "fix", "urls": "/members/me"}
+    reading = [route.path for route in ROUTES if route.method == "GET" and "{field}" not in route.path]
+
+    answers = {path: trello.ask("GET", path.format(**named), params=asked) for path in reading}
+
+    assert [path for path, answer in answers.items() if not answer.ok or answer.headers["Content-Type"] != JSON] == []
+
+
+@pytest.mark.parametrize(
+    ("path", "field"),
+    [
+        ("/boards/{board_id}", "name"),
+        ("/lists/{archived_list_id}", "closed"),
+        ("/cards/{card_id}", "idList"),
+        ("/members/me", "username"),
+    ],
+)
+def test_one_field_is_read_by_itself(trello: Trello, path: str, field: str) -> None:
+    path = path.format(**trello.examples)
+
+    assert trello.get(f"{path}/{field}") == {"_value": trello.get(path)[field]}
