@@ -200,7 +200,8 @@ class Upstream:
 
         The body is *json*, or *content* that *headers* describe.
         A throttled request is resent always, one that *writes* never after it may have arrived.
-        *expects* names failures that the caller reads itself, *collides* tells a refusal because of another change, which is worth another attempt.
+        *expects* names failures that the caller reads itself; *collides* tells a refusal because of another change,
+        which is worth another attempt.
         Raises ``OutcomeUnknown`` when a write was sent and no readable answer came, and an ``UpstreamError`` in doubt
         when the third party failed over it.
         """
