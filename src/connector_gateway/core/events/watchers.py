@@ -15,9 +15,9 @@ from sqlalchemy.dialects.postgresql import insert
 from connector_gateway.core.connections import Connection, Connections
 from connector_gateway.core.events.feed import Feed, Gap, enter
 from connector_gateway.core.events.watches import MAX_CLAIMED, Claimed, Watches, take_wakes
-from connector_gateway.core.gateway import Site
 from connector_gateway.core.processes import Processes
 from connector_gateway.core.runs import Run, Runs
+from connector_gateway.core.sites import Site
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import ConnectionRevoked, GatewayError, InternalError
 from connector_gateway.kit.observing import Observation, Observing, Snapshot, State
