@@ -158,7 +158,7 @@ async def test_a_connection_of_no_connector_is_refused_with_those_there_are(offi
     with pytest.raises(InvalidParameters) as refused:
         await office.make(connector="fax")
 
-    assert [{"parameter": "connector", "allowed": ["shelf"]}] == refused.value.details
+    assert [{"parameter": "connector", "value": "fax", "allowed": ["shelf"]}] == refused.value.details
 
 
 async def test_missing_secrets_are_named(office: Office) -> None:

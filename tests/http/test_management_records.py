@@ -105,3 +105,11 @@ def schema_of(route: ManagementRoute) -> Mapping[str, Any]:
     """The documented schema of a whole answer."""
     found: Mapping[str, Any] = answers(route)["200"]["content"]["application/json"]["schema"]
     return found
+
+
+@requirement("envelope:milliseconds")
+def test_times_sort_as_texts(made: dict[str, Any]) -> None:
+    times = [made["create_workspace"]["created_at"], made["create_key"]["created_at"], made["show_run"]["started_at"]]
+
+    assert [24, 24, 24] == [len(told) for told in times]
+    assert sorted(times) == times

@@ -94,8 +94,9 @@ class Gateway:
             run.allowance = await self._limits.spend(caller)
             require(run.allowance)
             caller.require(operation.scope)
-            params = arguments.read(operation.params)
-            key = arguments.idempotency_key(params) if operation.scope == "write" else None
+            writes = operation.scope == "write"
+            params = arguments.read(operation.params, keyed=writes)
+            key = arguments.idempotency_key(params) if writes else None
             connection = await self._connections.open(caller, connector, connection_id or "")
             work = self._work(run, connection, operation, params)
             try:

@@ -31,6 +31,9 @@ IDEMPOTENCY_HEADER: Schema = {
     "description": "Any caller-generated string. Repeating it within 24 hours returns the first result.",
     "schema": {"type": "string", "minLength": 1, "maxLength": 255},
 }
+ABOUT = {"title", "description", "default"}
+"""What a schema says of a field rather than of its values."""
+
 NEXT_CURSOR: Schema = {"type": ["string", "null"], "description": "Null after the last page."}
 ERROR_SCHEMA: Schema = {
     "type": "object",
@@ -191,7 +194,31 @@ def _body(properties: Schema, required: Sequence[str]) -> Schema:
     schema: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
     if required:
         schema["required"] = list(required)
-    return {"required": True, "content": _json(schema)}
+    return {"required": True, "content": _json(_with_nulls(schema))}
+
+
+def _with_nulls(schema: Any) -> Any:
+    """*schema*, in which every optional field of an object may be null, which means the same as leaving it out."""
+    if isinstance(schema, list):
+        return [_with_nulls(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    whole = {name: _with_nulls(value) for name, value in schema.items() if name != "properties"}
+    if "properties" in schema:
+        required = schema.get("required", [])
+        whole["properties"] = {
+            name: _with_nulls(field) if name in required else _nullable(_with_nulls(field))
+            for name, field in schema["properties"].items()
+        }
+    return whole
+
+
+def _nullable(schema: Schema) -> Schema:
+    """*schema*, or null; what is said about it stays where it is looked for."""
+    if {"type": "null"} in schema.get("anyOf", []):
+        return schema
+    about = {name: value for name, value in schema.items() if name in ABOUT}
+    return {"anyOf": [{name: value for name, value in schema.items() if name not in ABOUT}, {"type": "null"}]} | about
 
 
 def _success(connector: AnyConnector, operation: AnyOperation, schemas: _Schemas) -> Schema:

@@ -10,14 +10,20 @@ from typing import Any
 from pydantic import ValidationError
 from sqlalchemy import Row, insert, select, update
 
-from connector_gateway.core.arguments import faults_of
 from connector_gateway.core.connections.changes import Changes
 from connector_gateway.core.connections.vault import Vault
+from connector_gateway.core.details import faults_of
 from connector_gateway.core.keys import Caller
 from connector_gateway.core.single_flight import MOST_ROWS, TRUSTED_SECONDS, SingleFlight
 from connector_gateway.core.workspaces import require_workspace
 from connector_gateway.kit.clock import Clock, instant
-from connector_gateway.kit.errors import ConnectionMismatch, ConnectionNotFound, InternalError, InvalidParameters
+from connector_gateway.kit.errors import (
+    ConnectionMismatch,
+    ConnectionNotFound,
+    Detail,
+    InternalError,
+    InvalidParameters,
+)
 from connector_gateway.kit.identifiers import ConnectionId, WorkspaceId, ulid
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.storage import tables
@@ -244,20 +250,15 @@ class Connections:
         connector = self._connectors.get(name)
         if connector is None:
             raise InvalidParameters(
-                f"There is no connector {name}.", {"parameter": "connector", "allowed": list(self._connectors)}
+                f"There is no connector {name}.",
+                {"parameter": "connector", "value": name, "allowed": list(self._connectors)},
             )
-        missing = (
-            [] if credentials is None else [secret for secret in connector.credentials if secret not in credentials]
-        )
-        if missing:
+        faults = _missing(connector, credentials) + _misfits(connector, settings)
+        if faults:
             raise InvalidParameters(
-                f"A connection of {name} needs {', '.join(connector.credentials)}.",
-                *({"parameter": f"credentials.{secret}", "message": "Field required"} for secret in missing),
+                f"This does not fit a connection of {name}: {', '.join(str(fault['parameter']) for fault in faults)}.",
+                *faults,
             )
-        try:
-            connector.settings.model_validate(dict(settings))
-        except ValidationError as fault:
-            raise InvalidParameters("The settings do not fit.", *faults_of(fault, "settings")) from fault
 
     async def _look_up(self, connection_id: str) -> Connection | None:
         query = select(tables.connections).where(
@@ -280,6 +281,25 @@ class Connections:
             _vault=self._vault,
             _sealed=row.sealed,
         )
+
+
+def _missing(connector: AnyConnector, credentials: Mapping[str, str] | None) -> list[Detail]:
+    """The secrets that a connection needs and is not given, where it is given any."""
+    given = dict.fromkeys(connector.credentials) if credentials is None else credentials
+    return [
+        {"parameter": f"credentials.{secret}", "message": "Field required"}
+        for secret in connector.credentials
+        if secret not in given
+    ]
+
+
+def _misfits(connector: AnyConnector, settings: Mapping[str, Any]) -> list[Detail]:
+    """What is wrong with *settings*."""
+    try:
+        connector.settings.model_validate(dict(settings))
+    except ValidationError as fault:
+        return faults_of(fault, "settings")
+    return []
 
 
 def _not_found(connection_id: str) -> ConnectionNotFound:
