@@ -127,7 +127,7 @@ class App:
 
     def http(self) -> Application:
         """The service over HTTP; what stands behind it is opened and closed with it."""
-        metrics = Metrics()
+        metrics = Metrics(self.runs.unexpected)
         gateway = self._gateway()
         edge = Edge(
             gateway, self.keys, self._limits, metrics, self.stopping, max_body_bytes=self.settings.max_body_bytes
