@@ -24,8 +24,9 @@ def test_every_room_has_its_stand_in() -> None:
 
 
 @pytest.mark.parametrize("room", ROOMS)
-def test_a_room_has_a_readme_and_no_files_but_modules_besides(room: str) -> None:
-    others = {path.name for path in (FOLDER / room).iterdir() if path.suffix != ".py"} - {"__pycache__"}
+def test_a_room_has_a_readme_and_nothing_but_modules_and_packages_besides(room: str) -> None:
+    modules = {*(FOLDER / room).glob("*.py"), *(path.parent for path in (FOLDER / room).glob("*/__init__.py"))}
+    others = {path.name for path in {*(FOLDER / room).iterdir()} - modules} - {"__pycache__"}
 
     assert {"README.md"} == others
 
