@@ -488,7 +488,6 @@ def test_an_oversized_delivery_is_refused(gateway: Gateway, lasting: str) -> Non
         {"type": ["event_callback"]},
         {"type": "url_verification", "challenge": {}},
     ],
-    ids=str,
 )
 def test_what_says_nothing_to_us_is_acknowledged(gateway: Gateway, lasting: str, envelope: dict[str, Any]) -> None:
     before = texts(gateway, lasting, limit=200)

@@ -113,10 +113,11 @@ def test_any_subject_of_one_line_arrives_as_it_was_meant(gateway: Gateway, mailb
 
 @pytest.mark.parametrize("line_end", ["\r\n", "\n", "\r", "\x85", "\u2028"])
 def test_a_subject_of_two_lines_is_refused(gateway: Gateway, line_end: str) -> None:
-    reply = send(gateway, f"Hello{line_end}Bcc: everyone@acmefreight.test")
+    subject = f"Hello{line_end}Bcc: everyone@acmefreight.test"
+    reply = send(gateway, subject)
 
     assert (reply.status, reply.code) == (422, "invalid_parameters")
-    assert [{"parameter": "subject", "message": "Should stand on one line"}] == reply.details
+    assert [{"parameter": "subject", "message": "Should stand on one line", "value": subject}] == reply.details
     assert gateway.journal("mail") == []
 
 
