@@ -59,7 +59,7 @@ class Quiet:
             authorise=lambda _: {},
             client=lambda upstream: upstream,
             operations=(),
-            observing=Observing(self.look, PERIOD_SECONDS, _nothing, _no_observation if pushed else None),
+            observing=Observing(self.look, PERIOD_SECONDS, "secret", _nothing, _no_observation if pushed else None),
         )
 
 

@@ -1,31 +1,54 @@
-"""Makes the reference pages and the OpenAPI document from the declarations; ``--check`` only compares."""
+"""Makes the reference pages, the OpenAPI document and the import contracts from the declarations and registrations.
+
+``--check`` only compares.
+"""
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from pydantic.fields import FieldInfo
 
-from connector_gateway.connectors import CONNECTORS
+from connector_gateway.connectors import CONNECTORS, ROOMS
 from connector_gateway.http.openapi import openapi
 from connector_gateway.http.reference import kind
 from connector_gateway.http.routes import PREFIX
 from connector_gateway.kit.errors import catalogue
 from connector_gateway.kit.operation import EVERY_CALL, AnyConnector, AnyOperation
+from workspace_sandbox import APPLICATIONS
 
-REFERENCE = Path(__file__).parent.parent / "docs" / "reference"
+PROJECT = Path(__file__).parent.parent
+REFERENCE = PROJECT / "docs" / "reference"
+CONTRACTS = PROJECT / "pyproject.toml"
 BASE_URL = "http://127.0.0.1:8080"
 
 
-def pages() -> Iterator[tuple[str, str]]:
-    """Every generated file: its name and text."""
+def files() -> Iterator[tuple[Path, str]]:
+    """Every generated file and its text."""
     for connector in CONNECTORS.values():
-        yield f"{connector.name}.md", connector_page(connector)
-    yield "errors.md", errors_page()
+        yield REFERENCE / f"{connector.name}.md", connector_page(connector)
+    yield REFERENCE / "errors.md", errors_page()
     document = openapi(CONNECTORS.values(), BASE_URL)
-    yield "openapi.json", json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+    yield REFERENCE / "openapi.json", json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+    yield CONTRACTS, import_contracts(CONTRACTS.read_text(encoding="utf-8"))
+
+
+def import_contracts(text: str) -> str:
+    """The import contracts in *text*, for the rooms and stand-ins that are registered."""
+    rooms = [f'  "connector_gateway.connectors.{room}",' for room in ROOMS]
+    side_by_side = " | ".join(f"workspace_sandbox.{name}" for name in APPLICATIONS)
+    return between(between(text, "rooms", rooms), "applications", [f'  "{side_by_side}",'])
+
+
+def between(text: str, name: str, lines: Iterable[str]) -> str:
+    """*text* with *lines* between the remarks that mark the generated part of that name."""
+    before, found, rest = text.partition(f"  # generated: {name}\n")
+    _, ended, after = rest.partition("  # end\n")
+    if not found or not ended:
+        raise ValueError(f"There is no generated part {name}.")
+    return "".join([before, found, *(f"{line}\n" for line in lines), ended, after])
 
 
 def connector_page(connector: AnyConnector) -> str:
@@ -81,7 +104,7 @@ def errors_page() -> str:
 
 def main(arguments: list[str]) -> int:
     """Write the files, or with ``--check`` name those that are not as they should be."""
-    made = {REFERENCE / name: text for name, text in pages()}
+    made = dict(files())
     stale = [path for path, text in made.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     if "--check" in arguments:
         for path in stale:

@@ -11,6 +11,7 @@ from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.claims import Claims
 from connector_gateway.core.connections import Connections, Vault
 from connector_gateway.core.cursors import Cursors
+from connector_gateway.core.events.changes import WatchChanges
 from connector_gateway.core.events.feed import Feed
 from connector_gateway.core.events.hooks import Hooks
 from connector_gateway.core.events.watchers import Watchers
@@ -25,6 +26,7 @@ from connector_gateway.core.owners import Owners
 from connector_gateway.core.processes import Processes
 from connector_gateway.core.runs import Runs
 from connector_gateway.core.secrets import SecretKeys
+from connector_gateway.core.sites import observed
 from connector_gateway.core.stopping import Stopping
 from connector_gateway.core.workspaces import Workspaces
 from connector_gateway.core.writing import Writing
@@ -77,7 +79,10 @@ class App:
         process_id = ProcessId(f"proc_{ulid()}")
         self.workspaces = Workspaces(self.database, self.clock)
         self.keys = Keys(self.database, self.clock)
-        self.connections = Connections(self.database, Vault(secrets), connectors, self.clock)
+        self._vault = Vault(secrets)
+        self.connections = Connections(
+            self.database, self._vault, connectors, self.clock, WatchChanges(connectors, self.clock)
+        )
         self.runs = Runs(self.database, process_id, self.clock, self.stopping)
         self._connectors = connectors
         self._cursors = Cursors(secrets)
@@ -87,21 +92,26 @@ class App:
         self._limits = Limits(self._shared)
         self._claims = Claims(self.database, process_id, self._steady, self.stopping)
         self._owners = Owners(self.database, process_id)
-        self._vault = Vault(secrets)
         self._transport = transport or Transport(settings.upstream_timeout_seconds)
         self._feed = Feed(self.database, self.clock)
         self._watches = Watches(self.database, process_id, self.clock)
-        self._observed = {name: site for name, site in settings.sites.items() if site.connector.observing is not None}
-        self.hooks = Hooks(
+        self._observed = observed(settings.sites)
+        self.hooks = self._new_hooks()
+        self._processes = self._new_processes(process_id, stopwatch, alone=alone)
+
+    def _new_hooks(self) -> Hooks:
+        return Hooks(
             database=self.database,
-            vault=Vault(secrets),
+            vault=self._vault,
             watches=self._watches,
             feed=self._feed,
             connections=self.connections,
             sites=self._observed,
             clock=self.clock,
         )
-        self._processes = Processes(
+
+    def _new_processes(self, process_id: ProcessId, stopwatch: Callable[[], float], *, alone: bool) -> Processes:
+        return Processes(
             self.database,
             process_id,
             self.clock,
@@ -109,7 +119,7 @@ class App:
             claims=self._claims,
             owners=self._owners,
             feed=self._feed,
-            keep_runs_seconds=settings.keep_runs_days * DAY_SECONDS,
+            keep_runs_seconds=self.settings.keep_runs_days * DAY_SECONDS,
             alone=alone,
             also=(self._stay_alone,),
             stopwatch=stopwatch,
@@ -117,17 +127,26 @@ class App:
 
     def http(self) -> Application:
         """The service over HTTP; what stands behind it is opened and closed with it."""
-        metrics = Metrics()
+        metrics = Metrics(self.runs.unexpected)
         gateway = self._gateway()
         edge = Edge(
-            gateway,
-            self.keys,
-            self._limits,
-            metrics,
-            self.stopping,
-            max_body_bytes=self.settings.max_body_bytes,
+            gateway, self.keys, self._limits, metrics, self.stopping, max_body_bytes=self.settings.max_body_bytes
         )
-        management = Management(
+        service = Service(
+            self._connectors,
+            edge,
+            self._management(edge),
+            self.hooks,
+            self.clock,
+            metrics,
+            {"database": self._processes.prove_writable},
+            self.settings.base_url,
+            self.settings.download_path,
+        )
+        return application(service, partial(self._lifespan, self._watchers(gateway)))
+
+    def _management(self, edge: Edge) -> Management:
+        return Management(
             edge,
             self.workspaces,
             self.keys,
@@ -137,18 +156,6 @@ class App:
             self._cursors,
             self.settings.operator_token,
         )
-        service = Service(
-            self._connectors,
-            edge,
-            management,
-            self.hooks,
-            self.clock,
-            metrics,
-            {"database": self._processes.prove_writable},
-            self.settings.base_url,
-            self.settings.download_path,
-        )
-        return application(service, partial(self._lifespan, self._watchers(gateway)))
 
     @asynccontextmanager
     async def _lifespan(self, watchers: Watchers, _: Router) -> AsyncIterator[None]:

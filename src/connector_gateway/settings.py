@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 from urllib.parse import urlsplit
 
-from connector_gateway.core.gateway import Site
+from connector_gateway.core.sites import Site
 from connector_gateway.kit.budget import Budget
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.kit.upstream import Timeouts

@@ -1,24 +1,24 @@
 """The vendor stand-ins, each on ports of its own, and the address they are steered by."""
 
 from collections.abc import Mapping
+from importlib import import_module
 
-from workspace_sandbox.boards import BoardsEmulator
-from workspace_sandbox.chat import ChatEmulator
-from workspace_sandbox.crm import CrmEmulator
 from workspace_sandbox.kit.emulator import Emulator
-from workspace_sandbox.mail import MailEmulator
-from workspace_sandbox.notes import NotesEmulator
 from workspace_sandbox.sandbox import Sandbox
-from workspace_sandbox.tables import TablesEmulator
+
+APPLICATIONS = (
+    "notes",
+    "boards",
+    "mail",
+    "chat",
+    "crm",
+    "tables",
+)
+"""The folder of each stand-in, one to a line, in the order of their ports; ``notes`` has a ``NotesEmulator``."""
 
 EMULATORS: Mapping[str, type[Emulator]] = {
-    "notes": NotesEmulator,
-    "boards": BoardsEmulator,
-    "mail": MailEmulator,
-    "chat": ChatEmulator,
-    "crm": CrmEmulator,
-    "tables": TablesEmulator,
+    name: getattr(import_module(f"{__name__}.{name}"), f"{name.capitalize()}Emulator") for name in APPLICATIONS
 }
-"""The rooms' emulators, in the order of the contract and so of their ports."""
+"""The stand-ins by name."""
 
-__all__ = ["EMULATORS", "Sandbox"]
+__all__ = ["APPLICATIONS", "EMULATORS", "Sandbox"]

@@ -13,7 +13,7 @@ from workspace_sandbox import EMULATORS, Sandbox
 @click.command()
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", default=8081, show_default=True, help="Control port; the emulators take the next ones.")
-@click.option("--hooks-url", help="Deliver what happens in notes and chat below this address, from the start.")
+@click.option("--hooks-url", help="Where applications that deliver what happens do so from the start.")
 @click.option("--until-eof", is_flag=True, hidden=True, help="Stop when standard input ends.")
 def sandbox(host: str, port: int, hooks_url: str | None, *, until_eof: bool) -> None:
     """Run only the emulators; prints their addresses and credentials as one line of JSON once ready."""

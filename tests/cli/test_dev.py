@@ -1,6 +1,7 @@
 """``dev`` and ``sandbox`` as a newcomer and as tools meet them: real processes."""
 
 import json
+import os
 import secrets
 import signal
 import socket
@@ -63,6 +64,17 @@ def dev(data: Path, port: int, *options: str) -> Iterator[Dev]:
         process.communicate(timeout=20)
 
 
+def until(line: str, running: Dev) -> str:
+    """What a running ``dev`` prints until it has printed *line*."""
+    assert running.process.stdout is not None
+    told = ""
+    while line not in told:
+        printed = running.process.stdout.readline()
+        assert printed, told
+        told += printed
+    return told
+
+
 def free_block() -> int:
     """The first of ten free ports, below those that the system hands out."""
     first = secrets.choice(range(10_000, 30_000, 10))
@@ -93,10 +105,11 @@ def test_each_application_listens_on_the_ports_after_the_control_routes(running:
     control = int(running.described["sandbox_url"].rpartition(":")[2])
 
     upstreams = running.described["upstreams"]
-    assert [control + 1 + place for place in range(6)] == [
-        int(upstream["base_url"].rpartition(":")[2]) for upstream in upstreams.values()
+    addresses = [value for upstream in upstreams.values() for name, value in upstream.items() if name.endswith("_url")]
+    assert list(CONNECTORS) == list(upstreams)
+    assert [control + 1 + place for place in range(len(addresses))] == [
+        int(address.rpartition(":")[2]) for address in addresses
     ]
-    assert f"http://127.0.0.1:{control + 7}" == upstreams["tables"]["content_url"]
 
 
 def test_its_keys_and_connections_work_at_once(running: Dev) -> None:
@@ -138,6 +151,60 @@ def test_after_a_kill_it_starts_again_with_the_same_keys_connections_and_history
     assert first.described["keys"] == second.described["keys"]
     assert first.described["connections"] == second.described["connections"]
     assert "ok" == found.json()["data"]["status"]
+
+
+def test_whatever_goes_wrong_while_it_is_set_up_ends_it_and_is_told(tmp_path: Path) -> None:
+    (tmp_path / "kept.json").write_text("{")
+    port = free_block()
+    options = ["--data", str(tmp_path), "--port", str(port), "--sandbox-port", str(port + 1)]
+    command = [sys.executable, "-m", "connector_gateway", "dev", *options]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+
+    assert 1 == done.returncode
+    assert "EOF while parsing an object" in done.stderr
+    assert [True, True] == [is_free(port), is_free(port + 1)]
+
+
+def test_a_setting_that_does_not_fit_is_named(tmp_path: Path) -> None:
+    port = free_block()
+    options = ["--data", str(tmp_path), "--port", str(port), "--sandbox-port", str(port + 1)]
+    command = [sys.executable, "-m", "connector_gateway", "dev", *options]
+    environment = {**os.environ, "GATEWAY_MAX_CALLS": "many"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30, check=False)
+
+    assert 1 == done.returncode
+    assert "GATEWAY_MAX_CALLS is 'many'" in done.stderr
+
+
+def test_a_port_in_use_that_an_application_needs_is_told(tmp_path: Path) -> None:
+    port = free_block()
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", port + 3))
+        taken.listen()
+        options = ["--data", str(tmp_path), "--port", str(port), "--sandbox-port", str(port + 1)]
+        command = [sys.executable, "-m", "connector_gateway", "dev", *options]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+
+    assert 1 == done.returncode
+    assert str(port + 3) in done.stderr
+
+
+def test_the_tour_makes_a_call_through_every_connector(tmp_path: Path) -> None:
+    port = free_block()
+    with dev(tmp_path, port) as running:
+        told = until("stop      Ctrl-C", running)
+
+    samples = [connector.sample for connector in CONNECTORS.values() if connector.sample is not None]
+    assert [] == [sample.title for sample in samples if sample.title not in told]
+    assert '"remedy"' not in told
+
+
+def test_being_told_to_stop_in_the_middle_of_the_tour_is_no_error(tmp_path: Path) -> None:
+    with dev(tmp_path, free_block()) as running:
+        running.process.send_signal(signal.SIGINT)
+        ended = running.process.wait(20)
+
+    assert 0 == ended
 
 
 def test_being_told_to_stop_is_no_error(tmp_path: Path) -> None:

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from connector_gateway.core.connections import Connections, Vault
+from connector_gateway.core.events.changes import WatchChanges
 from connector_gateway.core.keys import Caller
-from connector_gateway.core.remembered import REMEMBER_SECONDS
 from connector_gateway.core.secrets import SecretKeys
+from connector_gateway.core.single_flight import TRUSTED_SECONDS
 from connector_gateway.core.workspaces import Workspaces
 from connector_gateway.kit.errors import (
     ConnectionMismatch,
@@ -50,11 +51,12 @@ def vault(*secrets: str) -> Vault:
 async def office(common_database_url: str, clock: HandClock) -> AsyncIterator[Office]:
     async with Database(common_database_url) as here, Database(common_database_url) as elsewhere:
         workspaces, known = Workspaces(here, clock), connectors(Shelf())
+        watching = WatchChanges(known, clock)
         workspace_id = (await workspaces.create("tests"))["workspace_id"]
         caller = Caller(KeyId("key_1"), workspace_id, "read_write", 120, None, None)
         yield Office(
-            Connections(here, vault(), known, clock),
-            Connections(elsewhere, vault(), known, clock),
+            Connections(here, vault(), known, clock, watching),
+            Connections(elsewhere, vault(), known, clock, watching),
             workspaces,
             caller,
             clock,
@@ -110,7 +112,7 @@ async def test_a_change_holds_here_at_once_and_elsewhere_within_three_seconds(of
     await office.elsewhere.open(office.caller, "shelf", uid)
     await office.here.change(uid, credentials={"token": "new"})
     here = await office.here.open(office.caller, "shelf", uid)
-    office.clock.at += REMEMBER_SECONDS + 0.1
+    office.clock.at += TRUSTED_SECONDS + 0.1
     elsewhere = await office.elsewhere.open(office.caller, "shelf", uid)
 
     assert {"token": "new"} == await here.credentials() == await elsewhere.credentials()
@@ -120,7 +122,7 @@ async def test_a_removed_connection_is_gone_here_at_once_and_elsewhere_within_th
     uid = await office.make()
     await office.elsewhere.open(office.caller, "shelf", uid)
     await office.here.remove(uid)
-    office.clock.at += REMEMBER_SECONDS + 0.1
+    office.clock.at += TRUSTED_SECONDS + 0.1
 
     assert None is await office.here.find(uid)
     assert None is await office.elsewhere.find(uid)
@@ -156,7 +158,7 @@ async def test_a_connection_of_no_connector_is_refused_with_those_there_are(offi
     with pytest.raises(InvalidParameters) as refused:
         await office.make(connector="fax")
 
-    assert [{"parameter": "connector", "allowed": ["shelf"]}] == refused.value.details
+    assert [{"parameter": "connector", "value": "fax", "allowed": ["shelf"]}] == refused.value.details
 
 
 async def test_missing_secrets_are_named(office: Office) -> None:
@@ -171,7 +173,9 @@ async def test_secrets_sealed_with_a_key_that_is_gone_end_in_a_fault_of_ours(
 ) -> None:
     uid = await office.make()
     async with Database(common_database_url) as other:
-        rotated = Connections(other, vault("another secret of ours"), connectors(Shelf()), office.clock)
+        rotated = Connections(
+            other, vault("another secret of ours"), connectors(Shelf()), office.clock, WatchChanges({}, office.clock)
+        )
         with pytest.raises(InternalError):
             await rotated.open(office.caller, "shelf", uid)
 

@@ -1,8 +1,12 @@
 """How results become JSON."""
 
+from datetime import UTC, datetime
+
+import pytest
 from pydantic_core import from_json, to_json
 
-from connector_gateway.kit.shapes import BOUNDARY, Base64, Result, json_pieces
+from connector_gateway.kit.shapes import BOUNDARY, Base64, Instant, Result, json_pieces
+from harness.requirement import requirement
 
 PIECES = [b"QUJD", b"REVG", b"Rw=="]
 
@@ -49,3 +53,31 @@ def test_a_file_is_text_to_readers_of_the_schema() -> None:
     schema = Enclosed.model_json_schema(mode="serialization")["properties"]["content"]
 
     assert [{"type": "string"}, {"type": "null"}] == schema["anyOf"]
+
+
+class Moment(Result):
+    """Something that happened."""
+
+    at: Instant
+    ended_at: Instant | None = None
+
+
+@requirement("envelope:milliseconds")
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("2026-11-03T09:30:00Z", "2026-11-03T09:30:00.000Z"),
+        ("2026-11-03T09:30:00.5+01:00", "2026-11-03T08:30:00.500Z"),
+        ("2026-11-03T09:30:00.123999", "2026-11-03T09:30:00.123Z"),
+        ("2026-11-03", "2026-11-03T00:00:00.000Z"),
+        ("0999-01-01T00:00:00Z", "0999-01-01T00:00:00.000Z"),
+    ],
+)
+def test_an_instant_is_told_in_utc_with_three_decimals(given: str, told: str) -> None:
+    assert {"at": told, "ended_at": None} == from_json(to_json(Moment.model_validate({"at": given})))
+
+
+def test_an_instant_stays_one_in_python() -> None:
+    moment = Moment.model_validate({"at": "2026-11-03T09:30:00.123456Z"})
+
+    assert datetime(2026, 11, 3, 9, 30, 0, 123456, UTC) == moment.model_dump()["at"]

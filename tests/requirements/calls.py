@@ -25,7 +25,7 @@ CALLS = promised(
     ("common-15", "envelope:next-cursor", "Lists that go on have a cursor for the next page."),
     ("common-15", "envelope:last-page", "The cursor of the last page is null."),
     ("common-16", "envelope:timestamps", "Instants are ISO 8601 texts in UTC."),
-    ("common-17", "envelope:milliseconds", "Times in answers have three decimals and end in Z.", NOT_BUILT),
+    ("common-17", "envelope:milliseconds", "Times in answers have three decimals and end in Z."),
     ("common-18", "conventions:no-store", "No answer may be stored."),
     # Parameters
     (
@@ -50,7 +50,6 @@ CALLS = promised(
         "common-28",
         "calls:null",
         "Null for an optional parameter is as if it were absent, and 422 for a required one.",
-        NOT_BUILT,
     ),
     ("common-29", "calls:all-faults", "All faults of a request are told at once, each with its path."),
     (
@@ -63,7 +62,6 @@ CALLS = promised(
         "common-31",
         "calls:faults-bounded",
         "At most 20 faults are told, and how many more there are; long texts are cut.",
-        NOT_BUILT,
     ),
     ("common-32", "calls:invalid-json", "A body that is no JSON is 400 invalid_json."),
     ("common-33", "calls:no-object", "A body that is no object is 422."),

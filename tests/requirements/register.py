@@ -1,15 +1,19 @@
 """Everything that is promised, in the order of the contract."""
 
 from collections.abc import Sequence
+from importlib import import_module
+from itertools import chain
 
+from connector_gateway.connectors import ROOMS
 from requirements.around import AROUND
-from requirements.boards import BOARDS
 from requirements.calls import CALLS
-from requirements.chat import CHAT
-from requirements.crm import CRM
-from requirements.mail import MAIL
-from requirements.notes import NOTES
 from requirements.requirement import Requirement
-from requirements.tables import TABLES
 
-REGISTER: Sequence[Requirement] = (*CALLS, *NOTES, *BOARDS, *MAIL, *CHAT, *CRM, *TABLES, *AROUND)
+
+def of_room(room: str) -> Sequence[Requirement]:
+    """What is promised of a room; its module has the room's name, and the requirements the same in capitals."""
+    found: Sequence[Requirement] = getattr(import_module(f"requirements.{room}"), room.upper())
+    return found
+
+
+REGISTER: Sequence[Requirement] = (*CALLS, *chain.from_iterable(map(of_room, ROOMS)), *AROUND)

@@ -15,6 +15,7 @@ from pydantic_core import to_json
 from connector_gateway.cli.installation import data_folder, describe
 from connector_gateway.cli.output import as_json as json_option
 from connector_gateway.cli.output import fail, show
+from connector_gateway.cli.tour import query_text
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.arguments import decode
 from connector_gateway.kit.errors import InvalidJson
@@ -113,7 +114,7 @@ def _send(
 
 async def _request(method: str, url: str, key: str, values: dict[str, Any]) -> dict[str, Any]:
     sent: dict[str, Any] = (
-        {"params": {name: _query(value) for name, value in values.items()}}
+        {"params": {name: query_text(value) for name, value in values.items()}}
         if method == "GET"
         else {"data": to_json(values), "headers": {"Content-Type": "application/json"}}
     )
@@ -123,12 +124,6 @@ async def _request(method: str, url: str, key: str, values: dict[str, Any]) -> d
             return {"status": response.status, "body": json.loads(await response.read())}
     except aiohttp.ClientConnectionError as fault:
         raise click.ClickException(f"The gateway at {url} does not answer: {fault}.") from fault
-
-
-def _query(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 for known in CONNECTORS.values():

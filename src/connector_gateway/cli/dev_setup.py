@@ -6,7 +6,7 @@ import json
 import os
 import secrets
 import subprocess
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,38 +19,68 @@ from connector_gateway.app import App
 from connector_gateway.cli.dev import HOST, Place
 from connector_gateway.cli.installation import environment_of
 from connector_gateway.cli.output import console
-from connector_gateway.cli.serving import server
-from connector_gateway.cli.tour import STOPS, curl, examples_of
+from connector_gateway.cli.serving import Server, server
+from connector_gateway.cli.tour import curl, stops
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.kit.errors import GatewayError
-from connector_gateway.settings import Settings
+from connector_gateway.settings import Settings, SettingsError
 
-SELDOM = {"GATEWAY_NOTES_WATCH_SECONDS": "300"}
-"""Since deliveries come at once, polls of everything may be rare; the environment may say otherwise."""
+SELDOM_SECONDS = "300"
+"""How often everything is polled: since deliveries come at once, rarely; the environment may say otherwise."""
+
+SIGNED = {
+    name: connector.observing.signed_with for name, connector in CONNECTORS.items() if connector.observing is not None
+}
+"""What the stand-ins that deliver call their secret, by connector."""
 
 
 async def serve_dev(place: Place, sandbox: subprocess.Popen[bytes], *, quiet: bool) -> None:
     """Serve until told to stop, in front of *sandbox*, with everything ready to call."""
-    description = place.data / "dev.json"
-    description.unlink(missing_ok=True)
+    (place.data / "dev.json").unlink(missing_ok=True)
     secret = _secrets(place)
     line = await asyncio.to_thread(sandbox.stdout.readline) if sandbox.stdout else b""
     if not line:
         raise click.ClickException("The sandbox did not start; the reason is above.")
     playing = from_json(line)
-    settings = Settings.read(SELDOM | os.environ | _environment(place, playing["upstreams"]), CONNECTORS)
+    try:
+        await _serve(place, secret, playing, quiet=quiet)
+    except (GatewayError, SettingsError) as fault:
+        raise click.ClickException(f"The gateway could not be set up: {fault}") from fault
+
+
+async def _serve(place: Place, secret: Mapping[str, str], playing: Mapping[str, Any], *, quiet: bool) -> None:
+    settings = Settings.read(_seldom() | os.environ | _environment(place, playing["upstreams"]), CONNECTORS)
     app = App(settings)
-    running = server(app.http(), HOST, place.port, settings.stop_seconds)
+    async with _serving(server(app.http(), HOST, place.port, settings.stop_seconds)):
+        described = await _set_up(app, place, secret, playing)
+        _write(place.data / "dev.json", described)
+        if not quiet:
+            await _show(described)
+
+
+@contextlib.asynccontextmanager
+async def _serving(running: Server) -> AsyncIterator[None]:
+    """Serve while inside, and from then on until told to stop.
+
+    What goes wrong inside ends the server first, and is raised; but for what goes wrong because of being told to stop.
+    """
     serving = asyncio.create_task(running.serve())
+    try:
+        await _started(running, serving)
+        yield
+    except BaseException:
+        told_to_stop, running.should_exit = running.should_exit, True
+        await asyncio.wait({serving})
+        if not told_to_stop:
+            raise
+    await serving
+
+
+async def _started(running: Server, serving: asyncio.Task[None]) -> None:
     while not running.started:
         if serving.done():
             raise click.ClickException(f"The gateway did not start: {serving.exception()}")
         await asyncio.sleep(0.01)
-    described = await _set_up(app, place, secret, playing)
-    _write(description, described)
-    if not quiet:
-        await _show(described)
-    await serving
 
 
 def _secrets(place: Place) -> dict[str, str]:
@@ -74,10 +104,11 @@ def _environment(place: Place, upstreams: Mapping[str, Any]) -> dict[str, str]:
 
 def _deliveries(upstreams: Mapping[str, Any]) -> dict[str, str]:
     """The secrets that the sandbox signs its deliveries with."""
-    return {
-        "GATEWAY_CHAT_HOOK_SECRET": upstreams["chat"]["signing_secret"],
-        "GATEWAY_NOTES_HOOK_SECRET": upstreams["notes"]["verification_token"],
-    }
+    return {f"GATEWAY_{name.upper()}_HOOK_SECRET": upstreams[name][secret] for name, secret in SIGNED.items()}
+
+
+def _seldom() -> dict[str, str]:
+    return {f"GATEWAY_{name.upper()}_WATCH_SECONDS": SELDOM_SECONDS for name in SIGNED}
 
 
 async def _set_up(app: App, place: Place, secret: Mapping[str, str], sandbox: Mapping[str, Any]) -> dict[str, Any]:
@@ -108,7 +139,7 @@ async def _set_up(app: App, place: Place, secret: Mapping[str, str], sandbox: Ma
         "keys": kept["keys"],
         "connections": connections,
         "upstreams": sandbox["upstreams"],
-        "examples": examples_of(sandbox),
+        "examples": {name: CONNECTORS[name].examples(given) for name, given in sandbox["examples"].items()},
     }
 
 
@@ -144,8 +175,7 @@ async def _connection(
 async def _show(described: Mapping[str, Any]) -> None:
     """Make one call through each connector, and print its envelope and how to call it again."""
     async with aiohttp.ClientSession() as session:
-        for connector in described["connections"]:
-            stop = STOPS[connector](described)
+        for connector, stop in stops(described, CONNECTORS).items():
             console.rule(f"[bold]{connector}[/]: {stop.title}", align="left")
             headers = {"Authorization": f"Bearer {described['keys']['write']}"}
             async with session.request(

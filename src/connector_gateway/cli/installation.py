@@ -12,6 +12,7 @@ from pydantic_core import from_json
 from connector_gateway.app import App
 from connector_gateway.cli.output import fail
 from connector_gateway.connectors import CONNECTORS
+from connector_gateway.core.envelope import described
 from connector_gateway.kit.errors import GatewayError
 from connector_gateway.settings import Settings, SettingsError
 
@@ -69,6 +70,4 @@ def manage(data: Path, work: Callable[[App], Awaitable[T]], *, json: bool) -> T:
     try:
         return asyncio.run(run())
     except GatewayError as error:
-        fail(
-            {"code": error.code, "message": error.message, "remedy": error.remedy, "details": error.details}, json=json
-        )
+        fail(described(error), json=json)

@@ -1,16 +1,21 @@
 """The rooms, one folder each, in the order of the contract."""
 
 from collections.abc import Mapping
+from importlib import import_module
 
-from connector_gateway.connectors.boards import BOARDS
-from connector_gateway.connectors.chat import CHAT
-from connector_gateway.connectors.crm import CRM
-from connector_gateway.connectors.mail import MAIL
-from connector_gateway.connectors.notes import NOTES
-from connector_gateway.connectors.tables import TABLES
 from connector_gateway.kit.operation import AnyConnector
 
+ROOMS = (
+    "notes",
+    "boards",
+    "mail",
+    "chat",
+    "crm",
+    "tables",
+)
+"""The folder of each room, one to a line; the room's ``__init__`` declares a connector of that name in capitals."""
+
 CONNECTORS: Mapping[str, AnyConnector] = {
-    connector.name: connector for connector in (NOTES, BOARDS, MAIL, CHAT, CRM, TABLES)
+    room: getattr(import_module(f"{__name__}.{room}"), room.upper()) for room in ROOMS
 }
 """Every connector by name."""

@@ -10,6 +10,7 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 from pydantic import ValidationError
 
+from connector_gateway.core.details import cut, faults_of, without_values
 from connector_gateway.kit.errors import Detail, GatewayError, InvalidJson, InvalidParameters
 from connector_gateway.kit.shapes import IDEMPOTENCY_FIELD, Params
 
@@ -17,6 +18,9 @@ P = TypeVar("P", bound=Params)
 
 CONNECTION = "connection_id"
 MAX_DEPTH = 100
+MAX_NAMED = 10
+"""Parameters that the sentence about faults names; details list more of them."""
+
 MAX_EXPONENT = 330
 """Powers of ten up to which a number is taken; what a double holds ends before."""
 
@@ -76,10 +80,11 @@ class Arguments:
             named = self.body.value.get(CONNECTION)
         return named if isinstance(named, str) and named and not _UNFIT.search(named) else None
 
-    def read(self, params: type[P], *, connection: bool = True) -> P:
+    def read(self, params: type[P], *, connection: bool = True, keyed: bool = False) -> P:
         """These arguments as *params*; ``InvalidParameters`` with everything that is wrong.
 
         With *connection*, the connection must be named as well; it is checked, and is no part of the result.
+        Where they are *keyed*, the key of the header is checked too.
         """
         faults: list[Detail] = []
         values = self._from_query(params, faults) if self.body is None else self._from_body(self.body, faults)
@@ -87,29 +92,20 @@ class Arguments:
         if connection:
             _check_connection(values, faults)
         _check_fitness(values, "", 0, faults)
+        if keyed and self.idempotency_header is not None:
+            _check_key(self.idempotency_header, values.get(IDEMPOTENCY_FIELD), faults)
         try:
-            return _faultless(params.model_validate(values), faults)
+            read = params.model_validate(values)
         except ValidationError as fault:
-            faults += faults_of(fault)
-            raise InvalidParameters(_summary(faults), *faults) from fault
+            raise _refusal(params, [*faults, *faults_of(fault)]) from fault
+        if faults:
+            raise _refusal(params, faults)
+        return read
 
     def idempotency_key(self, params: Params) -> str | None:
-        """The key of the body or of the header; ``InvalidParameters`` if they differ or the header does not fit."""
+        """The key of the header or the body, which were checked as *params* were read."""
         in_body: str | None = vars(params).get(IDEMPOTENCY_FIELD)
-        header = self.idempotency_header
-        if header is None:
-            return in_body
-        if not 1 <= len(header) <= MAX_IDEMPOTENCY_KEY:
-            raise InvalidParameters(
-                "The Idempotency-Key does not fit.",
-                {"parameter": "Idempotency-Key", "message": f"Should have 1 to {MAX_IDEMPOTENCY_KEY} characters"},
-            )
-        if in_body not in {None, header}:
-            raise InvalidParameters(
-                "The Idempotency-Key of the header differs from idempotency_key in the body.",
-                {"parameter": IDEMPOTENCY_FIELD, "message": "Should equal the header Idempotency-Key"},
-            )
-        return header
+        return in_body if self.idempotency_header is None else self.idempotency_header
 
     def _named(self, faults: list[Detail]) -> Sequence[tuple[str, str]]:
         """The query as far as its names can be told."""
@@ -141,7 +137,7 @@ class Arguments:
             if name != CONNECTION:
                 faults.append({"parameter": name, "message": "Belongs into the body"})
             elif values.setdefault(CONNECTION, text) != text:
-                faults.append({"parameter": CONNECTION, "message": "Differs between query and body"})
+                faults.append({"parameter": CONNECTION, "message": "Differs between query and body", "value": text})
         return values
 
 
@@ -151,38 +147,31 @@ def _check_connection(values: dict[str, Any], faults: list[Detail]) -> None:
         return
     named = values.pop(CONNECTION)
     if not isinstance(named, str) or not named:
-        faults.append({"parameter": CONNECTION, "message": "Should be the identifier of a connection"})
+        message = "Should be the identifier of a connection"
+        faults.append({"parameter": CONNECTION, "message": message, "value": named})
     else:
         _check_fitness(named, CONNECTION, 0, faults)
 
 
-def _faultless(params: P, faults: Sequence[Detail]) -> P:
-    if faults:
-        raise InvalidParameters(_summary(faults), *faults)
-    return params
+def _check_key(header: str, in_body: Any, faults: list[Detail]) -> None:
+    if not 1 <= len(header) <= MAX_IDEMPOTENCY_KEY:
+        message = f"Should have 1 to {MAX_IDEMPOTENCY_KEY} characters"
+        faults.append({"parameter": "Idempotency-Key", "message": message, "value": header})
+    elif in_body is not None and in_body != header:
+        message = "Should equal the header Idempotency-Key"
+        faults.append({"parameter": IDEMPOTENCY_FIELD, "message": message, "value": in_body})
 
 
-def faults_of(fault: ValidationError, *prefix: str) -> list[Detail]:
-    """The faults of a pydantic validation: parameter paths, messages, and what is allowed where that is a list."""
-    return [
-        {"parameter": _path(prefix, error), "message": _message(error)}
-        | ({"allowed": error["ctx"]["expected"]} if error["type"] == "literal_error" else {})
-        for error in fault.errors(include_url=False, include_input=False)
-    ]
-
-
-def _path(prefix: Sequence[str], error: Any) -> str:
-    """Where a fault is; one of the whole names the parameter in its context."""
-    return ".".join([*prefix, *map(str, error["loc"])]) or error.get("ctx", {}).get("parameter", "body")
-
-
-def _message(error: Any) -> str:
-    return "Unknown parameter" if error["type"] == "extra_forbidden" else str(error["msg"])
+def _refusal(params: type[Params], faults: Sequence[Detail]) -> InvalidParameters:
+    """The refusal of *faults*; what is not to be shown of *params* is not repeated."""
+    secret = [name for name, declared in params.model_fields.items() if not declared.repr]
+    return InvalidParameters(_summary(faults), *without_values(faults, secret))
 
 
 def _summary(faults: Sequence[Detail]) -> str:
     names = list(dict.fromkeys(str(fault["parameter"]) for fault in faults))
-    return f"{'Parameters' if len(names) > 1 else 'Parameter'} {', '.join(names[:10])} cannot be used as given."
+    listed = ", ".join(map(cut, names[:MAX_NAMED]))
+    return f"{'Parameters' if len(names) > 1 else 'Parameter'} {listed} cannot be used as given."
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -215,7 +204,8 @@ def _check_fitness(value: Any, path: str, depth: int, faults: list[Detail]) -> N
     """Find every string and number, at any depth, that no application stores faithfully."""
     if isinstance(value, str):
         if _UNFIT.search(value):
-            faults.append({"parameter": path, "message": "Contains control characters or half of a surrogate pair"})
+            message = "Contains control characters or half of a surrogate pair"
+            faults.append({"parameter": path, "message": message, "value": value})
     elif depth > MAX_DEPTH:
         faults.append({"parameter": path, "message": f"Nested more than {MAX_DEPTH} levels deep"})
     elif isinstance(value, dict):
@@ -228,7 +218,7 @@ def _check_fitness(value: Any, path: str, depth: int, faults: list[Detail]) -> N
         for index, item in enumerate(value):
             _check_fitness(item, f"{path}.{index}", depth + 1, faults)
     elif isinstance(value, int | Decimal) and abs(Decimal(value).adjusted()) > MAX_EXPONENT and value:
-        faults.append({"parameter": path, "message": "Is a number beyond all measure"})
+        faults.append({"parameter": path, "message": "Is a number beyond all measure", "value": value})
 
 
 def _kind(annotation: Any) -> Any:

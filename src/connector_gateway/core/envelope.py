@@ -7,10 +7,13 @@ from typing import Any, Literal
 from pydantic import TypeAdapter
 from pydantic_core import to_json
 
+from connector_gateway.core.details import shortened
 from connector_gateway.kit.errors import GatewayError
 from connector_gateway.kit.identifiers import RunId
 
 Status = Literal["ok", "partial"]
+
+MAX_MESSAGE = 3000
 
 _SEQUENCE: TypeAdapter[Sequence[Any]] = TypeAdapter(Sequence[Any])
 
@@ -46,9 +49,15 @@ class Envelope:
 
 def refusal(run_id: RunId, connector: str | None, error: GatewayError) -> dict[str, Any]:
     """The one shape of every error."""
-    body: dict[str, Any] = {
-        "run_id": run_id,
-        "connector": connector,
-        "error": {"code": error.code, "message": error.message, "remedy": error.remedy, "details": error.details},
-    }
+    body: dict[str, Any] = {"run_id": run_id, "connector": connector, "error": described(error)}
     return body if error.retry_after is None else body | {"retry_after": error.retry_after}
+
+
+def described(error: GatewayError) -> dict[str, Any]:
+    """What is told of *error*; what a caller sent comes back cut, however long it was."""
+    return {
+        "code": error.code,
+        "message": error.message[:MAX_MESSAGE],
+        "remedy": error.remedy,
+        "details": shortened(error.details),
+    }

@@ -2,10 +2,11 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from connector_gateway.core.arguments import Arguments
+from connector_gateway.core.concurrency import ConcurrencyLimit
 from connector_gateway.core.connections import Connection, Connections
 from connector_gateway.core.cursors import Cursors
 from connector_gateway.core.envelope import Envelope
@@ -16,64 +17,25 @@ from connector_gateway.core.links import Links
 from connector_gateway.core.memory import Memories
 from connector_gateway.core.pacing import ConnectionPacer, YieldingPacer, stretched
 from connector_gateway.core.runs import Recording, Run, Runs
+from connector_gateway.core.sites import Site
 from connector_gateway.core.stopping import Stopping
 from connector_gateway.core.work import NoSteps, Work, binding, exclusive_to
 from connector_gateway.core.writing import Writing
-from connector_gateway.kit.budget import Budget
 from connector_gateway.kit.call import Call, Download
 from connector_gateway.kit.clock import Clock
-from connector_gateway.kit.errors import ConnectionRevoked, LinkNotFound, Overloaded
+from connector_gateway.kit.errors import ConnectionRevoked, LinkNotFound
 from connector_gateway.kit.observing import Events
-from connector_gateway.kit.operation import AnyConnector, AnyOperation
+from connector_gateway.kit.operation import AnyOperation
 from connector_gateway.kit.shapes import Params, Position
 from connector_gateway.kit.transport import Transport
 from connector_gateway.kit.upstream import Timeouts, Upstream
 from connector_gateway.storage.shared import Shared
-
-
-@dataclass(frozen=True)
-class Site:
-    """Where a connector's third party is and what it allows, as this installation has it."""
-
-    connector: AnyConnector
-    addresses: Mapping[str, str]
-    budgets: Mapping[str, Budget]
-    settle_seconds: float
-    """How long after its sending a request may still be carried out there."""
-
-    watch_seconds: float | None = None
-    """How long after the beginning of a poll of everything the next one begins; the connector's own if None."""
-
-    hook_secrets: tuple[str, ...] = field(default=(), repr=False)
-    """What deliveries are signed with; any of them will do, so that they can be rotated."""
-
-    @property
-    def pushed(self) -> bool:
-        """Whether the third party delivers the changes themselves."""
-        observing = self.connector.observing
-        return bool(self.hook_secrets and observing and observing.read)
-
 
 DOWNLOAD = "download"
 """What the history calls a file that somebody fetched by its link."""
 
 WATCHERS = Timeouts(queue_seconds=300.0, run_seconds=300.0)
 """Nobody waits for what polls find."""
-
-
-class Places:
-    """Places for the calls under way; there are only so many."""
-
-    def __init__(self, count: int) -> None:
-        self._free = count
-
-    def __enter__(self) -> None:
-        if self._free <= 0:
-            raise Overloaded("More calls are under way than this service takes.", retry_after=1)
-        self._free -= 1
-
-    def __exit__(self, *_: object) -> None:
-        self._free += 1
 
 
 class Gateway:
@@ -116,7 +78,7 @@ class Gateway:
         self._time = time
         self._fence = fence
         self._stopping = stopping
-        self._places = Places(max_calls)
+        self._under_way = ConcurrencyLimit(max_calls)
         self._memories = Memories(clock)
         self._budgets = {name: stretched(site.budgets) for name, site in sites.items()}
 
@@ -132,12 +94,13 @@ class Gateway:
             run.allowance = await self._limits.spend(caller)
             require(run.allowance)
             caller.require(operation.scope)
-            params = arguments.read(operation.params)
-            key = arguments.idempotency_key(params) if operation.scope == "write" else None
+            writes = operation.scope == "write"
+            params = arguments.read(operation.params, keyed=writes)
+            key = arguments.idempotency_key(params) if writes else None
             connection = await self._connections.open(caller, connector, connection_id or "")
             work = self._work(run, connection, operation, params)
             try:
-                with self._places:
+                with self._under_way:
                     envelope = await self._carry_out(work, arguments, recording, key)
             except ConnectionRevoked:
                 await self._connections.observe(connection, "revoked")

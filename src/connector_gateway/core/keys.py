@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, Row, insert, select, update
 
-from connector_gateway.core.remembered import Remembered
+from connector_gateway.core.single_flight import MOST_ROWS, TRUSTED_SECONDS, SingleFlight
 from connector_gateway.core.workspaces import require_workspace
 from connector_gateway.kit.clock import Clock, instant
 from connector_gateway.kit.errors import (
@@ -61,13 +61,13 @@ class Keys:
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
-        self._callers: Remembered[bytes, Caller] = Remembered(clock)
+        self._callers: SingleFlight[bytes, Caller | None] = SingleFlight(clock, MOST_ROWS, from_start=True)
 
     async def authenticate(self, authorization: str | None) -> Caller:
         """The caller of an ``Authorization`` header."""
         key = bearer(authorization)
         digest = hashlib.sha256(key.encode()).digest()
-        caller = await self._callers.get(digest, partial(self._look_up, key))
+        caller = await self._callers.get(digest, partial(self._look_up, key, digest), TRUSTED_SECONDS)
         if caller is None or (caller.expires_at is not None and caller.expires_at <= self._clock.now()):
             raise InvalidApiKey("The API key is unknown, revoked or expired.")
         return caller

@@ -11,6 +11,7 @@ from sqlalchemy import delete, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from connector_gateway.core.stopping import Stopping
+from connector_gateway.core.unexpected import UnexpectedAnswers
 from connector_gateway.kit.clock import Clock, instant
 from connector_gateway.kit.errors import GatewayError, InternalError, RunNotFound, StorageUnavailable
 from connector_gateway.kit.identifiers import KeyId, ProcessId, RunId, WorkspaceId, run_id
@@ -85,6 +86,7 @@ class Runs:
         self.database = database
         self.process_id = process_id
         self.stopping = stopping or Stopping()
+        self.unexpected = UnexpectedAnswers()
         self.under_way: set[RunId] = set()
         """Runs of this process that were opened and have not ended."""
 
@@ -224,10 +226,15 @@ class Recording:
         if failure is not None:
             raise failure from fault
 
+    def refuse(self, error: GatewayError) -> None:
+        """Note that it ended with *error*, and count that where it tells of the third party."""
+        self._run.refuse(error)
+        self._runs.unexpected.count(self._identity["connector"], error)
+
     def _end(self, fault: BaseException | None) -> GatewayError | None:
         """Note how it ended; returns what is told in place of a *fault* that nobody foresaw."""
         if isinstance(fault, GatewayError):
-            self._run.refuse(fault)
+            self.refuse(fault)
             return None
         failure: GatewayError | None = None
         if isinstance(fault, Exception):
@@ -235,7 +242,7 @@ class Recording:
         elif isinstance(fault, asyncio.CancelledError) and self._runs.stopping.begun:
             failure = self._runs.stopping.cut_off(self.in_doubt)
         if failure is not None:
-            self._run.refuse(failure)
+            self.refuse(failure)
         elif fault is not None:
             self._run.status = "interrupted"
         return failure

@@ -16,7 +16,7 @@ from connector_gateway.core.events.hooks import Hooks
 from connector_gateway.core.stopping import Stopping
 from connector_gateway.http.downloads import download_routes
 from connector_gateway.http.hooks import hook_route
-from connector_gateway.http.management import Management, management_routes
+from connector_gateway.http.management import MANAGEMENT, Management, management_routes
 from connector_gateway.http.metrics import Metrics
 from connector_gateway.http.openapi import openapi
 from connector_gateway.http.routes import ROOT, Edge, Methods, NotFound, Operations
@@ -99,7 +99,7 @@ def application(service: Service, lifespan: Callable[[Router], AbstractAsyncCont
         return Route(path, Methods(service.edge, {"GET": endpoint, "HEAD": endpoint}))
 
     routes: list[BaseRoute] = [
-        *management_routes(service.management),
+        *management_routes(service.management, MANAGEMENT),
         hook_route(service.edge, service.hooks, service.clock),
         shown("/healthz", alive),
         shown("/readyz", ready),

@@ -14,6 +14,7 @@ from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, M
 from prometheus_client.registry import Collector
 
 from connector_gateway.core.runs import Run
+from connector_gateway.core.unexpected import UnexpectedAnswers
 
 BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 """Seconds."""
@@ -60,9 +61,10 @@ class OperationMetrics:
 
 
 class Metrics(Collector):
-    """Calls, their durations, and their waits for third parties' budgets."""
+    """Calls, their durations, their waits for third parties' budgets, and what was not understood of these."""
 
-    def __init__(self) -> None:
+    def __init__(self, unexpected: UnexpectedAnswers) -> None:
+        self._unexpected = unexpected
         self._operations: list[OperationMetrics] = []
         self._registry = CollectorRegistry()
         self._registry.register(self)
@@ -91,4 +93,14 @@ class Metrics(Collector):
                 calls.add_metric((*counted.names, str(status)), count)
             took.add_metric(counted.names, counted.took.buckets, counted.took.seconds)
             queued.add_metric(counted.names, counted.queued.buckets, counted.queued.seconds)
-        yield from (calls, took, queued)
+        yield from (calls, took, queued, self._misunderstood())
+
+    def _misunderstood(self) -> Metric:
+        found = CounterMetricFamily(
+            "gateway_upstream_unexpected",
+            "Answers of third parties in another shape than is known here, by the place that differed.",
+            labels=("connector", "place"),
+        )
+        for names, count in self._unexpected.counts.items():
+            found.add_metric(names, count)
+        return found

@@ -11,17 +11,7 @@ from connector_gateway import __version__
 from connector_gateway.core.arguments import CONNECTION
 from connector_gateway.http.management import MANAGEMENT, ManagementRoute
 from connector_gateway.http.routes import PREFIX
-from connector_gateway.kit.errors import (
-    GatewayError,
-    InternalError,
-    InvalidApiKey,
-    InvalidJson,
-    InvalidParameters,
-    MissingApiKey,
-    OperatorTokenRequired,
-    PayloadTooLarge,
-    UnsupportedMediaType,
-)
+from connector_gateway.kit.errors import GatewayError
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
 from connector_gateway.kit.shapes import Listing, Page, Params
 
@@ -41,16 +31,10 @@ IDEMPOTENCY_HEADER: Schema = {
     "description": "Any caller-generated string. Repeating it within 24 hours returns the first result.",
     "schema": {"type": "string", "minLength": 1, "maxLength": 255},
 }
-MANAGEMENT_ERRORS: Sequence[type[GatewayError]] = (
-    MissingApiKey,
-    InvalidApiKey,
-    OperatorTokenRequired,
-    InvalidJson,
-    UnsupportedMediaType,
-    PayloadTooLarge,
-    InvalidParameters,
-    InternalError,
-)
+ABOUT = {"title", "description", "default"}
+"""What a schema says of a field rather than of its values."""
+
+NEXT_CURSOR: Schema = {"type": ["string", "null"], "description": "Null after the last page."}
 ERROR_SCHEMA: Schema = {
     "type": "object",
     "description": "What every refusal and failure looks like.",
@@ -79,7 +63,8 @@ def openapi(connectors: Iterable[AnyConnector], base_url: str) -> Schema:
     schemas = _Schemas(
         [operation.params for connector in connectors for operation in connector.operations]
         + [management.params for management in MANAGEMENT],
-        [operation.item for connector in connectors for operation in connector.operations],
+        [operation.item for connector in connectors for operation in connector.operations]
+        + [management.item for management in MANAGEMENT],
     )
     paths: dict[str, Schema] = {}
     for connector in connectors:
@@ -181,24 +166,9 @@ def _management(management: ManagementRoute, schemas: _Schemas) -> Schema:
         "summary": management.title,
         "description": management.description,
         "security": [{"operator": []}, *([{"key": []}] if management.open_to_keys else [])],
-        "responses": {
-            "200": {
-                "description": "Done.",
-                "content": {
-                    "application/json": {
-                        "schema": {
-                            "type": "object",
-                            "required": ["data"],
-                            "properties": {"data": {}, "next_cursor": {"type": ["string", "null"]}},
-                        }
-                    }
-                },
-            },
-            **_refusals(MANAGEMENT_ERRORS),
-            "404": {"description": "Nothing of that identifier.", "content": _error_content({})},
-        },
+        "responses": {"200": _managed(management, schemas), **_refusals(management.refusals)},
     }
-    if management.method in {"POST", "PATCH"}:
+    if management.has_body:
         described["requestBody"] = _body(rest, required)
     else:
         parameters += [
@@ -224,7 +194,31 @@ def _body(properties: Schema, required: Sequence[str]) -> Schema:
     schema: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
     if required:
         schema["required"] = list(required)
-    return {"required": True, "content": {"application/json": {"schema": schema}}}
+    return {"required": True, "content": _json(_with_nulls(schema))}
+
+
+def _with_nulls(schema: Any) -> Any:
+    """*schema*, in which every optional field of an object may be null, which means the same as leaving it out."""
+    if isinstance(schema, list):
+        return [_with_nulls(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    whole = {name: _with_nulls(value) for name, value in schema.items() if name != "properties"}
+    if "properties" in schema:
+        required = schema.get("required", [])
+        whole["properties"] = {
+            name: _with_nulls(field) if name in required else _nullable(_with_nulls(field))
+            for name, field in schema["properties"].items()
+        }
+    return whole
+
+
+def _nullable(schema: Schema) -> Schema:
+    """*schema*, or null; what is said about it stays where it is looked for."""
+    if {"type": "null"} in schema.get("anyOf", []):
+        return schema
+    about = {name: value for name, value in schema.items() if name in ABOUT}
+    return {"anyOf": [{name: value for name, value in schema.items() if name not in ABOUT}, {"type": "null"}]} | about
 
 
 def _success(connector: AnyConnector, operation: AnyOperation, schemas: _Schemas) -> Schema:
@@ -237,13 +231,30 @@ def _success(connector: AnyConnector, operation: AnyOperation, schemas: _Schemas
         "data": {"type": "array", "items": item} if listed else item,
     }
     if operation.pages:
-        properties["next_cursor"] = {"type": ["string", "null"], "description": "Null after the last page."}
-    schema = {"type": "object", "required": list(properties), "properties": properties}
+        properties["next_cursor"] = NEXT_CURSOR
     return {
         "description": operation.summary,
         "headers": {name: {"$ref": f"#/components/headers/{name}"} for name in _headers()},
-        "content": {"application/json": {"schema": schema}},
+        "content": _json(_object(properties)),
     }
+
+
+def _managed(management: ManagementRoute, schemas: _Schemas) -> Schema:
+    """The answer of a management route, which has no envelope but ``data``."""
+    item = schemas.returned(management.item)
+    properties: Schema = {"data": {"type": "array", "items": item} if management.lists else item}
+    if management.pages:
+        properties["next_cursor"] = NEXT_CURSOR
+    return {"description": management.description, "content": _json(_object(properties))}
+
+
+def _object(properties: Schema) -> Schema:
+    """The schema of an object that has all of *properties*."""
+    return {"type": "object", "required": list(properties), "properties": properties}
+
+
+def _json(schema: Schema) -> Schema:
+    return {"application/json": {"schema": schema}}
 
 
 def _refusals(errors: Sequence[type[GatewayError]]) -> Schema:

@@ -39,7 +39,7 @@ def kind(schema: Described) -> str:
     """The type of a schema in words."""
     options = [option for option in schema.get("anyOf", []) if option.get("type") != "null"]
     if len(options) == 1:
-        return kind(options[0])
+        return kind({"default": schema.get("default"), **options[0]})
     if "enum" in schema:
         return " | ".join(map(str, schema["enum"]))
     words = str(schema.get("type", "any"))

@@ -151,6 +151,9 @@ class Observing(Generic[C]):
     every_seconds: float
     """How long after the beginning of a poll of everything the next one begins."""
 
+    signed_with: str
+    """What the third party calls the secret that it signs deliveries with."""
+
     receive: Callable[[Delivery, Sequence[str]], Receipt]
     """Reads a delivery that must be signed with one of some secrets, or hand one over while there are none.
 

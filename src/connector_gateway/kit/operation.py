@@ -179,6 +179,20 @@ def _declare(route: str, scope: Scope, errors: Errors) -> Declare:
     return declare
 
 
+Examples = Mapping[str, Any]
+"""What a stand-in says of the objects that it was filled with, such as the identifier of a page."""
+
+
+@dataclass(frozen=True)
+class SampleCall:
+    """A call that shows what a connector is good for, to be made against its stand-in."""
+
+    title: str
+    operation: AnyOperation
+    arguments: Callable[[Examples], Mapping[str, Any]]
+    """The parameters of the call, from the stand-in's examples."""
+
+
 @dataclass(frozen=True)
 class Connector(Generic[C]):
     """One room: where its third party is, how it is spoken to and paced, and what can be done through it."""
@@ -213,6 +227,12 @@ class Connector(Generic[C]):
 
     observing: Observing[C] | None = None
     """How changes are observed, where they are."""
+
+    sample: SampleCall | None = None
+    """The call that ``dev`` shows first."""
+
+    examples: Callable[[Examples], Examples] = dict
+    """The stand-in's examples by the names that callers of the gateway use."""
 
 
 AnyConnector = Connector[Any]

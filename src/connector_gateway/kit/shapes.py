@@ -13,6 +13,7 @@ from pydantic import (
     PlainSerializer,
     SerializationInfo,
     WithJsonSchema,
+    model_validator,
 )
 from pydantic_core import PydanticCustomError, to_json
 
@@ -34,6 +35,15 @@ class Params(BaseModel):
         arbitrary_types_allowed=True,
         validate_by_alias=True,
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _leave_out_nulls(cls, given: Any) -> Any:
+        """Null for an optional parameter means the same as leaving it out."""
+        if not isinstance(given, dict) or not any(value is None for value in given.values()):
+            return given
+        optional = {declared.alias or name for name, declared in cls.model_fields.items() if not declared.is_required()}
+        return {name: value for name, value in given.items() if value is not None or name not in optional}
 
 
 class Result(BaseModel):
@@ -78,10 +88,16 @@ def _parse_instant(value: object) -> object:
         raise PydanticCustomError("timestamp", "Input should be an ISO 8601 date and time") from fault
 
 
+def timestamp(moment: datetime) -> str:
+    """*moment* as answers have it: in UTC with three decimals, so that texts sort as times do."""
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
 Instant = Annotated[
     datetime,
     BeforeValidator(_parse_instant),
-    WithJsonSchema({"type": "string", "format": "date-time", "examples": ["2026-11-02T09:30:00Z"]}),
+    PlainSerializer(timestamp, when_used="json-unless-none"),
+    WithJsonSchema({"type": "string", "format": "date-time", "examples": ["2026-11-02T09:30:00.000Z"]}),
 ]
 """An ISO 8601 date and time; without an offset it is read as UTC."""
 

@@ -431,7 +431,7 @@ def test_a_card_that_was_made_all_the_same_is_found(desk: Desk, fault: str) -> N
     reply = desk.create(f"Cut {fault}", due="2026-12-01T10:00:00Z", labels=["press", "urgent"], desc=" tidy ")
 
     assert reply.data["labels_applied"] == ["press", "urgent"]
-    assert reply.data["due"] == "2026-12-01T10:00:00Z"
+    assert reply.data["due"] == "2026-12-01T10:00:00.000Z"
     assert desk.cards_called(f"Cut {fault}") == 1
 
 

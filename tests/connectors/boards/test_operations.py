@@ -33,7 +33,7 @@ def test_a_card_is_created_with_labels_by_name_and_its_due_date_in_utc(desk: Des
         "card_id": reply.data["card_id"],
         "short_url": f"https://trello.com/c/{short_link}",
         "list_id": list_id,
-        "due": "2026-12-01T08:00:00Z",
+        "due": "2026-12-01T08:00:00.000Z",
         "labels_applied": ["urgent", "日本語"],
     }
     assert stored == ("Prüfen: die Tür", "**now**", "2026-12-01T08:00:00.000Z")

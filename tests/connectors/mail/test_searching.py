@@ -25,7 +25,7 @@ def test_a_found_message_is_summarised(gateway: Gateway) -> None:
                 "thread_id": message_id,
                 "from": "Ben Roe <ben@acmefreight.test>",
                 "subject": "Manifest for sailing 41",
-                "received_at": "2026-11-20T08:00:00Z",
+                "received_at": "2026-11-20T08:00:00.000Z",
                 "has_attachments": True,
                 "labels": ["INBOX", "CATEGORY_PERSONAL", "UNREAD", "IMPORTANT", "Clients/Acme Freight"],
             }

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from connector_gateway.core.details import cut
 from connectors.mail.looking import OWN, Looking, plain, received, recipients
 from harness.requirement import requirement
 from harness.serving import Gateway, Reply
@@ -112,10 +113,11 @@ def test_any_subject_of_one_line_arrives_as_it_was_meant(gateway: Gateway, mailb
 
 @pytest.mark.parametrize("line_end", ["\r\n", "\n", "\r", "\x85", "\u2028"])
 def test_a_subject_of_two_lines_is_refused(gateway: Gateway, line_end: str) -> None:
-    reply = send(gateway, f"Hello{line_end}Bcc: everyone@acmefreight.test")
+    subject = f"Hello{line_end}Bcc: everyone@acmefreight.test"
+    reply = send(gateway, subject)
 
     assert (reply.status, reply.code) == (422, "invalid_parameters")
-    assert [{"parameter": "subject", "message": "Should stand on one line"}] == reply.details
+    assert [{"parameter": "subject", "message": "Should stand on one line", "value": subject}] == reply.details
     assert gateway.journal("mail") == []
 
 
@@ -147,7 +149,7 @@ def test_what_is_no_address_is_refused(gateway: Gateway, recipient: str) -> None
     reply = send(gateway, "Never sent", to=[recipient])
 
     assert (reply.status, reply.code) == (422, "invalid_recipient")
-    assert [(0, recipient)] == [(detail["index"], detail["value"]) for detail in reply.details]
+    assert [(0, cut(recipient))] == [(detail["index"], detail["value"]) for detail in reply.details]
     assert gateway.journal("mail") == []
 
 

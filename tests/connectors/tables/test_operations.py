@@ -34,7 +34,7 @@ def test_a_page_of_records_is_read(gateway: Gateway, inside: Looking) -> None:
         "run_id": reply.headers["x-run-id"],
         "connector": "tables",
         "status": "ok",
-        "data": [{"record_id": record_id, "fields": reply.data[0]["fields"], "created_at": "2026-01-05T09:00:00Z"}],
+        "data": [{"record_id": record_id, "fields": reply.data[0]["fields"], "created_at": "2026-01-05T09:00:00.000Z"}],
         "next_cursor": reply.body["next_cursor"],
     }
     assert reply.data[0]["fields"].keys() == inside.record(record_id).keys()

@@ -94,7 +94,11 @@ def connector(garden: Garden, *, pushed: bool) -> Connector[Any]:
         client=lambda upstream: upstream,
         operations=(),
         observing=Observing(
-            poll=garden.poll, every_seconds=60.0, receive=garden.receive, read=garden.read if pushed else None
+            poll=garden.poll,
+            every_seconds=60.0,
+            signed_with="secret",
+            receive=garden.receive,
+            read=garden.read if pushed else None,
         ),
     )
 

@@ -15,8 +15,8 @@ from connector_gateway.core.events.authorisation import (
     TROUBLE_SECONDS,
 )
 from connector_gateway.core.events.authorisation import Authorisations as Asking
+from connector_gateway.core.events.changes import SILENT_SECONDS
 from connector_gateway.core.events.watchers import TakenOver
-from connector_gateway.core.events.watches import SILENT_SECONDS
 from connector_gateway.kit.errors import ConnectionRevoked, UpstreamError
 from connector_gateway.kit.identifiers import ConnectionId
 from connector_gateway.kit.observing import CHANGED_AT, FORMER, RENEWED_AT

@@ -11,7 +11,7 @@ from connector_gateway.connectors.boards.client import (
     authorise,
     throttled,
 )
-from connector_gateway.kit.operation import Connector
+from connector_gateway.kit.operation import Connector, SampleCall
 
 BOARDS = Connector(
     name="boards",
@@ -30,4 +30,14 @@ BOARDS = Connector(
     throttled=throttled,
     settle_seconds=SETTLE_SECONDS,
     credentials=("key", "token"),
+    sample=SampleCall(
+        "a card with labels by name and a due date in UTC",
+        operations.create_card,
+        lambda examples: {
+            "list_id": examples["list_ids"][0],
+            "name": "Fix the door 🚪",
+            "due": "2026-12-01T10:00:00+01:00",
+            "labels": examples["labels"],
+        },
+    ),
 )

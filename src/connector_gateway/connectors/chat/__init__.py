@@ -4,7 +4,7 @@ from connector_gateway.connectors.chat import events, operations
 from connector_gateway.connectors.chat.client import ADDRESS, BUDGETS, SETTLE_SECONDS, ChatClient, authorise, throttled
 from connector_gateway.connectors.chat.models import Watching
 from connector_gateway.kit.observing import Observing
-from connector_gateway.kit.operation import Connector
+from connector_gateway.kit.operation import Connector, SampleCall
 
 CHAT = Connector(
     name="chat",
@@ -23,5 +23,20 @@ CHAT = Connector(
     throttled=throttled,
     settle_seconds=SETTLE_SECONDS,
     settings=Watching,
-    observing=Observing(poll=events.poll, every_seconds=60.0, receive=events.receive, read=events.read),
+    observing=Observing(
+        poll=events.poll,
+        every_seconds=60.0,
+        signed_with="signing_secret",
+        receive=events.receive,
+        read=events.read,
+    ),
+    sample=SampleCall(
+        "a message that is posted once, however often it is sent",
+        operations.post_message,
+        lambda examples: {
+            "channel": examples["channel"],
+            "text": "Hello from the gateway :wave:",
+            "idempotency_key": "tour",
+        },
+    ),
 )

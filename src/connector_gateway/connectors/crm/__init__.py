@@ -10,7 +10,7 @@ from connector_gateway.connectors.crm.client import (
     authorise,
     throttled,
 )
-from connector_gateway.kit.operation import Connector
+from connector_gateway.kit.operation import Connector, SampleCall
 
 CRM = Connector(
     name="crm",
@@ -28,4 +28,13 @@ CRM = Connector(
     ),
     throttled=throttled,
     settle_seconds=SETTLE_SECONDS,
+    sample=SampleCall(
+        "a contact, created or updated, and linked to its company",
+        operations.create_or_update_contact,
+        lambda examples: {
+            "email": examples["email"],
+            "properties": {examples["custom_property"]: "gold"},
+            "associate_company": examples["company_domain"],
+        },
+    ),
 )

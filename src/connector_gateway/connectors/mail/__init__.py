@@ -10,7 +10,8 @@ from connector_gateway.connectors.mail.client import (
     authorise,
     throttled,
 )
-from connector_gateway.kit.operation import Connector
+from connector_gateway.connectors.mail.mapping import attachment_id
+from connector_gateway.kit.operation import Connector, SampleCall
 
 MAIL = Connector(
     name="mail",
@@ -29,4 +30,14 @@ MAIL = Connector(
     throttled=throttled,
     settle_seconds=SETTLE_SECONDS,
     download=operations.open_attachment,
+    sample=SampleCall(
+        "messages found in the provider's own search syntax",
+        operations.search_messages,
+        lambda examples: {"q": examples["q"], "limit": 2},
+    ),
+    examples=lambda examples: {
+        **examples,
+        "message_id": examples["attachment_message_id"],
+        "attachment_id": attachment_id(examples["attachment_message_id"], examples["attachment_part_id"]),
+    },
 )

@@ -10,7 +10,7 @@ from connector_gateway.connectors.notes.client import (
     throttled,
 )
 from connector_gateway.kit.observing import Observing
-from connector_gateway.kit.operation import Connector
+from connector_gateway.kit.operation import Connector, SampleCall
 
 NOTES = Connector(
     name="notes",
@@ -28,5 +28,6 @@ NOTES = Connector(
     ),
     throttled=throttled,
     settle_seconds=SETTLE_SECONDS,
-    observing=Observing(poll=events.poll, every_seconds=60.0, receive=events.receive),
+    observing=Observing(poll=events.poll, every_seconds=60.0, signed_with="verification_token", receive=events.receive),
+    sample=SampleCall("the first databases", operations.list_databases, lambda _: {"limit": 3}),
 )

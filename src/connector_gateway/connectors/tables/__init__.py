@@ -11,7 +11,7 @@ from connector_gateway.connectors.tables.client import (
     authorise,
     throttled,
 )
-from connector_gateway.kit.operation import Connector
+from connector_gateway.kit.operation import Connector, SampleCall
 
 TABLES = Connector(
     name="tables",
@@ -29,4 +29,16 @@ TABLES = Connector(
     ),
     throttled=throttled,
     settle_seconds=SETTLE_SECONDS,
+    sample=SampleCall(
+        "two records, one of which names an option that does not exist",
+        operations.create_records,
+        lambda examples: {
+            "base_id": examples["base_id"],
+            "table": examples["table"],
+            "records": [
+                {"Name": "Acme", examples["select_field"]: "Open", "Value": "12.50"},
+                {"Name": "Bolt", examples["select_field"]: "Maybe"},
+            ],
+        },
+    ),
 )

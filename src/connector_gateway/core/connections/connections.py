@@ -4,20 +4,26 @@ import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from pydantic import ValidationError
 from sqlalchemy import Row, insert, select, update
 
-from connector_gateway.core.arguments import faults_of
+from connector_gateway.core.connections.changes import Changes
 from connector_gateway.core.connections.vault import Vault
-from connector_gateway.core.events import watches
+from connector_gateway.core.details import faults_of
 from connector_gateway.core.keys import Caller
-from connector_gateway.core.remembered import Remembered
+from connector_gateway.core.single_flight import MOST_ROWS, TRUSTED_SECONDS, SingleFlight
 from connector_gateway.core.workspaces import require_workspace
 from connector_gateway.kit.clock import Clock, instant
-from connector_gateway.kit.errors import ConnectionMismatch, ConnectionNotFound, InternalError, InvalidParameters
+from connector_gateway.kit.errors import (
+    ConnectionMismatch,
+    ConnectionNotFound,
+    Detail,
+    InternalError,
+    InvalidParameters,
+)
 from connector_gateway.kit.identifiers import ConnectionId, WorkspaceId, ulid
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.storage import tables
@@ -51,12 +57,20 @@ class Connection:
 class Connections:
     """Makes, finds, changes and removes connections."""
 
-    def __init__(self, database: Database, vault: Vault, connectors: Mapping[str, AnyConnector], clock: Clock) -> None:
+    def __init__(
+        self,
+        database: Database,
+        vault: Vault,
+        connectors: Mapping[str, AnyConnector],
+        clock: Clock,
+        changes: Changes,
+    ) -> None:
         self._database = database
         self._vault = vault
         self._connectors = connectors
         self._clock = clock
-        self._remembered: Remembered[str, Connection] = Remembered(clock)
+        self._changes = changes
+        self._known: SingleFlight[str, Connection | None] = SingleFlight(clock, MOST_ROWS, from_start=True)
 
     async def open(self, caller: Caller, connector: str, connection_id: str) -> Connection:
         """The connection for a call of *caller* to *connector*."""
@@ -76,7 +90,7 @@ class Connections:
 
     async def find(self, connection_id: str) -> Connection | None:
         """The connection, whoever's it is; None if there is none."""
-        return await self._remembered.get(connection_id, self._look_up)
+        return await self._known.get(connection_id, partial(self._look_up, connection_id), TRUSTED_SECONDS)
 
     async def several(self, connection_ids: Collection[str]) -> Mapping[str, Connection]:
         """Those of *connection_ids* that there are, as they are now, and whose secrets can be opened."""
@@ -119,8 +133,7 @@ class Connections:
         def create(connection: Any) -> None:
             require_workspace(connection, workspace_id)
             connection.execute(insert(tables.connections), row)
-            if self._connectors[connector].observing is not None:
-                watches.begin(connection, connection_id, connector, now)
+            self._changes.made(connection, connection_id, connector)
 
         await self._database.write(create)
         return _public(row)
@@ -171,22 +184,19 @@ class Connections:
         self._check(connection.connector, credentials, changes.get("settings", {}))
         if credentials is not None:
             changes |= {"sealed": self._vault.seal(credentials, connection_id), "status": "active"}
-        resettled = "settings" in changes
-
-        def renew(writing: Any) -> None:
-            now = self._clock.now()
-            watches.renew(writing, connection_id, now)
-            if credentials is not None:
-                watches.reintroduce(writing, connection_id, now)
-            if resettled:
-                watches.resettle(writing, connection_id, now)
-
-        return _public(await self._update(connection_id, changes, renew))
+        told = partial(
+            self._changes.changed,
+            connection_id=connection_id,
+            credentials=credentials is not None,
+            settings="settings" in changes,
+        )
+        return _public(await self._update(connection_id, changes, told))
 
     async def remove(self, connection_id: str) -> dict[str, Any]:
         """Forget a connection and its secrets; its history stays."""
         removed = {"deleted": True, "sealed": b"", "status": "removed"}
-        return _public(await self._update(connection_id, removed, lambda writing: watches.end(writing, connection_id)))
+        told = partial(self._changes.removed, connection_id=connection_id)
+        return _public(await self._update(connection_id, removed, told))
 
     async def observe(self, connection: Connection, status: str, *, polled: bool = False) -> None:
         """Note what the last call found out about the authorisation: ``active`` or ``revoked``.
@@ -207,12 +217,12 @@ class Connections:
             if not writing.execute(change).rowcount:
                 return
             if status == "revoked":
-                watches.fall_silent(writing, connection_id, now)
+                self._changes.revoked(writing, connection_id)
             elif not polled:
-                watches.renew(writing, connection_id, now)
+                self._changes.accepted(writing, connection_id)
 
         await self._database.write(note)
-        self._remembered.forget(connection_id)
+        self._known.forget(connection_id)
 
     async def _update(
         self, connection_id: str, changes: Mapping[str, Any], also: Callable[[Any], None]
@@ -231,7 +241,7 @@ class Connections:
             return row  # type: ignore[no-any-return]
 
         row = await self._database.write(work)
-        self._remembered.forget(connection_id)
+        self._known.forget(connection_id)
         if row is None:
             raise _not_found(connection_id)
         return row
@@ -240,20 +250,15 @@ class Connections:
         connector = self._connectors.get(name)
         if connector is None:
             raise InvalidParameters(
-                f"There is no connector {name}.", {"parameter": "connector", "allowed": list(self._connectors)}
+                f"There is no connector {name}.",
+                {"parameter": "connector", "value": name, "allowed": list(self._connectors)},
             )
-        missing = (
-            [] if credentials is None else [secret for secret in connector.credentials if secret not in credentials]
-        )
-        if missing:
+        faults = _missing(connector, credentials) + _misfits(connector, settings)
+        if faults:
             raise InvalidParameters(
-                f"A connection of {name} needs {', '.join(connector.credentials)}.",
-                *({"parameter": f"credentials.{secret}", "message": "Field required"} for secret in missing),
+                f"This does not fit a connection of {name}: {', '.join(str(fault['parameter']) for fault in faults)}.",
+                *faults,
             )
-        try:
-            connector.settings.model_validate(dict(settings))
-        except ValidationError as fault:
-            raise InvalidParameters("The settings do not fit.", *faults_of(fault, "settings")) from fault
 
     async def _look_up(self, connection_id: str) -> Connection | None:
         query = select(tables.connections).where(
@@ -276,6 +281,25 @@ class Connections:
             _vault=self._vault,
             _sealed=row.sealed,
         )
+
+
+def _missing(connector: AnyConnector, credentials: Mapping[str, str] | None) -> list[Detail]:
+    """The secrets that a connection needs and is not given, where it is given any."""
+    given = dict.fromkeys(connector.credentials) if credentials is None else credentials
+    return [
+        {"parameter": f"credentials.{secret}", "message": "Field required"}
+        for secret in connector.credentials
+        if secret not in given
+    ]
+
+
+def _misfits(connector: AnyConnector, settings: Mapping[str, Any]) -> list[Detail]:
+    """What is wrong with *settings*."""
+    try:
+        connector.settings.model_validate(dict(settings))
+    except ValidationError as fault:
+        return faults_of(fault, "settings")
+    return []
 
 
 def _not_found(connection_id: str) -> ConnectionNotFound:

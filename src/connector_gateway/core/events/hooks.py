@@ -10,7 +10,7 @@ from sqlalchemy.dialects.postgresql import insert
 from connector_gateway.core.connections import Connections, Vault
 from connector_gateway.core.events.feed import Feed
 from connector_gateway.core.events.watches import Target, Watches
-from connector_gateway.core.gateway import Site
+from connector_gateway.core.sites import Site
 from connector_gateway.kit.clock import Clock, instant
 from connector_gateway.kit.errors import HookNotFound, RouteNotFound
 from connector_gateway.kit.observing import Delivery, Observation, Observing, Receipt

@@ -15,9 +15,9 @@ from sqlalchemy.dialects.postgresql import insert
 from connector_gateway.core.connections import Connection, Connections
 from connector_gateway.core.events.feed import Feed, Gap, enter
 from connector_gateway.core.events.watches import MAX_CLAIMED, Claimed, Watches, take_wakes
-from connector_gateway.core.gateway import Site
 from connector_gateway.core.processes import Processes
-from connector_gateway.core.runs import Run, Runs
+from connector_gateway.core.runs import Recording, Run, Runs
+from connector_gateway.core.sites import Site
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import ConnectionRevoked, GatewayError, InternalError
 from connector_gateway.kit.observing import Observation, Observing, Snapshot, State
@@ -260,7 +260,7 @@ class Watchers:
         poll.upstream, poll.pushed = self._client(run, connection), site.pushed
         try:
             with self._feed.authorisations.looking(connection.connection_id, run.trace):
-                fault = await self._attempt(observing, poll, run)
+                fault = await self._attempt(observing, poll, recording)
         except TakenOver:
             return
         if poll.missed:
@@ -270,7 +270,7 @@ class Watchers:
         await (self._fail(claimed, connection, fault) if fault else self._succeed(claimed, connection, site, began))
 
     @staticmethod
-    async def _attempt(observing: Observing[Any], poll: Poll, run: Run) -> Exception | None:
+    async def _attempt(observing: Observing[Any], poll: Poll, recording: Recording) -> Exception | None:
         """Why the poll failed, noted in its run; None if it did not."""
         try:
             async with asyncio.timeout(LOOK_SECONDS):
@@ -278,11 +278,11 @@ class Watchers:
         except TakenOver:
             raise
         except GatewayError as error:
-            run.refuse(error)
+            recording.refuse(error)
             return error
         except Exception as fault:
             log.exception("poll failed", connection_id=poll.connection_id)
-            run.refuse(InternalError("Something went wrong here.", private=repr(fault)))
+            recording.refuse(InternalError("Something went wrong here.", private=repr(fault)))
             return fault
         return None
 

@@ -17,7 +17,6 @@ from sqlalchemy import (
     case,
     delete,
     exists,
-    func,
     or_,
     select,
     update,
@@ -27,16 +26,13 @@ from sqlalchemy.dialects.postgresql import insert
 
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.identifiers import ConnectionId, ProcessId, ulid
-from connector_gateway.kit.observing import CHANGED_AT, FORMER, RENEWED_AT, Receipt, State
+from connector_gateway.kit.observing import Receipt
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
 
 MAX_WAKE = 200
 MAX_UNINTRODUCED = 100
 """Connections not polled yet that are told where to poll, though that may not be theirs."""
-
-SILENT_SECONDS = 6 * 24 * 60 * 60.0
-"""How far back is polled at most for what was not pushed; events are kept longer, so that none comes twice."""
 
 MAX_CLAIMED = 100
 """Polls that are claimed in one go."""
@@ -89,70 +85,6 @@ class Target:
     connection_id: ConnectionId
     settings: Mapping[str, Any]
     state: Mapping[str, Any]
-
-
-def begin(writing: Writing, connection_id: str, connector: str, now: float) -> None:
-    """Watch a connection, from *now* on."""
-    row: dict[str, Any] = {
-        "connection_id": connection_id,
-        "connector": connector,
-        "account": None,
-        "state": {},
-        "due_at": now,
-        "whole_at": now,
-        "behind_since": now,
-        "failures": 0,
-        "sequence": 0,
-        "observed_at": 0.0,
-    }
-    writing.execute(insert(tables.watches).on_conflict_do_nothing(), row)
-
-
-def renew(writing: Writing, connection_id: str, now: float) -> None:
-    """Poll all of a connection *now*, since it was changed, or is authorised again."""
-    _change(writing, connection_id, due_at=now, whole_at=now, failures=0)
-
-
-def resettle(writing: Writing, connection_id: str, now: float) -> None:
-    """Have what happens from *now* on polled with other settings, which nothing was found by before."""
-    state = _state_of(writing, connection_id)
-    if state:
-        behind_since = func.coalesce(_watches.behind_since, now)
-        _change(writing, connection_id, state={**state, CHANGED_AT: now}, behind_since=behind_since)
-
-
-def reintroduce(writing: Writing, connection_id: str, now: float) -> None:
-    """Have it found out whose a connection is, since its credentials were replaced; a poll under way ends here.
-
-    Until the account is known, deliveries do not find the connection; earlier ones may not have come either.
-    """
-    fall_silent(writing, connection_id, now)
-    state = _state_of(writing, connection_id)
-    if state:
-        state = {FORMER: state.get(FORMER, state), RENEWED_AT: now}
-    _change(writing, connection_id, account=None, state=state, lease=None, leased_by=None)
-
-
-def fall_silent(writing: Writing, connection_id: str, now: float) -> None:
-    """Note that what was pushed may not have come since the last event that did, for nobody knows since when."""
-    earliest = now - SILENT_SECONDS
-    last_heard = case((_watches.observed_at > earliest, _watches.observed_at), else_=earliest)
-    _change(writing, connection_id, behind_since=func.coalesce(_watches.behind_since, last_heard))
-
-
-def _change(writing: Writing, connection_id: str, **values: Any) -> None:
-    writing.execute(update(tables.watches).where(_watches.connection_id == connection_id).values(**values))
-
-
-def _state_of(writing: Writing, connection_id: str) -> State:
-    """What the room notes of a connection, which nobody else changes until this is written; nothing if unwatched."""
-    query = select(_watches.state).where(_watches.connection_id == connection_id).with_for_update()
-    return writing.execute(query).scalar() or {}
-
-
-def end(writing: Writing, connection_id: str) -> None:
-    """Watch a connection no more."""
-    writing.execute(delete(tables.watches).where(_watches.connection_id == connection_id))
 
 
 class Watches:

@@ -1,0 +1,21 @@
+"""How many calls may be under way at the same time."""
+
+from connector_gateway.kit.errors import Overloaded
+
+RETRY_AFTER_SECONDS = 1
+"""A call that is under way ends soon, most of the time."""
+
+
+class ConcurrencyLimit:
+    """Lets in so many at once, each for as long as it is inside; whoever comes beyond that is refused at once."""
+
+    def __init__(self, most: int) -> None:
+        self._free = most
+
+    def __enter__(self) -> None:
+        if self._free <= 0:
+            raise Overloaded("More calls are under way than this service takes.", retry_after=RETRY_AFTER_SECONDS)
+        self._free -= 1
+
+    def __exit__(self, *_: object) -> None:
+        self._free += 1

@@ -1,0 +1,131 @@
+"""Details of refusals: what is wrong with each value of a request, and how much of it is told."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from decimal import Decimal
+from itertools import chain
+from typing import Any
+
+from pydantic import ValidationError
+
+from connector_gateway.kit.errors import Detail
+from connector_gateway.kit.shapes import timestamp
+
+MAX_FAULTS = 20
+"""Faults that one answer lists; of the others it says how many they are."""
+
+MAX_TEXT = 200
+"""Characters of a text or a path in details."""
+
+MAX_DETAIL = 3_000
+"""Characters of one detail, all its texts together: twenty of them fit into 64 KiB."""
+
+MAX_NESTING = 20
+
+DONE = "done"
+"""What details have that tell of a step that stands, rather than of a fault."""
+
+_UNSENT = {"missing", "extra_forbidden"}
+"""Kinds of faults where nothing was sent for the parameter, or there is none; neither has a value worth repeating."""
+
+_NO_UNICODE = "string_unicode"
+"""Half of a surrogate pair, which is found in every text before shapes are."""
+
+_QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'")
+
+
+# What is wrong
+
+
+def faults_of(fault: ValidationError, *prefix: str) -> list[Detail]:
+    """The faults of a pydantic validation: paths, messages, values as sent, and what is allowed where that is few."""
+    errors = fault.errors(include_url=False)
+    return [_fault(error, prefix) for error in errors if error["type"] != _NO_UNICODE]
+
+
+def _fault(error: Any, prefix: Sequence[str]) -> Detail:
+    detail: dict[str, Any] = {"parameter": _path(prefix, error), "message": _message(error)}
+    if error["type"] == "literal_error":
+        detail["allowed"] = _QUOTED.findall(error["ctx"]["expected"])
+    return detail if error["type"] in _UNSENT or not error["loc"] else detail | {"value": error["input"]}
+
+
+def _path(prefix: Sequence[str], error: Any) -> str:
+    """Where a fault is; one of the whole names the parameter in its context."""
+    return ".".join([*prefix, *map(str, error["loc"])]) or error.get("ctx", {}).get("parameter", "body")
+
+
+def _message(error: Any) -> str:
+    return "Unknown parameter" if error["type"] == "extra_forbidden" else str(error["msg"])
+
+
+def without_values(faults: Iterable[Detail], parameters: Iterable[str]) -> list[Detail]:
+    """*faults* without the values of *parameters*, which are secrets."""
+    secret = set(parameters)
+    return [
+        {name: value for name, value in fault.items() if name != "value"}
+        if str(fault["parameter"]).partition(".")[0] in secret
+        else fault
+        for fault in faults
+    ]
+
+
+# How much is told
+
+
+def shortened(details: Sequence[Detail]) -> list[Detail]:
+    """What is told of *details*: so many faults, each cut, the steps that stand, and how many faults more there are."""
+    faults = [detail for detail in details if DONE not in detail]
+    steps = [detail for detail in details if DONE in detail]
+    told = [_Cut(MAX_DETAIL).detail(detail) for detail in chain(faults[:MAX_FAULTS], steps)]
+    more = len(faults) - MAX_FAULTS
+    return told if more <= 0 else [*told, {"message": f"There are {more} more faults.", "more": more}]
+
+
+def cut(text: str) -> str:
+    """*text*, or its beginning where it is long; halves of surrogate pairs, which no answer can carry, as ``?``."""
+    whole = text[: MAX_TEXT + 1].encode("utf-8", "replace").decode()
+    return whole if len(whole) <= MAX_TEXT else whole[: MAX_TEXT - 1] + "…"
+
+
+class _Cut:
+    """Copies JSON values until so many characters are used up; what comes after that is left out."""
+
+    def __init__(self, characters: int) -> None:
+        self._left = characters
+
+    def detail(self, detail: Detail) -> Detail:
+        return {name: self.value(value, MAX_NESTING) for name, value in detail.items()}
+
+    def value(self, value: Any, depth: int) -> Any:
+        if isinstance(value, str):
+            return self._spent(cut(value))
+        if isinstance(value, datetime):
+            return timestamp(value)
+        if isinstance(value, Decimal):
+            return _number(value)
+        if isinstance(value, Mapping):
+            items = self._within(value.items(), depth)
+            return {self._spent(cut(str(name))): self.value(item, depth - 1) for name, item in items}
+        if isinstance(value, list | tuple | set | frozenset):
+            return [self.value(item, depth - 1) for item in self._within(value, depth)]
+        return value
+
+    def _spent(self, text: str) -> str:
+        self._left -= len(text)
+        return text
+
+    def _within(self, items: Iterable[Any], depth: int) -> Iterator[Any]:
+        """*items* as long as there is room for them."""
+        for item in items:
+            self._left -= 4
+            if self._left < 0 or depth <= 0:
+                return
+            yield item
+
+
+def _number(value: Decimal) -> float | str:
+    """*value* as a number of JSON; one beyond a double as text."""
+    number = float(value)
+    return number if number - number == 0 else cut(str(value))

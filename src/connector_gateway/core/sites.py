@@ -1,0 +1,35 @@
+"""Sites: where the third parties are for this installation, and what they allow it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from connector_gateway.kit.budget import Budget
+from connector_gateway.kit.operation import AnyConnector
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where a connector's third party is and what it allows, as this installation has it."""
+
+    connector: AnyConnector
+    addresses: Mapping[str, str]
+    budgets: Mapping[str, Budget]
+    settle_seconds: float
+    """How long after its sending a request may still be carried out there."""
+
+    watch_seconds: float | None = None
+    """How long after the beginning of a poll of everything the next one begins; the connector's own if None."""
+
+    hook_secrets: tuple[str, ...] = field(default=(), repr=False)
+    """What deliveries are signed with; any of them will do, so that they can be rotated."""
+
+    @property
+    def pushed(self) -> bool:
+        """Whether the third party delivers the changes themselves."""
+        observing = self.connector.observing
+        return bool(self.hook_secrets and observing and observing.read)
+
+
+def observed(sites: Mapping[str, Site]) -> dict[str, Site]:
+    """Those of *sites* whose changes are observed."""
+    return {name: site for name, site in sites.items() if site.connector.observing is not None}

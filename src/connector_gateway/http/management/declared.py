@@ -1,0 +1,155 @@
+"""How management routes are declared, and what they work with."""
+
+import inspect
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar, get_type_hints
+
+from pydantic import BaseModel
+
+from connector_gateway.core.connections import Connections
+from connector_gateway.core.cursors import Cursors
+from connector_gateway.core.events.hooks import Hooks
+from connector_gateway.core.keys import Caller, Keys
+from connector_gateway.core.runs import Runs
+from connector_gateway.core.workspaces import Workspaces
+from connector_gateway.http.routes import Edge
+from connector_gateway.kit.errors import (
+    GatewayError,
+    InternalError,
+    InvalidApiKey,
+    InvalidCursor,
+    InvalidJson,
+    InvalidParameters,
+    MissingApiKey,
+    OperatorTokenRequired,
+    PayloadTooLarge,
+    StorageUnavailable,
+    UnsupportedMediaType,
+    catalogue,
+)
+from connector_gateway.kit.identifiers import ConnectionId, WorkspaceId
+from connector_gateway.kit.shapes import Listing, Page, Params, Position, Result
+
+R = TypeVar("R", bound=Result | Page[Any] | Listing[Any])
+Errors = Sequence[type[GatewayError]]
+
+EVERY_ROUTE: Errors = (MissingApiKey, InvalidApiKey, InvalidParameters, InternalError, StorageUnavailable)
+
+
+@dataclass(frozen=True)
+class Management:
+    """What the management routes work on."""
+
+    edge: Edge
+    workspaces: Workspaces
+    keys: Keys
+    connections: Connections
+    runs: Runs
+    hooks: Hooks
+    cursors: Cursors
+    operator_token: str
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A management request that was let in: *caller* is None for the operator, who sees all."""
+
+    management: Management
+    caller: Caller | None
+    position: Position | None = None
+    """Where the page begins that was asked for, as the page before it said."""
+
+    @property
+    def workspace_id(self) -> WorkspaceId | None:
+        """The workspace that can be seen; all of them if None."""
+        return self.caller.workspace_id if self.caller else None
+
+    @property
+    def connection_ids(self) -> Collection[ConnectionId] | None:
+        """The connections that can be seen; all of the workspace if None."""
+        return self.caller.connection_ids if self.caller else None
+
+    def within(self, workspace_id: str | None) -> WorkspaceId | None:
+        """The workspace to look into; a key's own, whatever was asked for."""
+        return self.workspace_id or (WorkspaceId(workspace_id) if workspace_id else None)
+
+
+@dataclass(frozen=True)
+class ManagementRoute:
+    """One management route, complete: where it is, what it takes, gives and refuses, and how it is done."""
+
+    name: str
+    method: str
+    path: str
+    params: type[Params]
+    result: type[Result | Page[Any] | Listing[Any]]
+    perform: Callable[[Asked, Any], Awaitable[Any]]
+    open_to_keys: bool
+    errors: Errors
+    description: str
+
+    @property
+    def title(self) -> str:
+        """Its name for people."""
+        return self.name.replace("_", " ").capitalize()
+
+    @property
+    def has_body(self) -> bool:
+        """Whether its parameters travel in a JSON body."""
+        return self.method in {"POST", "PATCH"}
+
+    @property
+    def pages(self) -> bool:
+        """Whether it answers one page of a list."""
+        return issubclass(self.result, Page)
+
+    @property
+    def lists(self) -> bool:
+        """Whether ``data`` is an array."""
+        return issubclass(self.result, Page | Listing)
+
+    @property
+    def item(self) -> type[BaseModel]:
+        """The shape of ``data``, or of its items where it is an array."""
+        if self.lists:
+            shape: type[BaseModel] = self.result.__pydantic_generic_metadata__["args"][0]
+            return shape
+        return self.result
+
+    @cached_property
+    def refusals(self) -> Errors:
+        """Every error it can end with, in the order of the catalogue."""
+        possible = {*EVERY_ROUTE, *self.errors}
+        if not self.open_to_keys:
+            possible |= {OperatorTokenRequired}
+        if self.has_body:
+            possible |= {InvalidJson, UnsupportedMediaType, PayloadTooLarge}
+        if self.pages:
+            possible |= {InvalidCursor}
+        return [error for error in catalogue() if error in possible]
+
+
+Perform = Callable[[Asked, Any], Awaitable[R]]
+
+
+def manages(route: str, *, open_to_keys: bool = False, errors: Errors = ()) -> Callable[[Perform[R]], ManagementRoute]:
+    """Declare a management route: for the operator, and where *open_to_keys* for a workspace's own keys."""
+    method, _, path = route.partition(" ")
+
+    def declare(perform: Perform[R]) -> ManagementRoute:
+        hints = get_type_hints(perform)
+        return ManagementRoute(
+            name=perform.__name__,
+            method=method,
+            path=path,
+            params=hints["params"],
+            result=hints["return"],
+            perform=perform,
+            open_to_keys=open_to_keys,
+            errors=errors,
+            description=inspect.getdoc(perform) or "",
+        )
+
+    return declare

@@ -1,0 +1,89 @@
+"""Management routes at their addresses."""
+
+import hmac
+from collections.abc import Sequence
+from typing import Any
+
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from connector_gateway.core.arguments import Arguments
+from connector_gateway.core.keys import Caller, bearer
+from connector_gateway.core.work import UNBOUND
+from connector_gateway.http.answers import HttpExchange, HttpResponse, refused, shown
+from connector_gateway.http.bodies import read_body
+from connector_gateway.http.management.declared import Asked, Management, ManagementRoute
+from connector_gateway.http.routes import Methods, query_of, unforeseen
+from connector_gateway.kit.errors import GatewayError, InvalidApiKey, OperatorTokenRequired
+from connector_gateway.kit.shapes import Listing, Page, Params, Position
+
+
+class ManagementEndpoint:
+    """One management route at its address."""
+
+    def __init__(self, management: Management, route: ManagementRoute) -> None:
+        self._management = management
+        self._route = route
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        exchange = HttpExchange(scope, receive)
+        try:
+            answer = await self._answer(exchange)
+        except GatewayError as error:
+            answer = refused(exchange.run, None, error)
+        except Exception as fault:  # noqa: BLE001  # the edge of a surface: nothing leaves without our shape
+            answer = refused(exchange.run, None, unforeseen(fault))
+        await exchange.send(answer, send)
+
+    async def _answer(self, exchange: HttpExchange) -> HttpResponse:
+        route, caller = self._route, await self._let_in(exchange)
+        params = (await self._arguments(exchange)).read(route.params, connection=False)
+        asked = Asked(self._management, caller, self._position(caller, params))
+        result = await route.perform(asked, params)
+        if isinstance(result, Page):
+            return shown(result.items, next_cursor=self._cursor(caller, params, result.position), paged=True)
+        return shown(result.items if isinstance(result, Listing) else result)
+
+    async def _arguments(self, exchange: HttpExchange) -> Arguments:
+        max_bytes = self._management.edge.max_body_bytes
+        return Arguments(
+            path=exchange.scope["path_params"],
+            query=query_of(exchange.scope),
+            body=await read_body(exchange, max_bytes) if self._route.has_body else None,
+        )
+
+    async def _let_in(self, exchange: HttpExchange) -> Caller | None:
+        """None for the operator; the holder of a key where keys are let in."""
+        authorization = exchange.header("authorization")
+        if hmac.compare_digest(bearer(authorization).encode(), self._management.operator_token.encode()):
+            return None
+        try:
+            caller = await self._management.keys.authenticate(authorization)
+        except InvalidApiKey as error:
+            raise InvalidApiKey("This is neither the operator token nor a current API key.") from error
+        exchange.run.allowance = await self._management.edge.limits.peek(caller)
+        if not self._route.open_to_keys:
+            raise OperatorTokenRequired("An API key cannot do this.")
+        return caller
+
+    def _position(self, caller: Caller | None, params: Params) -> Position | None:
+        """Where the page before ended, if this is not the first."""
+        cursor = vars(params).get("cursor")
+        return None if cursor is None else self._management.cursors.read(cursor, *self._binding(caller, params))
+
+    def _cursor(self, caller: Caller | None, params: Params, position: Position | None) -> str | None:
+        return None if position is None else self._management.cursors.issue(position, *self._binding(caller, params))
+
+    def _binding(self, caller: Caller | None, params: Params) -> Sequence[Any]:
+        """What a cursor holds for: another page of the same list, seen by the same workspace or the operator."""
+        seen = caller.workspace_id if caller else None
+        return self._route.name, seen, params.model_dump(mode="json", exclude=UNBOUND)
+
+
+def management_routes(management: Management, routes: Sequence[ManagementRoute]) -> list[Route]:
+    """Every one of *routes* at its address."""
+    paths: dict[str, dict[str, ASGIApp]] = {}
+    for route in routes:
+        paths.setdefault(route.path, {})[route.method] = ManagementEndpoint(management, route)
+    return [Route(path, Methods(management.edge, endpoints)) for path, endpoints in paths.items()]

@@ -1,0 +1,112 @@
+"""What the management routes accept."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from connector_gateway.core.workspaces import Plan
+from connector_gateway.kit.shapes import Cursor, Identifier, Instant, Params
+
+NAME = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class CreateWorkspace(Params):
+    """A workspace to be made."""
+
+    name: NAME
+    plan: Plan = "free"
+    """Decides how long observed events are kept."""
+
+
+class ListAll(Params):
+    """Nothing to choose."""
+
+
+class ChangeWorkspace(Params):
+    """What is to be changed of a workspace."""
+
+    workspace_id: Identifier
+    name: NAME | None = None
+    plan: Plan | None = None
+
+
+class CreateKey(Params):
+    """An API key to be made."""
+
+    workspace_id: Identifier
+    scope: Literal["read", "read_write"]
+    name: Annotated[str, Field(max_length=200)] = ""
+    expires_at: Instant | None = None
+    calls_per_minute: Annotated[int, Field(ge=1, le=1_000_000)] = 120
+    connection_ids: list[Identifier] | None = None
+    """Limits the key to these connections."""
+
+
+class ListKeys(Params):
+    """Which keys to list."""
+
+    workspace_id: Identifier | None = None
+
+
+class RevokeKey(Params):
+    """Which key to revoke."""
+
+    key_id: Identifier
+
+
+class CreateConnection(Params):
+    """A connection to be made."""
+
+    workspace_id: Identifier
+    connector: str
+    name: Annotated[str, Field(max_length=200)] = ""
+    credentials: dict[str, str] = Field(repr=False)
+    """The secrets of the authorisation, by the connector's names, such as ``token``; they are stored encrypted."""
+    settings: dict[str, Any] = Field(default_factory=dict)
+
+
+class ListConnections(Params):
+    """Which connections to list."""
+
+    workspace_id: Identifier | None = None
+    connector: str | None = None
+
+
+class NameConnection(Params):
+    """Which connection."""
+
+    connection_id: Identifier
+
+
+class ChangeConnection(Params):
+    """What is to be changed of a connection."""
+
+    connection_id: Identifier
+    name: Annotated[str, Field(max_length=200)] | None = None
+    settings: dict[str, Any] | None = None
+    credentials: dict[str, str] | None = Field(default=None, repr=False)
+
+
+class NameHook(Params):
+    """Whose deliveries."""
+
+    connector: Identifier
+
+
+class ShowRun(Params):
+    """Which run to show."""
+
+    run_id: Identifier
+
+
+class ListRuns(Params):
+    """Which runs to list."""
+
+    workspace_id: Identifier | None = None
+    connection_id: Identifier | None = None
+    connector: str | None = None
+    operation: str | None = None
+    status: Literal["ok", "partial", "error", "running", "interrupted"] | None = None
+    since: Instant | None = None
+    cursor: Cursor | None = None
+    limit: Annotated[int, Field(ge=1, le=200)] = 50

@@ -1,0 +1,108 @@
+"""What the management routes answer: records, as they are kept and may be seen."""
+
+from typing import Any, Literal
+
+from connector_gateway.core.workspaces import Plan
+from connector_gateway.kit.shapes import Instant, Result
+
+
+class WorkspaceRecord(Result):
+    """A workspace: whose connections, keys and runs are whose."""
+
+    workspace_id: str
+    name: str
+    plan: Plan
+    """Decides how long observed events are kept."""
+
+    created_at: Instant
+
+
+class KeyRecord(Result):
+    """An API key, without the key itself."""
+
+    key_id: str
+    workspace_id: str
+    name: str
+    scope: Literal["read", "read_write"]
+    calls_per_minute: int
+    connection_ids: list[str] | None
+    """The connections that the key is limited to; null for all of the workspace."""
+
+    ending: str
+    """The last four characters of the key, to tell it by."""
+
+    created_at: Instant
+    expires_at: Instant | None
+    revoked_at: Instant | None
+
+
+class CreatedKey(KeyRecord):
+    """A new API key, the only time with the key itself."""
+
+    key: str
+    """To be sent as ``Authorization: Bearer``; it is not stored and cannot be shown again."""
+
+
+class ConnectionRecord(Result):
+    """A connection; its secrets are never shown."""
+
+    connection_id: str
+    workspace_id: str
+    connector: str
+    name: str
+    status: Literal["active", "revoked", "removed"]
+    """``revoked`` while the third party does not accept the credentials."""
+
+    settings: dict[str, Any]
+    created_at: Instant
+    updated_at: Instant
+
+
+class HookSecret(Result):
+    """The token that an application handed over for its deliveries."""
+
+    connector: str
+    verification_token: str
+    """To be confirmed in the application's settings."""
+
+    received_at: Instant
+
+
+class UpstreamRequest(Result):
+    """One request to the third party."""
+
+    at: Instant
+    method: str
+    path: str
+    status: int | None
+    """HTTP status of the answer; null where none came."""
+
+    wait_ms: float
+    """How long it waited for its turn."""
+
+    duration_ms: float
+
+
+class RunRecord(Result):
+    """One call in the history."""
+
+    run_id: str
+    key_id: str
+    """The key that called; empty where no caller asked for it."""
+
+    connection_id: str | None
+    connector: str
+    operation: str
+    surface: str
+    """The way by which the call came, such as ``http``, ``cli`` or ``watch``."""
+
+    status: Literal["ok", "partial", "error", "running", "interrupted"]
+    http_status: int | None
+    code: str | None
+    """The error it ended with."""
+
+    started_at: Instant
+    duration_ms: float | None
+    upstream: list[UpstreamRequest]
+    idempotency: dict[str, Any] | None
+    """What became of the idempotency key, where there was one."""

@@ -1,0 +1,173 @@
+"""Every management route: what it does, with what, and what it answers."""
+
+from collections.abc import Sequence
+
+from connector_gateway.http.management.declared import Asked, ManagementRoute, manages
+from connector_gateway.http.management.params import (
+    ChangeConnection,
+    ChangeWorkspace,
+    CreateConnection,
+    CreateKey,
+    CreateWorkspace,
+    ListAll,
+    ListConnections,
+    ListKeys,
+    ListRuns,
+    NameConnection,
+    NameHook,
+    RevokeKey,
+    ShowRun,
+)
+from connector_gateway.http.management.records import (
+    ConnectionRecord,
+    CreatedKey,
+    HookSecret,
+    KeyRecord,
+    RunRecord,
+    WorkspaceRecord,
+)
+from connector_gateway.kit.errors import ConnectionNotFound, HookNotFound, KeyNotFound, RunNotFound, WorkspaceNotFound
+from connector_gateway.kit.identifiers import ConnectionId, KeyId, WorkspaceId
+from connector_gateway.kit.shapes import Listing, Page
+
+
+@manages("POST /v1/workspaces")
+async def create_workspace(asked: Asked, params: CreateWorkspace) -> WorkspaceRecord:
+    """Create a workspace."""
+    return WorkspaceRecord(**await asked.management.workspaces.create(params.name, params.plan))
+
+
+@manages("GET /v1/workspaces")
+async def list_workspaces(asked: Asked, params: ListAll) -> Listing[WorkspaceRecord]:  # noqa: ARG001  # declared by it
+    """List all workspaces, newest first."""
+    found = await asked.management.workspaces.list()
+    return Listing(items=[WorkspaceRecord(**row) for row in found])
+
+
+@manages("PATCH /v1/workspaces/{workspace_id}", errors=[WorkspaceNotFound])
+async def change_workspace(asked: Asked, params: ChangeWorkspace) -> WorkspaceRecord:
+    """Change the name or plan of a workspace."""
+    changes = params.model_dump(exclude={"workspace_id"}, exclude_none=True)
+    return WorkspaceRecord(**await asked.management.workspaces.change(WorkspaceId(params.workspace_id), **changes))
+
+
+@manages("POST /v1/keys", errors=[WorkspaceNotFound])
+async def create_key(asked: Asked, params: CreateKey) -> CreatedKey:
+    """Create an API key; ``key`` is shown this once."""
+    wanted = params.connection_ids
+    created = await asked.management.keys.create(
+        WorkspaceId(params.workspace_id),
+        params.scope,
+        name=params.name,
+        calls_per_minute=params.calls_per_minute,
+        connection_ids=None if wanted is None else [ConnectionId(connection_id) for connection_id in wanted],
+        expires_at=params.expires_at.timestamp() if params.expires_at else None,
+    )
+    return CreatedKey(**created)
+
+
+@manages("GET /v1/keys")
+async def list_keys(asked: Asked, params: ListKeys) -> Listing[KeyRecord]:
+    """List API keys, newest first, without the keys themselves."""
+    found = await asked.management.keys.list(asked.within(params.workspace_id))
+    return Listing(items=[KeyRecord(**row) for row in found])
+
+
+@manages("DELETE /v1/keys/{key_id}", errors=[KeyNotFound])
+async def revoke_key(asked: Asked, params: RevokeKey) -> KeyRecord:
+    """Revoke an API key."""
+    return KeyRecord(**await asked.management.keys.revoke(KeyId(params.key_id)))
+
+
+@manages("POST /v1/connections", errors=[WorkspaceNotFound])
+async def create_connection(asked: Asked, params: CreateConnection) -> ConnectionRecord:
+    """Create a connection from credentials."""
+    created = await asked.management.connections.create(
+        WorkspaceId(params.workspace_id),
+        params.connector,
+        params.credentials,
+        name=params.name,
+        settings=params.settings,
+    )
+    return ConnectionRecord(**created)
+
+
+@manages("GET /v1/connections", open_to_keys=True)
+async def list_connections(asked: Asked, params: ListConnections) -> Listing[ConnectionRecord]:
+    """List connections, newest first; secrets are never shown."""
+    workspace_id = asked.within(params.workspace_id)
+    found = await asked.management.connections.list(workspace_id, params.connector, asked.connection_ids)
+    return Listing(items=[ConnectionRecord(**row) for row in found])
+
+
+@manages("GET /v1/connections/{connection_id}", open_to_keys=True, errors=[ConnectionNotFound])
+async def show_connection(asked: Asked, params: NameConnection) -> ConnectionRecord:
+    """Show a connection."""
+    found = await asked.management.connections.show(params.connection_id, asked.workspace_id, asked.connection_ids)
+    return ConnectionRecord(**found)
+
+
+@manages("PATCH /v1/connections/{connection_id}", errors=[ConnectionNotFound])
+async def change_connection(asked: Asked, params: ChangeConnection) -> ConnectionRecord:
+    """Change the name, settings or credentials of a connection."""
+    changes = params.model_dump(exclude={"connection_id"}, exclude_none=True)
+    return ConnectionRecord(**await asked.management.connections.change(params.connection_id, **changes))
+
+
+@manages("DELETE /v1/connections/{connection_id}", errors=[ConnectionNotFound])
+async def remove_connection(asked: Asked, params: NameConnection) -> ConnectionRecord:
+    """Remove a connection and its secrets; its history stays."""
+    return ConnectionRecord(**await asked.management.connections.remove(params.connection_id))
+
+
+@manages("GET /v1/hooks/{connector}", errors=[HookNotFound])
+async def show_hook(asked: Asked, params: NameHook) -> HookSecret:
+    """Show the token that an application handed over for its deliveries, to be confirmed in its settings."""
+    return HookSecret(**await asked.management.hooks.show(params.connector))
+
+
+@manages("DELETE /v1/hooks/{connector}", errors=[HookNotFound])
+async def forget_hook(asked: Asked, params: NameHook) -> HookSecret:
+    """Forget the token of an application's deliveries, so that it can hand over another one."""
+    return HookSecret(**await asked.management.hooks.forget(params.connector))
+
+
+@manages("GET /v1/runs/{run_id}", open_to_keys=True, errors=[RunNotFound])
+async def show_run(asked: Asked, params: ShowRun) -> RunRecord:
+    """Show a run: how it ended, and every request it made upstream."""
+    return RunRecord(**await asked.management.runs.show(params.run_id, asked.workspace_id, asked.connection_ids))
+
+
+@manages("GET /v1/runs", open_to_keys=True)
+async def list_runs(asked: Asked, params: ListRuns) -> Page[RunRecord]:
+    """List runs, newest first."""
+    rows = await asked.management.runs.list(
+        asked.within(params.workspace_id),
+        asked.connection_ids,
+        before=asked.position["before"] if asked.position else None,
+        limit=params.limit + 1,
+        since=params.since.timestamp() if params.since else None,
+        **params.model_dump(include={"connection_id", "connector", "operation", "status"}),
+    )
+    page = [RunRecord(**row) for row in rows[: params.limit]]
+    return Page(items=page, position={"before": page[-1].run_id} if len(rows) > params.limit else None)
+
+
+MANAGEMENT: Sequence[ManagementRoute] = (
+    create_workspace,
+    list_workspaces,
+    change_workspace,
+    create_key,
+    list_keys,
+    revoke_key,
+    create_connection,
+    list_connections,
+    show_connection,
+    change_connection,
+    remove_connection,
+    show_hook,
+    forget_hook,
+    show_run,
+    list_runs,
+)
+"""Every management route, in the order in which they are described."""

@@ -1,0 +1,39 @@
+"""The rooms that there are, and the ones that are registered."""
+
+from pathlib import Path
+
+import pytest
+
+from connector_gateway import connectors
+from connector_gateway.connectors import CONNECTORS, ROOMS
+from workspace_sandbox import APPLICATIONS
+
+FOLDER = Path(connectors.__file__).parent
+
+
+def test_every_room_is_registered() -> None:
+    assert set(ROOMS) == {path.parent.name for path in FOLDER.glob("*/__init__.py")}
+
+
+def test_a_connector_has_the_name_of_its_room() -> None:
+    assert list(ROOMS) == [connector.name for connector in CONNECTORS.values()]
+
+
+def test_every_room_has_its_stand_in() -> None:
+    assert list(ROOMS) == list(APPLICATIONS)
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_has_a_readme_and_nothing_but_modules_and_packages_besides(room: str) -> None:
+    modules = {*(FOLDER / room).glob("*.py"), *(path.parent for path in (FOLDER / room).glob("*/__init__.py"))}
+    others = {path.name for path in {*(FOLDER / room).iterdir()} - modules} - {"__pycache__"}
+
+    assert {"README.md"} == others
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_shows_a_sample_of_its_own_operations(room: str) -> None:
+    connector = CONNECTORS[room]
+
+    assert connector.sample is not None
+    assert connector.sample.operation in connector.operations

@@ -1,0 +1,168 @@
+"""What is looked up once for many calls, and trusted for three seconds."""
+
+import asyncio
+from dataclasses import dataclass, field
+from functools import partial
+
+import pytest
+
+from connector_gateway.core.single_flight import TRUSTED_SECONDS, SingleFlight
+from harness.clocks import HandClock
+
+
+@dataclass
+class Library:
+    """Answers when it is told to, and counts how often it is asked."""
+
+    shelves: dict[str, str | None] = field(default_factory=lambda: {"name": "first"})
+    asked: int = 0
+    failing: bool = False
+    """Whether those who are waiting by now get nothing but an error."""
+
+    arrived: asyncio.Event = field(default_factory=asyncio.Event)
+    open: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def look_up(self, name: str) -> str | None:
+        self.asked += 1
+        self.arrived.set()
+        found = self.shelves[name]
+        number = self.asked
+        await self.open.wait()
+        if self.failing and number < self.asked:
+            raise KeyError(name)
+        return found
+
+    async def arrival(self) -> None:
+        await self.arrived.wait()
+        self.arrived.clear()
+
+
+@pytest.fixture
+def library() -> Library:
+    made = Library()
+    made.open.set()
+    return made
+
+
+@dataclass
+class Reader:
+    """Asks the library through a cache that counts time from the beginning of a look-up."""
+
+    library: Library
+    cache: SingleFlight[str, str | None]
+
+    async def ask(self, name: str) -> str | None:
+        return await self.cache.get(name, partial(self.library.look_up, name), TRUSTED_SECONDS)
+
+
+@pytest.fixture
+def reader(library: Library, clock: HandClock) -> Reader:
+    return Reader(library, SingleFlight(clock, 2, from_start=True))
+
+
+async def test_what_was_found_or_was_not_is_looked_up_once_in_three_seconds(
+    reader: Reader, library: Library, clock: HandClock
+) -> None:
+    library.shelves["nothing"] = None
+    for _ in range(3):
+        assert ("first", None) == (
+            await reader.ask("name"),
+            await reader.ask("nothing"),
+        )
+    asked = library.asked
+    library.shelves["name"] = "second"
+    clock.at += TRUSTED_SECONDS + 0.1
+
+    assert (2, "second") == (asked, await reader.ask("name"))
+
+
+async def test_those_who_ask_at_the_same_time_share_one_look_up(
+    reader: Reader, library: Library, clock: HandClock
+) -> None:
+    await reader.ask("name")
+    clock.at += TRUSTED_SECONDS + 0.1
+    library.open.clear()
+    waiting = [asyncio.create_task(reader.ask("name")) for _ in range(48)]
+    await asyncio.sleep(0)
+    library.open.set()
+
+    assert ["first"] * 48 == await asyncio.gather(*waiting)
+    assert 2 == library.asked
+
+
+async def test_whoever_gives_up_waiting_leaves_the_others_their_answer(reader: Reader, library: Library) -> None:
+    library.open.clear()
+    first, second = (asyncio.create_task(reader.ask("name")) for _ in range(2))
+    await asyncio.sleep(0)
+    first.cancel()
+    library.open.set()
+
+    assert "first" == await second
+    assert (True, 1) == (first.cancelled(), library.asked)
+
+
+async def test_what_is_forgotten_during_a_look_up_is_looked_up_again(reader: Reader, library: Library) -> None:
+    library.open.clear()
+    before = asyncio.create_task(reader.ask("name"))
+    await library.arrival()
+    library.shelves["name"] = "second"
+    reader.cache.forget("name")
+    after = asyncio.create_task(reader.ask("name"))
+    await library.arrival()
+    library.open.set()
+
+    assert ("first", "second") == (await before, await after)
+    assert "second" == await reader.ask("name")
+
+
+async def test_a_look_up_that_hangs_is_not_waited_for_by_those_who_come_three_seconds_later(
+    reader: Reader, library: Library, clock: HandClock
+) -> None:
+    library.open.clear()
+    hanging = asyncio.create_task(reader.ask("name"))
+    await library.arrival()
+    library.shelves["name"] = "second"
+    clock.at += TRUSTED_SECONDS + 0.1
+    later = asyncio.create_task(reader.ask("name"))
+    await library.arrival()
+    library.open.set()
+
+    assert ("first", "second") == (await hanging, await later)
+    assert "second" == await reader.ask("name")
+
+
+async def test_a_look_up_that_fails_is_not_remembered(reader: Reader, library: Library) -> None:
+    with pytest.raises(KeyError):
+        await reader.ask("new")
+    library.shelves["new"] = "here now"
+
+    assert "here now" == await reader.ask("new")
+
+
+async def test_a_look_up_that_fails_late_takes_nothing_from_the_one_that_replaced_it(
+    reader: Reader, library: Library
+) -> None:
+    library.open.clear()
+    before = asyncio.create_task(reader.ask("name"))
+    await library.arrival()
+    library.failing = True
+    reader.cache.forget("name")
+    after = asyncio.create_task(reader.ask("name"))
+    await library.arrival()
+    library.open.set()
+    with pytest.raises(KeyError):
+        await before
+
+    assert ["first", "first"] == [await after, await reader.ask("name")]
+    assert 2 == library.asked
+
+
+async def test_only_so_much_is_remembered(reader: Reader, library: Library) -> None:
+    for name in ("name", "second", "third"):
+        library.shelves.setdefault(name, name)
+        await reader.ask(name)
+    await reader.ask("third")
+    asked = library.asked
+    await reader.ask("name")
+
+    assert (3, 4) == (asked, library.asked)

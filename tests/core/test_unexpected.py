@@ -1,0 +1,42 @@
+"""Answers of an unexpected shape, counted for operators."""
+
+import pytest
+
+from connector_gateway.core.unexpected import MAX_PLACES, UnexpectedAnswers
+from connector_gateway.kit.errors import GatewayError, OutcomeUnknown, PageNotFound, UpstreamUnexpected
+
+
+def unexpected(*places: str) -> UpstreamUnexpected:
+    return UpstreamUnexpected("Unknown.", *({"place": place} for place in places))
+
+
+def counted(*errors: GatewayError) -> UnexpectedAnswers:
+    answers = UnexpectedAnswers()
+    for error in errors:
+        answers.count("notes", error)
+    return answers
+
+
+@pytest.mark.parametrize(
+    ("error", "place"),
+    [
+        (unexpected("results[3].properties"), "results[].properties"),
+        (unexpected("[0].a[12][7]"), "[].a[][]"),
+        (unexpected(), ""),
+        (OutcomeUnknown("Unknown.", {"place": "id"}, doubt="garbled"), "id"),
+    ],
+)
+def test_an_answer_is_counted_at_its_place_whatever_its_index(error: GatewayError, place: str) -> None:
+    assert {("notes", place): 2} == counted(error, error).counts
+
+
+def test_other_refusals_are_not_counted() -> None:
+    assert {} == counted(PageNotFound("There is none.", {"parameter": "page_id"})).counts
+
+
+def test_after_a_hundred_places_others_are_counted_together() -> None:
+    wanted = [unexpected(f"field_{number}") for number in range(MAX_PLACES + 5)]
+    answers = counted(*wanted, wanted[0])
+
+    assert (2, 5) == (answers.counts["notes", "field_0"], answers.counts["notes", "other"])
+    assert MAX_PLACES + 1 == len(answers.counts)

@@ -1,0 +1,115 @@
+"""What the management routes answer, held against the records that are declared and documented."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from connector_gateway.http.management import MANAGEMENT, ManagementRoute
+from connector_gateway.http.openapi import openapi
+from harness.requirement import requirement
+from harness.serving import Gateway
+
+CREDENTIALS = {"token": "ntn_top_secret_token"}
+DOCUMENT = openapi([], "http://127.0.0.1")
+
+
+def answers(route: ManagementRoute) -> Mapping[str, Any]:
+    """What the document says that a route answers, by status."""
+    described: Mapping[str, Any] = DOCUMENT["paths"][route.path][route.method.lower()]["responses"]
+    return described
+
+
+def data_of(route: ManagementRoute) -> Mapping[str, Any]:
+    """The documented schema of the objects that a route answers."""
+    schema = answers(route)["200"]["content"]["application/json"]["schema"]["properties"]["data"]
+    reference = str(schema.get("items", schema)["$ref"])
+    found: Mapping[str, Any] = DOCUMENT["components"]["schemas"][reference.rpartition("/")[2]]
+    return found
+
+
+@pytest.fixture
+def made(gateway: Gateway) -> dict[str, Any]:
+    """One object of each kind, as it was answered when it was made."""
+    workspace = gateway.operator("POST", "/v1/workspaces", json={"name": "Acme"}).data
+    inside = {"workspace_id": workspace["workspace_id"]}
+    key = gateway.operator("POST", "/v1/keys", json=inside | {"scope": "read"}).data
+    body = inside | {"connector": "notes", "credentials": CREDENTIALS}
+    connection = gateway.operator("POST", "/v1/connections", json=body).data
+    run_id = gateway.get("/shelf/things").body["run_id"]
+    run = gateway.operator("GET", f"/v1/runs/{run_id}").data
+    return {"create_workspace": workspace, "create_key": key, "create_connection": connection, "show_run": run}
+
+
+@requirement("management:shapes")
+@pytest.mark.parametrize("name", ["create_workspace", "create_key", "create_connection", "show_run"])
+def test_an_object_has_the_documented_fields_and_no_others(made: dict[str, Any], name: str) -> None:
+    route = next(route for route in MANAGEMENT if route.name == name)
+
+    assert set(data_of(route)["required"]) == set(data_of(route)["properties"]) == set(made[name])
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("/v1/workspaces", "list_workspaces"),
+        ("/v1/keys", "list_keys"),
+        ("/v1/connections", "list_connections"),
+        ("/v1/runs", "list_runs"),
+    ],
+)
+def test_a_listed_object_has_the_documented_fields_and_no_others(
+    gateway: Gateway, made: dict[str, Any], path: str, name: str
+) -> None:
+    route = next(route for route in MANAGEMENT if route.name == name)
+
+    listed = gateway.operator("GET", path).data
+
+    assert set(data_of(route)["properties"]) == set(listed[0])
+
+
+def test_a_request_of_a_run_has_the_documented_fields(gateway: Gateway) -> None:
+    run_id = gateway.get("/notes/databases").body["run_id"]
+    requests = gateway.operator("GET", f"/v1/runs/{run_id}").data["upstream"]
+
+    assert set(DOCUMENT["components"]["schemas"]["UpstreamRequest"]["properties"]) == set(requests[0])
+
+
+@pytest.mark.parametrize("route", MANAGEMENT, ids=lambda route: route.name)
+def test_every_route_documents_what_it_answers_and_every_error(route: ManagementRoute) -> None:
+    codes = {code for status, answer in answers(route).items() if status != "200" for code in examples(answer)}
+
+    assert {error.code for error in route.refusals} == codes
+    assert "object" == data_of(route)["type"]
+
+
+def examples(answer: Mapping[str, Any]) -> list[str]:
+    """The codes of the errors that an answer may be."""
+    return list(answer["content"]["application/json"]["examples"])
+
+
+@pytest.mark.parametrize("route", MANAGEMENT, ids=lambda route: route.name)
+def test_only_routes_with_a_body_can_refuse_one(route: ManagementRoute) -> None:
+    takes_one = "requestBody" in DOCUMENT["paths"][route.path][route.method.lower()]
+
+    assert [takes_one] * 2 == ["415" in answers(route), "413" in answers(route)]
+
+
+def test_a_page_documents_its_cursor_and_a_list_has_none() -> None:
+    paged = {route.name for route in MANAGEMENT if "next_cursor" in schema_of(route)["required"]}
+
+    assert {"list_runs"} == paged
+
+
+def schema_of(route: ManagementRoute) -> Mapping[str, Any]:
+    """The documented schema of a whole answer."""
+    found: Mapping[str, Any] = answers(route)["200"]["content"]["application/json"]["schema"]
+    return found
+
+
+@requirement("envelope:milliseconds")
+def test_times_sort_as_texts(made: dict[str, Any]) -> None:
+    times = [made["create_workspace"]["created_at"], made["create_key"]["created_at"], made["show_run"]["started_at"]]
+
+    assert [24, 24, 24] == [len(told) for told in times]
+    assert sorted(times) == times
