@@ -1,6 +1,6 @@
 """What is promised of every call, whatever the connector."""
 
-from requirements.requirement import NOT_BUILT, promised
+from requirements.requirement import promised
 
 CALLS = promised(
     # The service
@@ -56,7 +56,6 @@ CALLS = promised(
         "common-30",
         "calls:all-schema-faults",
         "All faults against the application's schema are in one answer, each with its code.",
-        NOT_BUILT,
     ),
     (
         "common-31",
@@ -92,12 +91,16 @@ CALLS = promised(
     ("common-44", "calls:error-shape", "Every error has one shape: code, message, remedy and details."),
     ("common-45", "errors:remedy", "Every error of the catalogue tells what to do about it."),
     ("common-46", "calls:retry-after", "retry_after is whole seconds, at least one, in the body and as a header."),
-    ("common-47", "errors:detail-values", "In details, allowed is a list and value is as it was sent.", NOT_BUILT),
+    ("common-47", "errors:detail-values", "In details, allowed is a list and value is as it was sent."),
     (
         "common-48",
         "errors:vendor-reason",
         "A refusal of the application's carries its own code and sentence.",
-        NOT_BUILT,
+    ),
+    (
+        "common-145",
+        "calls:part-refused",
+        "Why a part was refused while the write stands is told as a warning.",
     ),
     ("common-49", "calls:unknown-connection", "An unknown connection is 404 connection_not_found."),
     ("common-49", "calls:foreign-connection", "A connection of another workspace looks like one that does not exist."),

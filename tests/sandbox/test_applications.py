@@ -12,8 +12,6 @@ SHARED = {"__init__", "emulator", "state", "seed", "routes", "wire", "access", "
 """What every stand-in has; ``deliveries`` besides where it delivers, and a file for each of the vendor's nouns."""
 
 NOUNLESS = {"utils", "helpers", "common", "base", "manager"}
-ALIKE: tuple[str, ...] = ()
-"""The applications that have these files by now; in the end it is all of ``APPLICATIONS``."""
 
 
 def modules(application: str) -> set[str]:
@@ -26,7 +24,7 @@ def test_every_folder_of_a_stand_in_is_registered() -> None:
     assert {*APPLICATIONS, "kit"} == folders
 
 
-@pytest.mark.parametrize("application", ALIKE)
+@pytest.mark.parametrize("application", APPLICATIONS)
 def test_a_stand_in_has_the_files_that_all_have(application: str) -> None:
     assert set() == SHARED - modules(application)
 

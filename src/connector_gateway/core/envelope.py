@@ -15,6 +15,9 @@ Status = Literal["ok", "partial"]
 
 MAX_MESSAGE = 3000
 
+REASON = ("vendor_code", "vendor_message")
+"""What a detail calls the reason that an application gave."""
+
 _SEQUENCE: TypeAdapter[Sequence[Any]] = TypeAdapter(Sequence[Any])
 
 
@@ -51,6 +54,12 @@ def refusal(run_id: RunId, connector: str | None, error: GatewayError) -> dict[s
     """The one shape of every error."""
     body: dict[str, Any] = {"run_id": run_id, "connector": connector, "error": described(error)}
     return body if error.retry_after is None else body | {"retry_after": error.retry_after}
+
+
+def reasoned(error: GatewayError) -> str:
+    """What *error* says, in sentences, with the application's own reason."""
+    reasons = [str(detail[name]) for detail in error.details for name in REASON if name in detail]
+    return " ".join([error.message[:MAX_MESSAGE], *reasons])
 
 
 def described(error: GatewayError) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from connector_gateway.core.claims import First
@@ -57,6 +57,8 @@ class Work:
     call: Call[Any]
     upstream: Upstream
     cursors: Cursors
+    warnings: list[str] = field(default_factory=list)
+    """What callers should know although the call succeeded, in sentences."""
 
     async def read(self) -> Envelope:
         """The envelope of an operation that changes nothing."""
@@ -78,7 +80,8 @@ class Work:
             return Envelope(run_id, connector, "ok", items, paged=True, next_cursor=cursor, warnings=result.warnings)
         if isinstance(result, Listing):
             return Envelope(run_id, connector, "ok", json_pieces(result.items))
-        return Envelope(run_id, connector, "ok" if result.complete else "partial", json_pieces(result))
+        status: Status = "ok" if result.complete else "partial"
+        return Envelope(run_id, connector, status, json_pieces(result), warnings=self.warnings)
 
     def _cursor(self, position: Position) -> str:
         return self.cursors.issue(position, *binding(self.connection, self.operation, self.params))

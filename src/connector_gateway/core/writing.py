@@ -26,7 +26,7 @@ from sqlalchemy.exc import IntegrityError
 from connector_gateway.core.arguments import Arguments
 from connector_gateway.core.claims import Claim, ClaimName, Claims, First, in_progress
 from connector_gateway.core.connections.vault import Vault
-from connector_gateway.core.envelope import Envelope
+from connector_gateway.core.envelope import Envelope, reasoned
 from connector_gateway.core.evidence import Evidence
 from connector_gateway.core.journal import Journal, JournalEntry, refusal_kept
 from connector_gateway.core.owners import FORGET, LEAVE, OPEN, OWN, REOPEN, SETTLE, Owners
@@ -181,6 +181,7 @@ class Attempt:
             if self._lost or (entry.in_doubt and entry is not self._absent):
                 raise
             entry.sent_at, entry.refusal = None, refusal_kept(error)
+            self.work.warnings.append(f"Not done: {step.name}. {reasoned(error)}")
             return None
 
     async def undo(self, step: Step[Any], intent: Intent) -> None:

@@ -152,6 +152,7 @@ def test_an_authorisation_for_reading_is_told_apart(desk: Desk) -> None:
     assert (reply.status, reply.code) == (403, "connection_scope_missing")
 
 
+@requirement("errors:vendor-reason")
 @pytest.mark.parametrize(
     ("status", "text", "code", "reason"),
     [

@@ -95,6 +95,7 @@ def test_a_refusal_with_status_200_has_its_own_meaning(
     assert vendors not in str(refused.body["error"]["message"])
 
 
+@requirement("errors:vendor-reason")
 def test_what_the_application_remarks_on_a_refusal_is_passed_on_without_secrets(gateway: Gateway) -> None:
     remarks = ["[ERROR] must be less than 3001 characters", "[ERROR] token=xoxb-1-2 is odd"]
     body = {"ok": False, "error": "invalid_arguments", "response_metadata": {"messages": remarks}}

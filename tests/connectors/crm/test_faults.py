@@ -246,6 +246,16 @@ def test_a_change_stands_even_if_its_note_fails(writer: Writer, fault: dict[str,
     assert writer.portal.notes(writer.deal_id, "lost words") == []
 
 
+@requirement("calls:part-refused")
+def test_why_a_note_was_not_logged_is_told_as_a_warning(writer: Writer) -> None:
+    body = {"category": "FORBIDDEN", "message": "Notes are switched off for this portal."}
+    writer.gateway.fault("crm", method="POST", path=f"{OBJECTS}/notes", fault="status", status=403, body=body)
+    reply = writer.move(note="lost words")
+
+    assert reply.data["note_logged"] is False
+    assert "Notes are switched off for this portal." in reply.headers["Warning"]
+
+
 @requirement("crm:deals:note-in-doubt")
 @pytest.mark.parametrize("fault", [{"fault": "status", "status": 502, "body": HTML}, {"fault": "drop_before"}])
 def test_a_note_that_may_still_come_is_in_doubt_and_logged_once_by_a_repeat(

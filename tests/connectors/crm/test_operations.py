@@ -202,7 +202,7 @@ def test_all_unknown_properties_are_named_together_with_those_that_there_are(gat
     assert {"firstname", "tier"} <= set(reply.details[0]["allowed"])
 
 
-@requirement("crm:all-faults")
+@requirement("crm:all-faults", "calls:all-schema-faults", "errors:detail-values")
 def test_everything_that_is_wrong_with_the_properties_of_a_contact_is_told_at_once(
     gateway: Gateway, portal: Looking
 ) -> None:
@@ -820,7 +820,7 @@ def test_a_change_that_cannot_be_made_whole_is_not_made(
     assert portal.deal(deal_id) == before
 
 
-@requirement("crm:all-faults")
+@requirement("crm:all-faults", "calls:all-schema-faults")
 def test_everything_that_is_wrong_with_a_change_of_a_deal_is_told_at_once(gateway: Gateway) -> None:
     deal_id = deal(gateway).data["deal_id"]
     properties = {"risk": "none", "no_such": 1, "amount": "a lot"}

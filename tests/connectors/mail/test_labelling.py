@@ -45,6 +45,7 @@ def test_a_missing_label_is_refused_and_nothing_changes(gateway: Gateway, mailbo
     assert "Nowhere" not in names(mailbox)
 
 
+@requirement("calls:all-schema-faults")
 def test_all_faults_of_a_change_are_told_at_once(gateway: Gateway, mailbox: Looking) -> None:
     message_id = received(gateway, "Faulty in many ways")
 

@@ -30,6 +30,7 @@ def post(gateway: Gateway, database_id: str, **properties: Any) -> Any:
 # All at once
 
 
+@requirement("calls:all-schema-faults", "errors:detail-values")
 def test_everything_that_cannot_be_written_is_told_at_once(gateway: Gateway, leads: str) -> None:
     reply = post(gateway, leads, Name="x", Value="12 €", Stage="Imaginary", Nope=1, Hot="maybe")
 
@@ -118,6 +119,7 @@ def test_a_404_about_the_data_source_is_about_the_database(gateway: Gateway, eve
 # The application's own reason
 
 
+@requirement("errors:vendor-reason")
 @pytest.mark.parametrize(("status", "code"), [(400, "upstream_refused"), (403, "upstream_forbidden")])
 def test_the_reason_of_a_refusal_is_passed_on_without_credentials(
     gateway: Gateway, leads: str, status: int, code: str

@@ -288,7 +288,7 @@ def test_a_value_that_does_not_fit_is_a_lossy_cast(gateway: Gateway, inside: Loo
     assert [] == inside.sent("PATCH")
 
 
-@requirement("tables:records:all-faults")
+@requirement("tables:records:all-faults", "calls:all-schema-faults", "errors:detail-values")
 def test_all_that_is_wrong_with_a_change_is_told_at_once(gateway: Gateway, inside: Looking) -> None:
     wrong = {"Value": "a lot", "Tags": ["us", "eu", "uk"], "Call": 1, "Due": None, "Nmae": {"a": [1]}, "Hot": "maybe"}
     reply = update(gateway, {"Name": "fine", **wrong})
