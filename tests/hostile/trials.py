@@ -1,0 +1,196 @@
+"""Calls through the mangling proxy, and what is wrong with how they end."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from structlog.testing import capture_logs
+from structlog.typing import EventDict
+
+from connector_gateway.connectors import CONNECTORS
+from connector_gateway.core.files import Files
+from connector_gateway.kit.call import RemoteFile
+from connector_gateway.kit.identifiers import WorkspaceId
+from connector_gateway.kit.budget import Budget
+from harness.playing import playing
+from harness.serving import Gateway, Reply, serving
+from hostile.calls import READINGS, WRITINGS, Outside, Reading, read, write
+from hostile.proxy import Mangling, mangling
+from simulation.writes import KINDS, PublicFiles, World
+from workspace_sandbox import EMULATORS
+
+SETTLE_SECONDS = 0.06
+GRACE_SECONDS = 0.03
+TRIES = 6
+"""How often a write is repeated whose answers are mangled; then once more in peace."""
+
+BRIEF = {"download_url", "expires_at"}
+"""What differs each time it is asked for."""
+
+
+class NoNetwork(Files):
+    """Files behind public links, without a network."""
+
+    async def fetch(self, url: str, keep_bytes: int) -> RemoteFile:
+        return await PublicFiles().fetch(url, keep_bytes)
+
+
+@dataclass
+class Hostile:
+    """A gateway behind the proxy, the third parties before it, and what the gateway logged."""
+
+    gateway: Gateway
+    proxy: Mangling
+    world: World
+    logged: list[EventDict]
+
+    def readings(self, room: str) -> Sequence[Reading]:
+        """The calls of a room that change nothing."""
+        known = self.gateway.examples(room)
+        if room == "mail":
+            known |= {"attachment_id": self._attachment(known)}
+        return READINGS[room](known)
+
+    def _attachment(self, known: Mapping[str, Any]) -> str:
+        message = {"q": "has:attachment", "limit": 100, "include_body": True}
+        found = read(self.gateway, "mail", Reading("GET", "/messages", message)).data
+        named = [one for one in found if one["message_id"] == known["attachment_message_id"]]
+        return str(named[0]["attachments"][0]["attachment_id"])
+
+    def newly_connected(self, room: str) -> Gateway:
+        """The caller with a connection that remembers nothing."""
+        credentials = self.gateway.sandbox.emulators[room].credentials()
+        workspace_id = WorkspaceId(self.gateway.workspace_id)
+        made = self.gateway.run(self.gateway.app.connections.create(workspace_id, room, credentials))
+        return replace(self.gateway, connections={room: made["connection_id"]})
+
+    async def prepare(self, name: str, content: str) -> None:
+        """Make what a write works on."""
+        await KINDS[name].prepare(self.world, content)
+
+    # What every answer must be
+
+    def faults(self, room: str, seeds: Iterable[int]) -> list[str]:
+        """What is wrong with the answers to every call of a room while one answer in three is mangled."""
+        readings = self.readings(room)
+        return [fault for seed in seeds for fault in self._faults(room, readings, seed)]
+
+    def _faults(self, room: str, readings: Sequence[Reading], seed: int) -> Iterator[str]:
+        gateway = self.newly_connected(room)
+        contents = {name: f"{room} {seed} {number}" for number, name in enumerate(WRITINGS[room])}
+        for name, content in contents.items():
+            self.gateway.run(self.prepare(name, content))
+        self.proxy.begin(seed)
+        for reading in readings:
+            yield from self._judged(f"{reading.method} {reading.path}", seed, read(gateway, room, reading))
+        for name, content in contents.items():
+            yield from self._judged(name, seed, write(gateway, self.world, name, content, content))
+        self.proxy.stop()
+
+    def _judged(self, call: str, seed: int, reply: Reply) -> Iterator[str]:
+        wrong = misshapen(reply)
+        if wrong:
+            yield f"{call}, seed {seed}: {wrong}; {self.last_logged()}; mangled: {self.proxy.mangled[-3:]}"
+
+    def last_logged(self) -> str:
+        """The last fault that was logged."""
+        errors = [entry for entry in self.logged if entry["log_level"] == "error"]
+        return str({name: value for name, value in errors[-1].items() if name != "exc_info"}) if errors else ""
+
+    # What becomes of writes
+
+    def doubles(self, room: str, seeds: Iterable[int]) -> list[str]:
+        """What is wrong with what writes made whose answers were mangled, and that were repeated until answered."""
+        return [
+            f"{name}, seed {seed}: {wrong}"
+            for seed in seeds
+            for name in WRITINGS[room]
+            for wrong in self._doubles(room, name, seed)
+        ]
+
+    def _doubles(self, room: str, name: str, seed: int) -> Iterator[str]:
+        content, gateway = f"{name.split('.')[1].replace('_', '')} {seed}", self.newly_connected(room)
+        self.gateway.run(self.prepare(name, content))
+        for number in range(TRIES):
+            self.proxy.begin(seed * TRIES + number, 0.5, only_writes=True)
+            reply = write(gateway, self.world, name, content, content)
+            if self.proxy.mangled and reply.status != 200 and reply.code != "outcome_unknown":
+                yield f"{reply.code} after {self.proxy.mangled}"
+            if reply.status == 200:
+                break
+        self.proxy.stop()
+        yield from self._settled(name, content, write(gateway, self.world, name, content, content))
+
+    def _settled(self, name: str, content: str, reply: Reply) -> Iterator[str]:
+        """What is wrong once a write was answered in peace."""
+        kind, made = KINDS[name], list(KINDS[name].made(self.world, content))
+        if reply.status != 200:
+            yield f"in the end {reply.body}"
+            return
+        for part, told in enumerate(kind.told(reply.data)):
+            parts = [one for one in made if one.part == part]
+            if len(parts) != kind.expected(reply.data, part) or told not in {None, *[one.id for one in parts]}:
+                yield f"{told} is told, {parts} are there"
+            yield from (f"{one.id}: {one.flaws}" for one in parts if one.flaws)
+
+    # What is remembered
+
+    def spoiled(self, room: str, seeds: Iterable[int]) -> list[str]:
+        """The calls that are answered otherwise than they should be, after one whose answers were all mangled."""
+        readings = self.readings(room)
+        return [
+            f"{reading.method} {reading.path}, seed {seed}: {wrong}"
+            for seed in seeds
+            for reading in readings
+            if (wrong := self._spoiled(room, reading, seed))
+        ]
+
+    def _spoiled(self, room: str, reading: Reading, seed: int) -> str:
+        gateway = self.newly_connected(room)
+        self.proxy.begin(seed, 0.5)
+        first = read(gateway, room, reading)
+        self.proxy.stop()
+        told, expected = read(gateway, room, reading), read(self.newly_connected(room), room, reading)
+        if _lasting(told) == _lasting(expected):
+            return ""
+        return f"{told.body} instead of {expected.body} after {first.body} by {self.proxy.mangled}"
+
+
+def misshapen(reply: Reply) -> str:
+    """What is wrong with the shape of an answer; nothing if all is well."""
+    if reply.status == 500 or reply.status >= 600:
+        return f"{reply.status} {reply.body['error']['code']}"
+    if reply.status == 200:
+        return "" if {"run_id", "connector", "data"} <= set(reply.body) else f"no envelope: {reply.body}"
+    told = reply.body.get("error", {}) if isinstance(reply.body, dict) else {}
+    return "" if {"code", "message", "remedy", "details"} == set(told) else f"no error of ours: {reply.body}"
+
+
+def _lasting(reply: Reply) -> Any:
+    """What an answer says, without what differs each time."""
+    if reply.status != 200:
+        return reply.status, reply.code
+    data = reply.data
+    return {name: data[name] for name in data.keys() - BRIEF} if isinstance(data, dict) else data
+
+
+@contextmanager
+def hostile(folder: Path, **settings: str) -> Iterator[Hostile]:
+    """A started gateway with all rooms, behind the proxy."""
+    pace = {f"GATEWAY_{room.upper()}_SETTLE_SECONDS": str(SETTLE_SECONDS) for room in CONNECTORS}
+    files = NoNetwork(2, 12_000_000)
+    with playing(**EMULATORS) as sandbox, mangling(sandbox) as proxy:
+        more: dict[str, Any] = proxy.addresses | pace | {"GATEWAY_GRACE_SECONDS": str(GRACE_SECONDS)} | settings
+        connectors = {
+            name: replace(room, budgets=dict.fromkeys(room.budgets, Budget(100_000, 1)))
+            for name, room in CONNECTORS.items()
+        }
+        with (
+            serving(sandbox, folder, connectors=connectors, files=files, **more) as gateway,
+            capture_logs() as logged,
+        ):
+            for room in CONNECTORS:
+                gateway.clear(room)
+            yield Hostile(gateway, proxy, World(Outside(sandbox)), logged)
