@@ -1,6 +1,7 @@
 """A proxy between the gateway and the third parties that mangles some of their answers, the same ones for a seed."""
 
 import asyncio
+import re
 import threading
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
@@ -19,6 +20,9 @@ from simulation.vendors import READS
 from workspace_sandbox.sandbox import Sandbox
 
 ONE_IN_THREE = 1 / 3
+IDENTIFIER = re.compile(r"[^/]*\d[^/]*")
+"""Parts of paths that may differ from run to run."""
+
 NOT_PASSED_ON = {"connection", "content-encoding", "content-length", "transfer-encoding"}
 
 
@@ -34,13 +38,17 @@ class Mangling:
     """The settings that lead the gateway here."""
 
     mangled: list[str] = field(default_factory=list)
-    seen: int = 0
+    """What was done to answers since the beginning of this seed."""
+
+    mangled_answers: int = 0
+    """How many answers were mangled since the start."""
+
     _seed: int = 0
     _counts: Counter[str] = field(default_factory=Counter)
 
     def begin(self, seed: int, share: float = ONE_IN_THREE, *, only_writes: bool = False) -> None:
         """Mangle answers from now on, or only those to requests that change something."""
-        self._seed, self.share, self.only_writes, self.seen = seed, share, only_writes, 0
+        self._seed, self.share, self.only_writes = seed, share, only_writes
         self._counts.clear()
         self.mangled.clear()
 
@@ -49,15 +57,15 @@ class Mangling:
         self.share = 0.0
 
     def passed_on(self, room: str, method: str, path: str, status: int, body: bytes) -> bytes:
-        """What becomes of *body*; that does not depend on the order in which requests arrive at the same time."""
-        request = f"{room} {method} {path}"
+        """What becomes of *body*, by the seed and by how many requests of this kind came before."""
+        request = f"{room} {method} {IDENTIFIER.sub('…', path)}"
         self._counts[request] += 1
-        self.seen += 1
         random = Random(f"{self._seed} {request} {self._counts[request]}")
         spared = self.only_writes and READS[room].fullmatch(f"{method} {path}")
         if spared or random.random() >= self.share:
             return body
         changed, what = mangled(body, status, random)
+        self.mangled_answers += 1
         self.mangled.append(f"{request} {status}: {what}")
         return changed
 

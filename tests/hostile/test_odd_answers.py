@@ -1,12 +1,21 @@
 """Third parties answer something else than they document: that is told as theirs, and does no harm."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import pytest
 
+from connector_gateway.connectors import CONNECTORS
 from hostile.trials import Hostile, hostile
 
-ROOMS = ["notes", "boards", "mail", "chat", "crm", "tables"]
+UNTYPED = "its answers are not decoded into typed shapes yet"
+
+
+def rooms(*, failing: Collection[str]) -> pytest.MarkDecorator:
+    """Every room; of those that are *failing* it is known."""
+    known = pytest.mark.xfail(strict=True, reason=UNTYPED)
+    return pytest.mark.parametrize(
+        "room", [pytest.param(room, marks=[known] if room in failing else []) for room in CONNECTORS]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -15,22 +24,23 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hostile]:
         yield behind_the_proxy
 
 
-@pytest.mark.parametrize("room", ROOMS)
+@rooms(failing={"notes", "mail", "chat", "crm", "tables"})
 def test_no_odd_answer_is_a_fault_of_ours(started: Hostile, room: str) -> None:
-    faults = started.faults(room, range(8))
+    faults = started.faults(room, range(14))
 
     assert [] == faults
+    assert started.proxy.mangled_answers > 100
 
 
-@pytest.mark.parametrize("room", ROOMS)
+@rooms(failing={"mail", "chat", "crm"})
 def test_a_write_with_an_odd_answer_happens_once(started: Hostile, room: str) -> None:
-    doubles = started.doubles(room, range(4))
+    doubles = started.doubles(room, range(16))
 
     assert [] == doubles
 
 
-@pytest.mark.parametrize("room", ROOMS)
+@rooms(failing={"notes", "mail", "crm"})
 def test_nothing_odd_is_remembered(started: Hostile, room: str) -> None:
-    spoiled = started.spoiled(room, range(4))
+    spoiled = started.spoiled(room, range(14))
 
     assert [] == spoiled
