@@ -125,10 +125,14 @@ class Gateway:
         return [(seen.method, seen.path, seen.status) for seen in self.sandbox.emulators[connector].stage.journal]
 
     def clear(self, connector: str) -> None:
-        """Forget the journal and faults, and put the knobs back with limits off."""
+        """Forget the journal and faults, and put the knobs back with limits off.
+
+        What a fault still holds up goes on and is waited for, so that it is in no later journal.
+        """
         stage = self.sandbox.emulators[connector].stage
+        stage.forget_faults()
+        wait_until(lambda: not stage.under_way)
         stage.journal.clear()
-        stage.faults.clear()
         stage.knobs.update({**stage.default_knobs, "limits": False})
 
     def fault(self, connector: str, **fault: Any) -> None:

@@ -4,27 +4,21 @@ import sys
 import traceback
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from structlog.testing import capture_logs
 from structlog.typing import EventDict
 
-from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.files import Files
-from connector_gateway.kit.budget import Budget
-from connector_gateway.kit.call import RemoteFile
-from connector_gateway.kit.identifiers import WorkspaceId
+from harness.calls import WRITINGS, Reading, read, write
 from harness.playing import playing
-from harness.serving import Gateway, Reply, serving
-from hostile.calls import READINGS, WRITINGS, Outside, Reading, read, write
+from harness.rooms import Rooms, rooms
+from harness.serving import Reply
 from hostile.proxy import Mangling, mangling
-from simulation.writes import KINDS, PublicFiles, World
+from simulation.writes import KINDS
 from workspace_sandbox import EMULATORS
 
-SETTLE_SECONDS = 0.06
-GRACE_SECONDS = 0.03
 TRIES = 6
 """How often a write is repeated whose answers are mangled; then once more in peace."""
 
@@ -35,45 +29,12 @@ UNEXPECTED = {"poll failed", "polls could not be claimed", "a poll did not end w
 """What is logged where something went wrong that nobody foresaw, beside refused calls."""
 
 
-class NoNetwork(Files):
-    """Files behind public links, without a network."""
-
-    async def fetch(self, url: str, keep_bytes: int) -> RemoteFile:
-        return await PublicFiles().fetch(url, keep_bytes)
-
-
 @dataclass
-class Hostile:
+class Hostile(Rooms):
     """A gateway behind the proxy, the third parties before it, and what the gateway logged."""
 
-    gateway: Gateway
     proxy: Mangling
-    world: World
     logged: list[EventDict] = field(repr=False)
-
-    def readings(self, room: str) -> Sequence[Reading]:
-        """The calls of a room that change nothing."""
-        known = self.gateway.examples(room)
-        if room == "mail":
-            known |= {"attachment_id": self._attachment(known)}
-        return READINGS[room](known)
-
-    def _attachment(self, known: Mapping[str, Any]) -> str:
-        message = {"q": "has:attachment", "limit": 100, "include_body": True}
-        found = read(self.gateway, "mail", Reading("GET", "/messages", message)).data
-        named = [one for one in found if one["message_id"] == known["attachment_message_id"]]
-        return str(named[0]["attachments"][0]["attachment_id"])
-
-    def newly_connected(self, room: str, **settings: Any) -> Gateway:
-        """The caller with a connection that remembers nothing."""
-        credentials = self.gateway.sandbox.emulators[room].credentials()
-        workspace_id = WorkspaceId(self.gateway.workspace_id)
-        made = self.gateway.run(self.gateway.app.connections.create(workspace_id, room, credentials, settings=settings))
-        return replace(self.gateway, connections={room: made["connection_id"]})
-
-    async def prepare(self, name: str, content: str) -> None:
-        """Make what a write works on."""
-        await KINDS[name].prepare(self.world, content)
 
     # What every answer must be
 
@@ -86,7 +47,7 @@ class Hostile:
         gateway = self.newly_connected(room)
         contents = {name: f"{room} {seed} {number}" for number, name in enumerate(WRITINGS[room])}
         for name, content in contents.items():
-            self.gateway.run(self.prepare(name, content))
+            self.prepare(name, content)
         self.proxy.begin(seed)
         for reading in readings:
             yield from self._judged(f"{reading.method} {reading.path}", seed, read(gateway, room, reading))
@@ -115,7 +76,7 @@ class Hostile:
 
     def _doubles(self, room: str, name: str, seed: int) -> Iterator[str]:
         content, gateway = f"{name.split('.')[1].replace('_', '')} {seed}", self.newly_connected(room)
-        self.gateway.run(self.prepare(name, content))
+        self.prepare(name, content)
         for number in range(TRIES):
             self.proxy.begin(seed * TRIES + number, 0.5 if number else 1.0, only_writes=True)
             reply = write(gateway, self.world, name, content, content)
@@ -198,18 +159,10 @@ def _without(value: Any, names: Collection[str]) -> Any:
 @contextmanager
 def hostile(folder: Path, **settings: str) -> Iterator[Hostile]:
     """A started gateway with all rooms behind the proxy, which mangles nothing until it is told to."""
-    pace = {f"GATEWAY_{room.upper()}_SETTLE_SECONDS": str(SETTLE_SECONDS) for room in CONNECTORS}
-    files = NoNetwork(2, 12_000_000)
-    with playing(**EMULATORS) as sandbox, mangling(sandbox) as proxy:
-        more: dict[str, Any] = proxy.addresses | pace | {"GATEWAY_GRACE_SECONDS": str(GRACE_SECONDS)} | settings
-        connectors = {
-            name: replace(room, budgets=dict.fromkeys(room.budgets, Budget(100_000, 1)))
-            for name, room in CONNECTORS.items()
-        }
-        with (
-            serving(sandbox, folder, connectors=connectors, files=files, **more) as gateway,
-            capture_logs(processors=[_with_cause]) as logged,
-        ):
-            for room in CONNECTORS:
-                gateway.clear(room)
-            yield Hostile(gateway, proxy, World(Outside(sandbox)), logged)
+    with (
+        playing(**EMULATORS) as sandbox,
+        mangling(sandbox) as proxy,
+        rooms(sandbox, folder, **proxy.addresses, **settings) as started,
+        capture_logs(processors=[_with_cause]) as logged,
+    ):
+        yield Hostile(started.gateway, started.world, proxy, logged)

@@ -1,0 +1,79 @@
+"""All rooms behind one gateway, with budgets that nobody waits for and doubts that are settled at once."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from connector_gateway.connectors import CONNECTORS
+from connector_gateway.core.files import Files
+from connector_gateway.kit.budget import Budget
+from connector_gateway.kit.call import RemoteFile
+from connector_gateway.kit.identifiers import WorkspaceId
+from harness.calls import READINGS, Outside, Reading, read
+from harness.serving import Gateway, serving
+from simulation.writes import KINDS, PublicFiles, World
+from workspace_sandbox.sandbox import Sandbox
+
+SETTLE_SECONDS = 0.06
+GRACE_SECONDS = 0.03
+
+UNHURRIED = {
+    name: replace(room, budgets=dict.fromkeys(room.budgets, Budget(100_000, per_seconds=1)))
+    for name, room in CONNECTORS.items()
+}
+
+
+class NoNetwork(Files):
+    """Files behind public links, without a network."""
+
+    async def fetch(self, url: str, keep_bytes: int) -> RemoteFile:
+        return await PublicFiles().fetch(url, keep_bytes)
+
+
+@dataclass
+class Rooms:
+    """A gateway with all rooms, and the third parties behind it."""
+
+    gateway: Gateway
+    world: World
+
+    def readings(self, room: str) -> Sequence[Reading]:
+        """The calls of a room that change nothing; the first of them asks the third party each time."""
+        known = self.gateway.examples(room)
+        if room == "mail":
+            known |= {"attachment_id": self._attachment(known)}
+        return READINGS[room](known)
+
+    def _attachment(self, known: Mapping[str, Any]) -> str:
+        message = {"q": "has:attachment", "limit": 100, "include_body": True}
+        found = read(self.gateway, "mail", Reading("GET", "/messages", message)).data
+        named = [one for one in found if one["message_id"] == known["attachment_message_id"]]
+        return str(named[0]["attachments"][0]["attachment_id"])
+
+    def newly_connected(self, room: str, **settings: Any) -> Gateway:
+        """The caller with a connection that remembers nothing."""
+        credentials = self.gateway.sandbox.emulators[room].credentials()
+        workspace_id = WorkspaceId(self.gateway.workspace_id)
+        made = self.gateway.run(self.gateway.app.connections.create(workspace_id, room, credentials, settings=settings))
+        return replace(self.gateway, connections={room: made["connection_id"]})
+
+    def prepare(self, name: str, content: str) -> None:
+        """Make what a write works on."""
+
+        async def prepare() -> None:
+            await KINDS[name].prepare(self.world, content)
+
+        self.gateway.run(prepare())
+
+
+@contextmanager
+def rooms(sandbox: Sandbox, folder: Path, **settings: str) -> Iterator[Rooms]:
+    """A started gateway with all rooms in front of *sandbox*."""
+    pace = {f"GATEWAY_{room.upper()}_SETTLE_SECONDS": str(SETTLE_SECONDS) for room in CONNECTORS}
+    more: dict[str, Any] = pace | {"GATEWAY_GRACE_SECONDS": str(GRACE_SECONDS)} | settings
+    with serving(sandbox, folder, connectors=UNHURRIED, files=NoNetwork(2, 12_000_000), **more) as gateway:
+        for room in CONNECTORS:
+            gateway.clear(room)
+        yield Rooms(gateway, World(Outside(sandbox)))
