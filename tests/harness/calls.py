@@ -6,6 +6,7 @@ from typing import Any
 
 import httpx
 
+from connector_gateway.connectors.mail.mapping import attachment_id
 from harness.serving import Gateway, Reply
 from simulation.writes import KINDS, World
 from workspace_sandbox.sandbox import Sandbox
@@ -50,6 +51,7 @@ def _boards(known: Examples) -> Sequence[Reading]:
 
 def _mail(known: Examples) -> Sequence[Reading]:
     message = known["attachment_message_id"]
+    attachment = attachment_id(message, known["attachment_part_id"])
     letter = {"to": ["ada@example.com"], "subject": "x", "body_html": "<p>x</p>"}
     return [
         Reading("GET", "/messages", {"q": known["q"], "limit": 3}),
@@ -57,9 +59,9 @@ def _mail(known: Examples) -> Sequence[Reading]:
         Reading("POST", f"/messages/{known['message_id']}/labels", {"add": ["no such label"]}),
         Reading("POST", "/messages/1111111111111111/labels", {"add": known["labels"]}),
         Reading("POST", "/messages", {**letter, "thread_id": "1111111111111111"}),
-        Reading("GET", f"/attachments/{known['attachment_id']}", {"message_id": message, "as": "base64"}),
-        Reading("GET", f"/attachments/{known['attachment_id']}", {"message_id": message}),
-        Reading("GET", f"/attachments/{known['attachment_id']}", {"message_id": "1111111111111111"}),
+        Reading("GET", f"/attachments/{attachment}", {"message_id": message, "as": "base64"}),
+        Reading("GET", f"/attachments/{attachment}", {"message_id": message}),
+        Reading("GET", f"/attachments/{attachment}", {"message_id": "1111111111111111"}),
     ]
 
 

@@ -1,6 +1,6 @@
 """All rooms behind one gateway, with budgets that nobody waits for and doubts that are settled at once."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,7 +11,7 @@ from connector_gateway.core.files import Files
 from connector_gateway.kit.budget import Budget
 from connector_gateway.kit.call import RemoteFile
 from connector_gateway.kit.identifiers import WorkspaceId
-from harness.calls import READINGS, Outside, Reading, read
+from harness.calls import READINGS, Outside, Reading
 from harness.serving import Gateway, serving
 from simulation.writes import KINDS, PublicFiles, World
 from workspace_sandbox.sandbox import Sandbox
@@ -41,16 +41,7 @@ class Rooms:
 
     def readings(self, room: str) -> Sequence[Reading]:
         """The calls of a room that change nothing; the first of them asks the third party each time."""
-        known = self.gateway.examples(room)
-        if room == "mail":
-            known |= {"attachment_id": self._attachment(known)}
-        return READINGS[room](known)
-
-    def _attachment(self, known: Mapping[str, Any]) -> str:
-        message = {"q": "has:attachment", "limit": 100, "include_body": True}
-        found = read(self.gateway, "mail", Reading("GET", "/messages", message)).data
-        named = [one for one in found if one["message_id"] == known["attachment_message_id"]]
-        return str(named[0]["attachments"][0]["attachment_id"])
+        return READINGS[room](self.gateway.examples(room))
 
     def newly_connected(self, room: str, **settings: Any) -> Gateway:
         """The caller with a connection that remembers nothing."""
