@@ -49,7 +49,7 @@ class Reply:
     @property
     def data(self) -> Any:
         """``data`` of a success; anything else fails the test with what was said."""
-        assert self.status == 200, self.body
+        assert 200 == self.status, self.body
         return self.body["data"]
 
     @property
@@ -161,7 +161,7 @@ class Gateway:
 
     def _control(self, connector: str, what: str, body: Mapping[str, Any]) -> Any:
         reply = self.http.post(f"{self.sandbox.address}/_control/{connector}/{what}", json=dict(body))
-        assert reply.status_code == 200, reply.text
+        assert 200 == reply.status_code, reply.text
         return reply.json()
 
     def _with_connection(self, path: str, values: dict[str, Any]) -> dict[str, Any]:
