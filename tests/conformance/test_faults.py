@@ -25,6 +25,9 @@ FAILURES = [
     pytest.param({"fault": "drop_before"}, id="cut before"),
     pytest.param({"fault": "drop_after"}, id="cut after"),
 ]
+ATTEMPTS = 3
+"""How often a request that changes nothing is sent."""
+
 THROTTLED = {"fault": "status", "status": 429, "headers": {"Retry-After": "0"}, "body": {"error": "too many"}}
 
 WRITES = {
@@ -98,8 +101,10 @@ def test_a_read_gets_over_two_failures(all_rooms: Rooms, room: str, fault: dict[
     reply = reading(all_rooms, room, **fault, times=2)
 
     assert 200 == reply.status
+    assert len(all_rooms.gateway.journal(room)) > 2
 
 
+@requirement("calls:upstream-error")
 @every_room
 @pytest.mark.parametrize("fault", FAILURES)
 def test_a_read_that_keeps_failing_is_told_as_the_applications_failure(
@@ -108,6 +113,8 @@ def test_a_read_that_keeps_failing_is_told_as_the_applications_failure(
     reply = reading(all_rooms, room, **fault, times=50)
 
     assert (502, "upstream_error") == (reply.status, reply.code)
+    assert "html" not in str(reply.body).lower()
+    assert len(all_rooms.gateway.journal(room)) <= ATTEMPTS
 
 
 @every_room
@@ -117,9 +124,11 @@ def test_a_read_that_is_answered_with_garbage_is_told_as_the_applications_failur
     assert (502, "upstream_error") == (reply.status, reply.code)
 
 
+@requirement("calls:upstream-timeout")
 @every_room
-def test_a_read_without_an_answer_is_given_up(impatient: Rooms, room: str) -> None:
-    reply = reading(impatient, room, fault="delay", seconds=600)
+@pytest.mark.parametrize("fault", ["delay", "slow_body"])
+def test_a_read_without_a_whole_answer_is_given_up(impatient: Rooms, room: str, fault: str) -> None:
+    reply = reading(impatient, room, fault=fault, seconds=600)
 
     assert (504, "upstream_timeout") == (reply.status, reply.code)
 
@@ -140,6 +149,7 @@ def test_an_application_that_cannot_be_reached_is_told_so(all_rooms: Rooms, cut_
     assert (503, "upstream_unavailable") == (reply.status, reply.code)
 
 
+@requirement("service:backoff")
 @every_room
 def test_a_throttled_read_is_sent_again(all_rooms: Rooms, room: str) -> None:
     reply = reading(all_rooms, room, **THROTTLED, times=2)

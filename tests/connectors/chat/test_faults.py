@@ -214,36 +214,13 @@ def test_a_throttle_that_does_not_say_how_long_lasts_a_second(gateway: Gateway) 
 # Failures
 
 
-@pytest.mark.parametrize("status", [500, 502, 503])
-def test_a_listing_survives_a_passing_failure(gateway: Gateway, status: int) -> None:
-    gateway.fault("chat", path=LIST, fault="status", status=status, body=GLITCH, times=2)
-
-    assert 200 == gateway.get("/chat/channels", limit=1).status
-    assert 3 == asked(gateway, "conversations.list")
-
-
-@requirement("calls:upstream-error", "calls:upstream-timeout")
-@pytest.mark.parametrize(
-    ("fault", "status", "code"),
-    [
-        ({"fault": "status", "status": 500, "body": GLITCH}, 502, "upstream_error"),
-        ({"fault": "status", "status": 503, "body": ""}, 502, "upstream_error"),
-        ({"fault": "status", "status": 200, "body": {"ok": False, "error": "internal_error"}}, 502, "upstream_error"),
-        ({"fault": "status", "status": 200, "body": ""}, 502, "upstream_error"),
-        ({"fault": "status", "status": 200, "body": []}, 502, "upstream_error"),
-        ({"fault": "garbage"}, 502, "upstream_error"),
-        ({"fault": "drop_before"}, 502, "upstream_error"),
-        ({"fault": "drop_after"}, 502, "upstream_error"),
-        ({"fault": "slow_body", "seconds": 4}, 504, "upstream_timeout"),
-    ],
-)
-def test_a_listing_that_keeps_failing_says_how(gateway: Gateway, fault: dict[str, Any], status: int, code: str) -> None:
-    gateway.fault("chat", path=LIST, times=10, **fault)
+@pytest.mark.parametrize("answer", [{"ok": False, "error": "internal_error"}, {"ok": False}, [], ""])
+def test_a_listing_that_keeps_failing_with_status_200_says_how(gateway: Gateway, answer: Any) -> None:
+    gateway.fault("chat", path=LIST, fault="status", status=200, body=answer, times=10)
 
     failed = gateway.get("/chat/channels", limit=1)
 
-    assert (failed.status, failed.code) == (status, code)
-    assert "glitch" not in str(failed.body)
+    assert (502, "upstream_error") == (failed.status, failed.code)
 
 
 @requirement("calls:never-blindly")

@@ -1,6 +1,5 @@
 """Fetching attachments and following download links, against the emulator on real HTTP."""
 
-import time
 from base64 import b64decode, b64encode
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +14,7 @@ from starlette.types import Message, Receive, Scope, Send
 from connectors.mail.conftest import UNHURRIED
 from connectors.mail.looking import Looking, code_of, file, follow, one, received
 from harness.requirement import requirement
-from harness.serving import Gateway, Reply, serving
+from harness.serving import Gateway, Reply, serving, wait_until
 from workspace_sandbox.mail.compose import FILLER
 from workspace_sandbox.mail.specimens import CSV, PDF
 from workspace_sandbox.sandbox import Sandbox
@@ -238,13 +237,14 @@ def test_the_head_of_a_link_tells_what_is_there(gateway: Gateway) -> None:
 
 def history_of(gateway: Gateway, response: httpx.Response) -> dict[str, Any]:
     """The run of a download, once it has ended; that may be a moment after its last byte has come."""
-    deadline = time.monotonic() + 10
-    while True:
-        run: dict[str, Any] = gateway.request("GET", f"/v1/runs/{response.headers['x-run-id']}").body["data"]
-        if run["status"] != "running":
-            return run
-        assert time.monotonic() < deadline, "it never ended"
-        time.sleep(0.02)
+    wait_until(lambda: run_of(gateway, response)["status"] != "running")
+    return run_of(gateway, response)
+
+
+def run_of(gateway: Gateway, response: httpx.Response) -> dict[str, Any]:
+    """The run of a download, as it is now."""
+    run: dict[str, Any] = gateway.request("GET", f"/v1/runs/{response.headers['x-run-id']}").body["data"]
+    return run
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
