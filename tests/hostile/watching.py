@@ -11,11 +11,10 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from sqlalchemy import select
-
 from connector_gateway.storage import tables
 from connectors.notes.watching import share
-from harness.serving import Gateway, wait_until
+from harness.serving import Gateway
+from harness.watches import settle
 from hostile.mangling import mangled
 from hostile.trials import UNEXPECTED, Hostile, cause_of, hostile, misshapen
 from workspace_sandbox.chat.deliveries import SIGNING_SECRET
@@ -100,14 +99,7 @@ class Watching:
         gateway, app = self.hostile.gateway, self.hostile.gateway.app
         this = tables.watches.c.connection_id == connection_id
         gateway.run(app._watches.fall_behind(time.time() - 60, this))
-        wait_until(lambda: not self._is_due(connection_id))
-
-    def _is_due(self, connection_id: str) -> bool:
-        watches = tables.watches.c
-        query = select(watches.lease, watches.due_at).where(watches.connection_id == connection_id)
-        app = self.hostile.gateway.app
-        lease, due_at = self.hostile.gateway.run(app.database.read(lambda reading: reading.execute(query).one()))
-        return lease is not None or (due_at is not None and due_at <= time.time())
+        settle(gateway, connection_id)
 
     # Polls
 
