@@ -23,6 +23,9 @@ ONE_IN_THREE = 1 / 3
 IDENTIFIER = re.compile(r"[^/]*\d[^/]*")
 """Parts of paths that may differ from run to run."""
 
+REFUSED = re.compile(rb'\s*{\s*"ok"\s*:\s*false')
+"""How an application refuses whose refusals have status 200."""
+
 NOT_PASSED_ON = {"connection", "content-encoding", "content-length", "transfer-encoding"}
 
 
@@ -33,7 +36,9 @@ class Mangling:
     share: float = 0.0
     """How many of the answers are mangled."""
 
-    only_writes: bool = False
+    only_done: bool = False
+    """Whether answers are spared unless something was changed."""
+
     addresses: dict[str, str] = field(default_factory=dict)
     """The settings that lead the gateway here."""
 
@@ -46,9 +51,9 @@ class Mangling:
     _seed: int = 0
     _counts: Counter[str] = field(default_factory=Counter)
 
-    def begin(self, seed: int, share: float = ONE_IN_THREE, *, only_writes: bool = False) -> None:
-        """Mangle answers from now on, or only those to requests that change something."""
-        self._seed, self.share, self.only_writes = seed, share, only_writes
+    def begin(self, seed: int, share: float = ONE_IN_THREE, *, only_done: bool = False) -> None:
+        """Mangle answers from now on, or only those that say that something was changed."""
+        self._seed, self.share, self.only_done = seed, share, only_done
         self._counts.clear()
         self.mangled.clear()
 
@@ -61,7 +66,8 @@ class Mangling:
         request = f"{room} {method} {IDENTIFIER.sub('…', path)}"
         self._counts[request] += 1
         random = Random(f"{self._seed} {request} {self._counts[request]}")
-        spared = self.only_writes and READS[room].fullmatch(f"{method} {path}")
+        refused = status >= 400 or REFUSED.match(body)
+        spared = self.only_done and (refused or READS[room].fullmatch(f"{method} {path}"))
         if spared or random.random() >= self.share:
             return body
         changed, what = mangled(body, status, random)

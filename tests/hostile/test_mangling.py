@@ -93,7 +93,7 @@ def test_a_third_of_the_answers_is_mangled_the_same_for_a_seed(boards: Sandbox, 
 
 
 def test_reads_are_spared_where_only_writes_are_meant(boards: Sandbox, proxy: Mangling) -> None:
-    proxy.begin(1, 1.0, only_writes=True)
+    proxy.begin(1, 1.0, only_done=True)
     spared = read_lists(boards, proxy)
 
     assert 1 == len(set(spared))

@@ -78,7 +78,7 @@ class Hostile(Rooms):
         content, gateway = f"{name.split('.')[1].replace('_', '')} {seed}", self.newly_connected(room)
         self.prepare(name, content)
         for number in range(TRIES):
-            self.proxy.begin(seed * TRIES + number, 0.5 if number else 1.0, only_writes=True)
+            self.proxy.begin(seed * TRIES + number, 0.5 if number else 1.0, only_done=True)
             reply = write(gateway, self.world, name, content, content)
             if self.proxy.mangled and reply.status != 200 and reply.code != "outcome_unknown":
                 yield f"{reply.code} after {self.proxy.mangled}"

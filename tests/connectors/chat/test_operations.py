@@ -152,7 +152,7 @@ def test_where_the_app_may_not_read_a_reply_goes_where_it_was_sent(gateway: Gate
 def test_where_the_thread_may_not_be_looked_up_now_a_reply_goes_where_it_was_sent(
     gateway: Gateway, restarting: Restarting
 ) -> None:
-    ration = {"status": 429, "headers": {"Retry-After": "60"}, "body": {"ok": False, "error": "ratelimited"}}
+    ration = {"status": 429, "headers": {"Retry-After": "600"}, "body": {"ok": False, "error": "ratelimited"}}
     gateway.fault("chat", path="/api/conversations.replies", fault="status", **ration)
     theirs = gateway.act("chat", action="message", channel_id=EMPTY, text="theirs")["ts"]
 
