@@ -4,7 +4,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-virtualenv
 
 # Tests whose assertions say first what is expected; the rooms that are not among them follow.
-ORDERED := $(filter-out tests/connectors,$(patsubst %/,%,$(wildcard tests/*/))) tests/connectors/chat tests/connectors/mail
+ORDERED := $(filter-out tests/connectors,$(patsubst %/,%,$(wildcard tests/*/))) $(addprefix tests/connectors/,chat mail tables)
 
 .DEFAULT_GOAL := help
 .PHONY: help run test check fast fix bench simulate generate clean
