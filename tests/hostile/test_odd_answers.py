@@ -1,21 +1,13 @@
 """Third parties answer something else than they document: that is told as theirs, and does no harm."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
 import pytest
 
 from connector_gateway.connectors import CONNECTORS
 from hostile.trials import Hostile, hostile
 
-UNTYPED = "its answers are not decoded into typed shapes yet"
-
-
-def rooms(*, failing: Collection[str]) -> pytest.MarkDecorator:
-    """Every room; of those that are *failing* it is known."""
-    known = pytest.mark.xfail(strict=True, reason=UNTYPED)
-    return pytest.mark.parametrize(
-        "room", [pytest.param(room, marks=[known] if room in failing else []) for room in CONNECTORS]
-    )
+every_room = pytest.mark.parametrize("room", CONNECTORS)
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +16,7 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hostile]:
         yield behind_the_proxy
 
 
-@rooms(failing={"notes", "crm"})
+@every_room
 def test_no_odd_answer_is_a_fault_of_ours(started: Hostile, room: str) -> None:
     faults = started.faults(room, range(14))
 
@@ -32,14 +24,14 @@ def test_no_odd_answer_is_a_fault_of_ours(started: Hostile, room: str) -> None:
     assert started.proxy.mangled_answers > 100
 
 
-@rooms(failing={"crm"})
+@every_room
 def test_a_write_with_an_odd_answer_happens_once(started: Hostile, room: str) -> None:
     doubles = started.doubles(room, range(16))
 
     assert [] == doubles
 
 
-@rooms(failing={"notes", "crm"})
+@every_room
 def test_nothing_odd_is_remembered(started: Hostile, room: str) -> None:
     spoiled = started.spoiled(room, range(14))
 
