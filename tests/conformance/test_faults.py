@@ -114,7 +114,7 @@ def test_a_read_that_keeps_failing_is_told_as_the_applications_failure(
 
     assert (502, "upstream_error") == (reply.status, reply.code)
     assert "html" not in str(reply.body).lower()
-    assert len(all_rooms.gateway.journal(room)) <= ATTEMPTS
+    assert ATTEMPTS == len(all_rooms.gateway.journal(room))
 
 
 @every_room

@@ -229,43 +229,6 @@ def test_answers_with_202_are_as_good(desk: Desk) -> None:
     assert 200 == desk.comment().status
 
 
-# Failures of reads
-
-
-@pytest.mark.parametrize("fault", [{"fault": "status", "status": 503, "body": HTML}, {"fault": "drop_before"}])
-def test_a_read_is_tried_again(desk: Desk, fault: dict[str, Any]) -> None:
-    fail(desk, "/1/boards", **fault, times=2)
-
-    assert 200 == desk.gateway.get("/boards/lists", board_id=desk.examples["board_id"]).status
-
-
-@requirement("calls:upstream-error")
-@pytest.mark.parametrize(
-    ("fault", "status", "code"),
-    [
-        ({"fault": "status", "status": 500}, 502, "upstream_error"),
-        ({"fault": "status", "status": 502, "body": HTML}, 502, "upstream_error"),
-        ({"fault": "garbage"}, 502, "upstream_error"),
-        ({"fault": "drop_after"}, 502, "upstream_error"),
-    ],
-)
-def test_a_read_that_keeps_failing_is_told(desk: Desk, fault: dict[str, Any], status: int, code: str) -> None:
-    fail(desk, "/1/boards", **fault, times=9)
-
-    reply = desk.gateway.get("/boards/lists", board_id=desk.examples["board_id"])
-
-    assert (reply.status, reply.code) == (status, code)
-
-
-@requirement("calls:upstream-timeout")
-def test_a_read_without_an_answer_is_given_up(desk: Desk) -> None:
-    fail(desk, "/1/boards", fault="delay", seconds=2.2)
-
-    reply = desk.gateway.get("/boards/lists", board_id=desk.examples["board_id"])
-
-    assert (504, "upstream_timeout") == (reply.status, reply.code)
-
-
 # Comments in doubt
 
 
