@@ -21,7 +21,7 @@ def test_no_odd_answer_is_a_fault_of_ours(started: Hostile, room: str) -> None:
     faults = started.faults(room, range(14))
 
     assert [] == faults
-    assert started.proxy.mangled_answers > 100
+    assert started.proxy.mangled_answers > 50
 
 
 @every_room
