@@ -393,9 +393,9 @@ def test_a_card_that_was_made_all_the_same_is_found(desk: Desk, fault: str) -> N
 
     reply = desk.create(f"Cut {fault}", due="2026-12-01T10:00:00Z", labels=["press", "urgent"], desc=" tidy ")
 
-    assert reply.data["labels_applied"] == ["press", "urgent"]
-    assert reply.data["due"] == "2026-12-01T10:00:00.000Z"
-    assert desk.cards_called(f"Cut {fault}") == 1
+    assert ["press", "urgent"] == reply.data["labels_applied"]
+    assert "2026-12-01T10:00:00.000Z" == reply.data["due"]
+    assert 1 == desk.cards_called(f"Cut {fault}")
 
 
 def test_a_card_that_was_not_made_is_made_once_by_a_repeat(desk: Desk) -> None:

@@ -116,9 +116,9 @@ def test_a_subject_of_two_lines_is_refused(gateway: Gateway, line_end: str) -> N
     subject = f"Hello{line_end}Bcc: everyone@acmefreight.test"
     reply = send(gateway, subject)
 
-    assert (reply.status, reply.code) == (422, "invalid_parameters")
+    assert (422, "invalid_parameters") == (reply.status, reply.code)
     assert [{"parameter": "subject", "message": "Should stand on one line", "value": subject}] == reply.details
-    assert gateway.journal("mail") == []
+    assert [] == gateway.journal("mail")
 
 
 @requirement("mail:send:validated", "mail:send:invalid-recipient")
@@ -148,9 +148,9 @@ def test_a_subject_of_two_lines_is_refused(gateway: Gateway, line_end: str) -> N
 def test_what_is_no_address_is_refused(gateway: Gateway, recipient: str) -> None:
     reply = send(gateway, "Never sent", to=[recipient])
 
-    assert (reply.status, reply.code) == (422, "invalid_recipient")
+    assert (422, "invalid_recipient") == (reply.status, reply.code)
     assert [(0, cut(recipient))] == [(detail["index"], detail["value"]) for detail in reply.details]
-    assert gateway.journal("mail") == []
+    assert [] == gateway.journal("mail")
 
 
 @requirement("mail:send:validated")
