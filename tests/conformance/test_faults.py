@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors import CONNECTORS
-from harness.calls import read, write
+from harness.calls import calls_of, read, write
 from harness.playing import playing
 from harness.requirement import requirement
 from harness.rooms import Rooms, rooms
@@ -29,16 +29,6 @@ ATTEMPTS = 3
 """How often a request that changes nothing is sent."""
 
 THROTTLED = {"fault": "status", "status": 429, "headers": {"Retry-After": "0"}, "body": {"error": "too many"}}
-
-WRITES = {
-    "notes": ("notes.create_page", "/v1/pages"),
-    "boards": ("boards.comment_on_card", "/1/cards"),
-    "mail": ("mail.create_draft", "/gmail/v1/users/me/drafts"),
-    "chat": ("chat.post_message", "/api/chat.postMessage"),
-    "crm": ("crm.create_deal", "/crm/objects/2026-09/deals"),
-    "tables": ("tables.create_records", "/v0/app"),
-}
-"""A write of each room, and the request that carries it out."""
 
 every_room = pytest.mark.parametrize("room", CONNECTORS)
 
@@ -83,7 +73,7 @@ def reading(started: Rooms, room: str, **fault: Any) -> Reply:
 
 def writing(started: Rooms, room: str, content: str, **fault: Any) -> tuple[Reply, Reply, int]:
     """What is answered to a write whose request meets *fault*, and to its repeat, and how many objects there are."""
-    name, path = WRITES[room]
+    name, path = calls_of(room).WRITE
     started.gateway.clear(room)
     started.prepare(name, content)
     started.gateway.fault(room, method="POST", path=path, times=1, **fault)

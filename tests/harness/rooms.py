@@ -11,7 +11,7 @@ from connector_gateway.core.files import Files
 from connector_gateway.kit.budget import Budget
 from connector_gateway.kit.call import RemoteFile
 from connector_gateway.kit.identifiers import WorkspaceId
-from harness.calls import READINGS, Outside, Reading
+from harness.calls import Outside, Reading, calls_of
 from harness.serving import Gateway, serving
 from simulation.writes import KINDS, PublicFiles, World
 from workspace_sandbox.sandbox import Sandbox
@@ -41,7 +41,8 @@ class Rooms:
 
     def readings(self, room: str) -> Sequence[Reading]:
         """The calls of a room that change nothing; the first of them asks the third party each time."""
-        return READINGS[room](self.gateway.examples(room))
+        readings: Sequence[Reading] = calls_of(room).readings(self.gateway.examples(room))
+        return readings
 
     def newly_connected(self, room: str, **settings: Any) -> Gateway:
         """The caller with a connection that remembers nothing."""

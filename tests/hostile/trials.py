@@ -11,7 +11,7 @@ from typing import Any
 from structlog.testing import capture_logs
 from structlog.typing import EventDict
 
-from harness.calls import WRITINGS, Reading, read, write
+from harness.calls import Reading, read, write, writings
 from harness.playing import playing
 from harness.rooms import Rooms, rooms
 from harness.serving import Reply
@@ -45,7 +45,7 @@ class Hostile(Rooms):
 
     def _faults(self, room: str, readings: Sequence[Reading], seed: int) -> Iterator[str]:
         gateway = self.newly_connected(room)
-        contents = {name: f"{room} {seed} {number}" for number, name in enumerate(WRITINGS[room])}
+        contents = {name: f"{room} {seed} {number}" for number, name in enumerate(writings(room))}
         for name, content in contents.items():
             self.prepare(name, content)
         self.proxy.begin(seed)
@@ -70,7 +70,7 @@ class Hostile(Rooms):
         return [
             f"{name}, seed {seed}: {wrong}"
             for seed in seeds
-            for name in WRITINGS[room]
+            for name in writings(room)
             for wrong in self._doubles(room, name, seed)
         ]
 
