@@ -23,8 +23,10 @@ fast: .venv/test  ## The fast half of check
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/python tools/generate.py --check
+	@$(BIN)/python tools/assertions.py --check tests
 
 fix: .venv/test  ## Put right what can be put right by machine
+	@$(BIN)/python tools/assertions.py tests
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 

@@ -5,7 +5,7 @@ import sys
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import events, history, idle, mail, overhead, pacing, starting
+from benchmarks import decoding, events, history, idle, mail, overhead, pacing, starting
 
 BENCHMARKS = {
     "overhead": overhead.rows,
@@ -15,6 +15,7 @@ BENCHMARKS = {
     "pacing": pacing.rows,
     "events": events.rows,
     "idle": idle.rows,
+    "decoding": decoding.rows,
 }
 
 

@@ -30,7 +30,7 @@ class Shell:
 
     def json(self, *command: str, input: str | None = None) -> Any:  # noqa: A002
         result = self.run(*command, "--json", input=input)
-        assert result.exit_code == 0, result.output
+        assert 0 == result.exit_code, result.output
         return json.loads(result.stdout)
 
 

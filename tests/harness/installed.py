@@ -106,7 +106,7 @@ class Installation:
         """A management request that succeeds."""
         headers = {"Authorization": f"Bearer {OPERATOR}"}
         answer = self.http.request(method, self.base_url + path, headers=headers, json=body or None)
-        assert answer.status_code == 200, answer.text
+        assert 200 == answer.status_code, answer.text
         return answer.json()["data"]
 
     def prepare(self) -> None:

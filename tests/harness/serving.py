@@ -49,7 +49,7 @@ class Reply:
     @property
     def data(self) -> Any:
         """``data`` of a success; anything else fails the test with what was said."""
-        assert self.status == 200, self.body
+        assert 200 == self.status, self.body
         return self.body["data"]
 
     @property
@@ -125,10 +125,14 @@ class Gateway:
         return [(seen.method, seen.path, seen.status) for seen in self.sandbox.emulators[connector].stage.journal]
 
     def clear(self, connector: str) -> None:
-        """Forget the journal and faults, and put the knobs back with limits off."""
+        """Forget the journal and faults, and put the knobs back with limits off.
+
+        What a fault still holds up goes on and is waited for, so that it is in no later journal.
+        """
         stage = self.sandbox.emulators[connector].stage
+        stage.forget_faults()
+        wait_until(lambda: not stage.under_way)
         stage.journal.clear()
-        stage.faults.clear()
         stage.knobs.update({**stage.default_knobs, "limits": False})
 
     def fault(self, connector: str, **fault: Any) -> None:
@@ -157,7 +161,7 @@ class Gateway:
 
     def _control(self, connector: str, what: str, body: Mapping[str, Any]) -> Any:
         reply = self.http.post(f"{self.sandbox.address}/_control/{connector}/{what}", json=dict(body))
-        assert reply.status_code == 200, reply.text
+        assert 200 == reply.status_code, reply.text
         return reply.json()
 
     def _with_connection(self, path: str, values: dict[str, Any]) -> dict[str, Any]:

@@ -39,7 +39,7 @@ def keyed(gateway: Gateway, workspace: str, **more: Any) -> Callable[..., Reply]
 
 
 def faults(reply: Reply) -> list[str]:
-    assert reply.status == 422, reply.body
+    assert 422 == reply.status, reply.body
     return [detail["parameter"] for detail in reply.details]
 
 

@@ -1,11 +1,13 @@
 """The control routes, on the sandbox's own port only."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
 
 from harness.playing import playing
+from harness.serving import wait_until
 from workspace_sandbox import EMULATORS, Sandbox
 
 
@@ -54,6 +56,19 @@ def test_faults_are_cleared(sandbox: Sandbox, control: httpx.Client) -> None:
     control.delete("/notes/faults")
 
     assert 200 == me(sandbox).status_code
+
+
+def test_a_request_that_a_fault_holds_up_goes_on_when_faults_are_cleared(
+    sandbox: Sandbox, control: httpx.Client
+) -> None:
+    control.post("/notes/faults", json={"fault": "delay", "seconds": 600})
+    with ThreadPoolExecutor() as pool:
+        held_up = pool.submit(me, sandbox)
+        wait_until(lambda: sandbox.emulators["notes"].stage.under_way == 1)
+        control.delete("/notes/faults")
+
+        assert 200 == held_up.result(10).status_code
+    assert 0 == sandbox.emulators["notes"].stage.under_way
 
 
 def test_a_cut_connection_is_in_the_journal_without_a_status(sandbox: Sandbox, control: httpx.Client) -> None:

@@ -171,7 +171,7 @@ def _half_done(history: "History") -> Iterator[str]:
     for asked in history.asked:
         if asked.reply is None or not 400 <= asked.reply.status < 500 or _details(asked.reply):
             continue
-        steps = [sent for sent in history.world.vendors.sent if sent.call == asked.name and sent.changes]
+        steps = [sent for sent in history.sent if sent.call == asked.name and sent.changes]
         done = [sent for sent in steps if sent.told.startswith("2") and sent.method != "DELETE"]
         if done and not any(sent.method == "DELETE" for sent in steps):
             refusal = f"{asked.reply.status} {asked.reply.code}"
@@ -207,7 +207,7 @@ def _is_exempt(history: "History", asked: "Asked") -> bool:
     if asked.reply is None or asked.reply.status != 503 or asked.reply.code != STORAGE:
         return False
     process = next(process for process in history.processes if process.name == asked.lives[0])
-    sent = any(sent.call == asked.name and sent.changes for sent in history.world.vendors.sent)
+    sent = any(sent.call == asked.name and sent.changes for sent in history.sent)
     return process.generation != asked.lives[1] or not sent
 
 
@@ -233,7 +233,7 @@ def _sent_twice(history: "History") -> Iterator[str]:
     unkeyed = {asked.name: asked.write for asked in history.asked if asked.write.key is None}
     steps = Counter(
         (sent.call, sent.step)
-        for sent in history.world.vendors.sent
+        for sent in history.sent
         if sent.changes and sent.call in unkeyed and sent.may_have_arrived
     )
     for (call, step), times in steps.items():

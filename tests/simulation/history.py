@@ -7,7 +7,7 @@ import os
 import random as global_random
 import sqlite3
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from io import BytesIO
@@ -36,7 +36,7 @@ from simulation.story import (
     Story,
     Write,
 )
-from simulation.vendors import CALL, Vendors
+from simulation.vendors import CALL, Sent, Vendors
 from simulation.writes import KINDS, PublicFiles, World
 
 FOLDER = Path("/dev/shm") if Path("/dev/shm").is_dir() else Path(tempfile.gettempdir())
@@ -93,6 +93,8 @@ class History:
     feeds: dict[str, list[Mapping[str, Any]]] = field(default_factory=dict)
     began: float = BEGIN
     healed_at: float = 0.0
+    sent: Sequence[Sent] = ()
+    """The requests to third parties, in order."""
 
     def note(self, *what: object) -> None:
         """Add to the timeline."""
@@ -180,7 +182,7 @@ def happen(installation: Installation, story: Story, *, tidy: bool = False) -> t
     path = installation.template.parent / f"{os.getpid()}.db"
     storage = copied(installation.template, path)
     world = World(installation.vendors)
-    history = History(story, world, storage)
+    history = History(story, world, storage, sent=installation.vendors.sent)
     try:
         simulate(Telling(installation, history).tell(tidy=tidy))
         broken = verdict(history)
@@ -472,7 +474,7 @@ def _told(reply: Reply) -> str:
 def timeline(history: History) -> list[str]:
     """Everything in order, requests to third parties and storage's failures included."""
     lines = [*history.lines]
-    for sent in history.world.vendors.sent:
+    for sent in history.sent:
         if sent.at >= history.began and (sent.changes or sent.trouble):
             told = f"{sent.told}" + ("" if str(sent.status) == sent.told else f" (it answered {sent.status})")
             at = f"{sent.at - history.began:8.3f}"

@@ -19,7 +19,7 @@ def simulated(*options: str) -> subprocess.CompletedProcess[str]:
 def test_the_promise_about_writes_holds_whatever_fails(processes: int) -> None:
     ran = simulated("--seeds", str(HISTORIES), "--processes", str(processes))
 
-    assert ran.returncode == 0, ran.stdout
+    assert 0 == ran.returncode, ran.stdout
 
 
 @pytest.mark.parametrize(
@@ -38,4 +38,4 @@ def test_the_promise_about_writes_holds_whatever_fails(processes: int) -> None:
 def test_what_once_broke_a_promise_does_so_no_more(seed: int) -> None:
     ran = simulated("--start", str(seed), "--seeds", "1")
 
-    assert ran.returncode == 0, ran.stdout
+    assert 0 == ran.returncode, ran.stdout

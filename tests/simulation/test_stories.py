@@ -59,7 +59,7 @@ def test_a_repeat_with_another_body_does_not_write_again(installation: Installat
         asked(kind, at=10, content="Content changed"),
     )
 
-    assert broken == []
+    assert [] == broken
 
 
 # 2. What a colleague has made is not ours
@@ -72,14 +72,14 @@ def test_an_object_that_a_colleague_made_before_is_not_taken(
 ) -> None:
     broken = told(installation, ByHand(-30, kind, "nothing"), Network(0, trouble), asked(kind, content="nothing"))
 
-    assert broken == []
+    assert [] == broken
 
 
 def test_without_a_key_an_object_that_a_colleague_made_before_is_not_taken(installation: Installation) -> None:
     by_hand = ByHand(-30, "crm.create_deal", "Content")
     broken = told(installation, by_hand, Network(0, LOST), asked("crm.create_deal", key=None))
 
-    assert broken == []
+    assert [] == broken
 
 
 def test_a_page_of_nothing_is_not_an_older_one(installation: Installation) -> None:
@@ -87,7 +87,7 @@ def test_a_page_of_nothing_is_not_an_older_one(installation: Installation) -> No
     newer = asked("notes.create_vague_page", at=20, key="newer", content="nothing")
     broken = told(installation, older, dies(1, at=10), Network(1, LOST), newer)
 
-    assert broken == []
+    assert [] == broken
 
 
 # 3. One object has one owner
@@ -104,7 +104,7 @@ def test_two_keys_do_not_share_an_object_after_a_restart(installation: Installat
         asked(kind, at=25, key="first"),
     )
 
-    assert broken == []
+    assert [] == broken
 
 
 # 4. Nothing is sent while the last step may still be carried out
@@ -114,28 +114,28 @@ def test_blocks_that_come_late_are_not_appended_twice(installation: Installation
     late = Network(1, Trouble("silence", done_after=25.0))
     broken = told(installation, late, asked("notes.create_long_page"), asked("notes.create_long_page", at=14))
 
-    assert broken == []
+    assert [] == broken
 
 
 def test_blocks_on_their_way_when_the_process_dies_are_not_appended_twice(installation: Installation) -> None:
     late = Network(1, Trouble("silence", done_after=8.0))
     broken = told(installation, late, asked("notes.create_long_page"), dies(1, at=1.2))
 
-    assert broken == []
+    assert [] == broken
 
 
 def test_a_note_on_its_way_when_the_process_dies_is_not_logged_twice(installation: Installation) -> None:
     late = Network(1, Trouble("silence", done_after=20.0))
     broken = told(installation, late, asked("crm.update_deal"), dies(1, at=2))
 
-    assert broken == []
+    assert [] == broken
 
 
 def test_a_note_that_comes_late_is_not_told_as_missing(installation: Installation) -> None:
     late = Network(1, Trouble("silence", done_after=25.0))
     broken = told(installation, late, asked("crm.update_deal"))
 
-    assert broken == []
+    assert [] == broken
 
 
 @pytest.mark.parametrize("key", ["key", None], ids=["with a key", "without"])
@@ -143,7 +143,7 @@ def test_a_draft_is_not_sent_again_while_it_may_be_on_its_way(installation: Inst
     late = Network(1, Trouble("cut", done_after=3.0))
     broken = told(installation, late, asked("mail.send_message", key=key))
 
-    assert broken == []
+    assert [] == broken
 
 
 # 5. After a crash, and after an edge's failure, as long is waited as after silence
@@ -154,7 +154,7 @@ def test_a_request_that_outlives_the_process_by_far_is_not_repeated(installation
     late = Network(0, Trouble("silence", done_after=25.0))
     broken = told(installation, late, asked(kind), dies(1, at=2))
 
-    assert broken == []
+    assert [] == broken
 
 
 @pytest.mark.parametrize("status", ["502", "503", "504"])
@@ -163,7 +163,7 @@ def test_a_request_that_outlives_the_edge_is_not_repeated(installation: Installa
     late = Network(0, Trouble(status, done_after=20.0))
     broken = told(installation, late, asked(kind))
 
-    assert broken == []
+    assert [] == broken
 
 
 # 6. Storage may fail
@@ -174,7 +174,7 @@ def test_a_request_that_outlives_the_edge_is_not_repeated(installation: Installa
 def test_storage_that_is_away_blocks_no_key(installation: Installation, at: float, away: float) -> None:
     broken = told(installation, asked("boards.comment_on_card"), Disk(at, "away", away))
 
-    assert broken == []
+    assert [] == broken
 
 
 @pytest.mark.parametrize("what", ["refused", "unacknowledged"])
@@ -183,7 +183,7 @@ def test_a_commit_that_fails_blocks_no_key(installation: Installation, at: float
     kind = "refused" if what == "refused" else "unacknowledged"
     broken = told(installation, asked("chat.post_message"), Disk(at, kind, 2))  # type: ignore[arg-type]
 
-    assert broken == []
+    assert [] == broken
 
 
 # 7. A process that is thought to be dead changes nothing any more
@@ -202,7 +202,7 @@ def test_a_second_process_does_not_take_what_a_living_one_holds(installation: In
         processes=2,
     )
 
-    assert broken == []
+    assert [] == broken
 
 
 @pytest.mark.parametrize("kind", MADE_AT_ONCE)
@@ -216,7 +216,7 @@ def test_a_process_that_wakes_up_late_overwrites_nothing(installation: Installat
         processes=2,
     )
 
-    assert broken == []
+    assert [] == broken
 
 
 # 8. Our own first half is no change of somebody else's
@@ -226,7 +226,7 @@ def test_a_process_that_wakes_up_late_overwrites_nothing(installation: Installat
 def test_a_guarded_update_can_be_finished(installation: Installation, trouble: Trouble) -> None:
     broken = told(installation, Network(1, trouble), asked("notes.update_page"))
 
-    assert broken == []
+    assert [] == broken
 
 
 # 10. What was done is told: a refusal names what stands
@@ -246,7 +246,7 @@ def test_a_guarded_update_can_be_finished(installation: Installation, trouble: T
 def test_a_refusal_halfway_tells_what_stands(installation: Installation, kind: str) -> None:
     broken = told(installation, Network(1, Trouble("refusal")), asked(kind))
 
-    assert broken == []
+    assert [] == broken
 
 
 # 12. An answer of another shape is a doubt
@@ -258,4 +258,4 @@ def test_an_accepted_step_with_an_answer_of_another_shape_is_not_repeated(
 ) -> None:
     broken = told(installation, Network(0, Trouble("odd", done_after=0.05, told_after=0.2)), asked(kind))
 
-    assert broken == []
+    assert [] == broken

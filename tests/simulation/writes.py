@@ -2,10 +2,9 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from connector_gateway.kit.call import RemoteFile
-from simulation.vendors import Vendors
 
 Body = dict[str, Any]
 Data = Mapping[str, Any]
@@ -20,11 +19,24 @@ class Made:
     flaws: tuple[str, ...] = ()
 
 
+class ThirdParties(Protocol):
+    """The third parties, looked into and asked without the gateway."""
+
+    @property
+    def emulators(self) -> Mapping[str, Any]:
+        """The stand-ins by connector."""
+        ...
+
+    async def ask(self, room: str, method: str, path: str, body: Any, headers: Mapping[str, str]) -> Any:
+        """The answer to somebody else than the gateway."""
+        ...
+
+
 @dataclass
 class World:
     """The third parties, as the history sees into them."""
 
-    vendors: Vendors
+    vendors: ThirdParties
     targets: dict[tuple[str, str], str] = field(default_factory=dict)
     """What was there for a write to work on, by kind and content."""
 

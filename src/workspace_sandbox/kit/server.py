@@ -32,6 +32,13 @@ def staged(stage: Stage, application: web.Application) -> web.Application:
 
     @web.middleware
     async def play(request: web.Request, handler: Handler) -> web.StreamResponse:
+        stage.under_way += 1
+        try:
+            return await answer(request, handler)
+        finally:
+            stage.under_way -= 1
+
+    async def answer(request: web.Request, handler: Handler) -> web.StreamResponse:
         at = stage.clock.now()
         fault = stage.next_fault(request)
         response = await _perform(stage, fault, request, handler)
@@ -57,7 +64,7 @@ async def _perform(
         return fault.answer()
     if fault and fault.fault == "delay":
         await request.read()
-        await stage.clock.sleep(fault.seconds)
+        await stage.hold_up(fault, fault.seconds)
     try:
         return await handler(request)
     except Refused as refused:
@@ -79,6 +86,6 @@ async def _trickle(
     steps = 20
     for step in range(steps):
         await slow.write(body[step * len(body) // steps : (step + 1) * len(body) // steps])
-        await stage.clock.sleep(fault.seconds / steps)
+        await stage.hold_up(fault, fault.seconds / steps)
     await slow.write_eof()
     return slow

@@ -1,5 +1,6 @@
 """What an emulator is given to play with: time, chance, knobs, and the journal and faults that testers steer it by."""
 
+import asyncio
 from collections import deque
 from dataclasses import dataclass
 from random import Random
@@ -35,13 +36,35 @@ class Stage:
         self.addresses: dict[str, str] = {}
         self.journal: deque[Exchange] = deque(maxlen=JOURNAL_LENGTH)
         self.faults: list[Fault] = []
+        self.under_way = 0
+        """Requests that are being served, also those whose callers have gone."""
+
+        self._delays: set[asyncio.Future[None]] = set()
 
     def reset(self) -> None:
         """Forget journal and faults, put the knobs back, and start the same random sequence again."""
         self.random = Random(0)
         self.knobs = dict(self.default_knobs)
         self.journal.clear()
+        self.forget_faults()
+
+    def forget_faults(self) -> None:
+        """Let everything go right again; requests that a fault holds up go on at once."""
         self.faults.clear()
+        for delay in list(self._delays):
+            delay.get_loop().call_soon_threadsafe(delay.cancel)
+
+    async def hold_up(self, fault: Fault, seconds: float) -> None:
+        """Let a request wait for *fault*, at most until faults are forgotten."""
+        if not any(known is fault for known in self.faults):
+            return
+        delay = asyncio.ensure_future(self.clock.sleep(seconds))
+        self._delays.add(delay)
+        try:
+            await asyncio.wait([delay])
+        finally:
+            self._delays.discard(delay)
+            delay.cancel()
 
     def next_fault(self, request: web.Request) -> Fault | None:
         """The first fault meant for *request*, spent once by asking."""

@@ -43,7 +43,7 @@ def answer(status: int, body: Any = "", **headers: str) -> Answer:
 def test_credentials_travel_in_a_header_and_cannot_break_out_of_it() -> None:
     headers = authorise({"key": "k", "token": 't", realm="x\r\n'})
 
-    assert headers["Authorization"] == 'OAuth oauth_consumer_key="k", oauth_token="t%22%2C%20realm%3D%22x%0D%0A"'
+    assert 'OAuth oauth_consumer_key="k", oauth_token="t%22%2C%20realm%3D%22x%0D%0A"' == headers["Authorization"]
 
 
 @pytest.mark.parametrize(
@@ -84,14 +84,14 @@ def test_the_vendors_words_are_private_and_hold_no_credentials() -> None:
     with pytest.raises(CardNotFound) as refused:
         unwrap(answer(404, echo), wire.Card, CARD)
 
-    assert refused.value.private == "Cannot GET /1/nothing?key=…&token=…&fields=id"
-    assert refused.value.details == [{"parameter": "card_id", "value": "c1"}]
+    assert "Cannot GET /1/nothing?key=…&token=…&fields=id" == refused.value.private
+    assert [{"parameter": "card_id", "value": "c1"}] == refused.value.details
     assert "nothing" not in refused.value.message
 
 
 @pytest.mark.parametrize("secret", [KEY, TOKEN, "f" * 64])
 def test_bare_secrets_are_scrubbed_and_identifiers_kept(secret: str) -> None:
-    assert scrubbed(f"no {secret} for 5f00aa00aa00aa00aa00aa00") == "no … for 5f00aa00aa00aa00aa00aa00"
+    assert "no … for 5f00aa00aa00aa00aa00aa00" == scrubbed(f"no {secret} for 5f00aa00aa00aa00aa00aa00")
 
 
 def test_an_accepted_answer_that_is_no_json_is_a_failure() -> None:

@@ -49,7 +49,7 @@ def test_a_name_is_no_identifier_of_a_list() -> None:
     with pytest.raises(ListNotFound) as refused:
         mapping.list_identifier("To do")
 
-    assert refused.value.details == [{"parameter": "list_id", "value": "To do"}]
+    assert [{"parameter": "list_id", "value": "To do"}] == refused.value.details
 
 
 @pytest.mark.parametrize(
@@ -63,10 +63,10 @@ def test_missing_labels_are_named_with_their_places() -> None:
     with pytest.raises(LabelNotOnBoard) as refused:
         mapping.label_ids(LABELS, ["BUG", "bug", "bug "])
 
-    assert refused.value.details == [
+    assert [
         {"code": "label_not_on_board", "parameter": "labels.0", "value": "BUG"},
         {"code": "label_not_on_board", "parameter": "labels.2", "value": "bug "},
-    ]
+    ] == refused.value.details
 
 
 @pytest.mark.parametrize(
@@ -131,9 +131,9 @@ def test_an_action_is_ours_by_member_and_by_application_where_known(
 
 
 def test_the_spacing_of_items_tells_how_many_there_are_to_be() -> None:
-    assert mapping.positions(1) == [16_385]
-    assert mapping.positions(3) == [16_387, 32_774, 49_161]
-    assert len(set(mapping.positions(100))) == 100
+    assert [16_385] == mapping.positions(1)
+    assert [16_387, 32_774, 49_161] == mapping.positions(3)
+    assert 100 == len(set(mapping.positions(100)))
 
 
 @pytest.mark.parametrize(
@@ -178,20 +178,20 @@ def test_lists_stand_by_position_and_labels_once_without_the_nameless() -> None:
 
     described = mapping.board(wire.Board(name="Ops", labels=LABELS), lists, cards)
 
-    assert described.model_dump() == {
+    assert {
         "board_name": "Ops",
         "lists": [
             {"list_id": "a", "name": "To do", "card_count": 0},
             {"list_id": "b", "name": "Doing", "card_count": 2},
         ],
         "labels": ["bug", "Bug"],
-    }
+    } == described.model_dump()
 
 
 def test_without_labels_none_are_told() -> None:
     described = mapping.board(wire.Board(name="Ops"), [], [])
 
-    assert described.model_dump() == {"board_name": "Ops", "lists": []}
+    assert {"board_name": "Ops", "lists": []} == described.model_dump()
 
 
 @pytest.mark.parametrize(

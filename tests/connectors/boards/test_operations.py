@@ -36,8 +36,8 @@ def test_a_card_is_created_with_labels_by_name_and_its_due_date_in_utc(desk: Des
         "due": "2026-12-01T08:00:00.000Z",
         "labels_applied": ["urgent", "日本語"],
     }
-    assert stored == ("Prüfen: die Tür", "**now**", "2026-12-01T08:00:00.000Z")
-    assert (reply.body["status"], reply.body["connector"]) == ("ok", "boards")
+    assert ("Prüfen: die Tür", "**now**", "2026-12-01T08:00:00.000Z") == stored
+    assert ("ok", "boards") == (reply.body["status"], reply.body["connector"])
     assert "next_cursor" not in reply.body
 
 
@@ -46,8 +46,8 @@ def test_a_card_without_anything_else_takes_two_requests_and_stands_at_the_botto
 
     reply = desk.create("Plain")
 
-    assert (reply.data["due"], reply.data["labels_applied"]) == (None, [])
-    assert desk.at(reply.data["card_id"]).place() == (False, True)
+    assert (None, []) == (reply.data["due"], reply.data["labels_applied"])
+    assert (False, True) == desk.at(reply.data["card_id"]).place()
     assert desk.sent() == [("GET", f"/1/lists/{reply.data['list_id']}"), ("POST", "/1/cards")]
 
 
@@ -71,14 +71,14 @@ def test_a_due_date_is_stored_in_utc_whatever_its_offset(desk: Desk, given: str,
 def test_every_missing_label_is_named_and_nothing_is_created(desk: Desk) -> None:
     reply = desk.create("Labelled", labels=["urgent", "nope", "Urgent", "press", "nope"])
 
-    assert (reply.status, reply.code) == (409, "label_not_on_board")
-    assert reply.details == [
+    assert (409, "label_not_on_board") == (reply.status, reply.code)
+    assert [
         {"code": "label_not_on_board", "parameter": "labels.1", "value": "nope"},
         {"code": "label_not_on_board", "parameter": "labels.2", "value": "Urgent"},
         {"code": "label_not_on_board", "parameter": "labels.4", "value": "nope"},
-    ]
-    assert reply.body["error"]["message"] == "The board has no label “nope”, “Urgent”."
-    assert desk.cards_called("Labelled") == 0
+    ] == reply.details
+    assert "The board has no label “nope”, “Urgent”." == reply.body["error"]["message"]
+    assert 0 == desk.cards_called("Labelled")
 
 
 def test_of_many_missing_labels_the_message_names_the_first_ones(desk: Desk) -> None:
@@ -86,13 +86,13 @@ def test_of_many_missing_labels_the_message_names_the_first_ones(desk: Desk) -> 
 
     first = ", ".join(f"“{number} {'x' * 37}…”" for number in range(5))
     assert reply.body["error"]["message"] == f"The board has no label {first} and 3 more."
-    assert len(reply.details) == 8
+    assert 8 == len(reply.details)
 
 
 def test_a_label_named_twice_is_applied_once(desk: Desk) -> None:
     reply = desk.create("Twice", labels=["press", "urgent", "press"])
 
-    assert reply.data["labels_applied"] == ["press", "urgent"]
+    assert ["press", "urgent"] == reply.data["labels_applied"]
 
 
 def test_of_two_labels_with_one_name_the_first_is_taken(desk: Desk) -> None:
@@ -102,7 +102,7 @@ def test_of_two_labels_with_one_name_the_first_is_taken(desk: Desk) -> None:
 
     namesakes = [label.id for label in labels if label.name == "bug"]
     worn = [label.id for label in desk.emulator.store.cards[reply.data["card_id"]].labels]
-    assert len(namesakes) == 2
+    assert 2 == len(namesakes)
     assert worn == namesakes[:1]
 
 
@@ -116,7 +116,7 @@ def test_an_unknown_list_is_not_found(desk: Desk, list_id: str) -> None:
 
     assert (created.status, created.code) == (moved.status, moved.code) == (404, "list_not_found")
     assert created.details == moved.details == [{"parameter": "list_id", "value": list_id}]
-    assert desk.cards_called("Nowhere") == 0
+    assert 0 == desk.cards_called("Nowhere")
 
 
 @requirement("boards:lists:foreign")
@@ -126,14 +126,14 @@ def test_an_archived_list_is_not_found(desk: Desk) -> None:
     created, moved = desk.create("Archived", list_id=list_id), desk.move(list_id)
 
     assert created.code == moved.code == "list_not_found"
-    assert desk.cards_called("Archived") == 0
+    assert 0 == desk.cards_called("Archived")
 
 
 @requirement("boards:lists:foreign", "boards:cards:move")
 def test_a_list_of_another_board_is_not_found_and_the_card_stays(desk: Desk) -> None:
     reply = desk.move(desk.examples["other_board_list_id"])
 
-    assert (reply.status, reply.code) == (404, "list_not_found")
+    assert (404, "list_not_found") == (reply.status, reply.code)
     assert reply.details == [{"parameter": "list_id", "value": desk.examples["other_board_list_id"]}]
     assert desk.list_id() == desk.examples["list_ids"][0]
 
@@ -142,14 +142,14 @@ def test_a_list_of_another_board_is_not_found_and_the_card_stays(desk: Desk) -> 
 def test_a_list_of_a_hidden_board_is_not_authorised(desk: Desk) -> None:
     reply = desk.create("Hidden", list_id=desk.examples["hidden_list_id"])
 
-    assert (reply.status, reply.code) == (403, "board_not_authorised")
+    assert (403, "board_not_authorised") == (reply.status, reply.code)
     assert reply.details == [{"parameter": "list_id", "value": desk.examples["hidden_list_id"]}]
 
 
 def test_a_list_that_the_application_hides_as_missing_is_not_found(desk: Desk) -> None:
     desk.gateway.knob("boards", hidden_is_missing=True)
 
-    assert desk.create("Hidden", list_id=desk.examples["hidden_list_id"]).code == "list_not_found"
+    assert "list_not_found" == desk.create("Hidden", list_id=desk.examples["hidden_list_id"]).code
 
 
 # Moving
@@ -175,7 +175,7 @@ def test_a_card_is_moved_to_an_end_of_the_list(desk: Desk, position: str, place:
 def test_a_card_goes_to_the_bottom_when_nothing_is_said(desk: Desk) -> None:
     desk.move(desk.examples["list_ids"][1])
 
-    assert desk.place() == (False, True)
+    assert (False, True) == desk.place()
 
 
 @requirement("boards:cards:move-comment")
@@ -183,14 +183,14 @@ def test_a_move_can_carry_a_comment(desk: Desk) -> None:
     reply = desk.move(desk.examples["list_ids"][1], comment="On its way")
 
     assert reply.data["comment_posted"] is True
-    assert desk.comments() == ["On its way"]
+    assert ["On its way"] == desk.comments()
 
 
 def test_a_move_within_its_list_changes_the_place_only(desk: Desk) -> None:
     reply = desk.move(desk.examples["list_ids"][0], position="top")
 
     assert reply.data["list_from"] == reply.data["list_to"] == "To do"
-    assert desk.place() == (True, False)
+    assert (True, False) == desk.place()
 
 
 @requirement("boards:cards:moved-at")
@@ -222,10 +222,10 @@ def test_when_the_comment_is_refused_the_move_stands(desk: Desk) -> None:
 
     reply = desk.move(desk.examples["list_ids"][1], comment="Never seen")
 
-    assert (reply.status, reply.body["status"]) == (200, "ok")
+    assert (200, "ok") == (reply.status, reply.body["status"])
     assert reply.data["comment_posted"] is False
     assert desk.list_id() == desk.examples["list_ids"][1]
-    assert desk.comments() == []
+    assert [] == desk.comments()
 
 
 # Comments
@@ -237,14 +237,14 @@ def test_a_comment_is_posted_as_it_is(desk: Desk) -> None:
 
     assert is_timestamp(reply.data.pop("posted_at"))
     assert reply.data == {"card_id": desk.card_id, "comment_id": desk.last_action_id()}
-    assert desk.comments() == ["Done <b>?</b>\n- *yes*"]
+    assert ["Done <b>?</b>\n- *yes*"] == desk.comments()
 
 
 @requirement("boards:comments:text")
 def test_a_comment_may_have_16384_characters_of_four_bytes(desk: Desk) -> None:
     reply = desk.comment("🚪" * 16_384)
 
-    assert reply.status == 200
+    assert 200 == reply.status
     assert desk.comments() == ["🚪" * 16_384]
 
 
@@ -255,9 +255,9 @@ def test_a_comment_that_does_not_fit_is_refused_here(desk: Desk, text: Any) -> N
 
     reply = desk.comment(text)
 
-    assert (reply.status, reply.code) == (422, "invalid_parameters")
-    assert [detail["parameter"] for detail in reply.details] == ["text"]
-    assert desk.sent() == []
+    assert (422, "invalid_parameters") == (reply.status, reply.code)
+    assert ["text"] == [detail["parameter"] for detail in reply.details]
+    assert [] == desk.sent()
 
 
 def test_a_card_can_be_named_by_its_short_link(desk: Desk) -> None:
@@ -266,7 +266,7 @@ def test_a_card_can_be_named_by_its_short_link(desk: Desk) -> None:
     reply = desk.gateway.post(f"/boards/cards/{card.short_link}/comments", text="By its link")
 
     assert reply.data["card_id"] == desk.card_id
-    assert desk.comments() == ["By its link"]
+    assert ["By its link"] == desk.comments()
 
 
 # Cards and boards that are none, or out of sight
@@ -281,7 +281,7 @@ def test_a_card_can_be_named_by_its_short_link(desk: Desk) -> None:
 def test_an_unknown_card_is_not_found(desk: Desk, card_id: str, what: str, body: dict[str, Any]) -> None:
     reply = desk.gateway.post(f"/boards/cards/{card_id}/{what}", **body)
 
-    assert (reply.status, reply.code) == (404, "card_not_found")
+    assert (404, "card_not_found") == (reply.status, reply.code)
     assert reply.details == [{"parameter": "card_id", "value": card_id}]
 
 
@@ -295,7 +295,7 @@ def test_a_card_of_a_hidden_board_is_not_authorised(desk: Desk, what: str, body:
 
     reply = desk.gateway.post(f"/boards/cards/{card_id}/{what}", **body)
 
-    assert (reply.status, reply.code) == (403, "board_not_authorised")
+    assert (403, "board_not_authorised") == (reply.status, reply.code)
     assert "details" in reply.body["error"]
 
 
@@ -306,7 +306,7 @@ def test_a_path_trick_reaches_nothing(desk: Desk, path: str) -> None:
     reply = desk.gateway.post(f"/boards/cards/{path}", text="x")
 
     assert 400 <= reply.status < 500
-    assert desk.sent() == []
+    assert [] == desk.sent()
 
 
 @requirement("boards:board-not-authorised", "boards:board-unknown")
@@ -318,7 +318,7 @@ def test_a_board_unseen_or_unknown_is_not_authorised(desk: Desk, board_id: str, 
 
     reply = desk.gateway.get("/boards/lists", board_id=board_id)
 
-    assert (reply.status, reply.code) == (403, "board_not_authorised")
+    assert (403, "board_not_authorised") == (reply.status, reply.code)
     assert reply.details == [{"parameter": "board_id", "value": board_id}]
 
 
@@ -333,7 +333,7 @@ def test_a_board_is_described_with_true_card_counts(desk: Desk) -> None:
     reply = desk.gateway.get("/boards/lists", board_id=board.id)
 
     open_lists = sorted((one for one in board.lists.values() if not one.closed), key=lambda one: one.pos)
-    assert reply.data["board_name"] == "Product launch 🚀"
+    assert "Product launch 🚀" == reply.data["board_name"]
     assert reply.data["lists"] == [
         {
             "list_id": one.id,
@@ -367,7 +367,7 @@ def test_labels_come_all_of_them_each_name_once(desk: Desk) -> None:
 def test_labels_are_left_out_when_not_wanted(desk: Desk, value: str) -> None:
     reply = desk.gateway.get("/boards/lists", board_id=desk.examples["board_id"], include_labels=value)
 
-    assert set(reply.data) == {"board_name", "lists"}
+    assert {"board_name", "lists"} == set(reply.data)
 
 
 def test_a_board_of_more_than_a_thousand_cards_is_counted_to_the_last(desk: Desk) -> None:
@@ -379,7 +379,7 @@ def test_a_board_of_more_than_a_thousand_cards_is_counted_to_the_last(desk: Desk
     reply = desk.gateway.get("/boards/lists", board_id=board_id)
 
     assert reply.data["lists"][-1] == {"list_id": crowded.id, "name": "Crowded", "card_count": 2100}
-    assert desk.sent().count(("GET", f"/1/boards/{board_id}/cards")) == 4
+    assert 4 == desk.sent().count(("GET", f"/1/boards/{board_id}/cards"))
 
 
 @requirement("service:paging")
@@ -419,7 +419,7 @@ def test_a_checklist_is_attached_with_its_items_in_order(desk: Desk) -> None:
         "items_added": 5,
         "skipped": False,
     }
-    assert desk.checklists() == [("QA", STEPS)]
+    assert [("QA", STEPS)] == desk.checklists()
 
 
 @requirement("boards:checklists:items")
@@ -428,7 +428,7 @@ def test_a_checklist_may_have_a_hundred_items(desk: Desk) -> None:
 
     reply = desk.attach("Long", items)
 
-    assert reply.data["items_added"] == 100
+    assert 100 == reply.data["items_added"]
     assert desk.checklists() == [("Long", items)]
 
 
@@ -439,9 +439,9 @@ def test_items_that_do_not_fit_are_refused_here(desk: Desk, items: Any) -> None:
 
     reply = desk.attach("QA", items)
 
-    assert (reply.status, reply.code) == (422, "invalid_parameters")
+    assert (422, "invalid_parameters") == (reply.status, reply.code)
     assert reply.details[0]["parameter"].startswith("items")
-    assert desk.sent() == []
+    assert [] == desk.sent()
 
 
 @requirement("boards:checklists:empty")
@@ -449,9 +449,9 @@ def test_a_checklist_may_have_no_items(desk: Desk) -> None:
     first = desk.attach("QA", [])
     again = desk.attach("QA", [])
 
-    assert (first.data["items_added"], first.data["skipped"]) == (0, False)
+    assert (0, False) == (first.data["items_added"], first.data["skipped"])
     assert again.data == first.data | {"skipped": True}
-    assert desk.checklists() == [("QA", [])]
+    assert [("QA", [])] == desk.checklists()
 
 
 @requirement("boards:checklists:others")
@@ -461,7 +461,7 @@ def test_a_checklist_that_was_to_be_empty_is_complete_and_not_filled_by_another_
     again = desk.attach("QA", STEPS)
 
     assert again.data["skipped"] is True
-    assert desk.checklists() == [("QA", [])]
+    assert [("QA", [])] == desk.checklists()
 
 
 @requirement("boards:checklists:skip")
@@ -471,7 +471,7 @@ def test_a_checklist_of_that_name_is_skipped_by_default(desk: Desk) -> None:
     again = desk.attach("QA", ["Something else"])
 
     assert again.data == first.data | {"items_added": 0, "skipped": True}
-    assert desk.checklists() == [("QA", STEPS)]
+    assert [("QA", STEPS)] == desk.checklists()
 
 
 @requirement("boards:checklists:others")
@@ -481,7 +481,7 @@ def test_a_longer_repeat_is_no_unfinished_checklist(desk: Desk) -> None:
     again = desk.attach("QA", [*STEPS, "One more"])
 
     assert again.data["skipped"] is True
-    assert desk.checklists() == [("QA", STEPS)]
+    assert [("QA", STEPS)] == desk.checklists()
 
 
 @requirement("boards:checklists:skip")
@@ -491,7 +491,7 @@ def test_a_checklist_of_that_name_is_doubled_when_asked_for(desk: Desk) -> None:
     again = desk.attach("QA", STEPS, skip_if_present=False)
 
     assert again.data["checklist_id"] != first.data["checklist_id"]
-    assert desk.checklists() == [("QA", STEPS), ("QA", STEPS)]
+    assert [("QA", STEPS), ("QA", STEPS)] == desk.checklists()
 
 
 @requirement("boards:checklists:others")
@@ -508,8 +508,8 @@ def test_somebody_elses_checklist_is_left_alone_even_if_it_looks_unfinished(desk
 def test_two_at_once_attach_one_checklist(desk: Desk) -> None:
     replies = desk.gateway.together(*[lambda: desk.attach("QA", STEPS)] * 5)
 
-    assert sorted(reply.data["items_added"] for reply in replies) == [0, 0, 0, 0, 5]
-    assert desk.checklists() == [("QA", STEPS)]
+    assert [0, 0, 0, 0, 5] == sorted(reply.data["items_added"] for reply in replies)
+    assert [("QA", STEPS)] == desk.checklists()
 
 
 # What every write promises
@@ -522,17 +522,17 @@ def test_a_repeated_key_returns_the_first_comment(desk: Desk) -> None:
     again = desk.comment("Something else", idempotency_key="a comment")
 
     assert again.data == first.data
-    assert again.headers["idempotent-replayed"] == "true"
+    assert "true" == again.headers["idempotent-replayed"]
     assert again.body["run_id"] != first.body["run_id"]
-    assert desk.comments() == ["Ship it"]
+    assert ["Ship it"] == desk.comments()
 
 
 @requirement("idempotency:together")
 def test_twenty_comments_with_one_key_at_once_are_one(desk: Desk) -> None:
     replies = desk.gateway.together(*[lambda: desk.comment(idempotency_key="twenty")] * 20)
 
-    assert len({reply.data["comment_id"] for reply in replies}) == 1
-    assert desk.comments() == ["Ship it"]
+    assert 1 == len({reply.data["comment_id"] for reply in replies})
+    assert ["Ship it"] == desk.comments()
 
 
 def test_different_keys_post_different_comments(desk: Desk) -> None:
@@ -540,7 +540,7 @@ def test_different_keys_post_different_comments(desk: Desk) -> None:
         *[lambda key=key: desk.comment(idempotency_key=key) for key in ("one", "two", "three")]
     )
 
-    assert len({reply.data["comment_id"] for reply in replies}) == 3
+    assert 3 == len({reply.data["comment_id"] for reply in replies})
     assert desk.comments() == ["Ship it"] * 3
 
 
@@ -550,8 +550,8 @@ def test_the_header_makes_any_write_safe_to_repeat(desk: Desk) -> None:
     again = desk.create("Headed", headers={"Idempotency-Key": "headed"})
 
     assert again.data == first.data
-    assert again.headers["idempotent-replayed"] == "true"
-    assert desk.cards_called("Headed") == 1
+    assert "true" == again.headers["idempotent-replayed"]
+    assert 1 == desk.cards_called("Headed")
 
 
 @requirement("auth:read-key-writes-nothing")
@@ -570,15 +570,15 @@ def test_a_read_key_writes_nothing(desk: Desk, method: str, path: str, body: dic
 
     reply = reader.request(method, path, json={"connection_id": reader.connections["boards"], **body})
 
-    assert (reply.status, reply.code) == (403, "write_scope_required")
-    assert desk.sent() == []
+    assert (403, "write_scope_required") == (reply.status, reply.code)
+    assert [] == desk.sent()
 
 
 @requirement("auth:read-key-reads")
 def test_a_read_key_describes_boards(desk: Desk) -> None:
     reader = desk.gateway.with_key("read")
 
-    assert reader.get("/boards/lists", board_id=desk.examples["board_id"]).status == 200
+    assert 200 == reader.get("/boards/lists", board_id=desk.examples["board_id"]).status
 
 
 @requirement("calls:all-faults")
@@ -600,9 +600,9 @@ def test_all_faults_of_a_request_are_named_together(
 
     reply = desk.gateway.post(f"/boards/{path}", **body)
 
-    assert (reply.status, reply.code) == (422, "invalid_parameters")
+    assert (422, "invalid_parameters") == (reply.status, reply.code)
     assert {detail["parameter"] for detail in reply.details} == faults
-    assert desk.sent() == []
+    assert [] == desk.sent()
 
 
 @requirement("boards:budget")
@@ -612,4 +612,4 @@ def test_the_budgets_are_the_documented_ones() -> None:
         "key": Budget(300, per_seconds=10),
         "members": Budget(100, per_seconds=900),
     }
-    assert next(iter(BOARDS.budgets)) == "token"
+    assert "token" == next(iter(BOARDS.budgets))

@@ -7,10 +7,8 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import select
-
-from connector_gateway.storage import tables
 from harness.serving import Gateway, Reply, wait_until
+from harness.watches import watch_of
 from workspace_sandbox.chat.deliveries import SIGNING_SECRET
 
 TEAM = "T04NW2K7QLM"
@@ -44,12 +42,6 @@ def heed(gateway: Gateway, connection_id: str) -> None:
     """Let the watchers not wait for their next round, and wait until they have polled."""
     gateway.loop.call_soon_threadsafe(gateway.app._watches.roused.set)
     wait_until(lambda: listens(gateway, connection_id))
-
-
-def watch_of(gateway: Gateway, connection_id: str) -> Any:
-    """What is kept of the watch of a connection."""
-    query = select(tables.watches).where(tables.watches.c.connection_id == connection_id)
-    return gateway.run(gateway.app.database.read(lambda reading: reading.execute(query).one()))
 
 
 def listens(gateway: Gateway, connection_id: str) -> bool:

@@ -29,12 +29,12 @@ from connectors.chat.observing import (
     signed,
     status_of,
     texts,
-    watch_of,
 )
 from connectors.chat.reading import EMPTY, GENERAL, PERSON, PRIVATE, RANDOM, UNJOINED
 from harness.playing import playing
 from harness.requirement import requirement
 from harness.serving import Gateway, Reply, serving, wait_until
+from harness.watches import watch_of
 from workspace_sandbox.chat import ChatEmulator
 from workspace_sandbox.chat.deliveries import SIGNING_SECRET
 

@@ -18,13 +18,14 @@ from connector_gateway.kit.identifiers import WorkspaceId
 from connector_gateway.kit.observing import FORMER, RENEWED_AT, Delivery, Receipt
 from connector_gateway.storage import tables
 from connectors.chat.conftest import UNHURRIED
-from connectors.chat.observing import BOT_USER, TEAM, callback, signed, watch_of
+from connectors.chat.observing import BOT_USER, TEAM, callback, signed
 from connectors.chat.observing import events as feed
 from connectors.chat.reading import ARCHIVED, EMPTY, FOREIGN, GENERAL, PERSON, PRIVATE, RANDOM, UNJOINED, asked, without
 from connectors.chat.reading import workspace as standing
 from harness.playing import playing
 from harness.requirement import requirement
 from harness.serving import Gateway, serving
+from harness.watches import watch_of
 from workspace_sandbox.chat import ChatEmulator
 from workspace_sandbox.chat.deliveries import SIGNING_SECRET
 

@@ -44,7 +44,7 @@ def installation(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> 
 
 def control(installation: Installation, what: str, **body: Any) -> None:
     reply = installation.http.post(f"{installation.sandbox.address}/_control/chat/{what}", json=body)
-    assert reply.status_code == 200, reply.text
+    assert 200 == reply.status_code, reply.text
 
 
 def say(installation: Installation, *spoken: str) -> Sequence[str]:

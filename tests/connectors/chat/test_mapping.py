@@ -52,7 +52,7 @@ def test_identifiers_are_told_from_names(named: str, *, is_channel: bool, is_use
 def test_a_name_is_found_however_it_is_written(name: str) -> None:
     known = mapping.names([channel(id="C7", name="büro")])
 
-    assert mapping.named(known, name) == "C7"
+    assert "C7" == mapping.named(known, name)
 
 
 @pytest.mark.parametrize("complete", [True, False])
@@ -70,15 +70,15 @@ def test_people_are_told_from_channels(found: str, *, expected: bool) -> None:
 
 
 def test_a_channel_that_is_listed_twice_is_one() -> None:
-    assert mapping.names([channel(), channel()]).ids == {"ops": ["C1"]}
+    assert {"ops": ["C1"]} == mapping.names([channel(), channel()]).ids
 
 
 def test_an_archived_channel_lends_its_name_to_one_that_is_not() -> None:
-    assert mapping.names([channel(id="C1", is_archived=True), channel(id="C2")]).ids == {"ops": ["C2"]}
+    assert {"ops": ["C2"]} == mapping.names([channel(id="C1", is_archived=True), channel(id="C2")]).ids
 
 
 def test_an_archived_channel_keeps_a_name_that_no_other_has() -> None:
-    assert mapping.names([channel(id="C1", is_archived=True)]).ids == {"ops": ["C1"]}
+    assert {"ops": ["C1"]} == mapping.names([channel(id="C1", is_archived=True)]).ids
 
 
 def test_a_name_of_two_channels_is_refused_with_both() -> None:
@@ -87,7 +87,7 @@ def test_a_name_of_two_channels_is_refused_with_both() -> None:
     with pytest.raises(AmbiguousChannel) as refusal:
         mapping.named(known, "ops")
 
-    assert [detail["channel_id"] for detail in refusal.value.details] == ["C1", "G2"]
+    assert ["C1", "G2"] == [detail["channel_id"] for detail in refusal.value.details]
 
 
 def test_a_name_that_is_not_among_some_of_the_channels_is_not_called_unknown() -> None:
@@ -96,15 +96,15 @@ def test_a_name_that_is_not_among_some_of_the_channels_is_not_called_unknown() -
     with pytest.raises(ChannelListTooLong) as refusal:
         mapping.named(known, "#ops")
 
-    assert mapping.named(known, "dev") == "C1"
-    assert refusal.value.details == [{"parameter": "channel", "value": "#ops"}]
+    assert "C1" == mapping.named(known, "dev")
+    assert [{"parameter": "channel", "value": "#ops"}] == refusal.value.details
 
 
 def test_a_name_of_no_channel_is_refused() -> None:
     with pytest.raises(ChannelNotFound) as refusal:
         mapping.named(mapping.names([]), "#ops")
 
-    assert refusal.value.details == [{"parameter": "channel", "value": "#ops"}]
+    assert [{"parameter": "channel", "value": "#ops"}] == refusal.value.details
 
 
 @requirement("chat:channels:types")
@@ -144,7 +144,7 @@ def test_only_channels_that_can_be_posted_into_are_shown(
 def test_a_conversation_is_called_by_the_person_it_is_with() -> None:
     shown = mapping.channel(conversation())
 
-    assert shown.model_dump() == {"channel_id": "D1", "name": "U1", "is_private": True, "member_count": 2}
+    assert {"channel_id": "D1", "name": "U1", "is_private": True, "member_count": 2} == shown.model_dump()
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ def test_a_throttle_may_say_anything(gateway: Gateway) -> None:
     throttle: dict[str, Any] = {"status": 429, "headers": {"Retry-After": "0"}, "body": {"error": {"code": 1}}}
     gateway.fault("chat", path="/api/conversations.list", fault="status", **throttle)
 
-    assert gateway.get("/chat/channels").status == 200
+    assert 200 == gateway.get("/chat/channels").status
 
 
 @requirement("calls:outcome-looked-for")
@@ -99,7 +99,7 @@ def test_a_write_that_is_answered_in_another_shape_is_in_doubt(gateway: Gateway,
 
     unknown = write(gateway, method)
 
-    assert unknown.status == 502
+    assert 502 == unknown.status
     assert unknown.code in {"outcome_unknown", "upstream_error"}
     assert (1, []) == (asked(gateway, method), said(gateway, "odd"))
 
@@ -132,7 +132,7 @@ def test_what_other_apps_say_in_their_metadata_is_theirs(gateway: Gateway, paylo
     unknown = gateway.post("/chat/messages", channel=RANDOM, text="not theirs")
 
     assert (502, "outcome_unknown") == (unknown.status, unknown.code)
-    assert asked(gateway, "conversations.history") == 2
+    assert 2 == asked(gateway, "conversations.history")
 
 
 @pytest.mark.parametrize(

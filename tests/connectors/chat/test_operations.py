@@ -52,8 +52,8 @@ def test_a_post_answers_with_the_message_and_nothing_else(gateway: Gateway) -> N
     reply = gateway.post("/chat/messages", channel=RANDOM, text="deploy *ok*")
 
     ts = reply.data["message_ts"]
-    assert set(reply.body) == {"run_id", "connector", "status", "data"}
-    assert (reply.body["connector"], reply.body["status"]) == ("chat", "ok")
+    assert {"run_id", "connector", "status", "data"} == set(reply.body)
+    assert ("chat", "ok") == (reply.body["connector"], reply.body["status"])
     assert reply.data == {
         "message_ts": ts,
         "channel_id": RANDOM,
@@ -61,7 +61,7 @@ def test_a_post_answers_with_the_message_and_nothing_else(gateway: Gateway) -> N
         "posted_at": reply.data["posted_at"],
     }
     assert datetime.fromisoformat(reply.data["posted_at"]).timestamp() == pytest.approx(float(ts), abs=1e-3)
-    assert message(gateway, RANDOM, ts).text == "deploy *ok*"
+    assert "deploy *ok*" == message(gateway, RANDOM, ts).text
 
 
 @requirement("chat:messages:channel", "chat:channels:names")
@@ -97,7 +97,7 @@ def test_a_first_post_to_a_person_opens_the_conversation(gateway: Gateway) -> No
 @requirement("chat:channel-not-found")
 @pytest.mark.parametrize("person", ["U04NW000045", "U00NOBODY00", "U05DEPLOYER"])
 def test_a_person_who_cannot_be_written_to_is_no_channel(gateway: Gateway, person: str) -> None:
-    assert gateway.post("/chat/messages", channel=person, text="hello").code == "channel_not_found"
+    assert "channel_not_found" == gateway.post("/chat/messages", channel=person, text="hello").code
 
 
 @requirement("chat:messages:thread")
@@ -130,7 +130,7 @@ def test_the_thread_of_a_reply_that_somebody_else_wrote_is_looked_up_once(gatewa
     replies = [post(gateway, f"ours {number}", GENERAL, thread_ts=theirs) for number in range(2)]
 
     assert [THEIRS, THEIRS] == [message(gateway, GENERAL, ts).thread_ts for ts in replies]
-    assert asked(gateway, "conversations.replies") == 1
+    assert 1 == asked(gateway, "conversations.replies")
 
 
 def test_the_thread_of_a_message_of_ones_own_is_not_looked_up(gateway: Gateway) -> None:
@@ -138,7 +138,7 @@ def test_the_thread_of_a_message_of_ones_own_is_not_looked_up(gateway: Gateway) 
 
     post(gateway, "an answer", thread_ts=root)
 
-    assert asked(gateway, "conversations.replies") == 0
+    assert 0 == asked(gateway, "conversations.replies")
 
 
 def test_where_the_app_may_not_read_a_reply_goes_where_it_was_sent(gateway: Gateway) -> None:
@@ -146,13 +146,13 @@ def test_where_the_app_may_not_read_a_reply_goes_where_it_was_sent(gateway: Gate
 
     ts = post(gateway, "blindly", GENERAL, thread_ts=OURS)
 
-    assert message(gateway, GENERAL, ts).thread_ts == OURS
+    assert OURS == message(gateway, GENERAL, ts).thread_ts
 
 
 def test_where_the_thread_may_not_be_looked_up_now_a_reply_goes_where_it_was_sent(
     gateway: Gateway, restarting: Restarting
 ) -> None:
-    ration = {"status": 429, "headers": {"Retry-After": "60"}, "body": {"ok": False, "error": "ratelimited"}}
+    ration = {"status": 429, "headers": {"Retry-After": "600"}, "body": {"ok": False, "error": "ratelimited"}}
     gateway.fault("chat", path="/api/conversations.replies", fault="status", **ration)
     theirs = gateway.act("chat", action="message", channel_id=EMPTY, text="theirs")["ts"]
 
@@ -199,8 +199,8 @@ def test_a_permalink_is_the_one_the_application_gives(gateway: Gateway) -> None:
 def test_a_thread_that_is_not_there_is_refused(gateway: Gateway) -> None:
     refused = gateway.post("/chat/messages", channel=RANDOM, text="lost", thread_ts=UNKNOWN_TS)
 
-    assert (refused.status, refused.code) == (404, "thread_not_found")
-    assert said(gateway, "lost") == []
+    assert (404, "thread_not_found") == (refused.status, refused.code)
+    assert [] == said(gateway, "lost")
 
 
 @requirement("chat:messages:markup")
@@ -224,16 +224,16 @@ def test_forty_thousand_characters_are_one_message(gateway: Gateway) -> None:
 def test_a_text_that_is_too_long_or_blank_is_refused_before_anything_is_asked(gateway: Gateway, text: str) -> None:
     refused = gateway.post("/chat/messages", channel=RANDOM, text=text)
 
-    assert (refused.status, refused.code) == (422, "invalid_parameters")
-    assert [detail["parameter"] for detail in refused.details] == ["text"]
-    assert gateway.journal("chat") == []
+    assert (422, "invalid_parameters") == (refused.status, refused.code)
+    assert ["text"] == [detail["parameter"] for detail in refused.details]
+    assert [] == gateway.journal("chat")
 
 
 @requirement("calls:all-faults")
 def test_all_faults_of_a_post_are_reported_together(gateway: Gateway) -> None:
     refused = gateway.post("/chat/messages", channel="two words", text=5, thread_ts="1790000000", colour="red")
 
-    assert {detail["parameter"] for detail in refused.details} == {"channel", "text", "thread_ts", "colour"}
+    assert {"channel", "text", "thread_ts", "colour"} == {detail["parameter"] for detail in refused.details}
 
 
 def test_the_marker_of_a_post_does_not_show_the_key(gateway: Gateway) -> None:
@@ -241,7 +241,7 @@ def test_the_marker_of_a_post_does_not_show_the_key(gateway: Gateway) -> None:
 
     metadata = message(gateway, RANDOM, ts).metadata
     assert metadata is not None
-    assert metadata["event_payload"].keys() == {"k"}
+    assert {"k"} == metadata["event_payload"].keys()
     assert "secret" not in str(metadata)
 
 
@@ -253,7 +253,7 @@ def test_the_marker_of_a_post_does_not_show_the_key(gateway: Gateway) -> None:
 def test_an_unknown_channel_and_a_private_one_without_invitation_are_not_found(gateway: Gateway, channel: str) -> None:
     refused = gateway.post("/chat/messages", channel=channel, text="hello")
 
-    assert (refused.status, refused.code) == (404, "channel_not_found")
+    assert (404, "channel_not_found") == (refused.status, refused.code)
 
 
 @requirement("chat:messages:private")
@@ -263,8 +263,8 @@ def test_a_private_channel_is_found_by_name_once_the_app_is_invited(gateway: Gat
 
     after = gateway.post("/chat/messages", channel="team-checkout-private", text="now?", idempotency_key="invited")
 
-    assert before.code == "channel_not_found"
-    assert after.data["channel_id"] == "C04PRV00001"
+    assert "channel_not_found" == before.code
+    assert "C04PRV00001" == after.data["channel_id"]
 
 
 @requirement("chat:not-in-channel")
@@ -276,8 +276,8 @@ def test_a_public_channel_without_membership_is_refused_where_the_app_may_not_po
 
     refused = gateway.post("/chat/messages", channel=channel, text="outside")
 
-    assert (refused.status, refused.code) == (403, "not_in_channel")
-    assert said(gateway, "outside") == []
+    assert (403, "not_in_channel") == (refused.status, refused.code)
+    assert [] == said(gateway, "outside")
 
 
 @requirement("chat:channel-archived")
@@ -285,7 +285,7 @@ def test_a_public_channel_without_membership_is_refused_where_the_app_may_not_po
 def test_an_archived_channel_is_refused(gateway: Gateway, channel: str) -> None:
     refused = gateway.post("/chat/messages", channel=channel, text="hello")
 
-    assert (refused.status, refused.code) == (409, "channel_archived")
+    assert (409, "channel_archived") == (refused.status, refused.code)
 
 
 @requirement("chat:channel-ambiguous")
@@ -293,13 +293,13 @@ def test_an_archived_channel_is_refused(gateway: Gateway, channel: str) -> None:
 def test_a_name_of_two_channels_is_refused_with_their_identifiers(gateway: Gateway, name: str) -> None:
     refused = gateway.post("/chat/messages", channel=name, text="which?")
 
-    assert (refused.status, refused.code) == (409, "ambiguous_channel")
-    assert {detail["channel_id"] for detail in refused.details} == {"C04WARROOM1", "G04WARROOM2"}
-    assert said(gateway, "which?") == []
+    assert (409, "ambiguous_channel") == (refused.status, refused.code)
+    assert {"C04WARROOM1", "G04WARROOM2"} == {detail["channel_id"] for detail in refused.details}
+    assert [] == said(gateway, "which?")
 
 
 def test_either_channel_of_a_shared_name_is_reached_by_identifier(gateway: Gateway) -> None:
-    assert gateway.post("/chat/messages", channel="G04WARROOM2", text="this one").status == 200
+    assert 200 == gateway.post("/chat/messages", channel="G04WARROOM2", text="this one").status
 
 
 # Names
@@ -343,9 +343,9 @@ def test_an_edit_answers_with_when_it_was_made(gateway: Gateway) -> None:
     reply = gateway.patch(f"/chat/messages/{ts}", channel=RANDOM, text="final")
 
     edited = message(gateway, RANDOM, ts)
-    assert edited.text == "final"
+    assert "final" == edited.text
     assert edited.edited is not None
-    assert set(reply.body) == {"run_id", "connector", "status", "data"}
+    assert {"run_id", "connector", "status", "data"} == set(reply.body)
     assert reply.data == {"message_ts": ts, "channel_id": RANDOM, "edited_at": reply.data["edited_at"]}
     assert datetime.fromisoformat(reply.data["edited_at"]).timestamp() == float(edited.edited["ts"])
 
@@ -370,7 +370,7 @@ def test_an_edit_leaves_the_marker_of_the_post(gateway: Gateway) -> None:
 def test_an_edit_takes_four_thousand_characters(gateway: Gateway) -> None:
     ts = post(gateway, "draft")
 
-    assert gateway.patch(f"/chat/messages/{ts}", channel=RANDOM, text="x" * 4_000).status == 200
+    assert 200 == gateway.patch(f"/chat/messages/{ts}", channel=RANDOM, text="x" * 4_000).status
 
 
 @requirement("chat:messages:length")
@@ -378,8 +378,8 @@ def test_an_edit_takes_four_thousand_characters(gateway: Gateway) -> None:
 def test_an_edit_that_is_too_long_or_blank_is_refused_before_anything_is_asked(gateway: Gateway, text: str) -> None:
     refused = gateway.patch(f"/chat/messages/{OURS}", channel=GENERAL, text=text)
 
-    assert (refused.status, refused.code) == (422, "invalid_parameters")
-    assert gateway.journal("chat") == []
+    assert (422, "invalid_parameters") == (refused.status, refused.code)
+    assert [] == gateway.journal("chat")
 
 
 @requirement("chat:messages:length")
@@ -387,7 +387,7 @@ def test_an_edit_that_is_too_long_or_blank_is_refused_before_anything_is_asked(g
 def test_what_fits_an_edit_once_it_is_escaped_is_taken(gateway: Gateway, text: str) -> None:
     ts = post(gateway, "draft")
 
-    assert gateway.patch(f"/chat/messages/{ts}", channel=RANDOM, text=text).status == 200
+    assert 200 == gateway.patch(f"/chat/messages/{ts}", channel=RANDOM, text=text).status
 
 
 @requirement("chat:messages:length")
@@ -405,26 +405,26 @@ def test_what_is_too_long_for_an_edit_once_it_is_escaped_is_refused(gateway: Gat
 def test_a_message_of_someone_else_cannot_be_edited(gateway: Gateway) -> None:
     refused = gateway.patch(f"/chat/messages/{THEIRS}", channel=GENERAL, text="mine now")
 
-    assert (refused.status, refused.code) == (403, "not_message_author")
+    assert (403, "not_message_author") == (refused.status, refused.code)
 
 
 @requirement("chat:messages:not-found")
 def test_a_message_that_is_not_there_cannot_be_edited(gateway: Gateway) -> None:
     refused = gateway.patch(f"/chat/messages/{UNKNOWN_TS}", channel=GENERAL, text="hello")
 
-    assert (refused.status, refused.code) == (404, "message_not_found")
+    assert (404, "message_not_found") == (refused.status, refused.code)
 
 
 @requirement("chat:messages:edit-channel")
 def test_a_message_is_not_found_in_another_channel_than_its_own(gateway: Gateway) -> None:
-    assert gateway.patch(f"/chat/messages/{OURS}", channel=RANDOM, text="hello").code == "message_not_found"
+    assert "message_not_found" == gateway.patch(f"/chat/messages/{OURS}", channel=RANDOM, text="hello").code
 
 
 @pytest.mark.parametrize("ts", ["1790000000", "1790000000.1", "p1790000001000200", "\uff11790000000.000100"])
 def test_a_malformed_message_identifier_is_refused(gateway: Gateway, ts: str) -> None:
     refused = gateway.patch(f"/chat/messages/{ts}", channel=GENERAL, text="hello")
 
-    assert (refused.status, [detail["parameter"] for detail in refused.details]) == (422, ["message_ts"])
+    assert (422, ["message_ts"]) == (refused.status, [detail["parameter"] for detail in refused.details])
 
 
 def test_a_message_of_an_archived_channel_cannot_be_edited(gateway: Gateway) -> None:
@@ -434,7 +434,7 @@ def test_a_message_of_an_archived_channel_cannot_be_edited(gateway: Gateway) -> 
     refused = gateway.patch(f"/chat/messages/{ts}", channel=EMPTY, text="hello")
     gateway.act("chat", action="unarchive", channel_id=EMPTY)
 
-    assert (refused.status, refused.code) == (409, "channel_archived")
+    assert (409, "channel_archived") == (refused.status, refused.code)
 
 
 def test_an_edit_after_the_workspace_closed_the_message_is_forbidden(gateway: Gateway) -> None:
@@ -442,7 +442,7 @@ def test_an_edit_after_the_workspace_closed_the_message_is_forbidden(gateway: Ga
 
     refused = gateway.patch(f"/chat/messages/{OURS}", channel=GENERAL, text="too late")
 
-    assert (refused.status, refused.code) == (403, "upstream_forbidden")
+    assert (403, "upstream_forbidden") == (refused.status, refused.code)
 
 
 # Listing channels
@@ -452,8 +452,8 @@ def test_an_edit_after_the_workspace_closed_the_message_is_forbidden(gateway: Ga
 def test_channels_are_listed_with_what_the_interface_promises(gateway: Gateway) -> None:
     reply = gateway.get("/chat/channels", limit=1)
 
-    assert set(reply.body) == {"run_id", "connector", "status", "data", "next_cursor"}
-    assert reply.data == [{"channel_id": GENERAL, "name": "general", "is_private": False, "member_count": 46}]
+    assert {"run_id", "connector", "status", "data", "next_cursor"} == set(reply.body)
+    assert [{"channel_id": GENERAL, "name": "general", "is_private": False, "member_count": 46}] == reply.data
 
 
 @requirement("chat:channels:postable", "chat:channels:cursor", "service:paging", "chat:channels:types")
@@ -493,7 +493,7 @@ def test_conversations_with_people_are_listed_by_the_person(gateway: Gateway) ->
     listed = every_channel(gateway, types="im", limit=200)
 
     first = next(channel for channel in listed if channel["channel_id"] == "D04IM000001")
-    assert first == {"channel_id": "D04IM000001", "name": PERSON, "is_private": True, "member_count": 2}
+    assert {"channel_id": "D04IM000001", "name": PERSON, "is_private": True, "member_count": 2} == first
     assert {"D04IM000014", "D04IM000015"}.isdisjoint(channel["channel_id"] for channel in listed)
 
 
@@ -507,17 +507,17 @@ def test_a_short_page_is_filled_up_by_one_more_request_at_most(gateway: Gateway)
     first = gateway.get("/chat/channels", limit=3)
     second = gateway.get("/chat/channels", limit=3, cursor=first.body["next_cursor"])
 
-    assert len(first.data) == 2
-    assert second.data == []
+    assert 2 == len(first.data)
+    assert [] == second.data
     assert second.body["next_cursor"] is not None
-    assert asked(gateway, "conversations.list") == 4
+    assert 4 == asked(gateway, "conversations.list")
 
 
 @requirement("chat:channels:limit")
 def test_no_page_is_longer_than_asked_for(gateway: Gateway) -> None:
     pages = every_page(gateway, limit=40)
 
-    assert max(len(page.data) for page in pages) == 40
+    assert 40 == max(len(page.data) for page in pages)
     assert len(pages) > 3
 
 
@@ -533,13 +533,13 @@ def test_a_cursor_is_bound_to_its_types(gateway: Gateway) -> None:
 
     refused = gateway.get("/chat/channels", limit=5, types="im", cursor=cursor)
 
-    assert (refused.status, refused.code) == (422, "invalid_cursor")
+    assert (422, "invalid_cursor") == (refused.status, refused.code)
 
 
 def test_a_cursor_may_be_used_with_another_limit(gateway: Gateway) -> None:
     cursor = gateway.get("/chat/channels", limit=1).body["next_cursor"]
 
-    assert gateway.get("/chat/channels", limit=200, cursor=cursor).data[0]["name"] == "random"
+    assert "random" == gateway.get("/chat/channels", limit=200, cursor=cursor).data[0]["name"]
 
 
 def test_a_cursor_that_the_application_no_longer_knows_is_refused_as_such(gateway: Gateway) -> None:
@@ -548,7 +548,7 @@ def test_a_cursor_that_the_application_no_longer_knows_is_refused_as_such(gatewa
 
     refused = gateway.get("/chat/channels", limit=5, cursor=cursor)
 
-    assert (refused.status, refused.code) == (422, "invalid_cursor")
+    assert (422, "invalid_cursor") == (refused.status, refused.code)
 
 
 @requirement("chat:channels:limit", "chat:channels:types")
@@ -567,7 +567,7 @@ def test_a_cursor_that_the_application_no_longer_knows_is_refused_as_such(gatewa
 def test_a_listing_that_cannot_be_is_refused(gateway: Gateway, query: dict[str, Any], parameter: str) -> None:
     refused = gateway.get("/chat/channels", **query)
 
-    assert (refused.status, refused.code) == (422, "invalid_parameters")
+    assert (422, "invalid_parameters") == (refused.status, refused.code)
     assert [detail["parameter"] for detail in refused.details] == [parameter]
 
 
@@ -581,7 +581,7 @@ def test_a_reaction_answers_with_whether_it_was_there(gateway: Gateway) -> None:
     first = gateway.post("/chat/reactions", channel=RANDOM, message_ts=ts, emoji="eyes")
     second = gateway.post("/chat/reactions", channel="random", message_ts=ts, emoji=":eyes:")
 
-    assert set(first.body) == {"run_id", "connector", "status", "data"}
+    assert {"run_id", "connector", "status", "data"} == set(first.body)
     assert first.data == {"message_ts": ts, "emoji": "eyes", "already_present": False}
     assert second.data == {"message_ts": ts, "emoji": "eyes", "already_present": True}
 
@@ -612,14 +612,14 @@ def test_emoji_may_have_skin_tones_and_be_the_workspaces_own(gateway: Gateway, e
 def test_an_unknown_emoji_is_not_found(gateway: Gateway, emoji: str) -> None:
     refused = gateway.post("/chat/reactions", channel=GENERAL, message_ts=OURS, emoji=emoji)
 
-    assert (refused.status, refused.code) == (404, "emoji_not_found")
+    assert (404, "emoji_not_found") == (refused.status, refused.code)
 
 
 @pytest.mark.parametrize("emoji", ["", "::", "two words", "a:b"])
 def test_what_is_no_name_of_an_emoji_is_refused(gateway: Gateway, emoji: str) -> None:
     refused = gateway.post("/chat/reactions", channel=GENERAL, message_ts=OURS, emoji=emoji)
 
-    assert (refused.status, refused.code) == (422, "invalid_parameters")
+    assert (422, "invalid_parameters") == (refused.status, refused.code)
 
 
 @pytest.mark.parametrize(
@@ -645,7 +645,7 @@ def test_a_message_of_an_archived_channel_gets_no_reaction(gateway: Gateway) -> 
 
     refused = gateway.post("/chat/reactions", channel=ARCHIVED, message_ts=ts, emoji="eyes")
 
-    assert (refused.status, refused.code) == (409, "channel_archived")
+    assert (409, "channel_archived") == (refused.status, refused.code)
 
 
 # Events and what is watched
@@ -657,7 +657,7 @@ def test_the_feed_of_events_is_an_empty_page(gateway: Gateway) -> None:
         "/chat/events", channel=GENERAL, since="2026-11-01T00:00:00Z", type="message.keyword", limit=200
     )
 
-    assert (reply.body["status"], reply.data, reply.body["next_cursor"]) == ("ok", [], None)
+    assert ("ok", [], None) == (reply.body["status"], reply.data, reply.body["next_cursor"])
     assert {"/api/conversations.info", "/api/auth.test"} >= {path for _, path, _ in gateway.journal("chat")}
 
 
@@ -672,7 +672,7 @@ def test_a_reading_of_events_that_cannot_be_is_refused(gateway: Gateway, query: 
 
 @requirement("chat:events:page", "calls:cursor-forged")
 def test_a_forged_cursor_of_events_is_refused(gateway: Gateway) -> None:
-    assert gateway.get("/chat/events", cursor="forged").code == "invalid_cursor"
+    assert "invalid_cursor" == gateway.get("/chat/events", cursor="forged").code
 
 
 @requirement("chat:watching:settings")
@@ -692,7 +692,7 @@ def test_what_a_connection_watches_is_kept_with_it(gateway: Gateway) -> None:
 def test_what_cannot_be_watched_is_refused(gateway: Gateway, settings: dict[str, Any]) -> None:
     path = f"/v1/connections/{gateway.connections['chat']}"
 
-    assert gateway.operator("PATCH", path, json={"settings": settings}).code == "invalid_parameters"
+    assert "invalid_parameters" == gateway.operator("PATCH", path, json={"settings": settings}).code
 
 
 # Who may
@@ -710,13 +710,13 @@ def test_what_cannot_be_watched_is_refused(gateway: Gateway, settings: dict[str,
 def test_a_read_key_writes_nothing(gateway: Gateway, method: str, path: str, body: dict[str, Any]) -> None:
     refused: Reply = getattr(gateway.with_key("read"), method)(path, **body)
 
-    assert (refused.status, refused.code) == (403, "write_scope_required")
-    assert gateway.journal("chat") == []
+    assert (403, "write_scope_required") == (refused.status, refused.code)
+    assert [] == gateway.journal("chat")
 
 
 @requirement("auth:read-key-reads")
 def test_a_read_key_lists_channels(gateway: Gateway) -> None:
-    assert gateway.with_key("read").get("/chat/channels", limit=1).status == 200
+    assert 200 == gateway.with_key("read").get("/chat/channels", limit=1).status
 
 
 @pytest.mark.parametrize(
@@ -735,7 +735,7 @@ def test_a_permission_that_was_not_granted_is_missed(
 
     refused: Reply = getattr(gateway, method)(path, **body)
 
-    assert (refused.status, refused.code) == (403, "connection_scope_missing")
+    assert (403, "connection_scope_missing") == (refused.status, refused.code)
 
 
 @requirement("auth:connection-revoked", "calls:www-authenticate")
@@ -745,9 +745,9 @@ def test_a_withdrawn_authorisation_is_told_until_it_is_granted_again(gateway: Ga
     gateway.authorise("chat")
     granted = gateway.post("/chat/messages", channel=RANDOM, text="hello")
 
-    assert (revoked.status, revoked.code) == (401, "connection_revoked")
-    assert revoked.headers["www-authenticate"] == "Bearer"
-    assert granted.status == 200
+    assert (401, "connection_revoked") == (revoked.status, revoked.code)
+    assert "Bearer" == revoked.headers["www-authenticate"]
+    assert 200 == granted.status
 
 
 def no(code: str) -> dict[str, Any]:

@@ -73,7 +73,7 @@ def test_each_property_is_told_with_the_reason_of_its_own() -> None:
     refused = refusal(400, category="VALIDATION_ERROR", message=f"Property values were not valid: {json.dumps(faults)}")
 
     assert OptionMissing is type(refused)
-    assert refused.details == [
+    assert [
         {"code": "option_missing", "property": "tier"},
         {
             "code": "upstream_refused",
@@ -81,7 +81,7 @@ def test_each_property_is_told_with_the_reason_of_its_own() -> None:
             "vendor_code": "INVALID_EMAIL",
             "vendor_message": "Email address x is invalid",
         },
-    ]
+    ] == refused.details
 
 
 def test_a_fault_without_a_property_is_told_by_its_reason() -> None:

@@ -95,8 +95,8 @@ def test_killed_while_a_write_is_under_way_the_repeat_makes_no_second(
     caller.killed_in(write, path, fault)
     again = caller.insist(write)
 
-    assert again.status_code == 200, again.text
-    assert caller.traces() == 1
+    assert 200 == again.status_code, again.text
+    assert 1 == caller.traces()
 
 
 @requirement("crm:deals:note-in-doubt")
@@ -105,4 +105,4 @@ def test_killed_while_a_note_is_under_way_the_repeat_tells_that_it_is_logged(cal
     again = caller.insist("move").json()["data"]
 
     assert again["note_logged"] is True
-    assert len(caller.portal.notes("70311", caller.mark)) == 1
+    assert 1 == len(caller.portal.notes("70311", caller.mark))

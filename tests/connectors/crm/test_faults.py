@@ -59,8 +59,8 @@ def test_a_write_whose_answer_is_lost_is_found(
     writer.harm(request_of, fault=fault)
     reply = getattr(writer, write)()
 
-    assert reply.status == 200, reply.body
-    assert writer.traces() == 1
+    assert 200 == reply.status, reply.body
+    assert 1 == writer.traces()
 
 
 @pytest.mark.parametrize(("write", "request_of"), [*SINGLE, LINK])
@@ -68,8 +68,8 @@ def test_a_write_whose_answer_takes_too_long_is_found(waiting: Writer, write: st
     waiting.harm(request_of, fault="slow_body", seconds=5)
     reply = getattr(waiting, write)()
 
-    assert reply.status == 200, reply.body
-    assert waiting.traces() == 1
+    assert 200 == reply.status, reply.body
+    assert 1 == waiting.traces()
 
 
 @pytest.mark.parametrize(("write", "request_of"), SINGLE)
@@ -84,11 +84,11 @@ def test_a_write_that_the_application_failed_over_is_reported_and_done_by_a_repe
     repeated = getattr(writer, write)(headers={"Idempotency-Key": writer.mark})
     replayed = getattr(writer, write)(headers={"Idempotency-Key": writer.mark})
 
-    assert (failed.status, failed.code) == (502, "upstream_error")
-    assert repeated.status == 200
+    assert (502, "upstream_error") == (failed.status, failed.code)
+    assert 200 == repeated.status
     assert replayed.data == repeated.data
-    assert replayed.headers["idempotent-replayed"] == "true"
-    assert writer.traces() == 1
+    assert "true" == replayed.headers["idempotent-replayed"]
+    assert 1 == writer.traces()
 
 
 @pytest.mark.parametrize(("write", "request_of"), SINGLE)
@@ -99,9 +99,9 @@ def test_a_write_that_was_cut_off_before_it_arrived_is_reported_and_done_by_a_re
     cut = getattr(writer, write)(headers={"Idempotency-Key": writer.mark})
     repeated = getattr(writer, write)(headers={"Idempotency-Key": writer.mark})
 
-    assert (cut.status, cut.code) == (502, "outcome_unknown")
-    assert repeated.status == 200
-    assert writer.traces() == 1
+    assert (502, "outcome_unknown") == (cut.status, cut.code)
+    assert 200 == repeated.status
+    assert 1 == writer.traces()
 
 
 @requirement("calls:never-blindly")
@@ -113,10 +113,10 @@ def test_a_write_without_any_answer_is_not_repeated_while_it_may_still_be_carrie
     silent = getattr(waiting, write)(headers={"Idempotency-Key": waiting.mark})
     repeated = getattr(waiting, write)(headers={"Idempotency-Key": waiting.mark})
 
-    assert (silent.status, silent.code) == (502, "outcome_unknown")
-    assert (repeated.status, repeated.code) == (502, "outcome_unknown")
+    assert (502, "outcome_unknown") == (silent.status, silent.code)
+    assert (502, "outcome_unknown") == (repeated.status, repeated.code)
     assert 150 < repeated.body["retry_after"] <= 160
-    assert waiting.traces() == 0
+    assert 0 == waiting.traces()
 
 
 @requirement("idempotency:together", "idempotency:header")
@@ -128,7 +128,7 @@ def test_one_key_writes_once_however_many_use_it_at_once(
     replies = writer.gateway.together(*[lambda: call(headers={"Idempotency-Key": writer.mark})] * 20)
 
     assert [reply.data for reply in replies] == [replies[0].data] * 20
-    assert writer.traces() == 1
+    assert 1 == writer.traces()
 
 
 def test_two_deals_alike_whose_answers_are_lost_are_two_deals(writer: Writer) -> None:
@@ -138,7 +138,7 @@ def test_two_deals_alike_whose_answers_are_lost_are_two_deals(writer: Writer) ->
     second = writer.open()
 
     assert first.data["deal_id"] != second.data["deal_id"]
-    assert writer.traces() == 2
+    assert 2 == writer.traces()
 
 
 @requirement("idempotency:crash")
@@ -155,9 +155,9 @@ def test_a_deal_that_one_process_lost_is_found_by_another(
             second = replace(first, gateway=replace(gateway, base_url=other.base_url))
             found = second.open(headers={"Idempotency-Key": first.mark})
 
-    assert lost.code == "outcome_unknown"
+    assert "outcome_unknown" == lost.code
     assert found.data["dealname"] == first.mark
-    assert first.traces() == 1
+    assert 1 == first.traces()
 
 
 def test_an_older_deal_alike_is_not_taken_for_a_lost_one(writer: Writer) -> None:
@@ -165,8 +165,8 @@ def test_an_older_deal_alike_is_not_taken_for_a_lost_one(writer: Writer) -> None
     writer.gateway.fault("crm", method="POST", path=f"{OBJECTS}/deals", fault="drop_before")
     lost = writer.open()
 
-    assert lost.code == "outcome_unknown"
-    assert writer.traces() == 1
+    assert "outcome_unknown" == lost.code
+    assert 1 == writer.traces()
 
 
 def test_a_company_whose_answer_is_lost_is_not_made_twice(writer: Writer) -> None:
@@ -175,8 +175,8 @@ def test_a_company_whose_answer_is_lost_is_not_made_twice(writer: Writer) -> Non
     writer.gateway.fault("crm", method="POST", path=f"{OBJECTS}/companies", fault="drop_after")
     found = writer.found(headers={"Idempotency-Key": writer.mark})
 
-    assert found.data["action"] == "created"
-    assert writer.portal.count("companies", domain=f"{writer.mark}.test") == 1
+    assert "created" == found.data["action"]
+    assert 1 == writer.portal.count("companies", domain=f"{writer.mark}.test")
     assert writer.portal.linked("contacts", found.data["contact_id"], "companies") == [
         writer.portal.company_id(f"{writer.mark}.test")
     ]
@@ -187,12 +187,12 @@ def test_a_link_that_fails_is_made_by_a_repeat_which_tells_what_happened_first(w
     failed = writer.link(headers={"Idempotency-Key": writer.mark})
     repeated = writer.link(headers={"Idempotency-Key": writer.mark})
 
-    assert failed.code == "upstream_error"
+    assert "upstream_error" == failed.code
     assert failed.details == [
         {"done": "write the contact", "contact_id": repeated.data["contact_id"], "action": "created"}
     ]
-    assert (repeated.data["action"], repeated.data["properties_written"]) == ("created", ["email", "jobtitle"])
-    assert len(writer.portal.linked("contacts", repeated.data["contact_id"], "companies")) == 1
+    assert ("created", ["email", "jobtitle"]) == (repeated.data["action"], repeated.data["properties_written"])
+    assert 1 == len(writer.portal.linked("contacts", repeated.data["contact_id"], "companies"))
 
 
 def test_a_contact_found_after_a_lost_answer_was_updated_if_it_is_older(writer: Writer) -> None:
@@ -202,8 +202,8 @@ def test_a_contact_found_after_a_lost_answer_was_updated_if_it_is_older(writer: 
     writer.harm(CREATE_CONTACT, fault="drop_before")
     skipped = writer.skip(email="old.address87@mail.example")
 
-    assert (updated.data["action"], updated.data["properties_written"]) == ("updated", ["jobtitle"])
-    assert skipped.code == "outcome_unknown"
+    assert ("updated", ["jobtitle"]) == (updated.data["action"], updated.data["properties_written"])
+    assert "outcome_unknown" == skipped.code
 
 
 @requirement("idempotency:released")
@@ -211,8 +211,8 @@ def test_a_refusal_leaves_the_key_free(writer: Writer) -> None:
     refused = writer.open(pipeline="Nowhere", headers={"Idempotency-Key": writer.mark})
     repeated = writer.open(headers={"Idempotency-Key": writer.mark})
 
-    assert refused.code == "pipeline_not_found"
-    assert repeated.status == 200
+    assert "pipeline_not_found" == refused.code
+    assert 200 == repeated.status
 
 
 def test_a_move_that_the_application_refuses_leaves_the_key_free(writer: Writer) -> None:
@@ -220,8 +220,8 @@ def test_a_move_that_the_application_refuses_leaves_the_key_free(writer: Writer)
     refused = writer.move(headers={"Idempotency-Key": writer.mark})
     repeated = writer.move(headers={"Idempotency-Key": writer.mark})
 
-    assert (refused.status, refused.code) == (422, "upstream_refused")
-    assert repeated.data["dealstage_from"] == "qualifiedtobuy"
+    assert (422, "upstream_refused") == (refused.status, refused.code)
+    assert "qualifiedtobuy" == repeated.data["dealstage_from"]
 
 
 # Notes that fail
@@ -241,9 +241,9 @@ def test_a_change_stands_even_if_its_note_fails(writer: Writer, fault: dict[str,
     reply = writer.move(note="lost words")
 
     assert reply.data["note_logged"] is False
-    assert (reply.data["dealstage_from"], reply.data["dealstage_to"]) == ("qualifiedtobuy", "closedlost")
-    assert writer.traces() == 1
-    assert writer.portal.notes(writer.deal_id, "lost words") == []
+    assert ("qualifiedtobuy", "closedlost") == (reply.data["dealstage_from"], reply.data["dealstage_to"])
+    assert 1 == writer.traces()
+    assert [] == writer.portal.notes(writer.deal_id, "lost words")
 
 
 @requirement("calls:part-refused")
@@ -265,11 +265,11 @@ def test_a_note_that_may_still_come_is_in_doubt_and_logged_once_by_a_repeat(
     doubtful = writer.move(note="some words", headers={"Idempotency-Key": writer.mark})
     repeated = writer.move(note="some words", headers={"Idempotency-Key": writer.mark})
 
-    assert doubtful.status == 502
+    assert 502 == doubtful.status
     assert doubtful.details == [{"done": "change the deal", "deal_id": writer.deal_id}]
     assert repeated.data["note_logged"] is True
-    assert (repeated.data["dealstage_from"], repeated.data["dealstage_to"]) == ("qualifiedtobuy", "closedlost")
-    assert len(writer.portal.notes(writer.deal_id, "some words")) == 1
+    assert ("qualifiedtobuy", "closedlost") == (repeated.data["dealstage_from"], repeated.data["dealstage_to"])
+    assert 1 == len(writer.portal.notes(writer.deal_id, "some words"))
 
 
 @pytest.mark.parametrize("method", ["PATCH", "POST"])
@@ -279,8 +279,8 @@ def test_a_note_is_logged_once_if_the_answer_to_it_or_to_the_change_is_lost(writ
     reply = writer.move(note="kept words", headers={"Idempotency-Key": writer.mark})
 
     assert reply.data["note_logged"] is True
-    assert (reply.data["dealstage_from"], reply.data["dealstage_to"]) == ("qualifiedtobuy", "closedlost")
-    assert len(writer.portal.notes(writer.deal_id, "kept words")) == 1
+    assert ("qualifiedtobuy", "closedlost") == (reply.data["dealstage_from"], reply.data["dealstage_to"])
+    assert 1 == len(writer.portal.notes(writer.deal_id, "kept words"))
 
 
 @requirement("crm:deals:note-in-doubt")
@@ -290,9 +290,9 @@ def test_a_note_whose_fate_cannot_be_told_is_not_denied(writer: Writer) -> None:
     doubtful = writer.move(note="some words", headers={"Idempotency-Key": writer.mark})
     repeated = writer.move(note="some words", headers={"Idempotency-Key": writer.mark})
 
-    assert doubtful.code == "outcome_unknown"
+    assert "outcome_unknown" == doubtful.code
     assert repeated.data["note_logged"] is True
-    assert len(writer.portal.notes(writer.deal_id, "some words")) == 1
+    assert 1 == len(writer.portal.notes(writer.deal_id, "some words"))
 
 
 # Reading
@@ -311,8 +311,8 @@ def test_a_read_gets_over_a_failure_and_gives_up_after_three(
     writer.gateway.fault("crm", path=upstream, times=9, **fault)
     given_up = writer.gateway.get(path, **query)
 
-    assert over.status == 200
-    assert (given_up.status, given_up.code) == (502, "upstream_error")
+    assert 200 == over.status
+    assert (502, "upstream_error") == (given_up.status, given_up.code)
 
 
 @pytest.mark.parametrize(("path", "query", "upstream"), READS)
@@ -324,15 +324,15 @@ def test_a_read_that_is_answered_with_garbage_or_not_at_all_fails(
     waiting.gateway.fault("crm", path=upstream, fault="delay", seconds=1)
     silent = waiting.gateway.get(path, **query)
 
-    assert (garbled.status, garbled.code) == (502, "upstream_error")
-    assert (silent.status, silent.code) == (504, "upstream_timeout")
+    assert (502, "upstream_error") == (garbled.status, garbled.code)
+    assert (504, "upstream_timeout") == (silent.status, silent.code)
 
 
 def test_many_calls_at_once_ask_for_the_portal_and_its_properties_once(hasty: Writer) -> None:
     hasty.gateway.together(*[hasty.upsert] * 20)
     asked = [path for method, path, _ in hasty.gateway.journal("crm") if method == "GET"]
 
-    assert sorted(asked) == ["/account-info/2026-09/details", "/crm/properties/2026-09/contacts"]
+    assert ["/account-info/2026-09/details", "/crm/properties/2026-09/contacts"] == sorted(asked)
 
 
 # Throttling
@@ -355,10 +355,10 @@ def test_a_throttled_write_is_refused_when_it_would_wait_too_long(
     hasty.harm(("POST", f"{OBJECTS}/contacts/batch/upsert"), fault="status", **fault)
     reply = hasty.upsert()
 
-    assert (reply.status, reply.code) == (429, "upstream_rate_limited")
+    assert (429, "upstream_rate_limited") == (reply.status, reply.code)
     assert reply.body["retry_after"] == seconds
     assert reply.headers["retry-after"] == str(seconds)
-    assert hasty.traces() == 0
+    assert 0 == hasty.traces()
 
 
 @pytest.mark.parametrize(("write", "request_of"), [*SINGLE, LINK])
@@ -367,8 +367,8 @@ def test_a_throttled_write_is_sent_again(writer: Writer, write: str, request_of:
     writer.harm(request_of, fault="status", status=status, headers={"Retry-After": "0"}, times=2)
     reply = getattr(writer, write)()
 
-    assert reply.status == 200
-    assert writer.traces() == 1
+    assert 200 == reply.status
+    assert 1 == writer.traces()
 
 
 def test_a_throttled_search_holds_nothing_else_up(hasty: Writer) -> None:
@@ -378,8 +378,8 @@ def test_a_throttled_search_holds_nothing_else_up(hasty: Writer) -> None:
     searched = hasty.gateway.get("/crm/contacts", property="tier", value="gold")
     looked_up = hasty.gateway.get("/crm/contacts", email="ana.lindqvist@aurora-archi.example")
 
-    assert (searched.code, searched.body["retry_after"]) == ("upstream_rate_limited", 60)
-    assert looked_up.status == 200
+    assert ("upstream_rate_limited", 60) == (searched.code, searched.body["retry_after"])
+    assert 200 == looked_up.status
 
 
 # Refusals
@@ -435,15 +435,15 @@ def test_a_refusal_is_told_by_our_code_and_not_in_the_words_of_the_application(
 
     assert (reply.status, reply.code, reply.details) == (status, code, details)
     assert reply.body["error"]["message"].startswith("The ")
-    assert writer.traces() == 0
+    assert 0 == writer.traces()
 
 
 def test_a_missing_permission_is_named(writer: Writer) -> None:
     writer.gateway.knob("crm", scopes=["oauth", "crm.objects.contacts.read"])
     reply = writer.upsert()
 
-    assert (reply.status, reply.code) == (403, "connection_scope_missing")
-    assert reply.details == [{"scopes": ["crm.objects.contacts.write"]}]
+    assert (403, "connection_scope_missing") == (reply.status, reply.code)
+    assert [{"scopes": ["crm.objects.contacts.write"]}] == reply.details
 
 
 @requirement("auth:read-key-writes-nothing")
@@ -452,24 +452,24 @@ def test_a_key_that_may_only_read_writes_nothing(writer: Writer, write: str) -> 
     reader = Writer(writer.gateway.with_key("read"), writer.portal, writer.mark, writer.deal_id)
     reply = getattr(reader, write)(nonsense=True)
 
-    assert (reply.status, reply.code) == (403, "write_scope_required")
-    assert writer.gateway.journal("crm") == []
+    assert (403, "write_scope_required") == (reply.status, reply.code)
+    assert [] == writer.gateway.journal("crm")
 
 
 @requirement("auth:read-key-reads")
 def test_a_key_that_may_only_read_reads(writer: Writer) -> None:
     reader = writer.gateway.with_key("read")
 
-    assert reader.get("/crm/contacts", limit=1).status == 200
-    assert reader.get("/crm/properties", object_type="deals").status == 200
+    assert 200 == reader.get("/crm/contacts", limit=1).status
+    assert 200 == reader.get("/crm/properties", object_type="deals").status
 
 
 @pytest.mark.parametrize("write", ["upsert", "open", "move"])
 def test_an_unknown_field_is_refused(writer: Writer, write: str) -> None:
     reply = getattr(writer, write)(nonsense=True)
 
-    assert (reply.status, reply.code) == (422, "invalid_parameters")
-    assert [detail["parameter"] for detail in reply.details] == ["nonsense"]
+    assert (422, "invalid_parameters") == (reply.status, reply.code)
+    assert ["nonsense"] == [detail["parameter"] for detail in reply.details]
 
 
 @requirement("auth:connection-revoked")
@@ -481,6 +481,6 @@ def test_a_withdrawn_authorisation_is_told_until_it_is_given_again(writer: Write
     writer.gateway.authorise("crm")
     given_again = getattr(writer, write)()
 
-    assert (revoked.status, revoked.code) == (401, "connection_revoked")
-    assert (unread.status, unread.code) == (401, "connection_revoked")
-    assert given_again.status == 200
+    assert (401, "connection_revoked") == (revoked.status, revoked.code)
+    assert (401, "connection_revoked") == (unread.status, unread.code)
+    assert 200 == given_again.status

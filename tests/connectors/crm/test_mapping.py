@@ -100,7 +100,7 @@ def test_a_value_that_would_lose_something_is_refused(definition: Definition, va
     with pytest.raises(LossyCast) as refused:
         casts.cast(definition, value)
 
-    assert refused.value.details[0]["property"] == "p"
+    assert "p" == refused.value.details[0]["property"]
 
 
 @requirement("crm:option-missing")
@@ -109,7 +109,7 @@ def test_a_value_that_is_no_option_is_refused_with_those_that_are(definition: De
     with pytest.raises(OptionMissing) as refused:
         casts.cast(definition, value)
 
-    assert refused.value.details[0]["allowed"] == ["a", "b"]
+    assert ["a", "b"] == refused.value.details[0]["allowed"]
 
 
 @pytest.mark.parametrize(
@@ -168,10 +168,10 @@ def test_every_computed_property_is_named() -> None:
     with pytest.raises(ReadOnlyField) as refused:
         mapping.values(known, {"a": 1, "b": 2})
 
-    assert refused.value.details == [
+    assert [
         {"code": "read_only_field", "property": "a"},
         {"code": "read_only_field", "property": "b"},
-    ]
+    ] == refused.value.details
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_a_company_goes_by_its_bare_domain(reference: str, domain: str | None) -
 def test_a_note_keeps_its_words_and_lines() -> None:
     note = mapping.note_properties('a < b & "c"\r\nd\re', mapping.instant("2026-11-20T09:12:00Z"))
 
-    assert note == {"hs_timestamp": "2026-11-20T09:12:00.000Z", "hs_note_body": 'a &lt; b &amp; "c"<br>d<br>e'}
+    assert {"hs_timestamp": "2026-11-20T09:12:00.000Z", "hs_note_body": 'a &lt; b &amp; "c"<br>d<br>e'} == note
 
 
 def test_a_note_that_grows_too_long_is_refused() -> None:
@@ -256,4 +256,4 @@ def test_what_was_sought_is_named_where_it_is_missing() -> None:
     with pytest.raises(ContactNotFound) as refused:
         unwrap(answer(404, {"message": "no"}), Record, ContactNotFound, "50912")
 
-    assert refused.value.details == [{"value": "50912"}]
+    assert [{"value": "50912"}] == refused.value.details

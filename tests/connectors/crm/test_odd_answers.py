@@ -63,7 +63,7 @@ def test_a_read_of_another_shape_is_told_as_unexpected(
     writer.gateway.fault("crm", path=upstream, fault="status", status=200, body=body)
     reply = writer.gateway.get(path, **query)
 
-    assert (reply.status, reply.code) == (502, "upstream_unexpected")
+    assert (502, "upstream_unexpected") == (reply.status, reply.code)
 
 
 @pytest.mark.parametrize(("write", "upstream", "body", "place"), PREPARED)
@@ -74,9 +74,9 @@ def test_what_a_write_asks_beforehand_is_told_as_unexpected_and_not_remembered(
     odd = getattr(fresh, write)()
     again = getattr(fresh, write)()
 
-    assert (odd.status, odd.code) == (502, "upstream_unexpected")
+    assert (502, "upstream_unexpected") == (odd.status, odd.code)
     assert odd.details == [{"place": place}]
-    assert again.status == 200
+    assert 200 == again.status
 
 
 @pytest.mark.parametrize(("write", "request_of"), SINGLE)
@@ -95,9 +95,9 @@ def test_a_write_that_is_answered_in_another_shape_is_looked_for(
     reply = getattr(writer, write)(headers={"Idempotency-Key": writer.mark})
     repeated = getattr(writer, write)(headers={"Idempotency-Key": writer.mark})
 
-    assert (reply.status, reply.code) == (502, "outcome_unknown")
-    assert repeated.status == 200
-    assert writer.traces() == 1
+    assert (502, "outcome_unknown") == (reply.status, reply.code)
+    assert 200 == repeated.status
+    assert 1 == writer.traces()
 
 
 @pytest.mark.parametrize("amount", ["a lot", "NaN", "Infinity", "1e999"])
@@ -106,7 +106,7 @@ def test_a_new_deal_whose_amount_is_no_number_is_a_doubt(writer: Writer, amount:
     writer.gateway.fault("crm", method="POST", path=f"{OBJECTS}/deals", fault="status", status=200, body=deal)
     reply = writer.open()
 
-    assert (reply.status, reply.code) == (502, "outcome_unknown")
+    assert (502, "outcome_unknown") == (reply.status, reply.code)
 
 
 def test_an_association_that_was_accepted_but_not_made_is_refused(writer: Writer) -> None:
@@ -114,11 +114,11 @@ def test_an_association_that_was_accepted_but_not_made_is_refused(writer: Writer
     writer.gateway.fault("crm", method="PUT", fault="status", status=200, body={"results": [], "errors": errors})
     reply = writer.link()
 
-    assert (reply.status, reply.code) == (422, "upstream_refused")
-    assert reply.details[0] == {
+    assert (422, "upstream_refused") == (reply.status, reply.code)
+    assert {
         "vendor_code": "VALIDATION_ERROR",
         "vendor_message": "Limit of associations exceeded.",
-    }
+    } == reply.details[0]
 
 
 @pytest.mark.parametrize("write", ["upsert", "link"])
@@ -133,9 +133,9 @@ def test_a_batch_that_tells_of_nothing_done_and_of_no_reason_is_looked_for(
     reply = getattr(writer, write)(headers={"Idempotency-Key": writer.mark})
     repeated = getattr(writer, write)(headers={"Idempotency-Key": writer.mark})
 
-    assert (reply.status, reply.code) == (502, "outcome_unknown")
-    assert repeated.status == 200
-    assert writer.traces() == 1
+    assert (502, "outcome_unknown") == (reply.status, reply.code)
+    assert 200 == repeated.status
+    assert 1 == writer.traces()
 
 
 def test_an_owner_of_another_shape_is_told_as_unexpected(fresh: Writer) -> None:
@@ -143,8 +143,8 @@ def test_an_owner_of_another_shape_is_told_as_unexpected(fresh: Writer) -> None:
     odd = fresh.gateway.get("/crm/contacts", email="ana.lindqvist@aurora-archi.example")
     again = fresh.gateway.get("/crm/contacts", email="ana.lindqvist@aurora-archi.example")
 
-    assert (odd.status, odd.code, odd.details) == (502, "upstream_unexpected", [{"place": "results[0].id"}])
-    assert again.data[0]["owner_email"] == "mei.tanaka@fjordlicht.example"
+    assert (502, "upstream_unexpected", [{"place": "results[0].id"}]) == (odd.status, odd.code, odd.details)
+    assert "mei.tanaka@fjordlicht.example" == again.data[0]["owner_email"]
 
 
 @pytest.mark.parametrize("owners", [[], [{"id": "771203"}]])
@@ -154,7 +154,7 @@ def test_an_owner_whom_one_list_does_not_tell_is_looked_for_again(fresh: Writer,
     again = fresh.gateway.get("/crm/contacts", email="ana.lindqvist@aurora-archi.example")
 
     assert untold.data[0]["owner_email"] is None
-    assert again.data[0]["owner_email"] == "mei.tanaka@fjordlicht.example"
+    assert "mei.tanaka@fjordlicht.example" == again.data[0]["owner_email"]
 
 
 def test_an_owner_whom_no_list_tells_is_looked_for_twice(fresh: Writer) -> None:
@@ -163,7 +163,7 @@ def test_an_owner_whom_no_list_tells_is_looked_for_twice(fresh: Writer) -> None:
     replies = [fresh.gateway.get("/crm/contacts", email="ana.lindqvist@aurora-archi.example") for _ in range(4)]
 
     assert [None] * 4 == [reply.data[0]["owner_email"] for reply in replies]
-    assert fresh.sent(for_owners) == 4
+    assert 4 == fresh.sent(for_owners)
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ def test_a_refusal_of_another_shape_is_told_by_its_status(writer: Writer, status
     reply = writer.upsert()
 
     assert reply.code == code
-    assert writer.traces() == 0
+    assert 0 == writer.traces()
 
 
 def test_a_throttling_of_another_shape_is_waited_for(writer: Writer) -> None:
@@ -201,7 +201,7 @@ def test_a_throttling_of_another_shape_is_waited_for(writer: Writer) -> None:
     writer.harm(("POST", f"{OBJECTS}/contacts/batch/upsert"), fault="status", status=429, body=body)
     reply = writer.upsert()
 
-    assert reply.status == 200
+    assert 200 == reply.status
 
 
 @requirement("crm:deals:note-in-doubt")
@@ -213,4 +213,4 @@ def test_a_note_with_an_odd_time_proves_nothing(writer: Writer) -> None:
     writer.gateway.fault("crm", method="POST", path=path, fault="status", status=200, body={"results": [note]}, times=3)
     lost = writer.note(headers={"Idempotency-Key": writer.mark})
 
-    assert (lost.status, lost.code) == (502, "outcome_unknown")
+    assert (502, "outcome_unknown") == (lost.status, lost.code)

@@ -55,10 +55,10 @@ def test_a_repeat_that_names_another_deal_gets_the_first(writer: Writer, write: 
     lost = getattr(writer, write)(**keyed(writer))
     repeated = getattr(writer, write)(dealname=f"other than {writer.mark}", **keyed(writer))
 
-    assert lost.code == "outcome_unknown"
+    assert "outcome_unknown" == lost.code
     assert repeated.data["dealname"] == writer.mark
-    assert writer.portal.count("deals", dealname=f"other than {writer.mark}") == 0
-    assert writer.traces() == 1
+    assert 0 == writer.portal.count("deals", dealname=f"other than {writer.mark}")
+    assert 1 == writer.traces()
 
 
 @requirement("crm:once:first-body")
@@ -68,10 +68,10 @@ def test_a_repeat_with_another_note_finds_the_first(writer: Writer) -> None:
     lost = writer.note(**keyed(writer))
     repeated = writer.gateway.patch(f"/crm/deals/{writer.deal_id}", note="other words", **keyed(writer))
 
-    assert lost.code == "outcome_unknown"
+    assert "outcome_unknown" == lost.code
     assert repeated.data["note_logged"] is True
-    assert writer.portal.notes(writer.deal_id, "other words") == []
-    assert writer.traces() == 1
+    assert [] == writer.portal.notes(writer.deal_id, "other words")
+    assert 1 == writer.traces()
 
 
 @requirement("crm:deals:stage-before")
@@ -82,9 +82,9 @@ def test_a_repeat_tells_the_stage_before_the_first_call(writer: Writer) -> None:
     lost = writer.move(**keyed(writer))
     repeated = writer.move(**keyed(writer))
 
-    assert lost.code == "outcome_unknown"
-    assert (repeated.data["dealstage_from"], repeated.data["dealstage_to"]) == ("qualifiedtobuy", "closedlost")
-    assert writer.traces() == 1
+    assert "outcome_unknown" == lost.code
+    assert ("qualifiedtobuy", "closedlost") == (repeated.data["dealstage_from"], repeated.data["dealstage_to"])
+    assert 1 == writer.traces()
 
 
 # Nobody else's
@@ -117,9 +117,9 @@ def test_a_deal_that_another_made_meanwhile_is_not_returned(
     )
     repeated = writer.open(contact_id=contact_id, **keyed(writer))
 
-    assert lost.code == "outcome_unknown"
+    assert "outcome_unknown" == lost.code
     assert repeated.data["deal_id"] != other["id"]
-    assert writer.portal.count("deals", dealname=writer.mark) == 2
+    assert 2 == writer.portal.count("deals", dealname=writer.mark)
 
 
 @requirement("crm:once:nobody-elses")
@@ -135,7 +135,7 @@ def test_a_deal_with_a_contact_is_not_taken_for_one_without(writer: Writer) -> N
     )
     repeated = writer.open(**keyed(writer))
 
-    assert lost.code == "outcome_unknown"
+    assert "outcome_unknown" == lost.code
     assert repeated.data["deal_id"] != other["id"]
 
 
@@ -145,9 +145,9 @@ def test_a_deal_made_by_hand_is_not_returned_to_a_call_without_a_key(writer: Wri
     writer.harm(CREATE_DEAL, fault="drop_before")
     lost = writer.open()
 
-    assert lost.code == "outcome_unknown"
+    assert "outcome_unknown" == lost.code
     assert "key" in lost.body["error"]["remedy"]
-    assert writer.traces() == 1
+    assert 1 == writer.traces()
 
 
 @requirement("crm:once:nobody-elses")
@@ -161,7 +161,7 @@ def test_a_deal_made_by_an_application_is_ours_while_it_is_not_known_how_we_are_
         found = writer.open()
 
     assert found.data["dealname"] == writer.mark
-    assert writer.traces() == 1
+    assert 1 == writer.traces()
 
 
 @requirement("crm:once:nobody-elses")
@@ -173,9 +173,9 @@ def test_a_contact_that_a_person_made_meanwhile_is_skipped(writer: Writer, maker
     made = writer.gateway.act("crm", action="create_contact", properties=properties, **maker)
     repeated = writer.skip(**keyed(writer))
 
-    assert lost.code == "outcome_unknown"
+    assert "outcome_unknown" == lost.code
     assert (repeated.data["contact_id"], repeated.data["action"]) == (made["id"], action)
-    assert writer.traces() == 1
+    assert 1 == writer.traces()
 
 
 def test_a_contact_that_appears_between_planning_and_sending_is_skipped(writer: Writer) -> None:
@@ -186,7 +186,7 @@ def test_a_contact_that_appears_between_planning_and_sending_is_skipped(writer: 
     skipped = writer.skip(**keyed(writer))
 
     assert (skipped.data["contact_id"], skipped.data["action"]) == (made.data["contact_id"], "skipped")
-    assert skipped.data["properties_written"] == []
+    assert [] == skipped.data["properties_written"]
 
 
 def test_a_change_of_whoever_has_a_second_address_is_found(writer: Writer) -> None:
@@ -197,10 +197,10 @@ def test_a_change_of_whoever_has_a_second_address_is_found(writer: Writer) -> No
     lost = writer.upsert(email="old.address46@mail.example", **keyed(writer))
     repeated = writer.upsert(email="old.address46@mail.example", **keyed(writer))
 
-    assert lost.code == "outcome_unknown"
-    assert (repeated.data["action"], repeated.data["properties_written"]) == ("updated", ["jobtitle"])
+    assert "outcome_unknown" == lost.code
+    assert ("updated", ["jobtitle"]) == (repeated.data["action"], repeated.data["properties_written"])
     assert repeated.data["email"] != "old.address46@mail.example"
-    assert writer.traces() == 1
+    assert 1 == writer.traces()
 
 
 # Two keys
@@ -225,9 +225,9 @@ def test_after_a_restart_each_of_two_keys_makes_its_own(
         first = getattr(after, write)(**keyed(writer, "K1"))
         replayed = getattr(after, write)(**keyed(writer, "K2"))
 
-    assert (lost.status, first.status) == (502, 200)
+    assert (502, 200) == (lost.status, first.status)
     assert second.data == replayed.data
-    assert writer.traces() == 2
+    assert 2 == writer.traces()
 
 
 @requirement("crm:once:two-keys")
@@ -237,9 +237,9 @@ def test_a_contact_belongs_to_the_key_that_made_it(writer: Writer) -> None:
     second = writer.skip(**keyed(writer, "K2"))
     first = writer.skip(**keyed(writer, "K1"))
 
-    assert lost.code == "outcome_unknown"
-    assert (second.data["action"], first.data["action"]) == ("created", "skipped")
-    assert writer.traces() == 1
+    assert "outcome_unknown" == lost.code
+    assert ("created", "skipped") == (second.data["action"], first.data["action"])
+    assert 1 == writer.traces()
 
 
 # Time
@@ -254,9 +254,9 @@ def test_a_request_slower_than_the_time_out_is_carried_out_once(
     silent = getattr(slow, write)(**keyed(slow))
     done = slow.insist(write, **keyed(slow))
 
-    assert silent.code == "outcome_unknown"
-    assert done.status == 200
-    assert slow.traces() == 1
+    assert "outcome_unknown" == silent.code
+    assert 200 == done.status
+    assert 1 == slow.traces()
 
 
 @requirement("crm:once:slow")
@@ -265,9 +265,9 @@ def test_a_slow_note_behind_a_change_is_logged_once_and_told_so(slow: Writer) ->
     silent = slow.move(note="slow words", **keyed(slow))
     done = slow.insist("move", note="slow words", **keyed(slow))
 
-    assert silent.code == "outcome_unknown"
+    assert "outcome_unknown" == silent.code
     assert done.data["note_logged"] is True
-    assert len(slow.portal.notes(slow.deal_id, "slow words")) == 1
+    assert 1 == len(slow.portal.notes(slow.deal_id, "slow words"))
 
 
 @requirement("crm:once:slow")
@@ -277,9 +277,9 @@ def test_a_company_made_slower_than_the_time_out_is_made_once(slow: Writer) -> N
     silent = slow.found(**keyed(slow))
     done = slow.insist("found", **keyed(slow))
 
-    assert silent.code == "outcome_unknown"
-    assert slow.portal.count("companies", domain=f"{slow.mark}.test") == 1
-    assert len(slow.portal.linked("contacts", done.data["contact_id"], "companies")) == 1
+    assert "outcome_unknown" == silent.code
+    assert 1 == slow.portal.count("companies", domain=f"{slow.mark}.test")
+    assert 1 == len(slow.portal.linked("contacts", done.data["contact_id"], "companies"))
 
 
 @requirement("crm:once:slow")
@@ -294,9 +294,9 @@ def test_nothing_is_sent_again_while_an_edge_may_have_passed_it_on(
     sent_early = slow.traces()
     done = slow.insist(write, **keyed(slow))
 
-    assert (failed.status, early.code, sent_early) == (502, "outcome_unknown", 0)
-    assert done.status == 200
-    assert slow.traces() == 1
+    assert (502, "outcome_unknown", 0) == (failed.status, early.code, sent_early)
+    assert 200 == done.status
+    assert 1 == slow.traces()
 
 
 # Listings
@@ -313,9 +313,9 @@ def test_a_deal_that_only_the_lagging_search_will_know_is_waited_for(slow: Write
     unseen = slow.open(**keyed(slow))
     found = slow.insist("open", **keyed(slow))
 
-    assert unseen.code == "outcome_unknown"
-    assert found.status == 200
-    assert (slow.sent(CREATE_DEAL), slow.traces()) == (1, 1)
+    assert "outcome_unknown" == unseen.code
+    assert 200 == found.status
+    assert (1, 1) == (slow.sent(CREATE_DEAL), slow.traces())
 
 
 @requirement("crm:once:listings")
@@ -324,8 +324,8 @@ def test_a_failure_is_not_settled_before_the_search_knows_what_it_may_have_made(
     failed = slow.open(**keyed(slow))
     early = slow.open(**keyed(slow))
 
-    assert (failed.code, early.code) == ("upstream_error", "outcome_unknown")
-    assert slow.sent(CREATE_DEAL) == 1
+    assert ("upstream_error", "outcome_unknown") == (failed.code, early.code)
+    assert 1 == slow.sent(CREATE_DEAL)
 
 
 @requirement("crm:once:listings")
@@ -339,9 +339,9 @@ def test_deals_of_a_contact_that_cannot_be_listed_to_their_end_prove_nothing(wri
     unlisted = writer.open_for(**keyed(writer))
     found = writer.open_for(**keyed(writer))
 
-    assert (lost.code, unlisted.code) == ("outcome_unknown", "upstream_error")
-    assert found.status == 200
-    assert (writer.sent(CREATE_DEAL), writer.traces()) == (1, 1)
+    assert ("outcome_unknown", "upstream_error") == (lost.code, unlisted.code)
+    assert 200 == found.status
+    assert (1, 1) == (writer.sent(CREATE_DEAL), writer.traces())
 
 
 # Half done
@@ -354,13 +354,13 @@ def test_a_company_that_was_made_before_a_refusal_is_told_and_used_by_a_repeat(w
     done = writer.found(**keyed(writer))
     company_id = writer.portal.company_id(f"{writer.mark}.test")
 
-    assert refused.status == 422
+    assert 422 == refused.status
     assert refused.details == [
         {"vendor_code": "VALIDATION_ERROR"},
         {"done": "create the company", "company_id": str(company_id)},
     ]
     assert writer.portal.linked("contacts", done.data["contact_id"], "companies") == [company_id]
-    assert writer.portal.count("companies", domain=f"{writer.mark}.test") == 1
+    assert 1 == writer.portal.count("companies", domain=f"{writer.mark}.test")
 
 
 @requirement("crm:once:told")
@@ -369,12 +369,12 @@ def test_a_contact_that_was_written_before_its_link_was_refused_is_told(writer: 
     refused = writer.link(**keyed(writer))
     done = writer.link(**keyed(writer))
 
-    assert refused.code == "upstream_forbidden"
+    assert "upstream_forbidden" == refused.code
     assert refused.details == [
         {"vendor_code": "FORBIDDEN"},
         {"done": "write the contact", "contact_id": done.data["contact_id"], "action": "created"},
     ]
-    assert done.data["action"] == "created"
+    assert "created" == done.data["action"]
 
 
 # Answers of another shape
@@ -390,9 +390,9 @@ def test_an_accepted_answer_without_what_is_needed_is_a_doubt(
     garbled = getattr(writer, write)(**keyed(writer))
     repeated = getattr(writer, write)(**keyed(writer))
 
-    assert (garbled.status, garbled.code) == (502, "outcome_unknown")
-    assert repeated.status == 200
-    assert writer.traces() == 1
+    assert (502, "outcome_unknown") == (garbled.status, garbled.code)
+    assert 200 == repeated.status
+    assert 1 == writer.traces()
 
 
 def _associations(contact_id: str | None) -> list[dict[str, Any]]:

@@ -33,7 +33,7 @@ def deal(gateway: Gateway, **more: Any) -> Any:
 def test_a_new_contact_is_created(gateway: Gateway, portal: Looking) -> None:
     reply = contact(gateway, "  Ana.New@Acme.test ", {"firstname": "Ana", "lifecyclestage": "lead"})
 
-    assert reply.status == 200
+    assert 200 == reply.status
     assert reply.body == {
         "run_id": reply.headers["x-run-id"],
         "connector": "crm",
@@ -60,7 +60,7 @@ def test_an_email_that_differs_in_case_and_blanks_updates_the_contact(gateway: G
         "properties_written": ["lastname"],
         "portal_id": "4471120",
     }
-    assert portal.count("contacts", email="case@acme.test", firstname="Ana", lastname="Poe") == 1
+    assert 1 == portal.count("contacts", email="case@acme.test", firstname="Ana", lastname="Poe")
 
 
 @requirement("crm:contacts:on-conflict", "crm:contacts:skipped")
@@ -78,30 +78,30 @@ def test_an_existing_contact_is_left_untouched_when_conflicts_are_to_be_skipped(
         "properties_written": [],
         "portal_id": "4471120",
     }
-    assert portal.contact("skip@acme.test")["firstname"] == "Ana"
-    assert [method for method, path, _ in gateway.journal("crm") if "batch/read" not in path] == []
+    assert "Ana" == portal.contact("skip@acme.test")["firstname"]
+    assert [] == [method for method, path, _ in gateway.journal("crm") if "batch/read" not in path]
 
 
 @requirement("crm:contacts:on-conflict")
 def test_a_contact_that_is_not_there_is_created_when_conflicts_are_to_be_skipped(gateway: Gateway) -> None:
     reply = contact(gateway, "fresh.skip@acme.test", {"firstname": "Ana"}, on_conflict="skip")
 
-    assert (reply.data["action"], reply.data["properties_written"]) == ("created", ["email", "firstname"])
+    assert ("created", ["email", "firstname"]) == (reply.data["action"], reply.data["properties_written"])
 
 
 def test_a_second_address_updates_the_contact_that_has_it(gateway: Gateway, portal: Looking) -> None:
     reply = contact(gateway, "old.address5@mail.example", {"jobtitle": "Owner of two addresses"})
 
-    assert reply.data["action"] == "updated"
-    assert reply.data["email"] == "farida.nakamura@fennel-archi.example"
-    assert reply.data["properties_written"] == ["jobtitle"]
-    assert portal.contact(reply.data["email"])["jobtitle"] == "Owner of two addresses"
+    assert "updated" == reply.data["action"]
+    assert "farida.nakamura@fennel-archi.example" == reply.data["email"]
+    assert ["jobtitle"] == reply.data["properties_written"]
+    assert "Owner of two addresses" == portal.contact(reply.data["email"])["jobtitle"]
 
 
 def test_an_address_taken_between_reading_and_creating_is_skipped(gateway: Gateway) -> None:
     reply = contact(gateway, "second.address46@mail.example", {"firstname": "Eve"}, on_conflict="skip")
 
-    assert (reply.data["action"], reply.data["properties_written"]) == ("skipped", [])
+    assert ("skipped", []) == (reply.data["action"], reply.data["properties_written"])
     assert ("POST", "/crm/objects/2026-09/contacts", 409) in gateway.journal("crm")
 
 
@@ -109,7 +109,7 @@ def test_many_writers_of_one_new_address_make_one_contact(gateway: Gateway, port
     replies = gateway.together(*[lambda: contact(gateway, "crowd@acme.test", {"firstname": "Ana"})] * 20)
 
     assert sorted(reply.data["action"] for reply in replies) == ["created", *["updated"] * 19]
-    assert portal.count("contacts", email="crowd@acme.test") == 1
+    assert 1 == portal.count("contacts", email="crowd@acme.test")
 
 
 def test_many_writers_that_skip_conflicts_make_one_contact(gateway: Gateway, portal: Looking) -> None:
@@ -117,7 +117,7 @@ def test_many_writers_that_skip_conflicts_make_one_contact(gateway: Gateway, por
     replies = gateway.together(*[call] * 20)
 
     assert sorted(reply.data["action"] for reply in replies) == ["created", *["skipped"] * 19]
-    assert portal.count("contacts", email="skipping.crowd@acme.test") == 1
+    assert 1 == portal.count("contacts", email="skipping.crowd@acme.test")
 
 
 @requirement("crm:contacts:properties")
@@ -149,7 +149,7 @@ def test_null_clears_a_property(gateway: Gateway, portal: Looking) -> None:
     contact(gateway, "cleared@acme.test", {"firstname": "Ana", "tier": "gold"})
     reply = contact(gateway, "cleared@acme.test", {"firstname": None, "tier": ""})
 
-    assert reply.data["properties_written"] == ["firstname", "tier"]
+    assert ["firstname", "tier"] == reply.data["properties_written"]
     assert {"firstname", "tier"} & portal.contact("cleared@acme.test").keys() == set()
 
 
@@ -157,7 +157,7 @@ def test_a_value_that_the_portal_did_not_take_is_not_reported_as_written(gateway
     contact(gateway, "forward@acme.test", {"lifecyclestage": "customer"})
     reply = contact(gateway, "forward@acme.test", {"lifecyclestage": "lead", "firstname": "Ana"})
 
-    assert reply.data["properties_written"] == ["firstname"]
+    assert ["firstname"] == reply.data["properties_written"]
 
 
 def test_a_property_defined_a_moment_ago_can_be_written(gateway: Gateway, portal: Looking) -> None:
@@ -165,7 +165,7 @@ def test_a_property_defined_a_moment_ago_can_be_written(gateway: Gateway, portal
     portal.emulator.portal.define(CONTACTS, Definition("brand_new", "Brand new", built_in=False))
     reply = contact(gateway, "warm@acme.test", {"brand_new": "yes"})
 
-    assert reply.data["properties_written"] == ["brand_new"]
+    assert ["brand_new"] == reply.data["properties_written"]
 
 
 @requirement("crm:property-not-found", "crm:option-missing")
@@ -191,14 +191,14 @@ def test_a_property_that_cannot_be_written_is_named_and_nothing_is_written(
 
     assert reply.code == code
     assert detail.items() <= reply.details[0].items()
-    assert portal.contact("refused@acme.test") == {}
+    assert {} == portal.contact("refused@acme.test")
 
 
 @requirement("crm:property-not-found")
 def test_all_unknown_properties_are_named_together_with_those_that_there_are(gateway: Gateway) -> None:
     reply = contact(gateway, "unknown@acme.test", {"shoe_size": 44, "firstname": "Ana", "hat_size": 58})
 
-    assert [detail["property"] for detail in reply.details] == ["shoe_size", "hat_size"]
+    assert ["shoe_size", "hat_size"] == [detail["property"] for detail in reply.details]
     assert {"firstname", "tier"} <= set(reply.details[0]["allowed"])
 
 
@@ -250,23 +250,23 @@ def test_a_refusal_speaks_in_sentences(gateway: Gateway, properties: dict[str, A
 def test_an_invalid_email_is_refused_before_anything_is_sent(gateway: Gateway, email: Any) -> None:
     reply = contact(gateway, email)
 
-    assert (reply.status, reply.code) == (422, "invalid_parameters")
-    assert [detail["parameter"] for detail in reply.details] == ["email"]
-    assert gateway.journal("crm") == []
+    assert (422, "invalid_parameters") == (reply.status, reply.code)
+    assert ["email"] == [detail["parameter"] for detail in reply.details]
+    assert [] == gateway.journal("crm")
 
 
 def test_another_email_among_the_properties_is_refused(gateway: Gateway) -> None:
     reply = contact(gateway, "one@acme.test", {"email": "other@acme.test"})
 
-    assert (reply.status, reply.code) == (422, "invalid_parameters")
-    assert reply.details == [{"parameter": "properties.email", "message": "Should equal email"}]
+    assert (422, "invalid_parameters") == (reply.status, reply.code)
+    assert [{"parameter": "properties.email", "message": "Should equal email"}] == reply.details
 
 
 @requirement("calls:all-faults")
 def test_all_faults_of_a_request_are_reported_together(gateway: Gateway) -> None:
     reply = gateway.post("/crm/contacts", email="x", on_conflict="merge", create_company="yes", speed="high")
 
-    assert (reply.status, reply.code) == (422, "invalid_parameters")
+    assert (422, "invalid_parameters") == (reply.status, reply.code)
     assert sorted(detail["parameter"] for detail in reply.details) == [
         *("create_company", "email", "on_conflict", "properties", "speed")
     ]
@@ -277,21 +277,21 @@ def test_a_property_that_the_portal_requires_is_named(gateway: Gateway) -> None:
     gateway.knob("crm", required_properties={"contacts": ["lastname"]})
     reply = contact(gateway, "required@acme.test", {"firstname": "Ana"})
 
-    assert (reply.status, reply.code) == (422, "upstream_refused")
-    assert reply.details == [
+    assert (422, "upstream_refused") == (reply.status, reply.code)
+    assert [
         {
             "code": "upstream_refused",
             "property": "lastname",
             "vendor_code": "REQUIRED_FIELD",
             "vendor_message": "Error creating CONTACT. Some required properties were not set.",
         }
-    ]
+    ] == reply.details
 
 
 def test_a_unique_value_of_another_contact_is_a_conflict(gateway: Gateway) -> None:
     reply = contact(gateway, "unique@acme.test", {"erp_id": "ERP-00000"})
 
-    assert (reply.status, reply.code) == (409, "upstream_conflict")
+    assert (409, "upstream_conflict") == (reply.status, reply.code)
 
 
 # Companies of contacts
@@ -322,16 +322,16 @@ def test_a_missing_company_is_refused_before_the_contact_is_written(
 ) -> None:
     reply = contact(gateway, "nowhere@acme.test", associate_company=reference, **more)
 
-    assert (reply.status, reply.code) == (404, "company_not_found")
+    assert (404, "company_not_found") == (reply.status, reply.code)
     assert reply.details[0]["value"] == reference
-    assert portal.contact("nowhere@acme.test") == {}
+    assert {} == portal.contact("nowhere@acme.test")
 
 
 @pytest.mark.parametrize("reference", ["", "two words.test", "ana@acme.test"])
 def test_what_is_neither_a_domain_nor_an_identifier_is_refused(gateway: Gateway, reference: str) -> None:
     reply = contact(gateway, "nowhere@acme.test", associate_company=reference)
 
-    assert (reply.status, [detail["parameter"] for detail in reply.details]) == (422, ["associate_company"])
+    assert (422, ["associate_company"]) == (reply.status, [detail["parameter"] for detail in reply.details])
 
 
 @pytest.mark.parametrize("reference", [" ", "two words.test", "ana@acme.test"])
@@ -351,7 +351,7 @@ def test_a_missing_company_is_created_once_even_if_the_search_does_not_know_it_y
     third = contact(gateway, "third@newco.test", associate_company="newco.test")
 
     company_id = portal.company_id("newco.test")
-    assert portal.count("companies", domain="newco.test") == 1
+    assert 1 == portal.count("companies", domain="newco.test")
     assert [portal.linked("contacts", reply.data["contact_id"], "companies") for reply in (first, second, third)] == [
         [company_id]
     ] * 3
@@ -393,7 +393,7 @@ def test_contacts_that_want_the_same_new_company_at_once_share_it(gateway: Gatew
         )
     )
 
-    assert portal.count("companies", domain="rush.test") == 1
+    assert 1 == portal.count("companies", domain="rush.test")
 
 
 # Looking up
@@ -428,14 +428,14 @@ def test_a_contact_is_looked_up_by_email(gateway: Gateway) -> None:
 def test_an_email_that_nobody_has_finds_nothing(gateway: Gateway) -> None:
     reply = gateway.get("/crm/contacts", email="nobody+here@acme.test")
 
-    assert (reply.data, reply.body["next_cursor"]) == ([], None)
+    assert ([], None) == (reply.data, reply.body["next_cursor"])
 
 
 @pytest.mark.parametrize("email", ["ana", "a b@acme.test", "@acme.test"])
 def test_what_is_no_email_is_not_looked_up(gateway: Gateway, email: str) -> None:
     reply = gateway.get("/crm/contacts", email=email)
 
-    assert (reply.status, [detail["parameter"] for detail in reply.details]) == (422, ["email"])
+    assert (422, ["email"]) == (reply.status, [detail["parameter"] for detail in reply.details])
 
 
 def test_a_contact_is_found_by_email_and_unique_values_at_once_whatever_the_search_knows(gateway: Gateway) -> None:
@@ -449,7 +449,7 @@ def test_a_contact_is_found_by_email_and_unique_values_at_once_whatever_the_sear
     ]
 
     assert [[item["contact_id"] for item in reply.data] for reply in found] == [[made.data["contact_id"]]] * 4
-    assert found[2].data[0]["erp_id"] == "ERP-LAG/1"
+    assert "ERP-LAG/1" == found[2].data[0]["erp_id"]
 
 
 def test_the_search_learns_of_a_contact_after_a_while(gateway: Gateway) -> None:
@@ -459,8 +459,8 @@ def test_the_search_learns_of_a_contact_after_a_while(gateway: Gateway) -> None:
     gateway.knob("crm", search_lag_seconds=0)
     after = gateway.get("/crm/contacts", property="jobtitle", value="latecomer")
 
-    assert before.data == []
-    assert [item["email"] for item in after.data] == ["late@acme.test"]
+    assert [] == before.data
+    assert ["late@acme.test"] == [item["email"] for item in after.data]
 
 
 @requirement("crm:contacts:unfiltered", "crm:contacts:cursor")
@@ -477,13 +477,13 @@ def test_a_search_goes_on_past_the_cap_of_the_application(gateway: Gateway) -> N
 
     assert len(whole) > 50
     assert capped == whole
-    assert {item["tier"] for item in whole} == {"gold"}
+    assert {"gold"} == {item["tier"] for item in whole}
 
 
 @requirement("crm:contacts:limit")
 def test_a_page_has_25_contacts_unless_told_otherwise(gateway: Gateway) -> None:
-    assert len(gateway.get("/crm/contacts").data) == 25
-    assert len(gateway.get("/crm/contacts", property="tier", value="gold").data) == 25
+    assert 25 == len(gateway.get("/crm/contacts").data)
+    assert 25 == len(gateway.get("/crm/contacts", property="tier", value="gold").data)
 
 
 @pytest.mark.parametrize(
@@ -503,7 +503,7 @@ def test_owners_are_asked_for_once_for_many_lookups(gateway: Gateway) -> None:
     gateway.get("/crm/contacts", limit=100)
     gateway.get("/crm/contacts", property="owner_email", value="rita.poe@fjordlicht.example")
 
-    assert [path for _, path, _ in gateway.journal("crm") if "owners" in path] == []
+    assert [] == [path for _, path, _ in gateway.journal("crm") if "owners" in path]
 
 
 @requirement("crm:contacts:by-property", "crm:contacts:common")
@@ -544,7 +544,7 @@ def test_a_property_of_any_type_is_matched(gateway: Gateway, name: str, value: s
 def test_a_lookup_that_makes_no_sense_is_refused(gateway: Gateway, query: dict[str, Any], parameter: str) -> None:
     reply = gateway.get("/crm/contacts", **query)
 
-    assert (reply.status, reply.code) == (422, "invalid_parameters")
+    assert (422, "invalid_parameters") == (reply.status, reply.code)
     assert parameter in [detail["parameter"] for detail in reply.details]
 
 
@@ -552,14 +552,14 @@ def test_a_lookup_that_makes_no_sense_is_refused(gateway: Gateway, query: dict[s
 def test_a_lookup_by_an_unknown_property_names_those_that_there_are(gateway: Gateway) -> None:
     reply = gateway.get("/crm/contacts", property="teir", value="gold")
 
-    assert (reply.status, reply.code) == (404, "property_not_found")
+    assert (404, "property_not_found") == (reply.status, reply.code)
     assert "tier" in reply.details[0]["allowed"]
 
 
 def test_a_number_is_not_looked_up_by_a_word(gateway: Gateway) -> None:
     reply = gateway.get("/crm/contacts", property="nps_score", value="many")
 
-    assert (reply.status, reply.code) == (422, "lossy_cast")
+    assert (422, "lossy_cast") == (reply.status, reply.code)
     assert [("lossy_cast", "nps_score", "many")] == [
         (detail["code"], detail["property"], detail["value"]) for detail in reply.details
     ]
@@ -608,7 +608,7 @@ def test_a_deal_is_opened_in_a_stage_and_for_a_contact(gateway: Gateway, portal:
             "associated_contacts": ["50912"],
         },
     }
-    assert portal.linked("deals", deal_id, "contacts") == [50912]
+    assert [50912] == portal.linked("deals", deal_id, "contacts")
 
 
 @requirement("crm:deals:pipeline", "crm:deals:stage")
@@ -619,8 +619,8 @@ def test_a_deal_is_opened_in_a_stage_and_for_a_contact(gateway: Gateway, portal:
 def test_pipeline_and_stage_go_by_identifier_or_name(gateway: Gateway, pipeline: str, dealstage: str) -> None:
     reply = deal(gateway, pipeline=pipeline, dealstage=dealstage)
 
-    assert (reply.data["pipeline"], reply.data["dealstage"]) == ("98112230", "98112233")
-    assert (reply.data["amount"], reply.data["associated_contacts"]) == (None, [])
+    assert ("98112230", "98112233") == (reply.data["pipeline"], reply.data["dealstage"])
+    assert (None, []) == (reply.data["amount"], reply.data["associated_contacts"])
 
 
 @requirement("crm:deals:amount")
@@ -654,17 +654,17 @@ def test_an_amount_arrives_digit_by_digit(gateway: Gateway, portal: Looking, sen
 def test_an_amount_that_no_json_number_returns_unchanged_is_refused(gateway: Gateway, amount: Any) -> None:
     reply = deal(gateway, amount=amount)
 
-    assert (reply.status, reply.code) == (422, "invalid_parameters")
-    assert [detail["parameter"] for detail in reply.details] == ["amount"]
+    assert (422, "invalid_parameters") == (reply.status, reply.code)
+    assert ["amount"] == [detail["parameter"] for detail in reply.details]
 
 
 @requirement("crm:deals:pipeline")
 def test_a_pipeline_that_does_not_exist_is_refused_with_those_that_do(gateway: Gateway) -> None:
     reply = deal(gateway, pipeline="Renewals")
 
-    assert (reply.status, reply.code) == (404, "pipeline_not_found")
-    assert reply.details[0]["value"] == "Renewals"
-    assert reply.details[0]["allowed"][:2] == ["Sales Pipeline", "Partnerships"]
+    assert (404, "pipeline_not_found") == (reply.status, reply.code)
+    assert "Renewals" == reply.details[0]["value"]
+    assert ["Sales Pipeline", "Partnerships"] == reply.details[0]["allowed"][:2]
 
 
 @requirement("crm:deals:stage", "crm:stage-not-found")
@@ -673,9 +673,9 @@ def test_a_stage_of_another_pipeline_is_refused_with_those_of_the_pipeline(gatew
     before = len(gateway.journal("crm"))
     reply = deal(gateway, dealstage=stage)
 
-    assert (reply.status, reply.code) == (404, "stage_not_found")
-    assert reply.details[0]["allowed"] == STAGES
-    assert [path for method, path, _ in gateway.journal("crm")[before:] if method == "POST"] == []
+    assert (404, "stage_not_found") == (reply.status, reply.code)
+    assert STAGES == reply.details[0]["allowed"]
+    assert [] == [path for method, path, _ in gateway.journal("crm")[before:] if method == "POST"]
 
 
 def test_a_pipeline_made_a_moment_ago_is_found(gateway: Gateway) -> None:
@@ -691,7 +691,7 @@ def test_a_name_that_two_pipelines_share_is_refused_with_their_identifiers(gatew
     ids = [gateway.act("crm", action="create_pipeline", label="Twins", stages=["One"])["id"] for _ in range(2)]
     reply = deal(gateway, pipeline="twins", dealstage="One")
 
-    assert (reply.status, reply.code) == (409, "ambiguous_pipeline")
+    assert (409, "ambiguous_pipeline") == (reply.status, reply.code)
     assert reply.details[0]["identifiers"] == ids
 
 
@@ -699,23 +699,23 @@ def test_an_archived_pipeline_does_not_count(gateway: Gateway) -> None:
     gateway.act("crm", action="create_pipeline", label="Bygone", stages=["One"], archived=True)
     reply = deal(gateway, pipeline="Bygone", dealstage="One")
 
-    assert reply.code == "pipeline_not_found"
+    assert "pipeline_not_found" == reply.code
 
 
 @pytest.mark.parametrize("contact_id", ["424242", "nobody"])
 def test_a_deal_for_an_unknown_contact_is_refused(gateway: Gateway, portal: Looking, contact_id: str) -> None:
     reply = deal(gateway, dealname="for nobody", contact_id=contact_id)
 
-    assert (reply.status, reply.code) == (404, "contact_not_found")
-    assert portal.count("deals", dealname="for nobody") == 0
+    assert (404, "contact_not_found") == (reply.status, reply.code)
+    assert 0 == portal.count("deals", dealname="for nobody")
 
 
 def test_a_deal_needs_name_pipeline_and_stage(gateway: Gateway) -> None:
     reply = gateway.post("/crm/deals", dealname=" ", contact_id="a/b")
 
-    assert (reply.status, reply.code) == (422, "invalid_parameters")
+    assert (422, "invalid_parameters") == (reply.status, reply.code)
     assert "Should not be blank" == reply.details[0]["message"]
-    assert [detail["parameter"] for detail in reply.details] == ["dealname", "pipeline", "dealstage", "contact_id"]
+    assert ["dealname", "pipeline", "dealstage", "contact_id"] == [detail["parameter"] for detail in reply.details]
 
 
 # Changing deals
@@ -745,8 +745,8 @@ def test_a_deal_is_moved_changed_and_noted(gateway: Gateway, portal: Looking) ->
         },
     }
     assert reply.data["updated_at"].endswith("Z")
-    assert portal.count("deals", hs_object_id=deal_id, dealstage="closedwon", amount="900.10", risk="low") == 1
-    assert len(notes) == 1
+    assert 1 == portal.count("deals", hs_object_id=deal_id, dealstage="closedwon", amount="900.10", risk="low")
+    assert 1 == len(notes)
 
 
 @requirement("crm:deals:only-sent")
@@ -754,9 +754,9 @@ def test_properties_alone_leave_the_stage(gateway: Gateway, portal: Looking) -> 
     deal_id = deal(gateway).data["deal_id"]
     reply = gateway.patch(f"/crm/deals/{deal_id}", properties={"dealname": "Renamed", "amount": 0.3})
 
-    assert (reply.data["dealstage_from"], reply.data["dealstage_to"]) == ("qualifiedtobuy", "qualifiedtobuy")
+    assert ("qualifiedtobuy", "qualifiedtobuy") == (reply.data["dealstage_from"], reply.data["dealstage_to"])
     assert reply.data["note_logged"] is False
-    assert portal.count("deals", hs_object_id=deal_id, dealname="Renamed", amount="0.3") == 1
+    assert 1 == portal.count("deals", hs_object_id=deal_id, dealname="Renamed", amount="0.3")
 
 
 def test_a_note_alone_writes_nothing_else(gateway: Gateway, portal: Looking) -> None:
@@ -764,23 +764,23 @@ def test_a_note_alone_writes_nothing_else(gateway: Gateway, portal: Looking) -> 
     before = portal.deal(deal_id)
     reply = gateway.patch(f"/crm/deals/{deal_id}", note="Just a word")
 
-    assert (reply.data["note_logged"], reply.data["dealstage_to"]) == (True, "qualifiedtobuy")
+    assert (True, "qualifiedtobuy") == (reply.data["note_logged"], reply.data["dealstage_to"])
     assert portal.deal(deal_id) == before
-    assert len(portal.notes(deal_id, "Just a word")) == 1
+    assert 1 == len(portal.notes(deal_id, "Just a word"))
 
 
 def test_a_move_to_the_same_stage_is_no_fault(gateway: Gateway) -> None:
     deal_id = deal(gateway).data["deal_id"]
     reply = gateway.patch(f"/crm/deals/{deal_id}", dealstage="Qualified To Buy")
 
-    assert (reply.data["dealstage_from"], reply.data["dealstage_to"]) == ("qualifiedtobuy", "qualifiedtobuy")
+    assert ("qualifiedtobuy", "qualifiedtobuy") == (reply.data["dealstage_from"], reply.data["dealstage_to"])
 
 
 def test_the_stage_may_stand_among_the_properties(gateway: Gateway) -> None:
     deal_id = deal(gateway).data["deal_id"]
     reply = gateway.patch(f"/crm/deals/{deal_id}", properties={"dealstage": "Contract Sent"})
 
-    assert reply.data["dealstage_to"] == "contractsent"
+    assert "contractsent" == reply.data["dealstage_to"]
 
 
 def test_a_deal_goes_to_another_pipeline_with_a_stage_of_it(gateway: Gateway, portal: Looking) -> None:
@@ -788,9 +788,9 @@ def test_a_deal_goes_to_another_pipeline_with_a_stage_of_it(gateway: Gateway, po
     without_stage = gateway.patch(f"/crm/deals/{deal_id}", properties={"pipeline": "Partnerships"})
     reply = gateway.patch(f"/crm/deals/{deal_id}", dealstage="Pilot", properties={"pipeline": "Partnerships"})
 
-    assert without_stage.code == "stage_not_found"
-    assert reply.data["dealstage_to"] == "98112232"
-    assert portal.deal(deal_id)["pipeline"] == "98112230"
+    assert "stage_not_found" == without_stage.code
+    assert "98112232" == reply.data["dealstage_to"]
+    assert "98112230" == portal.deal(deal_id)["pipeline"]
 
 
 @pytest.mark.parametrize(
@@ -837,7 +837,7 @@ def test_everything_that_is_wrong_with_a_change_of_a_deal_is_told_at_once(gatewa
 def test_an_unknown_deal_is_not_found(gateway: Gateway, deal_id: str) -> None:
     reply = gateway.patch(f"/crm/deals/{deal_id}", dealstage="Closed Won")
 
-    assert (reply.status, reply.code) == (404, "deal_not_found")
+    assert (404, "deal_not_found") == (reply.status, reply.code)
     assert reply.details == [{"value": deal_id}]
 
 
@@ -851,14 +851,14 @@ def test_the_properties_of_an_object_type_are_listed(gateway: Gateway) -> None:
 
     assert "next_cursor" not in reply.body
     assert len(by_name) > 300
-    assert by_name["tier"] == {
+    assert {
         "name": "tier",
         "label": "Tier",
         "type": "enumeration",
         "options": ["gold", "silver", "bronze", "legacy"],
         "custom": True,
-    }
-    assert by_name["email"] == {"name": "email", "label": "Email", "type": "string", "options": [], "custom": False}
+    } == by_name["tier"]
+    assert {"name": "email", "label": "Email", "type": "string", "options": [], "custom": False} == by_name["email"]
 
 
 @requirement("crm:properties:custom")
@@ -872,20 +872,20 @@ def test_only_what_the_portal_defined_is_listed_on_request(
     reply = gateway.get("/crm/properties", object_type=object_type, custom_only="true")
 
     assert [item["name"] for item in reply.data] == names
-    assert {item["custom"] for item in reply.data} == {True}
+    assert {True} == {item["custom"] for item in reply.data}
 
 
 def test_options_of_deals_include_pipelines_and_stages(gateway: Gateway) -> None:
     reply = gateway.get("/crm/properties", object_type="deals")
     options = {item["name"]: item["options"] for item in reply.data}
 
-    assert options["pipeline"][:2] == ["default", "98112230"]
-    assert options["risk"] == ["low", "medium", "high"]
+    assert ["default", "98112230"] == options["pipeline"][:2]
+    assert ["low", "medium", "high"] == options["risk"]
 
 
 def test_an_unknown_object_type_is_refused_with_those_that_there_are(gateway: Gateway) -> None:
     reply = gateway.get("/crm/properties", object_type="tickets", custom_only="perhaps")
 
-    assert (reply.status, reply.code) == (422, "invalid_parameters")
-    assert [detail["parameter"] for detail in reply.details] == ["object_type", "custom_only"]
+    assert (422, "invalid_parameters") == (reply.status, reply.code)
+    assert ["object_type", "custom_only"] == [detail["parameter"] for detail in reply.details]
     assert "contacts" in reply.details[0]["allowed"]

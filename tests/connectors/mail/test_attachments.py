@@ -1,6 +1,5 @@
 """Fetching attachments and following download links, against the emulator on real HTTP."""
 
-import time
 from base64 import b64decode, b64encode
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +14,7 @@ from starlette.types import Message, Receive, Scope, Send
 from connectors.mail.conftest import UNHURRIED
 from connectors.mail.looking import Looking, code_of, file, follow, one, received
 from harness.requirement import requirement
-from harness.serving import Gateway, Reply, serving
+from harness.serving import Gateway, Reply, serving, wait_until
 from workspace_sandbox.mail.compose import FILLER
 from workspace_sandbox.mail.specimens import CSV, PDF
 from workspace_sandbox.sandbox import Sandbox
@@ -84,8 +83,8 @@ def test_an_attachment_is_fetched_as_base64(gateway: Gateway) -> None:
 
     data = fetch(gateway, attachment_id, message_id, "base64").data
 
-    assert data.keys() == {"attachment_id", "filename", "mime_type", "size_bytes", "content_base64"}
-    assert b64decode(data["content_base64"], validate=True) == CSV
+    assert {"attachment_id", "filename", "mime_type", "size_bytes", "content_base64"} == data.keys()
+    assert CSV == b64decode(data["content_base64"], validate=True)
     assert data["size_bytes"] == len(CSV)
 
 
@@ -116,13 +115,13 @@ def test_the_applications_own_name_is_told_apart_among_files_of_one_size(gateway
 
     data = fetch(gateway, own, message.id, "base64").data
 
-    assert (data["filename"], b64decode(data["content_base64"])) == ("b.txt", b"other")
+    assert ("b.txt", b"other") == (data["filename"], b64decode(data["content_base64"]))
 
 
 def test_an_attached_message_can_be_fetched(gateway: Gateway) -> None:
     data = fetch(gateway, *attachment(gateway, 'subject:"Fwd: Berth 14"'), "base64").data
 
-    assert (data["filename"], data["mime_type"]) == ("attachment.eml", "message/rfc822")
+    assert ("attachment.eml", "message/rfc822") == (data["filename"], data["mime_type"])
     assert b"Subject: Berth 14" in b64decode(data["content_base64"])
 
 
@@ -132,7 +131,7 @@ def test_an_empty_file_can_be_fetched(gateway: Gateway) -> None:
 
     data = fetch(gateway, listed["attachment_id"], message_id, "base64").data
 
-    assert (data["size_bytes"], data["content_base64"]) == (0, "")
+    assert (0, "") == (data["size_bytes"], data["content_base64"])
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 6, 49_151, 49_152, 49_153])
@@ -170,7 +169,7 @@ def test_base64_is_the_standard_one_whichever_the_application_writes(
 def test_a_name_that_stands_for_nothing_is_refused(gateway: Gateway, attachment_id: str) -> None:
     reply = fetch(gateway, attachment_id, gateway.examples("mail")["attachment_message_id"])
 
-    assert (reply.status, reply.code) == (404, "attachment_not_found")
+    assert (404, "attachment_not_found") == (reply.status, reply.code)
 
 
 @requirement("mail:attachments:message")
@@ -179,14 +178,14 @@ def test_an_attachment_of_another_message_is_refused(gateway: Gateway) -> None:
 
     reply = fetch(gateway, attachment_id, gateway.examples("mail")["message_id"])
 
-    assert (reply.status, reply.code) == (404, "attachment_not_found")
+    assert (404, "attachment_not_found") == (reply.status, reply.code)
 
 
 @pytest.mark.parametrize("message_id", ["19a3f0c2b7d4e851", "no-message-of-this-form"])
 def test_an_attachment_of_a_message_that_is_not_there_is_refused(gateway: Gateway, message_id: str) -> None:
     reply = fetch(gateway, attachment(gateway)[0], message_id)
 
-    assert (reply.status, reply.code) == (404, "message_not_found")
+    assert (404, "message_not_found") == (reply.status, reply.code)
 
 
 @pytest.mark.parametrize(
@@ -198,7 +197,7 @@ def test_a_fetch_that_cannot_be_read_is_refused(gateway: Gateway, query: dict[st
 
     reply = gateway.get(f"/mail/attachments/{attachment_id}", **{"message_id": message_id, **query})
 
-    assert (reply.status, reply.code) == (422, "invalid_parameters")
+    assert (422, "invalid_parameters") == (reply.status, reply.code)
     assert [parameter] == [detail["parameter"] for detail in reply.details]
 
 
@@ -209,14 +208,14 @@ def test_a_fetch_that_cannot_be_read_is_refused(gateway: Gateway, query: dict[st
 def test_a_link_leads_to_the_file_without_a_key(gateway: Gateway) -> None:
     response = follow(gateway, fetch(gateway, *attachment(gateway)).data["download_url"])
 
-    assert (response.status_code, response.content) == (200, PDF)
-    assert response.headers["content-type"] == "application/pdf"
-    assert response.headers["content-length"] == "193"
-    assert response.headers["content-disposition"] == (
-        "attachment; filename=\"manifest-41.pdf\"; filename*=UTF-8''manifest-41.pdf"
-    )
-    assert response.headers["cache-control"] == "no-store"
-    assert response.headers["x-content-type-options"] == "nosniff"
+    assert (200, PDF) == (response.status_code, response.content)
+    assert "application/pdf" == response.headers["content-type"]
+    assert "193" == response.headers["content-length"]
+    assert ("attachment; filename=\"manifest-41.pdf\"; filename*=UTF-8''manifest-41.pdf") == response.headers[
+        "content-disposition"
+    ]
+    assert "no-store" == response.headers["cache-control"]
+    assert "nosniff" == response.headers["x-content-type-options"]
 
 
 @requirement("mail:links:lifetime")
@@ -232,19 +231,20 @@ def test_the_head_of_a_link_tells_what_is_there(gateway: Gateway) -> None:
 
     response = follow(gateway, url, "HEAD")
 
-    assert (response.status_code, response.content, response.headers["content-length"]) == (200, b"", "193")
-    assert len(gateway.journal("mail")) == 1
+    assert (200, b"", "193") == (response.status_code, response.content, response.headers["content-length"])
+    assert 1 == len(gateway.journal("mail"))
 
 
 def history_of(gateway: Gateway, response: httpx.Response) -> dict[str, Any]:
     """The run of a download, once it has ended; that may be a moment after its last byte has come."""
-    deadline = time.monotonic() + 10
-    while True:
-        run: dict[str, Any] = gateway.request("GET", f"/v1/runs/{response.headers['x-run-id']}").body["data"]
-        if run["status"] != "running":
-            return run
-        assert time.monotonic() < deadline, "it never ended"
-        time.sleep(0.02)
+    wait_until(lambda: run_of(gateway, response)["status"] != "running")
+    return run_of(gateway, response)
+
+
+def run_of(gateway: Gateway, response: httpx.Response) -> dict[str, Any]:
+    """The run of a download, as it is now."""
+    run: dict[str, Any] = gateway.request("GET", f"/v1/runs/{response.headers['x-run-id']}").body["data"]
+    return run
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
@@ -282,7 +282,7 @@ def test_a_download_that_somebody_leaves_is_interrupted(gateway: Gateway) -> Non
 def test_a_link_can_only_be_read(gateway: Gateway, method: str) -> None:
     response = follow(gateway, fetch(gateway, *attachment(gateway)).data["download_url"], method)
 
-    assert (response.status_code, response.headers["allow"]) == (405, "GET, HEAD")
+    assert (405, "GET, HEAD") == (response.status_code, response.headers["allow"])
 
 
 def test_a_short_text_that_comes_with_its_message_is_a_file_as_well(gateway: Gateway, mailbox: Looking) -> None:
@@ -295,8 +295,8 @@ def test_a_short_text_that_comes_with_its_message_is_a_file_as_well(gateway: Gat
 
     reply = fetch(gateway, listed["attachment_id"], message.id)
 
-    assert reply.data["filename"] == "attachment.txt"
-    assert follow(gateway, reply.data["download_url"]).content == b"Just a note.\r\n"
+    assert "attachment.txt" == reply.data["filename"]
+    assert b"Just a note.\r\n" == follow(gateway, reply.data["download_url"]).content
 
 
 @pytest.mark.parametrize(
@@ -323,7 +323,7 @@ def test_a_file_is_saved_under_its_own_name_and_nowhere_else(gateway: Gateway, n
     assert unquote(extended.removeprefix("filename*=UTF-8''")) == saved
     assert plain.isascii()
     assert "/" not in plain
-    assert plain.count('"') == 2
+    assert 2 == plain.count('"')
 
 
 @pytest.mark.parametrize("mime_type", ["text/html", "image/svg+xml"])
@@ -331,13 +331,13 @@ def test_a_page_is_saved_and_never_shown(gateway: Gateway, mime_type: str) -> No
     response = follow(gateway, link_to(gateway, "page", b"<script>alert(1)</script>", mime_type))
 
     assert response.headers["content-disposition"].startswith("attachment;")
-    assert response.headers["content-security-policy"] == "sandbox"
+    assert "sandbox" == response.headers["content-security-policy"]
 
 
 def test_a_kind_that_is_no_media_type_is_passed_on_as_bytes(gateway: Gateway) -> None:
     response = follow(gateway, link_to(gateway, "odd.bin", b"odd", "x y/z"))
 
-    assert response.headers["content-type"] == "application/octet-stream"
+    assert "application/octet-stream" == response.headers["content-type"]
 
 
 # Links that lead nowhere
@@ -348,7 +348,7 @@ def test_a_kind_that_is_no_media_type_is_passed_on_as_bytes(gateway: Gateway) ->
 def test_a_forged_link_leads_nowhere(gateway: Gateway, token: str) -> None:
     reply = gateway.request("GET", f"/v1/downloads/{token}", headers={"Authorization": ""})
 
-    assert (reply.status, reply.code) == (404, "link_not_found")
+    assert (404, "link_not_found") == (reply.status, reply.code)
     assert reply.body["run_id"] == reply.headers["x-run-id"]
 
 
@@ -360,13 +360,13 @@ def test_an_altered_link_leads_nowhere(gateway: Gateway, place: int) -> None:
     letters = list(token)
     letters[place] = "B" if letters[place] == "A" else "A"
 
-    assert follow(gateway, f"{base}/{''.join(letters)}").status_code == 404
+    assert 404 == follow(gateway, f"{base}/{''.join(letters)}").status_code
 
 
 def test_a_cursor_is_no_link(gateway: Gateway) -> None:
     cursor = gateway.get("/mail/messages", q="", limit=1).body["next_cursor"]
 
-    assert follow(gateway, f"/v1/downloads/{cursor}").json()["error"]["code"] == "link_not_found"
+    assert "link_not_found" == follow(gateway, f"/v1/downloads/{cursor}").json()["error"]["code"]
 
 
 @requirement("mail:links:invalid")
@@ -375,7 +375,7 @@ def test_a_link_expires(mail_sandbox: Sandbox, tmp_path: Path) -> None:
         gateway.clear("mail")
         response = follow(gateway, fetch(gateway, *attachment(gateway)).data["download_url"])
 
-    assert (response.status_code, code_of(response)) == (404, "link_not_found")
+    assert (404, "link_not_found") == (response.status_code, code_of(response))
 
 
 def test_a_link_of_another_installation_leads_nowhere(gateway: Gateway, mail_sandbox: Sandbox, tmp_path: Path) -> None:
@@ -384,7 +384,7 @@ def test_a_link_of_another_installation_leads_nowhere(gateway: Gateway, mail_san
     with serving(mail_sandbox, tmp_path, connectors={"mail": UNHURRIED}) as other:
         response = follow(other, url)
 
-    assert (response.status_code, code_of(response)) == (404, "link_not_found")
+    assert (404, "link_not_found") == (response.status_code, code_of(response))
 
 
 @requirement("mail:links:address")
@@ -395,8 +395,8 @@ def test_links_are_published_where_the_operator_says(mail_sandbox: Sandbox, tmp_
         gateway.clear("mail")
         url = fetch(gateway, *attachment(gateway)).data["download_url"]
 
-        assert urlsplit(url)[:2] == ("https", "files.test")
-        assert follow(gateway, url).content == PDF
+        assert ("https", "files.test") == urlsplit(url)[:2]
+        assert PDF == follow(gateway, url).content
 
 
 def test_a_link_of_a_removed_connection_leads_nowhere(mail_sandbox: Sandbox, tmp_path: Path) -> None:
@@ -406,7 +406,7 @@ def test_a_link_of_a_removed_connection_leads_nowhere(mail_sandbox: Sandbox, tmp
         gateway.operator("DELETE", f"/v1/connections/{gateway.connections['mail']}")
         response = follow(gateway, url)
 
-    assert (response.status_code, code_of(response)) == (404, "link_not_found")
+    assert (404, "link_not_found") == (response.status_code, code_of(response))
 
 
 def test_a_link_of_a_revoked_connection_says_so_until_it_is_authorised_again(gateway: Gateway) -> None:
@@ -415,8 +415,8 @@ def test_a_link_of_a_revoked_connection_says_so_until_it_is_authorised_again(gat
     refused = follow(gateway, url)
     gateway.authorise("mail")
 
-    assert (refused.status_code, code_of(refused)) == (401, "connection_revoked")
-    assert follow(gateway, url).status_code == 200
+    assert (401, "connection_revoked") == (refused.status_code, code_of(refused))
+    assert 200 == follow(gateway, url).status_code
 
 
 def test_a_link_to_a_message_that_was_deleted_leads_nowhere(gateway: Gateway) -> None:
@@ -426,7 +426,7 @@ def test_a_link_to_a_message_that_was_deleted_leads_nowhere(gateway: Gateway) ->
 
     response = follow(gateway, url)
 
-    assert (response.status_code, code_of(response)) == (404, "message_not_found")
+    assert (404, "message_not_found") == (response.status_code, code_of(response))
 
 
 # Large files, and failures on the way
@@ -554,8 +554,8 @@ def test_a_download_that_the_application_throttles_for_long_says_when_to_come_ba
 
         response = follow(gateway, url)
 
-    assert (response.status_code, code_of(response)) == (429, "upstream_rate_limited")
-    assert response.headers["retry-after"] == "900"
+    assert (429, "upstream_rate_limited") == (response.status_code, code_of(response))
+    assert "900" == response.headers["retry-after"]
 
 
 def test_silence_before_the_first_byte_is_a_timeout(gateway: Gateway) -> None:
@@ -565,7 +565,7 @@ def test_silence_before_the_first_byte_is_a_timeout(gateway: Gateway) -> None:
 
     response = follow(gateway, url)
 
-    assert (response.status_code, code_of(response)) == (504, "upstream_timeout")
+    assert (504, "upstream_timeout") == (response.status_code, code_of(response))
 
 
 def test_silence_in_the_middle_breaks_the_download_off(gateway: Gateway) -> None:

@@ -121,7 +121,7 @@ def test_content_is_read_whatever_the_pieces_it_comes_in(answer: bytes, step: in
     told = b"".join(content.take(answer[at : at + step]) for at in range(0, len(answer), step))
     content.finish()
 
-    assert told == BYTES
+    assert BYTES == told
 
 
 def read(answer: bytes) -> bytes:
@@ -133,7 +133,7 @@ def read(answer: bytes) -> bytes:
 
 @pytest.mark.parametrize("answer", [b"{}", b'{"size": 0}', b'{"size": 0, "data": ""}'])
 def test_no_content_is_content_too(answer: bytes) -> None:
-    assert read(answer) == b""
+    assert b"" == read(answer)
 
 
 @pytest.mark.parametrize(

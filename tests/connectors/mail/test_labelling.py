@@ -37,11 +37,11 @@ def test_a_missing_label_is_refused_and_nothing_changes(gateway: Gateway, mailbo
 
     reply = change(gateway, message_id, add=["Follow Up", "Nowhere", "Elsewhere"], remove=["UNREAD"])
 
-    assert (reply.status, reply.code) == (404, "label_not_found")
+    assert (404, "label_not_found") == (reply.status, reply.code)
     assert [("add.1", 1, "Nowhere"), ("add.2", 2, "Elsewhere")] == [
         (detail["parameter"], detail["index"], detail["value"]) for detail in reply.details
     ]
-    assert mailbox.own.messages[message_id].label_ids == ["UNREAD", "INBOX"]
+    assert ["UNREAD", "INBOX"] == mailbox.own.messages[message_id].label_ids
     assert "Nowhere" not in names(mailbox)
 
 
@@ -71,8 +71,8 @@ def test_missing_labels_are_created_when_asked_for(gateway: Gateway, mailbox: Lo
 
     reply = change(gateway, message_id, add=["Ships/Aurora", "Follow Up", "ships/aurora"], create_missing=True)
 
-    assert reply.data["created"] == ["Ships/Aurora"]
-    assert reply.data["labels"] == ["UNREAD", "INBOX", "Ships/Aurora", "Follow Up"]
+    assert ["Ships/Aurora"] == reply.data["created"]
+    assert ["UNREAD", "INBOX", "Ships/Aurora", "Follow Up"] == reply.data["labels"]
     assert "Ships/Aurora" in names(mailbox)
 
 
@@ -81,7 +81,7 @@ def test_names_match_whatever_their_case(gateway: Gateway) -> None:
 
     reply = change(gateway, message_id, add=["FOLLOW UP", "starred"], remove=["inbox", "unread"])
 
-    assert reply.data["labels"] == ["Follow Up", "STARRED"]
+    assert ["Follow Up", "STARRED"] == reply.data["labels"]
 
 
 def test_an_exact_name_goes_before_one_that_differs_in_case(gateway: Gateway, mailbox: Looking) -> None:
@@ -89,7 +89,7 @@ def test_an_exact_name_goes_before_one_that_differs_in_case(gateway: Gateway, ma
     mailbox.add_label("Label_912", "PIER")
     message_id = received(gateway, "Two piers")
 
-    assert change(gateway, message_id, add=["PIER"]).data["labels"] == ["UNREAD", "INBOX", "PIER"]
+    assert ["UNREAD", "INBOX", "PIER"] == change(gateway, message_id, add=["PIER"]).data["labels"]
 
 
 @requirement("mail:labels:nothing-to-strip")
@@ -106,13 +106,13 @@ def test_what_is_so_already_stays_so(gateway: Gateway) -> None:
 
     reply = change(gateway, message_id, add=["INBOX"], remove=["STARRED"])
 
-    assert reply.data["labels"] == ["UNREAD", "INBOX"]
+    assert ["UNREAD", "INBOX"] == reply.data["labels"]
 
 
 def test_a_message_can_be_thrown_away(gateway: Gateway) -> None:
     message_id = received(gateway, "To the bin")
 
-    assert change(gateway, message_id, add=["TRASH"]).data["labels"] == ["UNREAD", "TRASH"]
+    assert ["UNREAD", "TRASH"] == change(gateway, message_id, add=["TRASH"]).data["labels"]
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_a_message_can_be_thrown_away(gateway: Gateway) -> None:
 def test_a_change_that_cannot_be_made_is_refused(gateway: Gateway, labels: dict[str, Any], parameter: str) -> None:
     reply = change(gateway, received(gateway, "Impossible"), **labels)
 
-    assert (reply.status, reply.code) == (422, "invalid_parameters")
+    assert (422, "invalid_parameters") == (reply.status, reply.code)
     assert [parameter] == [detail["parameter"] for detail in reply.details]
 
 
@@ -144,14 +144,14 @@ def test_a_change_that_cannot_be_made_is_refused(gateway: Gateway, labels: dict[
 def test_a_message_that_is_not_there_has_no_labels(gateway: Gateway, message_id: str, labels: dict[str, Any]) -> None:
     reply = change(gateway, message_id, **labels)
 
-    assert (reply.status, reply.code) == (404, "message_not_found")
+    assert (404, "message_not_found") == (reply.status, reply.code)
     assert [{"parameter": "message_id", "value": message_id}] == reply.details
 
 
 def test_no_label_is_created_for_a_message_that_is_not_there(gateway: Gateway, mailbox: Looking) -> None:
     reply = change(gateway, "19a3f0c2b7d4e851", add=["Orphan"], create_missing=True)
 
-    assert (reply.status, reply.code) == (404, "message_not_found")
+    assert (404, "message_not_found") == (reply.status, reply.code)
     assert "Orphan" not in names(mailbox)
 
 
@@ -165,9 +165,9 @@ def test_a_label_that_somebody_creates_meanwhile_is_used(gateway: Gateway, mailb
     gateway.fault("mail", method="POST", path="/gmail/v1/users/me/labels", fault="status", status=409, body=refusal)
     again = change(gateway, message_id, add=["raced"], create_missing=True)
 
-    assert reply.data["created"] == ["Raced"]
-    assert again.data["created"] == []
-    assert names(mailbox).count("Raced") == 1
+    assert ["Raced"] == reply.data["created"]
+    assert [] == again.data["created"]
+    assert 1 == names(mailbox).count("Raced")
 
 
 def test_a_label_made_elsewhere_a_moment_ago_is_known(gateway: Gateway, mailbox: Looking) -> None:
@@ -187,7 +187,7 @@ def test_a_label_deleted_elsewhere_a_moment_ago_is_missing(gateway: Gateway, mai
 
     reply = change(gateway, message_id, add=["Soon gone"])
 
-    assert (reply.status, reply.code) == (404, "label_not_found")
+    assert (404, "label_not_found") == (reply.status, reply.code)
 
 
 def test_the_labels_of_a_draft_cannot_be_changed(gateway: Gateway, mailbox: Looking) -> None:
@@ -206,5 +206,5 @@ def test_twenty_calls_at_once_create_a_label_once(gateway: Gateway, mailbox: Loo
 
     replies = gateway.together(*[lambda: change(gateway, message_id, add=["Twenty"], create_missing=True)] * 20)
 
-    assert sum(len(reply.data["created"]) for reply in replies) == 1
-    assert names(mailbox).count("Twenty") == 1
+    assert 1 == sum(len(reply.data["created"]) for reply in replies)
+    assert 1 == names(mailbox).count("Twenty")

@@ -194,7 +194,7 @@ def letter(**more: Any) -> Letter:
 
 
 def test_a_letter_is_written_out() -> None:
-    assert mime.written(letter()).decode() == (
+    assert (
         "From: Nora Lind <nora@brightfjord.test>\r\n"
         "To: ben@acmefreight.test\r\n"
         "Subject: Plan\r\n"
@@ -217,7 +217,7 @@ def test_a_letter_is_written_out() -> None:
         "PHA+SGk8L3A+\r\n"
         "\r\n"
         "--=_01ABC--\r\n"
-    )
+    ) == mime.written(letter()).decode()
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ def test_a_found_message_is_summarised(gateway: Gateway) -> None:
     reply = gateway.get("/mail/messages", q='subject:"Manifest for sailing 41"')
 
     message_id = gateway.examples("mail")["attachment_message_id"]
-    assert reply.status == 200
+    assert 200 == reply.status
     assert reply.body == {
         "run_id": reply.headers["x-run-id"],
         "connector": "mail",
@@ -38,10 +38,10 @@ def test_a_found_message_is_summarised(gateway: Gateway) -> None:
 def test_the_body_comes_with_its_attachments_when_asked_for(gateway: Gateway) -> None:
     found = one(gateway, 'subject:"Manifest for sailing 41"', include_body=True)
 
-    assert found["body"] == {
+    assert {
         "text": "Manifest and arrivals attached. Please confirm the reefers by Friday.",
         "html": "<p>Manifest and <b>arrivals</b> attached.</p><p>Please confirm the reefers by Friday.</p>",
-    }
+    } == found["body"]
     assert [
         {"filename": "manifest-41.pdf", "mime_type": "application/pdf", "size_bytes": 193},
         {"filename": "arrivals.csv", "mime_type": "text/csv", "size_bytes": 88},
@@ -61,7 +61,7 @@ def test_the_providers_own_syntax_decides_what_is_found(gateway: Gateway) -> Non
 def test_nothing_found_is_an_empty_page(gateway: Gateway) -> None:
     reply = gateway.get("/mail/messages", q="subject:nobody-ever-wrote-this")
 
-    assert reply.data == []
+    assert [] == reply.data
     assert reply.body["next_cursor"] is None
 
 
@@ -69,21 +69,21 @@ def test_nothing_found_is_an_empty_page(gateway: Gateway) -> None:
 def test_pages_hold_every_message_once_newest_first(gateway: Gateway) -> None:
     found = every_message(gateway, q="category:promotions", limit=20)
 
-    assert len(found) == 45
-    assert len({each["message_id"] for each in found}) == 45
+    assert 45 == len(found)
+    assert 45 == len({each["message_id"] for each in found})
     assert sorted(found, key=lambda each: each["received_at"], reverse=True) == found
 
 
 @requirement("mail:search:limit")
 def test_a_page_holds_25_unless_said_otherwise(gateway: Gateway) -> None:
-    assert len(gateway.get("/mail/messages", q="").data) == 25
+    assert 25 == len(gateway.get("/mail/messages", q="").data)
 
 
 def test_the_limit_may_change_from_page_to_page(gateway: Gateway) -> None:
     first = gateway.get("/mail/messages", q="category:promotions", limit=3)
     more = gateway.get("/mail/messages", q="category:promotions", limit=5, cursor=first.body["next_cursor"])
 
-    assert len(more.data) == 5
+    assert 5 == len(more.data)
     assert not {each["message_id"] for each in first.data} & {each["message_id"] for each in more.data}
 
 
@@ -93,7 +93,7 @@ def test_a_cursor_of_another_search_is_refused(gateway: Gateway) -> None:
 
     reply = gateway.get("/mail/messages", q="category:social", limit=3, cursor=cursor)
 
-    assert (reply.status, reply.code) == (422, "invalid_cursor")
+    assert (422, "invalid_cursor") == (reply.status, reply.code)
 
 
 def test_a_cursor_that_the_application_has_forgotten_is_refused(gateway: Gateway) -> None:
@@ -103,7 +103,7 @@ def test_a_cursor_that_the_application_has_forgotten_is_refused(gateway: Gateway
 
     reply = gateway.get("/mail/messages", q="category:promotions", limit=3, cursor=cursor)
 
-    assert (reply.status, reply.code) == (422, "invalid_cursor")
+    assert (422, "invalid_cursor") == (reply.status, reply.code)
 
 
 @requirement("mail:search:limit")
@@ -122,7 +122,7 @@ def test_a_cursor_that_the_application_has_forgotten_is_refused(gateway: Gateway
 def test_a_search_that_cannot_be_read_is_refused(gateway: Gateway, query: dict[str, str], parameter: str) -> None:
     reply = gateway.get("/mail/messages", **query)
 
-    assert (reply.status, reply.code) == (422, "invalid_parameters")
+    assert (422, "invalid_parameters") == (reply.status, reply.code)
     assert [parameter] == [detail["parameter"] for detail in reply.details]
 
 
@@ -150,7 +150,7 @@ def test_attachments_are_named_as_their_senders_named_them(gateway: Gateway) -> 
 
     names = ["Übersicht Herbst 2026 \u2013 Endfassung.pdf", "Entwürfe.pdf", "plan.html"]
     assert names == [each["filename"] for each in found["attachments"]]
-    assert found["body"] == {"text": "Names in two old ways and one new.", "html": None}
+    assert {"text": "Names in two old ways and one new.", "html": None} == found["body"]
 
 
 def test_an_attached_message_is_one_attachment_whatever_it_holds(gateway: Gateway) -> None:
@@ -159,7 +159,7 @@ def test_an_attached_message_is_one_attachment_whatever_it_holds(gateway: Gatewa
     assert [("attachment.eml", "message/rfc822")] == [
         (each["filename"], each["mime_type"]) for each in found["attachments"]
     ]
-    assert found["body"]["text"] == "See below, with their original."
+    assert "See below, with their original." == found["body"]["text"]
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_subjects_and_senders_are_read_in_their_own_character_set(gateway: Gatew
 
     found = one(gateway, "from:yuki@minato-line.test subject:入港予定のお知らせ")
 
-    assert (found["subject"], found["from"]) == ("入港予定のお知らせ", "佐藤 由紀 <yuki@minato-line.test>")
+    assert ("入港予定のお知らせ", "佐藤 由紀 <yuki@minato-line.test>") == (found["subject"], found["from"])
 
 
 def test_a_message_without_subject_and_text_has_empty_ones(gateway: Gateway, mailbox: Looking) -> None:
@@ -192,7 +192,7 @@ def test_a_message_without_subject_and_text_has_empty_ones(gateway: Gateway, mai
         each for each in every_message(gateway, q="", limit=100, include_body=True) if each["message_id"] == message_id
     )
 
-    assert (found["subject"], found["body"]) == ("", {"text": "", "html": None})
+    assert ("", {"text": "", "html": None}) == (found["subject"], found["body"])
 
 
 def test_a_long_text_that_comes_by_itself_is_read_as_well(gateway: Gateway) -> None:
@@ -200,7 +200,7 @@ def test_a_long_text_that_comes_by_itself_is_read_as_well(gateway: Gateway) -> N
 
     found = one(gateway, 'subject:"Manifest for sailing 41"', include_body=True)
 
-    assert found["body"]["text"] == "Manifest and arrivals attached. Please confirm the reefers by Friday."
+    assert "Manifest and arrivals attached. Please confirm the reefers by Friday." == found["body"]["text"]
 
 
 @requirement("mail:search:body-parts")
@@ -260,8 +260,8 @@ def test_a_page_costs_a_list_its_messages_and_the_labels_once(gateway: Gateway) 
     gateway.get("/mail/messages", q="category:social", limit=10)
 
     paths = [path for _, path, _ in gateway.journal("mail")]
-    assert paths[0] == MESSAGES
-    assert len(paths) == 11
+    assert MESSAGES == paths[0]
+    assert 11 == len(paths)
 
 
 def test_searches_at_the_same_time_never_read_more_at_once_than_the_application_bears(gateway: Gateway) -> None:

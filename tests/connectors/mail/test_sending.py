@@ -46,7 +46,7 @@ def test_a_message_is_sent_from_the_connected_address(gateway: Gateway, mailbox:
     }
     assert before.timestamp() - 1 <= datetime.fromisoformat(reply.data["sent_at"]).timestamp()
     assert str(mailbox.letter(sent.id)["From"]) == f"Nora Lind <{OWN}>"
-    assert mailbox.drafts("Offer 7") == []
+    assert [] == mailbox.drafts("Offer 7")
 
 
 @requirement("mail:send:plain-text")
@@ -58,7 +58,7 @@ def test_the_html_is_sent_as_it_is_beside_a_plain_text_of_it(gateway: Gateway, m
     assert ["text/plain", "text/html"] == [part.get_content_type() for part in letter.iter_parts()]
     assert html is not None
     assert html.get_content().replace("\r", "").rstrip("\n") == "<p>Schöne Grüße 😀</p>\n" + HTML
-    assert plain(letter) == ("Schöne Grüße 😀\n\nDear Ben,\n\nsee our offer (https://brightfjord.test/offer).")
+    assert ("Schöne Grüße 😀\n\nDear Ben,\n\nsee our offer (https://brightfjord.test/offer).") == plain(letter)
 
 
 def test_every_recipient_gets_it_once_whatever_the_name(gateway: Gateway, mailbox: Looking) -> None:
@@ -72,18 +72,18 @@ def test_every_recipient_gets_it_once_whatever_the_name(gateway: Gateway, mailbo
 
     reply = send(gateway, "To several", to=to)
 
-    assert reply.data["to"] == [
+    assert [
         "ben@acmefreight.test",
         "greta@kaiwerk.test",
         "jonas@brightfjord.test",
         "priya@brightfjord.test",
-    ]
-    assert recipients(mailbox.letter(reply.data["message_id"])) == [
+    ] == reply.data["to"]
+    assert [
         ("Ben Roe", "ben@acmefreight.test"),
         ("Müller, Greta", "greta@kaiwerk.test"),
         ("Lind, Jonas", "jonas@brightfjord.test"),
         ("", "priya@brightfjord.test"),
-    ]
+    ] == recipients(mailbox.letter(reply.data["message_id"]))
 
 
 def test_it_arrives(gateway: Gateway, mailbox: Looking) -> None:
@@ -116,9 +116,9 @@ def test_a_subject_of_two_lines_is_refused(gateway: Gateway, line_end: str) -> N
     subject = f"Hello{line_end}Bcc: everyone@acmefreight.test"
     reply = send(gateway, subject)
 
-    assert (reply.status, reply.code) == (422, "invalid_parameters")
+    assert (422, "invalid_parameters") == (reply.status, reply.code)
     assert [{"parameter": "subject", "message": "Should stand on one line", "value": subject}] == reply.details
-    assert gateway.journal("mail") == []
+    assert [] == gateway.journal("mail")
 
 
 @requirement("mail:send:validated", "mail:send:invalid-recipient")
@@ -148,9 +148,9 @@ def test_a_subject_of_two_lines_is_refused(gateway: Gateway, line_end: str) -> N
 def test_what_is_no_address_is_refused(gateway: Gateway, recipient: str) -> None:
     reply = send(gateway, "Never sent", to=[recipient])
 
-    assert (reply.status, reply.code) == (422, "invalid_recipient")
+    assert (422, "invalid_recipient") == (reply.status, reply.code)
     assert [(0, cut(recipient))] == [(detail["index"], detail["value"]) for detail in reply.details]
-    assert gateway.journal("mail") == []
+    assert [] == gateway.journal("mail")
 
 
 @requirement("mail:send:validated")
@@ -160,11 +160,11 @@ def test_one_bad_recipient_in_fifty_stops_all_and_is_named(gateway: Gateway, mai
 
     reply = send(gateway, "Fifty", to=to)
 
-    assert reply.code == "invalid_recipient"
+    assert "invalid_recipient" == reply.code
     assert [(31, "guest31@acmefreight,test", "to.31")] == [
         (detail["index"], detail["value"], detail["parameter"]) for detail in reply.details
     ]
-    assert mailbox.sent("Fifty") == []
+    assert [] == mailbox.sent("Fifty")
 
 
 @requirement("mail:send:invalid-recipient")
@@ -177,7 +177,7 @@ def test_every_bad_recipient_is_named(gateway: Gateway) -> None:
 
 
 def test_an_international_domain_is_written_in_ascii(gateway: Gateway) -> None:
-    assert send(gateway, "International", to=["greta@büro.test"]).data["to"] == ["greta@xn--bro-hoa.test"]
+    assert ["greta@xn--bro-hoa.test"] == send(gateway, "International", to=["greta@büro.test"]).data["to"]
 
 
 @pytest.mark.parametrize(
@@ -195,14 +195,14 @@ def test_an_international_domain_is_written_in_ascii(gateway: Gateway) -> None:
 def test_a_message_that_cannot_be_read_is_refused(gateway: Gateway, body: dict[str, Any], parameter: str) -> None:
     reply = send(gateway, "Unreadable", **body)
 
-    assert (reply.status, reply.code) == (422, "invalid_parameters")
+    assert (422, "invalid_parameters") == (reply.status, reply.code)
     assert [parameter] == [detail["parameter"] for detail in reply.details]
 
 
 def test_html_without_any_text_still_has_a_plain_form(gateway: Gateway, mailbox: Looking) -> None:
     message_id = send(gateway, "Only a picture", body_html="<img src='https://x.test/a.png'>").data["message_id"]
 
-    assert plain(mailbox.letter(message_id)).strip() == "(This message has no text.)"
+    assert "(This message has no text.)" == plain(mailbox.letter(message_id)).strip()
 
 
 def test_scripts_and_styles_are_no_text(gateway: Gateway, mailbox: Looking) -> None:
@@ -210,7 +210,7 @@ def test_scripts_and_styles_are_no_text(gateway: Gateway, mailbox: Looking) -> N
 
     message_id = send(gateway, "Scripted", body_html=html).data["message_id"]
 
-    assert plain(mailbox.letter(message_id)).strip() == "Hello"
+    assert "Hello" == plain(mailbox.letter(message_id)).strip()
 
 
 def test_a_long_message_is_sent_whole(gateway: Gateway, mailbox: Looking) -> None:
@@ -220,7 +220,7 @@ def test_a_long_message_is_sent_whole(gateway: Gateway, mailbox: Looking) -> Non
 
     body = mailbox.letter(message_id).get_body(("html",))
     assert body is not None
-    assert len(body.get_content().splitlines()) == 25_000
+    assert 25_000 == len(body.get_content().splitlines())
 
 
 @requirement("mail:send:large")
@@ -288,7 +288,7 @@ def test_a_reply_to_a_reply_has_one_re(gateway: Gateway, mailbox: Looking) -> No
 
     reply = send(gateway, "Ignored", thread_id=message_id)
 
-    assert str(mailbox.letter(reply.data["message_id"])["Subject"]) == "RE: Lighthouse"
+    assert "RE: Lighthouse" == str(mailbox.letter(reply.data["message_id"])["Subject"])
 
 
 def test_drafts_and_thrown_away_messages_are_not_replied_to(gateway: Gateway, mailbox: Looking) -> None:
@@ -307,7 +307,7 @@ def test_drafts_and_thrown_away_messages_are_not_replied_to(gateway: Gateway, ma
 def test_a_thread_that_is_not_there_cannot_be_replied_to(gateway: Gateway, thread_id: str) -> None:
     reply = send(gateway, "Ignored", thread_id=thread_id)
 
-    assert (reply.status, reply.code) == (404, "thread_not_found")
+    assert (404, "thread_not_found") == (reply.status, reply.code)
     assert [{"parameter": "thread_id", "value": thread_id}] == reply.details
 
 
@@ -319,9 +319,9 @@ def test_a_thread_of_drafts_cannot_be_replied_to(gateway: Gateway, mailbox: Look
 
     reply = send(gateway, "Ignored", thread_id=thread_id)
 
-    assert (reply.status, reply.code) == (404, "thread_not_found")
+    assert (404, "thread_not_found") == (reply.status, reply.code)
     assert [{"parameter": "thread_id", "value": thread_id}] == reply.details
-    assert len(mailbox.drafts("Lonely draft")) == 1
+    assert 1 == len(mailbox.drafts("Lonely draft"))
 
 
 # Drafts
@@ -339,7 +339,7 @@ def test_a_draft_is_kept_and_not_sent(gateway: Gateway, mailbox: Looking) -> Non
         "status": "ok",
         "data": {"draft_id": draft_id, "message_id": kept.id, "created_at": reply.data["created_at"]},
     }
-    assert mailbox.sent("Plan B") == []
+    assert [] == mailbox.sent("Plan B")
     assert ["ben@acmefreight.test", "greta@kaiwerk.test"] == [
         address for _, address in recipients(mailbox.letter(kept.id))
     ]
@@ -349,9 +349,9 @@ def test_a_draft_is_kept_and_not_sent(gateway: Gateway, mailbox: Looking) -> Non
 def test_a_draft_to_a_bad_recipient_is_refused(gateway: Gateway, mailbox: Looking) -> None:
     reply = draft(gateway, "Plan C", to=["ben@acmefreight.test", "nobody"])
 
-    assert (reply.status, reply.code) == (422, "invalid_recipient")
-    assert mailbox.drafts("Plan C") == []
+    assert (422, "invalid_recipient") == (reply.status, reply.code)
+    assert [] == mailbox.drafts("Plan C")
 
 
 def test_a_draft_takes_no_thread(gateway: Gateway) -> None:
-    assert draft(gateway, "Plan D", thread_id="19a3e99010aa2b77").code == "invalid_parameters"
+    assert "invalid_parameters" == draft(gateway, "Plan D", thread_id="19a3e99010aa2b77").code

@@ -465,24 +465,6 @@ def test_being_blocked_is_no_throttling(gateway: Gateway) -> None:
     assert (403, "upstream_forbidden") == ((reply := gateway.get("/notes/databases")).status, reply.code)
 
 
-@pytest.mark.parametrize("status", [500, 502, 503, 504])
-def test_a_read_that_fails_is_tried_again(gateway: Gateway, status: int) -> None:
-    answers(gateway, "POST", "/v1/search", status, times=2, body="<html>Bad gateway</html>")
-
-    assert 200 == gateway.get("/notes/databases").status
-
-
-@requirement("calls:upstream-error")
-@pytest.mark.parametrize("status", [500, 502, 503, 504])
-def test_a_read_that_keeps_failing_is_an_upstream_error(gateway: Gateway, status: int) -> None:
-    answers(gateway, "POST", "/v1/search", status, times=3, body="<html>Bad gateway</html>")
-    reply = gateway.get("/notes/databases")
-
-    assert (502, "upstream_error") == (reply.status, reply.code)
-    assert 3 == len(gateway.journal("notes"))
-    assert "html" not in str(reply.body)
-
-
 @requirement("calls:never-blindly")
 @pytest.mark.parametrize("status", [500, 502, 504])
 def test_a_write_that_fails_is_not_sent_again_by_itself(gateway: Gateway, leads: str, status: int) -> None:
@@ -519,21 +501,6 @@ def test_a_503_that_names_nothing_is_a_failure_that_can_be_repeated(gateway: Gat
     assert 1 == found(gateway, leads, name)
 
 
-@requirement("calls:upstream-timeout")
-def test_a_read_that_times_out_is_said_so(gateway: Gateway) -> None:
-    gateway.fault("notes", method="POST", path="/v1/search", fault="delay", seconds=2.2)
-    reply = gateway.get("/notes/databases")
-
-    assert (504, "upstream_timeout") == (reply.status, reply.code)
-
-
-@pytest.mark.parametrize("fault", ["drop_before", "drop_after"])
-def test_a_read_that_is_cut_is_tried_again(gateway: Gateway, fault: str) -> None:
-    gateway.fault("notes", method="POST", path="/v1/search", fault=fault, times=2)
-
-    assert 200 == gateway.get("/notes/databases").status
-
-
 @requirement("calls:outcome-looked-for")
 def test_a_write_whose_answer_is_garbage_is_looked_up(gateway: Gateway, leads: str) -> None:
     name = new_name()
@@ -554,14 +521,6 @@ def test_a_write_whose_answer_is_empty_may_be_repeated_and_is_done_once(gateway:
     assert shown["upstream"][-1]["path"].endswith("/query")
     assert 200 == again.status
     assert 1 == found(gateway, leads, name)
-
-
-@requirement("calls:upstream-error")
-def test_a_read_whose_answer_is_garbage_is_an_upstream_error(gateway: Gateway) -> None:
-    gateway.fault("notes", method="POST", path="/v1/search", fault="garbage", times=3)
-    reply = gateway.get("/notes/databases")
-
-    assert (502, "upstream_error") == (reply.status, reply.code)
 
 
 @pytest.mark.parametrize("body", ["[]", "{}", '{"results": 5}', '"text"'])

@@ -77,7 +77,7 @@ def test_a_database_is_described_by_its_properties(gateway: Gateway, leads: str)
     assert {"Name", "Stage", "Status", "Value", "Due", "Tags", "Email", "Hot", "Owner", "Score"} == set(
         listed["properties"]
     )
-    assert datetime.fromisoformat(listed["last_edited_at"]).tzinfo == UTC
+    assert UTC == datetime.fromisoformat(listed["last_edited_at"]).tzinfo
 
 
 # Creating
@@ -92,8 +92,8 @@ def test_a_page_is_created_with_its_values_cast(gateway: Gateway, leads: str) ->
         children=["Hello", {"type": "callout", "text": "note"}],
     )
 
-    assert created.data["properties_written"] == 4
-    assert created.data["properties_skipped"] == ["Score"]
+    assert 4 == created.data["properties_written"]
+    assert ["Score"] == created.data["properties_skipped"]
 
 
 @requirement("notes:pages:created")
@@ -150,7 +150,7 @@ def test_a_connection_cut_after_the_write_still_answers_with_the_one_page(gatewa
     again = gateway.post("/notes/pages", database_id=leads, properties=properties, idempotency_key="cut-1")
 
     assert created.data == again.data
-    assert again.headers["idempotent-replayed"] == "true"
+    assert "true" == again.headers["idempotent-replayed"]
     assert 1 == search(gateway, leads, "Name", "cut once")["match_count"]
 
 

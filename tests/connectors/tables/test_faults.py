@@ -143,13 +143,6 @@ def test_an_application_that_keeps_failing_ends_the_reading(
     assert "html" not in str(reply.body)
 
 
-def test_reading_is_given_up_when_nobody_answers(gateway: Gateway) -> None:
-    gateway.fault("tables", fault="delay", seconds=3)
-    reply = describe(gateway)
-
-    assert (504, "upstream_timeout") == (reply.status, reply.code)
-
-
 # An application that fails while it is written to
 
 

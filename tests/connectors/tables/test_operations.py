@@ -459,10 +459,10 @@ def test_the_description_of_the_service_has_all_five(gateway: Gateway) -> None:
         for operation in methods.values()
     }
 
-    assert described == {
+    assert {
         "tables_read_records",
         "tables_create_records",
         "tables_update_record",
         "tables_attach_file",
         "tables_list_tables",
-    }
+    } == described

@@ -8,13 +8,13 @@ from sandbox.boards.trello import JSON, TEXT, UNKNOWN, Trello, refused
 def test_the_header_wins_over_query_and_body(trello: Trello) -> None:
     answer = trello.ask("GET", "/1/members/me", params={"key": "wrong", "token": "wrong"})
 
-    assert answer.status_code == 200
+    assert 200 == answer.status_code
 
 
 def test_key_and_token_are_taken_from_the_query(trello: Trello) -> None:
     answer = trello.ask("GET", "/1/members/me", auth=None, params={"key": trello.key, "token": trello.token})
 
-    assert answer.json()["username"] == "gatewaybot"
+    assert "gatewaybot" == answer.json()["username"]
 
 
 @pytest.mark.parametrize("form", ["json", "data"])
@@ -23,7 +23,7 @@ def test_key_and_token_are_taken_from_the_body(trello: Trello, form: str) -> Non
 
     answer = trello.ask("POST", f"/1/cards/{trello.examples['card_id']}/actions/comments", auth=None, **{form: body})
 
-    assert answer.json()["data"]["text"] == "hi"
+    assert "hi" == answer.json()["data"]["text"]
 
 
 def test_an_oauth_1_header_is_let_in_by_key_and_token(trello: Trello) -> None:
@@ -32,7 +32,7 @@ def test_an_oauth_1_header_is_let_in_by_key_and_token(trello: Trello) -> None:
         f'oauth_consumer_key="{trello.key}", oauth_token="{trello.token}", oauth_signature="a%2Bb%3D"'
     )
 
-    assert trello.ask("GET", "/1/members/me", auth=header).status_code == 200
+    assert 200 == trello.ask("GET", "/1/members/me", auth=header).status_code
 
 
 @pytest.mark.parametrize(
@@ -60,14 +60,14 @@ def test_a_wrong_token_and_a_wrong_key_are_told_apart(trello: Trello) -> None:
     wrong_token = trello.ask("GET", "/1/members/me", auth=None, params={"key": trello.key, "token": "ATTAwrong"})
     wrong_key = trello.ask("GET", "/1/members/me", auth=None, params={"key": "0" * 32, "token": trello.token})
 
-    assert refused(wrong_token) == (401, TEXT, "invalid token")
-    assert refused(wrong_key) == (401, TEXT, "invalid key")
+    assert (401, TEXT, "invalid token") == refused(wrong_token)
+    assert (401, TEXT, "invalid key") == refused(wrong_key)
 
 
 def test_a_malformed_id_is_noticed_before_wrong_credentials(trello: Trello) -> None:
     answer = trello.ask("GET", "/1/boards/not-an-id", auth=None)
 
-    assert refused(answer) == (400, TEXT, "invalid id")
+    assert (400, TEXT, "invalid id") == refused(answer)
 
 
 def test_the_token_is_looked_at_before_permission_and_existence(trello: Trello) -> None:
@@ -83,7 +83,7 @@ def test_a_revoked_token_is_authorised_again(trello: Trello) -> None:
     revoked = trello.ask("GET", "/1/members/me").status_code
     trello.steer("/boards/authorise")
 
-    assert (revoked, trello.ask("GET", "/1/members/me").status_code) == (401, 200)
+    assert (401, 200) == (revoked, trello.ask("GET", "/1/members/me").status_code)
 
 
 def test_a_token_tells_about_itself_and_deletes_itself(trello: Trello) -> None:
@@ -96,4 +96,4 @@ def test_a_token_tells_about_itself_and_deletes_itself(trello: Trello) -> None:
     assert ("Connector Gateway", me["id"], None) == (told["identifier"], told["idMember"], told["dateExpires"])
     assert {"idModel": "*", "modelType": "Board", "read": True, "write": True} in told["permissions"]
     assert (me["id"], 200) == (member["id"], gone.status_code)
-    assert refused(trello.ask("GET", "/1/members/me")) == (401, TEXT, "invalid token")
+    assert (401, TEXT, "invalid token") == refused(trello.ask("GET", "/1/members/me"))

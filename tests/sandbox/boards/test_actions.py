@@ -28,7 +28,7 @@ def test_a_comment_is_an_action_with_author_and_application(trello: Trello) -> N
 def test_a_comment_needs_a_text_of_sensible_length(trello: Trello, text: Any) -> None:
     answer = trello.ask("POST", f"/1/cards/{trello.examples['card_id']}/actions/comments", json={"text": text})
 
-    assert refused(answer) == (400, TEXT, "invalid value for text")
+    assert (400, TEXT, "invalid value for text") == refused(answer)
 
 
 def test_comments_are_read_newest_first_a_page_at_a_time(trello: Trello) -> None:
@@ -40,12 +40,12 @@ def test_comments_are_read_newest_first_a_page_at_a_time(trello: Trello) -> None
     def read(**asked: Any) -> list[str]:
         return [action["data"]["text"] for action in trello.get(path, filter="commentCard", **asked)]
 
-    assert read(limit=2) == ["five", "four"]
-    assert read(limit=2, page=1) == ["three", "two"]
-    assert read(before=made[2]) == ["two", "one"]
-    assert read(since=made[2]) == ["five", "four"]
-    assert read(since="2999-01-01T00:00:00Z") == []
-    assert len(read(since="2020-01-01T00:00:00Z", before="2999-01-01")) == 5
+    assert ["five", "four"] == read(limit=2)
+    assert ["three", "two"] == read(limit=2, page=1)
+    assert ["two", "one"] == read(before=made[2])
+    assert ["five", "four"] == read(since=made[2])
+    assert [] == read(since="2999-01-01T00:00:00Z")
+    assert 5 == len(read(since="2020-01-01T00:00:00Z", before="2999-01-01"))
 
 
 @pytest.mark.parametrize(("name", "value"), [("limit", "1001"), ("page", "20"), ("since", "yesterday")])
@@ -72,8 +72,8 @@ def test_the_log_of_a_card_holds_what_happened(trello: Trello) -> None:
 
     log = trello.get(f"/cards/{card['id']}/actions", filter="all")
 
-    assert [action["type"] for action in log] == ["updateCard", "addChecklistToCard", "commentCard", "createCard"]
-    assert log[0]["data"]["old"] == {"name": "A card"}
+    assert ["updateCard", "addChecklistToCard", "commentCard", "createCard"] == [action["type"] for action in log]
+    assert {"name": "A card"} == log[0]["data"]["old"]
 
 
 def test_somebody_elses_comment_cannot_be_edited(trello: Trello) -> None:
@@ -81,4 +81,4 @@ def test_somebody_elses_comment_cannot_be_edited(trello: Trello) -> None:
 
     answer = trello.ask("PUT", f"/1/actions/{made['comment_id']}", json={"text": "Yours"})
 
-    assert refused(answer) == (401, TEXT, "unauthorized card permission requested")
+    assert (401, TEXT, "unauthorized card permission requested") == refused(answer)

@@ -20,7 +20,7 @@ def test_a_board_shows_lists_cards_and_labels_in_one_answer(trello: Trello) -> N
     assert [{"id", "name", "pos"}, {"id", "idList"}, {"id", "name", "color"}] == [
         raw[name][0].keys() for name in ("lists", "cards", "labels")
     ]
-    assert (len(raw["lists"]), len(raw["labels"])) == (7, 65)
+    assert (7, 65) == (len(raw["lists"]), len(raw["labels"]))
     assert len(raw["cards"]) > 600
 
 
@@ -32,23 +32,23 @@ def test_open_cards_are_also_in_archived_lists_but_visible_ones_are_not(trello: 
         for name in ("open", "visible")
     }
 
-    assert (archived in lists["open"], archived in lists["visible"]) == (True, False)
+    assert (True, False) == (archived in lists["open"], archived in lists["visible"])
 
 
 def test_fifty_labels_come_unless_asked_otherwise(trello: Trello) -> None:
     path = f"/boards/{trello.examples['board_id']}"
 
-    assert [
+    assert [50, 65, 3] == [
         len(trello.get(path, labels="all")["labels"]),
         len(trello.get(f"{path}/labels", limit=1000)),
         len(trello.get(f"{path}/labels", limit=3)),
-    ] == [50, 65, 3]
+    ]
 
 
 def test_labels_are_unnamed_doubled_and_in_every_script(trello: Trello) -> None:
     names = [one["name"] for one in trello.get(f"/boards/{trello.examples['board_id']}/labels", limit=1000)]
 
-    assert (names.count(""), names.count("bug"), names.count("日本語")) == (7, 2, 1)
+    assert (7, 2, 1) == (names.count(""), names.count("bug"), names.count("日本語"))
     assert set(trello.examples["labels"]) <= set(names)
     assert "press" not in names[:50]
 
@@ -67,7 +67,7 @@ def test_cards_of_a_board_are_walked_newest_first(trello: Trello) -> None:
 def test_too_many_cards_with_actions_are_refused(trello: Trello) -> None:
     answer = trello.ask("GET", f"/1/boards/{trello.examples['board_id']}", params={"cards": "open", "actions": "all"})
 
-    assert (answer.status_code, answer.json()["error"]) == (429, "API_TOO_MANY_CARDS_REQUESTED")
+    assert (429, "API_TOO_MANY_CARDS_REQUESTED") == (answer.status_code, answer.json()["error"])
 
 
 def test_a_closed_board_still_answers(trello: Trello) -> None:
@@ -78,7 +78,7 @@ def test_the_seed_has_two_lists_of_one_name_and_archived_ones(trello: Trello) ->
     lists = trello.get(f"/boards/{trello.examples['board_id']}/lists", filter="all")
 
     names = [one["name"] for one in lists if not one["closed"]]
-    assert names.count("Waiting") == 2
+    assert 2 == names.count("Waiting")
     assert trello.examples["archived_list_id"] in [one["id"] for one in lists if one["closed"]]
 
 
@@ -94,7 +94,7 @@ def test_a_card_shows_its_list_and_checklists_when_asked(trello: Trello) -> None
     )
 
     assert {"id": raw["idList"], "name": "To do"} == raw["list"]
-    assert raw["checklists"][0]["name"] == "Before we ship"
+    assert "Before we ship" == raw["checklists"][0]["name"]
     assert {"id", "name", "state"} == raw["checklists"][0]["checkItems"][0].keys()
 
 
@@ -118,8 +118,8 @@ def test_labels_are_made_changed_worn_and_deleted(trello: Trello) -> None:
     (worn,) = trello.get(f"/cards/{card['id']}")["labels"]
     trello.ask("DELETE", f"/1/labels/{label['id']}")
 
-    assert (worn["name"], worn["color"]) == ("newer", None)
-    assert trello.get(f"/cards/{card['id']}")["labels"] == []
+    assert ("newer", None) == (worn["name"], worn["color"])
+    assert [] == trello.get(f"/cards/{card['id']}")["labels"]
 
 
 def test_all_cards_of_a_list_are_moved_and_archived(trello: Trello) -> None:
@@ -131,7 +131,7 @@ def test_all_cards_of_a_list_are_moved_and_archived(trello: Trello) -> None:
     trello.post(f"/lists/{target}/archiveAllCards")
 
     assert held < moved
-    assert trello.get(f"/lists/{target}/cards") == []
+    assert [] == trello.get(f"/lists/{target}/cards")
 
 
 def test_a_board_is_renamed_and_deleted_with_all_that_is_on_it(trello: Trello) -> None:
@@ -140,5 +140,5 @@ def test_a_board_is_renamed_and_deleted_with_all_that_is_on_it(trello: Trello) -
     renamed = trello.put(f"/boards/{board}", name="Renamed", desc="new")
     trello.ask("DELETE", f"/1/boards/{board}")
 
-    assert (renamed["name"], renamed["desc"]) == ("Renamed", "new")
-    assert [trello.ask("GET", path).status_code for path in (f"/1/boards/{board}", f"/1/cards/{card}")] == [404, 404]
+    assert ("Renamed", "new") == (renamed["name"], renamed["desc"])
+    assert [404, 404] == [trello.ask("GET", path).status_code for path in (f"/1/boards/{board}", f"/1/cards/{card}")]

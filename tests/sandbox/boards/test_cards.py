@@ -55,7 +55,7 @@ def test_places_are_computed_in_steps(trello: Trello) -> None:
 
     places = [trello.card(idList=card_list, pos=pos)["pos"] for pos in ("bottom", "bottom", "top", 20_000.5)]
 
-    assert places == [16_384, 32_768, 8_192, 20_000.5]
+    assert [16_384, 32_768, 8_192, 20_000.5] == places
     assert sorted(places) == [card["pos"] for card in trello.get(f"/lists/{card_list}/cards", fields="pos")]
 
 
@@ -83,7 +83,7 @@ def test_a_move_to_where_it_is_leaves_no_action(trello: Trello) -> None:
 
     trello.put(f"/cards/{card['id']}", idList=card["idList"], pos="top")
 
-    assert trello.get(f"/cards/{card['id']}/actions", filter="updateCard:idList") == []
+    assert [] == trello.get(f"/cards/{card['id']}/actions", filter="updateCard:idList")
 
 
 def test_a_list_of_another_board_is_refused_without_that_board(trello: Trello) -> None:
@@ -124,7 +124,7 @@ def test_a_field_of_a_card_is_put_by_itself(trello: Trello, field: str, value: A
 def test_a_bad_value_of_a_field_is_called_value(trello: Trello) -> None:
     answer = trello.ask("PUT", f"/1/lists/{trello.examples['list_ids'][0]}/closed", json={"value": "maybe"})
 
-    assert refused(answer) == (400, TEXT, "invalid value for value")
+    assert (400, TEXT, "invalid value for value") == refused(answer)
 
 
 def test_an_archived_list_still_takes_cards(trello: Trello) -> None:
@@ -139,13 +139,13 @@ def test_a_deleted_card_is_gone_with_its_actions(trello: Trello) -> None:
 
     trello.ask("DELETE", f"/1/cards/{card['id']}")
 
-    assert [
+    assert [404, 404] == [
         trello.ask("GET", path).status_code for path in (f"/1/cards/{card['id']}", f"/1/actions/{action['id']}")
-    ] == [404, 404]
+    ]
 
 
 def test_half_a_surrogate_is_replaced(trello: Trello) -> None:
-    assert trello.card("a\ud800b")["name"] == "a\ufffdb"
+    assert "a\ufffdb" == trello.card("a\ud800b")["name"]
 
 
 def test_a_card_takes_and_drops_labels_and_members(trello: Trello) -> None:

@@ -11,12 +11,12 @@ def test_a_checklist_is_built_item_by_item(trello: Trello) -> None:
 
     (read,) = trello.get(f"/cards/{card['id']}/checklists")
 
-    assert checklist["checkItems"] == []
-    assert [(item["name"], item["pos"]) for item in read["checkItems"]] == [
+    assert [] == checklist["checkItems"]
+    assert [
         ("first", 16_384),
         ("second", 32_768),
         ("third", 49_152),
-    ]
+    ] == [(item["name"], item["pos"]) for item in read["checkItems"]]
     assert {"incomplete"} == {item["state"] for item in read["checkItems"]}
 
 
@@ -27,7 +27,7 @@ def test_a_checklist_is_shown_without_items_when_asked(trello: Trello) -> None:
 
 
 def test_a_checklist_without_a_name_has_the_default_one(trello: Trello) -> None:
-    assert trello.post("/checklists", idCard=trello.card()["id"])["name"] == "Checklist"
+    assert "Checklist" == trello.post("/checklists", idCard=trello.card()["id"])["name"]
 
 
 def test_a_checklist_is_copied_from_another(trello: Trello) -> None:
@@ -45,7 +45,7 @@ def test_a_full_checklist_takes_no_more(trello: Trello) -> None:
 
     answer = trello.ask("POST", f"/1/checklists/{checklist}/checkItems", json={"name": "two"})
 
-    assert answer.status_code == 403
+    assert 403 == answer.status_code
 
 
 def test_an_item_without_a_name_is_refused(trello: Trello) -> None:
@@ -53,4 +53,4 @@ def test_an_item_without_a_name_is_refused(trello: Trello) -> None:
 
     answer = trello.ask("POST", f"/1/checklists/{checklist}/checkItems", json={"name": ""})
 
-    assert refused(answer) == (400, TEXT, "invalid value for name")
+    assert (400, TEXT, "invalid value for name") == refused(answer)

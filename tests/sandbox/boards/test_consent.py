@@ -20,15 +20,15 @@ def test_the_consent_page_asks_and_then_hands_a_token_over(trello: Trello) -> No
     page = trello.ask("GET", "/1/authorize", auth=None, params=asked)
     answer = trello.ask("POST", "/1/authorize", auth=None, data={**asked, "approve": "true"})
 
-    assert (page.status_code, "<form" in page.text) == (200, True)
+    assert (200, True) == (page.status_code, "<form" in page.text)
     back = urlsplit(answer.headers["Location"])
-    assert (answer.status_code, back.query) == (302, "state=s")
+    assert (302, "state=s") == (answer.status_code, back.query)
     token = parse_qs(back.fragment)["token"][0]
     credentials = {"key": trello.key, "token": token}
     read = trello.ask("GET", f"/1/tokens/{token}", auth=None, params=credentials)
     write = trello.ask("POST", "/1/cards", auth=None, params=credentials)
-    assert read.status_code == 200
-    assert refused(write) == (401, JSON, '{"message":"missing scopes"}')
+    assert 200 == read.status_code
+    assert (401, JSON, '{"message":"missing scopes"}') == refused(write)
 
 
 def test_consent_is_given_at_once_when_asked_to(trello: Trello) -> None:
@@ -46,15 +46,15 @@ def test_consent_is_denied_and_sent_nowhere_unknown(trello: Trello) -> None:
     foreign = trello.ask("GET", "/1/authorize", auth=None, params={**asked, "return_url": "https://evil.example/"})
     unknown = trello.ask("GET", "/1/authorize", auth=None, params={**asked, "key": "nobody"})
 
-    assert denied.headers["Location"] == "http://127.0.0.1/back#error=Token%20request%20rejected"
-    assert (foreign.status_code, unknown.status_code) == (400, 401)
+    assert "http://127.0.0.1/back#error=Token%20request%20rejected" == denied.headers["Location"]
+    assert (400, 401) == (foreign.status_code, unknown.status_code)
 
 
 @pytest.mark.parametrize("address", ["http://[", "http://127.0.0.1/\r\nX: y", "javascript:alert(1)"])
 def test_nobody_is_sent_to_a_broken_address(trello: Trello, address: str) -> None:
     asked = {"key": trello.key, "return_url": address, "auto_approve": "true"}
 
-    assert trello.ask("GET", "/1/authorize", auth=None, params=asked).status_code == 400
+    assert 400 == trello.ask("GET", "/1/authorize", auth=None, params=asked).status_code
 
 
 def test_a_token_ends_with_its_hour(trello: Trello) -> None:
@@ -83,7 +83,7 @@ def test_oauth_1_goes_round_once(trello: Trello) -> None:
     with OAuth1Session(APP.key, APP.secret, token["oauth_token"], token["oauth_token_secret"]) as session:
         me = session.get(f"{address}/members/me")
 
-    assert (me.json()["username"], again.status_code) == ("gatewaybot", 401)
+    assert ("gatewaybot", 401) == (me.json()["username"], again.status_code)
 
 
 def test_oauth_2_goes_round_with_pkce_and_rotates(trello: Trello) -> None:
@@ -117,6 +117,6 @@ def test_oauth_2_goes_round_with_pkce_and_rotates(trello: Trello) -> None:
     me = trello.ask("GET", "/1/members/me", auth=f"Bearer {second.json()['access_token']}")
 
     assert "error=invalid_request" in bare.headers["Location"]
-    assert (back["state"], first.json()["expires_in"], first.json()["token_type"]) == (["s"], 3600, "Bearer")
+    assert (["s"], 3600, "Bearer") == (back["state"], first.json()["expires_in"], first.json()["token_type"])
     assert [(one.status_code, one.json()["error"]) for one in (replayed, stale)] == [(403, "invalid_grant")] * 2
-    assert me.json()["username"] == "gatewaybot"
+    assert "gatewaybot" == me.json()["username"]

@@ -27,7 +27,7 @@ def test_hidden_things_are_missing_when_the_knob_says_so(trello: Trello) -> None
 
     answer = trello.ask("GET", f"/1/boards/{trello.examples['hidden_board_id']}")
 
-    assert refused(answer) == (404, TEXT, "The requested resource was not found.")
+    assert (404, TEXT, "The requested resource was not found.") == refused(answer)
 
 
 @pytest.mark.parametrize(
@@ -47,19 +47,19 @@ def test_what_is_not_there_is_missing(trello: Trello, kind: str, text: str) -> N
 def test_a_card_needs_a_well_formed_list(trello: Trello, id_list: Any) -> None:
     answer = trello.ask("POST", "/1/cards", json={"idList": id_list, "name": "x"})
 
-    assert refused(answer) == (400, TEXT, "invalid value for idList")
+    assert (400, TEXT, "invalid value for idList") == refused(answer)
 
 
 def test_a_card_for_an_unknown_list_finds_no_board(trello: Trello) -> None:
     answer = trello.ask("POST", "/1/cards", json={"idList": trello.examples["card_id"], "name": "x"})
 
-    assert refused(answer) == (404, TEXT, "could not find the board that the card belongs to")
+    assert (404, TEXT, "could not find the board that the card belongs to") == refused(answer)
 
 
 def test_a_card_for_a_hidden_list_is_unauthorized(trello: Trello) -> None:
     answer = trello.ask("POST", "/1/cards", json={"idList": trello.examples["hidden_list_id"], "name": "x"})
 
-    assert refused(answer) == (401, TEXT, "unauthorized card permission requested")
+    assert (401, TEXT, "unauthorized card permission requested") == refused(answer)
 
 
 @pytest.mark.parametrize(
@@ -92,21 +92,21 @@ def test_a_label_may_be_named_once_only(trello: Trello) -> None:
 
     answer = trello.ask("POST", "/1/cards", json={"idList": trello.examples["list_ids"][0], "idLabels": [label, label]})
 
-    assert refused(answer) == (400, TEXT, "invalid value for idLabels")
+    assert (400, TEXT, "invalid value for idLabels") == refused(answer)
 
 
 def test_a_label_that_is_no_id_is_refused_in_json(trello: Trello) -> None:
     answer = trello.ask("POST", "/1/cards", json={"idList": trello.examples["list_ids"][0], "idLabels": "bug"})
 
-    assert (answer.status_code, answer.json()) == (400, {"message": "Invalid objectId", "error": "ERROR"})
+    assert (400, {"message": "Invalid objectId", "error": "ERROR"}) == (answer.status_code, answer.json())
 
 
 def test_names_of_boards_and_lists_are_refused_in_json(trello: Trello) -> None:
     board = trello.ask("POST", "/1/boards/", json={})
     card_list = trello.ask("POST", "/1/lists", json={"idBoard": trello.examples["board_id"], "name": ""})
 
-    assert refused(board) == (400, JSON, '{"message":"invalid value for name","error":"ERROR"}')
-    assert refused(card_list) == (400, JSON, '{"message":"invalid value for name","error":"BAD_REQUEST_ERROR"}')
+    assert (400, JSON, '{"message":"invalid value for name","error":"ERROR"}') == refused(board)
+    assert (400, JSON, '{"message":"invalid value for name","error":"BAD_REQUEST_ERROR"}') == refused(card_list)
 
 
 def test_lists_and_checklists_for_unknown_things_are_unauthorized(trello: Trello) -> None:
@@ -114,7 +114,7 @@ def test_lists_and_checklists_for_unknown_things_are_unauthorized(trello: Trello
     checklist = trello.ask("POST", "/1/checklists", json={"idCard": UNKNOWN, "name": "x"})
 
     assert (401, TEXT, f"unauthorized board list requested {UNKNOWN}") == refused(card_list)
-    assert refused(checklist) == (401, TEXT, "unauthorized board requested")
+    assert (401, TEXT, "unauthorized board requested") == refused(checklist)
 
 
 @pytest.mark.parametrize("path", ["/1/nothing?a=b", "/1/boards/", "/2/cards", "/1/lists/?key=k&token=t"])
@@ -140,7 +140,7 @@ def test_a_request_line_beyond_8_kilobytes_is_too_long(trello: Trello) -> None:
     in_query = trello.ask("POST", path, params={"text": "x" * 10_000})
     in_body = trello.ask("POST", path, json={"text": "x" * 16_384})
 
-    assert (in_query.status_code, in_body.status_code) == (414, 200)
+    assert (414, 200) == (in_query.status_code, in_body.status_code)
 
 
 def test_json_without_its_content_type_is_not_read(trello: Trello) -> None:
@@ -148,7 +148,7 @@ def test_json_without_its_content_type_is_not_read(trello: Trello) -> None:
 
     answer = trello.ask("POST", "/1/cards", data=body, headers={"Content-Type": "text/plain"})
 
-    assert refused(answer) == (400, TEXT, "invalid value for idList")
+    assert (400, TEXT, "invalid value for idList") == refused(answer)
 
 
 @pytest.mark.parametrize("body", ["{", '{"text": NaN}', "[" * 100_000])
@@ -157,4 +157,4 @@ def test_broken_json_is_refused(trello: Trello, body: str) -> None:
 
     answer = trello.ask("POST", path, data=body, headers={"Content-Type": "application/json"})
 
-    assert answer.status_code == 400
+    assert 400 == answer.status_code

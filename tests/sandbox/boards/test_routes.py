@@ -18,14 +18,14 @@ def test_a_batch_answers_in_order_with_refusals_among_them(trello: Trello) -> No
 
     assert {"id", "name", "idList"} == parts[0]["200"].keys()
     assert {"id": card_list, "name": "To do"} == parts[1]["200"]
-    assert parts[2] == {"name": "NotFoundError", "message": "model not found", "statusCode": 404}
+    assert {"name": "NotFoundError", "message": "model not found", "statusCode": 404} == parts[2]
 
 
 @pytest.mark.parametrize("urls", ["", "cards/x", ",".join(["/members/me"] * 11)])
 def test_a_batch_has_one_to_ten_paths(trello: Trello, urls: str) -> None:
     answer = trello.ask("GET", "/1/batch", params={"urls": urls})
 
-    assert refused(answer) == (400, TEXT, "invalid value for urls")
+    assert (400, TEXT, "invalid value for urls") == refused(answer)
 
 
 def test_the_routes_served_are_the_routes_listed() -> None:
@@ -63,7 +63,7 @@ def test_every_reading_route_answers(trello: Trello) -> None:
 
     answers = {path: trello.ask("GET", path.format(**named), params=asked) for path in reading}
 
-    assert [path for path, answer in answers.items() if not answer.ok or answer.headers["Content-Type"] != JSON] == []
+    assert [] == [path for path, answer in answers.items() if not answer.ok or answer.headers["Content-Type"] != JSON]
 
 
 @pytest.mark.parametrize(

@@ -66,26 +66,26 @@ def todo(emulator: BoardsEmulator, client: TrelloClient) -> List:
 def test_boards_are_listed_without_the_hidden_one(emulator: BoardsEmulator, client: TrelloClient) -> None:
     names = [board.name for board in client.list_boards()]
 
-    assert names == ["Product launch 🚀", "Operations", "Launch of last year"]
+    assert ["Product launch 🚀", "Operations", "Launch of last year"] == names
 
 
 def test_a_board_is_found_by_its_id(emulator: BoardsEmulator, client: TrelloClient) -> None:
     board = client.get_board(emulator.examples()["board_id"])
 
-    assert (board.name, board.closed) == ("Product launch 🚀", False)
+    assert ("Product launch 🚀", False) == (board.name, board.closed)
 
 
 def test_lists_and_cards_of_a_board_are_filtered(emulator: BoardsEmulator, client: TrelloClient) -> None:
     board = client.get_board(emulator.examples()["board_id"])
 
-    assert (len(board.open_lists()), len(board.closed_lists()), len(board.all_lists())) == (7, 2, 9)
+    assert (7, 2, 9) == (len(board.open_lists()), len(board.closed_lists()), len(board.all_lists()))
     assert len(board.visible_cards()) < len(board.open_cards()) < len(board.all_cards())
 
 
 def test_fifty_labels_come_unless_more_are_asked_for(emulator: BoardsEmulator, client: TrelloClient) -> None:
     board = client.get_board(emulator.examples()["board_id"])
 
-    assert (len(board.get_labels()), len(board.get_labels(limit=1000))) == (50, 65)
+    assert (50, 65) == (len(board.get_labels()), len(board.get_labels(limit=1000)))
 
 
 def test_a_card_is_created_with_labels_and_a_due_date(todo: List) -> None:
@@ -93,7 +93,7 @@ def test_a_card_is_created_with_labels_and_a_due_date(todo: List) -> None:
 
     card = todo.add_card("Fix door", "**now**", labels=labels, due="2026-12-01T10:00:00+01:00", position="top")
 
-    assert (card.name, card.desc, card.due) == ("Fix door", "**now**", "2026-12-01T09:00:00.000Z")
+    assert ("Fix door", "**now**", "2026-12-01T09:00:00.000Z") == (card.name, card.desc, card.due)
     assert [label.id for label in labels] == card.idLabels
     assert card.id == todo.list_cards()[0].id
 
@@ -113,8 +113,8 @@ def test_a_card_is_moved_and_its_move_is_told(emulator: BoardsEmulator, client: 
 
     moved = client.get_card(card.id)
     assert target == moved.idList
-    assert [(move["source"]["name"], move["destination"]["name"]) for move in moved.list_movements()] == [
-        ("To do", "In progress")
+    assert [("To do", "In progress")] == [
+        (move["source"]["name"], move["destination"]["name"]) for move in moved.list_movements()
     ]
     assert card.id == client.get_list(target).list_cards()[0].id
 
@@ -128,7 +128,7 @@ def test_values_of_a_card_are_set_one_by_one(client: TrelloClient, todo: List) -
     card.set_closed(True)
 
     changed = client.get_card(card.id)
-    assert (changed.name, changed.desc, changed.is_due_complete, changed.closed) == ("New", "text", True, True)
+    assert ("New", "text", True, True) == (changed.name, changed.desc, changed.is_due_complete, changed.closed)
 
 
 def test_a_comment_is_posted_read_edited_and_deleted(todo: List) -> None:
@@ -140,7 +140,7 @@ def test_a_comment_is_posted_read_edited_and_deleted(todo: List) -> None:
     card.delete_comment(posted)
 
     assert [("Done.", posted["id"])] == [(one["data"]["text"], one["id"]) for one in read]
-    assert card.fetch_comments(force=True) == []
+    assert [] == card.fetch_comments(force=True)
 
 
 def test_a_checklist_is_added_ticked_renamed_and_removed(client: TrelloClient, todo: List) -> None:
@@ -152,10 +152,10 @@ def test_a_checklist_is_added_ticked_renamed_and_removed(client: TrelloClient, t
     (read,) = client.get_card(card.id).checklists
     read.delete_checklist_item("one")
 
-    assert (read.name, [item["name"] for item in read.items]) == ("Quality", ["two"])
-    assert client.get_card(card.id).badges["checkItemsChecked"] == 1
+    assert ("Quality", ["two"]) == (read.name, [item["name"] for item in read.items])
+    assert 1 == client.get_card(card.id).badges["checkItemsChecked"]
     read.delete()
-    assert client.get_card(card.id).checklists == []
+    assert [] == client.get_card(card.id).checklists
 
 
 def test_lists_and_labels_are_made_and_put_away(emulator: BoardsEmulator, client: TrelloClient) -> None:
@@ -167,7 +167,7 @@ def test_lists_and_labels_are_made_and_put_away(emulator: BoardsEmulator, client
 
     assert "Later" in [one.name for one in board.closed_lists()]
     assert "paused" in [one.name for one in board.get_labels()]
-    assert client.get_label(label.id, board.id).name == "paused"
+    assert "paused" == client.get_label(label.id, board.id).name
 
 
 def test_a_board_is_made_and_closed(client: TrelloClient) -> None:
@@ -175,22 +175,22 @@ def test_a_board_is_made_and_closed(client: TrelloClient) -> None:
 
     board.close()
 
-    assert [one.name for one in board.all_lists()] == ["To Do", "Doing", "Done"]
+    assert ["To Do", "Doing", "Done"] == [one.name for one in board.all_lists()]
     assert client.get_board(board.id).closed
 
 
 def test_the_member_of_the_token_is_me(emulator: BoardsEmulator, client: TrelloClient) -> None:
     me = client.get_member("me")
 
-    assert me.username == "gatewaybot"
-    assert len(me.get_boards("all")) == 3
+    assert "gatewaybot" == me.username
+    assert 3 == len(me.get_boards("all"))
 
 
 def test_a_signed_request_is_let_in(emulator: BoardsEmulator, session: Local) -> None:
     given = emulator.credentials()
     client = TrelloClient(given["key"], "secret", token=given["token"], token_secret="other", http_service=session)
 
-    assert len(client.list_boards()) == 3
+    assert 3 == len(client.list_boards())
 
 
 def test_a_dead_token_is_unauthorized(emulator: BoardsEmulator, client: TrelloClient) -> None:
@@ -220,4 +220,4 @@ def test_a_card_of_another_board_cannot_come_without_naming_it(emulator: BoardsE
 def test_search_finds_boards_and_cards_by_words(client: TrelloClient, todo: List) -> None:
     todo.add_card("Zeppelin repair")
 
-    assert [found.name for found in client.search("zeppelin")] == ["Zeppelin repair"]
+    assert ["Zeppelin repair"] == [found.name for found in client.search("zeppelin")]

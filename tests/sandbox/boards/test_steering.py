@@ -15,7 +15,7 @@ def test_a_status_fault_writes_nothing(trello: Trello) -> None:
 
     answer = trello.ask("POST", "/1/cards", json={"idList": trello.examples["list_ids"][0], "name": "x"})
 
-    assert refused(answer) == (401, TEXT, "invalid app token")
+    assert (401, TEXT, "invalid app token") == refused(answer)
     assert before == len(trello.emulator.store.cards)
 
 
@@ -41,7 +41,7 @@ def test_garbage_is_not_json(trello: Trello) -> None:
 def test_a_slow_answer_arrives_whole(trello: Trello, fault: str) -> None:
     trello.steer("/boards/faults", fault=fault, seconds=0.05, path="/1/members/me")
 
-    assert trello.get("/members/me")["username"] == "gatewaybot"
+    assert "gatewaybot" == trello.get("/members/me")["username"]
 
 
 def test_writes_are_accepted_with_202_when_the_knob_says_so(trello: Trello) -> None:
@@ -50,14 +50,14 @@ def test_writes_are_accepted_with_202_when_the_knob_says_so(trello: Trello) -> N
     write = trello.ask("POST", "/1/cards", json={"idList": trello.examples["list_ids"][0], "name": "x"})
     read = trello.ask("GET", f"/1/cards/{write.json()['id']}")
 
-    assert (write.status_code, read.status_code) == (202, 200)
+    assert (202, 200) == (write.status_code, read.status_code)
 
 
 def test_the_text_for_a_dead_token_is_a_knob(trello: Trello) -> None:
     trello.steer("/boards/knobs", invalid_token="invalid app token")
     trello.steer("/boards/revoke")
 
-    assert refused(trello.ask("GET", "/1/members/me")) == (401, TEXT, "invalid app token")
+    assert (401, TEXT, "invalid app token") == refused(trello.ask("GET", "/1/members/me"))
 
 
 def test_a_reset_repeats_the_same_state(trello: Trello) -> None:
@@ -84,7 +84,7 @@ def test_a_colleague_acts_by_hand(trello: Trello) -> None:
 
     log = trello.get(f"/cards/{made['card_id']}/actions", filter="all")
 
-    assert [action["type"] for action in log] == ["commentCard", "updateCard", "createCard"]
+    assert ["commentCard", "updateCard", "createCard"] == [action["type"] for action in log]
     assert {None} == {action["appCreator"] for action in log}
     assert {"ines.marchetti"} == {action["memberCreator"]["username"] for action in log}
     assert trello.get(f"/lists/{target}")["closed"]
@@ -127,5 +127,5 @@ def test_a_fault_of_our_own_is_logged_and_shown_plainly(
 
     answer = trello.ask("GET", f"/1/cards/{trello.examples['card_id']}")
 
-    assert refused(answer) == (500, TEXT, "Internal Server Error")
+    assert (500, TEXT, "Internal Server Error") == refused(answer)
     assert "AttributeError" in caplog.text

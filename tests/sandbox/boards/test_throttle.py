@@ -14,11 +14,11 @@ MEMBER_SPENT = {"error": "RATE_LIMIT_EXCEEDED", "message": "Exceeded rate limit 
 def test_every_answer_tells_what_is_left(trello: Trello) -> None:
     headers = trello.ask("GET", f"/1/lists/{trello.examples['list_ids'][0]}").headers
 
-    assert [
+    assert ["10000", "100", "99", "10000", "300", "299"] == [
         headers[f"x-rate-limit-api-{scope}-{name}"]
         for scope in ("token", "key")
         for name in ("interval-ms", "max", "remaining")
-    ] == ["10000", "100", "99", "10000", "300", "299"]
+    ]
     assert "x-rate-limit-member-max" not in headers
 
 
@@ -29,9 +29,9 @@ def test_the_101st_request_of_a_token_is_refused(trello: Trello) -> None:
     answer = trello.ask("GET", path)
 
     assert {200} == statuses
-    assert refused(answer) == (429, JSON, '{"error":"API_TOKEN_LIMIT_EXCEEDED","message":"Rate limit exceeded"}')
+    assert (429, JSON, '{"error":"API_TOKEN_LIMIT_EXCEEDED","message":"Rate limit exceeded"}') == refused(answer)
     assert "Retry-After" not in answer.headers
-    assert answer.headers["x-rate-limit-api-token-remaining"] == "0"
+    assert "0" == answer.headers["x-rate-limit-api-token-remaining"]
 
 
 def test_without_limits_nothing_is_refused(trello: Trello) -> None:
@@ -44,7 +44,7 @@ def test_without_limits_nothing_is_refused(trello: Trello) -> None:
 def test_a_batch_is_counted_by_its_parts(trello: Trello) -> None:
     answer = trello.ask("GET", "/1/batch", params={"urls": ",".join([f"/lists/{UNKNOWN}"] * 10)})
 
-    assert answer.headers["x-rate-limit-api-token-remaining"] == "90"
+    assert "90" == answer.headers["x-rate-limit-api-token-remaining"]
 
 
 def spent(throttle: Throttle, now: float, spender: Spender) -> Any:
@@ -62,7 +62,7 @@ def test_a_window_slides() -> None:
     early = [spent(throttle, 0.0, spender) for _ in range(50)] + [spent(throttle, 5.0, spender) for _ in range(50)]
 
     assert early == [None] * 100
-    assert spent(throttle, 9.9, spender) == TOKEN_SPENT
+    assert TOKEN_SPENT == spent(throttle, 9.9, spender)
     assert [spent(throttle, 10.0, spender) for _ in range(51)] == [None] * 50 + [TOKEN_SPENT]
 
 
@@ -89,7 +89,7 @@ def test_more_than_200_refusals_lock_the_whole_key_out() -> None:
     for _ in range(301):
         spent(throttle, 0.0, Spender("k", "t"))
 
-    assert spent(throttle, 1.0, Spender("k", "other")) == KEY_SPENT
+    assert KEY_SPENT == spent(throttle, 1.0, Spender("k", "other"))
     assert spent(throttle, 1.0, Spender("k2", "other")) is None
     assert spent(throttle, 10.0, Spender("k", "other")) is None
 
@@ -97,8 +97,8 @@ def test_more_than_200_refusals_lock_the_whole_key_out() -> None:
 def test_member_routes_show_their_budget(trello: Trello) -> None:
     headers = trello.ask("GET", "/1/members/me").headers
 
-    assert [headers[f"x-rate-limit-member-{one}"] for one in ("interval-ms", "max", "remaining")] == [
+    assert [
         "900000",
         "100",
         "99",
-    ]
+    ] == [headers[f"x-rate-limit-member-{one}"] for one in ("interval-ms", "max", "remaining")]

@@ -45,7 +45,7 @@ class Trello:
 
     @staticmethod
     def _accepted(answer: requests.Response) -> Any:
-        assert answer.status_code == 200, answer.text
+        assert 200 == answer.status_code, answer.text
         return answer.json()
 
 

@@ -53,7 +53,7 @@ def async_client(emulator: ChatEmulator) -> AsyncWebClient:
 
 
 def test_the_client_learns_who_it_is(client: WebClient) -> None:
-    assert client.auth_test()["user_id"] == "U05RELAYBOT"
+    assert "U05RELAYBOT" == client.auth_test()["user_id"]
 
 
 def test_the_client_posts_edits_and_deletes(client: WebClient) -> None:
@@ -76,7 +76,7 @@ def test_the_client_pages_through_conversations(client: WebClient) -> None:
     pages = [page["channels"] for page in listing]
     names = [channel.get("name", "") for page in pages for channel in page]
 
-    assert [len(pages), {"general", "leadership-sync", "東京オフィス"} <= set(names)] == [6, True]
+    assert [6, True] == [len(pages), {"general", "leadership-sync", "東京オフィス"} <= set(names)]
     assert not any(name.startswith("2024-project") for name in names)
 
 
@@ -90,8 +90,8 @@ def test_the_client_reads_conversations_and_people(client: WebClient) -> None:
     people = client.users_list(limit=40)
     person = client.users_info(user="U04NW000002")["user"]["real_name"]
 
-    assert [counted, len(members), len(history["messages"]), len(people["members"])] == [46, 46, 15, 40]
-    assert (bool(mine) or None, opened, joined, person) == (True, "D04IM000001", True, "Zoë Brandt")
+    assert [46, 46, 15, 40] == [counted, len(members), len(history["messages"]), len(people["members"])]
+    assert (True, "D04IM000001", True, "Zoë Brandt") == (bool(mine) or None, opened, joined, person)
 
 
 def test_the_client_reacts(client: WebClient) -> None:
@@ -105,7 +105,7 @@ def test_the_client_reacts(client: WebClient) -> None:
     ]
     client.reactions_remove(name="eyes", **item)
 
-    assert refused.value.response["error"] == "already_reacted"
+    assert "already_reacted" == refused.value.response["error"]
     assert "eyes" in names
     assert "party_parrot" in client.emoji_list()["emoji"]
 
@@ -116,7 +116,7 @@ def test_the_client_is_throttled(client: WebClient) -> None:
         client.users_list(limit=1)
 
     assert answers == [True] * 20
-    assert (refused.value.response.status_code, refused.value.response["error"]) == (429, "ratelimited")
+    assert (429, "ratelimited") == (refused.value.response.status_code, refused.value.response["error"])
     assert 0 < int(refused.value.response.headers["Retry-After"]) <= 60
 
 
@@ -125,7 +125,7 @@ def test_the_client_hears_of_missing_scopes(client: WebClient, emulator: ChatEmu
     with pytest.raises(SlackApiError) as refused:
         client.conversations_list()
 
-    assert (refused.value.response["error"], refused.value.response["provided"]) == ("missing_scope", "chat:write")
+    assert ("missing_scope", "chat:write") == (refused.value.response["error"], refused.value.response["provided"])
 
 
 def test_the_client_revokes_its_token(client: WebClient) -> None:
@@ -133,7 +133,7 @@ def test_the_client_revokes_its_token(client: WebClient) -> None:
     with pytest.raises(SlackApiError) as refused:
         client.auth_test()
 
-    assert (revoked, refused.value.response["error"]) == (True, "account_inactive")
+    assert (True, "account_inactive") == (revoked, refused.value.response["error"])
 
 
 def test_the_client_installs_and_rotates(client: WebClient, emulator: ChatEmulator) -> None:
@@ -174,7 +174,7 @@ async def test_the_async_client_speaks_too(async_client: AsyncWebClient) -> None
     with pytest.raises(SlackApiError, match="channel_not_found"):
         await async_client.conversations_info(channel="C04FOREIGN1")
 
-    assert (who["user_id"], edited["text"], len(listed["channels"]), len(pages)) == ("U05RELAYBOT", "y", 20, 3)
+    assert ("U05RELAYBOT", "y", 20, 3) == (who["user_id"], edited["text"], len(listed["channels"]), len(pages))
 
 
 def test_deliveries_carry_a_signature_the_verifier_accepts(emulator: ChatEmulator) -> None:
@@ -206,5 +206,5 @@ def test_bolt_takes_the_handshake_and_the_events(client: WebClient, emulator: Ch
         message = inbox.take()
     answers = [app.dispatch(bolted(delivery)) for delivery in (handshake, message)]
 
-    assert [answers[0].status, answers[1].status, heard] == [200, 200, ["deploy"]]
+    assert [200, 200, ["deploy"]] == [answers[0].status, answers[1].status, heard]
     assert "challenge" in answers[0].body

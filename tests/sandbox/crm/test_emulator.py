@@ -11,6 +11,7 @@ import pytest
 import requests
 
 from connector_gateway.kit.clock import SystemClock
+from harness.clocks import HandClock
 from harness.playing import playing
 from workspace_sandbox.crm import CrmEmulator
 from workspace_sandbox.crm.access import challenge_of
@@ -21,19 +22,7 @@ from workspace_sandbox.kit.stage import Stage
 
 OBJECTS = "/crm/objects/2026-09"
 LINKS = "/crm/associations/2026-09"
-
-
-class HandClock:
-    """A clock that moves when it is told to."""
-
-    def __init__(self, at: float = 1_780_000_000.0) -> None:
-        self.at = at
-
-    def now(self) -> float:
-        return self.at
-
-    async def sleep(self, seconds: float) -> None:
-        self.at += max(0.0, seconds)
+BEGAN = 1_780_000_000.0
 
 
 @dataclass
@@ -64,17 +53,17 @@ class Api:
         """The id of a new record."""
         body = {"properties": properties, "associations": associations or []}
         answer = self("POST", f"{OBJECTS}/{kind}", body)
-        assert answer.status_code == 201, answer.text
+        assert 201 == answer.status_code, answer.text
         return str(answer.json()["id"])
 
     def read(self, kind: str, identifier: str, *properties: str) -> dict[str, Any]:
         answer = self("GET", f"{OBJECTS}/{kind}/{identifier}", params={"properties": ",".join(properties)})
-        assert answer.status_code == 200, answer.text
+        assert 200 == answer.status_code, answer.text
         return dict(answer.json()["properties"])
 
     def find(self, kind: str, *filters: dict[str, Any], **more: Any) -> dict[str, Any]:
         answer = self("POST", f"{OBJECTS}/{kind}/search", {"filterGroups": [{"filters": list(filters)}], **more})
-        assert answer.status_code == 200, answer.text
+        assert 200 == answer.status_code, answer.text
         return dict(answer.json())
 
 
@@ -105,7 +94,7 @@ def crm(limited: Api) -> Api:
 @pytest.fixture
 def clock(limited: Api) -> HandClock:
     """A clock in the emulator's hands."""
-    clock = HandClock()
+    clock = HandClock(BEGAN)
     limited.emulator.stage.clock = clock
     return clock
 
@@ -129,10 +118,10 @@ def test_a_new_contact_answers_201_with_text_values_and_normalised_address(crm: 
     body = {"properties": {"email": "  Mixed.Case@Example.TEST ", "firstname": "Zoë", "annualrevenue": 1250.5}}
     answer = crm("POST", f"{OBJECTS}/contacts", body)
 
-    assert answer.status_code == 201
+    assert 201 == answer.status_code
     made = answer.json()
-    assert made["properties"]["email"] == "mixed.case@example.test"
-    assert made["properties"]["annualrevenue"] == "1250.5"
+    assert "mixed.case@example.test" == made["properties"]["email"]
+    assert "1250.5" == made["properties"]["annualrevenue"]
     assert made["properties"]["hs_object_id"] == made["id"]
     assert made["archived"] is False
     assert made["createdAt"].endswith("Z")
@@ -144,9 +133,9 @@ def test_defaults_come_unless_properties_are_asked_for(crm: Api) -> None:
     defaults = crm.read("contacts", contact)
     chosen = crm.read("contacts", contact, "phone", "no_such_property")
 
-    assert set(defaults) == {"createdate", "email", "firstname", "hs_object_id", "lastmodifieddate", "lastname"}
+    assert {"createdate", "email", "firstname", "hs_object_id", "lastmodifieddate", "lastname"} == set(defaults)
     assert defaults["firstname"] is None
-    assert set(chosen) == {"phone", "createdate", "lastmodifieddate", "hs_object_id"}
+    assert {"phone", "createdate", "lastmodifieddate", "hs_object_id"} == set(chosen)
 
 
 def test_properties_may_be_repeated_or_joined_by_commas(crm: Api) -> None:
@@ -163,7 +152,7 @@ def test_a_contact_is_found_by_its_address_however_it_is_encoded(crm: Api, writt
     contact = crm.make("contacts", email="ana+light@example.test")
     answer = crm("GET", f"{OBJECTS}/contacts/{written}?idProperty=email&properties=email")
 
-    assert answer.status_code == 200
+    assert 200 == answer.status_code
     assert answer.json()["id"] == contact
 
 
@@ -171,9 +160,9 @@ def test_a_used_address_is_refused_with_the_id_only_in_the_text(crm: Api) -> Non
     email, contact = crm.example("email"), crm.example("contact_id")
     answer = crm("POST", f"{OBJECTS}/contacts", {"properties": {"email": email.upper()}})
 
-    assert answer.status_code == 409
+    assert 409 == answer.status_code
     assert answer.json()["message"] == f"Contact already exists. Existing ID: {contact}"
-    assert answer.json()["category"] == "CONFLICT"
+    assert "CONFLICT" == answer.json()["category"]
 
 
 def test_a_further_address_of_another_contact_is_taken_too(crm: Api) -> None:
@@ -184,7 +173,7 @@ def test_a_further_address_of_another_contact_is_taken_too(crm: Api) -> None:
     found = crm("GET", f"{OBJECTS}/contacts/second@example.test?idProperty=email")
 
     assert f"Existing ID: {contact}" in created.json()["message"]
-    assert hidden.status_code == 404
+    assert 404 == hidden.status_code
     assert found.json()["id"] == contact
 
 
@@ -192,9 +181,9 @@ def test_a_change_answers_what_was_sent_and_an_empty_text_clears(crm: Api) -> No
     contact = crm.make("contacts", email="change@example.test", phone="1", firstname="A")
     answer = crm("PATCH", f"{OBJECTS}/contacts/{contact}", {"properties": {"phone": "", "firstname": "B"}})
 
-    assert answer.status_code == 200
+    assert 200 == answer.status_code
     assert answer.json()["properties"]["phone"] is None
-    assert answer.json()["properties"]["firstname"] == "B"
+    assert "B" == answer.json()["properties"]["firstname"]
     assert "email" not in answer.json()["properties"]
 
 
@@ -205,7 +194,7 @@ def test_a_contact_can_be_changed_by_its_address(crm: Api) -> None:
     )
 
     assert answer.json()["id"] == contact
-    assert crm.read("contacts", contact, "city")["city"] == "Bergen"
+    assert "Bergen" == crm.read("contacts", contact, "city")["city"]
 
 
 def test_changing_to_a_used_address_is_refused_and_changes_nothing(crm: Api) -> None:
@@ -213,7 +202,7 @@ def test_changing_to_a_used_address_is_refused_and_changes_nothing(crm: Api) -> 
     body = {"properties": {"email": crm.example("email"), "city": "Oslo"}}
     answer = crm("PATCH", f"{OBJECTS}/contacts/{contact}", body)
 
-    assert answer.status_code == 409
+    assert 409 == answer.status_code
     assert crm.read("contacts", contact, "email", "city")["city"] is None
 
 
@@ -223,7 +212,7 @@ def test_an_archived_record_is_gone_unless_asked_for_and_frees_its_address(crm: 
     statuses = [crm("DELETE", path).status_code, crm("DELETE", path).status_code, crm("GET", path).status_code]
     archived = crm("GET", f"{path}?archived=true").json()
 
-    assert statuses == [204, 204, 404]
+    assert [204, 204, 404] == statuses
     assert archived["archived"] is True
     assert "archivedAt" in archived
     assert crm.make("contacts", email="leaver@example.test") != contact
@@ -233,19 +222,19 @@ def test_an_archived_record_is_gone_unless_asked_for_and_frees_its_address(crm: 
 def test_a_missing_record_is_refused_with_its_id_in_the_context(crm: Api, identifier: str) -> None:
     answer = crm("GET", f"{OBJECTS}/deals/{identifier}")
 
-    assert answer.status_code == 404
-    assert answer.json()["message"] == "Object not found.  objectId are usually numeric."
+    assert 404 == answer.status_code
+    assert "Object not found.  objectId are usually numeric." == answer.json()["message"]
     assert answer.json()["context"] == {"id": [identifier]}
-    assert answer.json()["category"] == "OBJECT_NOT_FOUND"
+    assert "OBJECT_NOT_FOUND" == answer.json()["category"]
 
 
 def test_a_list_pages_by_id(crm: Api) -> None:
     first = crm("GET", f"{OBJECTS}/companies?limit=4").json()
     second = crm("GET", f"{OBJECTS}/companies?limit=100&after={first['paging']['next']['after']}").json()
 
-    assert len(first["results"]) == 4
+    assert 4 == len(first["results"])
     assert first["paging"]["next"]["after"] == first["results"][-1]["id"]
-    assert len(second["results"]) == 61
+    assert 61 == len(second["results"])
     assert "paging" not in second
 
 
@@ -253,8 +242,8 @@ def test_a_list_pages_by_id(crm: Api) -> None:
 def test_a_list_refuses_pages_that_do_not_exist(crm: Api, query: str) -> None:
     answer = crm("GET", f"{OBJECTS}/contacts?{query}")
 
-    assert answer.status_code == 400
-    assert answer.json()["category"] == "VALIDATION_ERROR"
+    assert 400 == answer.status_code
+    assert "VALIDATION_ERROR" == answer.json()["category"]
 
 
 def test_object_types_go_by_plural_singular_and_number(crm: Api) -> None:
@@ -262,7 +251,7 @@ def test_object_types_go_by_plural_singular_and_number(crm: Api) -> None:
     answers = [crm("GET", f"{OBJECTS}/{name}/{deal}").json() for name in ("deals", "deal", "0-3")]
 
     assert answers[0] == answers[1] == answers[2]
-    assert crm("GET", f"{OBJECTS}/tables/1").json()["message"] == "Unable to infer object type from: tables"
+    assert "Unable to infer object type from: tables" == crm("GET", f"{OBJECTS}/tables/1").json()["message"]
 
 
 @pytest.mark.parametrize(
@@ -343,11 +332,11 @@ def test_wrong_values_are_refused_with_the_fault_embedded_in_the_message(
 ) -> None:
     answer = crm("PATCH", f"{OBJECTS}/contacts/{crm.example('contact_id')}", {"properties": {name: given}})
 
-    assert answer.status_code == 400
+    assert 400 == answer.status_code
     embedded = json.loads(answer.json()["message"].removeprefix("Property values were not valid: "))
     assert [(fault["error"], fault["name"]) for fault in embedded] == [(code, name)]
     assert embedded[0]["isValid"] is False
-    assert embedded[0]["portalId"] == 4_471_120
+    assert 4_471_120 == embedded[0]["portalId"]
     assert codes(answer) == [code]
     assert answer.json()["errors"][0]["context"] == {"propertyName": [name]}
 
@@ -357,7 +346,7 @@ def test_all_faults_are_reported_together_and_nothing_is_written(crm: Api) -> No
     body = {"properties": {"city": "Rome", "foo": "1", "tier": "x"}}
     answer = crm("PATCH", f"{OBJECTS}/contacts/{contact}", body)
 
-    assert codes(answer) == ["PROPERTY_DOESNT_EXIST", "INVALID_OPTION"]
+    assert ["PROPERTY_DOESNT_EXIST", "INVALID_OPTION"] == codes(answer)
     assert crm.read("contacts", contact, "city")["city"] is None
 
 
@@ -365,7 +354,7 @@ def test_a_leading_semicolon_appends_an_option(crm: Api) -> None:
     contact = crm.make("contacts", topics="home")
     crm("PATCH", f"{OBJECTS}/contacts/{contact}", {"properties": {"topics": ";stage"}})
 
-    assert crm.read("contacts", contact, "topics")["topics"] == "home;stage"
+    assert "home;stage" == crm.read("contacts", contact, "topics")["topics"]
 
 
 def test_a_lifecycle_stage_only_goes_forward_unless_cleared(crm: Api) -> None:
@@ -377,10 +366,10 @@ def test_a_lifecycle_stage_only_goes_forward_unless_cleared(crm: Api) -> None:
     crm("PATCH", path, {"properties": {"lifecyclestage": ""}})
     crm("PATCH", path, back)
 
-    assert tolerated[0] == 200
-    assert tolerated[1]["lifecyclestage"] == "customer"
-    assert refused.status_code == 400
-    assert crm.read("contacts", contact, "lifecyclestage")["lifecyclestage"] == "lead"
+    assert 200 == tolerated[0]
+    assert "customer" == tolerated[1]["lifecyclestage"]
+    assert 400 == refused.status_code
+    assert "lead" == crm.read("contacts", contact, "lifecyclestage")["lifecyclestage"]
 
 
 def test_a_unique_custom_property_names_records_and_may_not_repeat(crm: Api) -> None:
@@ -389,9 +378,9 @@ def test_a_unique_custom_property_names_records_and_may_not_repeat(crm: Api) -> 
     unknown = crm("GET", f"{OBJECTS}/contacts/Ana?idProperty=firstname")
 
     assert found["id"] == crm.example("contact_id")
-    assert clash.status_code == 409
-    assert clash.json()["category"] == "CONFLICT"
-    assert unknown.status_code == 400
+    assert 409 == clash.status_code
+    assert "CONFLICT" == clash.json()["category"]
+    assert 400 == unknown.status_code
 
 
 @pytest.mark.parametrize(
@@ -415,7 +404,7 @@ def test_bodies_of_the_wrong_shape_are_refused(crm: Api, body: str, status: int)
 def test_a_body_that_is_not_json_is_an_unsupported_media_type(crm: Api) -> None:
     answer = crm("POST", f"{OBJECTS}/contacts", data={"email": "a@b.test"})
 
-    assert answer.status_code == 415
+    assert 415 == answer.status_code
 
 
 @pytest.mark.parametrize(
@@ -437,8 +426,8 @@ def test_a_body_that_is_not_json_is_an_unsupported_media_type(crm: Api) -> None:
 def test_batches_and_searches_of_the_wrong_shape_are_refused(crm: Api, path: str, body: Any) -> None:
     answer = crm("POST", f"{OBJECTS}/contacts{path}", body)
 
-    assert answer.status_code == 400
-    assert answer.json()["category"] == "VALIDATION_ERROR"
+    assert 400 == answer.status_code
+    assert "VALIDATION_ERROR" == answer.json()["category"]
 
 
 # Deals, companies, notes
@@ -449,12 +438,12 @@ def test_a_deal_knows_whether_its_stage_is_closed(crm: Api) -> None:
     crm("PATCH", f"{OBJECTS}/deals/{deal}", {"properties": {"dealstage": "closedwon"}})
     told = crm.read("deals", deal, "hs_is_closed", "hs_is_closed_won", "hs_deal_stage_probability", "amount")
 
-    assert (told["hs_is_closed"], told["hs_is_closed_won"], told["hs_deal_stage_probability"]) == (
+    assert (
         "true",
         "true",
         "1.0",
-    )
-    assert told["amount"] == "900"
+    ) == (told["hs_is_closed"], told["hs_is_closed_won"], told["hs_deal_stage_probability"])
+    assert "900" == told["amount"]
 
 
 @pytest.mark.parametrize(
@@ -469,8 +458,8 @@ def test_a_deal_knows_whether_its_stage_is_closed(crm: Api) -> None:
 def test_a_stage_must_be_one_of_the_pipeline(crm: Api, properties: dict[str, str]) -> None:
     answer = crm("POST", f"{OBJECTS}/deals", {"properties": {"dealname": "x", **properties}})
 
-    assert answer.status_code == 400
-    assert codes(answer) == ["INVALID_OPTION"]
+    assert 400 == answer.status_code
+    assert ["INVALID_OPTION"] == codes(answer)
 
 
 def test_moving_to_another_pipeline_needs_one_of_its_stages(crm: Api) -> None:
@@ -478,8 +467,8 @@ def test_moving_to_another_pipeline_needs_one_of_its_stages(crm: Api) -> None:
     alone = crm("PATCH", deal, {"properties": {"pipeline": "98112230"}})
     together = crm("PATCH", deal, {"properties": {"pipeline": "98112230", "dealstage": "98112233"}})
 
-    assert alone.status_code == 400
-    assert together.status_code == 200
+    assert 400 == alone.status_code
+    assert 200 == together.status_code
 
 
 def test_deals_may_have_the_same_name(crm: Api) -> None:
@@ -491,7 +480,7 @@ def test_companies_may_have_the_same_domain_but_need_a_name_or_one(crm: Api) -> 
     empty = crm("POST", f"{OBJECTS}/companies", {"properties": {"city": "Oslo"}})
 
     assert first != second
-    assert empty.status_code == 400
+    assert 400 == empty.status_code
 
 
 def test_a_note_needs_a_timestamp_and_joins_its_deal(crm: Api) -> None:
@@ -501,10 +490,10 @@ def test_a_note_needs_a_timestamp_and_joins_its_deal(crm: Api) -> None:
     note = crm.make("notes", link, hs_note_body="Moved <b>on</b>", hs_timestamp="2026-11-20T09:12:00.000Z")
     listed = crm("GET", f"{OBJECTS}/deals/{deal}/associations/notes").json()
 
-    assert bare.status_code == 400
-    assert bare.json()["context"] == {"properties": ["hs_timestamp"]}
+    assert 400 == bare.status_code
+    assert {"properties": ["hs_timestamp"]} == bare.json()["context"]
     assert int(note) in [row["toObjectId"] for row in listed["results"]]
-    assert crm.read("notes", note, "hs_body_preview")["hs_body_preview"] == "Moved on"
+    assert "Moved on" == crm.read("notes", note, "hs_body_preview")["hs_body_preview"]
 
 
 @pytest.mark.parametrize(
@@ -518,7 +507,7 @@ def test_a_record_with_a_wrong_association_is_not_made(crm: Api, to: str, type_i
     before = len(crm.emulator.portal.records["notes"])
     answer = crm("POST", f"{OBJECTS}/notes", {"properties": {"hs_timestamp": 1}, "associations": link})
 
-    assert answer.status_code == 400
+    assert 400 == answer.status_code
     assert len(crm.emulator.portal.records["notes"]) == before
 
 
@@ -526,8 +515,8 @@ def test_portal_rules_make_a_create_fail_that_would_have_worked(crm: Api) -> Non
     crm.knobs(required_properties={"deals": ["amount", "closedate"]})
     answer = crm("POST", f"{OBJECTS}/deals", {"properties": {"dealname": "x", "amount": "1"}})
 
-    assert answer.status_code == 400
-    assert answer.json()["errors"][0]["context"]["properties"] == ["closedate"]
+    assert 400 == answer.status_code
+    assert ["closedate"] == answer.json()["errors"][0]["context"]["properties"]
 
 
 def test_a_portal_may_add_the_company_of_an_address_by_itself(crm: Api) -> None:
@@ -537,8 +526,8 @@ def test_a_portal_may_add_the_company_of_an_address_by_itself(crm: Api) -> None:
     free = crm.make("contacts", email="a@gmail.com")
     linked = [crm("GET", f"{OBJECTS}/contacts/{one}/associations/companies").json() for one in (known, made, free)]
 
-    assert [len(answer["results"]) for answer in linked] == [1, 1, 0]
-    assert linked[0]["results"][0]["toObjectId"] == 9001
+    assert [1, 1, 0] == [len(answer["results"]) for answer in linked]
+    assert 9001 == linked[0]["results"][0]["toObjectId"]
 
 
 # Batches
@@ -549,10 +538,10 @@ def test_an_upsert_tells_whether_the_record_is_new(crm: Api) -> None:
     first = crm("POST", f"{OBJECTS}/contacts/batch/upsert", {"inputs": inputs})
     again = crm("POST", f"{OBJECTS}/contacts/batch/upsert", {"inputs": inputs})
 
-    assert (first.status_code, again.status_code) == (200, 200)
-    assert first.json()["status"] == "COMPLETE"
-    assert [one["new"] for one in first.json()["results"] + again.json()["results"]] == [True, False]
-    assert first.json()["results"][0]["properties"]["email"] == "new@example.test"
+    assert (200, 200) == (first.status_code, again.status_code)
+    assert "COMPLETE" == first.json()["status"]
+    assert [True, False] == [one["new"] for one in first.json()["results"] + again.json()["results"]]
+    assert "new@example.test" == first.json()["results"][0]["properties"]["email"]
     assert first.json()["results"][0]["id"] == again.json()["results"][0]["id"]
 
 
@@ -563,8 +552,8 @@ def test_an_upsert_with_one_bad_input_writes_nothing(crm: Api) -> None:
     ]
     answer = crm("POST", f"{OBJECTS}/contacts/batch/upsert", {"inputs": inputs})
 
-    assert answer.status_code == 400
-    assert crm("GET", f"{OBJECTS}/contacts/good@example.test?idProperty=email").status_code == 404
+    assert 400 == answer.status_code
+    assert 404 == crm("GET", f"{OBJECTS}/contacts/good@example.test?idProperty=email").status_code
 
 
 def test_an_upsert_by_a_further_address_conflicts(crm: Api) -> None:
@@ -572,7 +561,7 @@ def test_an_upsert_by_a_further_address_conflicts(crm: Api) -> None:
     inputs = [{"idProperty": "email", "id": "side@example.test", "properties": {}}]
     answer = crm("POST", f"{OBJECTS}/contacts/batch/upsert", {"inputs": inputs})
 
-    assert answer.status_code == 409
+    assert 409 == answer.status_code
     assert answer.json()["message"].endswith(f"Existing ID: {contact}")
 
 
@@ -582,11 +571,11 @@ def test_a_batch_read_names_what_is_missing_in_a_207(crm: Api) -> None:
     by_email = {"inputs": [{"id": crm.example("email")}], "idProperty": "email", "properties": []}
     whole = crm("POST", f"{OBJECTS}/contacts/batch/read", by_email)
 
-    assert mixed.status_code == 207
-    assert mixed.json()["numErrors"] == 1
-    assert mixed.json()["errors"][0]["context"] == {"ids": ["1"]}
+    assert 207 == mixed.status_code
+    assert 1 == mixed.json()["numErrors"]
+    assert {"ids": ["1"]} == mixed.json()["errors"][0]["context"]
     assert ids(mixed.json()) == [crm.example("deal_id")]
-    assert whole.status_code == 200
+    assert 200 == whole.status_code
     assert ids(whole.json()) == [crm.example("contact_id")]
 
 
@@ -604,12 +593,12 @@ def test_batches_create_update_and_archive(crm: Api) -> None:
     )
     archived = crm("POST", f"{OBJECTS}/contacts/batch/archive", {"inputs": [{"id": one} for one in [*made, "1"]]})
 
-    assert created.status_code == 201
-    assert [one["objectWriteTraceId"] for one in created.json()["results"]] == ["t1", "t2"]
-    assert updated.status_code == 207
+    assert 201 == created.status_code
+    assert ["t1", "t2"] == [one["objectWriteTraceId"] for one in created.json()["results"]]
+    assert 207 == updated.status_code
     assert ids(updated.json()) == made[:1]
-    assert archived.status_code == 204
-    assert crm("GET", f"{OBJECTS}/contacts/{made[1]}").status_code == 404
+    assert 204 == archived.status_code
+    assert 404 == crm("GET", f"{OBJECTS}/contacts/{made[1]}").status_code
 
 
 def test_a_batch_with_the_same_address_twice_writes_nothing(crm: Api) -> None:
@@ -618,16 +607,16 @@ def test_a_batch_with_the_same_address_twice_writes_nothing(crm: Api) -> None:
     repeated: list[Any] = [{"idProperty": "email", "id": mail, "properties": {}} for mail in ("s@e.test", "S@e.test")]
     upsert = crm("POST", f"{OBJECTS}/contacts/batch/upsert", {"inputs": repeated})
 
-    assert answer.status_code == 409
-    assert upsert.status_code == 400
-    assert crm("GET", f"{OBJECTS}/contacts/same@example.test?idProperty=email").status_code == 404
+    assert 409 == answer.status_code
+    assert 400 == upsert.status_code
+    assert 404 == crm("GET", f"{OBJECTS}/contacts/same@example.test?idProperty=email").status_code
 
 
 @pytest.mark.parametrize("count", [0, 101])
 def test_a_batch_takes_up_to_a_hundred_inputs(crm: Api, count: int) -> None:
     answer = crm("POST", f"{OBJECTS}/contacts/batch/read", {"inputs": [{"id": str(n)} for n in range(count)]})
 
-    assert answer.status_code == 400
+    assert 400 == answer.status_code
 
 
 # Search
@@ -645,15 +634,15 @@ def test_a_search_lags_behind_what_reads_already_show(limited: Api, clock: HandC
     limited("DELETE", f"{OBJECTS}/contacts/{contact}")
     clock.at += 2.0
 
-    assert (at_once, later, stale, current) == (0, 1, None, "Riga")
-    assert limited.find("contacts", wanted)["total"] == 0
+    assert (0, 1, None, "Riga") == (at_once, later, stale, current)
+    assert 0 == limited.find("contacts", wanted)["total"]
 
 
 def test_the_seed_is_searchable_at_once(limited: Api) -> None:
     found = limited.find("companies", equal("domain", limited.example("company_domain")), limit=2)
 
-    assert found["total"] == 2
-    assert found["results"][0]["id"] == "9001"
+    assert 2 == found["total"]
+    assert "9001" == found["results"][0]["id"]
 
 
 def test_a_search_pages_by_offset(crm: Api) -> None:
@@ -662,15 +651,15 @@ def test_a_search_pages_by_offset(crm: Api) -> None:
     first = crm.find("contacts", *everything, sorts=sorts, limit=25)
     second = crm.find("contacts", *everything, sorts=sorts, limit=25, after=first["paging"]["next"]["after"])
 
-    assert first["paging"] == {"next": {"after": "25"}}
-    assert len({*ids(first), *ids(second)}) == 50
+    assert {"next": {"after": "25"}} == first["paging"]
+    assert 50 == len({*ids(first), *ids(second)})
     assert first["total"] == second["total"] == 1043
 
 
 def test_a_search_gives_ten_with_defaults_when_nothing_is_said(crm: Api) -> None:
     answer = crm("POST", f"{OBJECTS}/contacts/search", {}).json()
 
-    assert len(answer["results"]) == 10
+    assert 10 == len(answer["results"])
     assert set(answer["results"][0]["properties"]) >= {"email", "firstname", "lastname"}
 
 
@@ -698,16 +687,16 @@ def test_a_search_gives_ten_with_defaults_when_nothing_is_said(crm: Api) -> None
 def test_a_search_refuses_what_breaks_its_rules(crm: Api, body: dict[str, Any]) -> None:
     answer = crm("POST", f"{OBJECTS}/contacts/search", body)
 
-    assert answer.status_code == 400
-    assert answer.json()["category"] == "VALIDATION_ERROR"
+    assert 400 == answer.status_code
+    assert "VALIDATION_ERROR" == answer.json()["category"]
 
 
 def test_a_search_over_an_unknown_property_names_it(crm: Api) -> None:
     body = {"filterGroups": [{"filters": [equal("no_such_property", "x")]}]}
     answer = crm("POST", f"{OBJECTS}/contacts/search", body)
 
-    assert codes(answer) == ["PROPERTY_DOESNT_EXIST"]
-    assert answer.json()["errors"][0]["context"] == {"propertyName": ["no_such_property"]}
+    assert ["PROPERTY_DOESNT_EXIST"] == codes(answer)
+    assert {"propertyName": ["no_such_property"]} == answer.json()["errors"][0]["context"]
 
 
 def test_the_cap_is_a_refusal_and_not_an_empty_page(crm: Api) -> None:
@@ -715,8 +704,8 @@ def test_the_cap_is_a_refusal_and_not_an_empty_page(crm: Api) -> None:
     last = crm("POST", f"{OBJECTS}/contacts/search", {"limit": 50, "after": "50"})
     beyond = crm("POST", f"{OBJECTS}/contacts/search", {"limit": 50, "after": last.json()["paging"]["next"]["after"]})
 
-    assert (last.status_code, beyond.status_code) == (200, 400)
-    assert last.json()["total"] == 100
+    assert (200, 400) == (last.status_code, beyond.status_code)
+    assert 100 == last.json()["total"]
 
 
 @pytest.mark.parametrize(
@@ -780,7 +769,7 @@ def test_a_search_may_ask_for_associated_records(crm: Api) -> None:
     unknown = {"filterGroups": [{"filters": [equal("associations.planet", "1")]}]}
 
     assert crm.example("contact_id") in ids(found)
-    assert crm("POST", f"{OBJECTS}/contacts/search", unknown).status_code == 400
+    assert 400 == crm("POST", f"{OBJECTS}/contacts/search", unknown).status_code
 
 
 def test_free_text_finds_the_beginnings_of_words(crm: Api) -> None:
@@ -791,7 +780,7 @@ def test_free_text_finds_the_beginnings_of_words(crm: Api) -> None:
 
 
 def test_tokens_are_words_and_pieces() -> None:
-    assert tokens("Home;Big stage") == {"home", "big", "stage", "home;big stage"}
+    assert {"home", "big", "stage", "home;big stage"} == tokens("Home;Big stage")
 
 
 # Associations
@@ -804,7 +793,7 @@ def test_tokens_are_words_and_pieces() -> None:
 def test_associations_of_the_wrong_shape_are_refused(crm: Api, path: str) -> None:
     answer = crm("GET" if path.endswith("labels") else "POST", path, {"inputs": [{"from": "1", "to": []}]})
 
-    assert answer.status_code == 400
+    assert 400 == answer.status_code
 
 
 def test_records_without_a_relation_cannot_be_associated(crm: Api) -> None:
@@ -813,7 +802,7 @@ def test_records_without_a_relation_cannot_be_associated(crm: Api) -> None:
     answer = crm("PUT", f"{OBJECTS}/contacts/{contact}/associations/default/contacts/{other}")
     unknown = crm("GET", f"{OBJECTS}/notes/{note}?associations=planets")
 
-    assert (answer.status_code, unknown.status_code) == (400, 400)
+    assert (400, 400) == (answer.status_code, unknown.status_code)
 
 
 def test_a_default_association_is_told_in_both_directions_and_repeats(crm: Api) -> None:
@@ -821,7 +810,7 @@ def test_a_default_association_is_told_in_both_directions_and_repeats(crm: Api) 
     path = f"{OBJECTS}/contacts/{contact}/associations/default/companies/{company}"
     first, again = crm("PUT", path), crm("PUT", path)
 
-    assert (first.status_code, again.status_code) == (200, 200)
+    assert (200, 200) == (first.status_code, again.status_code)
     assert first.json()["results"] == [
         {
             "from": {"id": contact},
@@ -844,8 +833,8 @@ def test_the_first_company_is_primary_and_the_second_is_not(crm: Api) -> None:
     rows = crm("GET", f"/crm/v4/objects/contacts/{contact}/associations/companies").json()["results"]
 
     assert [row["toObjectId"] for row in rows] == [int(company) for company in companies]
-    assert [[kind["typeId"] for kind in row["associationTypes"]] for row in rows] == [[279, 1], [279]]
-    assert rows[0]["associationTypes"][1] == {"category": "HUBSPOT_DEFINED", "typeId": 1, "label": "Primary"}
+    assert [[279, 1], [279]] == [[kind["typeId"] for kind in row["associationTypes"]] for row in rows]
+    assert {"category": "HUBSPOT_DEFINED", "typeId": 1, "label": "Primary"} == rows[0]["associationTypes"][1]
 
 
 def test_a_typed_association_answers_201_with_labels_and_displaces_the_primary(crm: Api) -> None:
@@ -856,7 +845,7 @@ def test_a_typed_association_answers_201_with_labels_and_displaces_the_primary(c
     answer = crm("PUT", f"{OBJECTS}/deals/{deal}/associations/companies/{companies[1]}", spec)
     rows = crm("GET", f"{OBJECTS}/deals/{deal}/associations/companies").json()["results"]
 
-    assert answer.status_code == 201
+    assert 201 == answer.status_code
     assert answer.json() == {
         "fromObjectTypeId": "0-3",
         "fromObjectId": int(deal),
@@ -864,7 +853,7 @@ def test_a_typed_association_answers_201_with_labels_and_displaces_the_primary(c
         "toObjectId": int(companies[1]),
         "labels": ["Primary"],
     }
-    assert [[kind["typeId"] for kind in row["associationTypes"]] for row in rows] == [[341], [341, 5]]
+    assert [[341], [341, 5]] == [[kind["typeId"] for kind in row["associationTypes"]] for row in rows]
 
 
 def test_a_label_of_the_portal_can_be_set_listed_and_taken_away(crm: Api) -> None:
@@ -877,9 +866,9 @@ def test_a_label_of_the_portal_can_be_set_listed_and_taken_away(crm: Api) -> Non
     plain = crm("GET", f"{OBJECTS}/contacts/{contact}/associations/deals").json()["results"]
     labels = crm("GET", "/crm/v4/associations/deals/contacts/labels").json()["results"]
 
-    assert [kind["label"] for kind in labelled[0]["associationTypes"]] == [None, "Decision maker"]
-    assert [kind["typeId"] for kind in plain[0]["associationTypes"]] == [4]
-    assert [kind["typeId"] for kind in labels] == [3, 36]
+    assert [None, "Decision maker"] == [kind["label"] for kind in labelled[0]["associationTypes"]]
+    assert [4] == [kind["typeId"] for kind in plain[0]["associationTypes"]]
+    assert [3, 36] == [kind["typeId"] for kind in labels]
 
 
 def test_the_number_of_the_other_direction_is_refused(crm: Api) -> None:
@@ -887,7 +876,7 @@ def test_the_number_of_the_other_direction_is_refused(crm: Api) -> None:
     path = f"{OBJECTS}/contacts/{crm.example('contact_id')}/associations/companies/9001"
     answers = [crm("PUT", path, body) for body in (spec, [], [{"associationTypeId": 1}])]
 
-    assert [answer.status_code for answer in answers] == [400, 400, 400]
+    assert [400, 400, 400] == [answer.status_code for answer in answers]
 
 
 def test_an_association_can_be_removed_and_needs_both_records(crm: Api) -> None:
@@ -896,9 +885,9 @@ def test_an_association_can_be_removed_and_needs_both_records(crm: Api) -> None:
     removed = crm("DELETE", f"{OBJECTS}/contacts/{contact}/associations/companies/{company}")
     missing = crm("PUT", f"{OBJECTS}/contacts/{contact}/associations/default/companies/1")
 
-    assert removed.status_code == 204
-    assert crm("GET", f"{OBJECTS}/companies/{company}/associations/contacts").json() == {"results": []}
-    assert missing.status_code == 404
+    assert 204 == removed.status_code
+    assert {"results": []} == crm("GET", f"{OBJECTS}/companies/{company}/associations/contacts").json()
+    assert 404 == missing.status_code
 
 
 def test_taking_the_unlabelled_type_away_leaves_nothing(crm: Api) -> None:
@@ -909,8 +898,8 @@ def test_taking_the_unlabelled_type_away_leaves_nothing(crm: Api) -> None:
     after_primary = crm("GET", f"{OBJECTS}/contacts/{contact}/associations/companies").json()["results"]
     crm("DELETE", f"{path}/279")
 
-    assert [kind["typeId"] for kind in after_primary[0]["associationTypes"]] == [279]
-    assert crm("GET", f"{OBJECTS}/contacts/{contact}/associations/companies").json() == {"results": []}
+    assert [279] == [kind["typeId"] for kind in after_primary[0]["associationTypes"]]
+    assert {"results": []} == crm("GET", f"{OBJECTS}/contacts/{contact}/associations/companies").json()
 
 
 def test_the_older_path_with_the_type_at_its_end_still_works(crm: Api) -> None:
@@ -921,7 +910,7 @@ def test_the_older_path_with_the_type_at_its_end_still_works(crm: Api) -> None:
     removed = crm("DELETE", f"{path}/214")
 
     assert (added.status_code, added.json()["id"], removed.status_code) == (200, note, 204)
-    assert crm("PUT", f"{path}/5").status_code == 400
+    assert 400 == crm("PUT", f"{path}/5").status_code
 
 
 def test_batches_of_associations_create_read_and_archive(crm: Api) -> None:
@@ -940,11 +929,11 @@ def test_batches_of_associations_create_read_and_archive(crm: Api) -> None:
     empty = crm("POST", f"{LINKS}/contacts/deals/batch/read", {"inputs": [{"id": contact}]})
     wrong = crm("POST", f"{LINKS}/deals/contacts/batch/create", {"inputs": [pair | {"to": {"id": 1}, "types": spec}]})
 
-    assert (made.status_code, default.status_code, read.status_code, archived.status_code) == (201, 200, 200, 204)
+    assert (201, 200, 200, 204) == (made.status_code, default.status_code, read.status_code, archived.status_code)
     assert read.json()["results"][0]["to"][0]["toObjectId"] == int(deal)
-    assert empty.status_code == 207
-    assert empty.json()["errors"][0]["subCategory"] == "crm.associations.NO_ASSOCIATIONS_FOUND"
-    assert codes(wrong) == ["INVALID_OBJECT_IDS"]
+    assert 207 == empty.status_code
+    assert "crm.associations.NO_ASSOCIATIONS_FOUND" == empty.json()["errors"][0]["subCategory"]
+    assert ["INVALID_OBJECT_IDS"] == codes(wrong)
 
 
 def test_associations_are_paged_and_archived_records_leave_them(crm: Api) -> None:
@@ -969,13 +958,13 @@ def test_pipelines_come_with_stages_whose_metadata_is_text(crm: Api) -> None:
     stages = crm("GET", "/crm/pipelines/2026-09/deals/default/stages").json()["results"]
     stage = crm("GET", "/crm/pipelines/2026-09/deals/default/stages/closedwon").json()
 
-    assert [pipeline["id"] for pipeline in pipelines] == ["default", "98112230"]
+    assert ["default", "98112230"] == [pipeline["id"] for pipeline in pipelines]
     assert pipelines[0] == crm("GET", "/crm/pipelines/2026-09/deals/default").json()
     assert pipelines[0]["stages"] == stages
-    assert stage["metadata"] == {"isClosed": "true", "probability": "1.0"}
-    assert crm("GET", "/crm/pipelines/2026-09/contacts").json() == {"results": []}
-    assert crm("GET", "/crm/pipelines/2026-09/deals/none").status_code == 404
-    assert crm("GET", "/crm/pipelines/2026-09/deals/default/stages/none").status_code == 404
+    assert {"isClosed": "true", "probability": "1.0"} == stage["metadata"]
+    assert {"results": []} == crm("GET", "/crm/pipelines/2026-09/contacts").json()
+    assert 404 == crm("GET", "/crm/pipelines/2026-09/deals/none").status_code
+    assert 404 == crm("GET", "/crm/pipelines/2026-09/deals/default/stages/none").status_code
 
 
 def test_owners_are_active_ones_unless_archived_are_asked_for(crm: Api) -> None:
@@ -983,10 +972,10 @@ def test_owners_are_active_ones_unless_archived_are_asked_for(crm: Api) -> None:
     rest = crm("GET", f"/crm/owners/2026-09?after={active['paging']['next']['after']}").json()["results"]
     archived = crm("GET", "/crm/owners/2026-09/?archived=true").json()["results"]
 
-    assert [owner["type"] for owner in rest] == ["PERSON", "QUEUE"]
+    assert ["PERSON", "QUEUE"] == [owner["type"] for owner in rest]
     assert "email" not in rest[1]
-    assert [owner["userId"] for owner in archived] == [None, None]
-    assert archived[0]["userIdIncludingInactive"] == 88166
+    assert [None, None] == [owner["userId"] for owner in archived]
+    assert 88166 == archived[0]["userIdIncludingInactive"]
 
 
 def test_an_owner_is_found_by_address_id_or_user(crm: Api) -> None:
@@ -1000,7 +989,7 @@ def test_an_owner_is_found_by_address_id_or_user(crm: Api) -> None:
 
     assert by_email == [by_id]
     assert by_user == by_id
-    assert statuses == [404, 200, 404, 404, 400]
+    assert [404, 200, 404, 404, 400] == statuses
 
 
 def test_properties_are_a_long_list_where_custom_ones_lack_a_mark(crm: Api) -> None:
@@ -1010,11 +999,11 @@ def test_properties_are_a_long_list_where_custom_ones_lack_a_mark(crm: Api) -> N
     assert len(properties) >= 300
     assert by_name["email"]["hubspotDefined"] is True
     assert "hubspotDefined" not in by_name["tier"]
-    assert [option["value"] for option in by_name["tier"]["options"]] == ["gold", "silver", "bronze", "legacy"]
+    assert ["gold", "silver", "bronze", "legacy"] == [option["value"] for option in by_name["tier"]["options"]]
     assert by_name["tier"]["options"][3]["hidden"] is True
     assert by_name["hs_object_id"]["modificationMetadata"]["readOnlyValue"] is True
     assert by_name["hubspot_owner_id"]["externalOptions"] is True
-    assert by_name["hubspot_owner_id"]["referencedObjectType"] == "OWNER"
+    assert "OWNER" == by_name["hubspot_owner_id"]["referencedObjectType"]
     assert by_name["import_batch"]["hidden"] is True
     assert by_name["erp_id"]["hasUniqueValue"] is True
     assert "old_segment" not in by_name
@@ -1028,18 +1017,18 @@ def test_archived_and_sensitive_properties_are_lists_of_their_own(crm: Api) -> N
     crm.knobs(scopes=["crm.objects.contacts.sensitive.read.v2"])
     sensitive = crm("GET", "/crm/properties/2026-09/contacts?dataSensitivity=sensitive").json()["results"]
 
-    assert [one["name"] for one in archived] == ["old_segment"]
-    assert refused.status_code == 403
-    assert [one["name"] for one in sensitive] == ["passport_number"]
-    assert nonsense.status_code == 400
+    assert ["old_segment"] == [one["name"] for one in archived]
+    assert 403 == refused.status_code
+    assert ["passport_number"] == [one["name"] for one in sensitive]
+    assert 400 == nonsense.status_code
 
 
 def test_stages_and_pipelines_are_the_options_of_their_properties(crm: Api) -> None:
     stage = crm("GET", "/crm/properties/2026-09/deals/dealstage").json()
     pipeline = crm("GET", "/crm/properties/2026-09/0-3/pipeline").json()
 
-    assert len(stage["options"]) == 12
-    assert [option["value"] for option in pipeline["options"]] == ["default", "98112230"]
+    assert 12 == len(stage["options"])
+    assert ["default", "98112230"] == [option["value"] for option in pipeline["options"]]
 
 
 def test_a_custom_property_can_be_made_changed_written_and_archived(crm: Api) -> None:
@@ -1059,13 +1048,13 @@ def test_a_custom_property_can_be_made_changed_written_and_archived(crm: Api) ->
     contact = crm.make("contacts", shoe_size="l")
     archived = crm("DELETE", f"{path}/shoe_size")
 
-    assert (made.status_code, again.status_code, archived.status_code) == (201, 409, 204)
-    assert changed.json()["label"] == "Size"
+    assert (201, 409, 204) == (made.status_code, again.status_code, archived.status_code)
+    assert "Size" == changed.json()["label"]
     assert "shoe_size" not in crm.read("contacts", contact, "shoe_size")
-    assert crm("GET", f"{path}/shoe_size").status_code == 404
-    assert crm("GET", f"{path}/shoe_size?archived=true").status_code == 200
-    assert crm("PATCH", f"{path}/email", {"label": "x"}).status_code == 400
-    assert crm("DELETE", f"{path}/email").status_code == 400
+    assert 404 == crm("GET", f"{path}/shoe_size").status_code
+    assert 200 == crm("GET", f"{path}/shoe_size?archived=true").status_code
+    assert 400 == crm("PATCH", f"{path}/email", {"label": "x"}).status_code
+    assert 400 == crm("DELETE", f"{path}/email").status_code
 
 
 @pytest.mark.parametrize(
@@ -1083,7 +1072,7 @@ def test_a_custom_property_must_make_sense(crm: Api, change: dict[str, Any]) -> 
     wanted = {"name": "shoe", "label": "Shoe", "type": "string", "fieldType": "text", "groupName": "contactinformation"}
     answer = crm("POST", "/crm/properties/2026-09/contacts", wanted | change)
 
-    assert answer.status_code == 400
+    assert 400 == answer.status_code
 
 
 def test_the_account_tells_its_portal_id_as_a_number(crm: Api) -> None:
@@ -1100,8 +1089,8 @@ def test_the_account_tells_its_portal_id_as_a_number(crm: Api) -> None:
 def test_a_call_without_a_known_token_is_refused(crm: Api, header: dict[str, str]) -> None:
     answer = crm.session.get(f"{crm.base}{OBJECTS}/contacts", headers=header, timeout=10)
 
-    assert answer.status_code == 401
-    assert answer.json()["category"] == "INVALID_AUTHENTICATION"
+    assert 401 == answer.status_code
+    assert "INVALID_AUTHENTICATION" == answer.json()["category"]
     assert answer.json()["message"].startswith("Authentication credentials not found.")
     assert "x-hubspot-auth-failure" in answer.headers
 
@@ -1113,7 +1102,7 @@ def test_a_withdrawn_authorisation_is_refused_until_it_is_given_again(crm: Api) 
     crm.control("crm/authorise")
     served = crm("GET", "/account-info/2026-09/details")
 
-    assert (refused.status_code, served.status_code) == (401, 200)
+    assert (401, 200) == (refused.status_code, served.status_code)
     assert crm.emulator.credentials() == token
 
 
@@ -1131,8 +1120,8 @@ def test_a_missing_scope_is_named(crm: Api, method: str, path: str, granted: str
     crm.knobs(scopes=[granted])
     answer = crm(method, path, {} if method == "POST" else None)
 
-    assert answer.status_code == 403
-    assert answer.json()["category"] == "MISSING_SCOPES"
+    assert 403 == answer.status_code
+    assert "MISSING_SCOPES" == answer.json()["category"]
     assert needed in answer.json()["errors"][0]["context"]["requiredGranularScopes"]
     assert "scopes" in answer.json()["links"]
 
@@ -1151,7 +1140,7 @@ def consent(crm: Api, **more: str) -> dict[str, list[str]]:
         **more,
     }
     answer = crm.session.get(f"{crm.base}/oauth/authorize", params=asked, allow_redirects=False, timeout=10)
-    assert answer.status_code == 302, answer.text
+    assert 302 == answer.status_code, answer.text
     return parse_qs(urlsplit(answer.headers["Location"]).query)
 
 
@@ -1175,7 +1164,7 @@ def test_the_consent_page_asks_and_offers_both_answers(crm: Api) -> None:
     assert page.headers["Content-Type"].startswith("text/html")
     assert "auto_approve=true" in page.text
     assert "error=access_denied" in page.text
-    assert [answer.status_code for answer in refused] == [400, 400, 400, 400]
+    assert [400, 400, 400, 400] == [answer.status_code for answer in refused]
 
 
 def test_a_code_gives_a_long_token_for_the_granted_scopes(crm: Api) -> None:
@@ -1186,14 +1175,14 @@ def test_a_code_gives_a_long_token_for_the_granted_scopes(crm: Api) -> None:
         for kind in ("contacts", "deals")
     )
 
-    assert sent_back["state"] == ["s1"]
-    assert sent_back["x"] == ["1"]
+    assert ["s1"] == sent_back["state"]
+    assert ["1"] == sent_back["x"]
     assert len(answer["access_token"]) > 300
-    assert answer["token_type"] == "bearer"
-    assert answer["expires_in"] == 1800
+    assert "bearer" == answer["token_type"]
+    assert 1800 == answer["expires_in"]
     assert str(answer["hub_id"]) == crm.example("portal_id")
-    assert answer["scopes"] == ["oauth", "crm.objects.contacts.read"]
-    assert (contacts.status_code, deals.status_code) == (200, 403)
+    assert ["oauth", "crm.objects.contacts.read"] == answer["scopes"]
+    assert (200, 403) == (contacts.status_code, deals.status_code)
 
 
 def test_a_code_is_good_once_for_a_while_and_for_its_redirect(limited: Api, clock: HandClock) -> None:
@@ -1205,11 +1194,11 @@ def test_a_code_is_good_once_for_a_while_and_for_its_redirect(limited: Api, cloc
     clock.at += 301
     late = token(limited, **old)
 
-    assert [answer.status_code for answer in (first, again, other, late)] == [200, 400, 400, 400]
-    assert again.json()["status"] == "BAD_AUTH_CODE"
-    assert other.json()["status"] == "MISMATCH_REDIRECT_URI_AUTH_CODE"
-    assert late.json()["status"] == "EXPIRED_AUTH_CODE"
-    assert late.json()["error"] == "invalid_grant"
+    assert [200, 400, 400, 400] == [answer.status_code for answer in (first, again, other, late)]
+    assert "BAD_AUTH_CODE" == again.json()["status"]
+    assert "MISMATCH_REDIRECT_URI_AUTH_CODE" == other.json()["status"]
+    assert "EXPIRED_AUTH_CODE" == late.json()["status"]
+    assert "invalid_grant" == late.json()["error"]
 
 
 def test_a_challenge_wants_its_verifier(crm: Api) -> None:
@@ -1218,7 +1207,7 @@ def test_a_challenge_wants_its_verifier(crm: Api) -> None:
     wrong = token(crm, **form, code=consent(crm, **challenge)["code"][0], code_verifier="w" * 43)
     right = token(crm, **form, code=consent(crm, **challenge)["code"][0], code_verifier="v" * 43)
 
-    assert (wrong.status_code, right.status_code) == (400, 200)
+    assert (400, 200) == (wrong.status_code, right.status_code)
 
 
 def test_a_token_lasts_half_an_hour_and_is_refreshed(limited: Api, clock: HandClock) -> None:
@@ -1230,10 +1219,10 @@ def test_a_token_lasts_half_an_hour_and_is_refreshed(limited: Api, clock: HandCl
     stale = limited("GET", "/account-info/2026-09/details", headers=bearer)
     refreshed = token(limited, grant_type="refresh_token", refresh_token=first["refresh_token"]).json()
 
-    assert fresh.status_code == 200
-    assert stale.status_code == 401
-    assert stale.json()["category"] == "EXPIRED_AUTHENTICATION"
-    assert stale.json()["message"] == "The OAuth token used to make this call expired 3 second(s) ago."
+    assert 200 == fresh.status_code
+    assert 401 == stale.status_code
+    assert "EXPIRED_AUTHENTICATION" == stale.json()["category"]
+    assert "The OAuth token used to make this call expired 3 second(s) ago." == stale.json()["message"]
     assert "expire time" in stale.json()["context"]
     assert refreshed["refresh_token"] == first["refresh_token"]
     assert refreshed["access_token"] != first["access_token"]
@@ -1245,14 +1234,14 @@ def test_an_uninstalled_application_cannot_refresh(crm: Api) -> None:
     answer = token(crm, grant_type="refresh_token", refresh_token=granted["refresh_token"])
     called = crm("GET", f"{OBJECTS}/contacts", headers={"Authorization": f"Bearer {granted['access_token']}"})
 
-    assert answer.status_code == 400
-    assert answer.json() == {
+    assert 400 == answer.status_code
+    assert {
         "error": "invalid_grant",
         "error_description": "refresh token is invalid, expired or revoked",
         "status": "BAD_REFRESH_TOKEN",
         "message": "refresh token is invalid, expired or revoked",
-    }
-    assert called.status_code == 401
+    } == answer.json()
+    assert 401 == called.status_code
 
 
 def test_a_revoked_refresh_token_takes_its_access_tokens_along(crm: Api) -> None:
@@ -1260,8 +1249,8 @@ def test_a_revoked_refresh_token_takes_its_access_tokens_along(crm: Api) -> None
     revoked = token(crm, "/oauth/2026-09/token/revoke", token=granted["refresh_token"])
     called = crm("GET", f"{OBJECTS}/contacts", headers={"Authorization": f"Bearer {granted['access_token']}"})
 
-    assert (revoked.status_code, called.status_code) == (200, 401)
-    assert token(crm, grant_type="refresh_token", refresh_token=granted["refresh_token"]).status_code == 400
+    assert (200, 401) == (revoked.status_code, called.status_code)
+    assert 400 == token(crm, grant_type="refresh_token", refresh_token=granted["refresh_token"]).status_code
 
 
 def test_tokens_can_be_introspected_in_both_forms(crm: Api) -> None:
@@ -1276,9 +1265,9 @@ def test_tokens_can_be_introspected_in_both_forms(crm: Api) -> None:
         crm.session.get(f"{crm.base}/oauth/v1/{one}-tokens/x", timeout=10).status_code for one in ("access", "refresh")
     ]
 
-    assert (access["active"], refresh["active"], unknown) == (True, True, {"active": False})
-    assert {one["hub_id"] for one in (access, refresh, old, older)} == {4_471_120}
-    assert gone == [404, 404]
+    assert (True, True, {"active": False}) == (access["active"], refresh["active"], unknown)
+    assert {4_471_120} == {one["hub_id"] for one in (access, refresh, old, older)}
+    assert [404, 404] == gone
     assert {"user", "user_id", "hub_domain", "app_id"} <= set(access)
 
 
@@ -1294,7 +1283,7 @@ def test_tokens_can_be_introspected_in_both_forms(crm: Api) -> None:
 def test_wrong_token_requests_are_refused(crm: Api, form: dict[str, str], status: str) -> None:
     answer = token(crm, **form)
 
-    assert answer.status_code == 400
+    assert 400 == answer.status_code
     assert answer.json()["status"] == status
 
 
@@ -1304,7 +1293,7 @@ def test_only_the_oldest_token_page_reads_the_query(crm: Api) -> None:
     dated = token(crm, f"/oauth/2026-09/token?refresh_token={refresh}", **form)
     oldest = token(crm, f"/oauth/v1/token?refresh_token={refresh}", **form)
 
-    assert (dated.status_code, oldest.status_code) == (400, 200)
+    assert (400, 200) == (dated.status_code, oldest.status_code)
 
 
 # Limits
@@ -1316,18 +1305,18 @@ def test_the_burst_is_refused_with_its_policy_and_headers_until_it_has_passed(li
     clock.at += 10.001
     again = limited("GET", "/account-info/2026-09/details")
 
-    assert {answer.status_code for answer in served} == {200}
-    assert served[0].headers["X-HubSpot-RateLimit-Max"] == "110"
-    assert served[0].headers["X-HubSpot-RateLimit-Remaining"] == "109"
-    assert served[0].headers["X-HubSpot-RateLimit-Interval-Milliseconds"] == "10000"
-    assert served[0].headers["X-HubSpot-RateLimit-Daily-Remaining"] == "649999"
-    assert refused.status_code == 429
-    assert refused.headers["X-HubSpot-RateLimit-Remaining"] == "0"
-    assert refused.json()["message"] == "You have reached your ten_secondly_rolling limit."
-    assert refused.json()["errorType"] == "RATE_LIMIT"
-    assert refused.json()["category"] == "RATE_LIMITS"
-    assert refused.json()["policyName"] == "TEN_SECONDLY_ROLLING"
-    assert again.status_code == 200
+    assert {200} == {answer.status_code for answer in served}
+    assert "110" == served[0].headers["X-HubSpot-RateLimit-Max"]
+    assert "109" == served[0].headers["X-HubSpot-RateLimit-Remaining"]
+    assert "10000" == served[0].headers["X-HubSpot-RateLimit-Interval-Milliseconds"]
+    assert "649999" == served[0].headers["X-HubSpot-RateLimit-Daily-Remaining"]
+    assert 429 == refused.status_code
+    assert "0" == refused.headers["X-HubSpot-RateLimit-Remaining"]
+    assert "You have reached your ten_secondly_rolling limit." == refused.json()["message"]
+    assert "RATE_LIMIT" == refused.json()["errorType"]
+    assert "RATE_LIMITS" == refused.json()["category"]
+    assert "TEN_SECONDLY_ROLLING" == refused.json()["policyName"]
+    assert 200 == again.status_code
 
 
 def test_searches_have_a_budget_of_their_own_without_headers(limited: Api, clock: HandClock) -> None:
@@ -1337,11 +1326,11 @@ def test_searches_have_a_budget_of_their_own_without_headers(limited: Api, clock
     burst = limited("GET", "/account-info/2026-09/details")
 
     assert [answer.status_code for answer in answers] == [200] * 5 + [429]
-    assert answers[5].json()["policyName"] == "SECONDLY"
-    assert answers[5].json()["message"] == "You have reached your secondly limit."
+    assert "SECONDLY" == answers[5].json()["policyName"]
+    assert "You have reached your secondly limit." == answers[5].json()["message"]
     assert not [name for answer in answers for name in answer.headers if "RateLimit" in name]
-    assert later.status_code == 200
-    assert burst.headers["X-HubSpot-RateLimit-Remaining"] == "109"
+    assert 200 == later.status_code
+    assert "109" == burst.headers["X-HubSpot-RateLimit-Remaining"]
 
 
 def test_the_day_ends_at_midnight_in_the_zone_of_the_account(limited: Api, clock: HandClock) -> None:
@@ -1351,9 +1340,9 @@ def test_the_day_ends_at_midnight_in_the_zone_of_the_account(limited: Api, clock
     clock.at += 1
     tomorrow = limited("GET", "/account-info/2026-09/details")
 
-    assert [answer.status_code for answer in answers] == [200, 429]
-    assert answers[1].json()["policyName"] == "DAILY"
-    assert tomorrow.status_code == 200
+    assert [200, 429] == [answer.status_code for answer in answers]
+    assert "DAILY" == answers[1].json()["policyName"]
+    assert 200 == tomorrow.status_code
 
 
 def test_an_application_has_no_daily_budget_and_a_burst_of_its_own(limited: Api, clock: HandClock) -> None:
@@ -1362,14 +1351,14 @@ def test_an_application_has_no_daily_budget_and_a_burst_of_its_own(limited: Api,
     static = limited("GET", "/account-info/2026-09/details")
     app = limited("GET", "/account-info/2026-09/details", headers=bearer)
 
-    assert (static.status_code, app.status_code) == (200, 200)
+    assert (200, 200) == (static.status_code, app.status_code)
     assert "X-HubSpot-RateLimit-Daily" not in app.headers
 
 
 def test_without_limits_nothing_is_counted(crm: Api) -> None:
     answers = [crm("POST", f"{OBJECTS}/contacts/search", {"limit": 1}) for _ in range(7)]
 
-    assert {answer.status_code for answer in answers} == {200}
+    assert {200} == {answer.status_code for answer in answers}
 
 
 # Trouble
@@ -1396,8 +1385,8 @@ def test_outages_speak_the_vendors_dialect(crm: Api, outage: str, status: int, c
 def test_a_lock_does_not_keep_from_reading(crm: Api) -> None:
     crm.knobs(outage="locked")
 
-    assert crm("GET", f"{OBJECTS}/contacts?limit=1").status_code == 200
-    assert crm("POST", f"{OBJECTS}/contacts/search", {}).status_code == 200
+    assert 200 == crm("GET", f"{OBJECTS}/contacts?limit=1").status_code
+    assert 200 == crm("POST", f"{OBJECTS}/contacts/search", {}).status_code
 
 
 @pytest.mark.parametrize(
@@ -1442,8 +1431,8 @@ def test_a_bug_is_answered_in_the_dialect_too(crm: Api) -> None:
     crm.knobs(required_properties="nonsense")
     answer = crm("POST", f"{OBJECTS}/contacts", {"properties": {"city": "Oslo"}})
 
-    assert answer.status_code == 500
-    assert answer.json()["message"] == "internal error"
+    assert 500 == answer.status_code
+    assert "internal error" == answer.json()["message"]
 
 
 def test_a_reset_repeats_the_same_ids_and_correlations(limited: Api, clock: HandClock) -> None:
@@ -1470,7 +1459,7 @@ def test_the_seed_is_large_and_has_rough_edges(crm: Api) -> None:
     assert len(contacts) >= 1000
     assert len([one for one in records["companies"].values() if "domain" in one.properties]) >= 60
     assert len(records["deals"]) >= 80
-    assert len({deal.properties["pipeline"] for deal in records["deals"].values()}) == 2
+    assert 2 == len({deal.properties["pipeline"] for deal in records["deals"].values()})
     assert any("email" not in one.properties for one in contacts)
     assert any(";" in one.properties.get("hs_additional_emails", "") for one in contacts)
     assert any(not one.properties.get("firstname", "a").isascii() for one in contacts)
@@ -1496,7 +1485,7 @@ def test_the_examples_exist_and_belong_together(crm: Api) -> None:
     assert crm.read("contacts", examples["contact_id"], "email")["email"] == examples["email"]
     assert pipeline["label"] == examples["pipeline"]
     assert [stage["label"] for stage in pipeline["stages"]][:2] == examples["stages"]
-    assert crm("GET", f"/crm/properties/2026-09/contacts/{examples['custom_property']}").status_code == 200
+    assert 200 == crm("GET", f"/crm/properties/2026-09/contacts/{examples['custom_property']}").status_code
     assert set(examples) == {
         *("email", "pipeline", "stages", "contact_id", "deal_id", "company_domain", "portal_id", "custom_property"),
     }
@@ -1511,8 +1500,8 @@ def test_people_create_and_change_records(crm: Api) -> None:
         "crm/act", action="update_deal", deal_id=crm.example("deal_id"), properties={"dealstage": "closedlost"}
     )
 
-    assert crm.read("contacts", made["id"], "email")["email"] == "typed@example.test"
-    assert moved["properties"]["hs_is_closed"] == "true"
+    assert "typed@example.test" == crm.read("contacts", made["id"], "email")["email"]
+    assert "true" == moved["properties"]["hs_is_closed"]
 
 
 def test_people_add_pipelines_and_leave(crm: Api) -> None:
@@ -1521,9 +1510,9 @@ def test_people_add_pipelines_and_leave(crm: Api) -> None:
     crm.control("crm/act", action="archive", type="deal", id=crm.example("deal_id"))
 
     labels = [one["label"] for one in crm("GET", "/crm/pipelines/2026-09/deals").json()["results"]]
-    assert labels.count("Sales Pipeline") == 2
-    assert crm("GET", "/crm/owners/2026-09/771203").status_code == 404
-    assert crm("GET", f"{OBJECTS}/deals/{crm.example('deal_id')}").status_code == 404
+    assert 2 == labels.count("Sales Pipeline")
+    assert 404 == crm("GET", "/crm/owners/2026-09/771203").status_code
+    assert 404 == crm("GET", f"{OBJECTS}/deals/{crm.example('deal_id')}").status_code
 
 
 @pytest.mark.parametrize(
@@ -1540,7 +1529,7 @@ def test_a_bad_action_says_what_is_wrong(crm: Api, action: dict[str, Any]) -> No
     before = crm.emulator.portal.records["contacts"].copy()
     answer = crm.session.post(f"{crm.control_base}/_control/crm/act", json=action, timeout=10)
 
-    assert answer.status_code == 422
+    assert 422 == answer.status_code
     assert crm.emulator.portal.records["contacts"] == before
 
 

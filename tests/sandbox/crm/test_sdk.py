@@ -64,17 +64,17 @@ def test_a_contact_is_made_read_by_address_changed_and_archived(hubspot: HubSpot
     assert made.id == read.id == changed.id
     assert isinstance(made.created_at, datetime)
     assert made.created_at.tzinfo is not None
-    assert (read.properties["firstname"], read.properties["phone"]) == ("Ann", None)
+    assert ("Ann", None) == (read.properties["firstname"], read.properties["phone"])
     with pytest.raises(contacts.ApiException) as refused:
         api.get_by_id(made.id)
-    assert refused.value.status == 404
+    assert 404 == refused.value.status
 
 
 def test_a_used_address_is_a_conflict(hubspot: HubSpot, seeded: CrmEmulator) -> None:
     with pytest.raises(contacts.ApiException) as refused:
         new_contact(hubspot, email=seeded.examples()["email"])
 
-    assert refused.value.status == 409
+    assert 409 == refused.value.status
     expected = f"Contact already exists. Existing ID: {seeded.examples()['contact_id']}"
     assert json.loads(refused.value.body)["message"] == expected
 
@@ -90,8 +90,8 @@ def test_an_upsert_tells_what_is_new(hubspot: HubSpot) -> None:
     first = hubspot.crm.contacts.batch_api.upsert(wanted)
     again = hubspot.crm.contacts.batch_api.upsert(wanted)
 
-    assert [first.results[0].new, again.results[0].new] == [True, False]
-    assert first.status == "COMPLETE"
+    assert [True, False] == [first.results[0].new, again.results[0].new]
+    assert "COMPLETE" == first.status
 
 
 def test_a_batch_read_understands_what_is_missing(hubspot: HubSpot, seeded: CrmEmulator) -> None:
@@ -105,8 +105,8 @@ def test_a_batch_read_understands_what_is_missing(hubspot: HubSpot, seeded: CrmE
     )
     answer = hubspot.crm.contacts.batch_api.read(wanted)
 
-    assert answer.num_errors == 1
-    assert answer.errors[0].category == "OBJECT_NOT_FOUND"
+    assert 1 == answer.num_errors
+    assert "OBJECT_NOT_FOUND" == answer.errors[0].category
     assert answer.results[0].properties["email"] == seeded.examples()["email"]
 
 
@@ -130,7 +130,7 @@ def test_batches_are_created_updated_and_archived(hubspot: HubSpot) -> None:
         deals.BatchInputSimplePublicObjectId(inputs=[deals.SimplePublicObjectId(id=one) for one in identifiers])
     )
 
-    assert [deal.properties["amount"] for deal in changed.results] == ["5", "5"]
+    assert ["5", "5"] == [deal.properties["amount"] for deal in changed.results]
 
 
 def test_every_contact_can_be_walked_through(hubspot: HubSpot, seeded: CrmEmulator) -> None:
@@ -147,14 +147,14 @@ def test_a_search_pages_and_sorts(hubspot: HubSpot) -> None:
     second = api.do_search(search_for("lifecyclestage", "lead", sorts=sorts, limit=5, after=first.paging.next.after))
 
     assert first.total == second.total
-    assert len({one.id for one in first.results + second.results}) == 10
+    assert 10 == len({one.id for one in first.results + second.results})
 
 
 def test_a_search_for_the_unknown_is_refused(hubspot: HubSpot) -> None:
     with pytest.raises(contacts.ApiException) as refused:
         hubspot.crm.contacts.search_api.do_search(search_for("no_such_property", "x"))
 
-    assert refused.value.status == 400
+    assert 400 == refused.value.status
 
 
 def test_a_deal_starts_with_its_contact_and_moves(hubspot: HubSpot, seeded: CrmEmulator) -> None:
@@ -167,8 +167,8 @@ def test_a_deal_starts_with_its_contact_and_moves(hubspot: HubSpot, seeded: CrmE
     moved = api.update(made.id, deals.SimplePublicObjectInput(properties={"dealstage": "closedwon"}))
     read = api.get_by_id(made.id, associations=["contacts"])
 
-    assert made.properties["amount"] == "1250.50"
-    assert moved.properties["dealstage"] == "closedwon"
+    assert "1250.50" == made.properties["amount"]
+    assert "closedwon" == moved.properties["dealstage"]
     assert [one.id for one in read.associations["contacts"].results] == [contact]
 
 
@@ -177,7 +177,7 @@ def test_a_stage_of_another_pipeline_is_refused(hubspot: HubSpot, seeded: CrmEmu
     with pytest.raises(deals.ApiException) as refused:
         hubspot.crm.deals.basic_api.update(seeded.examples()["deal_id"], wanted)
 
-    assert refused.value.status == 400
+    assert 400 == refused.value.status
 
 
 def test_a_note_is_logged_on_a_deal(hubspot: HubSpot, seeded: CrmEmulator) -> None:
@@ -215,10 +215,10 @@ def test_a_company_is_made_and_associated(hubspot: HubSpot) -> None:
     )
     api.archive("contacts", contact.id, "companies", company.id)
 
-    assert [row.association_spec.association_type_id for row in answer.results] == [279, 280]
-    assert labelled.labels == ["Billing contact"]
-    assert [kind.type_id for kind in read.results[0].to[0].association_types] == [279, 1, 38]
-    assert api.get_page("contacts", contact.id, "companies").results == []
+    assert [279, 280] == [row.association_spec.association_type_id for row in answer.results]
+    assert ["Billing contact"] == labelled.labels
+    assert [279, 1, 38] == [kind.type_id for kind in read.results[0].to[0].association_types]
+    assert [] == api.get_page("contacts", contact.id, "companies").results
 
 
 def test_a_wrong_direction_is_refused(hubspot: HubSpot, seeded: CrmEmulator) -> None:
@@ -227,7 +227,7 @@ def test_a_wrong_direction_is_refused(hubspot: HubSpot, seeded: CrmEmulator) -> 
     with pytest.raises(associations.v4.ApiException) as refused:
         hubspot.crm.associations.v4.basic_api.create("contacts", contact, "companies", "9001", spec)
 
-    assert refused.value.status == 400
+    assert 400 == refused.value.status
 
 
 def test_pipelines_owners_and_properties_are_listed(hubspot: HubSpot) -> None:
@@ -237,12 +237,12 @@ def test_pipelines_owners_and_properties_are_listed(hubspot: HubSpot) -> None:
     contact_properties = hubspot.crm.properties.core_api.get_all("contacts").results
     tier = hubspot.crm.properties.core_api.get_by_name("contacts", "tier")
 
-    assert [pipeline.label for pipeline in deal_pipelines] == ["Sales Pipeline", "Partnerships"]
-    assert deal_pipelines[0].stages[5].metadata == {"isClosed": "true", "probability": "1.0"}
-    assert [owner.id for owner in found] == ["771203"]
+    assert ["Sales Pipeline", "Partnerships"] == [pipeline.label for pipeline in deal_pipelines]
+    assert {"isClosed": "true", "probability": "1.0"} == deal_pipelines[0].stages[5].metadata
+    assert ["771203"] == [owner.id for owner in found]
     assert archived.user_id is None
-    assert [one.name for one in contact_properties if not one.hubspot_defined][:2] == ["tier", "topics"]
-    assert tier.options[0].value == "gold"
+    assert ["tier", "topics"] == [one.name for one in contact_properties if not one.hubspot_defined][:2]
+    assert "gold" == tier.options[0].value
 
 
 @pytest.mark.parametrize(
@@ -257,14 +257,14 @@ def test_what_is_not_there_is_a_404(hubspot: HubSpot, call: Any, refusal: type[E
     with pytest.raises(refusal) as refused:
         call(hubspot)
 
-    assert vars(refused.value)["status"] == 404
+    assert 404 == vars(refused.value)["status"]
 
 
 def test_the_owners_of_an_unknown_token_are_refused(seeded: CrmEmulator) -> None:
     with pytest.raises(owners.ApiException) as refused:
         client(seeded, "pat-x").crm.owners.owners_api.get_page()
 
-    assert refused.value.status == 401
+    assert 401 == refused.value.status
 
 
 def test_a_missing_scope_is_a_403(hubspot: HubSpot, seeded: CrmEmulator) -> None:
@@ -272,7 +272,7 @@ def test_a_missing_scope_is_a_403(hubspot: HubSpot, seeded: CrmEmulator) -> None
     with pytest.raises(deals.ApiException) as refused:
         hubspot.crm.deals.basic_api.get_page()
 
-    assert refused.value.status == 403
+    assert 403 == refused.value.status
 
 
 def test_too_many_calls_are_a_429_that_names_its_policy(hubspot: HubSpot, seeded: CrmEmulator) -> None:
@@ -281,8 +281,8 @@ def test_too_many_calls_are_a_429_that_names_its_policy(hubspot: HubSpot, seeded
     with pytest.raises(deals.ApiException) as refused:
         hubspot.crm.deals.basic_api.get_page(limit=1)
 
-    assert refused.value.status == 429
-    assert json.loads(refused.value.body)["policyName"] == "TEN_SECONDLY_ROLLING"
+    assert 429 == refused.value.status
+    assert "TEN_SECONDLY_ROLLING" == json.loads(refused.value.body)["policyName"]
 
 
 def test_tokens_are_exchanged_refreshed_and_looked_up(seeded: CrmEmulator) -> None:
@@ -303,9 +303,9 @@ def test_tokens_are_exchanged_refreshed_and_looked_up(seeded: CrmEmulator) -> No
     listed = client(seeded, again.access_token).crm.deals.basic_api.get_page(limit=1)
     oauth.refresh_tokens_api.archive(granted.refresh_token)
 
-    assert info.hub_id == 4_471_120
-    assert info.scopes == ["oauth", "crm.objects.deals.read"]
+    assert 4_471_120 == info.hub_id
+    assert ["oauth", "crm.objects.deals.read"] == info.scopes
     assert listed.results[0].created_at < datetime.now(UTC)
     with pytest.raises(OAuthException) as refused:
         oauth.tokens_api.create(grant_type="refresh_token", refresh_token=granted.refresh_token, **secrets)
-    assert json.loads(refused.value.body)["status"] == "BAD_REFRESH_TOKEN"
+    assert "BAD_REFRESH_TOKEN" == json.loads(refused.value.body)["status"]

@@ -39,7 +39,7 @@ class Door:
     def consent(self, **changes: str) -> dict[str, str]:
         """What comes back with the redirect of a user who agrees."""
         answer = self.http.get("/o/oauth2/v2/auth", params={**ASKED, "auto_approve": "true", **changes})
-        assert answer.status_code == 302, answer.text
+        assert 302 == answer.status_code, answer.text
         return dict(parse_qsl(urlsplit(answer.headers["Location"]).query))
 
     def token(self, **given: str) -> tuple[int, Any]:

@@ -68,11 +68,11 @@ class Mail:
         return answer.status_code, error["errors"][0]["reason"], error["message"]
 
     def turn(self, **knobs: Any) -> None:
-        assert self.control.post("/mail/knobs", json=knobs).status_code == 200
+        assert 200 == self.control.post("/mail/knobs", json=knobs).status_code
 
     def act(self, **action: Any) -> Any:
         answer = self.control.post("/mail/act", json=action)
-        assert answer.status_code == 200, answer.text
+        assert 200 == answer.status_code, answer.text
         return answer.json()
 
     def fault(self, **fault: Any) -> None:

@@ -53,13 +53,13 @@ class Notes:
 
     def ask(self, method: str, path: str, body: Any = None, **options: Any) -> Any:
         response = self.http.request(method, path, json=body, **options)
-        assert response.status_code == 200, response.text
+        assert 200 == response.status_code, response.text
         return response.json()
 
     def refused(self, method: str, path: str, body: Any = None, **options: Any) -> tuple[int, str, str]:
         response = self.http.request(method, path, json=body, **options)
         raw = response.json()
-        assert raw["object"] == "error"
+        assert "error" == raw["object"]
         assert raw["status"] == response.status_code
         return response.status_code, raw["code"], raw["message"]
 

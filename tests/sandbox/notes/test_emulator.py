@@ -7,6 +7,7 @@ from urllib.parse import parse_qs, quote, unquote, urlsplit
 import httpx
 import pytest
 
+from harness.clocks import HandClock
 from harness.playing import playing
 from sandbox.notes.asking import Notes, text
 from workspace_sandbox.notes import CLIENT_ID, CLIENT_SECRET, NotesEmulator
@@ -46,19 +47,6 @@ def title(page: dict[str, Any]) -> str:
     return "".join(item["plain_text"] for item in of_title["title"])
 
 
-class HandClock:
-    """A clock that is put forward by hand."""
-
-    def __init__(self, now: float) -> None:
-        self.at = now
-
-    def now(self) -> float:
-        return self.at
-
-    async def sleep(self, seconds: float) -> None:
-        self.at += seconds
-
-
 @pytest.fixture
 def clock(notes: Notes) -> Iterator[HandClock]:
     """A hand clock in place of the emulator's own, at 2026-10-05T14:07:31.402Z."""
@@ -93,20 +81,20 @@ def plain(page: dict[str, Any], name: str) -> Any:
 def test_a_request_without_a_good_token_is_unauthorised(notes: Notes, headers: dict[str, str]) -> None:
     refusal = notes.refused("GET", "/v1/users/me", headers=headers)
 
-    assert refusal == (401, "unauthorized", "API token is invalid.")
+    assert (401, "unauthorized", "API token is invalid.") == refusal
 
 
 def test_a_request_without_a_version_is_refused(notes: Notes) -> None:
     response = httpx.get(f"{notes.address}/v1/users/me", headers={"Authorization": notes.http.headers["Authorization"]})
 
-    assert response.status_code == 400
-    assert response.json()["code"] == "missing_version"
+    assert 400 == response.status_code
+    assert "missing_version" == response.json()["code"]
 
 
 def test_an_unknown_version_is_refused(notes: Notes) -> None:
     status, code, message = notes.refused("GET", "/v1/users/me", headers={"Notion-Version": "2027-01-01"})
 
-    assert (status, code) == (400, "validation_error")
+    assert (400, "validation_error") == (status, code)
     assert '"2026-03-11"' in message
 
 
@@ -117,14 +105,14 @@ def test_every_answer_has_a_request_id_of_its_own(notes: Notes) -> None:
     assert first.json()["request_id"] == first.headers["x-notion-request-id"]
     assert refused.json()["request_id"] == refused.headers["x-notion-request-id"]
     assert first.json()["request_id"] != refused.json()["request_id"]
-    assert first.headers["content-type"] == "application/json; charset=utf-8"
+    assert "application/json; charset=utf-8" == first.headers["content-type"]
 
 
 @pytest.mark.parametrize(("method", "path"), [("GET", "/v1/invalid"), ("GET", "/"), ("PUT", "/v1/pages")])
 def test_a_url_the_api_does_not_have_is_refused(notes: Notes, method: str, path: str) -> None:
     refusal = notes.refused(method, path)
 
-    assert refusal == (400, "invalid_request_url", "Invalid request URL.")
+    assert (400, "invalid_request_url", "Invalid request URL.") == refusal
 
 
 def test_an_identifier_may_be_written_without_dashes(notes: Notes) -> None:
@@ -138,21 +126,21 @@ def test_an_identifier_may_be_written_without_dashes(notes: Notes) -> None:
 def test_a_malformed_identifier_is_refused(notes: Notes) -> None:
     status, code, message = notes.refused("GET", "/v1/pages/abc")
 
-    assert (status, code) == (400, "validation_error")
-    assert message == 'path failed validation: path.page_id should be a valid uuid, instead was `"abc"`.'
+    assert (400, "validation_error") == (status, code)
+    assert 'path failed validation: path.page_id should be a valid uuid, instead was `"abc"`.' == message
 
 
 @pytest.mark.parametrize("sent", [b"{", b'{"page_size": NaN}', b"\xff", b"[" * 100_000])
 def test_a_body_that_is_not_json_is_refused(notes: Notes, sent: bytes) -> None:
     response = notes.http.post("/v1/search", content=sent)
 
-    assert (response.status_code, response.json()["code"]) == (400, "invalid_json")
+    assert (400, "invalid_json") == (response.status_code, response.json()["code"])
 
 
 def test_a_body_of_more_than_half_a_megabyte_is_refused(notes: Notes) -> None:
     status, code, _ = notes.refused("POST", "/v1/search", {"query": "x" * 500_000})
 
-    assert (status, code) == (400, "validation_error")
+    assert (400, "validation_error") == (status, code)
 
 
 def test_the_listed_routes_are_the_ones_served(notes: Notes) -> None:
@@ -169,8 +157,8 @@ def test_the_listed_routes_are_the_ones_served(notes: Notes) -> None:
 def test_the_token_belongs_to_a_bot_of_a_workspace(notes: Notes) -> None:
     me = notes.ask("GET", "/v1/users/me")
 
-    assert me["type"] == "bot"
-    assert me["bot"]["owner"] == {"type": "workspace", "workspace": True}
+    assert "bot" == me["type"]
+    assert {"type": "workspace", "workspace": True} == me["bot"]["owner"]
     assert {"workspace_id", "workspace_name"} < me["bot"].keys()
 
 
@@ -179,16 +167,16 @@ def test_users_are_listed_in_pages_and_read_one_by_one(notes: Notes) -> None:
     second = notes.ask("GET", f"/v1/users?page_size=30&start_cursor={first['next_cursor']}")
     one = notes.ask("GET", f"/v1/users/{second['results'][0]['id']}")
 
-    assert len(first["results"] + second["results"]) == 35
-    assert (first["has_more"], second["has_more"], second["next_cursor"]) == (True, False, None)
-    assert first["type"] == "user"
+    assert 35 == len(first["results"] + second["results"])
+    assert (True, False, None) == (first["has_more"], second["has_more"], second["next_cursor"])
+    assert "user" == first["type"]
     assert second["results"][0] == {key: one[key] for key in second["results"][0]}
 
 
 def test_an_unknown_user_is_not_found(notes: Notes) -> None:
     status, code, _ = notes.refused("GET", "/v1/users/00000000-0000-4000-8000-000000000000")
 
-    assert (status, code) == (404, "object_not_found")
+    assert (404, "object_not_found") == (status, code)
 
 
 # Databases and data sources
@@ -201,10 +189,10 @@ def test_shared_data_sources_are_listed_over_pages_newest_first(notes: Notes) ->
     found = first["results"] + second["results"]
     times = [raw["last_edited_time"] for raw in found]
 
-    assert (len(first["results"]), len(second["results"])) == (100, 56)
+    assert (100, 56) == (len(first["results"]), len(second["results"]))
     assert sorted(times, reverse=True) == times
-    assert len({raw["parent"]["database_id"] for raw in found}) == 155
-    assert first["type"] == "page_or_data_source"
+    assert 155 == len({raw["parent"]["database_id"] for raw in found})
+    assert "page_or_data_source" == first["type"]
 
 
 def test_search_sorts_oldest_first_when_asked(notes: Notes) -> None:
@@ -217,7 +205,7 @@ def test_search_sorts_oldest_first_when_asked(notes: Notes) -> None:
 def test_search_forgives_a_typing_error_and_case(notes: Notes) -> None:
     found = notes.ask("POST", "/v1/search", {"query": "evrything"})
 
-    assert [raw["title"][0]["plain_text"] for raw in found["results"]] == ["Everything"]
+    assert ["Everything"] == [raw["title"][0]["plain_text"] for raw in found["results"]]
 
 
 def test_search_finds_a_new_page_only_after_a_while(notes: Notes, clock: HandClock) -> None:
@@ -226,8 +214,8 @@ def test_search_finds_a_new_page_only_after_a_while(notes: Notes, clock: HandClo
     clock.at += 2.0
     later = notes.ask("POST", "/v1/search", {"query": "Zanzibar"})
 
-    assert at_once["results"] == []
-    assert [title(page) for page in later["results"]] == ["Zanzibar"]
+    assert [] == at_once["results"]
+    assert ["Zanzibar"] == [title(page) for page in later["results"]]
 
 
 def test_search_knows_no_databases(notes: Notes) -> None:
@@ -235,7 +223,7 @@ def test_search_knows_no_databases(notes: Notes) -> None:
 
     status, code, message = notes.refused("POST", "/v1/search", body)
 
-    assert (status, code) == (400, "validation_error")
+    assert (400, "validation_error") == (status, code)
     assert '`"page"` or `"data_source"`' in message
 
 
@@ -246,16 +234,16 @@ def test_a_database_in_a_shared_page_is_readable_but_not_listed(notes: Notes) ->
     database = notes.ask("GET", f"/v1/databases/{nested['id']}")
     found = notes.ask("POST", "/v1/search", {"query": "Meeting rooms"})
 
-    assert nested["child_database"] == {"title": "Meeting rooms"}
+    assert {"title": "Meeting rooms"} == nested["child_database"]
     assert {"type": "page_id", "page_id": handbook["id"]} == database["parent"]
-    assert found["results"] == []
+    assert [] == found["results"]
 
 
 def test_a_database_has_data_sources_and_no_properties(notes: Notes) -> None:
     database = notes.ask("GET", f"/v1/databases/{notes.examples['multi_source_database_id']}")
 
-    assert [source["name"] for source in database["data_sources"]] == ["Projects", "Clients"]
-    assert database["title"][0]["plain_text"] == "Projects & clients"
+    assert ["Projects", "Clients"] == [source["name"] for source in database["data_sources"]]
+    assert "Projects & clients" == database["title"][0]["plain_text"]
     assert not {"properties", "archived"} & database.keys()
 
 
@@ -265,7 +253,7 @@ def test_an_unshared_database_is_refused_like_an_absent_one(notes: Notes) -> Non
     first = notes.http.get(f"/v1/databases/{unshared}").json()
     second = notes.http.get(f"/v1/databases/{absent}").json()
 
-    assert (first["status"], first["code"]) == (404, "object_not_found")
+    assert (404, "object_not_found") == (first["status"], first["code"])
     assert first["message"].replace(unshared, absent) == second["message"]
     assert first["additional_data"].keys() == {"integration_id"} == second["additional_data"].keys()
 
@@ -275,7 +263,7 @@ def test_a_database_id_is_no_data_source_id(notes: Notes) -> None:
 
     status, code, _ = notes.refused("GET", f"/v1/data_sources/{database_id}")
 
-    assert (status, code) == (404, "object_not_found")
+    assert (404, "object_not_found") == (status, code)
 
 
 def test_times_of_pages_are_floored_and_those_of_databases_are_not(notes: Notes, clock: HandClock) -> None:
@@ -283,7 +271,7 @@ def test_times_of_pages_are_floored_and_those_of_databases_are_not(notes: Notes,
     database = notes.ask("GET", f"/v1/databases/{notes.examples['database_id']}")
 
     assert "2026-10-05T14:07:00.000Z" == page["created_time"] == page["last_edited_time"]
-    assert database["last_edited_time"] == "2025-06-02T09:30:12.345+00:00"
+    assert "2025-06-02T09:30:12.345+00:00" == database["last_edited_time"]
 
 
 def test_the_schema_of_everything_has_every_type(notes: Notes) -> None:
@@ -318,7 +306,7 @@ def test_an_older_version_cannot_read_a_database_of_several_sources(notes: Notes
 
     raw = notes.http.get(f"/v1/databases/{database_id}", headers={"Notion-Version": "2022-06-28"}).json()
 
-    assert (raw["status"], raw["code"]) == (400, "validation_error")
+    assert (400, "validation_error") == (raw["status"], raw["code"])
     assert {
         "error_type": "multiple_data_sources_for_database",
         "database_id": database_id,
@@ -380,9 +368,9 @@ def test_lists_of_references_files_and_places_are_read_back(notes: Notes) -> Non
     assert [{"id": notes.examples["page_id"]}] == plain(page, "Relation")
     assert False is page["properties"]["Relation"]["has_more"]
     assert [link | {"type": "external"}] == plain(page, "Files & media")
-    assert tuple(page["properties"]["Place"]["place"][axis] for axis in ("lat", "lon")) == (1.5, -2)
+    assert (1.5, -2) == tuple(page["properties"]["Place"]["place"][axis] for axis in ("lat", "lon"))
     assert me["id"] == page["properties"]["Verification"]["verification"]["verified_by"]["id"]
-    assert [option["name"] for option in plain(page, "Multi-select")] == ["beta", "alpha"]
+    assert ["beta", "alpha"] == [option["name"] for option in plain(page, "Multi-select")]
 
 
 def test_a_new_row_gets_a_number_a_status_and_its_maker(notes: Notes) -> None:
@@ -390,13 +378,13 @@ def test_a_new_row_gets_a_number_a_status_and_its_maker(notes: Notes) -> None:
     page = notes.create({}, source["id"])
     me = notes.ask("GET", "/v1/users/me")
 
-    assert plain(page, "ID") == {"prefix": "EV", "number": 321}
-    assert plain(page, "Status") == "Not started"
+    assert {"prefix": "EV", "number": 321} == plain(page, "ID")
+    assert "Not started" == plain(page, "Status")
     assert me["id"] == page["created_by"]["id"] == page["properties"]["Created by"]["created_by"]["id"]
-    assert plain(page, "Button") == {}
+    assert {} == plain(page, "Button")
     assert source["id"] == page["parent"]["data_source_id"]
     assert source["parent"]["database_id"] == page["parent"]["database_id"]
-    assert (page["in_trash"], page["is_archived"], page["public_url"]) == (False, False, None)
+    assert (False, False, None) == (page["in_trash"], page["is_archived"], page["public_url"])
     assert "archived" not in page
 
 
@@ -407,9 +395,9 @@ def test_unknown_options_are_created_without_a_word(notes: Notes) -> None:
     )
     columns = notes.ask("GET", f"/v1/data_sources/{source_id}")["properties"]
 
-    assert plain(page, "Stage") == "Brand new"
+    assert "Brand new" == plain(page, "Stage")
     assert plain(page, "Stage") in [option["name"] for option in columns["Stage"]["select"]["options"]]
-    assert columns["Tags"]["multi_select"]["options"][-1]["name"] == "mars"
+    assert "mars" == columns["Tags"]["multi_select"]["options"][-1]["name"]
 
 
 def test_options_may_be_written_by_id(notes: Notes) -> None:
@@ -426,7 +414,7 @@ def test_properties_may_be_written_by_the_id_that_is_answered(notes: Notes) -> N
 
     page = notes.create({columns["Value"]["id"]: {"number": 7}, "title": {"title": text("By id")}})
 
-    assert (plain(page, "Value"), title(page)) == (7, "By id")
+    assert (7, "By id") == (plain(page, "Value"), title(page))
 
 
 @pytest.mark.parametrize("encode", [unquote, lambda uid: quote(uid, safe="")])
@@ -442,17 +430,17 @@ def test_an_id_in_another_spelling_is_no_property(notes: Notes, encode: Callable
 def test_unknown_properties_and_wrong_types_are_refused_together(notes: Notes) -> None:
     refusal = notes.refused_create({"Colour": {"number": 1}, "Value": {"rich_text": []}, "name": {"title": []}})
 
-    assert refusal == (
+    assert (
         400,
         "validation_error",
         "Colour is not a property that exists. Value is expected to be number. name is not a property that exists.",
-    )
+    ) == refusal
 
 
 def test_an_unknown_status_is_refused(notes: Notes) -> None:
     status, code, message = notes.refused_create({"Status": {"status": {"name": "Someday"}}})
 
-    assert (status, code) == (400, "validation_error")
+    assert (400, "validation_error") == (status, code)
     assert 'Status option "Someday" does not exist' in message
 
 
@@ -482,7 +470,7 @@ READ_ONLY = {
 def test_read_only_properties_are_refused(notes: Notes, name: str) -> None:
     status, code, _ = notes.refused_create({name: READ_ONLY[name]}, notes.source("Everything")["id"])
 
-    assert (status, code) == (400, "validation_error")
+    assert (400, "validation_error") == (status, code)
 
 
 @pytest.mark.parametrize("name", ["Formula", "Created time", "ID"])
@@ -543,16 +531,16 @@ UNFIT: list[tuple[str, Any]] = [
 def test_a_value_that_does_not_fit_is_refused(notes: Notes, name: str, value: Any) -> None:
     status, code, _ = notes.refused_create({name: value}, notes.source("Everything")["id"])
 
-    assert (status, code) == (400, "validation_error")
+    assert (400, "validation_error") == (status, code)
 
 
 def test_a_refusal_names_the_place(notes: Notes) -> None:
     _, _, message = notes.refused_create({"Name": {"title": text("x" * 2001)}})
 
-    assert message == (
+    assert (
         "body failed validation: body.properties.Name.title[0].text.content.length should be ≤ `2000`, "
         "instead was `2001`."
-    )
+    ) == message
 
 
 def test_a_page_that_is_not_shared_cannot_be_related_to(notes: Notes) -> None:
@@ -563,7 +551,7 @@ def test_a_page_that_is_not_shared_cannot_be_related_to(notes: Notes) -> None:
         {"Relation": {"relation": [{"id": page_id}]}}, notes.source("Everything")["id"]
     )
 
-    assert (status, code) == (404, "object_not_found")
+    assert (404, "object_not_found") == (status, code)
 
 
 @pytest.mark.parametrize(
@@ -572,17 +560,17 @@ def test_a_page_that_is_not_shared_cannot_be_related_to(notes: Notes) -> None:
 def test_fields_that_a_create_does_not_have_are_refused(notes: Notes, more: Any) -> None:
     status, _, _ = notes.refused_create({}, **more)
 
-    assert status == 400
+    assert 400 == status
 
 
 def test_a_page_needs_a_parent(notes: Notes) -> None:
     refusal = notes.refused("POST", "/v1/pages", {"properties": {}})
 
-    assert refusal == (
+    assert (
         400,
         "validation_error",
         "body failed validation: body.parent should be defined, instead was `undefined`.",
-    )
+    ) == refusal
 
 
 def test_a_parent_database_will_do_where_it_has_one_source_only(notes: Notes) -> None:
@@ -592,7 +580,7 @@ def test_a_parent_database_will_do_where_it_has_one_source_only(notes: Notes) ->
     refused = notes.http.post("/v1/pages", json={"parent": {"database_id": several}, "properties": {}}).json()
 
     assert notes.examples["data_source_id"] == made["parent"]["data_source_id"]
-    assert refused["additional_data"]["error_type"] == "multiple_data_sources_for_database"
+    assert "multiple_data_sources_for_database" == refused["additional_data"]["error_type"]
 
 
 def test_an_unshared_parent_is_not_found(notes: Notes) -> None:
@@ -600,7 +588,7 @@ def test_an_unshared_parent_is_not_found(notes: Notes) -> None:
 
     status, code, _ = notes.refused("POST", "/v1/pages", {"parent": parent, "properties": {}})
 
-    assert (status, code) == (404, "object_not_found")
+    assert (404, "object_not_found") == (status, code)
 
 
 def test_a_page_outside_databases_has_a_title_only(notes: Notes) -> None:
@@ -612,9 +600,9 @@ def test_a_page_outside_databases_has_a_title_only(notes: Notes) -> None:
     children = notes.ask("GET", f"/v1/blocks/{handbook['id']}/children")["results"]
 
     assert {"type": "page_id", "page_id": handbook["id"]} == page["parent"]
-    assert list(page["properties"]) == ["title"]
-    assert refusal[2] == "Stage is not a property that exists."
-    assert children[-1]["child_page"] == {"title": "Parental leave"}
+    assert ["title"] == list(page["properties"])
+    assert "Stage is not a property that exists." == refusal[2]
+    assert {"title": "Parental leave"} == children[-1]["child_page"]
 
 
 def test_an_accident_may_save_the_page_all_the_same(notes: Notes) -> None:
@@ -626,7 +614,7 @@ def test_an_accident_may_save_the_page_all_the_same(notes: Notes) -> None:
     saved = notes.ask("GET", f"/v1/pages/{refused.json()['additional_data']['committed_resource_id']}")
     again = notes.create()
 
-    assert (refused.status_code, refused.json()["code"]) == (503, "service_unavailable")
+    assert (503, "service_unavailable") == (refused.status_code, refused.json()["code"])
     assert "Do not repeat the write" in refused.json()["additional_data"]["retry_guidance"]
     assert notes.examples["data_source_id"] == saved["parent"]["data_source_id"]
     assert saved["id"] != again["id"]
@@ -654,10 +642,10 @@ def test_an_update_changes_what_it_names_only(notes: Notes, clock: HandClock) ->
 
     after = notes.ask("PATCH", path, {"properties": {"Value": {"number": 1}, "Due": {"date": None}}})
 
-    assert (plain(after, "Value"), plain(after, "Due")) == (1, None)
+    assert (1, None) == (plain(after, "Value"), plain(after, "Due"))
     assert before["properties"]["Stage"] == after["properties"]["Stage"]
     assert before["created_time"] == after["created_time"]
-    assert after["last_edited_time"] == "2026-10-05T14:07:00.000Z"
+    assert "2026-10-05T14:07:00.000Z" == after["last_edited_time"]
     assert after["properties"]["Score"]["formula"]["number"] // 1 == 1 or plain(after, "Score")
 
 
@@ -704,7 +692,7 @@ def test_values_may_be_written_while_trashing(notes: Notes) -> None:
 
     page = notes.ask("PATCH", path, {"properties": {"Value": {"number": 3}}, "in_trash": True})
 
-    assert (plain(page, "Value"), page["in_trash"]) == (3, True)
+    assert (3, True) == (plain(page, "Value"), page["in_trash"])
 
 
 def test_trashed_pages_can_be_searched_and_queried_for(notes: Notes) -> None:
@@ -713,8 +701,8 @@ def test_trashed_pages_can_be_searched_and_queried_for(notes: Notes) -> None:
     found = notes.ask("POST", "/v1/search", body)["results"]
     rows = notes.rows(notes.examples["data_source_id"], in_trash=True)
 
-    assert len(found) == 4
-    assert len(rows) == 3
+    assert 4 == len(found)
+    assert 3 == len(rows)
     assert all(raw["in_trash"] for raw in found + rows)
 
 
@@ -724,7 +712,7 @@ def test_the_old_name_of_the_trash_is_known_to_older_versions_only(notes: Notes)
     refused = notes.refused("PATCH", path, {"archived": True})
     page = notes.ask("PATCH", path, {"archived": True}, headers={"Notion-Version": "2025-09-03"})
 
-    assert refused[2] == "body failed validation: body.archived should be not present, instead was `true`."
+    assert "body failed validation: body.archived should be not present, instead was `true`." == refused[2]
     assert page["in_trash"] is page["archived"] is True
 
 
@@ -735,7 +723,7 @@ def test_icon_cover_and_lock_can_be_set(notes: Notes) -> None:
     page = notes.ask("PATCH", path, {"icon": {"emoji": "🛴"}, "cover": cover, "is_locked": True})
     bare = notes.ask("PATCH", path, {"icon": None})
 
-    assert page["icon"] == {"type": "emoji", "emoji": "🛴"}
+    assert {"type": "emoji", "emoji": "🛴"} == page["icon"]
     assert (cover, True) == (page["cover"], page["is_locked"])
     assert None is bare["icon"]
 
@@ -746,7 +734,7 @@ def test_an_unshared_page_is_not_found(notes: Notes) -> None:
 
     status, code, _ = notes.refused("PATCH", f"/v1/pages/{page_id}", {"in_trash": True})
 
-    assert (status, code) == (404, "object_not_found")
+    assert (404, "object_not_found") == (status, code)
 
 
 # Queries
@@ -940,7 +928,7 @@ def test_a_query_that_does_not_fit_is_refused(notes: Notes, body: dict[str, Any]
 
     status, code, message = notes.refused("POST", path, body)
 
-    assert (status, code) == (400, "validation_error")
+    assert (400, "validation_error") == (status, code)
     assert part in message
 
 
@@ -995,7 +983,7 @@ def test_an_edit_brings_a_row_into_the_window_of_its_minute(notes: Notes, clock:
     notes.act(action="update_page", page_id=notes.examples["page_id"], properties={"Value": 1})
     after = notes.rows(source_id, filter=since)
 
-    assert before == []
+    assert [] == before
     assert [(notes.examples["page_id"], "2026-10-05T14:07:00.000Z")] == [
         (row["id"], row["last_edited_time"]) for row in after
     ]
@@ -1005,7 +993,7 @@ def test_a_filter_by_last_edit_sees_whole_minutes_only(notes: Notes, clock: Hand
     since = {"timestamp": "last_edited_time", "last_edited_time": {"on_or_after": "2026-10-05T14:07:20Z"}}
     notes.create()
 
-    assert notes.rows(notes.examples["data_source_id"], filter=since) == []
+    assert [] == notes.rows(notes.examples["data_source_id"], filter=since)
 
 
 def created_later(notes: Notes, clock: HandClock) -> str:
@@ -1032,7 +1020,7 @@ def test_the_row_cap_cuts_off_what_is_sorted_last(notes: Notes) -> None:
     whole = notes.ask("POST", path, {"sorts": [sort]})
 
     assert instants(whole["results"])[:10] == instants(capped["results"])
-    assert capped["request_status"]["type"] == "incomplete"
+    assert "incomplete" == capped["request_status"]["type"]
 
 
 def test_cursors_lead_through_every_row_once(notes: Notes) -> None:
@@ -1060,8 +1048,8 @@ def test_pages_of_rows_may_be_short(notes: Notes) -> None:
     first = notes.ask("POST", f"/v1/data_sources/{source_id}/query", {"page_size": 30})
     rows = {row["id"] for row in notes.rows(source_id, page_size=30)}
 
-    assert (len(first["results"]), first["has_more"]) == (20, True)
-    assert len(rows) == 52
+    assert (20, True) == (len(first["results"]), first["has_more"])
+    assert 52 == len(rows)
 
 
 def test_a_query_ends_at_the_row_cap_and_says_so_on_every_page(notes: Notes) -> None:
@@ -1072,8 +1060,8 @@ def test_a_query_ends_at_the_row_cap_and_says_so_on_every_page(notes: Notes) -> 
     second = notes.ask("POST", path, {"page_size": 15, "start_cursor": first["next_cursor"]})
     told = {"type": "incomplete", "incomplete_reason": "query_result_limit_reached"}
 
-    assert (len(first["results"]), len(second["results"])) == (15, 5)
-    assert (first["has_more"], second["has_more"], second["next_cursor"]) == (True, False, None)
+    assert (15, 5) == (len(first["results"]), len(second["results"]))
+    assert (True, False, None) == (first["has_more"], second["has_more"], second["next_cursor"])
     assert told == first["request_status"] == second["request_status"]
 
 
@@ -1081,7 +1069,7 @@ def test_a_query_below_the_cap_says_nothing_of_it(notes: Notes) -> None:
     raw = notes.ask("POST", f"/v1/data_sources/{notes.examples['data_source_id']}/query", {})
 
     assert "request_status" not in raw
-    assert raw["type"] == "page_or_data_source"
+    assert "page_or_data_source" == raw["type"]
 
 
 @pytest.mark.parametrize("key", ["filter_properties", "filter_properties[]"])
@@ -1134,7 +1122,7 @@ def test_a_property_of_one_value_is_answered_by_itself(notes: Notes) -> None:
 def test_an_unknown_property_has_no_values(notes: Notes) -> None:
     status, code, _ = notes.refused("GET", f"/v1/pages/{notes.examples['page_id']}/properties/nope")
 
-    assert (status, code) == (400, "validation_error")
+    assert (400, "validation_error") == (status, code)
 
 
 # Blocks
@@ -1150,9 +1138,9 @@ def test_blocks_come_with_a_page_and_are_appended_after_it(notes: Notes) -> None
     children = notes.ask("GET", path)
 
     assert "block" == made["type"] == children["type"]
-    assert [block["type"] for block in children["results"]] == ["paragraph", "bulleted_list_item", "callout"]
-    assert made["results"][0]["callout"]["icon"] == {"type": "emoji", "emoji": "🔔"}
-    assert children["results"][0]["paragraph"]["rich_text"][0]["plain_text"] == "Hello"
+    assert ["paragraph", "bulleted_list_item", "callout"] == [block["type"] for block in children["results"]]
+    assert {"type": "emoji", "emoji": "🔔"} == made["results"][0]["callout"]["icon"]
+    assert "Hello" == children["results"][0]["paragraph"]["rich_text"][0]["plain_text"]
     assert {"type": "page_id", "page_id": page["id"]} == children["results"][0]["parent"]
 
 
@@ -1170,7 +1158,7 @@ def test_blocks_can_be_placed_at_the_start_and_behind_another(notes: Notes) -> N
     refused = notes.refused("PATCH", path, {"children": [paragraph("x")], "after": first})
     told = [block["paragraph"]["rich_text"][0]["plain_text"] for block in notes.ask("GET", path)["results"]]
 
-    assert told == ["start", "a", "older", "between", "b"]
+    assert ["start", "a", "older", "between", "b"] == told
     assert False is older["results"][0]["archived"]
     assert "body.after should be not present" in refused[2]
 
@@ -1185,7 +1173,7 @@ def test_children_of_blocks_may_be_nested_twice(notes: Notes) -> None:
         "PATCH", path, {"children": [paragraph("1", paragraph("2", paragraph("3", paragraph("4"))))]}
     )
 
-    assert (first["has_children"], second["has_children"]) == (True, True)
+    assert (True, True) == (first["has_children"], second["has_children"])
     assert {"type": "block_id", "block_id": first["id"]} == second["parent"]
     assert ".paragraph.children should be not present" in too_deep[2]
 
@@ -1211,7 +1199,7 @@ def test_blocks_that_do_not_fit_are_refused(notes: Notes, children: Any) -> None
 
     status, code, _ = notes.refused("PATCH", path, {"children": children})
 
-    assert (status, code) == (400, "validation_error")
+    assert (400, "validation_error") == (status, code)
 
 
 def test_children_are_listed_in_pages(notes: Notes) -> None:
@@ -1221,7 +1209,7 @@ def test_children_are_listed_in_pages(notes: Notes) -> None:
     first = notes.ask("GET", path, params={"page_size": "3"})
     second = notes.ask("GET", path, params={"page_size": "3", "start_cursor": first["next_cursor"]})
 
-    assert (len(first["results"]), len(second["results"])) == (3, 2)
+    assert (3, 2) == (len(first["results"]), len(second["results"]))
 
 
 def test_a_deleted_block_goes_to_the_trash_and_so_does_a_page(notes: Notes) -> None:
@@ -1233,8 +1221,8 @@ def test_a_deleted_block_goes_to_the_trash_and_so_does_a_page(notes: Notes) -> N
     trashed = notes.ask("DELETE", f"/v1/blocks/{page['id']}")
 
     assert True is deleted["in_trash"] is notes.ask("GET", f"/v1/blocks/{block['id']}")["in_trash"]
-    assert notes.ask("GET", path)["results"] == []
-    assert (trashed["type"], trashed["in_trash"]) == ("child_page", True)
+    assert [] == notes.ask("GET", path)["results"]
+    assert ("child_page", True) == (trashed["type"], trashed["in_trash"])
 
 
 def test_appending_makes_a_page_newer(notes: Notes, clock: HandClock) -> None:
@@ -1242,7 +1230,7 @@ def test_appending_makes_a_page_newer(notes: Notes, clock: HandClock) -> None:
 
     notes.ask("PATCH", f"/v1/blocks/{page_id}/children", {"children": [paragraph("x")]})
 
-    assert notes.ask("GET", f"/v1/pages/{page_id}")["last_edited_time"] == "2026-10-05T14:07:00.000Z"
+    assert "2026-10-05T14:07:00.000Z" == notes.ask("GET", f"/v1/pages/{page_id}")["last_edited_time"]
 
 
 # OAuth
@@ -1263,7 +1251,7 @@ def exchange(notes: Notes, **body: Any) -> httpx.Response:
 
 def pair(notes: Notes) -> dict[str, Any]:
     answer = exchange(notes, grant_type="authorization_code", code=consent(notes), redirect_uri=REDIRECT)
-    assert answer.status_code == 200
+    assert 200 == answer.status_code
     made: dict[str, Any] = answer.json()
     return made
 
@@ -1281,8 +1269,8 @@ def test_the_user_is_asked_for_consent_and_sent_back(notes: Notes) -> None:
     assert "text/html" in page.headers["content-type"]
     assert "auto_approve=true" in page.text
     assert "error=access_denied" in page.text
-    assert sent.status_code == 302
-    assert query["state"] == ["s&1"]
+    assert 302 == sent.status_code
+    assert ["s&1"] == query["state"]
     assert {"code", "state"} == query.keys()
 
 
@@ -1290,7 +1278,7 @@ def test_the_user_is_asked_for_consent_and_sent_back(notes: Notes) -> None:
 def test_a_consent_that_is_asked_wrongly_is_refused(notes: Notes, wrong: dict[str, str]) -> None:
     response = notes.http.get("/v1/oauth/authorize", params=ASKED | wrong)
 
-    assert response.status_code == 400
+    assert 400 == response.status_code
 
 
 def test_a_code_gives_a_pair_that_works(notes: Notes) -> None:
@@ -1316,9 +1304,9 @@ def test_a_code_is_good_once_and_for_its_redirect_only(notes: Notes, clock: Hand
     clock.at += 601
     expired = exchange(notes, grant_type="authorization_code", code=late, redirect_uri=REDIRECT)
 
-    assert first.status_code == 200
+    assert 200 == first.status_code
     assert [answer.json()["code"] for answer in (again, elsewhere, expired)] == ["invalid_grant"] * 3
-    assert again.status_code == 400
+    assert 400 == again.status_code
 
 
 def test_refreshing_ends_the_old_pair(notes: Notes) -> None:
@@ -1326,8 +1314,8 @@ def test_refreshing_ends_the_old_pair(notes: Notes) -> None:
     new = exchange(notes, grant_type="refresh_token", refresh_token=old["refresh_token"]).json()
     reused = exchange(notes, grant_type="refresh_token", refresh_token=old["refresh_token"])
 
-    assert (status_with(notes, old["access_token"]), status_with(notes, new["access_token"])) == (401, 200)
-    assert (reused.status_code, reused.json()["code"]) == (400, "invalid_grant")
+    assert (401, 200) == (status_with(notes, old["access_token"]), status_with(notes, new["access_token"]))
+    assert (400, "invalid_grant") == (reused.status_code, reused.json()["code"])
     assert old["bot_id"] == new["bot_id"]
 
 
@@ -1338,23 +1326,23 @@ def test_a_revoked_token_is_dead_and_known_as_such(notes: Notes) -> None:
     revoked = notes.http.post("/v1/oauth/revoke", json=body, headers=BASIC)
     after = notes.http.post("/v1/oauth/introspect", json=body, headers=BASIC).json()
 
-    assert (before["active"], after["active"]) == (True, False)
+    assert (True, False) == (before["active"], after["active"])
     assert isinstance(before["iat"], int)
-    assert revoked.status_code == 200
-    assert status_with(notes, made["access_token"]) == 401
+    assert 200 == revoked.status_code
+    assert 401 == status_with(notes, made["access_token"])
 
 
 @pytest.mark.parametrize("header", ["", "Basic !", "Basic eDp5", "Bearer x"])
 def test_a_client_must_show_its_secret(notes: Notes, header: str) -> None:
     response = notes.http.post("/v1/oauth/token", json={}, headers={"Authorization": header})
 
-    assert (response.status_code, response.json()["code"]) == (401, "invalid_client")
+    assert (401, "invalid_client") == (response.status_code, response.json()["code"])
 
 
 def test_an_unknown_kind_of_grant_is_refused(notes: Notes) -> None:
     response = exchange(notes, grant_type="password")
 
-    assert (response.status_code, response.json()["code"]) == (400, "validation_error")
+    assert (400, "validation_error") == (response.status_code, response.json()["code"])
 
 
 # Throttling
@@ -1368,10 +1356,10 @@ def test_a_burst_is_taken_and_then_three_requests_a_second(notes: Notes, clock: 
     later = [notes.http.get("/v1/users/me").status_code for _ in range(4)]
 
     assert burst == [200] * 10 + [429]
-    assert refused.headers["Retry-After"] == "1"
-    assert refused.json()["code"] == "rate_limited"
-    assert refused.json()["additional_data"]["rate_limit_reason"] == "public_api_request_rate_limit"
-    assert later == [200, 200, 200, 429]
+    assert "1" == refused.headers["Retry-After"]
+    assert "rate_limited" == refused.json()["code"]
+    assert "public_api_request_rate_limit" == refused.json()["additional_data"]["rate_limit_reason"]
+    assert [200, 200, 200, 429] == later
 
 
 def test_each_token_has_a_budget_of_its_own(notes: Notes, clock: HandClock) -> None:
@@ -1379,8 +1367,8 @@ def test_each_token_has_a_budget_of_its_own(notes: Notes, clock: HandClock) -> N
     notes.turn(limits=True)
     spent = [notes.http.get("/v1/users/me").status_code for _ in range(11)]
 
-    assert spent[-1] == 429
-    assert status_with(notes, other) == 200
+    assert 429 == spent[-1]
+    assert 200 == status_with(notes, other)
 
 
 # What testers do
@@ -1402,7 +1390,7 @@ def test_a_reset_forgets_what_was_done(notes: Notes) -> None:
     page = notes.create()
     notes.reset()
 
-    assert notes.refused("GET", f"/v1/pages/{page['id']}")[0] == 404
+    assert 404 == notes.refused("GET", f"/v1/pages/{page['id']}")[0]
 
 
 def test_the_examples_are_what_they_say(notes: Notes) -> None:
@@ -1413,7 +1401,7 @@ def test_the_examples_are_what_they_say(notes: Notes) -> None:
     assert examples["title"] == title(page)
     assert examples["data_source_id"] == page["parent"]["data_source_id"] == database["data_sources"][0]["id"]
     assert examples["database_id"] == page["parent"]["database_id"]
-    assert len(notes.rows(examples["data_source_id"])) == 52
+    assert 52 == len(notes.rows(examples["data_source_id"]))
 
 
 def test_a_withdrawn_authorisation_can_be_given_back(notes: Notes) -> None:
@@ -1424,8 +1412,8 @@ def test_a_withdrawn_authorisation_can_be_given_back(notes: Notes) -> None:
     granted_anew = pair(notes)
     notes.control.post("/_control/notes/authorise")
 
-    assert refused[:2] == (401, "unauthorized")
-    assert refresh.json()["code"] == "invalid_grant"
+    assert (401, "unauthorized") == refused[:2]
+    assert "invalid_grant" == refresh.json()["code"]
     assert 200 == status_with(notes, granted_anew["access_token"]) == status_with(notes, made["access_token"])
     assert notes.ask("GET", "/v1/users/me")
 
@@ -1439,10 +1427,10 @@ def test_a_person_creates_and_updates_pages_in_plain_values(notes: Notes) -> Non
     page = notes.ask("GET", f"/v1/pages/{made['page_id']}")
     me = notes.ask("GET", "/v1/users/me")
 
-    assert (title(page), plain(page, "Value"), plain(page, "Stage")) == ("Renamed", None, "Hand-made")
-    assert (plain(page, "Status"), plain(page, "Hot"), plain(page, "Due")) == ("Done", True, "2026-01-02")
-    assert [option["name"] for option in plain(page, "Tags")] == ["eu", "new"]
-    assert [user["name"] for user in plain(page, "Owner")] == ["Ada Lindqvist"]
+    assert ("Renamed", None, "Hand-made") == (title(page), plain(page, "Value"), plain(page, "Stage"))
+    assert ("Done", True, "2026-01-02") == (plain(page, "Status"), plain(page, "Hot"), plain(page, "Due"))
+    assert ["eu", "new"] == [option["name"] for option in plain(page, "Tags")]
+    assert ["Ada Lindqvist"] == [user["name"] for user in plain(page, "Owner")]
     assert me["id"] not in {page["created_by"]["id"], page["last_edited_by"]["id"]}
 
 
@@ -1454,7 +1442,7 @@ def test_a_person_trashes_restores_and_renames(notes: Notes) -> None:
     notes.act(action="rename_property", database_id=notes.examples["database_id"], property="Stage", name="Phase")
     page = notes.ask("GET", path)
 
-    assert (trashed, page["in_trash"]) == (True, False)
+    assert (True, False) == (trashed, page["in_trash"])
     assert "Phase" in page["properties"]
     assert "Stage" not in page["properties"]
 
@@ -1465,7 +1453,7 @@ def test_what_a_person_does_is_an_edit_of_this_minute(notes: Notes, clock: HandC
     made = [notes.act(action=action, properties={"Value": 1}, **target).json() for action in actions]
     page = notes.ask("GET", f"/v1/pages/{made[-1]['page_id']}")
 
-    assert page["last_edited_time"] == "2026-10-05T14:07:00.000Z"
+    assert "2026-10-05T14:07:00.000Z" == page["last_edited_time"]
 
 
 def test_a_renamed_option_keeps_its_id_and_leaves_the_pages_unedited(notes: Notes) -> None:
@@ -1497,7 +1485,7 @@ def test_an_added_property_is_empty_everywhere_and_can_be_written(notes: Notes) 
 
     assert {"id": made["property_id"], "type": "select", "select": None} == empty
     assert ["North", "South"] == [option["name"] for option in columns["Region"]["select"]["options"]]
-    assert plain(notes.ask("GET", path), "Region") == "South"
+    assert "South" == plain(notes.ask("GET", path), "Region")
 
 
 @pytest.mark.parametrize(
@@ -1522,7 +1510,7 @@ def test_a_schema_cannot_be_changed_into_what_it_cannot_be(notes: Notes, action:
 
     response = notes.act(database_id=notes.examples["database_id"], **action)
 
-    assert response.status_code == 422
+    assert 422 == response.status_code
     assert before == notes.ask("GET", path)["properties"]
 
 
@@ -1537,14 +1525,14 @@ def test_a_schema_cannot_be_changed_into_what_it_cannot_be(notes: Notes, action:
     ],
 )
 def test_a_bad_action_is_told_so(notes: Notes, action: dict[str, Any]) -> None:
-    assert notes.act(**action).status_code == 422
+    assert 422 == notes.act(**action).status_code
 
 
 @pytest.mark.parametrize("properties", [None, {"Nope": 1}, {"Status": "Someday"}, {"Value": "many"}])
 def test_a_bad_value_of_a_person_is_told_so(notes: Notes, properties: Any) -> None:
     response = notes.act(action="update_page", page_id=notes.examples["page_id"], properties=properties)
 
-    assert response.status_code == 422
+    assert 422 == response.status_code
 
 
 def test_a_status_fault_answers_in_place_of_the_vendor(notes: Notes) -> None:
@@ -1553,19 +1541,19 @@ def test_a_status_fault_answers_in_place_of_the_vendor(notes: Notes) -> None:
 
     response = notes.http.post("/v1/search", json={})
 
-    assert (
+    assert (429, "7", "Blocked.") == (
         response.status_code,
         response.headers["Retry-After"],
         response.json()["message"],
-    ) == (429, "7", "Blocked.")
-    assert notes.http.post("/v1/search", json={}).status_code == 200
+    )
+    assert 200 == notes.http.post("/v1/search", json={}).status_code
 
 
 @pytest.mark.parametrize("kind", ["delay", "slow_body"])
 def test_a_slow_fault_answers_all_the_same(notes: Notes, kind: str) -> None:
     notes.fault(fault=kind, seconds=0.05)
 
-    assert notes.ask("GET", "/v1/users/me")["type"] == "bot"
+    assert "bot" == notes.ask("GET", "/v1/users/me")["type"]
 
 
 def test_garbage_is_no_json(notes: Notes) -> None:
@@ -1593,4 +1581,4 @@ def test_requests_are_kept_in_the_journal(notes: Notes) -> None:
     notes.refused("GET", "/v1/invalid")
     journal = notes.control.get("/_control/notes/requests").json()
 
-    assert [(raw["path"], raw["status"]) for raw in journal] == [("/v1/users/me", 200), ("/v1/invalid", 400)]
+    assert [("/v1/users/me", 200), ("/v1/invalid", 400)] == [(raw["path"], raw["status"]) for raw in journal]

@@ -59,7 +59,7 @@ def created(notion: Any, examples: dict[str, Any], name: str, **properties: Any)
 def test_search_is_paged_through(notion: Any, examples: dict[str, Any]) -> None:
     found = collect_paginated_api(notion.search, filter=DATA_SOURCES)
 
-    assert len(found) == 156
+    assert 156 == len(found)
     assert all(is_full_data_source(raw) for raw in found)
     assert examples["data_source_id"] in {raw["id"] for raw in found}
 
@@ -102,8 +102,8 @@ def test_a_page_is_created_read_updated_and_trashed(notion: Any, examples: dict[
 
     assert is_full_page(page)
     assert True is updated["properties"]["Hot"]["checkbox"]
-    assert (trashed["in_trash"], restored["in_trash"]) == (True, False)
-    assert read["properties"]["Value"]["number"] == 12.5
+    assert (True, False) == (trashed["in_trash"], restored["in_trash"])
+    assert 12.5 == read["properties"]["Value"]["number"]
 
 
 def test_a_property_is_retrieved_by_itself(notion: Any, examples: dict[str, Any]) -> None:
@@ -160,10 +160,10 @@ def test_a_token_is_exchanged_refreshed_and_revoked(emulator: NotesEmulator, not
     inactive = notion.oauth.introspect(**app, token=second["access_token"])["active"]
 
     assert first["access_token"] != second["access_token"]
-    assert (active, inactive) == (True, False)
+    assert (True, False) == (active, inactive)
     with pytest.raises(UnknownHTTPResponseError) as reused:
         notion.oauth.token(**app, grant_type="refresh_token", refresh_token=first["refresh_token"])
-    assert reused.value.status == 400
+    assert 400 == reused.value.status
 
 
 def test_refusals_are_the_errors_the_sdk_knows(emulator: NotesEmulator, notion: Any, examples: dict[str, Any]) -> None:
@@ -210,4 +210,4 @@ def test_a_saved_page_is_told_with_the_503(emulator: NotesEmulator, notion: Any,
     page = notion.pages.retrieve(page_id=additional["committed_resource_id"])
 
     assert APIErrorCode.ServiceUnavailable == caught.value.code
-    assert page["properties"]["Name"]["title"][0]["plain_text"] == "Saved all the same"
+    assert "Saved all the same" == page["properties"]["Name"]["title"][0]["plain_text"]

@@ -100,7 +100,7 @@ def subscriber(notes: Notes, inbox: Inbox) -> Inbox:
 def subscribed(notes: Notes, inbox: Inbox, **about: Any) -> str:
     notes.act(action="subscribe", url=inbox.address, **about)
     token = str(inbox.next()["verification_token"])
-    assert notes.act(action="verify_webhook", verification_token=token).json()["state"] == "active"
+    assert "active" == notes.act(action="verify_webhook", verification_token=token).json()["state"]
     return token
 
 
@@ -118,7 +118,7 @@ def updated(notes: Notes, **properties: Any) -> None:
 def live(notes: Notes, page_id: str, fates: list[str]) -> None:
     """Let a person do one thing after the other to a page."""
     for fate in fates:
-        assert notes.act(action=fate, page_id=page_id, properties={"Value": 1}).status_code == 200
+        assert 200 == notes.act(action=fate, page_id=page_id, properties={"Value": 1}).status_code
 
 
 def journal(notes: Notes) -> list[dict[str, Any]]:
@@ -141,7 +141,7 @@ def test_a_subscription_hands_its_token_to_the_address_once_and_unsigned(notes: 
     headers, body = inbox.take()
 
     assert re.fullmatch(UUID, settings["subscription_id"])
-    assert settings["state"] == "pending_verification"
+    assert "pending_verification" == settings["state"]
     assert re.fullmatch(rb'\{"verification_token":"secret_[A-Za-z0-9]{43}"\}', body)
     assert ("application/json", None) == (headers["Content-Type"], headers.get("X-Notion-Signature"))
 
@@ -177,7 +177,7 @@ def test_only_the_token_that_was_sent_verifies(notes: Notes, inbox: Inbox) -> No
     notes.act(action="subscribe", url=inbox.address)
     refused = notes.act(action="verify_webhook", verification_token="secret_guessed")
 
-    assert refused.status_code == 422
+    assert 422 == refused.status_code
     assert "not the verification token" in refused.json()["error"]
 
 
@@ -188,7 +188,7 @@ def test_a_new_subscription_has_a_new_token_and_ends_the_old_one(notes: Notes, i
     refused = notes.act(action="verify_webhook", verification_token=first)
 
     assert first != second
-    assert refused.status_code == 422
+    assert 422 == refused.status_code
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ def test_a_new_subscription_has_a_new_token_and_ends_the_old_one(notes: Notes, i
     ],
 )
 def test_settings_that_cannot_be_made_are_refused(notes: Notes, action: dict[str, Any]) -> None:
-    assert notes.act(**action).status_code == 422
+    assert 422 == notes.act(**action).status_code
 
 
 def test_a_new_subscription_is_told_nothing_of_before(notes: Notes, clock: Standstill, inbox: Inbox) -> None:
@@ -304,7 +304,7 @@ def test_another_title_is_other_content(notes: Notes, subscriber: Inbox) -> None
     updated(notes, Name="Renamed")
     event = subscriber.next()
 
-    assert event["type"] == "page.content_updated"
+    assert "page.content_updated" == event["type"]
     assert [{"id": notes.examples["page_id"], "type": "page"}] == event["data"]["updated_blocks"]
 
 
@@ -421,7 +421,7 @@ def test_a_public_connection_is_told_by_which_bot_it_may_look(notes: Notes, inbo
     event = inbox.next()
 
     assert {"id": bot_id, "type": "bot"} == event["accessible_by"][-1]
-    assert event["accessible_by"][0]["type"] == "person"
+    assert "person" == event["accessible_by"][0]["type"]
     assert CLIENT_ID == event["integration_id"]
 
 
@@ -467,8 +467,8 @@ def test_changes_of_one_page_and_type_are_told_as_one(notes: Notes, clock: Stand
 
     assert [wire_id(notes, name) for name in ("Value", "Hot", "Due")] == event["data"]["updated_properties"]
     assert ["person", "bot"] == [author["type"] for author in event["authors"]]
-    assert event["timestamp"] == "2026-10-05T14:07:31.502Z"
-    assert subscriber.next()["type"] == "page.created"
+    assert "2026-10-05T14:07:31.502Z" == event["timestamp"]
+    assert "page.created" == subscriber.next()["type"]
 
 
 def test_changes_of_other_pages_and_types_stay_apart(notes: Notes, clock: Standstill, subscriber: Inbox) -> None:
@@ -522,14 +522,14 @@ def test_what_is_undone_within_a_window_is_not_told(
     clock.wake()
 
     assert left == told
-    assert subscriber.next()["type"] == "page.created"
+    assert "page.created" == subscriber.next()["type"]
 
 
 def test_a_lock_is_told_at_once(notes: Notes, clock: Standstill, subscriber: Inbox) -> None:
     updated(notes, Value=1)
     patched(notes, is_locked=True)
 
-    assert subscriber.next()["type"] == "page.locked"
+    assert "page.locked" == subscriber.next()["type"]
 
 
 # Delivery
@@ -612,7 +612,7 @@ def test_a_receiver_that_says_nothing_is_not_waited_for(notes: Notes, clock: Sta
         clock.wake()
         clock.wake()
 
-    assert journal(notes)[0]["reason"] == "http_timeout"
+    assert "http_timeout" == journal(notes)[0]["reason"]
 
 
 def test_an_event_can_come_twice_under_one_id(notes: Notes, subscriber: Inbox) -> None:
@@ -640,8 +640,8 @@ def test_a_reset_ends_the_subscription_and_forgets_the_journal(notes: Notes, inb
     inbox.take()
     notes.reset()
 
-    assert notes.act(action="verify_webhook", verification_token=token).status_code == 422
-    assert journal(notes) == []
+    assert 422 == notes.act(action="verify_webhook", verification_token=token).status_code
+    assert [] == journal(notes)
 
 
 def test_ids_of_events_do_not_return_after_a_reset(notes: Notes, subscriber: Inbox) -> None:

@@ -7,25 +7,13 @@ from urllib.parse import quote
 
 import requests
 
+from harness.clocks import HandClock
 from workspace_sandbox.sandbox import Sandbox
 from workspace_sandbox.tables import TablesEmulator
 
 NOON = 1_790_000_000.0
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(4) + b"IHDR" + (640).to_bytes(4) + (480).to_bytes(4) + bytes(8)
 PERSON = {"id": "usrK2fGh9pWn40RtYc", "email": "jose.aran@example.com", "name": "José Arán"}
-
-
-class HandClock:
-    """Time that goes by when it is told to."""
-
-    def __init__(self) -> None:
-        self.at = NOON
-
-    def now(self) -> float:
-        return self.at
-
-    async def sleep(self, seconds: float) -> None:
-        self.at += seconds
 
 
 @dataclass
@@ -53,7 +41,7 @@ class Played:
 
     def control(self, route: str, **body: Any) -> Any:
         answer = requests.post(f"{self.sandbox.address}/_control/{route}", json=body, timeout=5)
-        assert answer.status_code == 200, answer.text
+        assert 200 == answer.status_code, answer.text
         self.steered = True
         return answer.json()
 
@@ -74,12 +62,12 @@ class Played:
 
     def get(self, path: str, **params: Any) -> Any:
         answer = self.ask("GET", path, params=params)
-        assert answer.status_code == 200, answer.text
+        assert 200 == answer.status_code, answer.text
         return answer.json()
 
     def send(self, method: str, path: str, body: Any) -> Any:
         answer = self.ask(method, path, json=body)
-        assert answer.status_code == 200, answer.text
+        assert 200 == answer.status_code, answer.text
         return answer.json()
 
     def refused(self, method: str, path: str, body: Any = None, **about: Any) -> tuple[int, Any]:

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 import requests
 
-from sandbox.tables.played import NOON, PERSON, PNG, HandClock, Played
+from harness.clocks import HandClock
+from sandbox.tables.played import NOON, PERSON, PNG, Played
 from workspace_sandbox.kit.stage import Stage
 from workspace_sandbox.tables import TablesEmulator
 from workspace_sandbox.tables.cells import STRICT
@@ -14,7 +15,7 @@ from workspace_sandbox.tables.routes import ROUTES
 
 
 def test_the_routes_are_the_ones_that_are_listed() -> None:
-    applications = TablesEmulator(Stage(HandClock(), **TablesEmulator.knobs)).applications()
+    applications = TablesEmulator(Stage(HandClock(NOON), **TablesEmulator.knobs)).applications()
     served = {
         (host, route.method, (route.resource.canonical if route.resource else "").rstrip("/"))
         for host, application in applications.items()

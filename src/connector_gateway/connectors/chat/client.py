@@ -250,7 +250,8 @@ def require_accepted(answer: Answer, refusals: Refusals = MappingProxyType({})) 
     if code in FAILURES:
         doubt = None if answer.doubt is None else FAILURES[code]
         raise UpstreamError("The application failed over the request.", private=answer.text, doubt=doubt)
-    if answer.accepted and not verdict.error:
+    unclear = not verdict.error or (verdict.ok is not False and not code)
+    if answer.accepted and unclear:
         raise UpstreamError("The application answered something unreadable.", private=answer.text, doubt=answer.doubt)
     raise refused(answer, code, refusals.get(code) or REFUSALS.get(code, UpstreamUnexpected))
 

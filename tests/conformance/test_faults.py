@@ -1,0 +1,180 @@
+"""What every room must survive: an application that fails, hangs, cuts, throttles or cannot be reached."""
+
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from connector_gateway.connectors import CONNECTORS
+from harness.calls import calls_of, read, write
+from harness.playing import playing
+from harness.requirement import requirement
+from harness.rooms import Rooms, rooms
+from harness.serving import Reply
+from simulation.writes import KINDS
+from workspace_sandbox import EMULATORS
+from workspace_sandbox.sandbox import Sandbox
+
+HTML = "<html><body><h1>Bad Gateway</h1></body></html>"
+FAILURES = [
+    pytest.param({"fault": "status", "status": 500}, id="500"),
+    pytest.param({"fault": "status", "status": 502, "body": HTML}, id="502"),
+    pytest.param({"fault": "status", "status": 503}, id="503"),
+    pytest.param({"fault": "status", "status": 504, "body": HTML}, id="504"),
+    pytest.param({"fault": "drop_before"}, id="cut before"),
+    pytest.param({"fault": "drop_after"}, id="cut after"),
+]
+ATTEMPTS = 3
+"""How often a request that changes nothing is sent."""
+
+THROTTLED = {"fault": "status", "status": 429, "headers": {"Retry-After": "0"}, "body": {"error": "too many"}}
+
+every_room = pytest.mark.parametrize("room", CONNECTORS)
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with playing(**EMULATORS) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture(scope="module")
+def all_rooms(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rooms]:
+    with rooms(sandbox, tmp_path_factory.mktemp("faults")) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def impatient(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rooms]:
+    """A gateway that waits a third of a second for an answer."""
+    with rooms(sandbox, tmp_path_factory.mktemp("silence"), GATEWAY_UPSTREAM_TIMEOUT_SECONDS="0.3") as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def cut_off(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rooms]:
+    """A gateway in front of addresses where nothing listens."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        nowhere = {f"GATEWAY_{room.upper()}_BASE_URL": address for room in CONNECTORS}
+        with rooms(sandbox, tmp_path_factory.mktemp("refused"), **nowhere) as started:
+            yield started
+
+
+def reading(started: Rooms, room: str, **fault: Any) -> Reply:
+    """What is answered to a read through a new connection, whose requests meet *fault*."""
+    call, gateway = started.readings(room)[0], started.newly_connected(room)
+    started.gateway.clear(room)
+    started.gateway.fault(room, **fault)
+    return read(gateway, room, call)
+
+
+def writing(started: Rooms, room: str, content: str, **fault: Any) -> tuple[Reply, Reply, int]:
+    """What is answered to a write whose request meets *fault*, and to its repeat, and how many objects there are."""
+    name, path = calls_of(room).WRITE
+    started.gateway.clear(room)
+    started.prepare(name, content)
+    started.gateway.fault(room, method="POST", path=path, times=1, **fault)
+    first = write(started.gateway, started.world, name, content, content)
+    repeated = write(started.gateway, started.world, name, content, content)
+    return first, repeated, len([one for one in KINDS[name].made(started.world, content) if one.part == 0])
+
+
+# Reads
+
+
+@every_room
+@pytest.mark.parametrize("fault", FAILURES)
+def test_a_read_gets_over_two_failures(all_rooms: Rooms, room: str, fault: dict[str, Any]) -> None:
+    reply = reading(all_rooms, room, **fault, times=2)
+
+    assert 200 == reply.status
+    assert len(all_rooms.gateway.journal(room)) > 2
+
+
+@requirement("calls:upstream-error")
+@every_room
+@pytest.mark.parametrize("fault", FAILURES)
+def test_a_read_that_keeps_failing_is_told_as_the_applications_failure(
+    all_rooms: Rooms, room: str, fault: dict[str, Any]
+) -> None:
+    reply = reading(all_rooms, room, **fault, times=50)
+
+    assert (502, "upstream_error") == (reply.status, reply.code)
+    assert "html" not in str(reply.body).lower()
+    assert ATTEMPTS == len(all_rooms.gateway.journal(room))
+
+
+@every_room
+def test_a_read_that_is_answered_with_garbage_is_told_as_the_applications_failure(all_rooms: Rooms, room: str) -> None:
+    reply = reading(all_rooms, room, fault="garbage", times=50)
+
+    assert (502, "upstream_error") == (reply.status, reply.code)
+
+
+@requirement("calls:upstream-timeout")
+@every_room
+@pytest.mark.parametrize("fault", ["delay", "slow_body"])
+def test_a_read_without_a_whole_answer_is_given_up(impatient: Rooms, room: str, fault: str) -> None:
+    reply = reading(impatient, room, fault=fault, seconds=600)
+
+    assert (504, "upstream_timeout") == (reply.status, reply.code)
+
+
+@every_room
+def test_what_a_fault_held_up_is_in_no_later_journal(impatient: Rooms, room: str) -> None:
+    reading(impatient, room, fault="delay", seconds=600)
+    impatient.gateway.clear(room)
+
+    assert [] == impatient.gateway.journal(room)
+    assert 0 == impatient.gateway.sandbox.emulators[room].stage.under_way
+
+
+@every_room
+def test_an_application_that_cannot_be_reached_is_told_so(all_rooms: Rooms, cut_off: Rooms, room: str) -> None:
+    reply = read(cut_off.gateway, room, all_rooms.readings(room)[0])
+
+    assert (503, "upstream_unavailable") == (reply.status, reply.code)
+
+
+@requirement("service:backoff")
+@every_room
+def test_a_throttled_read_is_sent_again(all_rooms: Rooms, room: str) -> None:
+    reply = reading(all_rooms, room, **THROTTLED, times=2)
+
+    assert 200 == reply.status
+    assert [429, 429] == [status for _, _, status in all_rooms.gateway.journal(room)][:2]
+
+
+# Writes
+
+
+@requirement("calls:outcome-looked-for")
+@every_room
+@pytest.mark.parametrize("fault", ["drop_after", "garbage"])
+def test_a_write_that_was_done_is_found_and_not_sent_again(all_rooms: Rooms, room: str, fault: str) -> None:
+    first, repeated, made = writing(all_rooms, room, f"found after {fault}", fault=fault)
+
+    assert (200, 200, 1) == (first.status, repeated.status, made)
+    assert first.data == repeated.data
+
+
+@every_room
+@pytest.mark.parametrize("fault", FAILURES[:-1])
+def test_a_write_that_was_not_done_is_told_and_done_once_by_a_repeat(
+    all_rooms: Rooms, room: str, fault: dict[str, Any], request: pytest.FixtureRequest
+) -> None:
+    content = f"done after {request.node.callspec.id}"
+    first, repeated, made = writing(all_rooms, room, content, **fault)
+
+    assert first.code in {"outcome_unknown", "upstream_error"}
+    assert (200, 1) == (repeated.status, made)
+
+
+@every_room
+def test_a_throttled_write_is_sent_again_and_done_once(all_rooms: Rooms, room: str) -> None:
+    first, repeated, made = writing(all_rooms, room, "throttled", **THROTTLED)
+
+    assert (200, 200, 1) == (first.status, repeated.status, made)

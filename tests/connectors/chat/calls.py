@@ -1,0 +1,22 @@
+"""Calls of this room for the tests that all rooms share."""
+
+from collections.abc import Sequence
+
+from harness.calls import Examples, Reading
+
+WRITE = ("chat.post_message", "/api/chat.postMessage")
+"""A write as the simulation names it, and where the request begins that carries it out."""
+
+
+def readings(known: Examples) -> Sequence[Reading]:
+    """The calls that change nothing; the first of them asks the application each time."""
+    gone = "1111111111.111111"
+    return [
+        Reading("GET", "/channels", {"limit": 20}),
+        Reading("POST", "/messages", {"channel": "no such channel", "text": "x"}),
+        Reading("POST", "/messages", {"channel": known["channel"], "text": "x", "thread_ts": gone}),
+        Reading("PATCH", f"/messages/{gone}", {"channel": known["channel"], "text": "x"}),
+        Reading("POST", "/reactions", {"channel": known["channel"], "message_ts": gone, "emoji": "eyes"}),
+        Reading("GET", "/events", {"channel": known["channel"]}),
+        Reading("GET", "/events", {}),
+    ]

@@ -1,0 +1,67 @@
+"""Every operation of every room, called as callers do, with what they name there and also not there."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+import httpx
+
+from harness.serving import Gateway, Reply
+from simulation.writes import KINDS, World
+from workspace_sandbox.sandbox import Sandbox
+
+Examples = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A call that changes nothing: method, path below the connector, and parameters."""
+
+    method: str
+    path: str
+    values: Mapping[str, Any]
+
+
+def calls_of(room: str) -> ModuleType:
+    """``calls.py`` of a room's tests."""
+    return import_module(f"connectors.{room}.calls")
+
+
+def writings(room: str) -> Sequence[str]:
+    """The writes of a room; a repeat of one without a content of its own shows nothing here."""
+    return [name for name in KINDS if name.startswith(f"{room}.") and "vague" not in name]
+
+
+@dataclass(frozen=True)
+class Outside:
+    """The third parties, asked past the gateway and past the proxy."""
+
+    sandbox: Sandbox
+
+    @property
+    def emulators(self) -> Mapping[str, Any]:
+        """The stand-ins, looked into."""
+        return self.sandbox.emulators
+
+    async def ask(self, room: str, method: str, path: str, body: Any, headers: Mapping[str, str]) -> Any:
+        """The answer to somebody else than the gateway."""
+        address = self.sandbox.emulators[room].stage.addresses["base"]
+        async with httpx.AsyncClient() as client:
+            return (await client.request(method, address + path, json=body, headers=dict(headers))).json()
+
+
+def read(gateway: Gateway, room: str, reading: Reading) -> Reply:
+    """What is answered to a call that changes nothing."""
+    values = {"connection_id": gateway.connections[room], **reading.values}
+    sent = {"params": values} if reading.method == "GET" else {"json": values}
+    return gateway.request(reading.method, f"/v1/connectors/{room}{reading.path}", **sent)
+
+
+def write(gateway: Gateway, world: World, name: str, content: str, key: str) -> Reply:
+    """What is answered to a write."""
+    kind = KINDS[name]
+    method, path, body = kind.request(world, content)
+    sent = {"connection_id": gateway.connections[kind.room], **body}
+    return gateway.request(method, f"/v1/connectors/{kind.room}{path}", json=sent, headers={"Idempotency-Key": key})

@@ -1,0 +1,71 @@
+"""All rooms behind one gateway, with budgets that nobody waits for and doubts that are settled at once."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from connector_gateway.connectors import CONNECTORS
+from connector_gateway.core.files import Files
+from connector_gateway.kit.budget import Budget
+from connector_gateway.kit.call import RemoteFile
+from connector_gateway.kit.identifiers import WorkspaceId
+from harness.calls import Outside, Reading, calls_of
+from harness.serving import Gateway, serving
+from simulation.writes import KINDS, PublicFiles, World
+from workspace_sandbox.sandbox import Sandbox
+
+SETTLE_SECONDS = 0.06
+GRACE_SECONDS = 0.03
+
+UNHURRIED = {
+    name: replace(room, budgets=dict.fromkeys(room.budgets, Budget(100_000, per_seconds=1)))
+    for name, room in CONNECTORS.items()
+}
+
+
+class NoNetwork(Files):
+    """Files behind public links, without a network."""
+
+    async def fetch(self, url: str, keep_bytes: int) -> RemoteFile:
+        return await PublicFiles().fetch(url, keep_bytes)
+
+
+@dataclass
+class Rooms:
+    """A gateway with all rooms, and the third parties behind it."""
+
+    gateway: Gateway
+    world: World
+
+    def readings(self, room: str) -> Sequence[Reading]:
+        """The calls of a room that change nothing; the first of them asks the third party each time."""
+        readings: Sequence[Reading] = calls_of(room).readings(self.gateway.examples(room))
+        return readings
+
+    def newly_connected(self, room: str, **settings: Any) -> Gateway:
+        """The caller with a connection that remembers nothing."""
+        credentials = self.gateway.sandbox.emulators[room].credentials()
+        workspace_id = WorkspaceId(self.gateway.workspace_id)
+        made = self.gateway.run(self.gateway.app.connections.create(workspace_id, room, credentials, settings=settings))
+        return replace(self.gateway, connections={room: made["connection_id"]})
+
+    def prepare(self, name: str, content: str) -> None:
+        """Make what a write works on."""
+
+        async def prepare() -> None:
+            await KINDS[name].prepare(self.world, content)
+
+        self.gateway.run(prepare())
+
+
+@contextmanager
+def rooms(sandbox: Sandbox, folder: Path, **settings: str) -> Iterator[Rooms]:
+    """A started gateway with all rooms in front of *sandbox*."""
+    pace = {f"GATEWAY_{room.upper()}_SETTLE_SECONDS": str(SETTLE_SECONDS) for room in CONNECTORS}
+    more: dict[str, Any] = pace | {"GATEWAY_GRACE_SECONDS": str(GRACE_SECONDS)} | settings
+    with serving(sandbox, folder, connectors=UNHURRIED, files=NoNetwork(2, 12_000_000), **more) as gateway:
+        for room in CONNECTORS:
+            gateway.clear(room)
+        yield Rooms(gateway, World(Outside(sandbox)))

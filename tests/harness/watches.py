@@ -1,0 +1,26 @@
+"""What is kept of the watch of a connection, and when its polls are over."""
+
+import time
+from typing import Any
+
+from sqlalchemy import select
+
+from connector_gateway.storage import tables
+from harness.serving import Gateway, wait_until
+
+
+def watch_of(gateway: Gateway, connection_id: str) -> Any:
+    """What is kept of the watch of a connection."""
+    query = select(tables.watches).where(tables.watches.c.connection_id == connection_id)
+    return gateway.run(gateway.app.database.read(lambda reading: reading.execute(query).one()))
+
+
+def is_due(gateway: Gateway, connection_id: str) -> bool:
+    """Whether a poll of a connection is due or under way."""
+    watch = watch_of(gateway, connection_id)
+    return watch.lease is not None or (watch.due_at is not None and watch.due_at <= time.time())
+
+
+def settle(gateway: Gateway, connection_id: str) -> None:
+    """Wait until no poll of a connection is due or under way."""
+    wait_until(lambda: not is_due(gateway, connection_id))

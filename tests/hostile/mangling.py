@@ -1,0 +1,114 @@
+"""What may be wrong with an answer: keys that are missing, values of another type, refusals in an odd shape."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
+from random import Random
+from typing import Any
+
+Place = tuple[str | int, ...]
+Change = Callable[[Any, str | int], None]
+"""Changes what stands under a key or index of a container."""
+
+ODD_BODIES: Sequence[Any] = (
+    None,
+    [],
+    {},
+    "odd",
+    7,
+    [[]],
+    {"error": {"message": {"text": "odd"}, "code": ["odd"], "errors": {"reason": 1}}},
+    {"error": ["odd"]},
+)
+"""What may stand in place of any answer."""
+
+ODD_REFUSALS: Sequence[Any] = (
+    {"error": {"type": {"name": "odd"}, "message": ["odd"]}},
+    {"error": {"errors": [{"reason": {"odd": 1}}, "odd"], "status": 7, "details": None}},
+    {"error": {"errors": "odd"}},
+    {"error": 7, "message": {"text": "odd"}, "code": {"odd": 1}},
+    {"message": ["odd"], "category": {"odd": 1}, "errors": {"odd": 1}, "context": "odd"},
+    {"errors": ["odd", None, [{}]], "additional_data": "odd", "code": None},
+)
+"""What may stand in place of a refusal."""
+
+
+def mangled(body: bytes, status: int, random: Random) -> tuple[bytes, str]:
+    """*body* with something wrong in it, and what that is."""
+    try:
+        value = json.loads(body)
+    except ValueError:
+        value = None
+    if status >= 400 and random.random() < 0.5:
+        value = random.choice(ODD_REFUSALS)
+        what = f"{value} instead"
+    elif not isinstance(value, dict | list) or not value or random.random() < 0.15:
+        value = random.choice(ODD_BODIES)
+        what = f"{value} instead"
+    else:
+        value, what = changed(value, random)
+    return json.dumps(value).encode(), what
+
+
+def changed(value: Any, random: Random) -> tuple[Any, str]:
+    """*value*, a container, with one change at one place in it or at all places of that kind, and what that is."""
+    kinds = _kinds(value)
+    kind = random.choice(sorted(kinds))
+    places = kinds[kind] if random.random() < 0.5 else [random.choice(kinds[kind])]
+    what, change = random.choice(_changes(value, places[0]))
+    value = deepcopy(value)
+    for place in places:
+        change(_at(value, place[:-1]), place[-1])
+    return value, f"{what} at {kind}, {len(places)} of {len(kinds[kind])}"
+
+
+def _kinds(value: Any) -> Mapping[str, list[Place]]:
+    """Where something stands in *value*, by the keys that lead there."""
+    kinds: dict[str, list[Place]] = {}
+    for place in _places(value, ()):
+        kinds.setdefault("".join("[]" if isinstance(step, int) else f".{step}" for step in place), []).append(place)
+    return kinds
+
+
+def _places(value: Any, here: Place) -> Iterator[Place]:
+    steps: Sequence[str | int] = list(value) if isinstance(value, dict) else ()
+    if isinstance(value, list):
+        steps = range(len(value))
+    for step in steps:
+        yield (*here, step)
+        yield from _places(value[step], (*here, step))
+
+
+def _at(value: Any, place: Place) -> Any:
+    for step in place:
+        value = value[step]
+    return value
+
+
+def _changes(value: Any, place: Place) -> Sequence[tuple[str, Change]]:
+    """What can go wrong with what stands at *place*."""
+    changes: list[tuple[str, Change]] = [("another type", _retype)]
+    if isinstance(place[-1], str):
+        changes.append(("nothing", _remove))
+    if isinstance(_at(value, place), list):
+        changes.append(("an empty list", _empty))
+    return changes
+
+
+def _remove(container: Any, step: str | int) -> None:
+    del container[step]
+
+
+def _empty(container: Any, step: str | int) -> None:
+    container[step] = []
+
+
+def _retype(container: Any, step: str | int) -> None:
+    """Make an object of a text or nothing, a text of a list, number or truth value, and nothing of an object."""
+    value = container[step]
+    if isinstance(value, dict):
+        container[step] = None
+    elif isinstance(value, str) or value is None:
+        container[step] = {"odd": value}
+    else:
+        container[step] = "odd" if isinstance(value, list) else str(value)

@@ -1,0 +1,126 @@
+"""A proxy between the gateway and the third parties that mangles some of their answers, the same ones for a seed."""
+
+import asyncio
+import re
+import threading
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack, contextmanager
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+import aiohttp
+from aiohttp import web
+from multidict import CIMultiDict
+from yarl import URL
+
+from hostile.mangling import mangled
+from simulation.vendors import READS
+from workspace_sandbox.sandbox import Sandbox
+
+ONE_IN_THREE = 1 / 3
+IDENTIFIER = re.compile(r"[^/]*\d[^/]*")
+"""Parts of paths that may differ from run to run."""
+
+REFUSED = re.compile(rb'\s*{\s*"ok"\s*:\s*false')
+"""How an application refuses whose refusals have status 200."""
+
+NOT_PASSED_ON = {"connection", "content-encoding", "content-length", "transfer-encoding"}
+
+
+@dataclass
+class Mangling:
+    """What the proxy does, which tests change as they like, and what it did."""
+
+    share: float = 0.0
+    """How many of the answers are mangled."""
+
+    only_done: bool = False
+    """Whether answers are spared unless something was changed."""
+
+    addresses: dict[str, str] = field(default_factory=dict)
+    """The settings that lead the gateway here."""
+
+    mangled: list[str] = field(default_factory=list)
+    """What was done to answers since the beginning of this seed."""
+
+    mangled_answers: int = 0
+    """How many answers were mangled since the start."""
+
+    _seed: int = 0
+    _counts: Counter[str] = field(default_factory=Counter)
+
+    def begin(self, seed: int, share: float = ONE_IN_THREE, *, only_done: bool = False) -> None:
+        """Mangle answers from now on, or only those that say that something was changed."""
+        self._seed, self.share, self.only_done = seed, share, only_done
+        self._counts.clear()
+        self.mangled.clear()
+
+    def stop(self) -> None:
+        """Pass every answer on as it is."""
+        self.share = 0.0
+
+    def passed_on(self, room: str, method: str, path: str, status: int, body: bytes) -> bytes:
+        """What becomes of *body*, by the seed and by how many requests of this kind came before."""
+        request = f"{room} {method} {IDENTIFIER.sub('…', path)}"
+        self._counts[request] += 1
+        random = Random(f"{self._seed} {request} {self._counts[request]}")
+        refused = status >= 400 or REFUSED.match(body)
+        spared = self.only_done and (refused or READS[room].fullmatch(f"{method} {path}"))
+        if spared or random.random() >= self.share:
+            return body
+        changed, what = mangled(body, status, random)
+        self.mangled_answers += 1
+        self.mangled.append(f"{request} {status}: {what}")
+        return changed
+
+
+@contextmanager
+def mangling(sandbox: Sandbox) -> Iterator[Mangling]:
+    """A started proxy in front of *sandbox*; it mangles nothing until it is told to."""
+    loop = asyncio.new_event_loop()
+    made, stack = Mangling(), AsyncExitStack()
+    thread = threading.Thread(target=loop.run_forever, name="proxy", daemon=True)
+    thread.start()
+    try:
+        asyncio.run_coroutine_threadsafe(_start(made, stack, sandbox), loop).result(10)
+        yield made
+    finally:
+        asyncio.run_coroutine_threadsafe(stack.aclose(), loop).result(10)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(10)
+        loop.close()
+
+
+async def _start(made: Mangling, stack: AsyncExitStack, sandbox: Sandbox) -> None:
+    session = await stack.enter_async_context(
+        aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0), cookie_jar=aiohttp.DummyCookieJar())
+    )
+    for room, emulator in sandbox.emulators.items():
+        for host, address in emulator.stage.addresses.items():
+            application = web.Application(client_max_size=64 * 1024 * 1024)
+            application.router.add_route("*", "/{path:.*}", _forwarding(made, session, room, address))
+            runner = web.AppRunner(application, access_log=None, shutdown_timeout=1.0)
+            await runner.setup()
+            stack.push_async_callback(runner.cleanup)
+            await web.TCPSite(runner, "127.0.0.1", 0).start()
+            made.addresses[f"GATEWAY_{room.upper()}_{host.upper()}_URL"] = f"http://127.0.0.1:{runner.addresses[0][1]}"
+
+
+def _forwarding(
+    made: Mangling, session: aiohttp.ClientSession, room: str, address: str
+) -> Callable[[web.Request], Awaitable[web.Response]]:
+    async def forward(request: web.Request) -> web.Response:
+        url = URL(address + request.raw_path, encoded=True)
+        body = await request.read()
+        more: dict[str, Any] = {"headers": request.headers, "data": body or None, "allow_redirects": False}
+        async with session.request(request.method, url, **more) as answer:
+            content = await answer.read()
+            headers = CIMultiDict(
+                (name, value) for name, value in answer.headers.items() if name.lower() not in NOT_PASSED_ON
+            )
+            changed = made.passed_on(room, request.method, request.path, answer.status, content)
+            return web.Response(status=answer.status, headers=headers, body=changed)
+
+    return forward

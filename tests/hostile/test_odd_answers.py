@@ -1,0 +1,38 @@
+"""Third parties answer something else than they document: that is told as theirs, and does no harm."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from connector_gateway.connectors import CONNECTORS
+from hostile.trials import Hostile, hostile
+
+every_room = pytest.mark.parametrize("room", CONNECTORS)
+
+
+@pytest.fixture(scope="module")
+def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hostile]:
+    with hostile(tmp_path_factory.mktemp("hostile")) as behind_the_proxy:
+        yield behind_the_proxy
+
+
+@every_room
+def test_no_odd_answer_is_a_fault_of_ours(started: Hostile, room: str) -> None:
+    faults = started.faults(room, range(14))
+
+    assert [] == faults
+    assert started.proxy.mangled_answers > 50
+
+
+@every_room
+def test_a_write_with_an_odd_answer_happens_once(started: Hostile, room: str) -> None:
+    doubles = started.doubles(room, range(16))
+
+    assert [] == doubles
+
+
+@every_room
+def test_nothing_odd_is_remembered(started: Hostile, room: str) -> None:
+    spoiled = started.spoiled(room, range(14))
+
+    assert [] == spoiled

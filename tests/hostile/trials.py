@@ -1,0 +1,168 @@
+"""Calls through the mangling proxy, and what is wrong with how they end."""
+
+import sys
+import traceback
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from structlog.testing import capture_logs
+from structlog.typing import EventDict
+
+from harness.calls import Reading, read, write, writings
+from harness.playing import playing
+from harness.rooms import Rooms, rooms
+from harness.serving import Reply
+from hostile.proxy import Mangling, mangling
+from simulation.writes import KINDS
+from workspace_sandbox import EMULATORS
+
+TRIES = 6
+"""How often a write is repeated whose answers are mangled; then once more in peace."""
+
+BRIEF = {"download_url", "expires_at", "url"}
+"""What differs each time it is asked for."""
+
+UNEXPECTED = {"poll failed", "polls could not be claimed", "a poll did not end well", "an object has two owners"}
+"""What is logged where something went wrong that nobody foresaw, beside refused calls."""
+
+
+@dataclass
+class Hostile(Rooms):
+    """A gateway behind the proxy, the third parties before it, and what the gateway logged."""
+
+    proxy: Mangling
+    logged: list[EventDict] = field(repr=False)
+
+    # What every answer must be
+
+    def faults(self, room: str, seeds: Iterable[int]) -> list[str]:
+        """What is wrong with the answers to every call of a room while one answer in three is mangled."""
+        readings = self.readings(room)
+        return [fault for seed in seeds for fault in self._faults(room, readings, seed)]
+
+    def _faults(self, room: str, readings: Sequence[Reading], seed: int) -> Iterator[str]:
+        gateway = self.newly_connected(room)
+        contents = {name: f"{room} {seed} {number}" for number, name in enumerate(writings(room))}
+        for name, content in contents.items():
+            self.prepare(name, content)
+        self.proxy.begin(seed)
+        for reading in readings:
+            yield from self._judged(f"{reading.method} {reading.path}", seed, read(gateway, room, reading))
+        for name, content in contents.items():
+            yield from self._judged(name, seed, write(gateway, self.world, name, content, content))
+        self.proxy.stop()
+
+    def _judged(self, call: str, seed: int, reply: Reply) -> Iterator[str]:
+        if wrong := misshapen(reply):
+            yield f"{call}, seed {seed}: {wrong}: {self.cause()}; mangled: {self.proxy.mangled}"
+
+    def cause(self) -> str:
+        """What was logged last, and where it came from."""
+        return cause_of(self.logged[-1]) if self.logged else "nothing was logged"
+
+    # What becomes of writes
+
+    def doubles(self, room: str, seeds: Iterable[int]) -> list[str]:
+        """What is wrong with what writes made whose answers were mangled, and that were repeated until answered."""
+        return [
+            f"{name}, seed {seed}: {wrong}"
+            for seed in seeds
+            for name in writings(room)
+            for wrong in self._doubles(room, name, seed)
+        ]
+
+    def _doubles(self, room: str, name: str, seed: int) -> Iterator[str]:
+        content, gateway = f"{name.split('.')[1].replace('_', '')} {seed}", self.newly_connected(room)
+        self.prepare(name, content)
+        for number in range(TRIES):
+            self.proxy.begin(seed * TRIES + number, 0.5 if number else 1.0, only_done=True)
+            reply = write(gateway, self.world, name, content, content)
+            if self.proxy.mangled and reply.status != 200 and reply.code != "outcome_unknown":
+                yield f"{reply.code} after {self.proxy.mangled}"
+            if reply.status == 200:
+                break
+        self.proxy.stop()
+        yield from self._settled(name, content, write(gateway, self.world, name, content, content))
+
+    def _settled(self, name: str, content: str, reply: Reply) -> Iterator[str]:
+        """What is wrong once a write was answered in peace."""
+        kind, made = KINDS[name], list(KINDS[name].made(self.world, content))
+        if reply.status != 200:
+            yield f"in the end {reply.body}"
+            return
+        for part, told in enumerate(kind.told(reply.data)):
+            parts = [one for one in made if one.part == part]
+            if len(parts) != kind.expected(reply.data, part) or told not in {None, *[one.id for one in parts]}:
+                yield f"{told} is told, {parts} are there"
+            yield from (f"{one.id}: {one.flaws}" for one in parts if one.flaws)
+
+    # What is remembered
+
+    def spoiled(self, room: str, seeds: Iterable[int]) -> list[str]:
+        """The calls that are answered otherwise than they should be, after one whose answers were all mangled."""
+        expected = [(reading, read(self.gateway, room, reading)) for reading in self.readings(room)]
+        return [
+            f"{reading.method} {reading.path}, seed {seed}: {wrong}"
+            for seed in seeds
+            for reading, answer in expected
+            if (wrong := self._spoiled(room, reading, answer, seed))
+        ]
+
+    def _spoiled(self, room: str, reading: Reading, expected: Reply, seed: int) -> str:
+        gateway = self.newly_connected(room)
+        self.proxy.begin(seed, 1.0 if seed % 2 else 0.5)
+        first = read(gateway, room, reading)
+        self.proxy.stop()
+        told = read(gateway, room, reading)
+        if _lasting(told) == _lasting(expected):
+            return ""
+        return f"{told.body} instead of {expected.body} after {first.body} by {self.proxy.mangled}"
+
+
+def cause_of(entry: Mapping[str, Any]) -> str:
+    """What was logged, and from where in a room it came."""
+    fault = entry.get("exc_info")
+    frames = traceback.extract_tb(fault.__traceback__) if isinstance(fault, BaseException) else []
+    rooms = [f"{Path(frame.filename).name}:{frame.lineno}" for frame in frames if "/connectors/" in frame.filename]
+    return f"{entry['event']}, {fault or entry.get('private')!r}, at {rooms[-1:]}"
+
+
+def _with_cause(_: Any, __: str, entry: EventDict) -> EventDict:
+    """Keep the fault that is being handled, which a log otherwise renders later."""
+    return {**entry, "exc_info": sys.exc_info()[1]} if entry.get("exc_info") is True else entry
+
+
+def misshapen(reply: Reply) -> str:
+    """What is wrong with the shape of an answer; nothing if all is well."""
+    if reply.status == 500 or reply.status >= 600:
+        return f"{reply.status} {reply.body['error']['code']}"
+    if reply.status == 200:
+        return "" if {"run_id", "connector", "data"} <= set(reply.body) else f"no envelope: {reply.body}"
+    told = reply.body.get("error", {}) if isinstance(reply.body, dict) else {}
+    return "" if {"code", "message", "remedy", "details"} == set(told) else f"no error of ours: {reply.body}"
+
+
+def _lasting(reply: Reply) -> Any:
+    """What an answer says, without what differs each time."""
+    return _without(reply.data, BRIEF) if reply.status == 200 else (reply.status, reply.code)
+
+
+def _without(value: Any, names: Collection[str]) -> Any:
+    if isinstance(value, dict):
+        return {name: _without(held, names) for name, held in value.items() if name not in names}
+    return [_without(held, names) for held in value] if isinstance(value, list) else value
+
+
+@contextmanager
+def hostile(folder: Path, **settings: str) -> Iterator[Hostile]:
+    """A started gateway with all rooms behind the proxy, which mangles nothing until it is told to."""
+    with (
+        playing(**EMULATORS) as sandbox,
+        mangling(sandbox) as proxy,
+        rooms(sandbox, folder, **proxy.addresses, **settings) as started,
+        capture_logs(processors=[_with_cause]) as logged,
+    ):
+        yield Hostile(started.gateway, started.world, proxy, logged)

@@ -1,0 +1,186 @@
+"""Polls through the mangling proxy, and deliveries that are signed and odd."""
+
+import hashlib
+import hmac
+import json
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from connector_gateway.storage import tables
+from connectors.notes.watching import share
+from harness.serving import Gateway
+from harness.watches import settle
+from hostile.mangling import mangled
+from hostile.trials import UNEXPECTED, Hostile, cause_of, hostile, misshapen
+from workspace_sandbox.chat.deliveries import SIGNING_SECRET
+
+NOTES_SECRET = "secret_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGH"
+POLLS = 3
+"""Mangled polls of each connection, with a change before each of them."""
+
+UUID = "73bf39e2-da9d-404d-8b3e-1f77e835ac74"
+BOT = {"team_id": "T04NW2K7QLM", "user_id": "U05RELAYBOT", "is_bot": True, "enterprise_id": None}
+MESSAGE = {
+    "type": "message",
+    "channel": "C04GENERAL1",
+    "user": "U04NW000002",
+    "text": "Delivered",
+    "ts": "1795000000.1",
+}
+
+
+def _notes_deliveries(data_source_id: str) -> Sequence[Mapping[str, Any]]:
+    outer = {
+        "id": UUID,
+        "timestamp": "2026-11-22T07:00:00.000Z",
+        "workspace_id": UUID,
+        "authors": [{"id": UUID, "type": "person"}],
+        "accessible_by": [{"id": UUID, "type": "bot"}],
+        "attempt_number": 1,
+        "api_version": "2026-03-11",
+    }
+    parent = {"id": UUID, "type": "database", "data_source_id": data_source_id}
+    page = {"entity": {"id": UUID, "type": "page"}, "data": {"parent": parent, "updated_properties": ["title"]}}
+    source = {"entity": {"id": data_source_id, "type": "data_source"}, "data": {"parent": parent}}
+    return [
+        {**outer, "type": "page.created", **page},
+        {**outer, "type": "page.properties_updated", **page},
+        {**outer, "type": "data_source.schema_updated", **source},
+        {"verification_token": NOTES_SECRET},
+    ]
+
+
+def _chat_deliveries() -> Sequence[Mapping[str, Any]]:
+    events: Sequence[Mapping[str, Any]] = [
+        MESSAGE,
+        {**MESSAGE, "subtype": "bot_message", "bot_id": "B01", "bot_profile": {"id": "B01", "name": "x"}},
+        {**MESSAGE, "subtype": "message_changed", "message": MESSAGE, "previous_message": MESSAGE, "hidden": True},
+        {"type": "tokens_revoked", "tokens": {"oauth": [], "bot": ["U09SOMEBODY"]}},
+        {"type": "member_joined_channel", "user": "U05RELAYBOT", "channel": "C04GENERAL1", "team": BOT["team_id"]},
+        {"type": "channel_rename", "channel": {"id": "C04GENERAL1", "name": "everybody", "created": 1}},
+    ]
+    outer = {"team_id": BOT["team_id"], "context_team_id": BOT["team_id"], "authorizations": [BOT], "event_id": "Ev0"}
+    return [
+        *[{**outer, "type": "event_callback", "event": event, "event_time": 1} for event in events],
+        {"type": "url_verification", "token": "x", "challenge": "y"},
+        {**outer, "type": "app_rate_limited", "minute_rate_limited": int(time.time() // 60 * 60)},
+    ]
+
+
+@dataclass
+class Watching:
+    """A gateway behind the proxy that polls when it is told to."""
+
+    hostile: Hostile
+
+    def connect(self, room: str) -> Gateway:
+        """A new connection that watches, and has not been polled."""
+        settings = {"channels": ["general"], "keywords": ["quetzal"]} if room == "chat" else {}
+        return self.hostile.newly_connected(room, **settings)
+
+    def change(self, room: str, text: str) -> None:
+        """Let a person change something that is watched."""
+        gateway, known = self.hostile.gateway, self.hostile.gateway.examples(room)
+        if room == "chat":
+            gateway.act("chat", action="message", channel_id=known["channel_id"], text=f"quetzal {text}")
+        else:
+            made = {"database_id": known["database_id"], "properties": {"Name": text}}
+            gateway.act("notes", action="create_page", **made)
+            properties = {"Value": Random(text).randrange(1000)}
+            gateway.act("notes", action="update_page", page_id=known["page_id"], properties=properties)
+
+    def poll(self, connection_id: str) -> None:
+        """Have everything polled, also what may have been missed in the last minute, and wait for the end of it."""
+        gateway, app = self.hostile.gateway, self.hostile.gateway.app
+        this = tables.watches.c.connection_id == connection_id
+        gateway.run(app._watches.fall_behind(time.time() - 60, this))
+        settle(gateway, connection_id)
+
+    # Polls
+
+    def poll_faults(self, room: str, seeds: Iterable[int]) -> list[str]:
+        """What was not foreseen in polls whose answers are mangled, and what a poll in peace then does not find."""
+        return [f"seed {seed}: {fault}" for seed in seeds for fault in self._poll_faults(room, seed)]
+
+    def _poll_faults(self, room: str, seed: int) -> Iterator[str]:
+        gateway, proxy = self.connect(room), self.hostile.proxy
+        connection_id = gateway.connections[room]
+        proxy.begin(seed)
+        for number in range(POLLS):
+            self.change(room, f"under way {seed} {number}")
+            self.poll(connection_id)
+            yield from self.unexpected()
+        proxy.stop()
+        self.poll(connection_id)
+        self.change(room, f"in peace {seed}")
+        self.poll(connection_id)
+        yield from self.unexpected()
+        if not self._tells(gateway, room, f"in peace {seed}"):
+            yield f"the last change is not told after {proxy.mangled}"
+        gateway.run(gateway.app.connections.remove(connection_id))
+
+    def unexpected(self) -> Iterator[str]:
+        """What was logged since that nobody foresaw."""
+        logged = self.hostile.logged[:]
+        self.hostile.logged.clear()
+        for entry in logged:
+            if entry["event"] in UNEXPECTED:
+                yield f"{cause_of(entry)}; mangled: {self.hostile.proxy.mangled}"
+
+    def _tells(self, gateway: Gateway, room: str, text: str) -> bool:
+        """Whether the feed tells of a change."""
+        events = gateway.get(f"/{room}/events", limit=200).data
+        if room == "chat":
+            return any(event["text"] == f"quetzal {text}" for event in events)
+        pages = self.hostile.world.emulator("notes").workspace.pages
+        return any(pages[event["page_id"]].title == text for event in events)
+
+    # Deliveries
+
+    def delivery_faults(self, room: str, seeds: Iterable[int]) -> list[str]:
+        """What is wrong with the acknowledgements of odd deliveries, and with what comes of them."""
+        connection_id = self.connect(room).connections[room]
+        self.poll(connection_id)
+        self.hostile.logged.clear()
+        known = self.hostile.gateway.examples(room)
+        bodies = _chat_deliveries() if room == "chat" else _notes_deliveries(known["data_source_id"])
+        faults = [fault for seed in seeds for body in bodies for fault in self._delivery_faults(room, body, seed)]
+        self.poll(connection_id)
+        return faults + list(self.unexpected())
+
+    def _delivery_faults(self, room: str, body: Mapping[str, Any], seed: int) -> Iterator[str]:
+        changed, what = mangled(json.dumps(body).encode(), 200, Random(f"{seed} {body}"))
+        reply = self.hostile.gateway.request("POST", f"/hooks/{room}", headers=_signed(room, changed), content=changed)
+        if reply.status != 200 and (wrong := misshapen(reply)):
+            yield f"{body.get('type')}, seed {seed}: {wrong}: {self.hostile.cause()}; {what}"
+
+
+def _signed(room: str, body: bytes) -> dict[str, str]:
+    if room == "notes":
+        return {"X-Notion-Signature": "sha256=" + hmac.new(NOTES_SECRET.encode(), body, hashlib.sha256).hexdigest()}
+    timestamp = str(int(time.time()))
+    digest = hmac.new(SIGNING_SECRET.encode(), f"v0:{timestamp}:".encode() + body, hashlib.sha256).hexdigest()
+    return {"X-Slack-Request-Timestamp": timestamp, "X-Slack-Signature": f"v0={digest}"}
+
+
+@contextmanager
+def watching(folder: Path) -> Iterator[Watching]:
+    """A started gateway behind the proxy that polls when it is told to."""
+    settings = {
+        "GATEWAY_WATCH": "on",
+        "GATEWAY_NOTES_WATCH_SECONDS": "3600",
+        "GATEWAY_NOTES_HOOK_SECRET": NOTES_SECRET,
+        "GATEWAY_CHAT_HOOK_SECRET": SIGNING_SECRET,
+    }
+    with hostile(folder, **settings) as behind_the_proxy:
+        gateway = behind_the_proxy.gateway
+        gateway.knob("notes", search_lag_seconds=0.0)
+        share(behind_the_proxy.world.emulator("notes"), "Leads")
+        for room in ("notes", "chat"):
+            gateway.run(gateway.app.connections.remove(gateway.connections[room]))
+        yield Watching(behind_the_proxy)
