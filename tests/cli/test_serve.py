@@ -42,9 +42,9 @@ def serve(database_url: str, port: int = 0) -> subprocess.CompletedProcess[str]:
 
 @requirement("storage:alone")
 def test_a_second_one_on_the_same_file_is_refused_and_the_first_goes_on(sandbox: Sandbox, tmp_path: Path) -> None:
-    fault = {"method": "POST", "path": "/v1/pages", "fault": "delay", "seconds": 1.9}
+    fault = {"method": "POST", "path": "/v1/pages", "fault": "delay", "seconds": 60}
     database_url = f"sqlite:///{tmp_path / 'gateway.db'}"
-    with installed(sandbox, tmp_path) as installation:
+    with installed(sandbox, tmp_path, GATEWAY_UPSTREAM_TIMEOUT_SECONDS="60") as installation:
         installation.http.post(f"{sandbox.address}/_control/notes/faults", json=fault)
         body = {"database_id": sandbox.emulators["notes"].examples()["database_id"], "properties": {}}
         calling = Calling(lambda: installation.call("POST", "/notes/pages", idempotency_key="key-1", **body))
@@ -55,6 +55,7 @@ def test_a_second_one_on_the_same_file_is_refused_and_the_first_goes_on(sandbox:
             processes = reading.execute(select(tables.processes)).all()
             state = reading.execute(select(tables.claims.c.state)).scalar()
         engine.dispose()
+        installation.http.delete(f"{sandbox.address}/_control/notes/faults")
         first = calling.ended()
         assert installation.process is not None
         named = f"process {installation.process.pid} on {socket.gethostname()}"
