@@ -33,6 +33,8 @@ def test_the_promise_about_writes_holds_whatever_fails(processes: int) -> None:
         pytest.param(40530, id="twins woken up after both were taken over"),
         pytest.param(43168, id="woken up between two tries of one step"),
         pytest.param(52299, id="a comment that failed, and could not be looked for"),
+        pytest.param(206266, id="a record that is refused twice, told as partial"),
+        pytest.param(311033, id="a checklist that a refused call left and a later one finished"),
     ],
 )
 def test_what_once_broke_a_promise_does_so_no_more(seed: int) -> None:
