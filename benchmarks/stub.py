@@ -19,6 +19,7 @@ PAGE = {
     "created_time": "2026-10-05T14:08:00.000Z",
     "last_edited_time": "2026-10-05T14:08:00.000Z",
     "created_by": {"object": "user", "id": "b-1"},
+    "last_edited_by": {"object": "user", "id": "b-1"},
     "parent": {"type": "data_source_id", "data_source_id": SOURCE_ID, "database_id": DATABASE_ID},
     "in_trash": False,
     "properties": {
@@ -29,8 +30,22 @@ PAGE = {
     "request_id": "r-2",
 }
 ANSWERS: dict[str, Any] = {
-    f"/v1/databases/{DATABASE_ID}": {"object": "database", "id": DATABASE_ID, "data_sources": [{"id": SOURCE_ID}]},
-    f"/v1/data_sources/{SOURCE_ID}": {"object": "data_source", "id": SOURCE_ID, "title": TEXT, "properties": SCHEMA},
+    f"/v1/databases/{DATABASE_ID}": {
+        "object": "database",
+        "id": DATABASE_ID,
+        "title": TEXT,
+        "data_sources": [{"id": SOURCE_ID}],
+    },
+    f"/v1/data_sources/{SOURCE_ID}": {
+        "object": "data_source",
+        "id": SOURCE_ID,
+        "title": TEXT,
+        "parent": {"type": "database_id", "database_id": DATABASE_ID},
+        "properties": SCHEMA,
+        "in_trash": False,
+        "created_time": "2026-10-05T14:08:00.000Z",
+        "last_edited_time": "2026-10-05T14:08:00.000Z",
+    },
     f"/v1/data_sources/{SOURCE_ID}/query": {
         "object": "list",
         "results": [PAGE],
