@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, make_url, text
 
-from connector_gateway.storage.alone import SessionLock, Unshared, alone_on, database_file
+from connector_gateway.storage.alone import SessionLock, Unshared, alone_on
+from connector_gateway.storage.engines import database_file
 from connector_gateway.storage.files import AlreadyServed
 from harness.requirement import requirement
 
