@@ -2,9 +2,8 @@
 
 from email.message import Message
 
-import pytest
-
 import licences
+import pytest
 
 EXCEPTION = {"driver": ("LGPL-3.0-only", "replaceable")}
 

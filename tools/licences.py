@@ -4,7 +4,7 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 from email.message import Message
-from importlib.metadata import PackageNotFoundError, metadata
+from importlib.metadata import PackageMetadata, PackageNotFoundError, metadata
 from pathlib import Path
 
 LOCK = Path(__file__).parent.parent / "requirements" / "run.txt"
@@ -40,13 +40,14 @@ def locked(lock: str) -> dict[str, bool]:
     return {name: not marker for name, marker in LOCKED.findall(lock)}
 
 
-def licence(described: Message) -> str:
+def licence(described: PackageMetadata | Message) -> str:
     """The licence that a package tells in its metadata, as an SPDX expression where that can be had."""
-    expression = described.get("License-Expression")
-    if expression:
-        return str(expression)
-    classifiers = [str(line) for line in described.get_all("Classifier") or [] if line.startswith("License ::")]
-    told = [line.rpartition(" :: ")[2] for line in classifiers] or [str(described.get("License") or "nothing").strip()]
+    expressions, classifiers, texts = (
+        [str(line).strip() for line in described.get_all(name) or []]
+        for name in ("License-Expression", "Classifier", "License")
+    )
+    classified = [line.rpartition(" :: ")[2] for line in classifiers if line.startswith("License ::")]
+    told = expressions or classified or texts or ["nothing"]
     return " AND ".join(WORDS.get(name, name) for name in told)
 
 
