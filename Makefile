@@ -24,6 +24,7 @@ fast: .venv/test  ## The fast half of check
 	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/python tools/generate.py --check
 	@$(BIN)/python tools/assertions.py --check tests
+	@$(BIN)/python tools/licences.py
 
 fix: .venv/test  ## Put right what can be put right by machine
 	@$(BIN)/python tools/assertions.py tests

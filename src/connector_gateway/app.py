@@ -25,12 +25,13 @@ from connector_gateway.core.links import Links
 from connector_gateway.core.owners import Owners
 from connector_gateway.core.processes import Processes
 from connector_gateway.core.runs import Runs
+from connector_gateway.core.seals import check_seals
 from connector_gateway.core.secrets import SecretKeys
 from connector_gateway.core.sites import observed
 from connector_gateway.core.stopping import Stopping
 from connector_gateway.core.workspaces import Workspaces
 from connector_gateway.core.writing import Writing
-from connector_gateway.http import Application, Service, application
+from connector_gateway.http import AccessLog, Application, Service, application
 from connector_gateway.http.management import Management
 from connector_gateway.http.metrics import Metrics
 from connector_gateway.http.routes import Edge
@@ -125,7 +126,7 @@ class App:
             stopwatch=stopwatch,
         )
 
-    def http(self) -> Application:
+    def http(self) -> Application | AccessLog:
         """The service over HTTP; what stands behind it is opened and closed with it."""
         metrics = Metrics(self.runs.unexpected)
         gateway = self._gateway()
@@ -143,7 +144,8 @@ class App:
             self.settings.base_url,
             self.settings.download_path,
         )
-        return application(service, partial(self._lifespan, self._watchers(gateway)))
+        made = application(service, partial(self._lifespan, self._watchers(gateway)))
+        return AccessLog(made, self.settings.download_path) if self.settings.access_log else made
 
     def _management(self, edge: Edge) -> Management:
         return Management(
@@ -162,6 +164,7 @@ class App:
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(self._alone)
             await stack.enter_async_context(self.database)
+            await check_seals(self.database, self._vault)
             await stack.enter_async_context(self._transport)
             await stack.enter_async_context(self._processes)
             if self.settings.watch:

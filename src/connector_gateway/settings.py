@@ -2,22 +2,22 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
 from urllib.parse import urlsplit
 
+from connector_gateway.core.secrets import MIN_SECRET_LENGTH
 from connector_gateway.core.sites import Site
+from connector_gateway.environment import PREFIX, Environment, SettingsError
 from connector_gateway.kit.budget import Budget
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.kit.upstream import Timeouts
+from connector_gateway.storage.engines import url_of
 
-PREFIX = "GATEWAY_"
 DAY_SECONDS = 24 * 60 * 60
+MOST_DAYS = 100 * 366
+MOST_ATTEMPTS = 20
+"""The pause between them doubles each time."""
 
-N = TypeVar("N", int, float)
-
-
-class SettingsError(ValueError):
-    """A setting is missing or cannot be used; the message names it and says what is expected."""
+LOG_LEVELS = ("debug", "info", "warning", "error")
 
 
 @dataclass(frozen=True)
@@ -46,52 +46,58 @@ class Settings:
     watch: bool
     """Whether this process takes part in observing changes."""
 
+    log_level: str
+    access_log: bool
+    """Whether a line is logged for every answer."""
+
     timeouts: Timeouts
     sites: Mapping[str, Site]
 
     @property
     def download_path(self) -> str:
         """Where downloads are answered: the path of their address, less what a proxy before this service takes off."""
-        return urlsplit(self.download_base.removeprefix(self.base_url)).path
+        if self.download_base.startswith(f"{self.base_url}/"):
+            return self.download_base.removeprefix(self.base_url)
+        return urlsplit(self.download_base).path
 
     @classmethod
     def read(cls, environment: Mapping[str, str], connectors: Mapping[str, AnyConnector]) -> "Settings":
         """The settings of *environment*; ``SettingsError`` if one is missing or does not fit."""
-        reader = _Reader(environment)
-        base_url = reader.text("BASE_URL", "http://127.0.0.1:8080").rstrip("/")
-        settings = cls(
-            database_url=reader.text("DATABASE_URL", "sqlite:///gateway.db"),
-            secret_keys=tuple(reader.required("SECRET_KEYS").split(",")),
-            operator_token=reader.required("OPERATOR_TOKEN"),
-            shared_url=reader.text("SHARED_URL", "") or None,
-            base_url=base_url,
-            download_base=reader.text("DOWNLOAD_BASE", f"{base_url}/v1/downloads").rstrip("/"),
-            link_seconds=reader.number("LINK_SECONDS", 15 * 60.0),
-            max_file_bytes=reader.number("MAX_FILE_BYTES", 100 * 1024 * 1024),
-            workers=reader.number("WORKERS", 1),
-            max_body_bytes=reader.number("MAX_BODY_BYTES", 1024 * 1024),
-            max_calls=reader.number("MAX_CALLS", 5000),
-            upstream_timeout_seconds=reader.number("UPSTREAM_TIMEOUT_SECONDS", 30.0),
-            storage_seconds=reader.number("STORAGE_SECONDS", 10.0),
-            stop_seconds=reader.number("STOP_SECONDS", 30.0),
-            keep_runs_days=reader.number("KEEP_RUNS_DAYS", 30.0),
-            watch=reader.switch("WATCH", default=True),
-            timeouts=Timeouts(
-                queue_seconds=reader.number("QUEUE_SECONDS", 30.0),
-                run_seconds=reader.number("RUN_SECONDS", 120.0),
-                grace_seconds=reader.number("GRACE_SECONDS", 5.0),
-                attempts=reader.number("ATTEMPTS", 3),
-                backoff_seconds=reader.number("BACKOFF_SECONDS", 0.25),
-            ),
-            sites={name: reader.site(connector) for name, connector in connectors.items()},
-        )
+        names = Environment(environment)
+        settings = cls.read_from(names, connectors)
+        names.check_names()
         settings.check()
         return settings
 
+    @classmethod
+    def read_from(cls, environment: Environment, connectors: Mapping[str, AnyConnector]) -> "Settings":
+        """The same, each for itself: not yet whether they fit together, nor whether there are other names."""
+        base_url = environment.address("BASE_URL", "http://127.0.0.1:8080")
+        return cls(
+            database_url=_database_url(environment),
+            secret_keys=environment.secrets("SECRET_KEYS", MIN_SECRET_LENGTH),
+            operator_token=environment.required("OPERATOR_TOKEN"),
+            shared_url=environment.text("SHARED_URL", "") or None,
+            base_url=base_url,
+            download_base=environment.address("DOWNLOAD_BASE", f"{base_url}/v1/downloads"),
+            link_seconds=environment.number("LINK_SECONDS", 15 * 60.0),
+            max_file_bytes=environment.number("MAX_FILE_BYTES", 100 * 1024 * 1024),
+            workers=environment.number("WORKERS", 1),
+            max_body_bytes=environment.number("MAX_BODY_BYTES", 1024 * 1024),
+            max_calls=environment.number("MAX_CALLS", 5000),
+            upstream_timeout_seconds=environment.number("UPSTREAM_TIMEOUT_SECONDS", 30.0),
+            storage_seconds=environment.number("STORAGE_SECONDS", 10.0),
+            stop_seconds=environment.number("STOP_SECONDS", 30.0),
+            keep_runs_days=environment.number("KEEP_RUNS_DAYS", 30.0, most=MOST_DAYS),
+            watch=environment.switch("WATCH", default=True),
+            log_level=environment.choice("LOG_LEVEL", LOG_LEVELS, "info"),
+            access_log=environment.switch("ACCESS_LOG", default=False),
+            timeouts=_timeouts(environment),
+            sites={name: _site(environment, connector) for name, connector in connectors.items()},
+        )
+
     def check(self) -> None:
-        """Refuse what would break promises: several workers that do not share what must be shared."""
-        if self.workers < 1:
-            raise SettingsError(f"{PREFIX}WORKERS is {self.workers}; there must be at least one.")
+        """Refuse what would break promises, and what contradicts itself."""
         if self.workers > 1:
             raise SettingsError(
                 f"{PREFIX}WORKERS is {self.workers}, but pacing and key windows are counted in one process's memory: "
@@ -99,59 +105,57 @@ class Settings:
             )
         if self.shared_url:
             raise SettingsError(f"{PREFIX}SHARED_URL is set, but a shared store is not supported yet; leave it out.")
+        if not self.download_path:
+            raise SettingsError(f"{PREFIX}DOWNLOAD_BASE needs a path, such as {self.base_url}/v1/downloads.")
+        if self.access_log and self.log_level not in {"debug", "info"}:
+            raise SettingsError(
+                f"{PREFIX}ACCESS_LOG is on, and {PREFIX}LOG_LEVEL {self.log_level} leaves it out; make that info."
+            )
 
 
-class _Reader:
-    """Reads settings by their names without the prefix."""
+def _database_url(environment: Environment) -> str:
+    """Where state is kept; its password is shown nowhere."""
+    text = environment.text("DATABASE_URL", "sqlite:///gateway.db")
+    try:
+        url_of(text)
+    except ValueError as fault:
+        raise SettingsError(f"{PREFIX}DATABASE_URL {fault}") from fault
+    return text
 
-    def __init__(self, environment: Mapping[str, str]) -> None:
-        self._environment = environment
 
-    def text(self, name: str, default: str) -> str:
-        """A setting, or *default*."""
-        return self._environment.get(PREFIX + name, "").strip() or default
+def _timeouts(environment: Environment) -> Timeouts:
+    return Timeouts(
+        queue_seconds=environment.number("QUEUE_SECONDS", 30.0),
+        run_seconds=environment.number("RUN_SECONDS", 120.0),
+        grace_seconds=environment.number("GRACE_SECONDS", 5.0),
+        attempts=environment.number("ATTEMPTS", 3, most=MOST_ATTEMPTS),
+        backoff_seconds=environment.number("BACKOFF_SECONDS", 0.25),
+    )
 
-    def required(self, name: str) -> str:
-        """A setting that there is no default for."""
-        value = self.text(name, "")
-        if not value:
-            raise SettingsError(f"{PREFIX}{name} is not set; it has no default.")
-        return value
 
-    def number(self, name: str, default: N) -> N:
-        """A positive number of the default's type."""
-        text = self.text(name, str(default))
-        try:
-            value = type(default)(text)
-        except ValueError:
-            value = type(default)(-1)
-        if value <= 0:
-            raise SettingsError(f"{PREFIX}{name} is {text!r}; it should be a number above 0.")
-        return value
+def _site(environment: Environment, connector: AnyConnector) -> Site:
+    """Where *connector* is and what it allows: its own facts, unless set otherwise."""
+    prefix = connector.name.upper()
+    addresses = {
+        host: environment.address(f"{prefix}_{host.upper()}_URL", address)
+        for host, address in connector.addresses.items()
+    }
+    settle = environment.number(f"{prefix}_SETTLE_SECONDS", connector.settle_seconds)
+    observing = connector.observing
+    if observing is None:
+        return Site(connector, addresses, _budgets(environment, connector), settle, None, ())
+    every = environment.number(f"{prefix}_WATCH_SECONDS", observing.every_seconds)
+    secrets = tuple(filter(None, environment.text(f"{prefix}_HOOK_SECRET", "").split(",")))
+    return Site(connector, addresses, _budgets(environment, connector), settle, every, secrets)
 
-    def switch(self, name: str, *, default: bool) -> bool:
-        """A setting that is ``on`` or ``off``."""
-        text = self.text(name, "on" if default else "off").lower()
-        if text not in {"on", "off"}:
-            raise SettingsError(f"{PREFIX}{name} is {text!r}; it should be on or off.")
-        return text == "on"
 
-    def site(self, connector: AnyConnector) -> Site:
-        """Where *connector* is and what it allows: its own facts, unless set otherwise."""
-        prefix = connector.name.upper()
-        addresses = {
-            host: self.text(f"{prefix}_{host.upper()}_URL", address).rstrip("/")
-            for host, address in connector.addresses.items()
-        }
-        budgets = dict(connector.budgets)
-        primary = next(iter(budgets))
-        text = self.text(f"{prefix}_BUDGET", "")
-        try:
-            budgets[primary] = Budget.parse(text) if text else budgets[primary]
-        except ValueError as fault:
-            raise SettingsError(f"{PREFIX}{prefix}_BUDGET: {fault}") from fault
-        secrets = tuple(filter(None, self.text(f"{prefix}_HOOK_SECRET", "").split(",")))
-        observing = connector.observing
-        every = self.number(f"{prefix}_WATCH_SECONDS", observing.every_seconds) if observing else None
-        settle = self.number(f"{prefix}_SETTLE_SECONDS", connector.settle_seconds)
-        return Site(connector, addresses, budgets, settle, every, secrets)
+def _budgets(environment: Environment, connector: AnyConnector) -> dict[str, Budget]:
+    """What *connector* may send; the first of its budgets can be set."""
+    name = f"{connector.name.upper()}_BUDGET"
+    text = environment.text(name, "")
+    if not text:
+        return dict(connector.budgets)
+    try:
+        return {**connector.budgets, next(iter(connector.budgets)): Budget.parse(text)}
+    except ValueError as fault:
+        raise SettingsError(f"{PREFIX}{name}: {fault}") from fault

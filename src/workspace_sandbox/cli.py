@@ -9,10 +9,15 @@ from pydantic_core import to_json
 
 from workspace_sandbox import EMULATORS, Sandbox
 
+PORTS = click.IntRange(0, 65_500)
+"""It leaves room for the ports of the applications."""
+
 
 @click.command()
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--port", default=8081, show_default=True, help="Control port; the emulators take the next ones.")
+@click.option(
+    "--port", default=8081, show_default=True, type=PORTS, help="Control port; the emulators take the next ones."
+)
 @click.option("--hooks-url", help="Where applications that deliver what happens do so from the start.")
 @click.option("--until-eof", is_flag=True, hidden=True, help="Stop when standard input ends.")
 def sandbox(host: str, port: int, hooks_url: str | None, *, until_eof: bool) -> None:

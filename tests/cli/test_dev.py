@@ -238,3 +238,66 @@ def test_a_second_one_in_the_same_folder_is_refused_and_forgets_nothing(running:
     assert f"is being served by another process, process {running.process.pid} on" in second.stderr
     assert running.described == json.loads((running.data / "dev.json").read_text())
     assert 200 == running.call("notes", "/databases", limit=1).status_code
+
+
+def refused(data: Path, *options: str) -> str:
+    """Why ``dev`` does not start."""
+    command = [sys.executable, "-m", "connector_gateway", "dev", "--data", str(data), *options]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode in {1, 2}
+    assert "Traceback" not in ended.stderr
+    return ended.stderr.splitlines()[-1]
+
+
+def free_ports() -> list[str]:
+    port = free_block()
+    return ["--port", str(port), "--sandbox-port", str(port + 1)]
+
+
+@requirement("settings:sentence")
+def test_ports_that_overlap_are_named(tmp_path: Path) -> None:
+    port = free_block()
+    sentence = refused(tmp_path, "--port", str(port + 3), "--sandbox-port", str(port))
+
+    taken = f"Error: Port {port + 3} of the gateway is one of the sandbox's, which begin with {port}."
+    assert f"{taken} Choose another --port or --sandbox-port." == sentence
+
+
+@pytest.mark.parametrize("options", [("--port", "99999"), ("--sandbox-port", "65501"), ("--port", "0")])
+@requirement("settings:sentence")
+def test_ports_that_there_are_not_are_refused(tmp_path: Path, options: tuple[str, str]) -> None:
+    assert f"Error: Invalid value for '{options[0]}': {options[1]} is not in the range" in refused(tmp_path, *options)
+
+
+@requirement("settings:place")
+def test_a_data_folder_that_is_a_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "data").touch()
+
+    assert f"Error: {tmp_path / 'data'} is a file; name a folder with --data." == refused(
+        tmp_path / "data", *free_ports()
+    )
+
+
+@requirement("settings:place")
+def test_a_data_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    sentence = refused(tmp_path / "circle" / "data", *free_ports())
+
+    assert sentence.startswith(f"Error: The folder {tmp_path / 'circle' / 'data'} cannot be made: ")
+
+
+@requirement("settings:place")
+def test_secrets_that_are_none_are_named(tmp_path: Path) -> None:
+    (tmp_path / "secrets.json").write_text('{"secret_key": ')
+
+    assert refused(tmp_path, *free_ports()).startswith(
+        f"Error: {tmp_path / 'secrets.json'} does not hold the secrets of an installation."
+    )
+
+
+@requirement("settings:names")
+def test_a_misspelt_setting_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GATEWAY_NOTES_BUDGETS", "3/1")
+
+    sentence = refused(tmp_path, *free_ports(), "--quiet")
+    assert "Error: GATEWAY_NOTES_BUDGETS is no setting; did you mean GATEWAY_NOTES_BUDGET?" == sentence

@@ -5,13 +5,14 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from sqlalchemy import create_engine, select
+from sqlalchemy import create_engine, inspect, select, text
 
 from connector_gateway.storage import tables
+from connector_gateway.storage.files import Unusable, check_file
 from harness.installed import Calling, installed, wait_until
 from harness.playing import playing
 from harness.requirement import requirement
@@ -26,7 +27,7 @@ def sandbox() -> Iterator[Sandbox]:
         yield started
 
 
-def serve(database_url: str, port: int = 0) -> subprocess.CompletedProcess[str]:
+def serve(database_url: str, port: int = 0, **settings: str) -> subprocess.CompletedProcess[str]:
     """Serve until it fails."""
     environment = {
         "GATEWAY_DATABASE_URL": database_url,
@@ -35,9 +36,8 @@ def serve(database_url: str, port: int = 0) -> subprocess.CompletedProcess[str]:
         "GATEWAY_STORAGE_SECONDS": "2",
     }
     command = [sys.executable, "-m", "connector_gateway", "serve", "--port", str(port)]
-    return subprocess.run(
-        command, env={**os.environ, **FAST, **environment}, capture_output=True, text=True, timeout=30, check=False
-    )
+    environment = {**os.environ, **FAST, **environment, **settings}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30, check=False)
 
 
 @requirement("storage:alone")
@@ -85,6 +85,111 @@ def test_a_database_that_is_not_there_is_said_in_a_sentence() -> None:
     assert 3 == ended.returncode
     assert ended.stderr.startswith("Error: The database cannot be opened: ")
     assert "Traceback" not in ended.stderr
+
+
+def in_no_folder(folder: Path) -> Path:
+    return folder / "missing" / "gateway.db"
+
+
+def in_a_file(folder: Path) -> Path:
+    (folder / "file").touch()
+    return folder / "file" / "gateway.db"
+
+
+def in_circles(folder: Path) -> Path:
+    (folder / "circle").symlink_to(folder / "circle")
+    return folder / "circle" / "gateway.db"
+
+
+def as_a_folder(folder: Path) -> Path:
+    (folder / "gateway.db").mkdir()
+    return folder / "gateway.db"
+
+
+def as_a_text(folder: Path) -> Path:
+    (folder / "gateway.db").write_text("Dear diary")
+    return folder / "gateway.db"
+
+
+@pytest.mark.parametrize(
+    ("place", "told"),
+    [
+        (in_no_folder, "The database's folder {0.parent} does not exist"),
+        (in_a_file, "{0.parent}, which should be the database's folder, is a file"),
+        (in_circles, "The database's folder {0.parent} does not exist"),
+        (as_a_folder, "{0}, which should be the database, is no file"),
+        (as_a_text, "The file {0} is no SQLite database"),
+    ],
+)
+@requirement("settings:place")
+def test_a_place_where_no_database_can_be_is_named(tmp_path: Path, place: Callable[[Path], Path], told: str) -> None:
+    database = place(tmp_path)
+    ended = serve(f"sqlite:///{database}")
+
+    sentence = f"Error: {told.format(database)}; put it right, or set GATEWAY_DATABASE_URL to another file."
+    assert (3, "", [sentence]) == (ended.returncode, ended.stdout, ended.stderr.splitlines())
+
+
+@requirement("settings:place")
+def test_a_folder_that_this_user_may_not_write_to_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "access", lambda path, _: Path(path) != tmp_path)
+
+    with pytest.raises(Unusable, match=f"^The database's folder {tmp_path} cannot be read and written by this user; "):
+        check_file(tmp_path / "gateway.db")
+
+
+@requirement("settings:place")
+def test_a_database_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
+    database_url = f"sqlite:///{tmp_path / 'gateway.db'}"
+    engine = create_engine(database_url)
+    with engine.begin() as writing:
+        writing.execute(text("CREATE TABLE alembic_version (version_num TEXT)"))
+        writing.execute(text("INSERT INTO alembic_version VALUES ('9999')"))
+    ended = serve(database_url)
+    with engine.begin() as reading:
+        names = inspect(reading).get_table_names()
+    engine.dispose()
+
+    assert 3 == ended.returncode
+    assert ended.stderr.startswith("Error: The database was brought to schema 9999 by a newer version")
+    assert (1, ["alembic_version"]) == (len(ended.stderr.splitlines()), names)
+
+
+@requirement("settings:place", "settings:sentence")
+def test_a_server_that_is_away_is_told_on_one_line() -> None:
+    ended = serve("postgresql://me:s3cret@127.0.0.1:1/nothing")
+
+    assert (3, 1) == (ended.returncode, len(ended.stderr.splitlines()))
+    assert ended.stderr.endswith("Is GATEWAY_DATABASE_URL right?\n")
+    assert "s3cret" not in ended.stderr
+
+
+@pytest.mark.parametrize("port", [99999, 65536, -1])
+@requirement("settings:sentence")
+def test_a_port_that_there_is_not_is_refused(tmp_path: Path, port: int) -> None:
+    ended = serve(f"sqlite:///{tmp_path / 'gateway.db'}", port)
+
+    assert (2, []) == (ended.returncode, list(tmp_path.iterdir()))
+    assert f"Invalid value for '--port': {port} is not in the range 0<=x<=65535." in ended.stderr
+
+
+@requirement("settings:sealed")
+def test_other_secrets_than_those_that_sealed_are_refused(sandbox: Sandbox, tmp_path: Path) -> None:
+    with installed(sandbox, tmp_path) as installation:
+        connection_id = installation.connections["notes"]
+    ended = serve(f"sqlite:///{tmp_path / 'gateway.db'}", GATEWAY_SECRET_KEYS="another secret that only tests know")
+
+    assert (3, 1) == (ended.returncode, len(ended.stderr.splitlines()))
+    assert f"what belongs to 1 connections, {connection_id} among them; add that secret" in ended.stderr
+
+
+@requirement("settings:hangup")
+def test_a_hang_up_does_not_end_it(sandbox: Sandbox, tmp_path: Path) -> None:
+    with installed(sandbox, tmp_path) as installation:
+        assert installation.process is not None
+        installation.process.send_signal(signal.SIGHUP)
+
+        assert installation.ready()
 
 
 @requirement("storage:alone")

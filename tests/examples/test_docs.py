@@ -1,6 +1,5 @@
 """What the documentation says is so."""
 
-import dataclasses
 import json
 import re
 from pathlib import Path
@@ -8,18 +7,25 @@ from pathlib import Path
 import pytest
 
 from connector_gateway.connectors import CONNECTORS
+from connector_gateway.environment import Environment
 from connector_gateway.settings import Settings
 
 ROOT = Path(__file__).parent.parent.parent
 GUIDE = (ROOT / "docs" / "guide" / "settings.md").read_text(encoding="utf-8")
-PATIENCE = {"queue_seconds", "run_seconds", "grace_seconds", "attempts", "backoff_seconds"}
-NAMES = sorted({field.name for field in dataclasses.fields(Settings)} - {"timeouts", "sites"} | PATIENCE)
+TOLD = [line.split("`")[1] for line in GUIDE.splitlines() if line.startswith("| `GATEWAY_")]
+REQUIRED = {"GATEWAY_SECRET_KEYS": "a secret that only tests know", "GATEWAY_OPERATOR_TOKEN": "op_0123456789abcdef"}
 ROOMS = sorted(CONNECTORS)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_the_guide_names_every_setting(name: str) -> None:
-    assert f"`GATEWAY_{name.upper()}`" in GUIDE
+def test_the_guide_names_every_setting_and_no_other() -> None:
+    environment = Environment(REQUIRED)
+    Settings.read_from(environment, CONNECTORS)
+    connectors = re.compile(rf"GATEWAY_({'|'.join(name.upper() for name in CONNECTORS)})_(?!CONTENT_URL)")
+    names = {connectors.sub("GATEWAY_<CONNECTOR>_", name) for name in environment.names}
+
+    assert sorted(names) == sorted({*TOLD, "GATEWAY_TABLES_CONTENT_URL"})
+    assert "`GATEWAY_TABLES_CONTENT_URL`" in GUIDE
+    assert len(set(TOLD)) == len(TOLD)
 
 
 def test_the_documents_of_the_readme_exist() -> None:

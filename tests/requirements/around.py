@@ -88,6 +88,13 @@ AROUND = promised(
     ),
     ("common-141", "storage:alone", "A second gateway on the same database is refused before it has changed anything."),
     ("common-142", "storage:port", "A gateway whose port is taken has touched nothing."),
+    # Settings and start
+    ("common-146", "settings:sentence", "A setting that cannot be used is told in one sentence, without a secret."),
+    ("common-147", "settings:names", "An unknown name is refused, and a similar one proposed."),
+    ("common-148", "settings:place", "What stands in the way of opening the database is told in one sentence."),
+    ("common-149", "settings:sealed", "A start without the secret that sealed a connection is refused."),
+    ("common-150", "settings:hangup", "SIGHUP does not end serve."),
+    ("common-151", "settings:access-log", "The access log is an option, and holds no tokens or queries."),
     # When the service stops
     (
         "common-143",

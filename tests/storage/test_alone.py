@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, make_url, text
 
-from connector_gateway.storage.alone import SessionLock, Unshared, alone_on, database_file
-from connector_gateway.storage.files import AlreadyServed
+from connector_gateway.storage.alone import SessionLock, Unshared, alone_on
+from connector_gateway.storage.engines import database_file
+from connector_gateway.storage.files import AlreadyServed, Unusable
 from harness.requirement import requirement
 
 
@@ -52,7 +53,7 @@ async def test_two_names_of_one_file_are_one_database(tmp_path: Path) -> None:
 
 
 async def test_a_folder_that_is_not_there_is_said_in_a_sentence(tmp_path: Path) -> None:
-    with pytest.raises(AlreadyServed, match="cannot be locked: No such file"):
+    with pytest.raises(Unusable, match=f"^The database's folder {tmp_path}/nowhere does not exist; "):
         await alone_on(make_url(f"sqlite:///{tmp_path}/nowhere/gateway.db")).__aenter__()
 
 

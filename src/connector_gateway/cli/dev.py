@@ -13,9 +13,13 @@ from pathlib import Path
 
 import click
 
-from connector_gateway.storage.files import AlreadyServed, FileLock
+from connector_gateway.storage.files import AlreadyServed, FileLock, Unusable
 
 HOST = "127.0.0.1"
+MAX_PORT = 65_535
+MAX_SANDBOX_PORT = 65_500
+"""It leaves room for the ports of the applications."""
+
 PORT_PATIENCE = 5.0
 """Seconds to wait for ports and files that a previous run is just giving up."""
 
@@ -35,11 +39,12 @@ class Place:
 
 
 @click.command()
-@click.option("--port", default=8080, show_default=True, help="The gateway's port.")
+@click.option("--port", default=8080, show_default=True, type=click.IntRange(1, MAX_PORT), help="The gateway's port.")
 @click.option(
     "--sandbox-port",
     default=8081,
     show_default=True,
+    type=click.IntRange(1, MAX_SANDBOX_PORT),
     help="The sandbox's first port; its applications take the next ones.",
 )
 @click.option(
@@ -52,11 +57,11 @@ def dev(port: int, sandbox_port: int, data: Path, *, fresh: bool, quiet: bool) -
     place = Place(port, sandbox_port, data)
     # The sandbox gives its first port up last; whether the others are free, it says itself.
     _wait_for_ports([port, sandbox_port])
-    data.mkdir(parents=True, exist_ok=True)
-    _wait_for_folder(data)
+    _make_folder(data)
+    _wait_for_folder(data, fresh=fresh)
     if fresh:
         shutil.rmtree(data, ignore_errors=True)
-        data.mkdir(parents=True)
+        _make_folder(data)
     with _sandbox(place) as sandbox:
         from connector_gateway.cli.dev_setup import serve_dev  # noqa: PLC0415  # loaded while the sandbox starts
 
@@ -92,7 +97,18 @@ def _wait_for_ports(ports: list[int]) -> None:
             time.sleep(0.05)
 
 
-def _wait_for_folder(data: Path) -> None:
+def _make_folder(data: Path) -> None:
+    try:
+        data.mkdir(parents=True, exist_ok=True)
+    except FileExistsError as fault:
+        raise click.ClickException(f"{data} is a file; name a folder with --data.") from fault
+    except OSError as fault:
+        raise click.ClickException(
+            f"The folder {data} cannot be made: {fault.strerror}. Name another with --data."
+        ) from fault
+
+
+def _wait_for_folder(data: Path, *, fresh: bool) -> None:
     """Wait until no earlier run serves on the database in *data*."""
     lock = FileLock((data / "gateway.db").resolve())
     deadline = time.monotonic() + PORT_PATIENCE
@@ -103,6 +119,10 @@ def _wait_for_folder(data: Path) -> None:
             if time.monotonic() > deadline:
                 raise click.ClickException(str(taken)) from taken
             time.sleep(0.05)
+        except Unusable as fault:
+            if fresh:
+                return
+            raise click.ClickException(str(fault)) from fault
         else:
             lock.release()
             return

@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import aiohttp
 import click
@@ -17,13 +18,13 @@ from rich.json import JSON
 
 from connector_gateway.app import App
 from connector_gateway.cli.dev import HOST, Place
-from connector_gateway.cli.installation import environment_of
+from connector_gateway.cli.environment import settings_of
+from connector_gateway.cli.installation import environment_of, secrets_of
 from connector_gateway.cli.output import console
 from connector_gateway.cli.serving import Server, server
 from connector_gateway.cli.tour import curl, stops
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.kit.errors import GatewayError
-from connector_gateway.settings import Settings, SettingsError
 
 SELDOM_SECONDS = "300"
 """How often everything is polled: since deliveries come at once, rarely; the environment may say otherwise."""
@@ -42,20 +43,36 @@ async def serve_dev(place: Place, sandbox: subprocess.Popen[bytes], *, quiet: bo
     if not line:
         raise click.ClickException("The sandbox did not start; the reason is above.")
     playing = from_json(line)
+    _check_ports(place, playing)
     try:
         await _serve(place, secret, playing, quiet=quiet)
-    except (GatewayError, SettingsError) as fault:
+    except GatewayError as fault:
         raise click.ClickException(f"The gateway could not be set up: {fault}") from fault
 
 
 async def _serve(place: Place, secret: Mapping[str, str], playing: Mapping[str, Any], *, quiet: bool) -> None:
-    settings = Settings.read(_seldom() | os.environ | _environment(place, playing["upstreams"]), CONNECTORS)
+    settings = settings_of(_seldom() | os.environ | _environment(place, playing["upstreams"]))
     app = App(settings)
-    async with _serving(server(app.http(), HOST, place.port, settings.stop_seconds)):
+    running = server(app.http(), HOST, place.port, settings.stop_seconds, log_level=settings.log_level)
+    async with _serving(running):
         described = await _set_up(app, place, secret, playing)
         _write(place.data / "dev.json", described)
         if not quiet:
             await _show(described)
+
+
+def _check_ports(place: Place, playing: Mapping[str, Any]) -> None:
+    """Make sure that the sandbox has not taken the gateway's port."""
+    addresses = [value for described in playing["upstreams"].values() for value in _addresses(described).values()]
+    if place.port in {urlsplit(address).port for address in (playing["sandbox_url"], *addresses)}:
+        raise click.ClickException(
+            f"Port {place.port} of the gateway is one of the sandbox's, which begin with {place.sandbox_port}. "
+            "Choose another --port or --sandbox-port."
+        )
+
+
+def _addresses(described: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in described.items() if name.endswith("_url")}
 
 
 @contextlib.asynccontextmanager
@@ -88,16 +105,14 @@ def _secrets(place: Place) -> dict[str, str]:
     path = place.data / "secrets.json"
     if not path.exists():
         _write(path, {"secret_key": secrets.token_urlsafe(32), "operator_token": f"op_{secrets.token_urlsafe(32)}"})
-    kept: dict[str, str] = from_json(path.read_bytes())
-    return kept
+    return secrets_of(place.data)
 
 
 def _environment(place: Place, upstreams: Mapping[str, Any]) -> dict[str, str]:
     addresses = {
         f"GATEWAY_{connector.upper()}_{name.upper()}": value
         for connector, described in upstreams.items()
-        for name, value in described.items()
-        if name.endswith("_url")
+        for name, value in _addresses(described).items()
     }
     return addresses | environment_of(place.data) | _deliveries(upstreams) | {"GATEWAY_BASE_URL": place.base_url}
 

@@ -11,10 +11,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 
+import click
 import structlog
 import uvicorn
 
-from connector_gateway.http import Application
+from connector_gateway.http import AccessLog, Application
 
 STOP_SECONDS = 30.0
 """How long running calls may take to end after SIGTERM."""
@@ -27,6 +28,10 @@ COLLECT_FROM = 10_000
 which took a tenth of their time; what is no cycle is freed without it."""
 
 
+PORTS = click.IntRange(0, 65_535)
+"""What can be listened on; 0 is any that is free."""
+
+
 class PortTaken(Exception):
     """The address cannot be listened on; the message says why, in a sentence."""
 
@@ -37,7 +42,7 @@ class Server(uvicorn.Server):
     It has its port before anything is opened, and what stands behind it until every call was answered.
     """
 
-    def __init__(self, config: uvicorn.Config, application: Application) -> None:
+    def __init__(self, config: uvicorn.Config, application: Application | AccessLog) -> None:
         super().__init__(config)
         self._application = application
         self._stopping = application.stopping
@@ -129,7 +134,14 @@ def _bound(family: int, address: tuple[object, ...]) -> socket.socket:
     return made
 
 
-def server(application: Application, host: str, port: int, stop_seconds: float = STOP_SECONDS) -> Server:
+def server(
+    application: Application | AccessLog,
+    host: str,
+    port: int,
+    stop_seconds: float = STOP_SECONDS,
+    *,
+    log_level: str = "info",
+) -> Server:
     """A server of *application*, not yet started; calls under way have *stop_seconds* to end."""
     logging.getLogger("alembic").setLevel(logging.WARNING)
     structlog.configure(
@@ -139,6 +151,7 @@ def server(application: Application, host: str, port: int, stop_seconds: float =
             structlog.processors.format_exc_info,
             structlog.processors.JSONRenderer(),
         ],
+        wrapper_class=structlog.make_filtering_bound_logger(log_level),
         logger_factory=structlog.PrintLoggerFactory(),
     )
     config = uvicorn.Config(
@@ -150,7 +163,7 @@ def server(application: Application, host: str, port: int, stop_seconds: float =
         interface="asgi3",
         ws="none",
         lifespan="off",
-        log_level="warning",
+        log_level="error" if log_level == "error" else "warning",
         access_log=False,
         server_header=False,
         proxy_headers=False,

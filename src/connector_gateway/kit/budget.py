@@ -1,5 +1,6 @@
 """What a third party allows, and what a request takes of it."""
 
+import math
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -16,8 +17,11 @@ class Budget:
     def parse(cls, text: str) -> "Budget":
         """The budget written as ``limit/seconds``: ``3/1``, ``100/10``; anything else is a ``ValueError``."""
         limit, _, seconds = text.partition("/")
-        budget = cls(float(limit), float(seconds or 1))
-        if not (budget.limit >= 1 and budget.per_seconds > 0):
+        try:
+            budget = cls(float(limit), float(seconds or 1))
+        except ValueError:
+            budget = cls(0, 0)
+        if not (1 <= budget.limit < math.inf and 0 < budget.per_seconds < math.inf):
             raise ValueError(f"{text!r} is no budget; write it as requests/seconds, such as 3/1.")
         return budget
 

@@ -9,13 +9,11 @@ import asyncio
 import os
 import socket
 from contextlib import suppress
-from pathlib import Path
 from typing import Protocol, Self
-from urllib.parse import urlsplit
 
 from sqlalchemy import URL, Connection, NullPool, create_engine, exc, text
 
-from connector_gateway.storage.engines import postgres_arguments
+from connector_gateway.storage.engines import database_file, postgres_arguments
 from connector_gateway.storage.faults import unavailable
 from connector_gateway.storage.files import AlreadyServed, FileLock
 
@@ -51,14 +49,6 @@ def alone_on(url: URL, seconds: float = OPENING_SECONDS) -> Alone:
         return SessionLock(url, seconds)
     path = database_file(url)
     return Unshared() if path is None else FileLock(path)
-
-
-def database_file(url: URL) -> Path | None:
-    """The file of an embedded database, by its one real name; None if it lives in memory."""
-    name = url.database or ""
-    if name.startswith("file:"):
-        name = urlsplit(name).path
-    return None if name in {"", ":memory:"} else Path(name).resolve()
 
 
 class Unshared:

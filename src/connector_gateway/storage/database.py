@@ -22,8 +22,9 @@ from sqlalchemy.sql.base import Executable
 
 from connector_gateway.kit.clock import SteadyClock, elapsed
 from connector_gateway.kit.errors import StorageUnavailable
-from connector_gateway.storage.engines import Now, engine_of, now_of
+from connector_gateway.storage.engines import Now, database_file, engine_of, now_of
 from connector_gateway.storage.faults import translated, unavailable
+from connector_gateway.storage.files import Unusable, check_file
 from connector_gateway.storage.rows import MOST_ROWS, Put, execute, put_all
 
 log = structlog.get_logger()
@@ -144,7 +145,10 @@ class Database:
         return bool(done)
 
     def migrate(self) -> None:
-        """Bring the schema up to date."""
+        """Bring the schema up to date; ``Unusable`` if the database is none, or a newer version's."""
+        file = database_file(self.url)
+        if file is not None:
+            check_file(file)
         if self._up_to_date():
             return
         from alembic import command  # noqa: PLC0415  # needed once in the life of a database, and slow to load
@@ -162,11 +166,17 @@ class Database:
 
     def _up_to_date(self) -> bool:
         """Whether the newest migration was made already."""
-        newest = max(path.stem.partition("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*.py"))
+        newest: str = max(path.stem.partition("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*.py"))
         with self._engine.connect() as connection:
             if not inspect(connection).has_table("alembic_version"):
                 return False
-            return connection.execute(text("SELECT version_num FROM alembic_version")).scalar() == newest
+            made = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+        if made is not None and made > newest:
+            raise Unusable(
+                f"The database was brought to schema {made} by a newer version of this service, which knows {newest} "
+                "as the newest; start that version, or restore a copy from before."
+            )
+        return bool(made == newest)
 
     async def read(self, work: Work[T]) -> T:
         """The result of *work*, run in a transaction of its own beside all others."""

@@ -1,7 +1,10 @@
 """Engines: how the two kinds of database are connected to, and how long they may take."""
 
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from sqlalchemy import (
     URL,
@@ -13,8 +16,10 @@ from sqlalchemy import (
     cast,
     create_engine,
     event,
+    exc,
     extract,
     func,
+    make_url,
 )
 
 from connector_gateway.kit.clock import SteadyClock
@@ -23,6 +28,32 @@ Now = Callable[[], float]
 """Tells the time, in seconds since the epoch."""
 
 KEEPALIVE_SECONDS = 5
+MAX_PORT = 65_535
+KINDS = frozenset({"sqlite", "sqlite+pysqlite", "postgres", "postgresql", "postgresql+psycopg"})
+WRITTEN = "write it as sqlite:////folder/gateway.db or postgresql://user:password@host/database"
+
+
+def url_of(text: str) -> URL:
+    """The address of a database; ``ValueError`` continues a sentence about what is wrong with it."""
+    try:
+        url = make_url(text)
+    except (exc.ArgumentError, ValueError) as fault:
+        raise ValueError(f"is no address of a database; {WRITTEN}.") from fault
+    if url.drivername not in KINDS:
+        raise ValueError(f"names {url.drivername}, which is not supported; {WRITTEN}.")
+    if url.port is not None and not 0 < url.port <= MAX_PORT:
+        raise ValueError(f"has no port between 1 and {MAX_PORT}; {WRITTEN}.")
+    if url.get_backend_name() == "sqlite" and url.database in {None, "", ":memory:"}:
+        raise ValueError(f"names no file; {WRITTEN}.")
+    return url
+
+
+def database_file(url: URL) -> Path | None:
+    """The file of an embedded database, by its one real name; None if it lives in memory."""
+    name = url.database or ""
+    if name.startswith("file:"):
+        name = urlsplit(name).path
+    return None if name in {"", ":memory:"} else Path(os.path.realpath(name))
 
 
 def engine_of(url: URL, readers: int, seconds: float, clock: Now | None) -> Engine:

@@ -1,4 +1,7 @@
-"""Locking a file beside an embedded database; on a page of its own, since the drivers are slow to load."""
+"""The file of an embedded database: whether it can be one, and the lock beside it.
+
+On a page of its own, since the drivers are slow to load.
+"""
 
 import fcntl
 import os
@@ -9,6 +12,45 @@ from typing import IO, Self
 
 class AlreadyServed(Exception):
     """Another gateway serves on this database; the message says which, in a sentence."""
+
+
+class Unusable(Exception):
+    """The database cannot be used as it is; the message says why, and what to do, in a sentence."""
+
+
+MAGIC = b"SQLite format 3\0"
+
+
+def check_file(database: Path) -> None:
+    """Make sure that *database* is a database, or can become one; ``Unusable`` says what stands in the way."""
+    try:
+        wrong = _wrong_with_folder(database.parent) or _wrong_with_file(database)
+    except OSError as fault:
+        wrong = f"{database} cannot be read: {fault.strerror}"
+    if wrong:
+        raise Unusable(f"{wrong}; put it right, or set GATEWAY_DATABASE_URL to another file.")
+
+
+def _wrong_with_folder(folder: Path) -> str:
+    if not folder.exists():
+        return f"The database's folder {folder} does not exist"
+    if not folder.is_dir():
+        return f"{folder}, which should be the database's folder, is a file"
+    if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+        return f"The database's folder {folder} cannot be read and written by this user"
+    return ""
+
+
+def _wrong_with_file(database: Path) -> str:
+    if not database.exists():
+        return ""
+    if not database.is_file():
+        return f"{database}, which should be the database, is no file"
+    if not os.access(database, os.R_OK | os.W_OK):
+        return f"The database {database} cannot be read and written by this user"
+    with database.open("rb") as file:
+        start = file.read(len(MAGIC))
+    return "" if start in {b"", MAGIC} else f"The file {database} is no SQLite database"
 
 
 class FileLock:
@@ -31,10 +73,11 @@ class FileLock:
 
     def take(self) -> None:
         """Take the lock, or say who has it."""
+        check_file(self._database)
         try:
             file = self._path.open("a+")
         except OSError as fault:
-            raise AlreadyServed(f"The file {self._path} cannot be locked: {fault.strerror}.") from fault
+            raise Unusable(f"The file {self._path} cannot be locked: {fault.strerror}.") from fault
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as fault:

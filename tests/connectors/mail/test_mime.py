@@ -136,51 +136,6 @@ def test_headers_are_read_whether_the_vendor_decoded_them_or_not(value: str, dec
     assert mime.header(part("text/plain", SUBJECT=value), "Subject") == decoded
 
 
-@requirement("mail:send:plain-text")
-@pytest.mark.parametrize(
-    ("html", "text"),
-    [
-        ("<p>One</p><p>Two</p>", "One\n\nTwo"),
-        ("One<br>Two", "One\nTwo"),
-        ("<h1>Title</h1><p>Text</p>", "Title\n\nText"),
-        ("<b>bold</b> <i>italic</i> <code>code</code> <s>gone</s>", "bold italic code gone"),
-        ("<a href='https://x.test/a'>here</a>.", "here (https://x.test/a)."),
-        ("<a href='https://x.test/'>https://x.test</a>", "https://x.test"),
-        ("<a href='https://www.x.test'>x.test</a>", "x.test"),
-        ("<a href='mailto:a@x.test?subject=Hi'>a@x.test</a>", "a@x.test"),
-        ("<a href='mailto:a@x.test'>Ana</a>", "Ana (mailto:a@x.test)"),
-        ("<a href='https://x.test'><img src='a.png'></a>", "https://x.test"),
-        ("<a href='#top'>up</a> <a href='javascript:x()'>run</a> <a>bare</a>", "up run bare"),
-        ("<img src='a.png' alt='Our ship'>", "Our ship"),
-        ("<ul><li>one<li>two<ul><li>deep</ul></ul>", "  - one\n  - two\n    - deep"),
-        ("<ol><li>one</li><li>two</li></ol>", "  1. one\n  2. two"),
-        ("<table><tr><th>Item</th><th>Price</th></tr><tr><td>Rope</td> <td>12</td></tr></table>",
-         "Item | Price\nRope | 12"),
-        ("<blockquote>said<br>so</blockquote>", "> said\n> so"),
-        ("<pre>a  b\n  c</pre>", "    a  b\n      c"),
-        ("1. no list\n- _as_ * it [is] \\", "1. no list - _as_ * it [is] \\"),
-        ("&auml; &#8364; &nbsp;| &lt;p&gt; &unknown;", "ä €  | <p> &unknown;"),
-        ("<script>if (a < b) { x() }</script><style>p{}</style><!-- no --><title>no</title>Yes", "Yes"),
-        ("Before<script>never closed", "Before"),
-        ("<![if !mso]>Shown<![endif]><?xml?>", "Shown"),
-        ("a < b > c", "a < b > c"),
-        ("", mime.NO_TEXT),
-        ("<p> </p>", mime.NO_TEXT),
-        ("&#99999999999999999999;", "\ufffd"),
-    ],
-)  # fmt: skip
-def test_html_is_readable_as_plain_text(html: str, text: str) -> None:
-    assert mime.plain_text(html) == text
-
-
-@pytest.mark.parametrize(
-    "piece",
-    ["<", "<!--", "<![CDATA[>", "<script", "<a href='https://x.test'>x", "<ul><li>", "<blockquote>", "&", '<a b=">'],
-)
-def test_hostile_html_takes_no_longer_than_its_length_allows(piece: str) -> None:
-    assert mime.plain_text(piece * (30_000 // len(piece)))
-
-
 def letter(**more: Any) -> Letter:
     given: dict[str, Any] = {
         "sender": Mailbox("Nora Lind", "nora@brightfjord.test"),

@@ -1,7 +1,7 @@
 """The vault: secrets encrypted at rest with AES-256-GCM, each bound to the connection it belongs to."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from cryptography.exceptions import InvalidTag
@@ -21,6 +21,11 @@ class Vault:
     def __init__(self, secrets: SecretKeys) -> None:
         self._ciphers = {name: AESGCM(key) for name, key in secrets.derive("vault").items()}
         self._current = next(iter(self._ciphers))
+
+    @property
+    def names(self) -> Collection[bytes]:
+        """How what can be opened here begins."""
+        return self._ciphers.keys()
 
     def seal(self, secrets: Mapping[str, Any], owner: str) -> bytes:
         """*secrets*, readable only here and only for *owner*."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import structlog
-from sqlalchemy import delete, select
+from sqlalchemy import Row, delete, select
 from sqlalchemy.dialects.postgresql import insert
 
 from connector_gateway.core.connections import Connections, Vault
@@ -12,7 +12,7 @@ from connector_gateway.core.events.feed import Feed
 from connector_gateway.core.events.watches import Target, Watches
 from connector_gateway.core.sites import Site
 from connector_gateway.kit.clock import Clock, instant
-from connector_gateway.kit.errors import HookNotFound, RouteNotFound
+from connector_gateway.kit.errors import HookNotFound, InternalError, RouteNotFound
 from connector_gateway.kit.observing import Delivery, Observation, Observing, Receipt
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
@@ -62,19 +62,29 @@ class Hooks:
 
     async def show(self, connector: str) -> dict[str, Any]:
         """The secret that was handed over for a connector, for the operator to confirm it with."""
+        row = await self._kept(connector)
+        return _told(row, **{SECRET: self._opened(row)})
+
+    async def forget(self, connector: str) -> dict[str, Any]:
+        """Forget the secret of a connector, so that another one can be handed over."""
+        row = await self._kept(connector)
+        forget = delete(tables.hooks).where(tables.hooks.c.connector == connector)
+        await self._database.write(lambda writing: writing.execute(forget))
+        try:
+            return _told(row, **{SECRET: self._opened(row)})
+        except InternalError:
+            # What cannot be opened any more can be forgotten all the same.
+            return _told(row)
+
+    async def _kept(self, connector: str) -> Row[Any]:
         query = select(tables.hooks).where(tables.hooks.c.connector == connector)
         row = await self._database.read(lambda reading: reading.execute(query).first())
         if row is None:
             raise HookNotFound(f"No secret was handed over for {connector}.", {"parameter": "connector"})
-        secret = self._vault.open(row.sealed, connector)[SECRET]
-        return {"connector": connector, SECRET: secret, "received_at": instant(row.received_at)}
+        return row
 
-    async def forget(self, connector: str) -> dict[str, Any]:
-        """Forget the secret of a connector, so that another one can be handed over."""
-        shown = await self.show(connector)
-        forget = delete(tables.hooks).where(tables.hooks.c.connector == connector)
-        await self._database.write(lambda writing: writing.execute(forget))
-        return shown
+    def _opened(self, row: Row[Any]) -> Any:
+        return self._vault.open(row.sealed, row.connector)[SECRET]
 
     async def _handed_over(self, connector: str) -> Sequence[str]:
         """The secret that was handed over, if one was."""
@@ -104,6 +114,10 @@ class Hooks:
         await self._watches.wake(names, receipt.wakes)
         if receipt.event is not None and observing.read is not None:
             await self._feed.add(_observations(observing, receipt.event, targets))
+
+
+def _told(row: Row[Any], **secret: Any) -> dict[str, Any]:
+    return {"connector": row.connector, **secret, "received_at": instant(row.received_at)}
 
 
 def _observations(

@@ -1,0 +1,145 @@
+"""The environment's variables as settings: read by name, and each fault told in a sentence."""
+
+import re
+from collections.abc import Collection, Mapping
+from difflib import get_close_matches
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+PREFIX = "GATEWAY_"
+MOST: Mapping[type, int] = {int: 10**12, float: 31 * 24 * 60 * 60}
+"""What can be set at most, unless a setting says otherwise: of what is counted, and of seconds.
+
+So many seconds fit what counts milliseconds in 32 bits.
+"""
+
+MAX_SHOWN = 60
+"""Characters of a value that are shown where it is wrong."""
+
+READ_ELSEWHERE = frozenset({f"{PREFIX}URL", f"{PREFIX}API_KEY"})
+"""What ``connector-gateway call`` reads."""
+
+FROM_KUBERNETES = re.compile(r"GATEWAY_(?:SERVICE_HOST|SERVICE_PORT\w*|PORT_\d+_(?:TCP|UDP|SCTP)\w*)")
+"""What Kubernetes puts into the environment where a service is called ``gateway``.
+Source: kubernetes.io/docs/concepts/services-networking/service, "Environment variables".
+"""
+
+N = TypeVar("N", int, float)
+
+
+class SettingsError(ValueError):
+    """A setting is missing or cannot be used; the message names it and says what is expected."""
+
+
+class Environment:
+    """Reads settings by their names without the prefix, and knows afterwards which names there are."""
+
+    def __init__(self, variables: Mapping[str, str]) -> None:
+        self._variables = variables
+        self._names: set[str] = set()
+
+    @property
+    def names(self) -> Collection[str]:
+        """Every name that was asked for, whether it is set or not."""
+        return self._names
+
+    def text(self, name: str, default: str) -> str:
+        """A setting, or *default*."""
+        self._names.add(PREFIX + name)
+        value = self._variables.get(PREFIX + name, "").strip()
+        try:
+            value.encode()
+        except UnicodeEncodeError as fault:
+            raise SettingsError(f"{PREFIX}{name} is not written in UTF-8.") from fault
+        return value or default
+
+    def required(self, name: str) -> str:
+        """A setting that there is no default for."""
+        value = self.text(name, "")
+        if not value:
+            raise SettingsError(f"{PREFIX}{name} is not set; it has no default.")
+        return value
+
+    def secrets(self, name: str, shortest: int) -> tuple[str, ...]:
+        """Secrets separated by commas, none of them shorter than *shortest*."""
+        secrets = tuple(self.required(name).split(","))
+        for place, secret in enumerate(secrets, 1):
+            if len(secret) < shortest:
+                raise SettingsError(
+                    f"{PREFIX}{name}: secret {place} of {len(secrets)} has {len(secret)} characters; "
+                    f"each needs {shortest} or more. 'openssl rand -hex 32' makes one."
+                )
+        return secrets
+
+    def number(self, name: str, default: N, *, most: int | None = None) -> N:
+        """A number of the default's type, above 0 and no more than *most*."""
+        text = self.text(name, str(default))
+        most = most or MOST[type(default)]
+        value = _number(type(default), text)
+        if value is None or not 0 < value <= most:
+            raise SettingsError(f"{PREFIX}{name} is {_shown(text)}; it should be a number above 0, at most {most:,}.")
+        return value
+
+    def switch(self, name: str, *, default: bool) -> bool:
+        """A setting that is ``on`` or ``off``."""
+        return self.choice(name, ("on", "off"), "on" if default else "off") == "on"
+
+    def choice(self, name: str, allowed: Collection[str], default: str) -> str:
+        """A setting that is one of a few words."""
+        text = self.text(name, default).lower()
+        if text not in allowed:
+            raise SettingsError(f"{PREFIX}{name} is {_shown(text)}; it should be {' or '.join(allowed)}.")
+        return text
+
+    def address(self, name: str, default: str) -> str:
+        """The address of a server, without a slash at its end."""
+        text = self.text(name, default).rstrip("/")
+        wrong = _wrong_with(text)
+        if wrong:
+            raise SettingsError(f"{PREFIX}{name} {wrong}; it should be an address such as https://gateway.example.com.")
+        return text
+
+    def check_names(self) -> None:
+        """Refuse a variable that looks like a setting and is none: most often it is misspelt."""
+        known = {*self._names, *READ_ELSEWHERE}
+        similar = [name.removeprefix(PREFIX) for name in known]
+        for name in sorted(self._variables):
+            if name.startswith(PREFIX) and name not in known and not self._from_kubernetes(name):
+                close = get_close_matches(name.removeprefix(PREFIX), similar, 1)
+                hint = f"did you mean {PREFIX}{close[0]}?" if close else "docs/guide/settings.md names all there are."
+                raise SettingsError(f"{_shown(name, '')} is no setting; {hint}")
+
+    def _from_kubernetes(self, name: str) -> bool:
+        address = name == f"{PREFIX}PORT" and "://" in self._variables[name]
+        return address or FROM_KUBERNETES.fullmatch(name) is not None
+
+
+def _number(kind: type[N], text: str) -> N | None:
+    try:
+        return kind(text)
+    except ValueError:
+        return None
+
+
+def _wrong_with(address: str) -> str:
+    """What is wrong with an address; empty if nothing is. Names and passwords in it are not shown."""
+    if not address.isascii() or not address.isprintable() or set(address) & set(" {}<>\\\"'"):
+        return "has characters that an address cannot have"
+    try:
+        parts = urlsplit(address)
+        port = parts.port
+    except ValueError:
+        return "has no port between 1 and 65535" if "://" in address else "cannot be read"
+    if parts.username is not None:
+        return "holds a name or password"
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        return f"is {_shown(address)}"
+    if port == 0:
+        return "has no port between 1 and 65535"
+    return "has a query or fragment" if parts.query or parts.fragment else ""
+
+
+def _shown(text: str, quote: str = "'") -> str:
+    """The beginning of a value, on one line."""
+    short = text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
+    return f"{quote}{ascii(short)[1:-1] if not short.isprintable() else short}{quote}"

@@ -1,0 +1,99 @@
+"""What is sealed with a secret that is not set: told when the service starts, with what to do."""
+
+import pytest
+from sqlalchemy import insert
+
+from connector_gateway.app import App
+from connector_gateway.connectors import CONNECTORS
+from connector_gateway.core.connections import Vault
+from connector_gateway.core.seals import SecretsMissing, check_seals
+from connector_gateway.core.secrets import SecretKeys
+from connector_gateway.kit.errors import HookNotFound
+from connector_gateway.settings import Settings
+from connector_gateway.storage import tables
+from harness.requirement import requirement
+
+FIRST, SECOND = "a secret that only tests know", "another secret that only tests know"
+REST = {"GATEWAY_OPERATOR_TOKEN": "op_0123456789abcdef", "GATEWAY_WATCH": "off"}
+
+
+def installation(database_url: str, secrets: str) -> App:
+    """An installation on the database, with these secrets."""
+    settings = {"GATEWAY_DATABASE_URL": database_url, "GATEWAY_SECRET_KEYS": secrets} | REST
+    return App(Settings.read(settings, CONNECTORS), alone=False)
+
+
+async def connect(app: App) -> str:
+    """A new connection."""
+    workspace = await app.workspaces.create("tests", "paid")
+    made = await app.connections.create(workspace["workspace_id"], "notes", {"token": "secret_1"})
+    return str(made["connection_id"])
+
+
+async def hand_over(app: App, connector: str, secret: str) -> None:
+    """Keep what *connector* signs its deliveries with, sealed with *secret*."""
+    sealed = Vault(SecretKeys([secret])).seal({"verification_token": "secret_2"}, connector)
+    row = {"connector": connector, "sealed": sealed, "received_at": 0.0}
+    await app.database.put(insert(tables.hooks), row)
+
+
+@requirement("settings:sealed")
+async def test_a_start_without_the_secret_that_sealed_a_connection_is_refused(database_url: str) -> None:
+    first = installation(database_url, FIRST)
+    async with first.database:
+        connection_ids = [await connect(first), await connect(first)]
+    second = installation(database_url, SECOND)
+
+    with pytest.raises(SecretsMissing) as refused:
+        async with second.http().lifespan():
+            pass
+
+    assert str(refused.value).startswith(
+        f"GATEWAY_SECRET_KEYS lacks the secret that sealed what belongs to 2 connections, {min(connection_ids)} "
+        "among them; add that secret behind the present ones, after a comma."
+    )
+
+
+@requirement("settings:sealed")
+async def test_a_start_without_the_secret_that_sealed_a_deliverys_is_refused(database_url: str) -> None:
+    app = installation(database_url, SECOND)
+    async with app.database:
+        await hand_over(app, "notes", FIRST)
+        await hand_over(app, "chat", SECOND)
+
+        with pytest.raises(SecretsMissing, match="what belongs to the deliveries of notes; add"):
+            await check_seals(app.database, Vault(SecretKeys([SECOND])))
+
+
+@requirement("settings:sealed")
+async def test_with_both_secrets_it_starts_and_what_the_earlier_one_sealed_is_opened(database_url: str) -> None:
+    first = installation(database_url, FIRST)
+    async with first.database:
+        connection_id = await connect(first)
+    both = installation(database_url, f"{SECOND},{FIRST}")
+
+    async with both.http().lifespan():
+        connection = await both.connections.find(connection_id)
+        assert connection is not None
+        credentials = await connection.credentials()
+
+    assert {"token": "secret_1"} == credentials
+
+
+@requirement("settings:sealed")
+async def test_where_the_secret_is_lost_what_it_sealed_can_be_removed(database_url: str) -> None:
+    first = installation(database_url, FIRST)
+    async with first.database:
+        connection_id = await connect(first)
+        await hand_over(first, "notes", FIRST)
+    second = installation(database_url, SECOND)
+
+    async with second.database:
+        removed = await second.connections.remove(connection_id)
+        forgotten = await second.hooks.forget("notes")
+        await check_seals(second.database, Vault(SecretKeys([SECOND])))
+        with pytest.raises(HookNotFound):
+            await second.hooks.show("notes")
+
+    assert "removed" == removed["status"]
+    assert {"connector", "received_at"} == forgotten.keys()

@@ -1,0 +1,80 @@
+"""The access log: a line for every answer where it is wanted, without what is for the caller alone."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.playing import playing
+from harness.requirement import requirement
+from harness.serving import Gateway, serving, wait_until
+from workspace_sandbox.notes import NotesEmulator
+
+
+@pytest.fixture
+def gateway(tmp_path: Path) -> Iterator[Gateway]:
+    with playing(notes=NotesEmulator) as sandbox, serving(sandbox, tmp_path, GATEWAY_ACCESS_LOG="on") as gateway:
+        yield gateway
+
+
+def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    """The lines of the access log since the last look, of which there is one at least."""
+    logged: list[dict[str, Any]] = []
+
+    def some() -> bool:
+        told = map(json.loads, capsys.readouterr().out.splitlines())
+        logged.extend(line for line in told if line["event"] == "answered")
+        return bool(logged)
+
+    wait_until(some)
+    return logged
+
+
+@requirement("settings:access-log")
+def test_an_answer_is_logged_with_its_run_and_without_its_query(
+    gateway: Gateway, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reply = gateway.get("/notes/databases", limit=1)
+    (line,) = lines(capsys)
+
+    assert reply.body["run_id"] == line["run_id"]
+    assert ("GET", "/v1/connectors/notes/databases", 200) == (line["method"], line["path"], line["status"])
+    assert ("info", "127.0.0.1", True) == (line["level"], line["client"], line["complete"])
+    assert 0 < line["duration_ms"] < 60_000
+
+
+@pytest.mark.parametrize(
+    ("path", "logged"),
+    [
+        ("/v1/downloads/a-token-of-somebody", "/v1/downloads/…"),
+        ("/hooks/notes/what-cannot-be-guessed", "/hooks/notes/…"),
+        ("/hooks/notes", "/hooks/notes"),
+        (f"/{'a' * 1000}", f"/{'a' * 199}…"),
+    ],
+)
+@requirement("settings:access-log")
+def test_tokens_in_paths_are_left_out_and_long_paths_are_cut(
+    gateway: Gateway, capsys: pytest.CaptureFixture[str], path: str, logged: str
+) -> None:
+    gateway.request("GET", path)
+    (line,) = lines(capsys)
+
+    assert logged == line["path"]
+
+
+@requirement("settings:access-log")
+def test_a_refusal_is_logged_too(gateway: Gateway, capsys: pytest.CaptureFixture[str]) -> None:
+    reply = gateway.request("GET", "/v1/connectors/notes/databases", headers={"Authorization": "Bearer nobody"})
+    (line,) = lines(capsys)
+
+    assert (401, reply.body["run_id"]) == (line["status"], line["run_id"])
+
+
+@requirement("settings:access-log")
+def test_nothing_is_logged_unless_it_is_wanted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with playing(notes=NotesEmulator) as sandbox, serving(sandbox, tmp_path) as gateway:
+        gateway.get("/notes/databases", limit=1)
+
+    assert '"answered"' not in capsys.readouterr().out

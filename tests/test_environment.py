@@ -1,0 +1,165 @@
+"""Settings as they are written: whatever is wrong is told in one sentence that names the setting."""
+
+import pytest
+
+from connector_gateway.connectors import CONNECTORS
+from connector_gateway.environment import SettingsError
+from connector_gateway.settings import Settings
+from harness.requirement import requirement
+
+REQUIRED = {"GATEWAY_SECRET_KEYS": "a secret that only tests know", "GATEWAY_OPERATOR_TOKEN": "op_0123456789abcdef"}
+
+
+def refusal(**variables: str) -> str:
+    """Why a start with these settings is refused."""
+    with pytest.raises(SettingsError) as refused:
+        Settings.read(REQUIRED | variables, CONNECTORS)
+    return str(refused.value)
+
+
+WRITTEN = "write it as sqlite:////folder/gateway.db or postgresql://user:password@host/database."
+ADDRESS = "it should be an address such as https://gateway.example.com."
+BAD = {
+    "GATEWAY_SECRET_KEYS": {
+        "short": "secret 1 of 1 has 5 characters; each needs 16 or more.",
+        "a secret that only tests know,": "secret 2 of 2 has 0 characters; each needs 16 or more.",
+        " ": "is not set",
+    },
+    "GATEWAY_OPERATOR_TOKEN": {"": "is not set"},
+    "GATEWAY_DATABASE_URL": {
+        "gateway.db": f"is no address of a database; {WRITTEN}",
+        "mysql://root@127.0.0.1/x": f"names mysql, which is not supported; {WRITTEN}",
+        "postgresql+asyncpg://127.0.0.1/x": f"names postgresql+asyncpg, which is not supported; {WRITTEN}",
+        "postgresql://me@127.0.0.1:port/x": f"is no address of a database; {WRITTEN}",
+        "postgresql://me@127.0.0.1:99999/x": f"has no port between 1 and 65535; {WRITTEN}",
+        "sqlite://": f"names no file; {WRITTEN}",
+        "sqlite:///:memory:": f"names no file; {WRITTEN}",
+    },
+    "GATEWAY_BASE_URL": {
+        "gateway.example.com": f"is 'gateway.example.com'; {ADDRESS}",
+        "127.0.0.1:8080": f"is '127.0.0.1:8080'; {ADDRESS}",
+        "ftp://gateway.example.com": f"is 'ftp://gateway.example.com'; {ADDRESS}",
+        "https://": ADDRESS,
+        "https://:443": ADDRESS,
+        "https://gateway.example.com:99999": f"has no port between 1 and 65535; {ADDRESS}",
+        "https://gateway.example.com:0": f"has no port between 1 and 65535; {ADDRESS}",
+        "https://me:secret@gateway.example.com": f"holds a name or password; {ADDRESS}",
+        "https://gateway.example.com?x=1": f"has a query or fragment; {ADDRESS}",
+        "https://gateway example.com": f"has characters that an address cannot have; {ADDRESS}",
+        "https://gateway.example.com\r\nX: 1": f"has characters that an address cannot have; {ADDRESS}",
+        "https://[gateway": f"has no port between 1 and 65535; {ADDRESS}",
+        "https://\udcff.example.com": "is not written in UTF-8",
+    },
+    "GATEWAY_DOWNLOAD_BASE": {
+        "files.example.com/x": ADDRESS,
+        "https://files.example.com": "needs a path, such as http://127.0.0.1:8080/v1/downloads.",
+        "https://files.example.com/{token}": f"has characters that an address cannot have; {ADDRESS}",
+    },
+    "GATEWAY_NOTES_BASE_URL": {"localhost": f"is 'localhost'; {ADDRESS}"},
+    "GATEWAY_TABLES_CONTENT_URL": {"localhost": f"is 'localhost'; {ADDRESS}"},
+    "GATEWAY_QUEUE_SECONDS": {
+        "soon": "is 'soon'; it should be a number above 0, at most 2,678,400.",
+        "0": "is '0'; it should be a number above 0, at most 2,678,400.",
+        "-1": "is '-1'",
+        "nan": "is 'nan'",
+        "inf": "is 'inf'",
+        "1e30": "is '1e30'",
+    },
+    "GATEWAY_MAX_CALLS": {
+        "1.5": "is '1.5'; it should be a number above 0, at most 1,000,000,000,000.",
+        "9" * 5000: f"is '{'9' * 60}…'",
+    },
+    "GATEWAY_ATTEMPTS": {"21": "it should be a number above 0, at most 20."},
+    "GATEWAY_KEEP_RUNS_DAYS": {"40000": "it should be a number above 0, at most 36,600."},
+    "GATEWAY_WORKERS": {"0": "is '0'", "2": "Run one worker."},
+    "GATEWAY_SHARED_URL": {"redis://127.0.0.1": "not supported yet"},
+    "GATEWAY_WATCH": {"maybe": "is 'maybe'; it should be on or off."},
+    "GATEWAY_LOG_LEVEL": {"loud": "is 'loud'; it should be debug or info or warning or error."},
+    "GATEWAY_NOTES_BUDGET": {
+        "many": "'many' is no budget; write it as requests/seconds, such as 3/1.",
+        "0/1": "'0/1' is no budget",
+        "inf/1": "'inf/1' is no budget",
+        "3/nan": "'3/nan' is no budget",
+    },
+    "GATEWAY_CHAT_WATCH_SECONDS": {"never": "is 'never'"},
+    "GATEWAY_CRM_SETTLE_SECONDS": {"": "", "never": "is 'never'"},
+}
+CASES = [(name, value, told) for name, wrong in BAD.items() for value, told in wrong.items() if told]
+
+
+@pytest.mark.parametrize(("name", "value", "told"), CASES, ids=[f"{name}={value[:40]!r}" for name, value, _ in CASES])
+@requirement("settings:sentence")
+def test_a_setting_that_cannot_be_used_is_told_in_a_sentence(name: str, value: str, told: str) -> None:
+    sentence = refusal(**{name: value})
+
+    assert sentence.startswith(name)
+    assert told in sentence
+    assert [sentence] == sentence.splitlines()
+    assert len(sentence) < 250
+
+
+@pytest.mark.parametrize(
+    "url", ["postgresql://me:s3cret@127.0.0.1:99999/x", "mysql://me:s3cret@127.0.0.1/x", "postgresql:me:s3cret@"]
+)
+@requirement("settings:sentence")
+def test_a_password_in_an_address_is_not_shown(url: str) -> None:
+    assert "s3cret" not in refusal(GATEWAY_DATABASE_URL=url)
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("GATEWAY_MAX_BODY_BYTE", "did you mean GATEWAY_MAX_BODY_BYTES?"),
+        ("GATEWAY_SECRET_KEY", "did you mean GATEWAY_SECRET_KEYS?"),
+        ("GATEWAY_NOTES_BUDGETS", "did you mean GATEWAY_NOTES_BUDGET?"),
+        ("GATEWAY_MAIL_HOOK_SECRET", "did you mean "),
+        ("GATEWAY_X", "docs/guide/settings.md names all there are."),
+    ],
+)
+@requirement("settings:names")
+def test_an_unknown_name_is_refused_and_a_similar_one_proposed(name: str, hint: str) -> None:
+    sentence = refusal(**{name: "1"})
+
+    assert sentence.startswith(f"{name} is no setting; {hint}")
+
+
+@requirement("settings:names")
+def test_names_of_other_programs_are_left_alone() -> None:
+    kubernetes = {
+        "GATEWAY_SERVICE_HOST": "10.0.0.1",
+        "GATEWAY_SERVICE_PORT": "8080",
+        "GATEWAY_SERVICE_PORT_HTTP": "8080",
+        "GATEWAY_PORT": "tcp://10.0.0.1:8080",
+        "GATEWAY_PORT_8080_TCP": "tcp://10.0.0.1:8080",
+        "GATEWAY_PORT_8080_TCP_ADDR": "10.0.0.1",
+    }
+    others = {"GATEWAY_URL": "http://127.0.0.1", "GATEWAY_API_KEY": "key", "PATH": "/bin", "MY_GATEWAY_X": "1"}
+
+    assert Settings.read(REQUIRED | kubernetes | others, CONNECTORS) == Settings.read(REQUIRED, CONNECTORS)
+
+
+@requirement("settings:names")
+def test_a_port_that_is_meant_as_a_setting_is_no_name_of_kubernetes() -> None:
+    assert refusal(GATEWAY_PORT="9000").startswith("GATEWAY_PORT is no setting")
+
+
+@requirement("settings:sentence")
+def test_an_access_log_that_the_log_level_leaves_out_is_refused() -> None:
+    sentence = refusal(GATEWAY_ACCESS_LOG="on", GATEWAY_LOG_LEVEL="warning")
+
+    assert "GATEWAY_ACCESS_LOG is on, and GATEWAY_LOG_LEVEL warning leaves it out; make that info." == sentence
+
+
+@pytest.mark.parametrize(
+    ("base", "download", "path"),
+    [
+        ("https://a.example", "https://a.example/v1/downloads", "/v1/downloads"),
+        ("https://a.example/gateway", "https://a.example/gateway/files", "/files"),
+        ("https://a.example", "https://a.example.com/files", "/files"),
+        ("https://a.example/", "https://files.example/d/", "/d"),
+    ],
+)
+def test_downloads_are_answered_at_the_path_of_their_address(base: str, download: str, path: str) -> None:
+    settings = Settings.read(REQUIRED | {"GATEWAY_BASE_URL": base, "GATEWAY_DOWNLOAD_BASE": download}, CONNECTORS)
+
+    assert path == settings.download_path
