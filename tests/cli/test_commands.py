@@ -366,7 +366,7 @@ def test_without_an_installation_a_command_says_how_to_get_one(tmp_path: Path) -
 def test_serve_names_the_setting_that_is_missing() -> None:
     absent = dict.fromkeys((name for name in os.environ if name.startswith("GATEWAY_")), "")
 
-    result = Shell(absent | {"GATEWAY_DATABASE_URL": "sqlite://"}).run("serve", "--port", "0")
+    result = Shell(absent | {"GATEWAY_DATABASE_URL": "sqlite:///nothing.db"}).run("serve", "--port", "0")
 
     assert 1 == result.exit_code
     assert "GATEWAY_SECRET_KEYS" in result.stderr
