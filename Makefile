@@ -50,8 +50,11 @@ lock: .venv/test  ## Lock the dependencies with hashes; needs uv
 clean:  ## Forget environment, state and caches
 	rm -rf .venv .data .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
+# Nothing is left of an environment that could not be made, so that a second try begins anew.
 .venv/bin/python:
-	@$(PYTHON) -m venv .venv
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+	  { echo "Python 3.11 or newer is needed, and $(PYTHON) is not: name one, as in make $(or $(MAKECMDGOALS),run) PYTHON=python3.13" >&2; exit 1; }
+	@$(PYTHON) -m venv .venv || { rm -rf .venv; echo "The environment could not be made; the reason is above." >&2; exit 1; }
 
 # The larger environment serves the smaller purpose too.
 .venv/run: requirements/run.txt pyproject.toml | .venv/bin/python

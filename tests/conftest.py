@@ -1,5 +1,6 @@
 """What tests of several folders ask for."""
 
+import os
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -8,6 +9,9 @@ import pytest
 from connector_gateway.storage.database import Database
 from harness.clocks import HandClock
 from harness.postgres import new_database, postgres
+
+os.environ["GATEWAY_ENV_FILE"] = os.devnull
+"""Whatever the folder's own .env says is for whoever works there, not for tests."""
 
 
 @pytest.fixture(scope="session")

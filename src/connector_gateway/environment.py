@@ -16,8 +16,8 @@ So many seconds fit what counts milliseconds in 32 bits.
 MAX_SHOWN = 60
 """Characters of a value that are shown where it is wrong."""
 
-READ_ELSEWHERE = frozenset({f"{PREFIX}URL", f"{PREFIX}API_KEY"})
-"""What ``connector-gateway call`` reads."""
+READ_ELSEWHERE = frozenset({f"{PREFIX}URL", f"{PREFIX}API_KEY", f"{PREFIX}ENV_FILE"})
+"""What ``connector-gateway call`` reads, and the file that settings are read from."""
 
 FROM_KUBERNETES = re.compile(r"GATEWAY_(?:SERVICE_HOST|SERVICE_PORT\w*|PORT_\d+_(?:TCP|UDP|SCTP)\w*)")
 """What Kubernetes puts into the environment where a service is called ``gateway``.

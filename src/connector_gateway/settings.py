@@ -12,6 +12,9 @@ from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.kit.upstream import Timeouts
 from connector_gateway.storage.engines import url_of
 
+DATABASE_URL = "sqlite:///gateway.db"
+"""Where state is kept unless it is set: in the working folder."""
+
 DAY_SECONDS = 24 * 60 * 60
 MOST_DAYS = 100 * 366
 MOST_ATTEMPTS = 20
@@ -115,7 +118,7 @@ class Settings:
 
 def _database_url(environment: Environment) -> str:
     """Where state is kept; its password is shown nowhere."""
-    text = environment.text("DATABASE_URL", "sqlite:///gateway.db")
+    text = environment.text("DATABASE_URL", DATABASE_URL)
     try:
         url_of(text)
     except ValueError as fault:

@@ -13,7 +13,7 @@ PORTS = click.IntRange(0, 65_500)
 """It leaves room for the ports of the applications."""
 
 
-@click.command()
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
     "--port", default=8081, show_default=True, type=PORTS, help="Control port; the emulators take the next ones."

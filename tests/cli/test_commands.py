@@ -1,5 +1,6 @@
 """Management, history and operations from the command line, on a real installation."""
 
+import asyncio
 import json
 import os
 from collections.abc import Iterator
@@ -7,16 +8,34 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import click
+import httpx
 import pytest
 from click.testing import CliRunner, Result
 
 from connector_gateway.cli import main
+from connector_gateway.cli.call import call
+from connector_gateway.cli.printing import printable
+from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.runs import Run
 from connector_gateway.kit.identifiers import WorkspaceId
+from connector_gateway.kit.operation import AnyConnector, AnyOperation
 from harness.playing import playing
 from harness.requirement import requirement
 from harness.serving import Gateway, serving
 from workspace_sandbox import EMULATORS
+
+HOSTILE = [
+    "see [/docs]",
+    "[red]not red",
+    ":smile:",
+    "\x1b[31mred\x07",
+    "\u202efdp.exe",
+    "a\tb\nc\rd",
+    "\x9b2J",
+    "שלום עולם",
+    "x" * 500,
+]
 
 
 @dataclass(frozen=True)
@@ -37,7 +56,7 @@ class Shell:
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     with (
-        playing(notes=EMULATORS["notes"]) as sandbox,
+        playing(notes=EMULATORS["notes"], tables=EMULATORS["tables"]) as sandbox,
         serving(sandbox, tmp_path_factory.mktemp("cli")) as gateway,
     ):
         gateway.clear("notes")
@@ -54,6 +73,31 @@ def shell(gateway: Gateway) -> Shell:
             "GATEWAY_API_KEY": gateway.key,
         }
     )
+
+
+def connected(gateway: Gateway, connector: str) -> tuple[str, str]:
+    return "--connection", gateway.connections[connector]
+
+
+def records(gateway: Gateway, texts: str) -> list[str]:
+    """The command that creates records."""
+    example = gateway.examples("tables")
+    into = ["--base-id", example["base_id"], "--table", example["table"]]
+    return ["call", "tables", "create-records", *connected(gateway, "tables"), *into, "--records", texts]
+
+
+def operations(connector: AnyConnector) -> dict[str, click.Command]:
+    group = call.commands[connector.name]
+    assert isinstance(group, click.Group)
+    return dict(sorted(group.commands.items()))
+
+
+def options(command: click.Command) -> list[str]:
+    return [name for option in command.params for name in option.opts]
+
+
+def writes(operation: AnyOperation) -> bool:
+    return operation.scope == "write"
 
 
 @requirement("management:cli")
@@ -151,6 +195,167 @@ def test_an_unknown_run_is_an_error(shell: Shell) -> None:
     assert "run_not_found" in result.stderr
 
 
+def test_a_faulty_json_option_is_told_by_its_name(shell: Shell) -> None:
+    result = shell.run("call", "notes", "create-page", "--database-id", "x", "--properties", "{bad")
+
+    assert 2 == result.exit_code
+    assert "Invalid value for '--properties': '{bad' is not JSON: Expecting property name" in result.stderr
+    assert "body" not in result.stderr
+
+
+def test_faulty_settings_of_a_connection_are_told_by_the_option(shell: Shell) -> None:
+    result = shell.run("connections", "change", "conn_1", "--settings", "[1")
+
+    assert 2 == result.exit_code
+    assert "Invalid value for --settings: It is not JSON: " in result.stderr
+
+
+def test_an_item_of_a_list_may_be_a_plain_word_and_stand_beside_others(gateway: Gateway, shell: Shell) -> None:
+    created = shell.json(
+        *("call", "notes", "create-page", "--connection", gateway.connections["notes"]),
+        *("--database-id", gateway.examples("notes")["database_id"], "--properties", '{"Name": "Items"}'),
+        *("--children", "one", "--children", '["two", "three"]'),
+    )
+
+    notes = gateway.sandbox.emulators["notes"]
+    blocks = httpx.get(
+        f"{notes.stage.addresses['base']}/v1/blocks/{created['data']['page_id']}/children",
+        headers={"Authorization": f"Bearer {notes.credentials()['token']}", "Notion-Version": "2025-09-03"},
+    )
+    assert ["one", "two", "three"] == [
+        block["paragraph"]["rich_text"][0]["plain_text"] for block in blocks.json()["results"]
+    ]
+
+
+def test_an_envelope_is_shown_with_its_run_and_its_cursor(gateway: Gateway, shell: Shell) -> None:
+    result = shell.run("call", "notes", "list-databases", *connected(gateway, "notes"), "--limit", "1")
+
+    header, row = result.stdout.splitlines()
+    assert "database_id\ttitle\tproperties\tlast_edited_at" == header
+    assert 4 == len(row.split("\t"))
+    assert ["run_id", "next_cursor"] == [line.partition(":")[0] for line in result.stderr.splitlines()]
+
+
+def test_json_is_the_envelope_as_it_came(gateway: Gateway, shell: Shell) -> None:
+    shown = shell.json("call", "notes", "list-databases", *connected(gateway, "notes"), "--limit", "1")
+
+    assert ["run_id", "connector", "status", "data", "next_cursor"] == list(shown)
+
+
+def test_a_call_that_was_done_in_part_ends_with_a_status_of_its_own(gateway: Gateway, shell: Shell) -> None:
+    result = shell.run(*records(gateway, '[{"Name": "Acme"}, {"Nom": "Bolt"}]'))
+
+    assert 4 == result.exit_code
+    assert "status: partial: not everything was done" in result.stderr
+
+
+def test_every_write_takes_an_idempotency_key(gateway: Gateway, shell: Shell) -> None:
+    first = shell.json(*records(gateway, '[{"Name": "Once"}]'), "--idempotency-key", "once [/b]")
+    again = shell.json(*records(gateway, '[{"Name": "Once"}]'), "--idempotency-key", "once [/b]")
+    explained = shell.run("runs", "show", again["run_id"])
+
+    assert first["data"] == again["data"]
+    assert "idempotency key 'once [/b]': result of" in explained.stdout
+
+
+@pytest.mark.parametrize("connector", CONNECTORS.values(), ids=lambda connector: connector.name)
+def test_the_key_is_an_option_of_writes_and_of_nothing_else(connector: AnyConnector) -> None:
+    with_key = [name for name, command in operations(connector).items() if "--idempotency-key" in options(command)]
+
+    assert with_key == sorted(
+        operation.name.replace("_", "-") for operation in connector.operations if writes(operation)
+    )
+
+
+def test_runs_are_listed_by_their_code(gateway: Gateway, shell: Shell) -> None:
+    shell.run("call", "notes", "list-databases", *connected(gateway, "notes"), "--cursor", "forged")
+
+    listed = shell.json("runs", "list", "--code", "invalid_cursor", "--connector", "notes")
+
+    assert {"invalid_cursor"} == {run["code"] for run in listed}
+
+
+def test_a_list_of_runs_goes_on_where_it_ended(gateway: Gateway, shell: Shell) -> None:
+    made = [gateway.get("/notes/databases", limit=1).body["run_id"] for _ in range(3)]
+
+    first = shell.run("runs", "list", "--limit", "2")
+    cursor = first.stderr.removeprefix("next_cursor: ").split()[0]
+    second = shell.json("runs", "list", "--limit", "1", "--cursor", cursor)
+
+    assert made[:0:-1] == [line.split("\t")[0] for line in first.stdout.splitlines()[1:]]
+    assert made[0] == second[0]["run_id"]
+
+
+def test_runs_since_an_instant_may_be_told_with_an_offset(shell: Shell) -> None:
+    assert [] == shell.json("runs", "list", "--since", "2100-01-01T00:00:00+02:00")
+
+
+def test_a_time_that_is_none_is_told_by_the_option(shell: Shell) -> None:
+    result = shell.run("runs", "list", "--since", "yesterday")
+
+    assert 2 == result.exit_code
+    assert "Invalid value for '--since': 'yesterday' is no ISO 8601 date and time" in result.stderr
+
+
+def test_runs_are_followed_as_they_end(gateway: Gateway, shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call is made before each poll."""
+    made: list[str] = []
+
+    async def call(_: float) -> None:
+        reply = await asyncio.to_thread(gateway.get, "/notes/databases", limit=1)
+        made.append(reply.body["run_id"])
+
+    monkeypatch.setattr("connector_gateway.cli.runs.pause", call)
+    followed = shell.run("runs", "tail", "--polls", "2")
+
+    assert [f"{run_id}\tok\tnotes list_databases" for run_id in made] == [
+        line.rsplit("\t", 2)[0] for line in followed.stdout.splitlines()
+    ]
+
+
+def test_an_address_that_is_no_gateway_is_told_in_a_sentence(gateway: Gateway, shell: Shell) -> None:
+    elsewhere = Shell(shell.environment | {"GATEWAY_URL": gateway.sandbox.address})
+
+    result = elsewhere.run("call", "notes", "list-databases", *connected(gateway, "notes"))
+
+    assert 1 == result.exit_code
+    assert (
+        f"Error: What answers at {gateway.sandbox.address}/v1/connectors/notes/databases is no gateway" in result.stderr
+    )
+
+
+@pytest.mark.parametrize("address", ["nowhere", "http://127.0.0.1:1", "http://[", "ftp://x"])
+def test_an_address_that_nobody_can_call_is_told_in_a_sentence(gateway: Gateway, shell: Shell, address: str) -> None:
+    elsewhere = Shell(shell.environment | {"GATEWAY_URL": address})
+
+    result = elsewhere.run("call", "notes", "list-databases", *connected(gateway, "notes"))
+
+    assert (1, SystemExit) == (result.exit_code, type(result.exception))
+    assert result.stderr.startswith("Error: ")
+
+
+@pytest.mark.parametrize("command", [[], ["runs"], ["runs", "list"], ["call", "notes", "create-page"], ["sandbox"]])
+def test_every_command_helps_with_h_too(command: list[str]) -> None:
+    assert Shell({}).run(*command, "--help").stdout == Shell({}).run(*command, "-h").stdout
+
+
+def test_an_argument_that_is_no_text_is_refused(shell: Shell) -> None:
+    result = shell.run("workspaces", "create", "\udcff")
+
+    assert 2 == result.exit_code
+    assert r"The argument '\udcff' is no UTF-8 text." in result.stderr
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_names_are_text_whatever_they_hold(shell: Shell, name: str) -> None:
+    made = shell.json("workspaces", "create", name)
+
+    listed = shell.run("workspaces", "list")
+    row = next(line for line in listed.stdout.split("\n") if line.startswith(made["workspace_id"]))
+    assert name == made["name"]
+    assert printable(name) == row.split("\t")[1]
+
+
 def test_without_an_installation_a_command_says_how_to_get_one(tmp_path: Path) -> None:
     result = Shell({"GATEWAY_DATABASE_URL": ""}).run("keys", "list", "--data", str(tmp_path / "nothing"))
 
@@ -161,7 +366,7 @@ def test_without_an_installation_a_command_says_how_to_get_one(tmp_path: Path) -
 def test_serve_names_the_setting_that_is_missing() -> None:
     absent = dict.fromkeys((name for name in os.environ if name.startswith("GATEWAY_")), "")
 
-    result = Shell(absent).run("serve")
+    result = Shell(absent | {"GATEWAY_DATABASE_URL": "sqlite:///nothing.db"}).run("serve", "--port", "0")
 
     assert 1 == result.exit_code
     assert "GATEWAY_SECRET_KEYS" in result.stderr
@@ -174,7 +379,7 @@ def test_serve_refuses_several_workers_that_cannot_share_their_counts() -> None:
         "GATEWAY_WORKERS": "4",
     }
 
-    result = Shell(environment).run("serve")
+    result = Shell(environment).run("serve", "--port", "0")
 
     assert 1 == result.exit_code
     assert "budgets" in result.stderr

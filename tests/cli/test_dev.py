@@ -5,11 +5,12 @@ import os
 import secrets
 import signal
 import socket
+import sqlite3
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,21 @@ def until(line: str, running: Dev) -> str:
         assert printed, told
         told += printed
     return told
+
+
+@contextmanager
+def dev_after(earlier: Dev, port: int, *options: str) -> Iterator[Dev]:
+    """The same again, once the *earlier* one was stopped."""
+    earlier.process.send_signal(signal.SIGINT)
+    earlier.process.wait(20)
+    with dev(earlier.data, port, *options) as again:
+        yield again
+
+
+def stop(processes: Iterable[subprocess.Popen[str]]) -> None:
+    for process in processes:
+        process.kill()
+        process.communicate(timeout=20)
 
 
 def free_block() -> int:
@@ -154,6 +170,7 @@ def test_after_a_kill_it_starts_again_with_the_same_keys_connections_and_history
 
 
 def test_whatever_goes_wrong_while_it_is_set_up_ends_it_and_is_told(tmp_path: Path) -> None:
+    (tmp_path / "secrets.json").write_text('{"secret_key": "long enough for a test", "operator_token": "op_1"}')
     (tmp_path / "kept.json").write_text("{")
     port = free_block()
     options = ["--data", str(tmp_path), "--port", str(port), "--sandbox-port", str(port + 1)]
@@ -301,3 +318,127 @@ def test_a_misspelt_setting_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     sentence = refused(tmp_path, *free_ports(), "--quiet")
     assert "Error: GATEWAY_NOTES_BUDGETS is no setting; did you mean GATEWAY_NOTES_BUDGET?" == sentence
+
+
+def start(data: Path, port: int, *options: str) -> subprocess.Popen[str]:
+    """A ``dev`` that nobody waits for."""
+    ports = ["--port", str(port), "--sandbox-port", str(port + 1)]
+    command = [sys.executable, "-m", "connector_gateway", "dev", "--data", str(data), *ports, "--quiet", *options]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file() and path.suffix != ".lock"}
+
+
+def create_page(running: Dev) -> httpx.Response:
+    body = {
+        "connection_id": running.described["connections"]["notes"],
+        "database_id": running.described["examples"]["notes"]["database_id"],
+        "properties": {"Name": "Made once"},
+        "idempotency_key": "once",
+    }
+    return httpx.post(
+        f"{running.described['base_url']}/v1/connectors/notes/pages",
+        json=body,
+        headers={"Authorization": f"Bearer {running.described['keys']['write']}"},
+    )
+
+
+def pages_made(running: Dev) -> list[str]:
+    body = {
+        "connection_id": running.described["connections"]["notes"],
+        "database_id": running.described["examples"]["notes"]["database_id"],
+        "property": "Name",
+        "value": "Made once",
+    }
+    reply = httpx.post(
+        f"{running.described['base_url']}/v1/connectors/notes/pages/search",
+        json=body,
+        headers={"Authorization": f"Bearer {running.described['keys']['read']}"},
+    )
+    return [page["page_id"] for page in reply.json()["data"]["pages"]]
+
+
+def test_a_fresh_start_removes_what_dev_made_and_nothing_else(tmp_path: Path) -> None:
+    port = free_block()
+    (tmp_path / "thesis.txt").write_text("years of work")
+    with dev(tmp_path, port, "--quiet") as first, dev_after(first, port, "--quiet", "--fresh") as second:
+        keys = first.described["keys"], second.described["keys"]
+
+    assert keys[0] != keys[1]
+    assert "years of work" == (tmp_path / "thesis.txt").read_text()
+
+
+@pytest.mark.parametrize("name", ["gateway.db", "kept.json", "dev.json"])
+@pytest.mark.parametrize("options", [[], ["--fresh"]])
+def test_files_of_others_by_the_same_names_are_refused_and_stay(tmp_path: Path, name: str, options: list[str]) -> None:
+    (tmp_path / name).write_text('{"a": "stranger\'s"}')
+    before = contents(tmp_path)
+
+    process = start(tmp_path, free_block(), *options)
+    _, told = process.communicate(timeout=30)
+
+    assert 1 == process.returncode
+    assert f"Error: In {tmp_path} there is {name}, which dev has not made. Name another folder with --data.\n" == told
+    assert before == contents(tmp_path)
+
+
+def test_a_fresh_start_whose_ports_are_taken_has_removed_nothing(tmp_path: Path) -> None:
+    port = free_block()
+    with dev(tmp_path, port, "--quiet") as running:
+        running.process.send_signal(signal.SIGINT)
+        running.process.wait(20)
+        before = contents(tmp_path)
+        with socket.create_server(("127.0.0.1", port + 4)):
+            process = start(tmp_path, port, "--fresh")
+            process.communicate(timeout=30)
+
+    assert 1 == process.returncode
+    assert before == contents(tmp_path)
+
+
+def test_a_keyed_write_makes_one_object_before_and_after_a_restart(tmp_path: Path) -> None:
+    port = free_block()
+    with dev(tmp_path, port, "--quiet") as first:
+        replies = [create_page(first), create_page(first)]
+        made = pages_made(first)
+        with dev_after(first, port, "--quiet") as second:
+            replies += [create_page(second), create_page(second)]
+            made_anew = pages_made(second)
+
+    assert [200] * 4 == [reply.status_code for reply in replies]
+    assert [replies[0].json()["data"]["page_id"]] == made
+    assert [replies[2].json()["data"]["page_id"]] == made_anew
+
+
+def test_of_two_started_at_once_on_one_folder_one_runs_and_the_other_says_why(tmp_path: Path) -> None:
+    started = [start(tmp_path, free_block()), start(tmp_path, free_block(), "--fresh")]
+    try:
+        wait_until(lambda: any(process.poll() is not None for process in started), 60)
+        refused = next(process for process in started if process.poll() is not None)
+        _, told = refused.communicate(timeout=30)
+        other = next(process for process in started if process is not refused)
+        wait_until((tmp_path / "dev.json").exists, 30)
+        left = other.poll()
+    finally:
+        stop(started)
+
+    assert (1, None) == (refused.returncode, left)
+    assert f"Error: The folder {tmp_path} is being served by another process, process {other.pid} on" in told
+
+
+def test_a_database_of_a_newer_version_is_told_and_stays(tmp_path: Path) -> None:
+    port = free_block()
+    with dev(tmp_path, port, "--quiet") as running:
+        running.process.send_signal(signal.SIGINT)
+        running.process.wait(20)
+    with closing(sqlite3.connect(tmp_path / "gateway.db")) as database, database:
+        database.execute("UPDATE alembic_version SET version_num = '9999'")
+
+    process = start(tmp_path, port)
+    _, told = process.communicate(timeout=30)
+
+    assert 1 == process.returncode
+    assert "The database was brought to schema 9999 by a newer version of this service" in told
+    assert "Traceback" not in told

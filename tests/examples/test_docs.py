@@ -2,10 +2,13 @@
 
 import json
 import re
+import shlex
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from connector_gateway.cli import main
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.environment import Environment
 from connector_gateway.settings import Settings
@@ -14,6 +17,8 @@ ROOT = Path(__file__).parent.parent.parent
 GUIDE = (ROOT / "docs" / "guide" / "settings.md").read_text(encoding="utf-8")
 TOLD = [line.split("`")[1] for line in GUIDE.splitlines() if line.startswith("| `GATEWAY_")]
 REQUIRED = {"GATEWAY_SECRET_KEYS": "a secret that only tests know", "GATEWAY_OPERATOR_TOKEN": "op_0123456789abcdef"}
+COMMANDS = (ROOT / "docs" / "guide" / "command-line.md").read_text(encoding="utf-8")
+COMMAND_LINES = [line for line in COMMANDS.splitlines() if re.match("connector-gateway (call|runs) ", line)]
 ROOMS = sorted(CONNECTORS)
 
 
@@ -48,3 +53,52 @@ def test_the_generated_document_is_json() -> None:
     document = json.loads((ROOT / "docs" / "reference" / "openapi.json").read_text(encoding="utf-8"))
 
     assert "3.1.0" == document["openapi"]
+
+
+@pytest.mark.parametrize("line", COMMAND_LINES)
+def test_every_command_line_of_the_guide_is_understood(line: str) -> None:
+    """Nobody is there to answer, so that a command which was understood ends with 1, and another one with 2."""
+    nobody = {
+        "GATEWAY_URL": "http://127.0.0.1:1",
+        "GATEWAY_API_KEY": "cgw_none",
+        "GATEWAY_DATABASE_URL": "sqlite:////x/y",
+    }
+
+    ended = CliRunner().invoke(
+        main,
+        [*shlex.split(line.removeprefix("connector-gateway "))],
+        env=nobody | {"GATEWAY_SECRET_KEYS": "a secret that only tests know"},
+    )
+
+    assert "Usage:" not in ended.stderr
+    assert 1 == ended.exit_code
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_completion_of_the_guide_is_there_for_every_shell(shell: str) -> None:
+    variable, _, command = f"_CONNECTOR_GATEWAY_COMPLETE={shell}_source connector-gateway".partition("=")
+
+    ended = CliRunner().invoke(main, [], prog_name="connector-gateway", env={variable: command.split()[0]})
+
+    assert f"{shell}_source" in COMMANDS
+    assert f"{variable}={shell}_complete" in ended.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [
+        ("connector-gateway run", "runs"),
+        ("connector-gateway call no", "notes"),
+        ("connector-gateway call notes cr", "create-page"),
+        ("connector-gateway call notes create-page --database", "--database-id"),
+        ("connector-gateway runs list --status par", "partial"),
+    ],
+)
+def test_words_are_completed(words: str, completed: str) -> None:
+    asked = {"COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+
+    ended = CliRunner().invoke(
+        main, [], prog_name="connector-gateway", env={"_CONNECTOR_GATEWAY_COMPLETE": "bash_complete", **asked}
+    )
+
+    assert f"plain,{completed}\n" == ended.stdout

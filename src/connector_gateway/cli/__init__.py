@@ -1,6 +1,9 @@
 """The command line: the service, its sandbox, its management, and every operation."""
 
+import re
+import sys
 from importlib import import_module
+from io import TextIOWrapper
 
 import click
 
@@ -30,6 +33,16 @@ class Commands(click.Group):
         """The commands in the order of the table."""
         return list(COMMANDS)
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """The arguments, which must be text; what the terminal cannot show is escaped."""
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, TextIOWrapper):
+                stream.reconfigure(errors="backslashreplace")
+        unreadable = next((given for given in args if re.search("[\ud800-\udfff]", given)), None)
+        if unreadable is not None:
+            ctx.fail(f"The argument {unreadable!a} is no UTF-8 text.")
+        return super().parse_args(ctx, args)
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """The command of that name."""
         if cmd_name not in COMMANDS:
@@ -45,7 +58,7 @@ class Commands(click.Group):
             formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
 
 
-@click.group(cls=Commands)
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__)
 def main() -> None:
     """Act in users' workspace applications through connections that they authorised."""

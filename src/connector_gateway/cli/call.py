@@ -1,8 +1,8 @@
 """``call``: every operation, from its declaration, through the running gateway."""
 
 import asyncio
-import json
-import os
+import sys
+from dataclasses import dataclass
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -10,23 +10,42 @@ from urllib.parse import quote
 
 import aiohttp
 import click
-from pydantic_core import to_json
+import msgspec
+from pydantic.fields import FieldInfo
 
-from connector_gateway.cli.installation import data_folder, describe
+from connector_gateway.cli.installation import data_folder, describe, environment
+from connector_gateway.cli.json_text import value_of
+from connector_gateway.cli.output import ENCODER, fail, note, show, show_json
 from connector_gateway.cli.output import as_json as json_option
-from connector_gateway.cli.output import fail, show
 from connector_gateway.cli.tour import query_text
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.arguments import decode
 from connector_gateway.kit.errors import InvalidJson
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
+from connector_gateway.kit.shapes import IDEMPOTENCY_FIELD
+
+KEY_OPTION = "idempotency_header"
+HEADER = "Idempotency-Key"
+KEY_HELP = "Repeating it within 24 hours returns the first result, and does nothing again."
+PARTIAL = 4
+"""Exit status where a part was done, and a part was not."""
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What the gateway answered: the text as it came, the same read, and its warnings."""
+
+    text: bytes
+    body: dict[str, Any]
+    warnings: list[str]
 
 
 @click.group()
 def call() -> None:
     """Call an operation of a connector through the running gateway.
 
-    The address and key are those of the dev installation, or of GATEWAY_URL and GATEWAY_API_KEY.
+    The address and key are those of GATEWAY_URL and GATEWAY_API_KEY, or of the dev installation.
+    Ends with 0 where all was done, with 1 where the call was refused, and with 4 where a part was done.
     """
 
 
@@ -36,32 +55,56 @@ def _group(connector: AnyConnector) -> click.Group:
 
 
 def _command(connector: AnyConnector, operation: AnyOperation) -> click.Command:
-    def run(data: Path, connection: str | None, *, as_json: bool, **options: Any) -> None:
-        values = {names[option]: value for option, value in options.items() if value is not None}
-        answer = _send(connector, operation, data, connection, values)
-        body = answer["body"]
-        if "error" in body:
-            fail(body["error"], json=as_json, run_id=body["run_id"])
-        show(body if as_json else body["data"], json=as_json)
+    def run(data: Path | None, connection: str | None, *, as_json: bool, **options: Any) -> None:
+        given = {names[option]: value for option, value in options.items() if value is not None and value != ()}
+        _tell(_send(connector, operation, data, connection, given), json=as_json)
 
-    names: dict[str, str] = {}
-    parameters: list[click.Parameter] = []
-    for name, declared in operation.parameters.items():
-        option = f"p_{name}"
-        names[option] = name
-        parameters.append(
-            click.Option(
-                [f"--{name.replace('_', '-')}", option],
-                type=_type(declared.annotation),
-                required=declared.is_required(),
-                help=" ".join((declared.description or "").replace("``", "").split()),
-            )
-        )
+    names = {f"p_{name}": name for name in operation.parameters}
+    parameters = [_option(name, declared) for name, declared in operation.parameters.items()]
     command = click.Command(
-        operation.name.replace("_", "-"), params=parameters, callback=run, help=operation.description
+        operation.name.replace("_", "-"), params=[*parameters], callback=run, help=operation.description
     )
+    if operation.scope == "write" and IDEMPOTENCY_FIELD not in operation.parameters:
+        names[KEY_OPTION] = HEADER
+        command.params.append(click.Option(["--idempotency-key", KEY_OPTION], help=KEY_HELP))
     connection = click.option("--connection", help="The connection; that of the dev installation if left out.")
     return data_folder(json_option(connection(command)))
+
+
+def _option(name: str, declared: FieldInfo) -> click.Option:
+    kind = _type(declared.annotation)
+    return click.Option(
+        [f"--{name.replace('_', '-')}", f"p_{name}"],
+        type=kind,
+        required=declared.is_required(),
+        multiple=isinstance(kind, Items),
+        help=" ".join((declared.description or "").replace("``", "").split())
+        + (" May be repeated." if isinstance(kind, Items) else ""),
+    )
+
+
+def _tell(answer: Answered, *, json: bool) -> None:
+    """Print the answer; its end is the command's: 0 for all, 1 for nothing, 4 for a part."""
+    body = answer.body
+    if "error" in body and not json:
+        fail(body["error"], json=False, run_id=body.get("run_id"))
+    if json:
+        show_json(msgspec.json.format(answer.text, indent=2).decode())
+    else:
+        show(body["data"], json=False)
+        _note_the_rest(answer)
+    sys.exit(1 if "error" in body else PARTIAL if body.get("status") == "partial" else 0)
+
+
+def _note_the_rest(answer: Answered) -> None:
+    """What an envelope says beside its data."""
+    for name in ("run_id", "next_cursor"):
+        if answer.body.get(name):
+            note(name, answer.body[name])
+    if answer.body.get("status") == "partial":
+        note("status", "partial: not everything was done")
+    for warning in answer.warnings:
+        note("warning", warning)
 
 
 class Json(click.ParamType[Any]):
@@ -70,13 +113,26 @@ class Json(click.ParamType[Any]):
     name = "json"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The value of the JSON text; a plain word stands for itself."""
+        """The value of the JSON text."""
         if not isinstance(value, str):
             return value
         try:
-            return decode(value.encode())
-        except InvalidJson as fault:
-            self.fail(fault.message, param, ctx)
+            return value_of(value)
+        except ValueError as fault:
+            self.fail(f"{value!r} is not JSON: {fault}.", param, ctx)
+
+
+class Items(Json):
+    """One or more items of a list: a JSON array, or a plain word that stands for itself."""
+
+    name = "json|text"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The items; those of all occurrences are joined where they are sent."""
+        if isinstance(value, str) and not value.lstrip().startswith(("[", "{")):
+            return [value]
+        items = super().convert(value, param, ctx)
+        return items if isinstance(items, list) else [items]
 
 
 def _type(annotation: Any) -> click.ParamType[Any]:
@@ -87,19 +143,22 @@ def _type(annotation: Any) -> click.ParamType[Any]:
         return _type(next(option for option in get_args(annotation) if option is not type(None)))
     if origin is Literal:
         return click.Choice(list(get_args(annotation)))
-    plain: dict[Any, click.ParamType[Any]] = {int: click.INT, bool: click.BOOL}
-    if annotation in plain:
-        return plain[annotation]
-    return Json() if origin in {list, dict} else click.STRING
+    plain: dict[Any, click.ParamType[Any]] = {int: click.INT, bool: click.BOOL, list: Items(), dict: Json()}
+    return plain.get(origin or annotation, click.STRING)
 
 
 def _send(
-    connector: AnyConnector, operation: AnyOperation, data: Path, connection: str | None, values: dict[str, Any]
-) -> dict[str, Any]:
-    """The gateway's answer, as ``{"status", "body"}``."""
+    connector: AnyConnector,
+    operation: AnyOperation,
+    data: Path | None,
+    connection: str | None,
+    values: dict[str, Any],
+) -> Answered:
+    """The gateway's answer."""
+    settings = {} if data else environment()
     described = describe(data)
-    base_url = os.environ.get("GATEWAY_URL") or described.get("base_url")
-    key = os.environ.get("GATEWAY_API_KEY") or described.get("keys", {}).get("write")
+    base_url = settings.get("GATEWAY_URL") or described.get("base_url") or settings.get("GATEWAY_BASE_URL")
+    key = settings.get("GATEWAY_API_KEY") or described.get("keys", {}).get("write")
     connection = connection or described.get("connections", {}).get(connector.name)
     if not base_url or not key:
         raise click.ClickException(
@@ -107,23 +166,43 @@ def _send(
         )
     if connection is None:
         raise click.ClickException(f"No connection of {connector.name} is known: name one with --connection.")
+    headers = {"Authorization": f"Bearer {key}"}
+    if HEADER in values:
+        headers[HEADER] = values.pop(HEADER)
+    values = {name: _joined(value) if isinstance(value, tuple) else value for name, value in values.items()}
     path = operation.path.format(**{name: quote(str(values.pop(name)), safe="") for name in operation.path_names})
-    url = f"{base_url}/v1/connectors/{connector.name}{path}"
-    return asyncio.run(_request(operation.method, url, key, {"connection_id": connection} | values))
+    url = f"{base_url.rstrip('/')}/v1/connectors/{connector.name}{path}"
+    return asyncio.run(_request(operation.method, url, headers, {"connection_id": connection} | values))
 
 
-async def _request(method: str, url: str, key: str, values: dict[str, Any]) -> dict[str, Any]:
+async def _request(method: str, url: str, headers: dict[str, str], values: dict[str, Any]) -> Answered:
     sent: dict[str, Any] = (
-        {"params": {name: query_text(value) for name, value in values.items()}}
+        {"params": {name: query_text(value) for name, value in values.items()}, "headers": headers}
         if method == "GET"
-        else {"data": to_json(values), "headers": {"Content-Type": "application/json"}}
+        else {"data": ENCODER.encode(values), "headers": headers | {"Content-Type": "application/json"}}
     )
-    sent["headers"] = {"Authorization": f"Bearer {key}"} | sent.get("headers", {})
     try:
         async with aiohttp.ClientSession() as session, session.request(method, url, **sent) as response:
-            return {"status": response.status, "body": json.loads(await response.read())}
-    except aiohttp.ClientConnectionError as fault:
+            text = await response.read()
+            return Answered(text, _envelope(text), response.headers.getall("Warning", []))
+    except (aiohttp.ClientConnectionError, TimeoutError) as fault:
         raise click.ClickException(f"The gateway at {url} does not answer: {fault}.") from fault
+    except (aiohttp.ClientError, ValueError) as fault:
+        raise click.ClickException(f"What answers at {url} is no gateway, or cannot be asked: {fault}.") from fault
+
+
+def _envelope(text: bytes) -> dict[str, Any]:
+    try:
+        body = decode(text)
+    except InvalidJson as fault:
+        raise ValueError("its answer is not JSON") from fault
+    if not isinstance(body, dict) or not {"data", "error"} & body.keys():
+        raise ValueError("its answer is no envelope")
+    return body
+
+
+def _joined(occurrences: tuple[list[Any], ...]) -> list[Any]:
+    return [item for items in occurrences for item in items]
 
 
 for known in CONNECTORS.values():

@@ -1,7 +1,6 @@
 """``dev``: everything from nothing, for trying and for tests of others; one make run away."""
 
 import asyncio
-import shutil
 import socket
 import subprocess
 import sys
@@ -13,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from connector_gateway.storage.files import AlreadyServed, FileLock, Unusable
+from connector_gateway.cli.dev_folder import claimed
 
 HOST = "127.0.0.1"
 MAX_PORT = 65_535
@@ -50,22 +49,17 @@ class Place:
 @click.option(
     "--data", default=".data", show_default=True, type=click.Path(path_type=Path), help="Where state is kept."
 )
-@click.option("--fresh", is_flag=True, help="Forget all state first.")
+@click.option("--fresh", is_flag=True, help="Forget all state of earlier runs first; other files in the folder stay.")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 def dev(port: int, sandbox_port: int, data: Path, *, fresh: bool, quiet: bool) -> None:
     """Run gateway and sandbox together: a workspace, two keys and a connection per application, ready to call."""
     place = Place(port, sandbox_port, data)
     # The sandbox gives its first port up last; whether the others are free, it says itself.
     _wait_for_ports([port, sandbox_port])
-    _make_folder(data)
-    _wait_for_folder(data, fresh=fresh)
-    if fresh:
-        shutil.rmtree(data, ignore_errors=True)
-        _make_folder(data)
-    with _sandbox(place) as sandbox:
+    with claimed(data, PORT_PATIENCE), _sandbox(place) as sandbox:
         from connector_gateway.cli.dev_setup import serve_dev  # noqa: PLC0415  # loaded while the sandbox starts
 
-        asyncio.run(serve_dev(place, sandbox, quiet=quiet))
+        asyncio.run(serve_dev(place, sandbox, fresh=fresh, quiet=quiet))
 
 
 @contextmanager
@@ -95,37 +89,6 @@ def _wait_for_ports(ports: list[int]) -> None:
                     f"Port {port} is in use. Choose others: --port for the gateway, --sandbox-port for the sandbox."
                 )
             time.sleep(0.05)
-
-
-def _make_folder(data: Path) -> None:
-    try:
-        data.mkdir(parents=True, exist_ok=True)
-    except FileExistsError as fault:
-        raise click.ClickException(f"{data} is a file; name a folder with --data.") from fault
-    except OSError as fault:
-        raise click.ClickException(
-            f"The folder {data} cannot be made: {fault.strerror}. Name another with --data."
-        ) from fault
-
-
-def _wait_for_folder(data: Path, *, fresh: bool) -> None:
-    """Wait until no earlier run serves on the database in *data*."""
-    lock = FileLock((data / "gateway.db").resolve())
-    deadline = time.monotonic() + PORT_PATIENCE
-    while True:
-        try:
-            lock.take()
-        except AlreadyServed as taken:
-            if time.monotonic() > deadline:
-                raise click.ClickException(str(taken)) from taken
-            time.sleep(0.05)
-        except Unusable as fault:
-            if fresh:
-                return
-            raise click.ClickException(str(fault)) from fault
-        else:
-            lock.release()
-            return
 
 
 def _free(port: int) -> bool:

@@ -3,8 +3,8 @@
 import asyncio
 import contextlib
 import json
-import os
 import secrets
+import shlex
 import subprocess
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
@@ -15,16 +15,25 @@ import aiohttp
 import click
 from pydantic_core import from_json, to_json
 from rich.json import JSON
+from rich.text import Text
 
 from connector_gateway.app import App
 from connector_gateway.cli.dev import HOST, Place
+from connector_gateway.cli.dev_folder import empty
+from connector_gateway.cli.dev_reset import forget_applications
 from connector_gateway.cli.environment import settings_of
-from connector_gateway.cli.installation import environment_of, secrets_of
+from connector_gateway.cli.installation import environment, environment_of
 from connector_gateway.cli.output import console
+from connector_gateway.cli.printing import printable_json
+from connector_gateway.cli.private_files import write_private
+from connector_gateway.cli.secrets_file import secrets_of
 from connector_gateway.cli.serving import Server, server
 from connector_gateway.cli.tour import curl, stops
 from connector_gateway.connectors import CONNECTORS
+from connector_gateway.kit.clock import SystemClock
 from connector_gateway.kit.errors import GatewayError
+from connector_gateway.storage.database import Database
+from connector_gateway.storage.files import Unusable
 
 SELDOM_SECONDS = "300"
 """How often everything is polled: since deliveries come at once, rarely; the environment may say otherwise."""
@@ -35,30 +44,36 @@ SIGNED = {
 """What the stand-ins that deliver call their secret, by connector."""
 
 
-async def serve_dev(place: Place, sandbox: subprocess.Popen[bytes], *, quiet: bool) -> None:
-    """Serve until told to stop, in front of *sandbox*, with everything ready to call."""
-    (place.data / "dev.json").unlink(missing_ok=True)
-    secret = _secrets(place)
+async def serve_dev(place: Place, sandbox: subprocess.Popen[bytes], *, fresh: bool, quiet: bool) -> None:
+    """Serve until told to stop, in front of *sandbox*, with everything ready to call.
+
+    Where it is to be *fresh*, earlier state is removed, now that the sandbox has its ports.
+    """
     line = await asyncio.to_thread(sandbox.stdout.readline) if sandbox.stdout else b""
     if not line:
         raise click.ClickException("The sandbox did not start; the reason is above.")
     playing = from_json(line)
     _check_ports(place, playing)
+    if fresh:
+        empty(place.data)
+    (place.data / "dev.json").unlink(missing_ok=True)
+    secret = _secrets(place)
     try:
         await _serve(place, secret, playing, quiet=quiet)
-    except GatewayError as fault:
+    except (GatewayError, Unusable) as fault:
         raise click.ClickException(f"The gateway could not be set up: {fault}") from fault
 
 
 async def _serve(place: Place, secret: Mapping[str, str], playing: Mapping[str, Any], *, quiet: bool) -> None:
-    settings = settings_of(_seldom() | os.environ | _environment(place, playing["upstreams"]))
+    settings = settings_of(_seldom() | environment() | _environment(place, playing["upstreams"]))
+    await forget_applications(Database(settings.database_url), SystemClock())
     app = App(settings)
     running = server(app.http(), HOST, place.port, settings.stop_seconds, log_level=settings.log_level)
     async with _serving(running):
         described = await _set_up(app, place, secret, playing)
         _write(place.data / "dev.json", described)
         if not quiet:
-            await _show(described)
+            await _show(described, place.data)
 
 
 def _check_ports(place: Place, playing: Mapping[str, Any]) -> None:
@@ -100,12 +115,13 @@ async def _started(running: Server, serving: asyncio.Task[None]) -> None:
         await asyncio.sleep(0.01)
 
 
-def _secrets(place: Place) -> dict[str, str]:
+def _secrets(place: Place) -> Mapping[str, str]:
     """Secrets of this folder, made once."""
-    path = place.data / "secrets.json"
-    if not path.exists():
-        _write(path, {"secret_key": secrets.token_urlsafe(32), "operator_token": f"op_{secrets.token_urlsafe(32)}"})
-    return secrets_of(place.data)
+    kept = secrets_of(place.data)
+    if kept is None:
+        kept = {"secret_key": secrets.token_urlsafe(32), "operator_token": f"op_{secrets.token_urlsafe(32)}"}
+        _write(place.data / "secrets.json", kept)
+    return kept
 
 
 def _environment(place: Place, upstreams: Mapping[str, Any]) -> dict[str, str]:
@@ -187,32 +203,27 @@ async def _connection(
     return str(created["connection_id"])
 
 
-async def _show(described: Mapping[str, Any]) -> None:
+async def _show(described: Mapping[str, Any], data: Path) -> None:
     """Make one call through each connector, and print its envelope and how to call it again."""
     async with aiohttp.ClientSession() as session:
         for connector, stop in stops(described, CONNECTORS).items():
-            console.rule(f"[bold]{connector}[/]: {stop.title}", align="left")
+            console.rule(Text(f"{connector}: {stop.title}"), align="left")
             headers = {"Authorization": f"Bearer {described['keys']['write']}"}
             async with session.request(
                 stop.method, described["base_url"] + stop.path, params=stop.query, json=stop.body, headers=headers
             ) as response:
                 answer = json.dumps(await response.json(), ensure_ascii=False)
-            console.print(JSON(answer), soft_wrap=True)
-            console.print(f"\n{curl(described, stop)}\n", soft_wrap=True, markup=False, emoji=False, style="cyan")
+            console.print(JSON(printable_json(answer)), soft_wrap=True)
+            console.print(f"\n{curl(described, stop)}\n", soft_wrap=True, style="cyan")
     console.rule("ready", align="left")
     console.print(
         f"gateway   {described['base_url']}  (reference: {described['base_url']}/docs)\n"
         f"sandbox   {described['sandbox_url']}\n"
-        "history   connector-gateway runs list\n"
+        f"history   connector-gateway runs list --data {shlex.quote(str(data))}\n"
         "stop      Ctrl-C",
-        markup=False,
+        soft_wrap=True,
     )
 
 
 def _write(path: Path, content: Any) -> None:
-    """Write JSON that only this user may read, at once or not at all."""
-    partial = path.with_suffix(".partial")
-    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(to_json(content, indent=2))
-    partial.replace(path)
+    write_private(path, to_json(content, indent=2).decode())

@@ -1,4 +1,9 @@
-"""Which installation a command works on: the one of the environment, or the one that ``dev`` keeps in a folder."""
+"""Which installation a command works on.
+
+Settings come from ``.env`` in the working folder (or the file that ``GATEWAY_ENV_FILE`` names), and from the
+environment, which goes before it. A folder of ``dev`` that is named with ``--data`` goes before both.
+Where nothing is named and nothing is set, it is the folder that ``dev`` uses by itself.
+"""
 
 import asyncio
 import os
@@ -10,69 +15,61 @@ import click
 from pydantic_core import from_json
 
 from connector_gateway.app import App
+from connector_gateway.cli import env_file
 from connector_gateway.cli.environment import settings_of
-from connector_gateway.cli.output import fail
+from connector_gateway.cli.output import fail, note
+from connector_gateway.cli.secrets_file import is_installed, secrets_of
 from connector_gateway.core.envelope import described
-from connector_gateway.kit.errors import GatewayError
-from connector_gateway.storage.files import Unusable
+from connector_gateway.kit.errors import GatewayError, StorageUnavailable
+from connector_gateway.storage.files import AlreadyServed, FileLock, Unusable
 
 T = TypeVar("T")
 
+USUAL_FOLDER = Path(".data")
+OWN = ("GATEWAY_SECRET_KEYS", "GATEWAY_DATABASE_URL")
+"""Settings that make an installation, rather than only adjust one."""
+
 data_folder = click.option(
     "--data",
-    default=".data",
-    show_default=True,
     type=click.Path(path_type=Path),
-    help="Folder of a dev installation; not looked at where GATEWAY_DATABASE_URL is set.",
+    help="Folder of a dev installation, in place of what the environment and .env name; .data where they name none.",
 )
+
+
+def environment(data: Path | None = None) -> dict[str, str]:
+    """The settings there are; those of the dev installation in *data* go first where it is named."""
+    found = env_file.kept() | {name: value for name, value in os.environ.items() if value}
+    return found if data is None else found | environment_of(data)
 
 
 def environment_of(data: Path) -> dict[str, str]:
     """The settings of the dev installation in *data*; ``ClickException`` if there is none."""
-    secrets = secrets_of(data)
+    secret = secrets_of(data)
+    if secret is None:
+        raise click.ClickException(
+            f"There is no installation in {data}. Start one with 'make run' or 'connector-gateway serve', "
+            "name the folder of one with --data, or set GATEWAY_DATABASE_URL and GATEWAY_SECRET_KEYS."
+        )
     return {
         "GATEWAY_DATABASE_URL": f"sqlite:///{(data / 'gateway.db').resolve()}",
-        "GATEWAY_SECRET_KEYS": secrets["secret_key"],
-        "GATEWAY_OPERATOR_TOKEN": secrets["operator_token"],
+        "GATEWAY_SECRET_KEYS": secret["secret_key"],
+        "GATEWAY_OPERATOR_TOKEN": secret["operator_token"],
     }
 
 
-def secrets_of(data: Path) -> dict[str, str]:
-    """The secrets of the dev installation in *data*; ``ClickException`` if there is none."""
-    path = data / "secrets.json"
-    try:
-        kept = from_json(path.read_bytes())
-        return {name: str(kept[name]) for name in ("secret_key", "operator_token")}
-    except FileNotFoundError as fault:
-        raise click.ClickException(
-            f"There is no installation in {data}. Start one with 'make run', name its folder with --data, "
-            "or set GATEWAY_DATABASE_URL and GATEWAY_SECRET_KEYS."
-        ) from fault
-    except OSError as fault:
-        raise click.ClickException(f"{path} cannot be read: {fault.strerror}.") from fault
-    except (ValueError, TypeError, KeyError) as fault:
-        raise click.ClickException(
-            f"{path} does not hold the secrets of an installation. Start anew with 'dev --fresh', or name another "
-            "folder with --data."
-        ) from fault
-
-
-def describe(data: Path) -> Mapping[str, Any]:
+def describe(data: Path | None) -> Mapping[str, Any]:
     """What the running dev installation in *data* tells tools; empty if there is none."""
     try:
-        described: Mapping[str, Any] = from_json((data / "dev.json").read_bytes())
-    except OSError:
+        described: Mapping[str, Any] = from_json(((data or USUAL_FOLDER) / "dev.json").read_bytes())
+    except (OSError, ValueError):
         return {}
     return described
 
 
-def manage(data: Path, work: Callable[[App], Awaitable[T]], *, json: bool) -> T:
+def manage(data: Path | None, work: Callable[[App], Awaitable[T]], *, json: bool) -> T:
     """The result of *work* on the installation, with its database open; a refusal is printed and ends the command."""
-    environment = dict(os.environ)
-    if not environment.get("GATEWAY_DATABASE_URL"):
-        environment |= environment_of(data)
-    environment.setdefault("GATEWAY_OPERATOR_TOKEN", "not needed by commands")
-    app = App(settings_of(environment))
+    chosen = {"GATEWAY_OPERATOR_TOKEN": "not needed by commands"} | _chosen(data)
+    app = App(settings_of(chosen))
 
     async def run() -> T:
         async with app.database:
@@ -83,4 +80,39 @@ def manage(data: Path, work: Callable[[App], Awaitable[T]], *, json: bool) -> T:
     except Unusable as fault:
         raise click.ClickException(str(fault)) from fault
     except GatewayError as error:
-        fail(described(error), json=json)
+        fail(_told(error), json=json)
+
+
+def _told(error: GatewayError) -> Mapping[str, Any]:
+    """What whoever owns the installation is told: also why its database is away."""
+    why = f" {error.private}" if isinstance(error, StorageUnavailable) and error.private else ""
+    return {**described(error), "message": f"{error.message}{why}"}
+
+
+def _chosen(data: Path | None) -> dict[str, str]:
+    """The settings to work with, and a word about it where somebody could have meant another installation."""
+    if data is not None:
+        return environment(data)
+    found = environment()
+    if not any(found.get(name) for name in OWN):
+        return environment(USUAL_FOLDER)
+    if any(os.environ.get(name) for name in OWN) or not is_installed(USUAL_FOLDER):
+        return found
+    if in_use(USUAL_FOLDER):
+        note("installation", f"{USUAL_FOLDER}, where dev is running, rather than that of {env_file.env_file()}")
+        return environment(USUAL_FOLDER)
+    note("installation", f"that of {env_file.env_file()}; --data {USUAL_FOLDER} is the one of dev")
+    return found
+
+
+def in_use(data: Path) -> bool:
+    """Whether ``dev`` is running on *data* now."""
+    lock = FileLock(data / "dev", checked=False)
+    try:
+        lock.take()
+    except AlreadyServed:
+        return True
+    except Unusable:
+        return False
+    lock.release()
+    return False

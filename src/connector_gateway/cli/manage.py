@@ -9,24 +9,24 @@ import click
 
 from connector_gateway.app import App
 from connector_gateway.cli.installation import data_folder, manage
+from connector_gateway.cli.json_text import value_of
 from connector_gateway.cli.output import as_json, show
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.arguments import decode
-from connector_gateway.kit.errors import InvalidJson
 from connector_gateway.kit.identifiers import ConnectionId, KeyId, WorkspaceId
 from connector_gateway.kit.shapes import Instant, Params
 
 Act = Callable[[App], Awaitable[Any]]
 
 WORKSPACES = ("workspace_id", "name", "plan", "created_at")
-KEYS = ("key_id", "workspace_id", "name", "scope", "ending", "calls_per_minute", "expires_at", "revoked_at")
-CONNECTIONS = ("connection_id", "workspace_id", "connector", "name", "status", "updated_at")
+KEYS = ("key_id", "name", "scope", "ending", "revoked_at", "expires_at", "calls_per_minute", "workspace_id")
+CONNECTIONS = ("connection_id", "connector", "status", "name", "updated_at", "workspace_id")
+"""The columns of lists, what matters most first: narrow terminals drop the last ones."""
 
 plan = click.Choice(["free", "paid"])
 connector = click.Choice(list(CONNECTORS))
 
 
-def _act(data: Path, act: Act, *, json: bool, columns: tuple[str, ...] = ()) -> None:
+def _act(data: Path | None, act: Act, *, json: bool, columns: tuple[str, ...] = ()) -> None:
     show(manage(data, act, json=json), json=json, columns=columns)
 
 
@@ -40,7 +40,7 @@ def workspaces() -> None:
 @click.option("--plan", type=plan, default="free", show_default=True)
 @data_folder
 @as_json
-def create_workspace(name: str, plan: Any, data: Path, *, as_json: bool) -> None:
+def create_workspace(name: str, plan: Any, data: Path | None, *, as_json: bool) -> None:
     """Create a workspace."""
     _act(data, lambda app: app.workspaces.create(name, plan), json=as_json)
 
@@ -48,7 +48,7 @@ def create_workspace(name: str, plan: Any, data: Path, *, as_json: bool) -> None
 @workspaces.command("list")
 @data_folder
 @as_json
-def list_workspaces(data: Path, *, as_json: bool) -> None:
+def list_workspaces(data: Path | None, *, as_json: bool) -> None:
     """List all workspaces."""
     _act(data, lambda app: app.workspaces.list(), json=as_json, columns=WORKSPACES)
 
@@ -59,7 +59,9 @@ def list_workspaces(data: Path, *, as_json: bool) -> None:
 @click.option("--plan", type=plan, help="Another plan.")
 @data_folder
 @as_json
-def change_workspace(workspace_id: str, name: str | None, plan: str | None, data: Path, *, as_json: bool) -> None:
+def change_workspace(
+    workspace_id: str, name: str | None, plan: str | None, data: Path | None, *, as_json: bool
+) -> None:
     """Change the name or plan of a workspace."""
     changes = _given(name=name, plan=plan)
     _act(data, lambda app: app.workspaces.change(WorkspaceId(workspace_id), **changes), json=as_json)
@@ -94,7 +96,7 @@ def create_key(
     calls_per_minute: int,
     connection_ids: tuple[str, ...],
     expires_at: str | None,
-    data: Path,
+    data: Path | None,
     *,
     as_json: bool,
 ) -> None:
@@ -122,7 +124,7 @@ def create_key(
 @click.option("--workspace", help="Only keys of this workspace.")
 @data_folder
 @as_json
-def list_keys(workspace: str | None, data: Path, *, as_json: bool) -> None:
+def list_keys(workspace: str | None, data: Path | None, *, as_json: bool) -> None:
     """List API keys, without the keys themselves."""
     wanted = WorkspaceId(workspace) if workspace else None
     _act(data, lambda app: app.keys.list(wanted), json=as_json, columns=KEYS)
@@ -132,7 +134,7 @@ def list_keys(workspace: str | None, data: Path, *, as_json: bool) -> None:
 @click.argument("key_id")
 @data_folder
 @as_json
-def revoke_key(key_id: str, data: Path, *, as_json: bool) -> None:
+def revoke_key(key_id: str, data: Path | None, *, as_json: bool) -> None:
     """Revoke an API key; a running service stops taking it within seconds."""
     _act(data, lambda app: app.keys.revoke(KeyId(key_id)), json=as_json)
 
@@ -150,7 +152,7 @@ def connections() -> None:
 @data_folder
 @as_json
 def create_connection(
-    workspace_id: str, connector: str, name: str, settings: str, data: Path, *, as_json: bool
+    workspace_id: str, connector: str, name: str, settings: str, data: Path | None, *, as_json: bool
 ) -> None:
     """Create a connection; its credentials are read from standard input, as a JSON object such as {"token": "…"}."""
     credentials, wanted = _credentials(), _object(settings, "--settings")
@@ -166,7 +168,7 @@ def create_connection(
 @click.option("--connector", type=connector, help="Only connections of this connector.")
 @data_folder
 @as_json
-def list_connections(workspace: str | None, connector: str | None, data: Path, *, as_json: bool) -> None:
+def list_connections(workspace: str | None, connector: str | None, data: Path | None, *, as_json: bool) -> None:
     """List connections."""
     wanted = WorkspaceId(workspace) if workspace else None
     _act(data, lambda app: app.connections.list(wanted, connector), json=as_json, columns=CONNECTIONS)
@@ -176,7 +178,7 @@ def list_connections(workspace: str | None, connector: str | None, data: Path, *
 @click.argument("connection_id")
 @data_folder
 @as_json
-def show_connection(connection_id: str, data: Path, *, as_json: bool) -> None:
+def show_connection(connection_id: str, data: Path | None, *, as_json: bool) -> None:
     """Show a connection; secrets are never shown."""
     _act(data, lambda app: app.connections.show(connection_id), json=as_json)
 
@@ -189,7 +191,7 @@ def show_connection(connection_id: str, data: Path, *, as_json: bool) -> None:
 @data_folder
 @as_json
 def change_connection(
-    connection_id: str, name: str | None, settings: str | None, data: Path, *, credentials: bool, as_json: bool
+    connection_id: str, name: str | None, settings: str | None, data: Path | None, *, credentials: bool, as_json: bool
 ) -> None:
     """Change the name, settings or credentials of a connection."""
     changes = _given(
@@ -207,7 +209,7 @@ def change_connection(
 @data_folder
 @as_json
 def watch_connection(
-    connection_id: str, channels: tuple[str, ...], keywords: tuple[str, ...], data: Path, *, as_json: bool
+    connection_id: str, channels: tuple[str, ...], keywords: tuple[str, ...], data: Path | None, *, as_json: bool
 ) -> None:
     """Choose what a chat connection watches for, in place of what it watched for before."""
     settings = {"channels": list(channels), "keywords": list(keywords)}
@@ -218,7 +220,7 @@ def watch_connection(
 @click.argument("connection_id")
 @data_folder
 @as_json
-def remove_connection(connection_id: str, data: Path, *, as_json: bool) -> None:
+def remove_connection(connection_id: str, data: Path | None, *, as_json: bool) -> None:
     """Remove a connection and its secrets; its history stays."""
     _act(data, lambda app: app.connections.remove(connection_id), json=as_json)
 
@@ -232,7 +234,7 @@ def hooks() -> None:
 @click.argument("connector", type=connector)
 @data_folder
 @as_json
-def show_hook(connector: str, data: Path, *, as_json: bool) -> None:
+def show_hook(connector: str, data: Path | None, *, as_json: bool) -> None:
     """Show the token that an application handed over, to be confirmed in its settings."""
     _act(data, lambda app: app.hooks.show(connector), json=as_json)
 
@@ -241,7 +243,7 @@ def show_hook(connector: str, data: Path, *, as_json: bool) -> None:
 @click.argument("connector", type=connector)
 @data_folder
 @as_json
-def forget_hook(connector: str, data: Path, *, as_json: bool) -> None:
+def forget_hook(connector: str, data: Path | None, *, as_json: bool) -> None:
     """Forget the token, so that the application can hand over another one."""
     _act(data, lambda app: app.hooks.forget(connector), json=as_json)
 
@@ -261,9 +263,9 @@ def _credentials() -> dict[str, str]:
 
 def _object(text: str, source: str) -> dict[str, Any]:
     try:
-        value = decode(text.encode())
-    except InvalidJson as fault:
-        raise click.BadParameter(fault.message, param_hint=source) from fault
+        value = value_of(text)
+    except ValueError as fault:
+        raise click.BadParameter(f"It is not JSON: {fault}.", param_hint=source) from fault
     if not isinstance(value, dict):
         raise click.BadParameter("A JSON object is expected.", param_hint=source)
     return value

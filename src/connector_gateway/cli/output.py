@@ -1,60 +1,129 @@
-"""What commands print: tables for people, JSON for programs, errors that say what to do."""
+"""What commands print: tables for people, tab-separated text for pipes, JSON for programs, errors that say what to do.
+
+Data of others is text and nothing else: never markup, never a command to the terminal.
+"""
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 import click
+import msgspec
 from pydantic_core import to_json
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
-console = Console(highlight=False)
+from connector_gateway.cli.printing import printable, printable_json
+
+GAP = 2
+"""Blanks between two columns."""
+
+NARROW = 16
+"""What a column of words may shrink to before columns are dropped; identifiers never shrink."""
+
+ENCODER = msgspec.json.Encoder(decimal_format="number")
+"""Writes numbers as they are."""
+
+console = Console(highlight=False, markup=False, emoji=False)
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
+
+Row = Mapping[str, Any]
 
 
 def show(data: Any, *, json: bool, columns: Sequence[str] = ()) -> None:
-    """Print *data*: rows as a table of *columns*, one object as a list of its fields."""
+    """Print *data*: rows as a table of *columns*, one object as a list of its fields; all of it where it is piped."""
     if json:
-        click.echo(to_json(data, indent=2).decode())
+        show_json(to_json(data, indent=2).decode())
     elif isinstance(data, Mapping):
         _fields(data)
     else:
-        _rows(data, columns)
+        _rows(list(data), columns)
+
+
+def show_json(text: str) -> None:
+    """Print a JSON text."""
+    click.echo(printable_json(text))
+
+
+def note(name: str, value: str) -> None:
+    """Say something beside the data, on standard error, so that what is piped stays data."""
+    click.echo(f"{name}: {printable(value)}", err=True)
 
 
 def fail(error: Mapping[str, Any], *, json: bool, run_id: str | None = None) -> NoReturn:
     """Print an error in the shape of the service (``code``, ``message``, ``remedy``, ``details``) and end with 1."""
     if json:
-        click.echo(to_json({"run_id": run_id, "error": error}, indent=2).decode())
+        show_json(to_json({"run_id": run_id, "error": error}, indent=2).decode())
     else:
-        complaint = Console(stderr=True, highlight=False)
-        complaint.print(f"[red]{error['code']}[/]: {error['message']}")
-        for detail in error.get("details", []):
-            complaint.print("  " + ", ".join(f"{name}: {value}" for name, value in detail.items()))
-        complaint.print(f"  → {error['remedy']}" + (f"  ({run_id})" if run_id else ""))
+        _complain(error, run_id)
     sys.exit(1)
 
 
-def _fields(data: Mapping[str, Any]) -> None:
-    table = Table(show_header=False, box=None)
-    for name, value in data.items():
-        table.add_row(f"[bold]{name}[/]", _cell(value))
-    console.print(table)
+def fitting(widths: Sequence[int], width: int) -> int:
+    """How many of the first columns fit into *width*; at least one."""
+    taken = -GAP
+    for number, column in enumerate(widths):
+        taken += column + GAP
+        if taken > width:
+            return max(1, number)
+    return len(widths)
 
 
-def _rows(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> None:
-    rows = list(rows)
-    names = columns or tuple(rows[0]) if rows else columns
-    table = Table(box=None, pad_edge=False)
-    for name in names:
-        table.add_column(name, no_wrap=name.endswith("_id"), overflow="fold" if name.endswith("_id") else "ellipsis")
-    for row in rows:
-        table.add_row(*(_cell(row.get(name)) for name in names))
-    console.print(table if rows else "[dim]nothing[/]")
-
-
-def _cell(value: Any) -> str:
+def cell(value: Any) -> str:
+    """*value* as one line of text."""
     if value is None:
         return ""
-    return str(value) if isinstance(value, str | int | float) else to_json(value).decode().strip('"')
+    return printable(value if isinstance(value, str) else ENCODER.encode(value).decode().strip('"'))
+
+
+def table(rows: Sequence[Row], names: Sequence[str], width: int) -> tuple[Table, Sequence[str]]:
+    """The columns of *rows* that fit into *width*, and the names of those that do not."""
+    cells = [[cell(row.get(name)) for name in names] for row in rows]
+    natural = [max(map(cell_len, column)) for column in zip(names, *cells, strict=True)]
+    rigid = [name.endswith("_id") for name in names]
+    least = [full if fixed else min(full, NARROW) for full, fixed in zip(natural, rigid, strict=True)]
+    kept = fitting(least, width)
+    made = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), collapse_padding=True)
+    for name, fixed, smallest in list(zip(names, rigid, least, strict=True))[:kept]:
+        made.add_column(
+            Text(name), no_wrap=fixed and smallest <= width, overflow="fold", min_width=min(smallest, width)
+        )
+    for line in cells:
+        made.add_row(*map(Text, line[:kept]))
+    return made, names[kept:]
+
+
+def _complain(error: Mapping[str, Any], run_id: str | None) -> None:
+    complaint = Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
+    complaint.print(Text(printable(error["code"]), "red") + Text(f": {printable(error['message'])}"))
+    for detail in error.get("details", []):
+        complaint.print("  " + ", ".join(f"{printable(name)}: {cell(value)}" for name, value in detail.items()))
+    complaint.print(f"  → {printable(error['remedy'])}" + (f"  ({run_id})" if run_id else ""))
+
+
+def _fields(data: Row) -> None:
+    """A line for each field, never folded, so that what is copied is whole."""
+    width = max(map(cell_len, data), default=0) if sys.stdout.isatty() else 0
+    for name, value in data.items():
+        gap = " " * (width - cell_len(name) + GAP) if width else "\t"
+        click.echo(click.style(printable(name), bold=True) + gap + cell(value))
+
+
+def _rows(rows: Sequence[Row], columns: Sequence[str]) -> None:
+    names = columns or list(dict.fromkeys(name for row in rows for name in row))
+    if not sys.stdout.isatty():
+        lines = [map(printable, names), *([cell(row.get(name)) for name in names] for row in rows)]
+        click.echo("\n".join(map("\t".join, lines)))
+    elif rows:
+        _print_table(rows, names)
+    else:
+        console.print("nothing", style="dim")
+
+
+def _print_table(rows: Sequence[Row], names: Sequence[str]) -> None:
+    shown, dropped = table(rows, names, console.width)
+    console.print(shown)
+    if dropped:
+        note("not shown, for want of room", ", ".join(dropped) + " (a wider terminal, a pipe or --json shows all)")

@@ -1,16 +1,62 @@
 """``runs``: the history, and one call explained."""
 
-from collections.abc import Iterator, Mapping
+import asyncio
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
-from rich.table import Table
+from pydantic_core import to_json
 
+from connector_gateway.app import App
 from connector_gateway.cli.installation import data_folder, manage
-from connector_gateway.cli.output import as_json, console, show
+from connector_gateway.cli.output import as_json, cell, console, fitting, note, show, show_json
+from connector_gateway.cli.printing import printable
+from connector_gateway.connectors import CONNECTORS
 from connector_gateway.kit.identifiers import WorkspaceId
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+SUMMARY = ("run_id", "ended", "call", "ms", "started_at")
+WIDTHS = (30, 22, 32, 6, 19)
+"""Of the columns while runs are followed, where nobody knows what is to come."""
+
+WINDOW = 1000
+"""How many of the newest runs are looked at each time; of more between two polls the oldest are not shown."""
+
+POLL_SECONDS = 0.5
+
+
+class Moment(click.ParamType[datetime]):
+    """An ISO 8601 date, or date and time."""
+
+    name = "instant"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
+        """The aware instant; UTC, where the text has no offset."""
+        try:
+            moment = datetime.fromisoformat(value)
+        except ValueError:
+            self.fail(f"{value!r} is no ISO 8601 date and time, such as 2026-11-02T09:30:00Z.", param, ctx)
+        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def filters(command: F) -> F:
+    """The options by which runs are chosen."""
+    for option in (
+        click.option("--code", help="Only runs that ended with this code, such as rate_limited."),
+        click.option("--status", type=click.Choice(["ok", "partial", "error", "running", "interrupted"])),
+        click.option("--operation", help="Only runs of this operation, such as create_page."),
+        click.option("--connector", type=click.Choice(list(CONNECTORS)), help="Only runs of this connector."),
+        click.option("--connection", help="Only runs through this connection."),
+        click.option("--workspace", help="Only runs of this workspace."),
+    ):
+        command = option(command)
+    return command
 
 
 @click.group()
@@ -19,66 +65,99 @@ def runs() -> None:
 
 
 @runs.command("list")
-@click.option("--workspace", help="Only runs of this workspace.")
-@click.option("--connection", help="Only runs through this connection.")
-@click.option("--operation", help="Only runs of this operation.")
-@click.option("--status", type=click.Choice(["ok", "partial", "error", "running", "interrupted"]))
-@click.option("--since", type=click.DateTime(), help="Only runs that started at or after this instant, in UTC.")
+@filters
+@click.option(
+    "--since", type=Moment(), help="Only runs that started at or after this instant; UTC, if it has no offset."
+)
 @click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True)
+@click.option("--cursor", help="The next_cursor of the list before this one.")
 @data_folder
 @as_json
 def list_runs(
-    workspace: str | None,
-    connection: str | None,
-    operation: str | None,
-    status: str | None,
-    since: datetime | None,
-    limit: int,
-    data: Path,
-    *,
-    as_json: bool,
+    since: datetime | None, limit: int, cursor: str | None, data: Path | None, *, as_json: bool, **wanted: str | None
 ) -> None:
     """List runs, newest first."""
-    wanted = WorkspaceId(workspace) if workspace else None
-    found = manage(
-        data,
-        lambda app: app.runs.list(
-            wanted,
-            limit=limit,
-            since=since.replace(tzinfo=UTC).timestamp() if since else None,
-            connection_id=connection,
-            operation=operation,
-            status=status,
-        ),
-        json=as_json,
-    )
-    show(found if as_json else [_summary(run) for run in found], json=as_json)
+    started = None if since is None else since.timestamp()
+    found = manage(data, lambda app: _newest(app, wanted, limit=limit + 1, since=started, before=cursor), json=as_json)
+    shown = found[:limit]
+    show(shown if as_json else [_summary(run) for run in shown], json=as_json, columns=SUMMARY)
+    if len(found) > limit:
+        note("next_cursor", f"{shown[-1]['run_id']} (older runs: repeat with --cursor)")
+
+
+@runs.command("tail")
+@filters
+@click.option("--polls", type=click.IntRange(1), hidden=True, help="End after so many polls.")
+@data_folder
+@as_json
+def tail_runs(polls: int | None, data: Path | None, *, as_json: bool, **wanted: str | None) -> None:
+    """Show runs as they end, until Ctrl-C; with --json, a line for each."""
+    with suppress(KeyboardInterrupt):
+        manage(data, lambda app: _tail(app, wanted, polls, json=as_json), json=as_json)
+
+
+async def pause(seconds: float) -> None:
+    """Wait until the next poll."""
+    await asyncio.sleep(seconds)
+
+
+async def _tail(app: App, wanted: Mapping[str, str | None], polls: int | None, *, json: bool) -> None:
+    """Print every run that ends from now on; those of the last moment before count as new."""
+    told: set[str] = {run["run_id"] for run in await _newest(app, wanted, limit=WINDOW) if _ended(run)}
+    for _ in count() if polls is None else range(polls):
+        await pause(POLL_SECONDS)
+        newest = await _newest(app, wanted, limit=WINDOW)
+        for run in reversed([run for run in newest if _ended(run) and run["run_id"] not in told]):
+            _print_line(run, json=json)
+        told = {run["run_id"] for run in newest if _ended(run)}
+
+
+def _ended(run: Mapping[str, Any]) -> bool:
+    return bool(run["status"] != "running")
+
+
+def _print_line(run: Mapping[str, Any], *, json: bool) -> None:
+    if json:
+        show_json(to_json(run).decode())
+        return
+    summary = _summary(run)
+    cells = [cell(summary[name]) for name in SUMMARY]
+    if sys.stdout.isatty():
+        cells = [text.ljust(width) for text, width in zip(cells, WIDTHS, strict=True)][: fitting(WIDTHS, console.width)]
+    click.echo(("  " if sys.stdout.isatty() else "\t").join(cells).rstrip(" "))
+
+
+async def _newest(app: App, wanted: Mapping[str, str | None], **more: Any) -> Sequence[dict[str, Any]]:
+    """The newest runs that are *wanted*; the workspace is named differently where runs are kept."""
+    names = {"connection": "connection_id"}
+    filters: dict[str, Any] = {names.get(name, name): value for name, value in wanted.items() if name != "workspace"}
+    workspace = wanted["workspace"]
+    return await app.runs.list(WorkspaceId(workspace) if workspace else None, **filters, **more)
 
 
 @runs.command("show")
 @click.argument("run_id")
 @data_folder
 @as_json
-def show_run(run_id: str, data: Path, *, as_json: bool) -> None:
+def show_run(run_id: str, data: Path | None, *, as_json: bool) -> None:
     """Explain a call as a time line: checks, waits, every request upstream, and how it ended."""
     run = manage(data, lambda app: app.runs.show(run_id, None), json=as_json)
     if as_json:
         show(run, json=True)
         return
-    console.print(f"[bold]{run['run_id']}[/]  {run['connector']} {run['operation']}  through {run['connection_id']}")
+    through = f"  through {cell(run['connection_id'])}" if run["connection_id"] else ""
     asked = f"key {run['key_id']}" if run["key_id"] else "without a key"
-    console.print(f"{run['surface']}, {asked}, {run['started_at'].isoformat()}\n", style="dim")
-    table = Table("at", "took", "what", box=None)
+    click.echo(f"{run['run_id']}  {run['connector']} {run['operation']}{through}")
+    click.echo(f"{run['surface']}, {asked}, {run['started_at'].isoformat()}\n")
     for at, took, what in time_line(run):
-        table.add_row(f"{at:8.1f} ms", "" if took is None else f"{took:.1f} ms", what)
-    console.print(table)
+        click.echo(f"{at:10.1f} ms  {'' if took is None else f'{took:.1f} ms':>12}  {printable(what)}")
 
 
 def _summary(run: Mapping[str, Any]) -> dict[str, Any]:
     """A run as one line of a list."""
     return {
         "run_id": run["run_id"],
-        "started_at": run["started_at"].isoformat(sep=" ", timespec="seconds"),
+        "started_at": f"{run['started_at']:%Y-%m-%d %H:%M:%S}",
         "call": f"{run['connector']} {run['operation']}",
         "ended": run["code"] or run["status"],
         "ms": None if run["duration_ms"] is None else round(run["duration_ms"]),
@@ -131,5 +210,5 @@ def _idempotency(idempotency: Mapping[str, Any]) -> str:
 
 def _end(run: Mapping[str, Any]) -> str:
     if run["code"]:
-        return f"[red]{run['http_status']} {run['code']}[/]"
-    return f"[green]{run['status']}[/]" if run["status"] in {"ok", "partial"} else run["status"]
+        return f"{run['http_status']} {run['code']}"
+    return str(run["status"])

@@ -1,39 +1,121 @@
 """``serve``: production."""
 
-import os
 import signal
+import socket
 import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import NoReturn
 
 import click
 
 from connector_gateway.app import App
+from connector_gateway.cli import env_file
 from connector_gateway.cli.environment import settings_of
-from connector_gateway.cli.serving import PORTS, PortTaken, server
+from connector_gateway.cli.installation import data_folder, environment
+from connector_gateway.cli.serving import PORTS, PortTaken, bind, server
 from connector_gateway.core.seals import SecretsMissing
 from connector_gateway.kit.errors import StorageUnavailable
+from connector_gateway.settings import DATABASE_URL, Settings
 from connector_gateway.storage.files import AlreadyServed, Unusable
 
 NOT_STARTED = 3
 """Exit status where the service could not start, or had to give way to another process."""
 
+OWN = ("GATEWAY_SECRET_KEYS", "GATEWAY_OPERATOR_TOKEN", "GATEWAY_DATABASE_URL")
+"""Where none of these is set, and no database is there yet, the first start makes them."""
+
+ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # compared with, not listened on
+
 
 @click.command()
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", default=8080, show_default=True, type=PORTS, help="Port to listen on.")
-def serve(host: str, port: int) -> None:
-    """Run the gateway, with settings from the environment (GATEWAY_…)."""
+@data_folder
+def serve(host: str, port: int, data: Path | None) -> None:
+    """Run the gateway, with settings from the environment (GATEWAY_…) and from .env.
+
+    The first start in an empty folder makes its secrets, and keeps them in .env.
+    """
     # Sent when a terminal closes, and by habit to have settings read again; it is no reason to die.
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    settings = settings_of(os.environ)
-    app = App(settings)
-    running = server(app.http(), host, port, settings.stop_seconds, log_level=settings.log_level)
     try:
-        running.run()
-    except (PortTaken, AlreadyServed, Unusable, SecretsMissing) as refusal:
+        listening = bind(host, port)
+    except PortTaken as taken:
+        _fail(str(taken))
+    with ExitStack() as stack:
+        for one in listening:
+            stack.enter_context(one)
+        sys.exit(0 if _run(App(_settings(data, listening[0])), listening) else NOT_STARTED)
+
+
+def _run(app: App, listening: list[socket.socket]) -> bool:
+    """Serve until told to stop; whether it started and ended as it should."""
+    host, port = listening[0].getsockname()[:2]
+    running = server(
+        app.http(),
+        host,
+        port,
+        app.settings.stop_seconds,
+        log_level=app.settings.log_level,
+        ready=lambda: _tell(app, listening[0]),
+    )
+    try:
+        running.run(listening)
+    except (AlreadyServed, Unusable, SecretsMissing) as refusal:
         _fail(str(refusal))
     except StorageUnavailable as away:
         _fail(f"The database cannot be opened: {_on_one_line(away.private)}. Is GATEWAY_DATABASE_URL right?")
-    sys.exit(NOT_STARTED if app.stopping.reason or not running.started else 0)
+    return running.started and not app.stopping.reason
+
+
+def _settings(data: Path | None, listening: socket.socket) -> Settings:
+    """The settings of the installation to serve, which is reached where it listens unless they say otherwise."""
+    found = environment(data)
+    if data is None and not any(found.get(name) for name in OWN):
+        found |= _first_settings()
+    found["GATEWAY_BASE_URL"] = found.get("GATEWAY_BASE_URL") or _address(listening)
+    return settings_of(found)
+
+
+def _first_settings() -> dict[str, str]:
+    """Settings made and kept for an installation that begins; none where its database is there already."""
+    database = Path(DATABASE_URL.removeprefix("sqlite:///")).resolve()
+    if database.exists():
+        raise click.ClickException(
+            f"{database} is there, but not the settings that it was served with. Put {env_file.env_file()} back, "
+            "or set GATEWAY_SECRET_KEYS and GATEWAY_OPERATOR_TOKEN to what they were."
+        )
+    try:
+        path = env_file.make_secrets(f"sqlite:///{database}")
+    except OSError as fault:
+        raise click.ClickException(f"Settings cannot be kept in {env_file.env_file()}: {fault.strerror}.") from fault
+    click.echo(
+        f"Made a secret key and an operator token, and keep them in {path}, which only you may read. "
+        "Without that file nobody can open the connections.",
+        err=True,
+    )
+    return env_file.kept()
+
+
+async def _tell(app: App, listening: socket.socket) -> None:
+    """Say what is served, and where."""
+    connections = await app.connections.count()
+    click.echo(
+        f"listening    {_address(listening)}\n"
+        f"reached at   {app.settings.base_url}\n"
+        f"database     {app.database.url.render_as_string()}\n"
+        f"connections  {connections}\n"
+        f"reference    {app.settings.base_url}/docs",
+        err=True,
+    )
+
+
+def _address(listening: socket.socket) -> str:
+    """The address that *listening* is reached at from this machine."""
+    host, port = listening.getsockname()[:2]
+    host = ANY_ADDRESS.get(host, host)
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def _on_one_line(said: str) -> str:
@@ -42,6 +124,6 @@ def _on_one_line(said: str) -> str:
     return "; ".join(line for line in lines if not line.startswith(("(Background on", "[SQL:", "[parameters:")))
 
 
-def _fail(sentence: str) -> None:
+def _fail(sentence: str) -> NoReturn:
     click.echo(f"Error: {sentence}", err=True)
     sys.exit(NOT_STARTED)

@@ -7,7 +7,7 @@ import logging
 import signal
 import socket
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 
@@ -32,6 +32,9 @@ PORTS = click.IntRange(0, 65_535)
 """What can be listened on; 0 is any that is free."""
 
 
+Ready = Callable[[], Awaitable[None]]
+
+
 class PortTaken(Exception):
     """The address cannot be listened on; the message says why, in a sentence."""
 
@@ -42,8 +45,9 @@ class Server(uvicorn.Server):
     It has its port before anything is opened, and what stands behind it until every call was answered.
     """
 
-    def __init__(self, config: uvicorn.Config, application: Application | AccessLog) -> None:
+    def __init__(self, config: uvicorn.Config, application: Application | AccessLog, ready: Ready | None) -> None:
         super().__init__(config)
+        self._ready = ready
         self._application = application
         self._stopping = application.stopping
 
@@ -77,6 +81,8 @@ class Server(uvicorn.Server):
         gc.collect()
         gc.freeze()
         gc.set_threshold(COLLECT_FROM)
+        if self._ready is not None:
+            await self._ready()
 
     async def on_tick(self, counter: int) -> bool:
         """Whether to stop, which the application may find out as well."""
@@ -141,8 +147,12 @@ def server(
     stop_seconds: float = STOP_SECONDS,
     *,
     log_level: str = "info",
+    ready: Ready | None = None,
 ) -> Server:
-    """A server of *application*, not yet started; calls under way have *stop_seconds* to end."""
+    """A server of *application*, not yet started; calls under way have *stop_seconds* to end.
+
+    Once calls are taken, *ready* is awaited.
+    """
     logging.getLogger("alembic").setLevel(logging.WARNING)
     structlog.configure(
         processors=[
@@ -170,4 +180,4 @@ def server(
         timeout_graceful_shutdown=stop_seconds,  # type: ignore[arg-type]  # handed on to asyncio, which takes fractions
         backlog=4096,
     )
-    return Server(config, application)
+    return Server(config, application, ready)

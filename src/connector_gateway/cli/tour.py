@@ -56,5 +56,10 @@ def curl(described: Described, stop: Stop) -> str:
     if stop.method != "GET":
         parts += ["-X", stop.method]
     if stop.body is not None:
-        parts += ["--json", shlex.quote(json.dumps(stop.body, ensure_ascii=False))]
+        parts += [
+            "-H",
+            "'Content-Type: application/json'",
+            "-d",
+            shlex.quote(json.dumps(stop.body, ensure_ascii=False)),
+        ]
     return " ".join(parts)

@@ -54,10 +54,15 @@ def _wrong_with_file(database: Path) -> str:
 
 
 class FileLock:
-    """A lock on a file beside an embedded database, which the operating system releases when the process dies."""
+    """A lock on a file beside an embedded database, which the operating system releases when the process dies.
 
-    def __init__(self, database: Path) -> None:
+    *what* is locked is told to others, in place of the database; where it is not *checked*, it need not be one.
+    """
+
+    def __init__(self, database: Path, *, what: str | None = None, checked: bool = True) -> None:
         self._database = database
+        self._what = what or f"The database {database}"
+        self._checked = checked
         self._path = database.with_name(f"{database.name}.lock")
         self._file: IO[str] | None = None
 
@@ -73,7 +78,8 @@ class FileLock:
 
     def take(self) -> None:
         """Take the lock, or say who has it."""
-        check_file(self._database)
+        if self._checked:
+            check_file(self._database)
         try:
             file = self._path.open("a+")
         except OSError as fault:
@@ -85,7 +91,7 @@ class FileLock:
             holder = file.read().strip() or "which has just started"
             file.close()
             raise AlreadyServed(
-                f"The database {self._database} is being served by another process, {holder}; stop that one first."
+                f"{self._what} is being served by another process, {holder}; stop that one first."
             ) from fault
         file.truncate(0)
         file.write(f"process {os.getpid()} on {socket.gethostname()}\n")

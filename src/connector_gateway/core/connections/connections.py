@@ -8,7 +8,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from pydantic import ValidationError
-from sqlalchemy import Row, insert, select, update
+from sqlalchemy import Row, func, insert, select, update
 
 from connector_gateway.core.connections.changes import Changes
 from connector_gateway.core.connections.vault import Vault
@@ -158,6 +158,11 @@ class Connections:
             query = query.where(tables.connections.c.connection_id.in_(connection_ids))
         rows = await self._database.read(lambda reading: reading.execute(query).mappings().all())
         return [_public(row) for row in rows]
+
+    async def count(self) -> int:
+        """How many connections there are."""
+        query = select(func.count()).select_from(tables.connections).where(tables.connections.c.deleted.is_(False))
+        return await self._database.read(lambda reading: reading.execute(query).scalar_one())
 
     async def show(
         self,

@@ -1,0 +1,39 @@
+"""What ``dev`` forgets at each start, since its sandbox begins anew: what was done and seen in the applications.
+
+A repeat with an idempotency key of an earlier run would otherwise tell of an object that is not there any more.
+Workspace, keys, connections and history stay.
+"""
+
+from sqlalchemy import Connection, delete, select
+
+from connector_gateway.connectors import CONNECTORS
+from connector_gateway.core.events.changes import WatchChanges
+from connector_gateway.kit.clock import Clock
+from connector_gateway.storage import tables
+from connector_gateway.storage.database import Database
+
+FORGOTTEN = (
+    tables.claims,
+    tables.owned,
+    tables.watches,
+    tables.snapshots,
+    tables.wakes,
+    tables.events,
+    tables.gaps,
+)
+
+
+async def forget_applications(database: Database, clock: Clock) -> None:
+    """Forget what was done and seen, and watch every connection as if it was made now."""
+    changes = WatchChanges(CONNECTORS, clock)
+
+    def forget(writing: Connection) -> None:
+        for table in FORGOTTEN:
+            writing.execute(delete(table))
+        connections = tables.connections.c
+        kept = select(connections.connection_id, connections.connector).where(connections.deleted.is_(False))
+        for connection_id, connector in writing.execute(kept).all():
+            changes.made(writing, connection_id, connector)
+
+    async with database:
+        await database.write(forget)

@@ -1,0 +1,60 @@
+"""The file that settings are kept in: ``.env`` in the working folder, or the one that ``GATEWAY_ENV_FILE`` names."""
+
+import os
+import re
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+
+from connector_gateway.cli.private_files import write_private
+from connector_gateway.environment import PREFIX
+
+NAMED_BY = f"{PREFIX}ENV_FILE"
+USUAL = Path(".env")
+SETTING = re.compile(rf"^(?:export\s+)?({PREFIX}\w+)\s*=\s*(.*)$")
+
+
+def env_file() -> Path:
+    """Where the file is, or would be."""
+    return Path(os.environ.get(NAMED_BY) or USUAL)
+
+
+def kept() -> dict[str, str]:
+    """The settings in the file; lines about anything else are left to whom they are for."""
+    path = env_file()
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError as missing:
+        if not os.environ.get(NAMED_BY):
+            return {}
+        raise click.ClickException(f"{NAMED_BY} names {path}, which is not there.") from missing
+    except OSError as fault:
+        raise click.ClickException(f"The settings in {path} cannot be read: {fault.strerror}.") from fault
+    except UnicodeDecodeError as fault:
+        raise click.ClickException(f"The settings in {path} cannot be read: it is not UTF-8 text.") from fault
+    found = (SETTING.match(line.strip()) for line in text.splitlines())
+    return {match[1]: _unquoted(match[2].strip()) for match in found if match}
+
+
+def make_secrets(database_url: str) -> Path:
+    """Add new secrets, and where the database is, to the file; returns where that is."""
+    path = env_file().resolve()
+    made = {
+        "SECRET_KEYS": secrets.token_urlsafe(32),
+        "OPERATOR_TOKEN": f"op_{secrets.token_urlsafe(32)}",
+        "DATABASE_URL": database_url,
+    }
+    before = path.read_text(encoding="utf-8") if path.exists() else ""
+    write_private(path, (before and before.rstrip("\n") + "\n") + _lines(made))
+    return path
+
+
+def _lines(settings: Mapping[str, str]) -> str:
+    return "".join(f"{PREFIX}{name}='{value}'\n" for name, value in settings.items())
+
+
+def _unquoted(value: str) -> str:
+    quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
+    return value[1:-1] if quoted else value

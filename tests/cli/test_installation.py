@@ -1,0 +1,210 @@
+"""Which installation a command works on: what the command line makes is what is served."""
+
+import json
+import os
+import socket
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from harness.installed import wait_until
+
+
+@dataclass
+class Folder:
+    """A working folder, and commands that are given in it."""
+
+    path: Path
+    port: int
+    environment: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def base_url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def run(self, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            self._line(*command), **self._options(environment), capture_output=True, timeout=60, check=False
+        )
+
+    def json(self, *command: str, **environment: str) -> Any:
+        return json.loads(self.run(*command, "--json", **environment).stdout)
+
+    @contextmanager
+    def serving(self, *options: str, **environment: str) -> Iterator[list[str]]:
+        """Serve while inside; what it says at the start is there at the end."""
+        told: list[str] = []
+        command = self._line("serve", "--port", str(self.port), *options)
+        process = subprocess.Popen(command, **self._options(environment), stderr=subprocess.PIPE)
+        try:
+            wait_until(lambda: process.poll() is not None or answers(f"{self.base_url}/readyz"))
+            yield told
+        finally:
+            process.terminate()
+            told += process.communicate(timeout=40)[1].splitlines()
+
+    def _line(self, *command: str) -> list[str]:
+        return [sys.executable, "-m", "connector_gateway", *command]
+
+    def _options(self, environment: dict[str, str]) -> dict[str, Any]:
+        bare = {name: value for name, value in os.environ.items() if not name.startswith("GATEWAY_")}
+        given = {"GATEWAY_WATCH": "off", **self.environment, **environment}
+        return {"cwd": self.path, "env": bare | given, "text": True}
+
+
+def answers(url: str) -> bool:
+    try:
+        return httpx.get(url).is_success
+    except httpx.TransportError:
+        return False
+
+
+def opened(base_url: str, key: str) -> int:
+    return httpx.get(f"{base_url}/v1/connections", headers={"Authorization": f"Bearer {key}"}).status_code
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return Folder(tmp_path, probe.getsockname()[1])
+
+
+def test_the_first_start_in_an_empty_folder_makes_its_settings_and_says_so(folder: Folder) -> None:
+    with folder.serving() as told:
+        described = httpx.get(f"{folder.base_url}/openapi.json").json()
+
+    settings = folder.path / ".env"
+    assert 0o600 == stat.S_IMODE(settings.stat().st_mode)
+    assert ["GATEWAY_SECRET_KEYS", "GATEWAY_OPERATOR_TOKEN", "GATEWAY_DATABASE_URL"] == [
+        line.partition("=")[0] for line in settings.read_text().splitlines()
+    ]
+    assert f"keep them in {settings}, which only you may read" in told[0]
+    assert [
+        f"listening    {folder.base_url}",
+        f"reached at   {folder.base_url}",
+        f"database     sqlite:///{folder.path / 'gateway.db'}",
+        "connections  0",
+        f"reference    {folder.base_url}/docs",
+    ] == told[1:6]
+    assert [{"url": folder.base_url}] == described["servers"]
+
+
+def test_what_the_command_line_makes_is_what_is_served(folder: Folder) -> None:
+    with folder.serving():
+        workspace = folder.json("workspaces", "create", "Ours")
+        key = folder.json("keys", "create", workspace["workspace_id"])["key"]
+        status = opened(folder.base_url, key)
+
+    assert 200 == status
+
+
+def test_a_second_start_keeps_the_settings_of_the_first(folder: Folder) -> None:
+    with folder.serving():
+        kept = (folder.path / ".env").read_text()
+        workspace_id = folder.json("workspaces", "create", "Ours")["workspace_id"]
+    with folder.serving() as told:
+        listed = folder.json("workspaces", "list")
+
+    assert kept == (folder.path / ".env").read_text()
+    assert [workspace_id] == [workspace["workspace_id"] for workspace in listed]
+    assert f"listening    {folder.base_url}" == told[0]
+
+
+def test_settings_of_others_in_the_file_stay_and_are_adjusted_by(folder: Folder) -> None:
+    (folder.path / ".env").write_text(
+        '# ours\nPOSTGRES_PASSWORD=x y\nexport GATEWAY_BASE_URL="https://gateway.example"'
+    )
+
+    with folder.serving() as told:
+        described = httpx.get(f"{folder.base_url}/openapi.json").json()
+
+    assert "POSTGRES_PASSWORD=x y\n" in (folder.path / ".env").read_text()
+    assert "reached at   https://gateway.example" in told
+    assert [{"url": "https://gateway.example"}] == described["servers"]
+
+
+def test_a_file_elsewhere_may_be_named_and_leads_to_the_same_database(folder: Folder, tmp_path: Path) -> None:
+    with folder.serving():
+        workspace = folder.json("workspaces", "create", "Ours")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+
+    listed = Folder(elsewhere, 0).json("workspaces", "list", GATEWAY_ENV_FILE=str(tmp_path / ".env"))
+
+    assert [workspace["workspace_id"]] == [found["workspace_id"] for found in listed]
+
+
+def test_the_environment_goes_before_the_file(folder: Folder) -> None:
+    with folder.serving():
+        folder.json("workspaces", "create", "Ours")
+
+    listed = folder.json("workspaces", "list", GATEWAY_DATABASE_URL=f"sqlite:///{folder.path / 'other.db'}")
+
+    assert [] == listed
+
+
+def test_a_file_that_is_named_and_not_there_is_told(folder: Folder) -> None:
+    ended = folder.run("workspaces", "list", GATEWAY_ENV_FILE="nowhere.env")
+
+    assert (1, "") == (ended.returncode, ended.stdout)
+    assert "Error: GATEWAY_ENV_FILE names nowhere.env, which is not there.\n" == ended.stderr
+
+
+def test_no_second_secrets_are_made_beside_a_database_whose_own_are_gone(folder: Folder) -> None:
+    with folder.serving():
+        pass
+    (folder.path / ".env").unlink()
+
+    ended = folder.run("serve", "--port", "0")
+
+    assert 1 == ended.returncode
+    assert "gateway.db is there, but not the settings that it was served with. Put .env back" in ended.stderr
+    assert not (folder.path / ".env").exists()
+
+
+def test_a_secret_of_the_environment_works_on_the_database_that_is_served_with_it(folder: Folder) -> None:
+    exported = {"GATEWAY_SECRET_KEYS": "a secret that only tests know", "GATEWAY_OPERATOR_TOKEN": "op_only_tests_know"}
+    (folder.path / ".data").mkdir()
+    dev = {"secret_key": "the secret of a dev installation", "operator_token": "op_of_dev"}
+    (folder.path / ".data" / "secrets.json").write_text(json.dumps(dev))
+    with folder.serving(**exported):
+        workspace = folder.json("workspaces", "create", "Ours", **exported)
+        key = folder.json("keys", "create", workspace["workspace_id"], **exported)["key"]
+        status = opened(folder.base_url, key)
+
+    assert 200 == status
+    assert not (folder.path / ".data" / "gateway.db").exists()
+
+
+def test_a_folder_of_dev_that_is_named_is_what_is_served(folder: Folder) -> None:
+    (folder.path / "mine").mkdir()
+    dev = {"secret_key": "the secret of a dev installation", "operator_token": "op_of_a_dev_installation"}
+    (folder.path / "mine" / "secrets.json").write_text(json.dumps(dev))
+    with folder.serving("--data", "mine"):
+        workspace = folder.json("workspaces", "create", "Ours", "--data", "mine")
+        key = folder.json("keys", "create", workspace["workspace_id"], "--data", "mine")["key"]
+        status = opened(folder.base_url, key)
+
+    assert 200 == status
+
+
+def test_of_two_installations_in_a_folder_the_chosen_one_is_told(folder: Folder) -> None:
+    with folder.serving():
+        workspace = folder.json("workspaces", "create", "Ours")
+    (folder.path / ".data").mkdir()
+    dev = {"secret_key": "the secret of a dev installation", "operator_token": "op_of_a_dev_installation"}
+    (folder.path / ".data" / "secrets.json").write_text(json.dumps(dev))
+
+    listed = folder.run("workspaces", "list")
+
+    assert workspace["workspace_id"] in listed.stdout
+    assert "installation: that of .env; --data .data is the one of dev\n" == listed.stderr

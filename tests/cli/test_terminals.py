@@ -1,0 +1,115 @@
+"""What people see: terminals of several widths, and text that would like to be more than text."""
+
+import json
+from io import StringIO
+
+import pytest
+from click.testing import CliRunner
+from rich.console import Console
+
+from connector_gateway.cli import main
+from connector_gateway.cli.output import cell, fitting, table
+from connector_gateway.cli.printing import printable, printable_json
+from harness.terminals import typed
+
+COLUMNS = ["page_id", "title", "state"]
+NAME = "see [/docs] \x1b[31m\u202e"
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    folder = tmp_path_factory.mktemp("terminal")
+    return {
+        "GATEWAY_DATABASE_URL": f"sqlite:///{folder / 'gateway.db'}",
+        "GATEWAY_SECRET_KEYS": "a secret that only tests know",
+    }
+
+
+@pytest.fixture(scope="module")
+def workspace_id(environment: dict[str, str]) -> str:
+    _, lines = typed(80, "workspaces", "create", NAME, "--json", environment=environment)
+    made: str = json.loads("\n".join(lines))["workspace_id"]
+    return made
+
+
+def test_what_a_terminal_is_shown_has_escapes_for_what_is_not_seen(
+    environment: dict[str, str], workspace_id: str
+) -> None:
+    ended, lines = typed(100, "workspaces", "list", environment=environment)
+
+    assert 0 == ended
+    assert lines[1].startswith(rf"{workspace_id}  see [/docs] \x1b[31m\u202e  free")
+
+
+def test_a_narrow_terminal_drops_columns_and_says_which(environment: dict[str, str], workspace_id: str) -> None:
+    ended, lines = typed(40, "workspaces", "list", environment=environment)
+
+    assert 0 == ended
+    assert workspace_id == lines[1].rstrip()
+    assert "not shown, for want of room: name, plan, created_at" in "".join(lines[2:])
+
+
+def test_one_object_is_shown_unbroken_so_that_it_can_be_copied(environment: dict[str, str], workspace_id: str) -> None:
+    ended, lines = typed(40, "keys", "create", workspace_id, environment=environment)
+
+    key = lines[0].split()[1]
+    assert 0 == ended
+    assert ("cgw_", 53) == (key[:4], len(key))
+
+
+@pytest.mark.parametrize(
+    ("width", "dropped"), [(200, []), (61, []), (60, ["state"]), (54, ["state"]), (53, ["title", "state"])]
+)
+def test_words_are_folded_and_columns_are_dropped_before_an_identifier_is_cut(width: int, dropped: list[str]) -> None:
+    printed = StringIO()
+
+    shown, left_out = table([{"page_id": "p" * 36, "title": "word " * 30, "state": "open"}], COLUMNS, width)
+    Console(width=width, file=printed).print(shown)
+
+    assert dropped == left_out
+    assert "p" * 36 in printed.getvalue()
+
+
+@pytest.mark.parametrize(("width", "columns"), [(100, 3), (24, 3), (23, 2), (17, 2), (10, 1), (1, 1)], ids=str)
+def test_as_many_columns_are_shown_as_fit(width: int, columns: int) -> None:
+    assert columns == fitting([10, 5, 5], width)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain, äöü, 漢字, 👩‍👩‍👧 and שלום", "plain, äöü, 漢字, 👩‍👩‍👧 and שלום"),
+        ("a\nb\tc\rd", r"a\nb\tc\rd"),
+        ("\x1b]0;title\x07", r"\x1b]0;title\x07"),
+        ("\x9b2J\x7f", r"\x9b2J\x7f"),
+        ("\u202eexe.fdp\u2069", r"\u202eexe.fdp\u2069"),
+        ("\ud800", r"\ud800"),
+        ("[bold]:smile:[/]", "[bold]:smile:[/]"),
+    ],
+)
+def test_what_is_not_seen_is_shown_as_an_escape(text: str, shown: str) -> None:
+    assert shown == printable(text)
+
+
+def test_json_says_the_same_with_escapes() -> None:
+    text = json.dumps({"name": "a\u202eb\x9b\n"}, ensure_ascii=False, indent=1)
+
+    shown = printable_json(text)
+
+    assert '{\n "name": "a\\u202eb\\u009b\\n"\n}' == shown
+    assert json.loads(text) == json.loads(shown)
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(None, ""), (True, "true"), (1.5, "1.5"), (["a", {"b": None}], '["a",{"b":null}]'), ("", "")]
+)
+def test_a_cell_is_one_line_of_text(value: object, shown: str) -> None:
+    assert shown == cell(value)
+
+
+def test_a_pipe_gets_every_column_whole(environment: dict[str, str], workspace_id: str) -> None:
+    shown = CliRunner().invoke(main, ["workspaces", "list"], env={**environment, "COLUMNS": "20"}).stdout
+
+    header, row = shown.splitlines()
+    assert ["workspace_id", "name", "plan", "created_at"] == header.split("\t")
+    assert [workspace_id, r"see [/docs] \x1b[31m\u202e", "free"] == row.split("\t")[:3]
