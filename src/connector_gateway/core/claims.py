@@ -194,6 +194,7 @@ class Claims:
         mine = Claim(name, run_id, 0).mine
 
         def let_go(writing: Writing) -> bool:
+            # In this order: a claim that sent nothing is free again, and only what is left is in doubt.
             return bool(writing.execute(RELEASE_UNUSED, mine).rowcount or writing.execute(LET_GO, mine).rowcount)
 
         return let_go
@@ -227,6 +228,7 @@ class Claims:
     async def _try(self, name: ClaimName, recording: Recording) -> Claim | First | None:
         new = self.new(name, recording.run_id)
         try:
+            # One insertion that fails where the row exists: to look first and insert then would let two calls through.
             taken = await self._database.put_all(recording.opening(), (CLAIM, new))
             found = Claim(name, recording.run_id, 1) if taken else await self._take_over(name, new, recording)
         except BaseException:
@@ -250,6 +252,7 @@ class Claims:
     async def _wait(self, name: ClaimName, deadline: float) -> None:
         event = self._held.get(name)
         if event is None:
+            # Another process holds it, and cannot wake anybody here.
             await self._stopping.wait(self._clock.sleep(POLL_SECONDS))
             return
         try:
@@ -262,6 +265,7 @@ class Claims:
 def _take_over(writing: Writing, name: ClaimName, new: dict[str, Any], now: float) -> Claim | First | None:
     """Take a claim that is expired, in doubt, or gone meanwhile; None while another attempt holds it."""
     expired = delete(tables.claims).where(name.here(), _claims.expires_at <= now)
+    # Before the insertion, since an expired claim would still stand in its way.
     writing.execute(expired)
     if execute(writing, CLAIM, new):
         return Claim(name, new["run_id"], 1)

@@ -13,6 +13,7 @@ class ConcurrencyLimit:
         self._free = most
 
     def __enter__(self) -> None:
+        # Nobody queues here: those inside already wait for budgets, and a second queue would only hide that.
         if self._free <= 0:
             raise Overloaded("More calls are under way than this service takes.", retry_after=RETRY_AFTER_SECONDS)
         self._free -= 1

@@ -46,6 +46,7 @@ class Evidence:
                 learned = await self._look(work, step, entry)
             if learned is None:
                 rest = entry.settles_at - self._database.time()
+                # Most doubts end within seconds, and to wait is better than to be told to ask again (decision 4).
                 await self._clock.sleep(min(rest, self._grace_seconds))
                 rest -= self._grace_seconds
         learned = learned or await self._look(work, step, entry)
@@ -65,6 +66,7 @@ class Evidence:
         if abs(upstream.skew - supposed) > LOOK_BACK_SECONDS / 2:
             # Only the answers have told how far the vendor's clock is from ours.
             found = await step.find(work.call, entry.value, self._looked_for(entry, sent_at + upstream.skew))
+        # It bears our mark, or is as it should be: that proves enough, whoever made it so (decision 4).
         if not step.makes:
             return step.joined(found) if found else None
         since = sent_at + upstream.skew - MARGIN_SECONDS - step.made_within_seconds
@@ -97,6 +99,7 @@ class Evidence:
             return found
         rivals = await self._rivals(alike, found)
         free = [item for item in found if item.object_id not in rivals.owned]
+        # Somebody whom nobody here knows has made one as well, maybe a person. Taking any would be a guess.
         if len(free) > rivals.left + len(alike):
             raise self._ambiguous(None, free)
         return free

@@ -92,6 +92,7 @@ class Gateway:
         )
         async with recording:
             run.allowance = await self._limits.spend(caller)
+            # The allowance is kept before it is required, so that the refusal can tell what is left.
             require(run.allowance)
             caller.require(operation.scope)
             writes = operation.scope == "write"
@@ -105,6 +106,7 @@ class Gateway:
             except ConnectionRevoked:
                 await self._connections.observe(connection, "revoked")
                 raise
+            # The third party has taken the credentials, so the connection lives, whatever was seen before (decision 5).
             if connection.status != "active" and run.trace.exchanges:
                 await self._connections.observe(connection, "active")
             run.succeed(envelope.status)

@@ -72,6 +72,7 @@ class Journal:
             ) from fault
         entries = [JournalEntry(**entry) for entry in opened["entries"]]
         for entry in entries:
+            # The claim was put in doubt later than the journal was sealed, if a process died over it.
             entry.settles_at = max(entry.settles_at, claim.settles_at)
         return cls(Arguments.restored(opened["arguments"]), entries)
 
@@ -90,6 +91,7 @@ class Journal:
         if self._next == len(self.entries):
             return None
         entry = self.entries[self._next]
+        # Guessing which of the new steps was meant could do one of them twice.
         if entry.name != name:
             raise OutcomeUnknown(
                 "Another version of this service began this call, and its steps are not known here.",

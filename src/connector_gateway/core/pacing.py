@@ -75,6 +75,7 @@ class ConnectionPacer:
                     raise _too_long(wait)
                 await self._pause(wait)
                 wait = await self._shared.confirm(slot)
+        # Also when the caller leaves: a turn that nobody uses would hold up those behind it.
         except BaseException:
             await self._shared.release(slot)
             raise
@@ -94,6 +95,7 @@ class ConnectionPacer:
     def _take(self, charge: Charge) -> Take:
         name = f"upstream:{self._connector}:{charge.budget}:{charge.on or self._account}"
         budget = self._budgets[charge.budget]
+        # A budget that was set lower than one request costs would otherwise never let it through.
         return Take(name, budget, min(charge.units, budget.limit))
 
 

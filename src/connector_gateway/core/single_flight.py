@@ -66,11 +66,13 @@ class SingleFlight(Generic[K, V]):
         What it raises is raised to all who wait, and is not kept; what was kept before stays.
         """
         kept = self._kept(key)
+        # By identity: an equal value that was read since is a newer one, and need not be read again (decision 25).
         if kept is not None and (outdated is None or kept[1] is not outdated):
             return kept[1]
         flight = self._flights.get(key)
         if flight is None or (self._from_start and self._clock.now() - flight.began >= seconds):
             flight = self._begin(key, find, seconds)
+        # Shielded, since a caller who leaves must not end the look-up for those who stay.
         return await asyncio.shield(flight.task)
 
     def _kept(self, key: K) -> tuple[float, V] | None:

@@ -57,6 +57,7 @@ class Stopping:
         """What a call is told whose task was cancelled because it did not end in time; the task can go on to say so."""
         task = asyncio.current_task()
         if task is not None:
+            # Otherwise the next ``await`` would be cancelled too, and the answer would never leave.
             task.uncancel()
         return in_doubt or Overloaded(
             "This service had to stop before the call had ended; its run tells how far it came.",

@@ -146,6 +146,7 @@ class Attempt:
         """What *make* returns, as JSON; in a later attempt, what it returned in the first."""
         entry = self._journal.recalled("")
         if entry is None:
+            # Through JSON even now, so that a first attempt works with what a later one will be given.
             entry = self._journal.entered(JournalEntry("", from_json(to_json(await make()))))
         planned: J = entry.value
         return planned
@@ -178,6 +179,7 @@ class Attempt:
             return await self.step(step, intent)
         except GatewayError as error:
             entry = self._journal.past[-1]
+            # Going on over a doubt could leave something half done that nobody is told of (decision 18).
             if self._lost or (entry.in_doubt and entry is not self._absent):
                 raise
             entry.sent_at, entry.refusal = None, refusal_kept(error)
@@ -316,6 +318,7 @@ class Attempt:
         except Exception as fault:
             if not self._sent(entry, "garbled"):
                 raise
+            # A fault of ours after the sending is a doubt all the same: the request is out (decision 4).
             doubtful = _unreadable(fault)
         except BaseException:
             self._sent(entry, "interrupted")

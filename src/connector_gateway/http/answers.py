@@ -52,6 +52,7 @@ class HttpExchange:
         length = (b"content-length", b"%d" % (len(answer.body) + sum(map(len, answer.more))))
         headers = [(b"content-type", b"application/json"), *common(self), *answer.headers, length]
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+        # Sent piece by piece, since joining would copy the whole of a large answer once more.
         *earlier, last = [b""] if self.scope["method"] == "HEAD" else [answer.body, *answer.more]
         for piece in earlier:
             await send({"type": "http.response.body", "body": piece, "more_body": True})
@@ -96,6 +97,7 @@ def common(exchange: HttpExchange) -> RawHeaders:
     """The headers that every answer carries, whatever it is made of."""
     run = exchange.run
     headers: RawHeaders = [
+        # Answers hold what a key may see, and the next reader of a cache may have another key.
         (b"cache-control", b"no-store"),
         (b"x-run-id", run.run_id.encode()),
         (b"server-timing", _timing(run)),

@@ -47,6 +47,7 @@ class DownloadEndpoint:
                 await response(scope, receive, send)
         except Exception as fault:
             if response is not None:
+                # The status has left already; a broken connection is the only way to say that the file is not whole.
                 raise
             error = fault if isinstance(fault, GatewayError) else unforeseen(fault)
             await exchange.send(refused(exchange.run, None, error), send)
@@ -72,6 +73,7 @@ def _with_headers(response: Response, exchange: HttpExchange, download: Download
         (b"content-type", mime_type.encode()),
         (b"content-disposition", disposition(download.filename).encode()),
         (b"x-content-type-options", b"nosniff"),
+        # A file is somebody else's: a browser that shows it in spite of all must not run it with our origin.
         (b"content-security-policy", b"sandbox"),
     ]
     if download.size_bytes is not None:

@@ -72,6 +72,7 @@ class OperationEndpoint:
             arguments = Arguments(
                 path=scope["path_params"],
                 query=query_of(scope),
+                # A refusal of the body waits for the run, so that it has a record like every other refused call.
                 body=None if operation.method == "GET" else await read_body(exchange, edge.max_body_bytes),
                 idempotency_header=exchange.header("idempotency-key"),
             )
@@ -79,6 +80,7 @@ class OperationEndpoint:
         except GatewayError as error:
             answer = refused(exchange.run, self._connector, error)
         except asyncio.CancelledError:
+            # A client that hung up has nobody left to be told anything.
             if not edge.stopping.begun:
                 raise
             answer = refused(exchange.run, self._connector, edge.stopping.cut_off())
@@ -147,6 +149,7 @@ class Operations:
 
     def __init__(self, edge: Edge, connectors: Iterable[AnyConnector]) -> None:
         self._not_found = NotFound(edge)
+        # Trying pattern after pattern costs more with every operation that is added (decisions 10 and 15).
         self._literal: dict[bytes, Methods] = {}
         self._addresses: dict[tuple[str, int], list[Address]] = {}
         for connector in connectors:
@@ -183,6 +186,7 @@ def _addresses(edge: Edge, connector: AnyConnector) -> list[Address]:
     for operation in connector.operations:
         endpoints = paths.setdefault(operation.path, {})
         endpoints[operation.method] = OperationEndpoint(edge, connector.name, operation)
+    # Literal addresses first: ``/pages/search`` is not the page of that name.
     literal_first = sorted(paths, key=lambda path: path.count("{"))
     return [Address(tuple(path.strip("/").split("/")), Methods(edge, paths[path])) for path in literal_first]
 

@@ -38,6 +38,7 @@ def elapsed() -> float:
     return time.clock_gettime(_STOPWATCH)
 
 
+# CLOCK_MONOTONIC of Linux stands still while the machine sleeps, and a lease would seem fresh on waking.
 _STOPWATCH = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 

@@ -34,6 +34,7 @@ class Deadlines:
         if task is None or self._inside.pop(task, None) is not None:
             return
         _, cancelling = self._overdue.pop(task)
+        # If others have cancelled the task too, it was not only the deadline: their cancellation has to go on.
         if task.uncancel() <= cancelling and kind is asyncio.CancelledError:
             raise TimeoutError(f"It took longer than {self._seconds:g} seconds.") from fault
 
@@ -42,6 +43,7 @@ class Deadlines:
         loop = asyncio.get_running_loop()
         self._timer = None
         while self._inside:
+            # Dictionaries keep the order of entry, and all have the same time: the first is due first (decision 15).
             task, (at, _) = next(iter(self._inside.items()))
             if at > loop.time():
                 self._timer = loop.call_at(at, self._interrupt)

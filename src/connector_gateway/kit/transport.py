@@ -136,6 +136,7 @@ class Transport:
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=self._connections, keepalive_timeout=IDLE_SECONDS),
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS),
+            # Connections of different accounts share this pool: a cookie of one must never go out with another.
             cookie_jar=aiohttp.DummyCookieJar(),
             headers={"User-Agent": "connector-gateway"},
         )
@@ -149,12 +150,15 @@ class Transport:
     async def exchange(self, method: str, url: str, headers: Mapping[str, str], body: bytes | None) -> Answer:
         """Send one request and read its whole answer; redirects are answers."""
         try:
+            # One shared timer instead of ``asyncio.timeout``, which costs as much as the pool's own (decision 15).
             with self._deadlines:
+                # Redirects are not followed: the request bears a token, and would take it to wherever it is sent.
                 response = await self._session.request(
                     method, URL(url, encoded=True), headers=headers, data=_payload(body), allow_redirects=False
                 )
                 try:
                     content = response.content
+                    # What has arrived whole is taken without waiting for its pieces (decision 15).
                     answered = content.read_nowait() if content.is_eof() else await _read(response)
                 finally:
                     response.release()
@@ -167,6 +171,7 @@ class Transport:
         self, method: str, url: str, headers: Mapping[str, str]
     ) -> AsyncIterator[tuple[int, Mapping[str, str], AsyncIterator[bytes]]]:
         """Send one request and yield status, headers and the body in pieces; only silence is limited, not the whole."""
+        # A large file may take long. That nothing comes for a while is what shows a line that is dead.
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=self._timeout_seconds)
         try:
             async with self._session.request(
@@ -197,6 +202,7 @@ async def _read(response: aiohttp.ClientResponse) -> bytes:
         raise UpstreamError("The application's answer is too large.")
     if response.content_length is not None:
         return await response.read()
+    # Without a declared length only counting protects the memory.
     body = bytearray()
     async for piece in response.content.iter_any():
         body += piece
@@ -208,6 +214,7 @@ async def _read(response: aiohttp.ClientResponse) -> bytes:
 def _told_apart(fault: Exception) -> NotSent | TimedOut | Cut:
     """Which of the three *fault* of the pool is."""
     if isinstance(fault, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError | aiohttp.InvalidURL):
+        # Only these are certain not to have left. Everything else counts as a doubt once the request was a write.
         return NotSent(str(fault))
     if isinstance(fault, TimeoutError):
         return TimedOut(str(fault))

@@ -243,9 +243,11 @@ class Upstream:
             pause = self.throttled(answer)
             if pause is not None:
                 await self._rest(request, pause, deadline)
+            # Nothing was done, so even a write may be sent again.
             elif not last and request.collides(answer):
                 await self._back_off(attempt)
             elif answer.status < 500 or answer.status in request.expects:
+                # What was begun waits longer: half a write is worse than a slow one.
                 self._begun = True
                 if request.writes:
                     _require_readable(answer)
@@ -261,6 +263,7 @@ class Upstream:
         queued = time.perf_counter()
         turn = await self.pacer.admit(request.charges, deadline)
         if request.writes:
+            # After the wait for a turn, since the process may have been taken for dead meanwhile (decision 12).
             self.fence()
             self.written_at = self.time()
         sent_at, sent = self.clock.now(), time.perf_counter()
@@ -320,11 +323,13 @@ class Upstream:
         """Close the budgets for *pause*; refuse the call if that is longer than it may wait."""
         pause = pause if isinstance(pause, Pause) else Pause(pause)
         seconds = max(pause.seconds, self.timeouts.backoff_seconds)
+        # Closed for all who share the budget, lest each of them runs into the same refusal (decision 3).
         await self.pacer.close(pause.of(request.charges), seconds)
         if self.clock.now() + seconds > deadline:
             raise UpstreamRateLimited("The application throttles this account.", retry_after=seconds)
 
     async def _back_off(self, attempt: int) -> None:
+        # Jitter, so that calls which failed together do not come back together.
         await self.clock.sleep(self.timeouts.backoff_seconds * 2 ** (attempt - 1) * (0.5 + random()))  # noqa: S311
 
 
@@ -353,6 +358,7 @@ def failed(answer: Answer, *, writes: bool) -> UpstreamError:
 
 def doubt_of(status: int) -> Doubt:
     """What a failure says of a write: a 500 is the application's own, others may come from an edge in front of it."""
+    # An edge answers while the application behind it may go on working. Its word does not end the doubt (decision 4).
     return "failed" if status == 500 else "edge"
 
 

@@ -34,6 +34,7 @@ class Pages(Generic[P]):
             page, cursor = await self._fetch(cursor)
             self.complete = not cursor
             yield page
+            # A listing that leads back to a page it gave before would never end (decision 25).
             if not cursor or cursor in followed:
                 return
             followed.add(cursor)

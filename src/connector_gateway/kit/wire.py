@@ -10,6 +10,7 @@ import msgspec
 
 T = TypeVar("T")
 
+# msgspec tells the place only within its message.
 _PLACE = re.compile(r"^(?P<what>.*?)(?: - at `(?:key in )?\$?\.?(?P<where>.*)`)?$", re.DOTALL)
 
 
@@ -35,6 +36,7 @@ def decoded(body: bytes, shape: type[T]) -> T:
     """*body*, a JSON text, as *shape*; ``UnexpectedShape`` where it is none, or differs."""
     try:
         return msgspec.json.decode(body, type=shape)
+    # A few hundred brackets are enough for a RecursionError, which is not one of msgspec's own errors.
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
         raise _unexpected(fault) from fault
 

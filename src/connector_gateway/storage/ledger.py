@@ -51,6 +51,7 @@ class Ledger:
         at = max(now, not_before, self.closed_until)
         if self._sum + units <= self.budget.limit:
             return at
+        # In a long queue each newcomer would search all of it again. So many units do not fit before this instant.
         full_for, until = self._full_until
         if units >= full_for:
             at = max(at, until)

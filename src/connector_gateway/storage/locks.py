@@ -38,6 +38,7 @@ class Locks:
         queue = self._queues.setdefault(name, _Queue())
         queue.users += 1
         try:
+            # A free lock is had without a timer, which is what nearly every call finds.
             await (queue.lock.acquire() if queue.users == 1 else self._turn(queue))
             try:
                 yield

@@ -47,6 +47,8 @@ def insert_rows(connection: Connection, statement: Insert, rows: Sequence[Row]) 
     """Execute *statement* for *rows*, which all have the same columns."""
     compiled = _compiled(statement, tuple(rows[0]), connection.dialect)
     cursor = connection.connection.cursor()
+    # Few statements, and not quick ones, are what counts: after each, the writing thread has to win the interpreter's
+    # lock back from the event loop (decision 15).
     for start in range(0, len(rows), MOST_ROWS):
         some = rows[start : start + MOST_ROWS]
         cursor.execute(compiled.text(len(some)), compiled.parameters(some))
@@ -57,6 +59,7 @@ class _Compiled:
     """A statement for any number of rows, as the driver takes it."""
 
     def __init__(self, statement: Insert, columns: Sequence[str], dialect: Dialect) -> None:
+        # SQLAlchemy would compile anew for each number of rows. What a second row adds is enough to write any number.
         one, two = (statement.values([dict.fromkeys(columns)] * n).compile(dialect=dialect) for n in (1, 2))
         same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(str(one), str(two), strict=False)))
         self._begin, self._end = str(one)[:same], str(one)[same:]
@@ -65,6 +68,7 @@ class _Compiled:
 
         self._names = None if one.positional else columns
         ordered = [name.removesuffix("_m0") for name in one.positiontup or columns]
+        # Values are still bound by SQLAlchemy's types, so that a row reads the same however it was written.
         types = {column.name: column.type.dialect_impl(dialect) for column in statement.table.columns}
         self._columns = [(name, types[name].bind_processor(dialect)) for name in ordered]
         self._texts: dict[int, str] = {}

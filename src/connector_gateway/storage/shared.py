@@ -111,8 +111,10 @@ class InMemory:
         now = self._clock.now()
         wanted = [(self._ledger(take), take.units) for take in takes]
         at = now
+        # All budgets have to fit at the same instant. Moving one may break another, so it is tried until none moves.
         while wanted and (later := max([ledger.earliest(now, units, at) for ledger, units in wanted])) > at:
             at = later
+        # Refused now, with the true waiting time, instead of after the wait (decision 3).
         if at > max(now, deadline):
             return Slot(at, at - now)
         turn = next(self._turns) if at > now else 0
@@ -124,6 +126,7 @@ class InMemory:
     async def confirm(self, slot: Slot) -> float:
         """0 when the turn of *slot* has come, otherwise the seconds still to wait because others were late."""
         now = self._clock.now()
+        # Timers fire late on a busy machine: what those in front really did counts, not their plan (decision 3).
         due = max(ledger.due(entry, now) for ledger, entry in slot.taken)
         if due != slot.at:
             slot.at = due
@@ -165,5 +168,6 @@ class InMemory:
                 self._ledgers = {name: kept for name, kept in self._ledgers.items() if not kept.idle(now)}
                 self._sweep_from = max(SWEEP_FROM, 2 * len(self._ledgers))
             ledger = self._ledgers[take.name] = Ledger(take.budget)
+        # Settings may have changed the budget since; what was taken stays counted.
         ledger.budget = take.budget
         return ledger

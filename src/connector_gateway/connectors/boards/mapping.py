@@ -61,6 +61,7 @@ def label_ids(labels: Iterable[wire.Label], names: Sequence[str]) -> list[str]:
     """
     by_name: dict[str, str] = {}
     for label in labels:
+        # The vendor lets several labels of a board have one name, or none.
         by_name.setdefault(label.name, label.id)
     missing = [(index, name) for index, name in enumerate(names) if name not in by_name]
     if missing:
@@ -68,6 +69,7 @@ def label_ids(labels: Iterable[wire.Label], names: Sequence[str]) -> list[str]:
             f"The board has no label {quoted(dict.fromkeys(name for _, name in missing))}.",
             *({"code": LabelNotOnBoard.code, "parameter": f"labels.{index}", "value": name} for index, name in missing),
         )
+    # Each once: the vendor has refused repeated identifiers since spring 2025.
     return list(dict.fromkeys(by_name[name] for name in names))
 
 
@@ -242,6 +244,7 @@ def is_by(action: wire.Action, member_id: str, app_id: str | None) -> bool:
     What the member does by hand bears no application.
     """
     app = action.app_creator
+    # Comments and cards have no place for a mark, so who made them is the only evidence (decision 20).
     return action.id_member_creator == member_id and app is not None and app_id in {None, app.id}
 
 

@@ -67,6 +67,7 @@ async def _find_cards(call: BoardsCall, intent: Intent, sent: Sent) -> Sequence[
 
 
 async def _send_move(call: BoardsCall, intent: Intent, _: str) -> Learned:
+    # Never with ``idBoard``: it would take the card to another board, which the vendor otherwise refuses.
     change = {"idList": intent["list_id"], "pos": intent["position"]}
     return mapping.kept_move(*await call.upstream.move_card(intent["card_id"], change))
 
@@ -266,6 +267,7 @@ async def _add_items(call: BoardsCall, card_id: str, begun: Kept, wanted: Sequen
     """Add the items that a checklist lacks, one after the other, so that only one at a time can be in doubt."""
     remembered = f"checklist {begun['id']}"
     call.memory.put(remembered, list(wanted), REMEMBER_SECONDS)
+    # One request for each item: the vendor takes no more at once.
     for _, name, place in mapping.missing_items(begun, wanted):
         item = {"card_id": card_id, "checklist_id": begun["id"], "name": name, "place": place}
         settles_at = call.clock.now() + call.settle_seconds
@@ -319,5 +321,6 @@ async def _our_actions(call: BoardsCall, listing: Awaitable[Sequence[wire.Action
     """Those of *listing* that this account did through this application, oldest first."""
     actions = await listing
     me = await call.recall(LookUp("me", REMEMBER_SECONDS, call.upstream.get_me))
+    # Which application is ours is told by the answer to our first comment, and nowhere else.
     app = call.memory.get("app")
     return [action for action in reversed(actions) if mapping.is_by(action, me.id, app)]

@@ -131,6 +131,7 @@ def unique(described: wire.Definition) -> bool:
 
 def identity(name: str, value: str) -> tuple[str | None, str]:
     """How a read names a record by a unique property: the property, unless it is the record's own id, and the value."""
+    # The vendor keeps addresses in lower case.
     return None if name == RECORD_ID else name, value.lower() if name == "email" else value
 
 
@@ -234,6 +235,7 @@ def company_domain(reference: str) -> str | None:
 
 def domain_search(domain: str) -> dict[str, Any]:
     """A search for the company with a domain; of several, the one with the lowest id."""
+    # The vendor lets several companies have one domain. The oldest is the same one each time.
     return _search([{"propertyName": "domain", "operator": "EQ", "value": domain}], ["domain"], 1)
 
 
@@ -318,6 +320,7 @@ def left_empty(known: Definitions, sent: Intent) -> list[str]:
 def is_deal(record: wire.Record, sent: Intent, known: Definitions, maker_known: str | None) -> bool:
     """Whether a deal is what was *sent*, no less and no more, and made by an application that may be ours."""
     held, texts = record.properties, sent["properties"]
+    # A deal has no natural key and no mark: equal content and the application that made it must do (decision 23).
     alike = all(casts.same(known.get(name, UNKNOWN), text, held.get(name)) for name, text in texts.items())
     return alike and may_be_ours(record, maker_known) and not any(held.get(name) for name in left_empty(known, sent))
 
@@ -360,6 +363,7 @@ N = TypeVar("N", wire.Pipeline, wire.Stage)
 
 def _named(choices: Sequence[N], wanted: str) -> list[N]:
     """What goes by *wanted*: by identifier, by exact name, or by name without regard to case and blanks around."""
+    # In this order: a pipeline may be called by the identifier of another one.
     tests: tuple[Callable[[N], bool], ...] = (
         lambda choice: choice.id == wanted,
         lambda choice: choice.label == wanted,
@@ -383,6 +387,7 @@ MARKUP = re.compile(r"<[^>]*>")
 
 def note_properties(text: str, at: datetime) -> dict[str, str]:
     """The vendor's form of a note: its text is shown as HTML, so what is plain must be made so."""
+    # The vendor shows notes as HTML, so a "<" of the caller would vanish.
     body = html.escape(text, quote=False).replace("\r\n", "\n").replace("\r", "\n").replace("\n", "<br>")
     if len(body) > MAX_TEXT:
         raise InvalidParameters(

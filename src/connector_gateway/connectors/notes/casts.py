@@ -96,6 +96,7 @@ def _checkbox(_: Property, value: Any) -> bool:
 def _select(described: Property, value: Any) -> dict[str, str]:
     if not isinstance(value, str):
         raise ValueError("it is no option name")
+    # By identifier: a name that was changed a moment ago would make the vendor add an option.
     return {"id": _options(described, [value])[0]}
 
 
@@ -147,6 +148,7 @@ def iso_date(text: str) -> str:
     found = moment(text)
     if found is None:
         raise ValueError("it is no ISO 8601 date, and no date and time")
+    # The vendor would take it for UTC, which the caller may not have meant.
     if isinstance(found, datetime) and found.tzinfo is None:
         raise ValueError("a time needs an offset, such as Z")
     if isinstance(found, datetime) and (found.microsecond % 1000 or _FINER.search(text)):
@@ -266,6 +268,7 @@ def _parts(units: bytes) -> Iterator[str]:
     start = 0
     while start < len(units):
         end = start + 2 * TEXT_PART
+        # Cut here, an emoji would be halved, and both halves would be lost.
         if units[end - 1 : end] and 0xD8 <= units[end - 1] < 0xDC:
             end -= 2
         yield units[start:end].decode("utf-16-le")
@@ -310,6 +313,7 @@ def _zoned(text: str, zone: str | None) -> str:
     if zone is None or not isinstance(found, datetime) or found.tzinfo is not None:
         return text
     try:
+        # The vendor's zones may be newer than this machine's list of them: then the text stays as it came.
         return text + found.replace(tzinfo=ZoneInfo(zone)).isoformat()[-len("+00:00") :]
     except (ZoneInfoNotFoundError, ValueError):
         return text
@@ -408,6 +412,7 @@ def plain_text(items: Sequence[wire.RichText]) -> str:
 def holds(value: Value, kind: str, written: Any) -> bool:
     """Whether a property value of a page is what was *written*, as far as the page shows it."""
     held, wanted = (trace(value) if value.type == kind else None), trace_written(kind, written)
+    # A page shows 25 of them. The others would cost a request each time something is looked for.
     if kind in {"people", "relation"} and held and truncated(value):
         return set(held) <= set(wanted or ())
     return bool(held == wanted)

@@ -75,6 +75,7 @@ def _email(_: Field, value: Any) -> str:
     text = _string(value, "it is no e-mail address")
     try:
         if text:
+            # Addresses under .test and the like are good enough: only the form is judged, and nothing is looked up.
             validate_email(text, check_deliverability=False, test_environment=True)
     except EmailNotValidError as fault:
         raise Unfit("it is no e-mail address") from fault
@@ -126,6 +127,7 @@ def exact_number(value: Any, digits: int) -> int | float:
         raise Unfit("it is not finite")
     if abs(number) > MAX_EXACT_INTEGER:
         raise Unfit("it has more digits than the application keeps")
+    # The vendor may keep more digits than it shows, and says so nowhere: what would be hidden is refused.
     if round(number, digits) != number:
         raise Unfit(f"the field has {digits} digits after the point")
     if number == number.to_integral_value():
@@ -165,6 +167,7 @@ def _selects(_: Field, value: Any) -> list[str]:
 
 def _date(_: Field, value: Any) -> str:
     text = _string(value, "it is no ISO 8601 date").strip()
+    # A time in a date field is refused by the vendor, and cutting it off would lose it.
     if len(text) != len("2026-11-02"):
         raise Unfit(NO_DATE)
     try:
@@ -184,6 +187,7 @@ def _date_time(_: Field, value: Any) -> str:
         raise Unfit("it needs a time with an offset, such as 2026-11-02T09:30:00Z")
     if moment.microsecond % 1000:
         raise Unfit("the application keeps milliseconds")
+    # Always with a Z: without an offset the vendor reads a time in the zone of the field.
     return in_utc.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
