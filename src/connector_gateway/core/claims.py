@@ -1,7 +1,7 @@
-"""Claims: the durable rows by which a keyed write is carried out once in 24 hours.
+"""Claims: the stored rows that let a write with an idempotency key happen once in 24 hours.
 
-A claim is ``held`` by one attempt, ``doubtful`` between attempts, and ``done`` once there is a result.
-Attempts are numbered, and every change names the run that holds the claim: who lost it changes nothing any more.
+A claim is ``held`` by one attempt, ``doubtful`` between attempts, and ``done`` once there is a result. Attempts are
+numbered. Every change names the run that holds the claim, so an attempt that lost the claim changes nothing.
 """
 
 import asyncio
@@ -27,11 +27,11 @@ from connector_gateway.storage.rows import Put, execute, put_all
 
 WINDOW_SECONDS = 24 * 60 * 60
 POLL_SECONDS = 0.25
-"""How often a claim held by another process is looked at."""
+"""Seconds between two looks at a claim that another process holds."""
 
 PURGE_STEP = 1000
 LONGEST_KEY = 255
-"""Longer keys are kept as their digest, since indexes do not take them."""
+"""Longer keys are stored as a digest, since database indexes do not take them."""
 
 _claims = tables.claims.c
 CLAIM = insert(tables.claims).on_conflict_do_nothing()
@@ -41,7 +41,7 @@ MINE = and_(
     _claims.run_id == bindparam("_run_id"),
     _claims.state == "held",
 )
-"""The fence: the claim as this attempt holds it."""
+"""The fence: the condition that this attempt still holds the claim."""
 
 INTEND = update(tables.claims).where(MINE).values(sealed=bindparam("_sealed"), settle_seconds=bindparam("_settle"))
 FINISH = (
@@ -72,7 +72,7 @@ RELEASE_ABANDONED = delete(tables.claims).where(ABANDONED, _claims.sealed.is_(No
 
 @dataclass(frozen=True, slots=True)
 class ClaimName:
-    """What a claim is unique for."""
+    """The name of a claim; there is at most one claim of each name."""
 
     workspace_id: WorkspaceId
     connection_id: ConnectionId
@@ -117,7 +117,7 @@ class Claim:
     """What earlier attempts planned and did; None if they sent nothing."""
 
     settles_at: float = 0.0
-    """When what earlier attempts sent is either done or never will be."""
+    """When the requests of earlier attempts have settled: they were carried out by then, or never will be."""
 
     @property
     def mine(self) -> dict[str, Any]:
@@ -153,7 +153,7 @@ class Claims:
             await self._wait(name, deadline)
 
     def wake(self, name: ClaimName) -> None:
-        """Let those in this process look who wait for the claim."""
+        """Wake the calls in this process that wait for the claim."""
         event = self._held.pop(name, None)
         if event is not None:
             event.set()
@@ -176,21 +176,21 @@ class Claims:
 
     @staticmethod
     def intended(claim: Claim, sealed: bytes, settle_seconds: float) -> Put:
-        """Keeps what is about to be sent."""
+        """Stores what is about to be sent."""
         return INTEND, claim.mine | {"_sealed": sealed, "_settle": settle_seconds}
 
     @staticmethod
     def put_back(claim: Claim, sealed: bytes, settles_at: float) -> Put:
-        """Leaves the claim in doubt to whoever repeats the call."""
+        """Leaves the claim in doubt, for a repeat of the call to take."""
         return PUT_BACK, claim.mine | {"_sealed": sealed, "_settles_at": settles_at}
 
     @staticmethod
     def released(claim: Claim) -> Put:
-        """Gives the key free: nothing was done."""
+        """Deletes the claim, since nothing was done."""
         return RELEASE, claim.mine
 
     def let_go(self, name: ClaimName, run_id: RunId) -> Callable[[Writing], bool]:
-        """Leave a claim as it was before *run_id* took it; free if nothing was ever sent under it."""
+        """Leave a claim as it was before *run_id* took it; it is deleted if nothing was ever sent under it."""
         mine = Claim(name, run_id, 0).mine
 
         def let_go(writing: Writing) -> bool:
@@ -200,7 +200,7 @@ class Claims:
         return let_go
 
     async def settle_abandoned(self) -> int:
-        """Put the claims of processes that are gone in doubt, or release those that sent nothing; how many."""
+        """Put the claims of dead processes in doubt, or delete those that sent nothing; returns how many."""
 
         def settle(writing: Writing) -> int:
             return writing.execute(RELEASE_ABANDONED).rowcount + writing.execute(self._doubt_abandoned).rowcount
@@ -213,7 +213,7 @@ class Claims:
         return update(tables.claims).where(ABANDONED).values(state="doubtful", settles_at=settles_at, process_id=None)
 
     async def purge(self) -> int:
-        """Delete a bounded number of expired claims; how many it were."""
+        """Delete a limited number of expired claims; returns how many."""
         condition = _claims.expires_at < self._database.now
         expired = select(*(_claims[field.name] for field in fields(ClaimName))).where(condition).limit(PURGE_STEP)
 
@@ -240,7 +240,7 @@ class Claims:
         return found
 
     def _take_over(self, name: ClaimName, new: dict[str, Any], recording: Recording) -> Awaitable[Claim | First | None]:
-        """The claim that is there already, as far as it can be had."""
+        """The claim that exists already, if it can be taken over, or its result."""
         now, opening = self._database.time(), recording.opening()
 
         def take_over(writing: Writing) -> Claim | First | None:
@@ -263,7 +263,7 @@ class Claims:
 
 
 def _take_over(writing: Writing, name: ClaimName, new: dict[str, Any], now: float) -> Claim | First | None:
-    """Take a claim that is expired, in doubt, or gone meanwhile; None while another attempt holds it."""
+    """Take a claim that is expired, in doubt, or deleted since; None while another attempt holds it."""
     expired = delete(tables.claims).where(name.here(), _claims.expires_at <= now)
     # Before the insertion, since an expired claim would still stand in its way.
     writing.execute(expired)

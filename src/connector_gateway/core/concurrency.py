@@ -7,7 +7,7 @@ RETRY_AFTER_SECONDS = 1
 
 
 class ConcurrencyLimit:
-    """Lets in so many at once, each for as long as it is inside; whoever comes beyond that is refused at once."""
+    """Allows at most *most* calls inside at once; one more is refused with ``Overloaded`` at once."""
 
     def __init__(self, most: int) -> None:
         self._free = most

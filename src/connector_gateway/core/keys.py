@@ -1,4 +1,4 @@
-"""API keys and who calls with them; a key itself is shown once and never stored."""
+"""API keys and their callers; a key is shown once and never stored."""
 
 import hashlib
 import hmac
@@ -116,7 +116,7 @@ class Keys:
         return [_public(row) for row in rows]
 
     async def revoke(self, key_id: KeyId) -> dict[str, Any]:
-        """Make a key worthless: at once here, within seconds on other nodes."""
+        """Revoke a key: at once in this process, within seconds in others."""
         revoke = (
             update(tables.keys)
             .where(tables.keys.c.key_id == key_id)

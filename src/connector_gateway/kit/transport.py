@@ -1,4 +1,4 @@
-"""HTTP as the third parties are spoken to: one pool, every wait bounded, every failure told apart."""
+"""HTTP requests to third parties: one pool of connections, a limit to every wait, and failures told apart."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -25,11 +25,11 @@ PIECEMEAL_FROM_BYTES = 1024 * 1024
 
 CONNECT_SECONDS = 5.0
 IDLE_SECONDS = 15.0
-"""Idle connections are dropped before the third parties drop them, so that a write rarely meets a closing one."""
+"""Idle connections are closed before the third party closes them, so that a write is rarely sent on a closing one."""
 
 
 FAULTS = (aiohttp.ClientError, TimeoutError, ConnectionError)
-"""How the pool fails."""
+"""The exceptions that the pool raises."""
 
 
 class NotSent(Exception):
@@ -58,7 +58,7 @@ class Answer:
     headers: Mapping[str, str]
     body: bytes
     doubt: Doubt | None = field(default=None, kw_only=True)
-    """What it means if the body of a success is not what it should be: set where the request was a write."""
+    """Why the outcome is unknown if the body of a success cannot be read; set after a write."""
 
     _raw: Any = field(default=_UNREAD, init=False, repr=False, compare=False)
 
@@ -69,7 +69,7 @@ class Answer:
 
     @property
     def date(self) -> datetime | None:
-        """When it was given by the third party's own clock, to the second; None where that is not told."""
+        """The time of the answer by the third party's clock, to the second; None without a ``Date`` header."""
         return date_of(self.headers.get("Date", ""))
 
     @property
@@ -108,7 +108,7 @@ class Answer:
         return UpstreamError("The application answered something that is not JSON.", private=private)
 
     def glance(self, shape: type[W]) -> W | None:
-        """The body as *shape*, or None where it differs: for refusals, which mean something however they look."""
+        """The body as *shape*, or None if it has another one; for refusals, whose status counts in any case."""
         try:
             return decoded(self.body, shape)
         except UnexpectedShape:
@@ -212,7 +212,7 @@ async def _read(response: aiohttp.ClientResponse) -> bytes:
 
 
 def _told_apart(fault: Exception) -> NotSent | TimedOut | Cut:
-    """Which of the three *fault* of the pool is."""
+    """The exception of ours that stands for *fault* of the pool."""
     if isinstance(fault, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError | aiohttp.InvalidURL):
         # Only these are certain not to have left. Everything else counts as a doubt once the request was a write.
         return NotSent(str(fault))
