@@ -79,7 +79,7 @@ class Evidence:
         return Sent(entry.mark, sent_at - LOOK_BACK_SECONDS)
 
     async def _claimed(self, step: Step[Any], entry: JournalEntry, found: Sequence[Found]) -> Learned | None:
-        """The found objects that equal what the step was to make, claimed for it if no other call can have made them."""
+        """What was learned of the found objects, once they are owned by this step: no other call can have made them."""
         contents = step.contents(entry.value)
         chosen: list[Found] = []
         for slot, content in enumerate(contents):

@@ -61,7 +61,7 @@ class SingleFlight(Generic[K, V]):
         self._flights.pop(key, None)
 
     async def get(self, key: K, find: Callable[[], Awaitable[V]], seconds: float, outdated: V | None = None) -> V:
-        """The kept value, unless it is *outdated*; otherwise the result of *find*, called once for all who ask meanwhile.
+        """The kept value, unless it is *outdated*; otherwise the result of *find*, called once for all who ask.
 
         An error of *find* is raised to all who wait. It is not kept, and the value that was kept before stays.
         """

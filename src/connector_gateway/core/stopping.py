@@ -54,7 +54,7 @@ class Stopping:
             raise
 
     def cut_off(self, in_doubt: GatewayError | None = None) -> GatewayError:
-        """The error for a call whose task was cancelled because it did not end in time; the task may go on to report it."""
+        """The error for a call whose task was cancelled because it took too long; the task goes on to report it."""
         task = asyncio.current_task()
         if task is not None:
             # Otherwise the next ``await`` would be cancelled too, and the answer would never leave.

@@ -1,4 +1,4 @@
-"""The feed of a connection: what was observed, each change once, in the order of observation, as long as it is kept."""
+"""The feed of a connection: the observed changes, each once, in the order in which they were observed."""
 
 import hashlib
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -43,10 +43,10 @@ class Gap:
 
 
 def enter(writing: Writing, connection_id: str, observations: Sequence[Observation], now: float) -> None:
-    """Add those of *observations* to a connection's feed that are not in it yet.
+    """Add those *observations* to a connection's feed that it does not have yet.
 
-    The row of the watch is locked first, so that whoever reads up to an event has seen all before it.
-    Instants are kept as exactly as callers see them, who go on from the last one they saw.
+    The watch's row is locked first, so that no event ever appears before one that a reader has seen. Instants are
+    stored as exactly as callers see them, since callers continue from the last one they saw.
     """
     wanted = {event_id(connection_id, observation): observation for observation in observations}
     numbered = _number(writing, connection_id, len(wanted), round(now, 3)) if wanted else None
@@ -97,7 +97,7 @@ def event_id(connection_id: str, observation: Observation) -> str:
 
 
 class Feed:
-    """Reads what was observed, notes what may be missing, and deletes what is past its time."""
+    """Reads events, records gaps, and deletes expired events."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database

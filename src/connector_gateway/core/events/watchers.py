@@ -1,4 +1,4 @@
-"""Watchers: take the polls that are due, one connection at a time, and see how each of them ends."""
+"""Watchers: carry out the polls that are due, and record how each of them ends."""
 
 import asyncio
 from collections import Counter
@@ -56,11 +56,11 @@ log = structlog.get_logger()
 
 
 class TakenOver(Exception):
-    """Another process polls this connection now."""
+    """Raised when another process has taken over the poll of this connection."""
 
 
 class Poll:
-    """One poll of one connection: what the room's ``poll`` is handed."""
+    """One poll of one connection, as it is passed to the room's ``poll``."""
 
     def __init__(
         self, claimed: Claimed, connection: Connection, run: Run, *, database: Database, feed: Feed, clock: Clock
@@ -149,7 +149,7 @@ class Poll:
 
 
 class Watchers:
-    """Looks after all watches, together with every other process that does."""
+    """Polls all watches that are due, sharing the work with the other processes."""
 
     def __init__(
         self,
@@ -298,7 +298,7 @@ class Watchers:
         )
 
     async def _fail(self, claimed: Claimed, connection: Connection, fault: Exception) -> None:
-        """Try again later, and later each time."""
+        """Schedule another try; the pause grows with each failure."""
         if isinstance(fault, ConnectionRevoked):
             await self._connections.observe(connection, "revoked")
         pause = _pause_after(fault, claimed.failures)
