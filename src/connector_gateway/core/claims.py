@@ -213,7 +213,7 @@ class Claims:
         return update(tables.claims).where(ABANDONED).values(state="doubtful", settles_at=settles_at, process_id=None)
 
     async def purge(self) -> int:
-        """Delete a limited number of expired claims; returns how many."""
+        """Delete a bounded number of expired claims; how many it were."""
         condition = _claims.expires_at < self._database.now
         expired = select(*(_claims[field.name] for field in fields(ClaimName))).where(condition).limit(PURGE_STEP)
 

@@ -63,7 +63,7 @@ def reasoned(error: GatewayError) -> str:
 
 
 def described(error: GatewayError) -> dict[str, Any]:
-    """What callers are told of *error*; values that they sent are shortened."""
+    """What is told of *error*; what a caller sent comes back cut, however long it was."""
     return {
         "code": error.code,
         "message": error.message[:MAX_MESSAGE],

@@ -151,7 +151,7 @@ class Owners:
             return False
 
     async def purge(self) -> int:
-        """Delete a limited number of expired rows; returns how many."""
+        """Delete a bounded number of rows that are past their time; how many it were."""
         expired = select(_owned.row_id).where(_owned.expires_at < self._database.now).limit(PURGE_STEP)
         purge = delete(tables.owned).where(_owned.row_id.in_(expired))
         return await self._database.write(lambda writing: writing.execute(purge).rowcount)

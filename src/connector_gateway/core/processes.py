@@ -32,7 +32,7 @@ PURGE_EVERY = 30
 """Beats between two purges."""
 
 MAX_PURGES = 50
-"""The most steps of one purge; each step is small, so that other writers do not wait long."""
+"""Steps of one purge; each is bounded, so that nobody waits long for it."""
 
 Job = Callable[[], Awaitable[object]]
 
@@ -40,10 +40,9 @@ log = structlog.get_logger()
 
 
 class Processes:
-    """Writes this process's sign of life, and settles what dead processes left: runs, claims and old records.
+    """Tells the others that this process lives, and settles what dead ones have left: runs, claims, old records.
 
-    Signs of life are written and compared by the database's clock. The age of this process's own one is measured by its
-    stopwatch.
+    Signs of life are told and compared by the database's clock; how old this process's own one is, by its stopwatch.
     """
 
     def __init__(
@@ -161,7 +160,7 @@ class Processes:
             await self._do(*jobs)
 
     async def purge(self) -> None:
-        """Delete a limited number of expired records."""
+        """Delete a bounded number of records that are past their time."""
         await self._do(self._purge_runs, self._purge_claims, self._purge_events)
 
     async def _do(self, *jobs: Job) -> bool:

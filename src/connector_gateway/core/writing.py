@@ -68,7 +68,7 @@ class Writing:
     async def write(
         self, work: Work, arguments: Arguments, recording: Recording, key: str | None, wait_seconds: float
     ) -> Envelope:
-        """The envelope of a write: done once for all calls with *key* within 24 hours; without one, sent at most once."""
+        """The envelope of a write: done once for all calls with *key* in 24 hours; without a key, sent at most once."""
         if key is None:
             return await self._carry_out(Attempt(self, work, recording, Journal(arguments)))
         run, connection = work.run, work.connection

@@ -52,7 +52,6 @@ class HttpExchange:
         length = (b"content-length", b"%d" % (len(answer.body) + sum(map(len, answer.more))))
         headers = [(b"content-type", b"application/json"), *common(self), *answer.headers, length]
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-        # Sent piece by piece, since joining would copy the whole of a large answer once more.
         *earlier, last = [b""] if self.scope["method"] == "HEAD" else [answer.body, *answer.more]
         for piece in earlier:
             await send({"type": "http.response.body", "body": piece, "more_body": True})

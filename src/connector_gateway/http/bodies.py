@@ -31,7 +31,6 @@ async def read_body(exchange: HttpExchange, max_bytes: int) -> Body:
 
 
 async def _read(receive: Receive, declared: str | None, max_bytes: int) -> bytes | None:
-    # Refused before it is read: nobody has to take in what will be thrown away.
     if declared is not None and declared.isdigit() and int(declared) > max_bytes:
         return None
     body = bytearray()

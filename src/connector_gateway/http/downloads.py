@@ -47,7 +47,6 @@ class DownloadEndpoint:
                 await response(scope, receive, send)
         except Exception as fault:
             if response is not None:
-                # The status has left already; a broken connection is the only way to say that the file is not whole.
                 raise
             error = fault if isinstance(fault, GatewayError) else unforeseen(fault)
             await exchange.send(refused(exchange.run, None, error), send)

@@ -72,7 +72,6 @@ class OperationEndpoint:
             arguments = Arguments(
                 path=scope["path_params"],
                 query=query_of(scope),
-                # A refusal of the body waits for the run, so that it has a record like every other refused call.
                 body=None if operation.method == "GET" else await read_body(exchange, edge.max_body_bytes),
                 idempotency_header=exchange.header("idempotency-key"),
             )
@@ -149,7 +148,6 @@ class Operations:
 
     def __init__(self, edge: Edge, connectors: Iterable[AnyConnector]) -> None:
         self._not_found = NotFound(edge)
-        # Trying pattern after pattern costs more with every operation that is added (decisions 10 and 15).
         self._literal: dict[bytes, Methods] = {}
         self._addresses: dict[tuple[str, int], list[Address]] = {}
         for connector in connectors:
@@ -161,6 +159,7 @@ class Operations:
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Pass the request on to the operation at its address."""
+        # Trying pattern after pattern costs more with every operation that is added (decisions 10 and 15).
         methods = self._literal.get(scope["raw_path"])
         if methods is not None:
             scope["path_params"] = {}

@@ -10,7 +10,6 @@ import msgspec
 
 T = TypeVar("T")
 
-# msgspec tells the place only within its message.
 _PLACE = re.compile(r"^(?P<what>.*?)(?: - at `(?:key in )?\$?\.?(?P<where>.*)`)?$", re.DOTALL)
 
 

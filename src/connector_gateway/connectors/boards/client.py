@@ -120,7 +120,6 @@ MEMBER_ROUTES = "/1/member"
 
 W = TypeVar("W")
 
-# The vendor's 404 of an unknown route repeats the address with key and token, so no text is logged as it came.
 _CREDENTIALS = re.compile(r"((?:key|token|oauth_\w+)=)[^&\s\"']+|\bATTA[0-9A-Za-z]+|\b[0-9a-fA-F]{32,}\b")
 
 

@@ -1,7 +1,7 @@
-"""Watches: which connections are polled, when next, and by which process; a connection has one poll at a time.
+"""Watches: which connections are polled, when next, and by whom; at most one poll of a connection at a time.
 
-A poll is leased to a process, as long as that process gives signs of life. Every commit of a poll checks its lease, so
-a poll that was taken over changes nothing.
+A poll is leased to a process, and lasts as long as that process gives signs of life.
+Whatever a poll commits is bound to its lease, so that one that was taken over changes nothing any more.
 """
 
 import asyncio
@@ -172,7 +172,7 @@ class Watches:
         await self._database.write(lambda writing: writing.execute(change.values(due_at=now, whole_at=now)))
 
     async def release(self) -> None:
-        """Give up the leases of this process, so that others can take the polls at once."""
+        """Give back every poll of this process, to be taken by others at once."""
         now = self._clock.now()
         change = update(tables.watches).where(_watches.leased_by == self._process_id)
         given_back = change.values(lease=None, leased_by=None, due_at=now, whole_at=now)
