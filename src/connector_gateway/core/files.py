@@ -87,7 +87,7 @@ class Files:
             raise UrlUnreachable("The link could not be fetched.", {"parameter": "url"}, private=repr(fault)) from fault
 
     def _session(self) -> aiohttp.ClientSession:
-        """A session of its own for every file: nothing of one link reaches another, no proxy, no cookies."""
+        """A new HTTP session for each file, without proxy and cookies, so that links share nothing."""
         connector = aiohttp.TCPConnector(
             resolver=self._resolver,
             socket_factory=self._socket,
@@ -104,7 +104,7 @@ class Files:
         )
 
     def _socket(self, address: tuple[Any, ...]) -> socket.socket:
-        """The socket for a connection, if it may be made: whatever the link says, this is where it leads."""
+        """The socket for a connection, if its address is public; whatever the link says, this is the address used."""
         family, kind, protocol, _, target = address
         if not self._reachable(target[0]):
             raise _not_allowed()

@@ -1,4 +1,4 @@
-"""Download addresses: files of third parties on their way through, never held whole."""
+"""Download addresses: pass files of third parties on piece by piece, without holding them whole."""
 
 import re
 import unicodedata
@@ -19,7 +19,7 @@ MAX_NAME = 150
 
 MEDIA_TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+-]{1,100}/[A-Za-z0-9!#$&^_.+-]{1,100}")
 HARMFUL = re.compile(r'[<>:"|?*%;]')
-"""What some system or browser reads as more than a part of a name."""
+"""Characters that some system or browser treats as more than a part of a name."""
 
 ATTRIBUTE = "!#$&+^_`|~"
 """What RFC 5987 leaves as it is beside letters, digits and what ``quote`` never touches."""
@@ -53,7 +53,7 @@ class DownloadEndpoint:
 
 
 async def _response(exchange: HttpExchange, download: Download) -> Response:
-    """The answer, once the first piece is there, since until then a failure can still be told."""
+    """The answer, built when the first piece has come: until then a failure can still be reported."""
     if exchange.scope["method"] == "HEAD":
         return _with_headers(Response(), exchange, download)
     first = await anext(download.pieces, b"")
@@ -82,14 +82,14 @@ def _with_headers(response: Response, exchange: HttpExchange, download: Download
 
 
 def disposition(filename: str) -> str:
-    """The header that has *filename* saved under its own name, whatever characters it has, and nowhere else."""
+    """The ``Content-Disposition`` header that lets a browser save the file as *filename*, whatever characters it has."""
     name = safe_name(filename)
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().strip(" .") or "file"
     return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe=ATTRIBUTE)}"
 
 
 def safe_name(filename: str) -> str:
-    """The last part of *filename*, without what could lead elsewhere, hide its ending or mean something to a system."""
+    """The last part of *filename*, without characters that are harmful or could hide its ending."""
     last = re.split(r"[/\\]", filename)[-1]
     printable = "".join(char for char in last if unicodedata.category(char)[0] != "C")
     name = HARMFUL.sub("_", printable).strip(" .")

@@ -1,7 +1,7 @@
-"""Rows written many at a time: by statements that are compiled once, and bound without SQLAlchemy's help.
+"""Writes many rows at a time, by statements that are compiled once and passed straight to the driver.
 
-Records and claims of calls are the most that is ever written, and SQLAlchemy's way with a row costs as much as the
-database's (decision 15).
+Every call writes records and claims. SQLAlchemy's handling of such a row takes as long as the database's own, so it is
+left out here (decision 15).
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,11 +17,11 @@ MOST_ROWS = 32
 
 Row = Mapping[str, Any]
 Put = tuple[Executable, Row]
-"""A statement, and the values that it is executed with."""
+"""A statement and the values to execute it with."""
 
 
 def put_all(connection: Connection, puts: Sequence[Put]) -> None:
-    """Execute *puts*; rows of one ``INSERT``, which all have the same columns, by as few statements as can be."""
+    """Execute *puts*; rows of the same ``INSERT``, which must have the same columns, share statements."""
     by_statement: dict[Executable, list[Row]] = {}
     for statement, values in puts:
         by_statement.setdefault(statement, []).append(values)
@@ -34,7 +34,7 @@ def put_all(connection: Connection, puts: Sequence[Put]) -> None:
 
 
 def execute(connection: Connection, statement: Executable, values: Row) -> int:
-    """Execute *statement* with its ``bindparam``s set to *values*; how many rows it has changed."""
+    """Execute *statement* with its ``bindparam``s set to *values*; returns how many rows it changed."""
     prepared = _prepared(statement, connection.dialect)
     cursor = connection.connection.cursor()
     cursor.execute(prepared.text, prepared.parameters(values))
@@ -56,7 +56,7 @@ def insert_rows(connection: Connection, statement: Insert, rows: Sequence[Row]) 
 
 
 class _Compiled:
-    """A statement for any number of rows, as the driver takes it."""
+    """An ``INSERT`` for any number of rows, as text and parameters for the driver."""
 
     def __init__(self, statement: Insert, columns: Sequence[str], dialect: Dialect) -> None:
         # SQLAlchemy would compile anew for each number of rows. What a second row adds is enough to write any number.
@@ -64,7 +64,7 @@ class _Compiled:
         same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(str(one), str(two), strict=False)))
         self._begin, self._end = str(one)[:same], str(one)[same:]
         self._row = str(two)[same : len(str(two)) - len(self._end)]
-        """What a second row adds; its parameters, where they have names, end in ``_m1``."""
+        """The text that a second row adds; named parameters in it end in ``_m1``."""
 
         self._names = None if one.positional else columns
         ordered = [name.removesuffix("_m0") for name in one.positiontup or columns]
@@ -95,7 +95,7 @@ def _compiled(statement: Insert, columns: Sequence[str], dialect: Dialect) -> _C
 
 
 class _Prepared:
-    """A statement as the driver takes it."""
+    """A statement as text and parameters for the driver."""
 
     def __init__(self, statement: Any, dialect: Dialect) -> None:
         compiled = statement.compile(dialect=dialect)
