@@ -53,7 +53,7 @@ class DownloadEndpoint:
 
 
 async def _response(exchange: HttpExchange, download: Download) -> Response:
-    """The answer, built when the first piece has come: until then a failure can still be reported."""
+    """The answer, once the first piece is there, since until then a failure can still be told."""
     if exchange.scope["method"] == "HEAD":
         return _with_headers(Response(), exchange, download)
     first = await anext(download.pieces, b"")
@@ -82,7 +82,7 @@ def _with_headers(response: Response, exchange: HttpExchange, download: Download
 
 
 def disposition(filename: str) -> str:
-    """The ``Content-Disposition`` header that lets a browser save the file as *filename*, whatever characters it has."""
+    """The ``Content-Disposition`` header by which browsers save the file as *filename*, whatever its characters."""
     name = safe_name(filename)
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().strip(" .") or "file"
     return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe=ATTRIBUTE)}"

@@ -117,7 +117,7 @@ class NotFound:
         self._edge = edge
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer with ``RouteNotFound`` in the shape of every error."""
+        """Say so, in the one shape."""
         if scope["type"] != "http":
             return
         exchange = HttpExchange(scope, receive)
@@ -144,7 +144,7 @@ class Address:
 
 
 class Operations:
-    """Finds the operation at an address: whole addresses in one table, those with parameters by connector and length."""
+    """Finds the operation at an address: in one table, or by connector and length if it has parameters."""
 
     def __init__(self, edge: Edge, connectors: Iterable[AnyConnector]) -> None:
         self._not_found = NotFound(edge)

@@ -120,7 +120,7 @@ class Ledger:
         return max(0.0, self.budget.limit - self._sum)
 
     def idle(self, now: float) -> bool:
-        """Whether no entry and no pause has any effect any more."""
+        """Whether nothing entered here matters any more."""
         self._forget(now)
         return self._head == len(self._entries) and now >= self.closed_until
 

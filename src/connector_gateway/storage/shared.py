@@ -16,7 +16,7 @@ from connector_gateway.storage.ledger import Ledger, LedgerEntry
 from connector_gateway.storage.locks import Locks
 
 SWEEP_FROM = 10_000
-"""When more ledgers than this are kept, idle ones are dropped."""
+"""When more ledgers than this are kept, those that have nothing left to say are dropped."""
 
 
 @dataclass(slots=True)
