@@ -37,10 +37,10 @@ A = TypeVar("A")
 B = TypeVar("B")
 
 REMEMBER_SECONDS = 24 * 60 * 60.0
-"""How long is known whose account it is, and which checklists this process has begun: as long as a key is good."""
+"""How long the account and the checklists begun by this process are remembered: as long as an idempotency key holds."""
 
 WHOLE = "whole"
-"""What is remembered of a checklist that has all its items; before that, what they are to be."""
+"""What is remembered of a finished checklist; for an unfinished one, its wanted items are remembered."""
 
 ON_A_CARD = (BoardNotAuthorised, CardNotFound, UpstreamConflict)
 
@@ -123,7 +123,7 @@ async def _send_item(call: BoardsCall, intent: Intent, _: str) -> Learned:
 
 
 async def _find_item(call: BoardsCall, intent: Intent, _: Sent) -> Sequence[Found]:
-    """The item at the place that was chosen for it, which marks it."""
+    """The item at the position that was chosen for it; the position is its mark."""
     for checklist in await call.upstream.get_card_checklists(intent["card_id"]):
         if checklist.id == intent["checklist_id"]:
             return [Found({"item_id": item.id}) for item in checklist.check_items if mapping.is_item(item, intent)]
@@ -264,7 +264,7 @@ async def _together(first: Awaitable[A], second: Awaitable[B]) -> tuple[A, B]:
 
 
 async def _add_items(call: BoardsCall, card_id: str, begun: Kept, wanted: Sequence[str]) -> None:
-    """Add the items that a checklist lacks, one after the other, so that only one at a time can be in doubt."""
+    """Add the missing items one after the other, so that only one at a time can be in doubt."""
     remembered = f"checklist {begun['id']}"
     call.memory.put(remembered, list(wanted), REMEMBER_SECONDS)
     # One request for each item: the vendor takes no more at once.
@@ -284,9 +284,9 @@ async def _add_items(call: BoardsCall, card_id: str, begun: Kept, wanted: Sequen
 async def _unfinished(
     call: BoardsCall, card_id: str, namesakes: Sequence[wire.Checklist], wanted: Sequence[str]
 ) -> Kept | None:
-    """The checklist that a call of this account began with these items and did not finish, if there is one.
+    """The unfinished checklist that a call of this account began with these items, if there is one.
 
-    What this process does not remember is known by its items and their places, and by who put it on the card.
+    If this process does not remember it, its items, their positions and its maker identify it.
     """
     for checklist in namesakes:
         remembered = call.memory.get(f"checklist {checklist.id}")

@@ -266,10 +266,10 @@ class _Stretch:
 
 @dataclass
 class _Filling:
-    """Reads history since deliveries may have been missed, and keeps what deliveries would have told.
+    """Reads the history since deliveries may have been missed, and stores what deliveries would have brought.
 
-    A channel that was read is noted with the instant, from which the next poll goes on if this one is cut short;
-    when all are done, the notes are dropped.
+    The instant up to which a channel was read is noted, so that the next poll continues there if this one is
+    interrupted. When all channels are done, the notes are deleted.
     """
 
     watch: ChatWatch
@@ -277,19 +277,19 @@ class _Filling:
     since: float
     began: float = field(init=False)
     blind: list[str] = field(default_factory=list)
-    """Channels that may not be read."""
+    """The channels that the app may not read."""
 
     watched: Mapping[str, float] = field(default_factory=dict)
     """Since when each of the channels is watched."""
 
     hides_threads: bool = False
-    """Whether a channel has messages from before those that were read; what is replied to them is not seen."""
+    """Whether a channel has older messages than were read; replies to those are not seen."""
 
     def __post_init__(self) -> None:
         self.began = self.watch.clock.now()
 
     async def fill(self, scopes: Scopes) -> None:
-        """Read every watched channel, beginning with what has waited longest, and then the threads."""
+        """Read every watched channel, the one that has waited longest first, and then the threads."""
         seen = await self.watch.recall(SEEN)
         channels = await self._channels(scopes)
         self.watched = await self._beginnings(channels)
@@ -307,7 +307,7 @@ class _Filling:
         await self._forget({*seen, *channels} - late.keys(), late)
 
     async def _forget(self, done: Collection[str], late: Mapping[str, float]) -> None:
-        """Drop the notes of what is done; what is late is noted for the next poll."""
+        """Delete the notes of finished channels; those that are late are noted for the next poll."""
         notes = {**dict.fromkeys(done), **late}
         await self.watch.keep(
             snapshots=[
@@ -339,7 +339,7 @@ class _Filling:
         return found
 
     async def _fill_channel(self, channel_id: str, since: float) -> _Stretch:
-        """Keep what was written in a channel, without replies; what was read of it."""
+        """Store the messages of a channel, without replies; returns what was read."""
         after = mapping.message_ts(max(since - SKEW_SECONDS, self._watched_since(channel_id, since)))
         stretch = _Stretch(channel_id, since, self.watch.clock.now(), after)
         found: Found = {}
@@ -363,7 +363,7 @@ class _Filling:
         return {channel_id: max(began_at, known.get(channel_id, fresh)) for channel_id in channels}
 
     async def _read_channel(self, stretch: _Stretch, found: Found) -> None:
-        """Read back to where the stretch begins, at least one page, for the threads that go on."""
+        """Read back to the beginning of the stretch, and at least one page, for threads that are still going on."""
         earliest = mapping.message_ts(self.began)
         pages = self.watch.upstream.history_pages(stretch.channel_id)
         async for page in pages:
@@ -379,7 +379,7 @@ class _Filling:
                 await self.watch.miss(stretch.since, float(earliest), why, stretch.channel_id)
 
     async def _fill_threads(self, stretch: _Stretch) -> None:
-        """Keep what was replied in the threads of a channel."""
+        """Store the replies in the threads of a channel."""
         found: Found = {}
         whole = True
         try:
@@ -393,7 +393,7 @@ class _Filling:
         await self._keep(stretch, found, done=True)
 
     async def _read_thread(self, stretch: _Stretch, ts: str, found: Found) -> bool:
-        """Find the replies of a thread; whether that was all of them."""
+        """Collect the replies of a thread; returns whether these were all."""
         pages = self.watch.upstream.reply_pages(stretch.channel_id, ts, stretch.after)
         try:
             async for page in pages:
@@ -403,7 +403,7 @@ class _Filling:
         return pages.complete
 
     def _observed(self, stretch: _Stretch, messages: Sequence[wire.Message]) -> Found:
-        """What messages of the stretch mean."""
+        """The observations that messages of the stretch give."""
         return {
             message.ts: mapping.observed(message, stretch.channel_id, self.watch.settings, self.state)
             for message in messages
@@ -411,7 +411,7 @@ class _Filling:
         }
 
     async def _keep(self, stretch: _Stretch, found: Found, *, done: bool) -> None:
-        """Keep what was found, oldest first, and note it when a channel is *done*."""
+        """Store what was found, oldest first, and note whether the channel is *done*."""
         observations = [observation for ts in sorted(found) for observation in found[ts]]
         while len(observations) > STEP:
             await self.watch.keep(observations[:STEP])

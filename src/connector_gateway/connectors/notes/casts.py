@@ -125,7 +125,7 @@ def _hint(missing: Iterable[str], known: Iterable[str]) -> str:
 
 
 def _folded(name: str) -> str:
-    """A name without what is easily written otherwise: case, and how characters and blanks are composed."""
+    """A name normalised so that case, blanks and the composition of characters make no difference."""
     return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
@@ -430,13 +430,13 @@ def blank(value: Value, status: str | None) -> bool:
 
 
 def trace(value: Value) -> Any:
-    """What is the same of a value whether it is written or read, as it is read."""
+    """A value that was read, in a form that is equal for the same value as written."""
     held = content(value)
     return None if held is None else TRACES.get(value.type, _same)(held)
 
 
 def trace_written(kind: str, written: Any) -> Any:
-    """The same, as it is written."""
+    """The same form of a value that is written."""
     return None if written is None else WRITTEN_TRACES.get(kind, _same)(written)
 
 
@@ -508,7 +508,7 @@ def text(value: Value) -> str:
 
 
 def mark(value: Value) -> str:
-    """What is the same as long as a property value is: identifiers where names may change, otherwise its text."""
+    """A text that changes only when the value does: identifiers where names may change, otherwise its text."""
     if value.type not in NAMED:
         return text(value)
     traced: str | list[str] = trace(value) or ""
@@ -521,7 +521,7 @@ def _period(held: wire.Period) -> str:
 
 
 def _file_text(held: wire.File) -> str:
-    """The address of a linked file; that of a hosted one is another every hour, but it has a name."""
+    """The address of a linked file, or the name of a hosted one, whose address changes every hour."""
     return (held.external.url if held.external else "") or held.name or ""
 
 
@@ -550,7 +550,7 @@ ONE_TEXT: Mapping[str, Callable[[Any], str]] = {
 """The types whose changes are observed: those that people set, and that nothing computes."""
 
 NAMED = frozenset({"select", "status", "multi_select", "people"})
-"""Types whose values may be called otherwise without being others."""
+"""Types whose values may be renamed and stay the same."""
 
 LONG = frozenset({"people", "relation", "title", "rich_text"})
 """Types of whose values a page may show only a part."""

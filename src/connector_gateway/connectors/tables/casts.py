@@ -34,7 +34,7 @@ HOST = re.compile(r"[^\s/@]+\.[^\s/@]+(/\S*)?")
 
 
 class Unfit(ValueError):
-    """A value that a field cannot hold as it is; says why, in words for the caller."""
+    """A value that a field cannot hold without change; the message tells callers why."""
 
 
 def cast(field: Field, value: Any) -> Any:
@@ -227,7 +227,7 @@ def _barcode(_: Field, value: Any) -> dict[str, str]:
 
 
 def _about(value: Any, required: str, optional: str, otherwise: str) -> dict[str, str]:
-    """An object of texts, of which one may stand alone; null is as if it were absent."""
+    """An object of texts; the *required* one may be given alone, and null counts as absent."""
     about = value if isinstance(value, dict) else {required: value}
     given = {name: _string(part, otherwise) for name, part in about.items() if part is not None}
     if not {required} <= given.keys() <= {required, optional}:
@@ -315,7 +315,7 @@ def option_faults(field: Field, written: Any, *, new_options: bool) -> Iterator[
 
 
 def plain(value: Any) -> Any:
-    """*value* as JSON can say it without changing it: exact decimals as numbers where they are, else as text."""
+    """*value* as JSON that loses nothing: decimals as numbers if a double holds them exactly, otherwise as text."""
     if isinstance(value, Decimal):
         number = float(value)
         return number if Decimal(repr(number)) == value else str(value)
@@ -339,12 +339,12 @@ def same(kind: str, written: Any, held: Any) -> bool:
 
 
 def is_empty(value: Any) -> bool:
-    """Whether a value is as good as none."""
+    """Whether a value counts as empty."""
     return value is None or value is False or value in ("", [])
 
 
 def told_apart(written: Any) -> Any:
-    """*written* without what makes no difference to ``same``: blanks around it, or the order of a set."""
+    """*written* without what ``same`` ignores: blanks around it, or the order of a set."""
     if isinstance(written, str):
         return written.strip()
     is_set = isinstance(written, list) and all(isinstance(item, str) for item in written)
@@ -397,4 +397,4 @@ SAMES: Mapping[str, Callable[[Any, Any], bool]] = {
     "multipleAttachments": _same_files,
     "barcode": _same_person,
 }
-"""The types whose cells may be told in other words than they were written."""
+"""The types whose cells may be read in another form than they were written."""
