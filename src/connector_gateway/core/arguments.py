@@ -88,6 +88,7 @@ class Arguments:
         """
         faults: list[Detail] = []
         values = self._from_query(params, faults) if self.body is None else self._from_body(self.body, faults)
+        # Last, so that neither query nor body can say otherwise than the address.
         values |= self.path
         if connection:
             _check_connection(values, faults)

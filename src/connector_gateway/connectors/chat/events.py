@@ -105,7 +105,7 @@ def receive(delivery: Delivery, secrets: Sequence[str]) -> Receipt:
 
 
 def read(event: Mapping[str, Any], settings: Mapping[str, Any], state: State) -> Sequence[Observation]:
-    """What a delivered message means to a connection; one of another shape means nothing."""
+    """The observations that a delivered message gives a connection; none if it has another shape."""
     try:
         spoken = converted(event, wire.Spoken)
     except UnexpectedShape:
@@ -116,10 +116,11 @@ def read(event: Mapping[str, Any], settings: Mapping[str, Any], state: State) ->
 
 
 def _require_signature(delivery: Delivery, secrets: Sequence[str]) -> None:
-    """Refuse what was not signed a short while ago with one of *secrets*."""
+    """Refuse a delivery that was not signed recently with one of *secrets*."""
     timestamp = delivery.headers.get("x-slack-request-timestamp", "")
     if not TIMESTAMP.fullmatch(timestamp) or abs(delivery.received_at - int(timestamp)) > FRESH_SECONDS:
         raise InvalidSignature("The delivery does not say when it was signed, or was signed too long ago.")
+    # Over the bytes as they came: JSON that was read and written again would not have the same signature.
     signed = b"v0:%s:%s" % (timestamp.encode(), delivery.body)
     given = delivery.headers.get("x-slack-signature", "").encode()
     expected = [f"v0={hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()}" for secret in secrets]
@@ -167,13 +168,14 @@ def _event_receipt(event: Mapping[str, Any], installations: _Installations, rece
             return Receipt(accounts=teams, revoked=True, missed_since=received_at)
         case "member_joined_channel" if converted(event, wire.Joined).user in installations.users:
             return Receipt(accounts=teams, wakes=[CHANNELS])
+        # The settings may watch a channel by its name, which now means another one or none.
         case "channel_rename" | "group_rename":
             return Receipt(accounts=teams, wakes=[CHANNELS])
     return Receipt(accounts=teams)
 
 
 def _limit(minute: int, installations: _Installations) -> Receipt:
-    """What was left out comes never again: as though nobody had listened for longer than deliveries are repeated."""
+    """The receipt for left-out deliveries: they never come again, so they have to be read from the history."""
     wakes = [f"{LIMITED}{minute}"]
     return Receipt(accounts=installations.teams, wakes=wakes, missed_since=minute - RETRIED_SECONDS)
 
@@ -182,7 +184,7 @@ def _limit(minute: int, installations: _Installations) -> Receipt:
 
 
 async def poll(watch: ChatWatch) -> None:
-    """Find out whose the connection is and what it watches, then read what was written while nobody listened."""
+    """Find out whose account it is and what it watches, then read what was written while no deliveries came."""
     _require_deliveries(watch)
     identity, scopes = await watch.upstream.auth_test()
     known = _known(watch, identity.team_id)
@@ -202,7 +204,7 @@ async def poll(watch: ChatWatch) -> None:
 
 
 def _require_deliveries(watch: ChatWatch) -> None:
-    """Put the poll off while deliveries are left out: it could not see what is left out after it."""
+    """Postpone the poll while deliveries are left out, since it would miss what is left out after it."""
     minutes = [int(wake.removeprefix(LIMITED)) for wake in watch.wakes if wake.startswith(LIMITED)]
     wait = max(minutes, default=0) + MINUTE_SECONDS + SKEW_SECONDS - watch.clock.now()
     if wait > 0:
@@ -210,7 +212,7 @@ def _require_deliveries(watch: ChatWatch) -> None:
 
 
 def _known(watch: ChatWatch, team_id: str) -> State:
-    """What was noted before; nothing if that was of another workspace than the connection is to now."""
+    """The former state; empty if it is of another workspace than the connection's present one."""
     former: State = watch.state.get(FORMER, watch.state)
     return former if former.get("team_id") == team_id else {}
 
@@ -252,7 +254,7 @@ async def _channel_id(watch: ChatWatch, named: str, by_name: Names, known: str |
 
 @dataclass(frozen=True, slots=True)
 class _Stretch:
-    """What is read of one channel."""
+    """The part of a channel's history that one poll reads."""
 
     channel_id: str
     since: float

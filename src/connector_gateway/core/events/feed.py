@@ -77,6 +77,7 @@ def _number(writing: Writing, connection_id: str, count: int, now: float) -> Row
         .where(_watches.connection_id == connection_id)
         .values(
             sequence=_watches.sequence + count,
+            # Never before the last event, even if a clock is set back: readers go on from there (decision 14).
             observed_at=case((_watches.observed_at > now, _watches.observed_at), else_=now),
         )
         .returning(_watches.sequence, _watches.observed_at)
@@ -92,6 +93,7 @@ def _known(writing: Writing, connection_id: str, names: Collection[str]) -> Coll
 
 def event_id(connection_id: str, observation: Observation) -> str:
     """The identifier of a change, the same whenever it is seen."""
+    # The same change gets the same identifier by whichever way it is seen, so that it is stored once.
     digest = hashlib.sha256(to_json([connection_id, observation.identity])).digest()
     return f"evt_{ulid(int.from_bytes(digest[:16], 'big'))}"
 
