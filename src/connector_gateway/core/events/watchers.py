@@ -267,7 +267,7 @@ class Watchers:
             return
         if poll.missed:
             run.status, run.code = "partial", "events_missed"
-        # Only the first of several failures in a row is recorded; a third party that is away for days would fill the history.
+        # Only the first of several failures is recorded: a third party that is away would fill the history.
         if poll.missed or (fault is not None and not claimed.failures):
             await recording.close()
         await (self._fail(claimed, connection, fault) if fault else self._succeed(claimed, connection, site, began))
@@ -290,13 +290,12 @@ class Watchers:
         return None
 
     async def _succeed(self, claimed: Claimed, connection: Connection, site: Site, began: float) -> None:
-        """Schedule the next poll; if changes are pushed, there is none until deliveries may have been missed."""
+        """Where changes are pushed, there is nothing to look for until something was missed."""
         await self._connections.observe(connection, "active", polled=claimed.whole)
         next_at = began + (site.watch_seconds or 0.0) if claimed.whole else claimed.whole_at
         await self._watches.give_back(
             claimed,
             whole_at=None if site.pushed else next_at,
-            # From the beginning of the poll: what changed during it may have been missed.
             behind_since=None if site.pushed else began,
             failures=0,
         )
