@@ -78,6 +78,7 @@ def clear_faults(emulator: Emulator, _: Mapping[str, Any]) -> dict[str, Any]:
 
 def turn_knobs(emulator: Emulator, wanted: Mapping[str, Any]) -> dict[str, Any]:
     """Change knobs of the emulator; an unknown one is refused with those there are."""
+    # A misspelt knob that is accepted would make a test pass for the wrong reason.
     unknown = wanted.keys() - emulator.stage.default_knobs.keys()
     if unknown:
         message = f"no knob {', '.join(sorted(unknown))}; there are {', '.join(emulator.stage.default_knobs)}"

@@ -66,6 +66,7 @@ class Sandbox:
 
     async def _listen(self, application: web.Application) -> str:
         port = self.port + len(self._runners) if self.port else 0
+        # A short shutdown: clients of a test keep their connections open, and would hold up its end.
         runner = web.AppRunner(application, access_log=None, shutdown_timeout=1.0, max_line_size=MAX_LINE_BYTES)
         await runner.setup()
         self._runners.append(runner)

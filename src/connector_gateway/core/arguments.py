@@ -1,4 +1,4 @@
-"""What a caller passed, read against a declaration: text from addresses, typed values from JSON bodies."""
+"""Reads what a caller passed by a declaration: text from addresses, typed values from JSON bodies."""
 
 import json
 import re
@@ -74,7 +74,7 @@ class Arguments:
 
     @property
     def connection_id(self) -> str | None:
-        """The connection named, as far as it can be told before anything is checked."""
+        """The connection that the caller names, before anything is checked."""
         named = dict(self.query).get(CONNECTION)
         if named is None and self.body is not None and isinstance(self.body.value, dict):
             named = self.body.value.get(CONNECTION)
@@ -88,6 +88,7 @@ class Arguments:
         """
         faults: list[Detail] = []
         values = self._from_query(params, faults) if self.body is None else self._from_body(self.body, faults)
+        # Last, so that neither query nor body can say otherwise than the address.
         values |= self.path
         if connection:
             _check_connection(values, faults)

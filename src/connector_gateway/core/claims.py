@@ -1,7 +1,7 @@
-"""Claims: the durable rows by which a keyed write is carried out once in 24 hours.
+"""Claims: the stored rows that let a write with an idempotency key happen once in 24 hours.
 
-A claim is ``held`` by one attempt, ``doubtful`` between attempts, and ``done`` once there is a result.
-Attempts are numbered, and every change names the run that holds the claim: who lost it changes nothing any more.
+A claim is ``held`` by one attempt, ``doubtful`` between attempts, and ``done`` once there is a result. Attempts are
+numbered. Every change names the run that holds the claim, so an attempt that lost the claim changes nothing.
 """
 
 import asyncio
@@ -27,11 +27,11 @@ from connector_gateway.storage.rows import Put, execute, put_all
 
 WINDOW_SECONDS = 24 * 60 * 60
 POLL_SECONDS = 0.25
-"""How often a claim held by another process is looked at."""
+"""Seconds between two looks at a claim that another process holds."""
 
 PURGE_STEP = 1000
 LONGEST_KEY = 255
-"""Longer keys are kept as their digest, since indexes do not take them."""
+"""Longer keys are stored as a digest, since database indexes do not take them."""
 
 _claims = tables.claims.c
 CLAIM = insert(tables.claims).on_conflict_do_nothing()
@@ -41,7 +41,7 @@ MINE = and_(
     _claims.run_id == bindparam("_run_id"),
     _claims.state == "held",
 )
-"""The fence: the claim as this attempt holds it."""
+"""The fence: the condition that this attempt still holds the claim."""
 
 INTEND = update(tables.claims).where(MINE).values(sealed=bindparam("_sealed"), settle_seconds=bindparam("_settle"))
 FINISH = (
@@ -72,7 +72,7 @@ RELEASE_ABANDONED = delete(tables.claims).where(ABANDONED, _claims.sealed.is_(No
 
 @dataclass(frozen=True, slots=True)
 class ClaimName:
-    """What a claim is unique for."""
+    """The name of a claim; there is at most one claim of each name."""
 
     workspace_id: WorkspaceId
     connection_id: ConnectionId
@@ -117,7 +117,7 @@ class Claim:
     """What earlier attempts planned and did; None if they sent nothing."""
 
     settles_at: float = 0.0
-    """When what earlier attempts sent is either done or never will be."""
+    """When the requests of earlier attempts have settled: they were carried out by then, or never will be."""
 
     @property
     def mine(self) -> dict[str, Any]:
@@ -153,7 +153,7 @@ class Claims:
             await self._wait(name, deadline)
 
     def wake(self, name: ClaimName) -> None:
-        """Let those in this process look who wait for the claim."""
+        """Wake the calls in this process that wait for the claim."""
         event = self._held.pop(name, None)
         if event is not None:
             event.set()
@@ -176,30 +176,31 @@ class Claims:
 
     @staticmethod
     def intended(claim: Claim, sealed: bytes, settle_seconds: float) -> Put:
-        """Keeps what is about to be sent."""
+        """Stores what is about to be sent."""
         return INTEND, claim.mine | {"_sealed": sealed, "_settle": settle_seconds}
 
     @staticmethod
     def put_back(claim: Claim, sealed: bytes, settles_at: float) -> Put:
-        """Leaves the claim in doubt to whoever repeats the call."""
+        """Leaves the claim in doubt, for a repeat of the call to take."""
         return PUT_BACK, claim.mine | {"_sealed": sealed, "_settles_at": settles_at}
 
     @staticmethod
     def released(claim: Claim) -> Put:
-        """Gives the key free: nothing was done."""
+        """Deletes the claim, since nothing was done."""
         return RELEASE, claim.mine
 
     def let_go(self, name: ClaimName, run_id: RunId) -> Callable[[Writing], bool]:
-        """Leave a claim as it was before *run_id* took it; free if nothing was ever sent under it."""
+        """Leave a claim as it was before *run_id* took it; it is deleted if nothing was ever sent under it."""
         mine = Claim(name, run_id, 0).mine
 
         def let_go(writing: Writing) -> bool:
+            # In this order: a claim that sent nothing is free again, and only what is left is in doubt.
             return bool(writing.execute(RELEASE_UNUSED, mine).rowcount or writing.execute(LET_GO, mine).rowcount)
 
         return let_go
 
     async def settle_abandoned(self) -> int:
-        """Put the claims of processes that are gone in doubt, or release those that sent nothing; how many."""
+        """Put the claims of dead processes in doubt, or delete those that sent nothing; returns how many."""
 
         def settle(writing: Writing) -> int:
             return writing.execute(RELEASE_ABANDONED).rowcount + writing.execute(self._doubt_abandoned).rowcount
@@ -227,6 +228,7 @@ class Claims:
     async def _try(self, name: ClaimName, recording: Recording) -> Claim | First | None:
         new = self.new(name, recording.run_id)
         try:
+            # One insertion that fails where the row exists: to look first and insert then would let two calls through.
             taken = await self._database.put_all(recording.opening(), (CLAIM, new))
             found = Claim(name, recording.run_id, 1) if taken else await self._take_over(name, new, recording)
         except BaseException:
@@ -238,7 +240,7 @@ class Claims:
         return found
 
     def _take_over(self, name: ClaimName, new: dict[str, Any], recording: Recording) -> Awaitable[Claim | First | None]:
-        """The claim that is there already, as far as it can be had."""
+        """The claim that exists already, if it can be taken over, or its result."""
         now, opening = self._database.time(), recording.opening()
 
         def take_over(writing: Writing) -> Claim | First | None:
@@ -250,6 +252,7 @@ class Claims:
     async def _wait(self, name: ClaimName, deadline: float) -> None:
         event = self._held.get(name)
         if event is None:
+            # Another process holds it, and cannot wake anybody here.
             await self._stopping.wait(self._clock.sleep(POLL_SECONDS))
             return
         try:
@@ -260,8 +263,9 @@ class Claims:
 
 
 def _take_over(writing: Writing, name: ClaimName, new: dict[str, Any], now: float) -> Claim | First | None:
-    """Take a claim that is expired, in doubt, or gone meanwhile; None while another attempt holds it."""
+    """Take a claim that is expired, in doubt, or deleted since; None while another attempt holds it."""
     expired = delete(tables.claims).where(name.here(), _claims.expires_at <= now)
+    # Before the insertion, since an expired claim would still stand in its way.
     writing.execute(expired)
     if execute(writing, CLAIM, new):
         return Claim(name, new["run_id"], 1)

@@ -7,12 +7,13 @@ RETRY_AFTER_SECONDS = 1
 
 
 class ConcurrencyLimit:
-    """Lets in so many at once, each for as long as it is inside; whoever comes beyond that is refused at once."""
+    """Allows at most *most* calls inside at once; one more is refused with ``Overloaded`` at once."""
 
     def __init__(self, most: int) -> None:
         self._free = most
 
     def __enter__(self) -> None:
+        # Nobody queues here: those inside already wait for budgets, and a second queue would only hide that.
         if self._free <= 0:
             raise Overloaded("More calls are under way than this service takes.", retry_after=RETRY_AFTER_SECONDS)
         self._free -= 1

@@ -1,4 +1,4 @@
-"""The envelope: the one shape of every answer; ``data`` is carried as JSON, ready to be stored, replayed and sent."""
+"""The envelope: the shape of every answer; it holds ``data`` as JSON text, ready to be stored, replayed and sent."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -57,7 +57,7 @@ def refusal(run_id: RunId, connector: str | None, error: GatewayError) -> dict[s
 
 
 def reasoned(error: GatewayError) -> str:
-    """What *error* says, in sentences, with the application's own reason."""
+    """The message of *error*, with the application's own reason as a further sentence."""
     reasons = [str(detail[name]) for detail in error.details for name in REASON if name in detail]
     return " ".join([error.message[:MAX_MESSAGE], *reasons])
 

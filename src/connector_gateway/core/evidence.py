@@ -1,7 +1,7 @@
-"""Evidence: what was found upstream, and may be taken for the work of a step in doubt.
+"""Evidence: decides whether something found upstream is the work of a step in doubt.
 
-A mark of ours, an identifier that was told, and a state that is as it should be prove by themselves.
-Objects that are only equal are a call's own if they were made since, and nobody else owns them or can have made them.
+A mark of ours, an identifier that was told, or a state that is as wanted proves it. An object that is only equal counts
+as a call's own if it was made since, and no other call owns it or can have made it.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ MAX_CANDIDATES = 20
 
 
 class Evidence:
-    """Looks for what steps in doubt have made."""
+    """Finds out what steps in doubt have made."""
 
     def __init__(self, database: Database, owners: Owners, clock: Clock, grace_seconds: float) -> None:
         self._database = database
@@ -36,9 +36,9 @@ class Evidence:
         self._grace_seconds = grace_seconds
 
     async def settled(self, work: Work, step: Step[Any], entry: JournalEntry) -> Learned | None:
-        """What a step in doubt has made; None once it has made nothing, and never will.
+        """What a step in doubt has made; None if it has made nothing and can no longer do so.
 
-        ``OutcomeUnknown`` while it may still be carried out, after a look now and another after the grace time.
+        It looks at once and again after the grace time. ``OutcomeUnknown`` if the step may still be carried out then.
         """
         learned, rest = None, entry.settles_at - self._database.time()
         if rest > 0:
@@ -46,6 +46,7 @@ class Evidence:
                 learned = await self._look(work, step, entry)
             if learned is None:
                 rest = entry.settles_at - self._database.time()
+                # Most doubts end within seconds, and to wait is better than to be told to ask again (decision 4).
                 await self._clock.sleep(min(rest, self._grace_seconds))
                 rest -= self._grace_seconds
         learned = learned or await self._look(work, step, entry)
@@ -58,13 +59,14 @@ class Evidence:
         return learned
 
     async def _look(self, work: Work, step: Step[Any], entry: JournalEntry) -> Learned | None:
-        """What is proven to be the work of a step in doubt."""
+        """What a step in doubt has provably made; None if nothing was found."""
         sent_at, upstream = entry.sent_at or 0.0, work.upstream
         supposed = upstream.skew
         found = await step.find(work.call, entry.value, self._looked_for(entry, sent_at + supposed))
         if abs(upstream.skew - supposed) > LOOK_BACK_SECONDS / 2:
             # Only the answers have told how far the vendor's clock is from ours.
             found = await step.find(work.call, entry.value, self._looked_for(entry, sent_at + upstream.skew))
+        # It bears our mark, or is as it should be: that proves enough, whoever made it so (decision 4).
         if not step.makes:
             return step.joined(found) if found else None
         since = sent_at + upstream.skew - MARGIN_SECONDS - step.made_within_seconds
@@ -77,7 +79,7 @@ class Evidence:
         return Sent(entry.mark, sent_at - LOOK_BACK_SECONDS)
 
     async def _claimed(self, step: Step[Any], entry: JournalEntry, found: Sequence[Found]) -> Learned | None:
-        """Objects that are as the step was to make them, taken for its own if nobody else can have made them."""
+        """What was learned of the found objects, once they are owned by this step: no other call can have made them."""
         contents = step.contents(entry.value)
         chosen: list[Found] = []
         for slot, content in enumerate(contents):
@@ -92,17 +94,18 @@ class Evidence:
         return step.joined(chosen) if await self._owners.own(rows) else None
 
     async def _free(self, alike: Sequence[str], found: Sequence[Found]) -> Sequence[Found]:
-        """Those of *found* that nobody owns; ``OutcomeUnknown`` where there are more than can be accounted for."""
+        """The found objects without an owner; ``OutcomeUnknown`` if there are more than known writes can have made."""
         if not found:
             return found
         rivals = await self._rivals(alike, found)
         free = [item for item in found if item.object_id not in rivals.owned]
+        # Somebody whom nobody here knows has made one as well, maybe a person. Taking any would be a guess.
         if len(free) > rivals.left + len(alike):
             raise self._ambiguous(None, free)
         return free
 
     async def _rivals(self, alike: Sequence[str], found: Sequence[Found]) -> Rivals:
-        """Who else may own one of *found*, once nobody is making an equal object right now."""
+        """Which other writes may own one of *found*; waits while an equal object is being made."""
         owners, grace_seconds = self._owners, self._grace_seconds
         object_ids = [item.object_id for item in found]
         rivals = await owners.rivals(alike, object_ids)
@@ -117,7 +120,7 @@ class Evidence:
         return rivals
 
     def _ambiguous(self, entry: JournalEntry | None, found: Sequence[Found]) -> OutcomeUnknown:
-        """The refusal where what is there may be ours and may be somebody else's."""
+        """The error if the found objects may be this call's or another's."""
         rest = 0.0 if entry is None else entry.settles_at - self._database.time()
         return OutcomeUnknown(
             "Equal objects are there, and which of them this call made cannot be told; nothing was sent again.",

@@ -87,10 +87,11 @@ class Files:
             raise UrlUnreachable("The link could not be fetched.", {"parameter": "url"}, private=repr(fault)) from fault
 
     def _session(self) -> aiohttp.ClientSession:
-        """A session of its own for every file: nothing of one link reaches another, no proxy, no cookies."""
+        """A new HTTP session for each file, without proxy and cookies, so that links share nothing."""
         connector = aiohttp.TCPConnector(
             resolver=self._resolver,
             socket_factory=self._socket,
+            # A name could change its address between a check and the connection, so each connection is checked.
             use_dns_cache=False,
             force_close=True,
             happy_eyeballs_delay=None,
@@ -99,13 +100,15 @@ class Files:
             connector=connector,
             timeout=aiohttp.ClientTimeout(total=None),
             cookie_jar=aiohttp.DummyCookieJar(),
+            # Without compression: a small body could unpack to more than memory holds.
             headers={"Accept-Encoding": "identity", "User-Agent": "connector-gateway"},
             trust_env=False,
         )
 
     def _socket(self, address: tuple[Any, ...]) -> socket.socket:
-        """The socket for a connection, if it may be made: whatever the link says, this is where it leads."""
+        """The socket for a connection, if its address is public; whatever the link says, this is the address used."""
         family, kind, protocol, _, target = address
+        # At the socket and not at the name: whatever was resolved, this is where the bytes would go.
         if not self._reachable(target[0]):
             raise _not_allowed()
         return socket.socket(family, kind, protocol)
@@ -114,6 +117,7 @@ class Files:
         place = url
         for _ in range(MAX_REDIRECTS + 1):
             _require_public_form(place)
+            # Redirects are followed here, so that each target passes the same checks.
             async with session.get(place, allow_redirects=False) as response:
                 target = response.headers.get("Location")
                 if response.status in REDIRECTS and target:
@@ -128,6 +132,7 @@ class Files:
         """The file of *response*; read only where it is wanted, or its size is not said."""
         mime_type = response.content_type if MEDIA_TYPE.fullmatch(response.content_type) else UNKNOWN_TYPE
         name = filename(url, response.headers.get("Content-Disposition", ""), mime_type)
+        # The declared length is that of the packed bytes, which says nothing of the file.
         size = None if "Content-Encoding" in response.headers else response.content_length
         if size is not None and size > self._max_bytes:
             raise self._too_large()

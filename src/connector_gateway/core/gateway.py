@@ -1,4 +1,4 @@
-"""The way of a call, told once; HTTP, command line and every later surface end here."""
+"""The way of a call, told once: HTTP, the command line and every later surface call ``Gateway.call``."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -32,10 +32,10 @@ from connector_gateway.kit.upstream import Timeouts, Upstream
 from connector_gateway.storage.shared import Shared
 
 DOWNLOAD = "download"
-"""What the history calls a file that somebody fetched by its link."""
+"""The operation that the history shows for a file fetched by its link."""
 
 WATCHERS = Timeouts(queue_seconds=300.0, run_seconds=300.0)
-"""Nobody waits for what polls find."""
+"""Longer time-outs for polls, since no caller waits for them."""
 
 
 class Gateway:
@@ -92,6 +92,7 @@ class Gateway:
         )
         async with recording:
             run.allowance = await self._limits.spend(caller)
+            # The allowance is kept before it is required, so that the refusal can tell what is left.
             require(run.allowance)
             caller.require(operation.scope)
             writes = operation.scope == "write"
@@ -105,6 +106,7 @@ class Gateway:
             except ConnectionRevoked:
                 await self._connections.observe(connection, "revoked")
                 raise
+            # The third party has taken the credentials, so the connection lives, whatever was seen before (decision 5).
             if connection.status != "active" and run.trace.exchanges:
                 await self._connections.observe(connection, "active")
             run.succeed(envelope.status)
@@ -134,7 +136,7 @@ class Gateway:
     def _carry_out(
         self, work: Work, arguments: Arguments, recording: Recording, key: str | None
     ) -> Awaitable[Envelope]:
-        """Read freely; write as ``Writing`` says."""
+        """Perform a read at once, and a write by the protocol of ``Writing``."""
         if work.operation.scope == "read":
             return work.read()
         return self._writing.write(work, arguments, recording, key, self._timeouts.queue_seconds)
@@ -172,7 +174,7 @@ class Gateway:
         return None if cursor is None else self._cursors.read(cursor, *binding(connection, operation, params))
 
     def watcher(self, run: Run, connection: Connection) -> Any:
-        """The room's client for looking at a connection, which lets calls go first and has more timeouts."""
+        """The room's client for polling a connection; it lets calls go first and has longer time-outs."""
         upstream = self._upstream(run, connection, YieldingPacer, WATCHERS)
         return self._sites[connection.connector].connector.client(upstream)
 
@@ -213,7 +215,7 @@ class Gateway:
 
 
 async def _to_the_end(pieces: AsyncIterator[bytes], run: Run) -> AsyncIterator[bytes]:
-    """*pieces*; from the first of them on, *run* is interrupted until the last has been taken."""
+    """Yields *pieces*; *run* counts as interrupted until the last one was taken."""
     run.status = "interrupted"
     async for piece in pieces:
         yield piece

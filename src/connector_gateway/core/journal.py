@@ -1,4 +1,4 @@
-"""The journal of a write: what it was asked for, what it planned, and what became of its steps."""
+"""The journal of a write: its arguments, its plans, and the outcome of its steps."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ MAX_PRIVATE = 1000
 
 @dataclass
 class JournalEntry:
-    """One plan or step of a write, as the claim keeps it."""
+    """One plan or step of a write, as it is stored with the claim."""
 
     name: str
     """The step's name; empty for a plan."""
@@ -29,18 +29,18 @@ class JournalEntry:
     """The owner's rows of what it makes, by slot."""
 
     sent_at: float | None = None
-    """When it was sent first; None if it was not, or was refused."""
+    """When it was first sent; None if it was not sent, or was refused."""
 
     settles_at: float = 0.0
-    """When it is either done or never will be."""
+    """When it has settled: it was carried out by then, or never will be."""
 
     learned: Learned | None = None
     refusal: dict[str, Any] | None = None
-    """Why it was not carried out, for later attempts if the write went on all the same."""
+    """Why it was refused, kept for later attempts if the write went on without it."""
 
     @property
     def in_doubt(self) -> bool:
-        """Whether it was sent, and nobody knows what became of it."""
+        """Whether it was sent and its outcome is not known."""
         return self.sent_at is not None and self.learned is None
 
     @property
@@ -56,11 +56,11 @@ class Journal:
     arguments: Arguments
     entries: list[JournalEntry] = field(default_factory=list)
     _next: int = 0
-    """Where the present attempt is."""
+    """The index of the entry that the present attempt comes to next."""
 
     @classmethod
     def opened(cls, vault: Vault, claim: Claim, arguments: Arguments) -> "Journal":
-        """The journal of a claim; a new one for *arguments* where nothing was ever sent under it."""
+        """The journal of a claim; a new one for *arguments* if nothing was ever sent under it."""
         if claim.sealed is None:
             return cls(arguments)
         try:
@@ -72,6 +72,7 @@ class Journal:
             ) from fault
         entries = [JournalEntry(**entry) for entry in opened["entries"]]
         for entry in entries:
+            # The claim was put in doubt later than the journal was sealed, if a process died over it.
             entry.settles_at = max(entry.settles_at, claim.settles_at)
         return cls(Arguments.restored(opened["arguments"]), entries)
 
@@ -82,7 +83,7 @@ class Journal:
 
     @property
     def past(self) -> Sequence[JournalEntry]:
-        """The entries that the present attempt has come by."""
+        """The entries that the present attempt has passed."""
         return self.entries[: self._next]
 
     def recalled(self, name: str) -> JournalEntry | None:
@@ -90,6 +91,7 @@ class Journal:
         if self._next == len(self.entries):
             return None
         entry = self.entries[self._next]
+        # Guessing which of the new steps was meant could do one of them twice.
         if entry.name != name:
             raise OutcomeUnknown(
                 "Another version of this service began this call, and its steps are not known here.",
@@ -105,19 +107,19 @@ class Journal:
         return entry
 
     def require_last(self, refusal: Mapping[str, Any]) -> None:
-        """Raise the refusal of a step again if the write has done something without it since; else it may be tried."""
+        """Raise a step's refusal again if the write did something after it; otherwise the step may be tried again."""
         if any(entry.may_stand for entry in self.entries[self._next :]):
             raise _refused(refusal)
         del self.entries[self._next :]
 
 
 def owner_of(claim: Claim) -> str:
-    """What a journal is sealed for."""
+    """The name that a journal is encrypted for."""
     return "\n".join(claim.name.columns.values())
 
 
 def refusal_kept(error: GatewayError) -> dict[str, Any]:
-    """A refusal as it is kept, with some of the third party's words, by which rooms tell what is at fault."""
+    """A refusal as it is stored, with the beginning of the third party's words, which tell what was at fault."""
     private, details = error.private[:MAX_PRIVATE], [dict(detail) for detail in error.details]
     return {"code": error.code, "message": error.message, "details": details, "private": private}
 

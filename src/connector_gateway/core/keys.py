@@ -1,4 +1,4 @@
-"""API keys and who calls with them; a key itself is shown once and never stored."""
+"""API keys and their callers; a key is shown once and never stored."""
 
 import hashlib
 import hmac
@@ -66,8 +66,10 @@ class Keys:
     async def authenticate(self, authorization: str | None) -> Caller:
         """The caller of an ``Authorization`` header."""
         key = bearer(authorization)
+        # A plain digest is enough: keys are 32 random bytes, which nobody can guess through a quick hash.
         digest = hashlib.sha256(key.encode()).digest()
         caller = await self._callers.get(digest, partial(self._look_up, key, digest), TRUSTED_SECONDS)
+        # Also where it is remembered: an answer of three seconds ago may have expired since (decision 25).
         if caller is None or (caller.expires_at is not None and caller.expires_at <= self._clock.now()):
             raise InvalidApiKey("The API key is unknown, revoked or expired.")
         return caller
@@ -114,7 +116,7 @@ class Keys:
         return [_public(row) for row in rows]
 
     async def revoke(self, key_id: KeyId) -> dict[str, Any]:
-        """Make a key worthless: at once here, within seconds on other nodes."""
+        """Revoke a key: at once in this process, within seconds in others."""
         revoke = (
             update(tables.keys)
             .where(tables.keys.c.key_id == key_id)
@@ -124,10 +126,12 @@ class Keys:
         row = await self._database.write(lambda connection: connection.execute(revoke).mappings().first())
         if row is None:
             raise KeyNotFound(f"There is no key {key_id}.")
+        # Other processes trust what they looked up for three seconds more.
         self._callers.forget(row["digest"])
         return _public(row)
 
     async def _look_up(self, key: str, digest: bytes) -> Caller | None:
+        # The checksum keeps guesses and typing errors away from the database.
         if not well_formed(key):
             raise InvalidApiKey("The API key is not one of ours.")
         query = select(tables.keys).where(tables.keys.c.digest == digest, tables.keys.c.revoked_at.is_(None))

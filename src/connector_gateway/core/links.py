@@ -17,7 +17,7 @@ PURPOSE = "download"
 
 @dataclass(frozen=True, slots=True)
 class Linked:
-    """What a download address leads to."""
+    """The connection and content that a download address stands for."""
 
     connection_id: str
     content: Mapping[str, Any]

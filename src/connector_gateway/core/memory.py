@@ -1,4 +1,4 @@
-"""What connections remember between calls, each for itself."""
+"""What each connection remembers between calls."""
 
 from typing import Any, TypeVar
 
@@ -39,10 +39,10 @@ class ConnectionMemory:
         self._items.put((self._connection_id, name), value, seconds)
 
     def forget(self, name: str) -> None:
-        """Forget it now, and what a look-up under way will find."""
+        """Forget the value, and ignore the result of a look-up under way."""
         self._items.forget((self._connection_id, name))
 
     async def look_up(self, wanted: LookUp[T], outdated: T | None) -> T:
-        """What is remembered, unless it is *outdated*; otherwise what is found now, once for all who ask meanwhile."""
+        """The remembered value, unless it is *outdated*; otherwise a new look-up, shared by all who ask meanwhile."""
         found: T = await self._items.get((self._connection_id, wanted.name), wanted.find, wanted.seconds, outdated)
         return found

@@ -1,7 +1,7 @@
 """Owners: which write an upstream object belongs to, so that no other write takes it for its own.
 
-A row is opened with the intention to make an object, and gets the object's identifier when that is known.
-Rows of equal content are twins: what one of them made cannot be told from what another made.
+A row is inserted with the intention to make an object, and gets the object's identifier once that is known. Rows of
+equal content are twins: the object of one cannot be told from the object of another.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
 
 KEPT_SECONDS = 2 * WINDOW_SECONDS
-"""As long as a claim may last that began in doubt."""
+"""As long as a claim may last that was taken over in doubt."""
 
 PURGE_STEP = 1000
 
@@ -53,7 +53,7 @@ OWN = (
     .where(_owned.row_id == bindparam("_row_id"), ~_is_owned)
     .values(upstream_id=bindparam("_upstream_id"), process_id=None)
 )
-"""Gives an object to a write, unless it has an owner."""
+"""Makes a write the owner of an object, unless the object has an owner."""
 
 LEAVE = update(tables.owned).where(_owned.row_id == bindparam("_row_id")).values(process_id=None)
 FORGET = delete(tables.owned).where(_owned.row_id == bindparam("_row_id"))
@@ -61,7 +61,7 @@ FORGET = delete(tables.owned).where(_owned.row_id == bindparam("_row_id"))
 
 @dataclass(frozen=True, slots=True)
 class Rivals:
-    """Who else an object may belong to."""
+    """Which other writes an object may belong to."""
 
     owned: Collection[str]
     """The identifiers that belong to other writes."""
@@ -74,7 +74,7 @@ class Rivals:
 
 
 class Owners:
-    """Keeps who owns what."""
+    """Stores which write owns which object."""
 
     def __init__(self, database: Database, process_id: ProcessId) -> None:
         self._database = database
@@ -120,7 +120,7 @@ class Owners:
         return await self._database.read(read)
 
     async def is_taken(self, connection_id: ConnectionId, kind: str, object_id: str) -> bool:
-        """Whether a call that is under way, or a repeat under a key, may still go on with an object."""
+        """Whether another call still works on an object, or a repeat under its key may go on with it."""
         query = (
             select(_owned.keyed, tables.runs.c.process_id)
             .outerjoin(tables.runs, tables.runs.c.run_id == _owned.owner)
@@ -158,5 +158,5 @@ class Owners:
 
 
 def _fingerprint(content: Any) -> str:
-    """What contents have in common that cannot be told apart, whatever the order of their keys."""
+    """The digest of a content; equal contents have the same one, whatever the order of their keys."""
     return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()

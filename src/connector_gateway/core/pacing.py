@@ -1,4 +1,4 @@
-"""Pacing: requests leave at the rate that the third party allows, in order; nothing is dropped that can wait."""
+"""Pacing: sends requests in order, at the rate that the third party allows; a request that can wait is not refused."""
 
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,22 +10,22 @@ from connector_gateway.kit.errors import UpstreamRateLimited
 from connector_gateway.storage.shared import Shared, Slot, Take
 
 YIELD_SECONDS = 20.0
-"""How long a request that nobody waits for lets all others go first."""
+"""How long a request of a poll lets all others go first."""
 
 YIELD_PAUSE_SECONDS = 0.1
 
 SLACK = 1.003
-"""Windows are kept this much longer than the third party's, since clocks differ a little."""
+"""By how much our windows are longer than the third party's, since clocks differ a little (decision 3)."""
 
 
 def stretched(budgets: Mapping[str, Budget]) -> Mapping[str, Budget]:
-    """*budgets* as they are kept here."""
+    """*budgets* with windows that are longer by ``SLACK``."""
     return {name: Budget(budget.limit, budget.per_seconds * SLACK) for name, budget in budgets.items()}
 
 
 @dataclass(slots=True)
 class SharedTurn:
-    """A turn that was taken of shared budgets."""
+    """A turn that was reserved on shared budgets."""
 
     shared: Shared
     slot: Slot
@@ -36,7 +36,7 @@ class SharedTurn:
 
 
 class ConnectionPacer:
-    """The stretched budgets of one connector as they apply to one connection."""
+    """Paces the requests of one connection by its connector's budgets."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class ConnectionPacer:
         self._clock = clock
         self._stopping = stopping or Stopping()
         self._begun = False
-        """Whether a request was let through; a call that has begun may end while the process stops."""
+        """Whether a request was let through; a call that has sent one may go on while the process stops."""
 
     async def admit(self, charges: Sequence[Charge], deadline: float) -> "SharedTurn":
         """Wait for a turn; ``UpstreamRateLimited`` at once when it cannot come by *deadline*, in epoch seconds."""
@@ -75,6 +75,7 @@ class ConnectionPacer:
                     raise _too_long(wait)
                 await self._pause(wait)
                 wait = await self._shared.confirm(slot)
+        # Also when the caller leaves: a turn that nobody uses would hold up those behind it.
         except BaseException:
             await self._shared.release(slot)
             raise
@@ -94,14 +95,15 @@ class ConnectionPacer:
     def _take(self, charge: Charge) -> Take:
         name = f"upstream:{self._connector}:{charge.budget}:{charge.on or self._account}"
         budget = self._budgets[charge.budget]
+        # A budget that was set lower than one request costs would otherwise never let it through.
         return Take(name, budget, min(charge.units, budget.limit))
 
 
 class YieldingPacer(ConnectionPacer):
-    """Lets requests through that nobody waits for: after those of calls, and with room left for the next call."""
+    """Paces the requests of polls: they go after those of calls, and leave room for the next call."""
 
     async def admit(self, charges: Sequence[Charge], deadline: float) -> "SharedTurn":
-        """Wait until nobody else wants the turn; after a while, wait in line like a call, so that it comes at all."""
+        """Wait until no other request wants the turn; after ``YIELD_SECONDS``, wait in line as a call does."""
         takes = self._takes(charges)
         yields_until = min(self._clock.now() + YIELD_SECONDS, deadline)
         while self._clock.now() < yields_until:
@@ -116,7 +118,7 @@ class YieldingPacer(ConnectionPacer):
         return await self._turn(charges, deadline)
 
     async def _leaves_room(self, take: Take) -> bool:
-        """Whether a call could still go ahead at once after *take*."""
+        """Whether a call's request could still be sent at once after *take*."""
         allowance = await self._shared.peek(take)
         return allowance.remaining >= min(take.units + 1, take.budget.limit)
 

@@ -1,4 +1,4 @@
-"""Which processes are alive, and what the dead have left behind."""
+"""Which processes are alive, and how the work of dead ones is settled."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -78,7 +78,7 @@ class Processes:
         self._stopwatch = stopwatch
         self._seen_at: float | None = None
         self._lapses = 0
-        """How often signs of life have ceased for so long that others may have taken over."""
+        """How often this process was silent for so long that others may have taken its work over."""
 
     async def __aenter__(self) -> Self:
         self.absent_since = await self._last_sign_of_life()
@@ -99,13 +99,13 @@ class Processes:
 
     @property
     def alive(self) -> bool:
-        """Whether the last sign of life is young enough for nobody to have taken over what this process holds."""
+        """Whether the last sign of life is so recent that no other process can have taken over this one's work."""
         return self._seen_at is not None and self._stopwatch() - self._seen_at < LIVE_SECONDS
 
     def fence(self) -> Callable[[], None]:
-        """A check that raises if others may have taken this process for dead since now, and its work over.
+        """A check that raises an error if, from now on, others may have taken this process for dead.
 
-        It does so as well once signs of life are given again, for what was begun before they ceased.
+        It keeps raising after the process gives signs of life again, since its work may have been taken over meanwhile.
         """
         lapses = self._lapses
 
@@ -123,7 +123,7 @@ class Processes:
         return None if recent and not self._owner else found.last
 
     async def give_sign_of_life(self) -> None:
-        """Say that this process lives; it counts from when that was begun."""
+        """Write a sign of life; its age counts from the beginning of the write."""
         began = self._stopwatch()
         await self._database.write(lambda writing: writing.execute(self._sign_of_life))
         if self._seen_at is not None and began - self._seen_at >= LIVE_SECONDS:
@@ -142,9 +142,10 @@ class Processes:
         await self._database.write(lambda writing: writing.execute(touch.values(seen_at=self._database.now)))
 
     async def beat(self) -> None:
-        """Say that this process lives, write what is owed, and settle what those left who have been silent too long.
+        """Write a sign of life and what is owed, and settle what dead processes left.
 
-        Each of these fails alone; but while storage is away none can succeed, and the rest waits for the next beat.
+        If one job fails, the others still run. While storage is away none can succeed, so the rest waits for the next
+        beat.
         """
         jobs = (
             *self._also,
@@ -163,12 +164,12 @@ class Processes:
         await self._do(self._purge_runs, self._purge_claims, self._purge_events)
 
     async def _do(self, *jobs: Job) -> bool:
-        """Do all *jobs* at once, so that they share their commits; whether storage was there for all of them."""
+        """Do all *jobs* at once, so that they share commits; returns whether all of them reached storage."""
         return all(await asyncio.gather(*map(self._done, jobs)))
 
     @staticmethod
     async def _done(job: Job) -> bool:
-        """Do one job, whatever becomes of it; whether storage was there for it."""
+        """Do one job and log its failure; returns whether storage could be reached."""
         try:
             settled = await job()
         except StorageUnavailable as away:

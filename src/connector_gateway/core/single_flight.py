@@ -1,7 +1,7 @@
-"""The single-flight cache: what is looked up once for all who ask at the same time, and then trusted for a while.
+"""The single-flight cache: calls that ask at the same time share one look-up, and its result is trusted for a while.
 
-It serves the look-ups of keys and connections in the database, and what connections remember of third parties.
-Decision 15 has the figures, decision 25 the rules.
+It serves the look-ups of keys and connections in the database, and what connections remember of third parties. Decision
+15 has the figures, decision 25 the rules.
 """
 
 import asyncio
@@ -16,10 +16,10 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 TRUSTED_SECONDS = 3.0
-"""How long a look-up in the database is trusted from its beginning: what another process changes holds by then."""
+"""How long a look-up is trusted, from its beginning; after that, changes of other processes are seen."""
 
 MOST_ROWS = 10_000
-"""Rows of one kind that are kept; what a call uses is among the last used."""
+"""How many rows of one kind are kept; the least recently used are dropped."""
 
 
 @dataclass(slots=True, eq=False)
@@ -31,11 +31,11 @@ class _Flight(Generic[V]):
 
 
 class SingleFlight(Generic[K, V]):
-    """Values by key, at most so many, each with an end; the least used is dropped first.
+    """Up to *most* values by key, each with an expiry time; the least recently used value is dropped first.
 
-    With *from_start*, time counts from the beginning of a look-up: its result is trusted for so long after it, and who
-    comes later than that does not wait for it.
-    Otherwise a result is trusted from when it was there, and everybody who comes meanwhile waits for it.
+    With *from_start*, the time counts from the beginning of a look-up, and a caller who comes after it has passed
+    begins a look-up of its own. Otherwise it counts from the end of the look-up, and every caller who comes before that
+    waits for it.
     """
 
     def __init__(self, clock: Clock, most: int, *, from_start: bool = False) -> None:
@@ -56,25 +56,27 @@ class SingleFlight(Generic[K, V]):
         self._put(key, value, self._clock.now() + seconds)
 
     def forget(self, key: K) -> None:
-        """Forget it now; who waits for a look-up that is under way still gets its result, and nobody else."""
+        """Forget the value; a look-up under way gives its result only to those who wait for it already."""
         self._values.pop(key, None)
         self._flights.pop(key, None)
 
     async def get(self, key: K, find: Callable[[], Awaitable[V]], seconds: float, outdated: V | None = None) -> V:
-        """What is kept, unless it is *outdated*; otherwise what *find* finds now, once for all who ask meanwhile.
+        """The kept value, unless it is *outdated*; otherwise the result of *find*, called once for all who ask.
 
-        What it raises is raised to all who wait, and is not kept; what was kept before stays.
+        An error of *find* is raised to all who wait. It is not kept, and the value that was kept before stays.
         """
         kept = self._kept(key)
+        # By identity: an equal value that was read since is a newer one, and need not be read again (decision 25).
         if kept is not None and (outdated is None or kept[1] is not outdated):
             return kept[1]
         flight = self._flights.get(key)
         if flight is None or (self._from_start and self._clock.now() - flight.began >= seconds):
             flight = self._begin(key, find, seconds)
+        # Shielded, since a caller who leaves must not end the look-up for those who stay.
         return await asyncio.shield(flight.task)
 
     def _kept(self, key: K) -> tuple[float, V] | None:
-        """What is kept and until when; a pair, since it may be known that there is nothing."""
+        """The kept value and its expiry time; a pair, since the value may be None."""
         kept = self._values.get(key)
         if kept is None:
             return None
@@ -91,7 +93,7 @@ class SingleFlight(Generic[K, V]):
             self._values.popitem(last=False)
 
     def _begin(self, key: K, find: Callable[[], Awaitable[V]], seconds: float) -> _Flight[V]:
-        """Look it up, in a task of its own, so that nobody's leaving ends it for the others."""
+        """Begin a look-up in a task of its own, so that a caller who leaves does not end it for the others."""
         began = self._clock.now()
 
         async def look_up() -> V:
@@ -111,7 +113,7 @@ class SingleFlight(Generic[K, V]):
         return flight
 
     def _end(self, task: asyncio.Task[V]) -> None:
-        """Let go of a look-up; a failure that nobody waited for any more is nobody's."""
+        """Drop the task of a look-up; reading its exception keeps asyncio from logging one that nobody waited for."""
         self._tasks.discard(task)
         if not task.cancelled():
             task.exception()

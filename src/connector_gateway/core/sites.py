@@ -1,4 +1,4 @@
-"""Sites: where the third parties are for this installation, and what they allow it."""
+"""Sites: the addresses and budgets of the third parties in this installation."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Stopping: what those are told who still wait when the process has been told to end."""
+"""Stopping: refuses calls that still wait when the process has been told to end."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -18,12 +18,12 @@ class Stopping:
     def __init__(self) -> None:
         self.begun = False
         self.reason = ""
-        """Why it has to end, where nobody has asked for it."""
+        """Why the process has to end, if nobody asked for it."""
 
         self._waiting: set[asyncio.Timeout] = set()
 
     def begin(self, reason: str = "") -> None:
-        """Refuse those who wait, and whoever comes from now on."""
+        """Refuse the calls that wait, and all later ones."""
         self.reason = self.reason or reason
         if self.begun:
             return
@@ -37,9 +37,9 @@ class Stopping:
             raise self.refusal()
 
     async def wait(self, awaitable: Awaitable[T]) -> T:
-        """The result of *awaitable*; ``Overloaded`` at once when the process begins to stop before it is there.
+        """The result of *awaitable*; ``Overloaded`` as soon as the process begins to stop.
 
-        Only for waiting that may be given up at any time.
+        Use it only for waits that may be given up at any time.
         """
         try:
             async with asyncio.timeout(0 if self.begun else None) as limit:
@@ -54,9 +54,10 @@ class Stopping:
             raise
 
     def cut_off(self, in_doubt: GatewayError | None = None) -> GatewayError:
-        """What a call is told whose task was cancelled because it did not end in time; the task can go on to say so."""
+        """The error for a call whose task was cancelled because it took too long; the task goes on to report it."""
         task = asyncio.current_task()
         if task is not None:
+            # Otherwise the next ``await`` would be cancelled too, and the answer would never leave.
             task.uncancel()
         return in_doubt or Overloaded(
             "This service had to stop before the call had ended; its run tells how far it came.",
@@ -64,5 +65,5 @@ class Stopping:
         )
 
     def refusal(self) -> Overloaded:
-        """What a call is told that cannot be carried out, or not to its end."""
+        """The error for a call that cannot be carried out, or not to its end."""
         return Overloaded("This service is stopping.", retry_after=RETRY_AFTER_SECONDS)

@@ -6,7 +6,7 @@ from collections import Counter
 from connector_gateway.kit.errors import GatewayError, UpstreamUnexpected
 
 MAX_PLACES = 100
-"""Places that are counted by themselves, so that no third party can fill the memory or the metrics."""
+"""The most places that are counted separately, so that no third party can fill the memory or the metrics."""
 
 OTHER = "other"
 PLACE = "place"

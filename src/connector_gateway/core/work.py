@@ -58,7 +58,7 @@ class Work:
     upstream: Upstream
     cursors: Cursors
     warnings: list[str] = field(default_factory=list)
-    """What callers should know although the call succeeded, in sentences."""
+    """Sentences that callers should read although the call succeeded."""
 
     async def read(self) -> Envelope:
         """The envelope of an operation that changes nothing."""
@@ -88,7 +88,7 @@ class Work:
 
 
 def binding(connection: Connection, operation: AnyOperation, params: Params) -> tuple[Any, ...]:
-    """What a cursor holds for: another page of the same list."""
+    """What a cursor is bound to, so that it only leads to another page of the same list."""
     return (
         connection.connection_id,
         connection.connector,
@@ -98,7 +98,7 @@ def binding(connection: Connection, operation: AnyOperation, params: Params) -> 
 
 
 def exclusive_to(connection: Connection, hold: Exclusive) -> Exclusive:
-    """*hold*, with names that are the account's own."""
+    """*hold*, with names that are separate for each account."""
 
     def exclusive(name: str) -> AbstractAsyncContextManager[None]:
         return hold(f"{connection.connector}:{connection.account}:{name}")

@@ -2,14 +2,14 @@
 
 1. A call with a key takes the claim of that key, or gets the first result (``Writing.write``).
 2. The operation plans what it is to do; then it carries out its steps, one request each (``Attempt.plan``, ``step``).
-3. What a step is to do is durable before it is sent: with it the parameters, the run, and who will own the objects.
-4. What a step's answer tells is durable with the next intention, or with the result.
+3. What a step is to do is stored before it is sent, together with the parameters, the run, and the objects' owner.
+4. What a step's answer tells is stored with the next intention, or with the result.
 5. A step that was sent and not answered is in doubt: it is looked for upstream, and only what is proven to be its
    work is taken for it (``evidence.py``). It is sent again only for a key, when it can no longer be carried out.
 6. Whoever repeats a call under a claim in doubt goes through the same operation with the first call's parameters: what
    was planned and learned is given to it again, and it goes on where the last attempt ended.
 
-A change of a claim names the attempt that holds it; who lost the claim sends nothing any more (``_lost``).
+Every change of a claim names the attempt that holds it. An attempt that lost its claim sends nothing (``_lost``).
 """
 
 import math
@@ -52,11 +52,11 @@ LOOK_FIRST = "Look in the application whether it was done before you call again;
 """The remedy of a write in doubt that has no key."""
 
 MAX_STANDING = 20
-"""Steps that a refusal tells of."""
+"""How many finished steps an error lists."""
 
 
 class Writing:
-    """Carries writes out."""
+    """Carries out writes."""
 
     def __init__(self, *, database: Database, claims: Claims, owners: Owners, vault: Vault, evidence: Evidence) -> None:
         self.database = database
@@ -68,7 +68,7 @@ class Writing:
     async def write(
         self, work: Work, arguments: Arguments, recording: Recording, key: str | None, wait_seconds: float
     ) -> Envelope:
-        """The envelope of a write: once for all who name *key* within its window, and at most one sending without."""
+        """The envelope of a write: done once for all calls with *key* in 24 hours; without a key, sent at most once."""
         if key is None:
             return await self._carry_out(Attempt(self, work, recording, Journal(arguments)))
         run, connection = work.run, work.connection
@@ -88,7 +88,7 @@ class Writing:
 
     @staticmethod
     async def _carry_out(attempt: "Attempt") -> Envelope:
-        """Perform the operation; the claim knows afterwards how it ended."""
+        """Perform the operation, and store in the claim how it ended."""
         work = attempt.work
         work.call.steps = attempt
         try:
@@ -106,7 +106,7 @@ class Writing:
 
 
 class Attempt:
-    """One try at a write, with or without a claim: what the operation plans and carries out, in order."""
+    """One attempt at a write, with or without a claim: carries out what the operation plans, step by step."""
 
     def __init__(
         self, writing: Writing, work: Work, recording: Recording, journal: Journal, claim: Claim | None = None
@@ -117,26 +117,26 @@ class Attempt:
         self._recording = recording
         self._claim = claim
         self._undone = 0
-        """The entries up to here were taken back."""
+        """The number of entries at the beginning that were undone."""
 
         self._lost = False
         self._finished = False
         self._absent: JournalEntry | None = None
-        """The step that was sent last, once a look has shown that it made nothing and never will."""
+        """The step that was sent last, if it is known that it made nothing and no longer can."""
 
         self._opened: dict[str, dict[str, Any]] = {}
-        """The owner's rows that this attempt has opened."""
+        """The owner rows that this attempt has inserted."""
 
         self._unowned: list[tuple[str, str]] = []
-        """Rows and objects that were learned, and are to be owned with the next commit."""
+        """Owner rows with the objects that answers told, to be stored with the next commit."""
 
         self._standing: list[Mapping[str, Any]] = []
-        """What callers are told of the steps that are done, should a later one fail."""
+        """What callers are told of finished steps if a later one fails."""
 
     # What an operation uses
 
     def params(self) -> Params:
-        """The parameters: of the first call under the key, once that has sent anything."""
+        """The parameters; those of the first call under the key, if that call sent anything."""
         if not self._journal.entries:
             return self.work.params
         restored: Params = self._journal.arguments.read(self.work.operation.params)
@@ -146,12 +146,13 @@ class Attempt:
         """What *make* returns, as JSON; in a later attempt, what it returned in the first."""
         entry = self._journal.recalled("")
         if entry is None:
+            # Through JSON even now, so that a first attempt works with what a later one will be given.
             entry = self._journal.entered(JournalEntry("", from_json(to_json(await make()))))
         planned: J = entry.value
         return planned
 
     async def step(self, step: Step[Any], intent: Intent) -> Learned:
-        """Carry out one step, unless it is known or found to be done."""
+        """Carry out one step, unless the journal or a look upstream shows that it was done."""
         entry = self._journal.recalled(step.name)
         if entry is None:
             entry = self._journal.entered(JournalEntry(step.name, self._kept(intent), "" if step.makes else ulid()))
@@ -168,7 +169,7 @@ class Attempt:
         return entry.learned
 
     def _kept(self, intent: Intent) -> Intent:
-        """*intent* as a later attempt will be given it, if there can be one."""
+        """*intent* as a later attempt would read it from the journal; unchanged without a claim."""
         kept: Intent = intent if self._claim is None else from_json(to_json(intent))
         return kept
 
@@ -178,6 +179,7 @@ class Attempt:
             return await self.step(step, intent)
         except GatewayError as error:
             entry = self._journal.past[-1]
+            # Going on over a doubt could leave something half done that nobody is told of (decision 18).
             if self._lost or (entry.in_doubt and entry is not self._absent):
                 raise
             entry.sent_at, entry.refusal = None, refusal_kept(error)
@@ -185,9 +187,9 @@ class Attempt:
             return None
 
     async def undo(self, step: Step[Any], intent: Intent) -> None:
-        """Take back what was done, after a refusal; while it is in doubt whether there was one, nothing happens.
+        """Undo what was done, after a later step was refused; does nothing while any step is in doubt.
 
-        Where that succeeds, the key is free again; otherwise callers are told what stands.
+        If it succeeds, the key may be used again. Otherwise callers are told what was done.
         """
         if self._lost or any(entry.in_doubt for entry in self._journal.past):
             return
@@ -197,14 +199,14 @@ class Attempt:
             self._standing.clear()
 
     async def may_resume(self, kind: str, object_id: str) -> bool:
-        """Whether this call may finish an object that an interrupted one has left: only without a key, and alone."""
+        """Whether this call may finish what an interrupted call left: only without a key, and if no other call may."""
         owners, connection_id = self._writing.owners, self.work.connection.connection_id
         return self._claim is None and not await owners.is_taken(connection_id, kind, object_id)
 
     # How it ends
 
     async def finish(self, envelope: Envelope) -> None:
-        """Commit the result, what is owned by it, and the run, in one; later, where storage cannot do it now."""
+        """Commit the result, the owned objects and the run together; later, if storage is away now."""
         self.work.run.succeed(envelope.status)
         claims, claim, puts = self._writing.claims, self._claim, [*self._ownership(), *self._refused_rows()]
         done = None if claim is None else claims.done(claim, envelope.status, b"".join(envelope.data))
@@ -220,13 +222,13 @@ class Attempt:
         self._wake()
 
     def explain(self, error: GatewayError) -> None:
-        """Tell with *error* what stands although it failed, and what to do about a doubt without a key."""
+        """Add to *error* which steps were done, and what to do about a doubt without a key."""
         error.details += self._standing[:MAX_STANDING]
         if self._claim is None and (error.doubt is not None or isinstance(error, OutcomeUnknown)):
             error.remedy, error.retry_after = LOOK_FIRST, None
 
     async def leave(self) -> None:
-        """Give the claim free if nothing was done under it; else leave it to whoever repeats the call."""
+        """Delete the claim if nothing was done under it; otherwise leave it for a repeat of the call."""
         learned, left, change = self._ownership(), self._rows_left(), self._claim_left()
         try:
             with suppress(IntegrityError):
@@ -240,7 +242,7 @@ class Attempt:
         self._wake()
 
     def drop(self) -> None:
-        """The same, as soon as it can be done: nobody waits for it."""
+        """The same as ``leave``, but without waiting for the commit."""
         if any(entry.in_doubt for entry in self._journal.entries):
             cut_off = OutcomeUnknown(
                 "This service had to stop before the application had answered.", doubt="interrupted"
@@ -250,7 +252,7 @@ class Attempt:
         self._eventually(self._ownership(), self._rows_left(), self._claim_left())
 
     def _eventually(self, learned: Sequence[Put], left: Sequence[Put] = (), change: Put | None = None) -> None:
-        """Commit what was learned, and if the claim is still held its *change* with what is *left* of the rows."""
+        """Commit what was *learned*, and, if the claim is still held, its *change* together with *left*."""
 
         def own(writing: Transaction) -> None:
             put_all(writing, learned)
@@ -263,7 +265,7 @@ class Attempt:
         self._writing.database.eventually(commit, self._wake)
 
     def _claim_left(self) -> Put | None:
-        """What becomes of the claim, if there is one and its result is not kept already."""
+        """The statement that deletes the claim or leaves it in doubt; None without one, or if the result is stored."""
         claim, claims = self._claim, self._writing.claims
         if claim is None or self._finished:
             return None
@@ -273,7 +275,7 @@ class Attempt:
         return claims.put_back(claim, self._journal.sealed(self._writing.vault, claim), settles_at)
 
     def _rows_left(self) -> list[Put]:
-        """The owner's rows of what may have been made are kept, those of what was not are forgotten."""
+        """Statements that keep the owner rows of what may have been made, and delete the others."""
         return [] if self._finished else self._doubtful_rows() + self._refused_rows()
 
     def _wake(self) -> None:
@@ -283,7 +285,7 @@ class Attempt:
     # A step, before it is sent and after
 
     async def _intend(self, step: Step[Any], entry: JournalEntry) -> None:
-        """Make the step durable before it is sent, with the run and the owner's rows."""
+        """Store the step before it is sent, together with the run and the owner rows."""
         now = self._writing.database.time()
         entry.refusal = None
         first = entry.sent_at is None
@@ -304,7 +306,7 @@ class Attempt:
         )
 
     async def _send(self, step: Step[Any], entry: JournalEntry) -> Learned:
-        """Send the step; when its outcome is in doubt, look for it within the grace time before saying so."""
+        """Send the step; if its outcome is in doubt, look for its work during the grace time before raising."""
         self.work.upstream.written_at = None
         try:
             return await step.send(self.work.call, entry.value, entry.mark)
@@ -316,6 +318,7 @@ class Attempt:
         except Exception as fault:
             if not self._sent(entry, "garbled"):
                 raise
+            # A fault of ours after the sending is a doubt all the same: the request is out (decision 4).
             doubtful = _unreadable(fault)
         except BaseException:
             self._sent(entry, "interrupted")
@@ -331,9 +334,10 @@ class Attempt:
         return learned
 
     def _sent(self, entry: JournalEntry, doubt: Doubt | None) -> bool:
-        """Whether the step just tried is in doubt, noted with the time from which it is settled.
+        """Whether the step just sent is in doubt; if so, records when it will have settled.
 
-        That is counted from its sending; what the application itself said to have failed has ended.
+        The settle time counts from its sending. If the application itself reported the failure, the step has settled
+        already.
         """
         sent_at = self.work.upstream.written_at
         if doubt is None or sent_at is None:
@@ -358,9 +362,10 @@ class Attempt:
         self._recording.opened = True
 
     async def _commit_without_owner(self, puts: Sequence[Put], fence: Put | None) -> bool:
-        """Commit what can be, where an equal write has taken an object for its own while this process stood still.
+        """Commit the rest, after an equal write took this write's object while this process stood still.
 
-        Without a key the caller is told that, lest two are given one object; under a key the claim has gone as well.
+        Without a key the caller gets an error, so that no two callers are given one object. With a key, the claim was
+        lost too.
         """
         log.error("an object has two owners", run_id=self.work.run.run_id)
         self._unowned.clear()
@@ -369,7 +374,7 @@ class Attempt:
         return await self._writing.database.put_all([put for put in puts if put[0] is not SETTLE], fence)
 
     def _ownership(self) -> list[Put]:
-        """Give what was learned to this write."""
+        """Statements that make this write the owner of the objects that answers told."""
         return [self._owned(row_id, object_id) for row_id, object_id in self._unowned]
 
     def _owned(self, row_id: str, object_id: str) -> Put:
@@ -379,7 +384,7 @@ class Attempt:
         return SETTLE, row | {"upstream_id": object_id, "process_id": None}
 
     def _opened_rows(self, step: Step[Any], entry: JournalEntry) -> list[Put]:
-        """Say what is about to be made."""
+        """Statements that insert the owner rows of what is about to be made."""
         if not step.makes:
             return []
         owners, run_id, connection_id = self._writing.owners, self.work.run.run_id, self.work.connection.connection_id
@@ -402,7 +407,7 @@ class Attempt:
         return [(LEAVE, {"_row_id": row}) for entry in self._journal.entries if entry.in_doubt for row in entry.rows]
 
     def _refused_rows(self) -> list[Put]:
-        """Forget the rows of what was certainly not made."""
+        """Statements that delete the owner rows of what was certainly not made."""
         refused = [entry for entry in self._journal.entries if entry.rows and not entry.may_stand]
         forgotten: list[Put] = [(FORGET, {"_row_id": row}) for entry in refused for row in entry.rows]
         for entry in refused:
@@ -411,7 +416,7 @@ class Attempt:
 
 
 def _unreadable(fault: Exception) -> OutcomeUnknown:
-    """The error of an answer that was taken for granted to be of another shape."""
+    """The error that stands for a fault of ours while reading the answer to a write."""
     error = OutcomeUnknown(
         "The application answered in an unknown shape; whether it did the work is not known.",
         private=repr(fault),

@@ -1,4 +1,4 @@
-"""Answers: bodies in the one shape, with the headers that every answer carries."""
+"""HTTP answers: the body in the shape of every answer, and the headers that every answer carries."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,7 +28,7 @@ class HttpResponse:
     body: bytes
     headers: Iterable[tuple[bytes, bytes]] = ()
     more: Sequence[bytes] = ()
-    """What follows the body, where that is too large to be copied into one piece."""
+    """Further pieces of the body, if it is too large to be copied into one."""
 
 
 class HttpExchange:
@@ -67,7 +67,7 @@ def enveloped(envelope: Envelope) -> HttpResponse:
 
 
 def _quotable(text: str) -> bytes:
-    """*text* as a header may quote it, however people have named what it is about."""
+    """*text* with every character replaced that a quoted header value may not hold."""
     return re.sub(r"[^ !#-\[\]-~]", "?", text).encode()
 
 
@@ -96,6 +96,7 @@ def common(exchange: HttpExchange) -> RawHeaders:
     """The headers that every answer carries, whatever it is made of."""
     run = exchange.run
     headers: RawHeaders = [
+        # Answers hold what a key may see, and the next reader of a cache may have another key.
         (b"cache-control", b"no-store"),
         (b"x-run-id", run.run_id.encode()),
         (b"server-timing", _timing(run)),

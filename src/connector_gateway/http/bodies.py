@@ -1,4 +1,4 @@
-"""Request bodies: read whole, within a limit, before anything is done with them."""
+"""Request bodies: read whole, up to a limit, before anything else is done."""
 
 from starlette.types import Receive
 

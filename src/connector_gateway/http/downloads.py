@@ -1,4 +1,4 @@
-"""Download addresses: files of third parties on their way through, never held whole."""
+"""Download addresses: pass files of third parties on piece by piece, without holding them whole."""
 
 import re
 import unicodedata
@@ -19,7 +19,7 @@ MAX_NAME = 150
 
 MEDIA_TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+-]{1,100}/[A-Za-z0-9!#$&^_.+-]{1,100}")
 HARMFUL = re.compile(r'[<>:"|?*%;]')
-"""What some system or browser reads as more than a part of a name."""
+"""Characters that some system or browser treats as more than a part of a name."""
 
 ATTRIBUTE = "!#$&+^_`|~"
 """What RFC 5987 leaves as it is beside letters, digits and what ``quote`` never touches."""
@@ -72,6 +72,7 @@ def _with_headers(response: Response, exchange: HttpExchange, download: Download
         (b"content-type", mime_type.encode()),
         (b"content-disposition", disposition(download.filename).encode()),
         (b"x-content-type-options", b"nosniff"),
+        # A file is somebody else's: a browser that shows it in spite of all must not run it with our origin.
         (b"content-security-policy", b"sandbox"),
     ]
     if download.size_bytes is not None:
@@ -81,14 +82,14 @@ def _with_headers(response: Response, exchange: HttpExchange, download: Download
 
 
 def disposition(filename: str) -> str:
-    """The header that has *filename* saved under its own name, whatever characters it has, and nowhere else."""
+    """The ``Content-Disposition`` header by which browsers save the file as *filename*, whatever its characters."""
     name = safe_name(filename)
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().strip(" .") or "file"
     return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe=ATTRIBUTE)}"
 
 
 def safe_name(filename: str) -> str:
-    """The last part of *filename*, without what could lead elsewhere, hide its ending or mean something to a system."""
+    """The last part of *filename*, without characters that are harmful or could hide its ending."""
     last = re.split(r"[/\\]", filename)[-1]
     printable = "".join(char for char in last if unicodedata.category(char)[0] != "C")
     name = HARMFUL.sub("_", printable).strip(" .")

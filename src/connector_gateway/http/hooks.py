@@ -1,4 +1,4 @@
-"""Hooks: where third parties deliver what they have to say."""
+"""Hooks: the addresses to which third parties send deliveries."""
 
 from pydantic_core import to_json
 from starlette.routing import Route
@@ -24,7 +24,7 @@ class HookEndpoint:
         self._clock = clock
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Acknowledge one delivery, once what it says is kept."""
+        """Acknowledge one delivery, once its content is stored."""
         exchange = HttpExchange(scope, receive)
         connector = scope["path_params"]["connector"]
         try:

@@ -1,6 +1,6 @@
-"""What is counted for operators, in the format that Prometheus reads.
+"""Counts calls and durations for operators, in the format that Prometheus reads.
 
-Counting is on the way of every call, so it is done in plain numbers; they become metrics when they are asked for.
+Every call is counted, so counting uses plain numbers. They become metrics only when somebody asks (decision 15).
 """
 
 from bisect import bisect_left
@@ -24,7 +24,7 @@ NAMES = ("connector", "operation")
 
 @dataclass(slots=True)
 class Durations:
-    """How many ended within which of the bounds, and how long they took together, in seconds."""
+    """How many durations lie within each of the bounds, and their sum in seconds."""
 
     counts: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS) + 1))
     seconds: float = 0.0
@@ -61,7 +61,7 @@ class OperationMetrics:
 
 
 class Metrics(Collector):
-    """Calls, their durations, their waits for third parties' budgets, and what was not understood of these."""
+    """Calls, their durations, their waits for budgets, and answers of third parties that were not understood."""
 
     def __init__(self, unexpected: UnexpectedAnswers) -> None:
         self._unexpected = unexpected

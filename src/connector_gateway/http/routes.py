@@ -1,4 +1,4 @@
-"""Routes made from the declarations: every operation of every connector, and what is said where there is none."""
+"""Routes of all operations, made from their declarations, and the answer where there is no route."""
 
 import asyncio
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
@@ -27,7 +27,7 @@ log = structlog.get_logger()
 
 
 class Edge:
-    """What every request meets first: who is calling, and how much a body may weigh."""
+    """What every endpoint needs: the gateway, keys, limits, and the largest body."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class Edge:
         self.max_body_bytes = max_body_bytes
 
     async def peek(self, exchange: HttpExchange) -> None:
-        """Find out what the key has left, if there is a valid one, for answers that are no calls."""
+        """Read how many calls a valid key has left, for answers to requests that are not calls."""
         try:
             caller = await self.keys.authenticate(exchange.header("authorization"))
         except GatewayError:
@@ -79,6 +79,7 @@ class OperationEndpoint:
         except GatewayError as error:
             answer = refused(exchange.run, self._connector, error)
         except asyncio.CancelledError:
+            # A client that hung up has nobody left to be told anything.
             if not edge.stopping.begun:
                 raise
             answer = refused(exchange.run, self._connector, edge.stopping.cut_off())
@@ -110,7 +111,7 @@ class Methods:
 
 
 class NotFound:
-    """What is said where there is no route."""
+    """The answer where there is no route."""
 
     def __init__(self, edge: Edge) -> None:
         self._edge = edge
@@ -126,13 +127,13 @@ class NotFound:
 
 @dataclass(frozen=True)
 class Address:
-    """The address of operations below their connector: its segments, of which those in braces are parameters."""
+    """The address of operations below their connector, as segments; those in braces are parameters."""
 
     segments: tuple[str, ...]
     methods: Methods
 
     def match(self, segments: Sequence[str]) -> dict[str, str] | None:
-        """The parameters that *segments*, as many as there are here, give; None if they lead elsewhere."""
+        """The parameters in *segments*, which must be as many as here; None if they do not match."""
         found = {}
         for declared, given in zip(self.segments, segments, strict=True):
             if declared[0] == "{" and given:
@@ -143,7 +144,7 @@ class Address:
 
 
 class Operations:
-    """All operations: an address without parameters is looked up whole, others by connector and length."""
+    """Finds the operation at an address: in one table, or by connector and length if it has parameters."""
 
     def __init__(self, edge: Edge, connectors: Iterable[AnyConnector]) -> None:
         self._not_found = NotFound(edge)
@@ -158,6 +159,7 @@ class Operations:
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Pass the request on to the operation at its address."""
+        # Trying pattern after pattern costs more with every operation that is added (decisions 10 and 15).
         methods = self._literal.get(scope["raw_path"])
         if methods is not None:
             scope["path_params"] = {}
@@ -183,6 +185,7 @@ def _addresses(edge: Edge, connector: AnyConnector) -> list[Address]:
     for operation in connector.operations:
         endpoints = paths.setdefault(operation.path, {})
         endpoints[operation.method] = OperationEndpoint(edge, connector.name, operation)
+    # Literal addresses first: ``/pages/search`` is not the page of that name.
     literal_first = sorted(paths, key=lambda path: path.count("{"))
     return [Address(tuple(path.strip("/").split("/")), Methods(edge, paths[path])) for path in literal_first]
 

@@ -1,4 +1,4 @@
-"""What a third party allows, and what a request takes of it."""
+"""How many requests a third party allows, and how much of that one request uses."""
 
 import math
 from collections.abc import Awaitable, Sequence
@@ -28,9 +28,10 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """What one request takes of one budget.
+    """What one request uses of one budget.
 
-    ``on`` is whose budget it is: the account, unless the third party counts otherwise (per base, per application …).
+    ``on`` names what the budget is counted for: the account if it is empty, otherwise for example a base or the
+    application.
     """
 
     budget: str
@@ -42,7 +43,7 @@ class Turn(Protocol):
     """A request's place in the order."""
 
     def answered(self) -> Awaitable[None]:
-        """Note that the third party has counted the request, now at the latest."""
+        """Record that the request was answered: the third party has counted it by now."""
         ...
 
 
@@ -54,5 +55,5 @@ class Pacer(Protocol):
         ...
 
     async def close(self, charges: Sequence[Charge], seconds: float) -> None:
-        """Let nothing through on these budgets for that long, because the third party said so."""
+        """Let no request through on these budgets for so many seconds, because the third party refused one."""
         ...

@@ -27,7 +27,7 @@ def _never(_: Any) -> bool:
 
 
 class Memory(Protocol):
-    """What a connection remembers between calls: bounded, forgettable, never the truth."""
+    """What a connection remembers between calls; it is limited in size, may be lost, and may be outdated."""
 
     def get(self, name: str) -> Any:
         """What was remembered under *name*, or None."""
@@ -38,28 +38,28 @@ class Memory(Protocol):
         ...
 
     def forget(self, name: str) -> None:
-        """Forget it now, and what a look-up under way will find: it was changed through this connection."""
+        """Forget it now, and ignore the result of a look-up under way: it was changed through this connection."""
         ...
 
     async def look_up(self, wanted: "LookUp[T]", outdated: T | None) -> T:
-        """What is remembered, unless it is *outdated*; otherwise what is found now, once for all who ask meanwhile.
+        """The remembered value, unless it is *outdated*; otherwise a new look-up, shared by all who ask meanwhile.
 
-        What a look-up raises is raised to all who wait for it, and not remembered.
-        It goes on when one of them leaves, be it the first.
+        An error of the look-up is raised to all who wait for it, and is not remembered. The look-up goes on if a caller
+        leaves, even the first one.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class LookUp(Generic[T]):
-    """Something that is asked for once and then remembered for a while; what is found is never None."""
+    """A look-up whose result is remembered for a while; the result is never None."""
 
     name: str
     seconds: float
     find: Callable[[], Awaitable[T]]
-    """Asks the third party with the client, and in the trace, of whichever call comes first.
+    """Asks the third party, with the client and in the trace of the call that came first.
 
-    It is bounded by that client's timeouts; those who join have the same, and so wait no longer than by themselves.
+    That client's time-outs limit it. Calls that join have the same time-outs, so they wait no longer than alone.
     """
 
 
@@ -81,7 +81,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class RemoteFile:
-    """A file behind a public link: what its server says of it, and its bytes unless it is larger than was wanted."""
+    """A file behind a public link: what its server says of it, and its bytes if it is not larger than asked for."""
 
     name: str
     mime_type: str
@@ -112,13 +112,13 @@ class Download:
 
 @dataclass(slots=True)
 class Call(Generic[C]):
-    """One operation on its way: the room's client, and what else it may use."""
+    """One operation being carried out: the room's client, and everything else that it may use."""
 
     upstream: C
     connection_id: ConnectionId
     settings: Mapping[str, Any]
     position: Position | None
-    """Where the previous page ended, for operations that return pages."""
+    """The end of the previous page, for operations that return pages."""
 
     memory: Memory
     steps: Steps
@@ -131,34 +131,35 @@ class Call(Generic[C]):
     """How long after its sending a request may still be carried out upstream."""
 
     grace_seconds: float
-    """How long a call waits for something in doubt before it says so."""
+    """How long a call waits for a doubt to resolve before it says ``outcome_unknown``."""
 
     async def require_settled(self, at: float, message: str) -> None:
-        """Wait until *at*, when something that was sent is settled; ``UpstreamConflict`` if that is too far away."""
+        """Wait until *at*, when an earlier request has settled; ``UpstreamConflict`` if that is too far away."""
         rest = at - self.clock.now()
         if rest > self.grace_seconds:
             raise UpstreamConflict(message, retry_after=rest)
         await self.clock.sleep(rest)
 
     def plan(self, make: Callable[[], Awaitable[T]]) -> Awaitable[T]:
-        """What *make* returns, as JSON: everything that is checked and decided before something is sent.
+        """What *make* returns, as JSON: everything that is checked and decided before anything is sent.
 
-        It is durable with the next step; when the write is taken up again, it is not asked for again.
+        It is stored with the next step. A repeat of the write gets it from there, and does not call *make* again.
         """
         return self.steps.plan(make)
 
     def step(self, step: "Step[Call[C]]", intent: Intent) -> Awaitable[Learned]:
-        """Carry out one step of a write, once whatever happens, and return what was learned from it."""
+        """Carry out one step of a write at most once, and return what was learned from it."""
         return self.steps.step(step, intent)
 
     def try_step(self, step: "Step[Call[C]]", intent: Intent) -> Awaitable[Learned | None]:
-        """The same for a step that the write can do without: None where it is certain that it was not carried out."""
+        """The same for a step that the write can do without; None if it was certainly not carried out."""
         return self.steps.try_step(step, intent)
 
     def may_resume(self, kind: str, object_id: str) -> Awaitable[bool]:
         """Whether this call may finish what an interrupted call without a key has left.
 
-        Not if that has a key, whose repeat will finish it, or is under way; nor if this one has a key.
+        It may not if this call has a key, or if the other call is still under way or has a key, since its repeat will
+        finish it.
         """
         return self.steps.may_resume(kind, object_id)
 
@@ -167,14 +168,14 @@ class Call(Generic[C]):
         return self.steps.undo(step, intent)
 
     async def recall(self, wanted: LookUp[T], *, suffices: Callable[[T], bool] = _always) -> T:
-        """What is remembered of *wanted* if it *suffices*, otherwise what is there now."""
+        """The remembered result of *wanted* if it *suffices*, otherwise a new one."""
         remembered: T | None = self.memory.get(wanted.name)
         if remembered is not None and suffices(remembered):
             return remembered
         return await self.memory.look_up(wanted, remembered)
 
     async def renew(self, wanted: LookUp[T]) -> T:
-        """What is there now of *wanted*, whatever is remembered; shared with those who ask for it at the same time."""
+        """A new result of *wanted*, whatever is remembered; calls that ask at the same time share it."""
         return await self.memory.look_up(wanted, self.memory.get(wanted.name))
 
     async def with_recalled(
@@ -185,10 +186,10 @@ class Call(Generic[C]):
         outdated: tuple[type[GatewayError], ...],
         suspect: Callable[[R], bool] = _never,
     ) -> R:
-        """What *use* makes of what is remembered; once more, of what is there now, where that may have been outdated.
+        """The result of *use* with the remembered value, or with a new one if the remembered value may be outdated.
 
-        It may have been if *use* is refused with one of *outdated*, which leaves nothing in doubt, or if the result is
-        *suspect*. What was never remembered is used once.
+        It may be outdated if *use* raises one of *outdated*, which leave nothing in doubt, or if its result is
+        *suspect*. A value that was looked up for this call is used only once.
         """
         remembered: T | None = self.memory.get(wanted.name)
         if remembered is not None:

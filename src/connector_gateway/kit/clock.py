@@ -1,4 +1,4 @@
-"""Time as a thing that is handed in, so that years of pacing can be tested in milliseconds."""
+"""Clocks that are passed in, so that tests can run years of pacing in milliseconds."""
 
 import asyncio
 import time
@@ -34,10 +34,11 @@ class SystemClock:
 
 
 def elapsed() -> float:
-    """Seconds on a stopwatch that nobody can set; where the system has one, it runs on while the machine sleeps."""
+    """Seconds on a clock that nobody can set and that, where the system allows, goes on while the machine sleeps."""
     return time.clock_gettime(_STOPWATCH)
 
 
+# CLOCK_MONOTONIC of Linux stands still while the machine sleeps, and a lease would seem fresh on waking.
 _STOPWATCH = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
@@ -65,7 +66,7 @@ def instant(seconds: float) -> datetime:
 
 
 def ahead(date: str | None, now: float) -> float:
-    """How many seconds the clock is ahead of ours that wrote the header *date* when it was *now* here."""
+    """How many seconds the sender's clock is ahead of ours, if it wrote the header *date* at our time *now*."""
     try:
         difference = parsedate_to_datetime(date or "").timestamp() - now
     except ValueError:

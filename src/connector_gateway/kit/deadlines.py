@@ -1,17 +1,17 @@
-"""A limit to how long something may take, kept by one timer for all who are at it."""
+"""A time limit for many tasks at once, kept by a single timer."""
 
 import asyncio
 from typing import Any
 
 _Due = tuple[float, int]
-"""Until when a task may take, by the loop's clock, and how many others wanted it to end when it began."""
+"""A task's deadline by the loop's clock, and how often it had been cancelled when it entered."""
 
 
 class Deadlines:
-    """The same time for everybody inside: whoever takes longer is interrupted, and leaves with ``TimeoutError``.
+    """Cancels a task when its deadline passes, and raises ``TimeoutError`` in it; all tasks have the same time limit.
 
-    A task can be inside once at a time. Who entered first is due first, so that one timer is enough; a timer for each
-    would be a seventh of what a request to a third party costs.
+    A task can be inside once at a time. The task that entered first is due first, so one timer is enough. A timer for
+    each would take a seventh of the time that a request to a third party costs (decision 15).
     """
 
     def __init__(self, seconds: float) -> None:
@@ -34,14 +34,16 @@ class Deadlines:
         if task is None or self._inside.pop(task, None) is not None:
             return
         _, cancelling = self._overdue.pop(task)
+        # If others have cancelled the task too, it was not only the deadline: their cancellation has to go on.
         if task.uncancel() <= cancelling and kind is asyncio.CancelledError:
             raise TimeoutError(f"It took longer than {self._seconds:g} seconds.") from fault
 
     def _interrupt(self) -> None:
-        """Interrupt who is due, and wait for who is next."""
+        """Cancel the tasks that are due, and set the timer for the next one."""
         loop = asyncio.get_running_loop()
         self._timer = None
         while self._inside:
+            # Dictionaries keep the order of entry, and all have the same time: the first is due first (decision 15).
             task, (at, _) = next(iter(self._inside.items()))
             if at > loop.time():
                 self._timer = loop.call_at(at, self._interrupt)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from connector_gateway.kit.errors import GatewayError
 
 MAX_SENTENCES = 3
-"""Messages of single faults that make up the message of all; ``details`` has the others."""
+"""How many messages of single faults are joined into one message; ``details`` has all of them."""
 
 
 def gathered(refusals: Sequence[GatewayError]) -> GatewayError:

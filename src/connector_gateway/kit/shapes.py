@@ -120,7 +120,7 @@ Name = Annotated[str, Field(min_length=1, max_length=1000)]
 # Files within JSON
 
 BOUNDARY = token_hex(16)
-"""Stands in JSON where a file belongs; random, so that nothing else in it can be taken for a place of one."""
+"""Marks the place of a file in JSON; it is random, so that no other text can be mistaken for it."""
 
 
 def _write_base64(pieces: list[bytes], info: SerializationInfo) -> str:

@@ -1,4 +1,4 @@
-"""HTTP as the third parties are spoken to: one pool, every wait bounded, every failure told apart."""
+"""HTTP requests to third parties: one pool of connections, a limit to every wait, and failures told apart."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -25,11 +25,11 @@ PIECEMEAL_FROM_BYTES = 1024 * 1024
 
 CONNECT_SECONDS = 5.0
 IDLE_SECONDS = 15.0
-"""Idle connections are dropped before the third parties drop them, so that a write rarely meets a closing one."""
+"""Idle connections are closed before the third party closes them, so that a write is rarely sent on a closing one."""
 
 
 FAULTS = (aiohttp.ClientError, TimeoutError, ConnectionError)
-"""How the pool fails."""
+"""The exceptions that the pool raises."""
 
 
 class NotSent(Exception):
@@ -58,7 +58,7 @@ class Answer:
     headers: Mapping[str, str]
     body: bytes
     doubt: Doubt | None = field(default=None, kw_only=True)
-    """What it means if the body of a success is not what it should be: set where the request was a write."""
+    """Why the outcome is unknown if the body of a success cannot be read; set after a write."""
 
     _raw: Any = field(default=_UNREAD, init=False, repr=False, compare=False)
 
@@ -69,7 +69,7 @@ class Answer:
 
     @property
     def date(self) -> datetime | None:
-        """When it was given by the third party's own clock, to the second; None where that is not told."""
+        """The time of the answer by the third party's clock, to the second; None without a ``Date`` header."""
         return date_of(self.headers.get("Date", ""))
 
     @property
@@ -108,7 +108,7 @@ class Answer:
         return UpstreamError("The application answered something that is not JSON.", private=private)
 
     def glance(self, shape: type[W]) -> W | None:
-        """The body as *shape*, or None where it differs: for refusals, which mean something however they look."""
+        """The body as *shape*, or None if it has another one; for refusals, whose status counts in any case."""
         try:
             return decoded(self.body, shape)
         except UnexpectedShape:
@@ -136,6 +136,7 @@ class Transport:
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=self._connections, keepalive_timeout=IDLE_SECONDS),
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS),
+            # Connections of different accounts share this pool: a cookie of one must never go out with another.
             cookie_jar=aiohttp.DummyCookieJar(),
             headers={"User-Agent": "connector-gateway"},
         )
@@ -149,12 +150,15 @@ class Transport:
     async def exchange(self, method: str, url: str, headers: Mapping[str, str], body: bytes | None) -> Answer:
         """Send one request and read its whole answer; redirects are answers."""
         try:
+            # One shared timer instead of ``asyncio.timeout``, which costs as much as the pool's own (decision 15).
             with self._deadlines:
+                # Redirects are not followed: the request bears a token, and would take it to wherever it is sent.
                 response = await self._session.request(
                     method, URL(url, encoded=True), headers=headers, data=_payload(body), allow_redirects=False
                 )
                 try:
                     content = response.content
+                    # What has arrived whole is taken without waiting for its pieces (decision 15).
                     answered = content.read_nowait() if content.is_eof() else await _read(response)
                 finally:
                     response.release()
@@ -167,6 +171,7 @@ class Transport:
         self, method: str, url: str, headers: Mapping[str, str]
     ) -> AsyncIterator[tuple[int, Mapping[str, str], AsyncIterator[bytes]]]:
         """Send one request and yield status, headers and the body in pieces; only silence is limited, not the whole."""
+        # A large file may take long. That nothing comes for a while is what shows a line that is dead.
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=self._timeout_seconds)
         try:
             async with self._session.request(
@@ -197,6 +202,7 @@ async def _read(response: aiohttp.ClientResponse) -> bytes:
         raise UpstreamError("The application's answer is too large.")
     if response.content_length is not None:
         return await response.read()
+    # Without a declared length only counting protects the memory.
     body = bytearray()
     async for piece in response.content.iter_any():
         body += piece
@@ -206,8 +212,9 @@ async def _read(response: aiohttp.ClientResponse) -> bytes:
 
 
 def _told_apart(fault: Exception) -> NotSent | TimedOut | Cut:
-    """Which of the three *fault* of the pool is."""
+    """The exception of ours that stands for *fault* of the pool."""
     if isinstance(fault, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError | aiohttp.InvalidURL):
+        # Only these are certain not to have left. Everything else counts as a doubt once the request was a write.
         return NotSent(str(fault))
     if isinstance(fault, TimeoutError):
         return TimedOut(str(fault))

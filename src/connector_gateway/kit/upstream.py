@@ -1,4 +1,4 @@
-"""One connection's way to its third party: every request is authorised, paced, timed, resent and noted here."""
+"""The client for one connection: it authorises, paces, times, resends and records every request to the third party."""
 
 import math
 import time
@@ -29,7 +29,7 @@ DEFAULT_PAUSE_SECONDS = 1.0
 """How long a throttled budget rests when the third party does not say."""
 
 HALF_A_SECOND = 0.5
-"""What a ``Date`` in whole seconds leaves out, on average."""
+"""Seconds that a ``Date`` header loses on average, since it tells whole seconds."""
 
 MAX_REFUSAL_BYTES = 1024 * 1024
 """How much is read of a refusal that came where a large body was asked for."""
@@ -53,21 +53,21 @@ def retry_after(answer: Answer, default: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """How long the third party wants to be left alone, and on which of the budgets that a request is charged to."""
+    """How many seconds no request may be sent, and on which budgets."""
 
     seconds: float
     budgets: Container[str] | None = None
-    """Names of budgets; all of the request's where it does not say."""
+    """Names of budgets; None means all budgets that the request was charged to."""
 
     def of(self, charges: Sequence[Charge]) -> Sequence[Charge]:
-        """Those of *charges* that have to rest; all of them when none is named."""
+        """The charges whose budgets are paused; all of them if the pause names none."""
         named = [charge for charge in charges if self.budgets is None or charge.budget in self.budgets]
         return named or charges
 
 
 @dataclass(slots=True)
 class Exchange:
-    """One request to the third party, as the history keeps it: no query, no body, no token."""
+    """One request to the third party, as the history keeps it: without query, body and token."""
 
     at: float
     method: str
@@ -95,7 +95,7 @@ class Trace:
 
 
 class CredentialSource(Protocol):
-    """The one way to a connection's credentials; it may wait, refresh and fail."""
+    """Gives a connection's credentials; getting them may take time, refresh a token, or fail."""
 
     async def credentials(self) -> Mapping[str, str]:
         """The secrets, by the connector's names."""
@@ -107,13 +107,13 @@ class Timeouts:
     """How long things may take before a call is given up."""
 
     queue_seconds: float = 30.0
-    """For the first request of a run to get its turn."""
+    """How long the first request of a run waits for its turn."""
 
     run_seconds: float = 120.0
-    """For a later request of a run to get its turn: what was begun is not dropped lightly."""
+    """How long a later request of a run waits for its turn: longer, since work was begun."""
 
     grace_seconds: float = 5.0
-    """For a request in doubt to be finished by a third party that did not say how long it works on one."""
+    """How long a call waits for a request in doubt to be settled."""
 
     attempts: int = 3
     """How often a request that changes nothing is sent when the third party fails."""
@@ -161,10 +161,10 @@ class Upstream:
     timeouts: Timeouts
     trace: Trace
     time: Callable[[], float]
-    """Tells the time in epoch seconds by a clock that is not set, for what is compared later, maybe elsewhere."""
+    """Returns the time in epoch seconds, by a clock that nobody sets; other processes may compare it with theirs."""
 
     fence: Callable[[], None] = lambda: None
-    """Raises when this process may not write any more, since others may have taken its work over."""
+    """Raises an error if other processes may have taken over this one's work, so that it must not write."""
 
     written_at: float | None = None
     """When the last request that writes was sent, by ``time``; None if none was since this was set to None."""
@@ -228,7 +228,7 @@ class Upstream:
             self._give_up_on(fault, request, last=True)
 
     async def _deliver(self, request: Request, exchange: Callable[[Request, float], Awaitable[A]]) -> A:
-        """Send until the answer is one to return, or one attempt too many has failed."""
+        """Send the request, again if it may be, until an answer can be returned or the attempts are used up."""
         deadline = self.clock.now() + (self.timeouts.run_seconds if self._begun else self.timeouts.queue_seconds)
         attempt = 0
         while True:
@@ -243,9 +243,11 @@ class Upstream:
             pause = self.throttled(answer)
             if pause is not None:
                 await self._rest(request, pause, deadline)
+            # Nothing was done, so even a write may be sent again.
             elif not last and request.collides(answer):
                 await self._back_off(attempt)
             elif answer.status < 500 or answer.status in request.expects:
+                # What was begun waits longer: half a write is worse than a slow one.
                 self._begun = True
                 if request.writes:
                     _require_readable(answer)
@@ -256,11 +258,12 @@ class Upstream:
                 await self._back_off(attempt)
 
     async def _exchange(self, request: Request, deadline: float) -> Answer:
-        """One exchange, in its turn, and noted however it ends."""
+        """Wait for a turn, send the request once, and record it however it ends."""
         secrets = await self.credential_source.credentials()
         queued = time.perf_counter()
         turn = await self.pacer.admit(request.charges, deadline)
         if request.writes:
+            # After the wait for a turn, since the process may have been taken for dead meanwhile (decision 12).
             self.fence()
             self.written_at = self.time()
         sent_at, sent = self.clock.now(), time.perf_counter()
@@ -281,7 +284,7 @@ class Upstream:
         return answer
 
     async def _open(self, stack: AsyncExitStack, request: Request, deadline: float) -> Streamed:
-        """One exchange in its turn; an accepted body is left open on *stack*, and the exchange is timed to its end."""
+        """Wait for a turn and send the request once; an accepted body stays open on *stack*, timed to its end."""
         secrets = await self.credential_source.credentials()
         queued = time.perf_counter()
         turn = await self.pacer.admit(request.charges, deadline)
@@ -317,14 +320,16 @@ class Upstream:
             raise UpstreamUnavailable("The application cannot be reached.", private=str(fault)) from fault
 
     async def _rest(self, request: Request, pause: float | Pause, deadline: float) -> None:
-        """Close the budgets for *pause*; refuse the call if that is longer than it may wait."""
+        """Pause the budgets; ``UpstreamRateLimited`` if the pause is longer than the call may wait."""
         pause = pause if isinstance(pause, Pause) else Pause(pause)
         seconds = max(pause.seconds, self.timeouts.backoff_seconds)
+        # Closed for all who share the budget, lest each of them runs into the same refusal (decision 3).
         await self.pacer.close(pause.of(request.charges), seconds)
         if self.clock.now() + seconds > deadline:
             raise UpstreamRateLimited("The application throttles this account.", retry_after=seconds)
 
     async def _back_off(self, attempt: int) -> None:
+        # Jitter, so that calls which failed together do not come back together.
         await self.clock.sleep(self.timeouts.backoff_seconds * 2 ** (attempt - 1) * (0.5 + random()))  # noqa: S311
 
 
@@ -333,7 +338,7 @@ def _end(seen: Exchange, sent: float) -> None:
 
 
 async def _beginning(pieces: AsyncIterator[bytes]) -> bytes:
-    """As much of the body of a refusal as can matter."""
+    """The beginning of a refusal's body, up to ``MAX_REFUSAL_BYTES``."""
     body = bytearray()
     async for piece in pieces:
         body += piece
@@ -352,14 +357,15 @@ def failed(answer: Answer, *, writes: bool) -> UpstreamError:
 
 
 def doubt_of(status: int) -> Doubt:
-    """What a failure says of a write: a 500 is the application's own, others may come from an edge in front of it."""
+    """The doubt that a failed write leaves: a 500 is the application's own, others may come from a proxy."""
+    # An edge answers while the application behind it may go on working. Its word does not end the doubt (decision 4).
     return "failed" if status == 500 else "edge"
 
 
 def _require_readable(answer: Answer) -> None:
-    """Refuse an answer to a write that says "done" in a way that nobody can read.
+    """Raise ``OutcomeUnknown`` if a write was accepted with a body that is not JSON.
 
-    Some are meant to be empty; whoever expected something all the same will find that out.
+    An empty body passes, since some answers are meant to be empty. Reading it as a shape fails later.
     """
     answer.doubt = "garbled"
     if answer.accepted and answer.body and answer.raw is None:

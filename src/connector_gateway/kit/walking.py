@@ -1,4 +1,4 @@
-"""The one walk over the pages of a listing: it reaches the end, or says that it did not."""
+"""Reads the pages of a listing to the end, or raises an error if the end is not reached."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from typing import Generic, TypeVar
@@ -13,10 +13,10 @@ Fetch = Callable[[str | None], Awaitable[tuple[P, str | None]]]
 
 
 class Pages(Generic[P]):
-    """The pages of a listing, at most so many: a look that is bounded on purpose, and tells whether it saw all.
+    """The pages of a listing, limited to *most* pages on purpose; ``complete`` tells whether these were all.
 
-    Whoever takes these pages has to ask whether they are ``complete``; where nothing less will do, use ``walk``.
-    A third party that leads back to a page it gave before is not followed in circles.
+    Check ``complete`` before you conclude anything from what is missing. Use ``walk`` if only the whole list will do.
+    Iteration also ends when the third party leads back to a page that it gave before.
     """
 
     def __init__(self, fetch: Fetch[P], *, most: int, start: str | None = None) -> None:
@@ -24,7 +24,7 @@ class Pages(Generic[P]):
         self._most = most
         self._start = start
         self.complete = False
-        """Whether the page that was taken last is the last one there is."""
+        """Whether the last page that was read is the last one of the listing."""
 
     async def __aiter__(self) -> AsyncIterator[P]:
         self.complete = False
@@ -34,13 +34,14 @@ class Pages(Generic[P]):
             page, cursor = await self._fetch(cursor)
             self.complete = not cursor
             yield page
+            # A listing that leads back to a page it gave before would never end (decision 25).
             if not cursor or cursor in followed:
                 return
             followed.add(cursor)
 
 
 async def walk_pages(fetch: Fetch[P], *, most: int, start: str | None = None) -> AsyncIterator[P]:
-    """Every page of a listing; ``UpstreamError`` where it does not end within *most*, or goes in circles."""
+    """Every page of a listing; ``UpstreamError`` if it has more than *most* pages, or leads back to an earlier page."""
     pages, count = Pages(fetch, most=most, start=start), 0
     async for page in pages:
         count += 1
@@ -50,7 +51,7 @@ async def walk_pages(fetch: Fetch[P], *, most: int, start: str | None = None) ->
 
 
 async def walk(fetch: Fetch[Iterable[T]], *, most: int, start: str | None = None) -> AsyncIterator[T]:
-    """Every item of a listing whose pages are collections of items; it ends as ``walk_pages`` does."""
+    """Every item of a listing whose pages are collections of items; it raises what ``walk_pages`` raises."""
     async for page in walk_pages(fetch, most=most, start=start):
         for item in page:
             yield item

@@ -1,6 +1,6 @@
-"""What third parties answer, as typed, frozen shapes: decoded once, where the answer arrives.
+"""Answers of third parties as typed, frozen shapes, decoded once where the answer arrives.
 
-A shape has the fields that are read and no others; what else the third party sends is skipped unread.
+A shape declares only the fields that are read. Everything else in an answer is skipped.
 """
 
 import re
@@ -23,7 +23,7 @@ class Wire(msgspec.Struct, frozen=True, kw_only=True, metaclass=_Frozen):
 
 
 class UnexpectedShape(ValueError):
-    """Something else than was expected; *place* is where, such as ``results[3].properties``, empty at the top."""
+    """An answer has another shape than expected; *place* tells where, such as ``results[3].properties``."""
 
     def __init__(self, what: str, place: str = "", *, is_json: bool = True) -> None:
         super().__init__(f"{what}, at {place}" if place else what)
@@ -32,15 +32,16 @@ class UnexpectedShape(ValueError):
 
 
 def decoded(body: bytes, shape: type[T]) -> T:
-    """*body*, a JSON text, as *shape*; ``UnexpectedShape`` where it is none, or differs."""
+    """*body*, a JSON text, as *shape*; ``UnexpectedShape`` if it is not JSON or has another shape."""
     try:
         return msgspec.json.decode(body, type=shape)
+    # A few hundred brackets are enough for a RecursionError, which is not one of msgspec's own errors.
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
         raise _unexpected(fault) from fault
 
 
 def converted(value: object, shape: type[T]) -> T:
-    """*value*, which was JSON once, as *shape*; ``UnexpectedShape`` where it differs."""
+    """*value*, decoded JSON, as *shape*; ``UnexpectedShape`` if it has another one."""
     try:
         return msgspec.convert(value, shape)
     except msgspec.ValidationError as fault:

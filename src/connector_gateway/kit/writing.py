@@ -1,7 +1,7 @@
-"""How a room tells the core to change something: in steps, each one request, each with a way to find what it made.
+"""How a room describes a write to the core: as steps of one request each, with a way to find what a step has made.
 
-The core decides when a step is sent, whether what was found is ours, and when a step may be sent again.
-Nothing in a ``find`` changes anything upstream.
+The core decides when a step is sent, whether what was found is ours, and when a step may be sent again. A ``find``
+changes nothing upstream.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -12,10 +12,10 @@ K_contra = TypeVar("K_contra", contravariant=True)
 J = TypeVar("J")
 
 Intent = Mapping[str, Any]
-"""What a step is to do, as JSON; durable before the step is sent."""
+"""What a step is to do, as JSON; it is stored before the step is sent."""
 
 Learned = dict[str, Any]
-"""What is known of a step that was done, as JSON: the identifiers and instants that its result is made of."""
+"""What the answer to a step told, as JSON: the identifiers and instants that the result needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,18 +23,18 @@ class Sent:
     """A step that was sent, when its outcome is looked for."""
 
     mark: str
-    """What marks its objects where the vendor has a place for it; the same each time the step is sent."""
+    """The text that its objects are marked with, where the vendor has a place for it; the same for every sending."""
 
     earliest: float
-    """Nothing it made is older, in epoch seconds and far enough back for clocks that differ: for a vendor's filters.
+    """The earliest time to search from, in epoch seconds, with a margin for clocks that differ.
 
-    The core compares ``Found.made_at`` more closely.
+    It is meant for a vendor's filters; the core compares ``Found.made_at`` more closely.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Something upstream that equals what a step was to make, or that shows what the step was to change."""
+    """Something upstream that equals what a step was to make, or that shows the change it was to make."""
 
     learned: Learned
     object_id: str = ""
@@ -42,7 +42,7 @@ class Found:
     """When it was made by the vendor's clock, in epoch seconds; None where the vendor does not tell."""
 
     slot: int = 0
-    """Which of the step's contents it equals."""
+    """The index of the step's content that it equals."""
 
 
 def _whole(intent: Intent) -> Sequence[Any]:
@@ -95,7 +95,7 @@ class Step(Generic[K_contra]):
 
 
 class Steps(Protocol):
-    """The write under way: what it planned and did, in this attempt and in earlier ones."""
+    """What a write has planned and done, in this attempt and in earlier ones."""
 
     async def plan(self, make: Callable[[], Awaitable[J]]) -> J:
         """What *make* returns, as JSON; a later attempt gets the same without asking again."""
@@ -114,5 +114,5 @@ class Steps(Protocol):
         ...
 
     async def undo(self, step: Step[Any], intent: Intent) -> None:
-        """Take back what was done, with *step*, where a later step was refused; it never fails."""
+        """Undo what was done by carrying out *step*, after a later step was refused; it never raises."""
         ...

@@ -158,6 +158,7 @@ class Database:
         configuration.set_main_option("script_location", str(MIGRATIONS))
         with self._engine.connect() as connection:
             if not self.embedded:
+                # A migration may take longer than statements may, so its connection must not go back to the pool.
                 connection.detach()
                 connection.execute(text("SET statement_timeout = 0"))
             configuration.attributes["connection"] = connection
@@ -226,6 +227,7 @@ class Database:
         if self._clock is None:
             began = elapsed()
             told = await self.read(lambda reading: reading.execute(select(self.now)).scalar_one())
+            # The answer was made somewhere between question and arrival; the middle is wrong by half of that at most.
             self._ahead = told - (began + elapsed()) / 2
 
     def eventually(self, work: Work[Any], then: Callable[[], None] = lambda: None) -> None:
@@ -240,6 +242,7 @@ class Database:
     async def flush(self) -> None:
         """Commit what is owed; what storage still refuses is kept for the next time."""
         while owed := list(islice(self._owed, FLUSH_STEP)):
+            # Handed over together, they share commits; one after the other would make each wait for the last.
             outcomes = await asyncio.gather(*map(self.write, owed), return_exceptions=True)
             for work, outcome in zip(owed, outcomes, strict=True):
                 if isinstance(outcome, StorageUnavailable):
@@ -270,6 +273,7 @@ class Database:
         batch: list[_Puts | _Work] = []
         while self._waiting or not self._closing:
             await self._called.wait()
+            # Two milliseconds cost a lone caller too much, and save many callers a commit each (decision 1).
             if len(batch) >= GATHER_FROM:
                 await asyncio.sleep(GATHER_SECONDS)
             self._called.clear()
@@ -306,10 +310,12 @@ class Database:
         try:
             return self._transact(batch)
         except _Unconfirmed as fault:
+            # Trying again could write twice what was committed and not confirmed (decision 16).
             return [unavailable(f"not confirmed: {fault}") for _ in batch]
         except Exception as fault:  # noqa: BLE001  # whoever waits for the commit gets it
             if len(batch) == 1:
                 return [translated(fault, self._driver)]
+        # One bad row would fail the whole batch. Each alone, the others get through (decision 1).
         return self._commit_singly(batch)
 
     def _commit_singly(self, batch: Sequence[_Puts | _Work]) -> list[Any]:
@@ -347,6 +353,7 @@ class Database:
         try:
             yield
         except Exception as fault:
+            # The driver may believe itself still inside the transaction, and the next user would write into it.
             connection.invalidate()
             if isinstance(translated(fault, self._driver), StorageUnavailable):
                 raise _Unconfirmed(repr(fault)) from fault
@@ -375,6 +382,7 @@ def _rows_of_one_statement(batch: Sequence[_Puts | _Work]) -> Sequence[Put] | No
             return None
         puts += writer.puts
     several = len({statement for statement, _ in puts}) > 1
+    # A single statement is a transaction by itself, which saves two further statements (decision 15).
     return None if several or not 1 < len(puts) <= MOST_ROWS or not isinstance(puts[0][0], Insert) else puts
 
 

@@ -96,15 +96,18 @@ def _sqlite(url: URL, seconds: float, now: Now) -> Engine:
 
     @event.listens_for(engine, "connect")
     def configure(connection: Any, _: object) -> None:
+        # The driver of Python begins transactions by itself, and too late: a read would not be in the transaction.
         connection.isolation_level = None
         connection.create_function("gateway_now", 0, now)
         connection.execute("PRAGMA journal_mode=WAL")
+        # A committed row survives the end of the process, though not always a loss of power (decision 1).
         connection.execute("PRAGMA synchronous=NORMAL")
         connection.execute("PRAGMA foreign_keys=ON")
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
         writes = connection.get_execution_options().get("writes")
+        # A transaction that reads and writes later cannot wait for its turn then: SQLite refuses it at once.
         connection.connection.cursor().execute("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine

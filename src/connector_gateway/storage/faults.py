@@ -1,4 +1,4 @@
-"""Which faults mean that storage is away, rather than that a statement is wrong."""
+"""Which database errors mean that storage is away, and not that a statement is wrong."""
 
 import sqlite3
 
@@ -33,7 +33,7 @@ Source: postgresql.org/docs/current/errcodes-appendix.html.
 
 
 def unavailable(private: str) -> StorageUnavailable:
-    """The error that is told; *private* is for the log."""
+    """The error for callers; *private* is for the log."""
     return StorageUnavailable(
         "The service's database cannot be reached or written to just now.",
         private=private,
@@ -42,9 +42,9 @@ def unavailable(private: str) -> StorageUnavailable:
 
 
 def translated(fault: Exception, driver: DBAPIModule) -> Exception:
-    """``StorageUnavailable`` where *fault*, raised by *driver* or SQLAlchemy, says so; otherwise *fault* itself.
+    """``StorageUnavailable`` if *fault*, raised by *driver* or SQLAlchemy, means that; otherwise *fault* itself.
 
-    What the driver itself says of a constraint is told as SQLAlchemy tells it.
+    An ``IntegrityError`` of the driver becomes SQLAlchemy's.
     """
     if isinstance(fault, driver.IntegrityError):
         return exc.IntegrityError(None, None, fault)

@@ -1,4 +1,4 @@
-"""What was taken of one budget, and when: the arithmetic of sliding windows, with no clock of its own."""
+"""What was taken of one budget, and when: the arithmetic of sliding windows, without a clock of its own."""
 
 from bisect import bisect_left, bisect_right, insort
 from dataclasses import dataclass
@@ -8,30 +8,30 @@ from connector_gateway.kit.budget import Budget
 
 PRUNE_FROM = 1024
 USUAL_FROM = 10
-"""How many answers it takes at the least to know how quick they can be; and a whole window, which may start cold."""
+"""How many answers must come, and a whole window pass, before the quickest answer is trusted."""
 
 GIVEN = 0.01
-"""The part of a window that is given away for certainty: so much of an answer's time always counts as lateness."""
+"""The part of a window that always counts as lateness of an answer, as a margin."""
 
 SLOWER = 1.001
-"""How the quickest answer is slowly forgotten, should the way to the third party have become longer."""
+"""The factor by which the quickest time grows with each answer, in case the network has become slower."""
 
 
 @dataclass(slots=True, eq=False)
 class LedgerEntry:
-    """``units`` taken at ``at``, in epoch seconds, past or to come."""
+    """``units`` taken at ``at``, in epoch seconds, in the past or the future."""
 
     at: float
     units: float
     turn: int = 0
-    """Its place in the queue, as long as it waits; 0 once it has gone ahead."""
+    """Its number in the queue while it waits; 0 once its request may be sent."""
 
 
 _at = attrgetter("at")
 
 
 class Ledger:
-    """Entries in order of time, such that no window of the budget holds more than its limit."""
+    """Entries in order of time; no window of the budget ever holds more than its limit."""
 
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
@@ -51,6 +51,7 @@ class Ledger:
         at = max(now, not_before, self.closed_until)
         if self._sum + units <= self.budget.limit:
             return at
+        # In a long queue each newcomer would search all of it again. So many units do not fit before this instant.
         full_for, until = self._full_until
         if units >= full_for:
             at = max(at, until)
@@ -61,7 +62,7 @@ class Ledger:
         return at
 
     def insert(self, entry: LedgerEntry) -> None:
-        """Enter *entry*, which must fit where it is."""
+        """Add *entry*, which must fit at its time."""
         if not self._entries or entry.at >= self._entries[-1].at:
             self._entries.append(entry)
         else:
@@ -69,7 +70,7 @@ class Ledger:
         self._sum += entry.units
 
     def remove(self, entry: LedgerEntry) -> None:
-        """Give back what *entry* took; forgotten ones have nothing to give."""
+        """Remove *entry*, unless it was dropped already."""
         index = self._index(entry)
         if index is not None:
             del self._entries[index]
@@ -144,7 +145,7 @@ class Ledger:
         return None
 
     def _index(self, entry: LedgerEntry) -> int | None:
-        """Where *entry* stands, unless it was forgotten."""
+        """The index of *entry*, unless it was dropped."""
         index = bisect_left(self._entries, entry.at, lo=self._head, key=_at)
         while index < len(self._entries) and self._entries[index] is not entry:
             index += 1

@@ -1,4 +1,4 @@
-"""Who holds what alone: one at a time, in order of arrival, and nobody waits for ever."""
+"""Locks by name: one holder at a time, in order of arrival, and with a limit to every wait."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -9,12 +9,12 @@ from connector_gateway.kit.errors import UpstreamConflict
 from connector_gateway.kit.upstream import Timeouts
 
 RETRY_SECONDS = 5.0
-"""When to try again what has waited in vain."""
+"""How long a caller should wait before trying again for a lock."""
 
 
 @dataclass(slots=True)
 class _Queue:
-    """One lock, how many hold it or wait for it, and when those who wait give up at the latest."""
+    """One lock, how many tasks hold it or wait for it, and their latest deadlines."""
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     users: int = 0
@@ -22,10 +22,11 @@ class _Queue:
 
 
 class Locks:
-    """Locks by name. Who waits gives up when nobody let go for the queueing time, or after the time of a run in all.
+    """Locks by name.
 
-    In a queue that moves, nobody is refused before that, however long it is; behind a call that hangs, everybody is
-    soon.
+    A task stops waiting when the lock was not released for ``queue_seconds``, or after ``run_seconds`` in all. In a
+    queue that moves, nobody is refused before that, however long the queue is. Behind a call that hangs, everybody is
+    refused soon.
     """
 
     def __init__(self, timeouts: Timeouts) -> None:
@@ -34,10 +35,11 @@ class Locks:
 
     @asynccontextmanager
     async def hold(self, name: str) -> AsyncIterator[None]:
-        """Hold *name* alone while inside; ``UpstreamConflict`` where it cannot be had in time."""
+        """Hold the lock *name* while inside; ``UpstreamConflict`` if it cannot be taken in time."""
         queue = self._queues.setdefault(name, _Queue())
         queue.users += 1
         try:
+            # A free lock is had without a timer, which is what nearly every call finds.
             await (queue.lock.acquire() if queue.users == 1 else self._turn(queue))
             try:
                 yield
@@ -66,7 +68,7 @@ class Locks:
             ) from None
 
     def _moved(self, queue: _Queue) -> None:
-        """Give those who wait their time anew."""
+        """Restart the queueing time of all who wait, since the lock was released."""
         until = asyncio.get_running_loop().time() + self._timeouts.queue_seconds
         for limit, latest in queue.waiting.items():
             if not limit.expired():

@@ -1,7 +1,7 @@
-"""Rows written many at a time: by statements that are compiled once, and bound without SQLAlchemy's help.
+"""Writes many rows at a time, by statements that are compiled once and passed straight to the driver.
 
-Records and claims of calls are the most that is ever written, and SQLAlchemy's way with a row costs as much as the
-database's (decision 15).
+Every call writes records and claims. SQLAlchemy's handling of such a row takes as long as the database's own, so it is
+left out here (decision 15).
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,11 +17,11 @@ MOST_ROWS = 32
 
 Row = Mapping[str, Any]
 Put = tuple[Executable, Row]
-"""A statement, and the values that it is executed with."""
+"""A statement and the values to execute it with."""
 
 
 def put_all(connection: Connection, puts: Sequence[Put]) -> None:
-    """Execute *puts*; rows of one ``INSERT``, which all have the same columns, by as few statements as can be."""
+    """Execute *puts*; rows of the same ``INSERT``, which must have the same columns, share statements."""
     by_statement: dict[Executable, list[Row]] = {}
     for statement, values in puts:
         by_statement.setdefault(statement, []).append(values)
@@ -34,7 +34,7 @@ def put_all(connection: Connection, puts: Sequence[Put]) -> None:
 
 
 def execute(connection: Connection, statement: Executable, values: Row) -> int:
-    """Execute *statement* with its ``bindparam``s set to *values*; how many rows it has changed."""
+    """Execute *statement* with its ``bindparam``s set to *values*; returns how many rows it changed."""
     prepared = _prepared(statement, connection.dialect)
     cursor = connection.connection.cursor()
     cursor.execute(prepared.text, prepared.parameters(values))
@@ -47,6 +47,8 @@ def insert_rows(connection: Connection, statement: Insert, rows: Sequence[Row]) 
     """Execute *statement* for *rows*, which all have the same columns."""
     compiled = _compiled(statement, tuple(rows[0]), connection.dialect)
     cursor = connection.connection.cursor()
+    # Few statements, and not quick ones, are what counts: after each, the writing thread has to win the interpreter's
+    # lock back from the event loop (decision 15).
     for start in range(0, len(rows), MOST_ROWS):
         some = rows[start : start + MOST_ROWS]
         cursor.execute(compiled.text(len(some)), compiled.parameters(some))
@@ -54,17 +56,19 @@ def insert_rows(connection: Connection, statement: Insert, rows: Sequence[Row]) 
 
 
 class _Compiled:
-    """A statement for any number of rows, as the driver takes it."""
+    """An ``INSERT`` for any number of rows, as text and parameters for the driver."""
 
     def __init__(self, statement: Insert, columns: Sequence[str], dialect: Dialect) -> None:
+        # SQLAlchemy would compile anew for each number of rows. What a second row adds is enough to write any number.
         one, two = (statement.values([dict.fromkeys(columns)] * n).compile(dialect=dialect) for n in (1, 2))
         same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(str(one), str(two), strict=False)))
         self._begin, self._end = str(one)[:same], str(one)[same:]
         self._row = str(two)[same : len(str(two)) - len(self._end)]
-        """What a second row adds; its parameters, where they have names, end in ``_m1``."""
+        """The text that a second row adds; named parameters in it end in ``_m1``."""
 
         self._names = None if one.positional else columns
         ordered = [name.removesuffix("_m0") for name in one.positiontup or columns]
+        # Values are still bound by SQLAlchemy's types, so that a row reads the same however it was written.
         types = {column.name: column.type.dialect_impl(dialect) for column in statement.table.columns}
         self._columns = [(name, types[name].bind_processor(dialect)) for name in ordered]
         self._texts: dict[int, str] = {}
@@ -91,7 +95,7 @@ def _compiled(statement: Insert, columns: Sequence[str], dialect: Dialect) -> _C
 
 
 class _Prepared:
-    """A statement as the driver takes it."""
+    """A statement as text and parameters for the driver."""
 
     def __init__(self, statement: Any, dialect: Dialect) -> None:
         compiled = statement.compile(dialect=dialect)

@@ -1,6 +1,6 @@
-"""What several calls must count together: keys' windows, upstream budgets, and who writes to an object.
+"""What calls share: the windows of keys, upstream budgets, and locks on objects.
 
-One small interface; this page has its implementation in the memory of one process.
+``Shared`` is the interface; ``InMemory`` implements it for one process.
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ class Take:
 
 @dataclass(slots=True)
 class Slot:
-    """A turn: the instant at which it comes, and what it takes (nothing if it would come too late)."""
+    """A turn: when it comes, and what it takes of the budgets; nothing if it would come too late."""
 
     at: float
     wait: float
@@ -41,7 +41,7 @@ class Slot:
 
 @dataclass(slots=True)
 class Allowance:
-    """What a window holds after something was taken of it, or, with ``retry_after`` above 0, could not be."""
+    """What is left of a window; with ``retry_after`` above 0, nothing was taken."""
 
     limit: int
     remaining: int
@@ -52,27 +52,27 @@ class Shared(Protocol):
     """Counters, turns and locks that hold for everyone who shares them."""
 
     async def spend(self, take: Take) -> Allowance:
-        """Take now or not at all."""
+        """Take units now, or none if the window has too few left."""
         ...
 
     async def peek(self, take: Take) -> Allowance:
-        """What is left, taking nothing."""
+        """What is left of the window; nothing is taken."""
         ...
 
     async def reserve(self, takes: Sequence[Take], deadline: float) -> Slot:
-        """The next turn at which all *takes* fit; it takes nothing if that is only after *deadline*."""
+        """Reserve the next turn at which all *takes* fit; nothing is taken if it comes after *deadline*."""
         ...
 
     async def confirm(self, slot: Slot) -> float:
-        """0 when the turn of *slot* has come, otherwise the seconds still to wait because others were late."""
+        """Confirm that the turn of *slot* has come: 0, or the seconds still to wait because earlier turns were late."""
         ...
 
     async def release(self, slot: Slot) -> None:
-        """Give a turn back that will not be used."""
+        """Give back a turn that will not be used."""
         ...
 
     async def answered(self, slot: Slot) -> None:
-        """Count what *slot* took from when its request can have arrived at the latest: it was answered now."""
+        """Count the request of *slot* from the latest instant at which it can have arrived; it was answered now."""
         ...
 
     async def close(self, takes: Sequence[Take], until: float) -> None:
@@ -80,12 +80,12 @@ class Shared(Protocol):
         ...
 
     def exclusive(self, name: str) -> AbstractAsyncContextManager[None]:
-        """Hold *name* alone while inside; ``UpstreamConflict`` where it cannot be had in time."""
+        """Hold the lock *name* while inside; ``UpstreamConflict`` if it cannot be taken in time."""
         ...
 
 
 class InMemory:
-    """Shared by everything in one process."""
+    """Counters, turns and locks in the memory of one process."""
 
     def __init__(self, clock: Clock, timeouts: Timeouts | None = None) -> None:
         self._clock = clock
@@ -95,7 +95,7 @@ class InMemory:
         self._turns = count(1)
 
     async def spend(self, take: Take) -> Allowance:
-        """Take now or not at all."""
+        """Take units now, or none if the window has too few left."""
         now, ledger = self._clock.now(), self._ledger(take)
         at = ledger.earliest(now, take.units)
         if at <= now:
@@ -103,16 +103,18 @@ class InMemory:
         return Allowance(int(take.budget.limit), int(ledger.remaining(now)), at - now)
 
     async def peek(self, take: Take) -> Allowance:
-        """What is left, taking nothing."""
+        """What is left of the window; nothing is taken."""
         return Allowance(int(take.budget.limit), int(self._ledger(take).remaining(self._clock.now())))
 
     async def reserve(self, takes: Sequence[Take], deadline: float) -> Slot:
-        """The next turn at which all *takes* fit; it takes nothing if that is only after *deadline*."""
+        """Reserve the next turn at which all *takes* fit; nothing is taken if it comes after *deadline*."""
         now = self._clock.now()
         wanted = [(self._ledger(take), take.units) for take in takes]
         at = now
+        # All budgets have to fit at the same instant. Moving one may break another, so it is tried until none moves.
         while wanted and (later := max([ledger.earliest(now, units, at) for ledger, units in wanted])) > at:
             at = later
+        # Refused now, with the true waiting time, instead of after the wait (decision 3).
         if at > max(now, deadline):
             return Slot(at, at - now)
         turn = next(self._turns) if at > now else 0
@@ -122,8 +124,9 @@ class InMemory:
         return Slot(at, at - now, taken)
 
     async def confirm(self, slot: Slot) -> float:
-        """0 when the turn of *slot* has come, otherwise the seconds still to wait because others were late."""
+        """Confirm that the turn of *slot* has come: 0, or the seconds still to wait because earlier turns were late."""
         now = self._clock.now()
+        # Timers fire late on a busy machine: what those in front really did counts, not their plan (decision 3).
         due = max(ledger.due(entry, now) for ledger, entry in slot.taken)
         if due != slot.at:
             slot.at = due
@@ -137,12 +140,12 @@ class InMemory:
         return due - now
 
     async def release(self, slot: Slot) -> None:
-        """Give a turn back that will not be used."""
+        """Give back a turn that will not be used."""
         for ledger, entry in slot.taken:
             ledger.remove(entry)
 
     async def answered(self, slot: Slot) -> None:
-        """Count what *slot* took from when its request can have arrived at the latest: it was answered now."""
+        """Count the request of *slot* from the latest instant at which it can have arrived; it was answered now."""
         now = self._clock.now()
         for ledger, entry in slot.taken:
             ledger.answered(entry, now)
@@ -154,7 +157,7 @@ class InMemory:
             ledger.closed_until = max(ledger.closed_until, until)
 
     def exclusive(self, name: str) -> AbstractAsyncContextManager[None]:
-        """Hold *name* alone while inside; ``UpstreamConflict`` where it cannot be had in time."""
+        """Hold the lock *name* while inside; ``UpstreamConflict`` if it cannot be taken in time."""
         return self._locks.hold(name)
 
     def _ledger(self, take: Take) -> Ledger:
@@ -165,5 +168,6 @@ class InMemory:
                 self._ledgers = {name: kept for name, kept in self._ledgers.items() if not kept.idle(now)}
                 self._sweep_from = max(SWEEP_FROM, 2 * len(self._ledgers))
             ledger = self._ledgers[take.name] = Ledger(take.budget)
+        # Settings may have changed the budget since; what was taken stays counted.
         ledger.budget = take.budget
         return ledger

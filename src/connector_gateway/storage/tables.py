@@ -30,6 +30,7 @@ metadata = MetaData()
 class FastJson(TypeDecorator[Any]):
     """JSON as text, for columns that every call writes and no statement looks into."""
 
+    # Plain text with our own encoder: SQLAlchemy's JSON type costs more, and every call writes such columns.
     impl = Text
     cache_ok = True
 

@@ -60,6 +60,7 @@ class Token:
             "dateExpires": None if self.expires_at is None else stamp(self.expires_at),
             "permissions": [
                 {"idModel": self.member.id, "modelType": "Member", "read": True, "write": account},
+                # A token of this kind is not given for single boards: it reaches whatever its member reaches.
                 {"idModel": "*", "modelType": "Board", **rights},
                 {"idModel": "*", "modelType": "Organization", **rights},
             ],
@@ -95,6 +96,7 @@ def credentials_of(authorization: str, arguments: Arguments) -> Credentials:
     scheme, _, rest = authorization.partition(" ")
     if scheme.lower() == "bearer" and rest:
         return Credentials(token=rest.strip(), bearer=True)
+    # The vendor's page says nothing of both together. Public test suites saw the header win.
     pairs = oauth_pairs(authorization)
     presented = Credentials(pairs.get("oauth_consumer_key") or None, pairs.get("oauth_token") or None)
     if presented != Credentials():
@@ -116,6 +118,7 @@ class Access:
             return Visitor()
         if not presented.bearer and (presented.key or "") not in self.apps:
             raise Refusal(401, INVALID_KEY)
+        # Refused as a lack of scopes, not of a token: that is the text that live tests got.
         if presented.token is None:
             raise Refusal(401, MISSING_SCOPES)
         token = self.tokens.get(presented.token)
@@ -132,8 +135,10 @@ class Access:
         self, random: Random, app: App, member: Member, scopes: Iterable[str], *, now: float, lifetime: float | None
     ) -> Token:
         """A new token of the key and token kind."""
+        # Newer tokens begin with ATTA and are longer than the 64 digits of older ones. A client must not measure them.
         value = f"ATTA{random.getrandbits(288):072X}"
         expires_at = None if lifetime is None else now + lifetime
+        # Trello's ids begin with the second of their making (API introduction), from which clients read a thing's age.
         identifier = f"{int(now) & 0xFFFFFFFF:08x}{random.getrandbits(64):016x}"
         return self.keep(Token(identifier, value, app, member, tuple(scopes), now, expires_at))
 

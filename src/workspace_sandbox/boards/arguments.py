@@ -27,6 +27,7 @@ MOST = 1000
 
 async def arguments_of(request: web.Request) -> "Arguments":
     """The arguments of *request*; those of the body win over those of the query."""
+    # The same arguments are taken from query, form and JSON alike. ``py-trello`` sends JSON, older clients the query.
     raw: dict[str, Any] = {name: ",".join(request.query.getall(name)) for name in request.query}
     if not request.body_exists:
         return Arguments(raw)
@@ -89,6 +90,7 @@ class Arguments:
         value = "" if value is None else value
         if not isinstance(value, str) or not shortest <= len(value) <= LONGEST_TEXT:
             raise self.refusal(name)
+        # A lone half of a surrogate pair cannot be stored as UTF-8; JSON lets it through.
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
     def name(self, *, error: str) -> str:
@@ -118,7 +120,9 @@ class Arguments:
         """Ids as a comma list or an array; each may be named once only."""
         found = self.words(name) or []
         if not all(IDENTIFIER.fullmatch(word) for word in found):
+            # One of the few refusals in JSON. Most are plain text, so a client has to look at the content type.
             raise Refusal(400, {"message": "Invalid objectId", "error": "ERROR"})
+        # An id that is named twice has been refused since spring 2025 (changelog of TrelloDotNet 2.0.4).
         if len(set(found)) < len(found):
             raise self.refusal(name)
         return [word.lower() for word in found]

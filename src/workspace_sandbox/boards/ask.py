@@ -150,8 +150,10 @@ class Ask:
 
     def _find(self, name: str, _: type[Thing]) -> Thing:
         kind, identifier = KINDS[name], self.path[name]
+        # Paths also take the eight letters of a short link (API introduction); fields of a body do not.
         identifier = self.store.links.get(identifier, identifier.lower())
         found: Thing | None = getattr(self.store, kind.shelf).get(identifier)
+        # Trello answers a stranger's board with 401 or with 404, and does not say when which. The knob plays both.
         if self.visitor.member is None or (found and not self.sees(found) and not self.knobs["hidden_is_missing"]):
             raise Refusal(401, kind.hidden)
         if found is None or not self.sees(found):

@@ -44,6 +44,7 @@ def create(ask: Ask) -> Any:
 
 def _list_for_card(ask: Ask) -> CardList:
     card_list = ask.store.lists.get(ask.arguments.identifier("idList"))
+    # Not the 404 text of lists: the text speaks of a board that it did not find (seen in public live tests).
     if card_list is None:
         raise Refusal(404, NO_BOARD_FOR_CARD)
     if not ask.sees(card_list):
@@ -79,6 +80,7 @@ def read_field(ask: Ask) -> Any:
 def update(ask: Ask) -> Any:
     """A card with other values, perhaps in another list."""
     card, arguments = ask.card, ask.arguments
+    # Everything is read before anything changes, so that a refused request leaves the card as it was.
     target = _target(ask, card)
     changes = _changes(arguments)
     labels = _labels(target.board, arguments) if "idLabels" in arguments else None

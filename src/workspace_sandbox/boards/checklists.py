@@ -31,6 +31,7 @@ def create(ask: Ask) -> Any:
 
 def _card_of_body(ask: Ask) -> Card:
     card = ask.store.cards.get(ask.arguments.identifier("idCard"))
+    # By this route an unknown card is 401, and the text speaks of a board. ``/cards/{id}/checklists`` says 404.
     if card is None or not ask.sees(card):
         raise Refusal(401, "unauthorized board requested")
     return card
@@ -75,6 +76,7 @@ def read_items(ask: Ask) -> Any:
     return views.items(ask.checklist, ask.arguments)
 
 
+# One item for each request: Trello has no route for several, and its ``/batch`` only reads.
 def create_item(ask: Ask) -> Any:
     """A new item of a checklist."""
     checklist, arguments = ask.checklist, ask.arguments

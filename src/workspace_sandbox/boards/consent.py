@@ -76,8 +76,10 @@ class Consent:
             return _leave(return_url, f"error={quote('Token request rejected')}")
         token = self._issue(app, scopes, lifetime)
         if asked.raw("callback_method") == "postMessage":
+            # ``postMessage`` is the other way that Trello's page "Authorization" has for handing a token over.
             script = f"<script>(window.opener||window.parent).postMessage('{token.value}','*')</script>"
             return _page("Authorized", script)
+        # In the fragment, which browsers keep to themselves: the token never reaches a server by this way.
         return _leave(return_url, f"token={token.value}")
 
     async def request_token(self, request: web.Request) -> web.StreamResponse:
@@ -127,6 +129,7 @@ class Consent:
         redirect, state = str(asked.raw("redirect_uri") or ""), {"state": str(asked.raw("state") or "")}
         if not self._allows(redirect):
             return web.Response(status=400, text="redirect_uri is not registered for client")
+        # Asked of every client, even of one that has a secret (Trello, "OAuth 2.0 for confidential clients").
         challenged = asked.given("code_challenge") and asked.raw("code_challenge_method") == "S256"
         if asked.raw("response_type") != "code" or not challenged:
             return _redirect(redirect, {"error": "invalid_request", **state})
@@ -166,6 +169,7 @@ class Consent:
         return grant if grant and verified and asked.get("redirect_uri") == grant.callback else None
 
     def _by_refresh(self, asked: Mapping[str, str]) -> Grant | None:
+        # Each refresh token serves once. Who loses the answer has to ask the member again.
         return self._refreshes.pop(asked.get("refresh_token", ""), None)
 
     def _pair(self, grant: Grant) -> dict[str, Any]:
@@ -227,6 +231,7 @@ def _scopes(asked: Arguments) -> tuple[str, ...]:
 
 
 def _lifetime(asked: Arguments) -> float | None:
+    # Trello's pages disagree on what is meant without it: 30 days or for ever. The cautious one is played.
     return LIFETIMES[asked.choice("expiration", LIFETIMES, "30days")]
 
 

@@ -116,6 +116,7 @@ class Store:
         del card_list.board.lists[card_list.id]
         card_list.board = board
         board.lists[card_list.id] = card_list
+        # Labels belong to a board, and so do the short numbers of cards: neither can go along.
         for card in card_list.cards.values():
             self._settle(card)
         self.record(author, "moveListToBoard", card_list)
@@ -164,6 +165,7 @@ class Store:
             self.record(author, "moveCardToBoard", card, boardSource={"id": source.board.id, "name": source.board.name})
             return
         moved = {"listBefore": _named(source), "listAfter": _named(target), "old": {"idList": source.id}}
+        # A move is an update with the names of both lists; it has no type of action of its own.
         self.record(author, "updateCard", card, {"idList": target.id}, **moved)
 
     def delete_card(self, card: Card) -> None:
@@ -204,6 +206,7 @@ class Store:
         self, at: float, checklist: Checklist, name: str, place: Place = "bottom", *, most: int = 200, **values: Any
     ) -> CheckItem:
         """Add an item to a checklist that has fewer than *most*; *values* are attributes of ``CheckItem``."""
+        # Trello's page on limits shows such numbers as examples, and says that they differ. Hence the caller's number.
         if len(checklist.items) >= most:
             raise Refusal(403, {"message": "Checklist item limit exceeded", "error": "LIMIT_EXCEEDED"})
         pos = placed([other.pos for other in checklist.items.values()], place)

@@ -56,6 +56,8 @@ class Throttle:
 
     def spend(self, spender: Spender, now: float) -> None:
         """Spend from every budget, or refuse and spend from none."""
+        # More than 200 refusals of one key within ten seconds close the key, also for members who sent nothing.
+        # Trello tells this on its page "Rate limits"; a client that resends without waiting must feel it here.
         if self._locked_out(spender.key, now):
             raise self._refuse(spender.key, KEY, now)
         claims = list(self._claims(spender))
@@ -68,6 +70,7 @@ class Throttle:
     def headers(self, spender: Spender, now: float) -> dict[str, str]:
         """What the vendor tells about the budgets in every answer."""
         told = {budget: window.remaining(now) for budget, window, _ in self._claims(spender)}
+        # No ``Retry-After`` beside them: Trello documents none, so a client must be able to do without.
         shown = (TOKEN, KEY, MEMBER) if spender.member_requests else (TOKEN, KEY)
         return {
             f"x-rate-limit-{budget.name}-{name}": str(int(value))
@@ -80,6 +83,7 @@ class Throttle:
         }
 
     def _claims(self, spender: Spender) -> Iterator[tuple[Budget, SlidingWindow, int]]:
+        # A key is spent by all tokens under it: three busy accounts are enough to use up what the application has.
         wanted = (
             (TOKEN, spender.token, spender.requests),
             (KEY, spender.key, spender.requests),

@@ -65,6 +65,7 @@ def board(shown: Board, arguments: Arguments) -> dict[str, Any]:
     for name, nested in BOARD_NESTED.items():
         if arguments.asks_for(f"{name}s"):
             raw[f"{name}s"] = nested(shown, arguments.nested(name))
+    # A refusal by size that Trello sends as 429 ("Rate limits"). No waiting helps against it.
     if arguments.asks_for("cards") and arguments.asks_for("actions"):
         _refuse_too_many(raw["cards"])
     if arguments.asks_for("customFields"):
@@ -95,6 +96,7 @@ def card_list(shown: CardList, arguments: Arguments) -> dict[str, Any]:
     return raw
 
 
+# A board may have a thousand labels. Whoever names no limit gets 50, and no hint that there are more.
 def labels(shown: Board, arguments: Arguments) -> list[dict[str, Any]]:
     """The labels of a board; 50 of them, if no more are asked for."""
     if arguments.choice("filter", frozenset({"all", "none"}), "all") == "none":
@@ -121,6 +123,7 @@ def cards(shown: Board | CardList, arguments: Arguments) -> list[dict[str, Any]]
 def _page_of_cards(chosen: list[Card], arguments: Arguments) -> list[Card]:
     since, before = _least_id(arguments.bound("since")), _least_id(arguments.bound("before"))
     chosen = [one for one in chosen if (not since or one.id > since) and (not before or one.id < before)]
+    # Trello counts a page from the newest card on, whatever the order in which it is then shown.
     if arguments.given("limit"):
         chosen = sorted(chosen, key=lambda one: one.id, reverse=True)[: arguments.number("limit", DEFAULT_LIMIT)]
     if arguments.raw("sort") == "-id":

@@ -97,6 +97,7 @@ class Access:
         self._codes.clear()
         self._refreshers.clear()
         for token in self._tokens.values():
+            # A bot's token is told so after an uninstall. ``token_revoked`` is said of single tokens.
             token.refused = "account_inactive"
 
     def restore(self) -> None:
@@ -136,6 +137,7 @@ class Access:
         """A rotating pair for a token that does not rotate, once."""
         check_client(arguments)
         token = self.admit(arguments.text("token"))
+        # A token can be swapped once: afterwards it rotates, and rotation cannot be switched off again.
         if token.expires_at is not None:
             raise SlackError("token_already_exchanged")
         token.refused = "token_revoked"
@@ -160,6 +162,7 @@ class Access:
         if value not in self._refreshers:
             raise SlackError("invalid_refresh_token")
         spent_at = self._refreshers[value]
+        # Two processes that refresh at the same moment both succeed for a short while ("Using token rotation").
         if spent_at is not None and now - spent_at > REFRESH_GRACE_SECONDS:
             raise SlackError("invalid_refresh_token")
         self._refreshers[value] = now if spent_at is None else spent_at
@@ -173,6 +176,7 @@ class Access:
         refresher = f"xoxe-1-{self._letters(40)}"
         self._refreshers[refresher] = None
         living = [old for old in self._tokens.values() if old.expires_at is not None and not old.refused]
+        # A third refresh ends the oldest token, so a client that refreshes without a lock loses a token that is in use.
         for old in living[: max(0, len(living) - ACTIVE_TOKENS + 1)]:
             old.refused = "token_revoked"
         return {"access_token": self._keep(token), "refresh_token": refresher, "expires_in": seconds}
@@ -228,6 +232,7 @@ def _checked(client_id: str, scope: str, redirect_uri: str) -> URL:
         back = URL(redirect_uri)
     except ValueError:
         back = URL()
+    # Any such address will do, where Slack compares it with a list: the stand-in has no page to register one.
     if back.scheme not in {"http", "https"} or back.fragment:
         message = "redirect_uri did not match any configured URIs"
         raise Refused(_page(200, message, "<p>bad_redirect_uri</p>"))

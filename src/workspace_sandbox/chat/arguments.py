@@ -12,6 +12,7 @@ from workspace_sandbox.chat.wire import SlackError, invalid_arguments
 
 FORMS = {"application/x-www-form-urlencoded", "multipart/form-data", "text/plain"}
 CHARSETS = {None, "utf-8", "utf8", "iso-8859-1", "us-ascii"}
+# Slack's own libraries disagree: the one for Python sends 1 and 0, the one for Node sends words.
 TRUTHS = {"1", "true", "True", "yes"}
 
 
@@ -48,6 +49,7 @@ class Arguments:
     def limit(self, usual: int, most: int) -> int:
         """The wanted page length; 0 and nothing mean the *usual* one."""
         value = self.raw("limit")
+        # JSON knows true and 2.5, and ``int`` would take both.
         if isinstance(value, bool | float):
             raise SlackError("invalid_limit")
         try:
@@ -111,6 +113,7 @@ async def receive(request: web.Request) -> Received:
     scheme, _, credentials = request.headers.get("Authorization", "").partition(" ")
     token = credentials.strip() if scheme.lower() == "bearer" else str(in_form.get("token", ""))
     client = _client(credentials) if scheme.lower() == "basic" else {}
+    # Slack stopped taking tokens from addresses, which end up in logs.
     query = {name: value for name, value in request.query.items() if name != "token"}
     return Received(Arguments({**query, **body, **client}), token, warnings)
 

@@ -26,6 +26,7 @@ def revoke(call: Call) -> dict[str, Any]:
     """``auth.revoke``: the application goes with its token, unless tokens rotate."""
     if call.arguments.flag("test"):
         return {"revoked": False}
+    # With rotation, only this one token dies and events go on. Without it, the installation ends (``auth.revoke``).
     if call.access.revoke(call.token):
         call.uninstall()
     return {"revoked": True}

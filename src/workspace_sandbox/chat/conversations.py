@@ -26,6 +26,7 @@ def list_joined(call: Call) -> dict[str, Any]:
     user = call.arguments.optional("user") or call.workspace.team.bot_user_id
     if user not in call.workspace.users:
         raise SlackError("user_not_found")
+    # No counts of members here, and no ``is_member``: the samples in Slack's own libraries have neither.
     joined = {name: channel for name, channel in call.workspace.channels.items() if user in channel.members}
     return _listed(call, joined, counted=False)
 
@@ -48,6 +49,7 @@ def members(call: Call) -> dict[str, Any]:
 
 def open_im(call: Call) -> dict[str, Any]:
     """``conversations.open``: a conversation with one person; groups of persons need a scope that is not granted."""
+    # Opening what is open is no fault: the answer has ``already_open``, and the same identifier.
     known = call.arguments.optional("channel")
     if known:
         channel = call.workspace.visible(known)
@@ -83,6 +85,7 @@ def history(call: Call) -> dict[str, Any]:
     channel = _read(call)
     latest = _cursor(call)
     between = _between(call, latest)
+    # Replies are not part of a history, unless they were also sent to the channel. They are read thread by thread.
     matching = (message for message in channel.newest_first() if between(message))
     shown, following = _page(call, channel, matching)
     return shown | following | {"pin_count": 0}
@@ -111,6 +114,7 @@ def _listed(call: Call, conversations: Mapping[str, Channel], *, counted: bool) 
     for kind in sorted(types):
         call.require_for(kind, "read")
     limit = call.arguments.limit(USUAL_PAGE, MOST)
+    # The page is cut before the filters run, as Slack's does: short and even empty pages come before the end.
     page, following = paging.cut(conversations, "team", call.arguments.optional("cursor"), limit)
     without_archived = call.arguments.flag("exclude_archived")
     shown = [
@@ -188,6 +192,7 @@ def _page(call: Call, channel: Channel, matching: Iterable[Message]) -> tuple[di
     metadata = call.arguments.flag("include_all_metadata")
     page: list[dict[str, Any]] = []
     for message in matching:
+        # The key is left out at the end of a history, where listings of channels say it with an empty text.
         if len(page) == limit:
             cursor = paging.cursor_of("next_ts", str(micros_of(message.ts)))
             return {"messages": page, "has_more": True}, {"response_metadata": {"next_cursor": cursor}}

@@ -44,6 +44,7 @@ class Envelope:
 
     def __init__(self, url: str, body: dict[str, Any]) -> None:
         self.url = url
+        # Kept as bytes: the signature covers them exactly, and every retry has to send the same.
         self.raw = json.dumps(body, separators=(",", ":")).encode()
         self.holds_event = "event" in body
         self.type: str = body.get("event", body)["type"]
@@ -90,6 +91,7 @@ class Deliverer:
             return
         now = self._stage.clock.now()
         if self._take(now):
+            # Each copy has an identifier of its own: users saw one message under several, without any retry header.
             for _ in range(2 if self._stage.knobs["deliver_twice"] else 1):
                 self._send(self._envelope(event, now))
         elif (minute := int(now // 60)) != self._warned_minute:
@@ -135,6 +137,7 @@ class Deliverer:
         if self._loop is None or not url:
             return
         held = HOLD_SECONDS if self._stage.knobs["deliver_disordered"] and self._count % 2 else 0.0
+        # Acts arrive from the thread of a test as well as from the loop of the server.
         self._loop.call_soon_threadsafe(self._start, Envelope(url, body), held)
 
     def _start(self, envelope: Envelope, held: float) -> None:
@@ -150,6 +153,7 @@ class Deliverer:
         if held:
             await self._stage.clock.sleep(held)
         tried = await self._attempt(envelope, 0, None)
+        # The page on the Events API tells of retries for events only, not for the handshake.
         pauses = self._stage.knobs["retry_seconds"] if envelope.holds_event else []
         for number, pause in enumerate(pauses, 1):
             if tried.reason is None or not tried.may_retry:
@@ -182,6 +186,7 @@ class Deliverer:
             ) as answer:
                 status = answer.status
                 reason = _fault(envelope, answer, await answer.text(errors="replace"))
+                # The documented way to refuse an event for good.
                 may_retry = answer.headers.get("X-Slack-No-Retry") != "1"
         except TimeoutError:
             reason = "http_timeout"
@@ -196,6 +201,7 @@ class Deliverer:
         return Delivery(envelope.event_id, envelope.type, number, status, reason, may_retry)
 
     def _signed(self, raw: bytes) -> dict[str, str]:
+        # Signed anew for each attempt: receivers refuse signatures that are more than five minutes old.
         timestamp = str(int(self._stage.clock.now()))
         signature = hmac.new(SIGNING_SECRET.encode(), f"v0:{timestamp}:".encode() + raw, hashlib.sha256).hexdigest()
         return {

@@ -109,6 +109,7 @@ class ChatEmulator:
                 return acts.perform(self.workspace, action)
 
     def _emit(self, event: dict[str, Any]) -> None:
+        # An uninstalled application hears nothing more.
         if self.access.installed:
             self._deliverer.tell(event)
 
@@ -141,6 +142,7 @@ class ChatEmulator:
 
     def _run(self, method: Method, received: Received) -> dict[str, Any]:
         """Count the call, check its scopes and do it."""
+        # Counted before the scopes are checked: the cautious reading is that a refused call uses up budget too.
         self.limits.spend_call(method.name, method.per_minute)
         call = Call(
             workspace=self.workspace,
@@ -156,6 +158,7 @@ class ChatEmulator:
         body = method.handler(call)
         if method.writes and self.stage.knobs["fatal_after_commit"] > 0:
             self.stage.knobs["fatal_after_commit"] -= 1
+            # The reference says of this error that part of the work may have been done.
             raise SlackError("fatal_error")
         return body
 

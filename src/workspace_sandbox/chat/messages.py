@@ -28,10 +28,13 @@ def post_message(call: Call) -> dict[str, Any]:
     content = _content(call, POST_LENGTH)
     text = content.pop("text", "")
     fields = content | _thread(call, channel) | {"client_msg_id": call.arguments.optional("client_msg_id")}
+    # Slack names errors about a repeated ``client_msg_id``, but does not list the argument. Off unless asked for.
     repeated = call.workspace.sent.get((channel.id, fields["client_msg_id"] or ""))
     if repeated is not None and call.knobs["dedupe_client_msg_id"]:
         return _posted(call, channel, repeated)
     call.limits.spend_post(channel.id)
+    # Whether a long text is cut into several messages depends on whom one asks: users saw it, the reference does not.
+    # Only the first one's ``ts`` comes back, so a client cannot tell from the answer.
     pieces = _pieces(text) if call.knobs["long_text"] == "split" else [text]
     posted = [call.workspace.post_as_bot(channel, piece, **fields) for piece in pieces]
     return _posted(call, channel, posted[0])
@@ -45,6 +48,7 @@ def update(call: Call) -> dict[str, Any]:
         raise SlackError("edit_window_closed")
     content = _content(call, UPDATE_LENGTH)
     if "text" in content:
+        # A new text without blocks takes the old blocks away; attachments and metadata stay (``chat.update``).
         content = {"blocks": []} | content
     call.workspace.change(channel, message, call.workspace.team.bot_user_id, **content)
     return _posted(call, channel, message) | {"text": message.text}
@@ -78,9 +82,11 @@ def escaped(text: str) -> str:
 
 def _destination(call: Call, named: str) -> Channel:
     """The channel a post goes to, by id, by public name, or by the user id of whom it is for."""
+    # Names serve in this method only, and for public channels only. All others want an identifier.
     workspace = call.workspace
     if USER_ID.fullmatch(named):
         user = workspace.users.get(named)
+        # The same code as for an unknown channel: Slack does not tell a caller which people there are.
         if user is None or user.deleted or user.is_bot:
             raise SlackError("channel_not_found")
         return workspace.im_with(user)[0]
@@ -91,6 +97,7 @@ def _destination(call: Call, named: str) -> Channel:
         raise SlackError("channel_not_found")
     if channel.is_archived:
         raise SlackError("is_archived")
+    # A private channel without the bot is ``channel_not_found`` before it comes to this, so as not to give it away.
     if not workspace.is_member(channel) and "chat:write.public" not in call.access.scopes:
         raise SlackError("not_in_channel")
     return channel
@@ -102,6 +109,7 @@ def _own(call: Call, refusal: str) -> tuple[Channel, Message]:
     message = call.workspace.message(channel, call.arguments.text("ts"))
     if channel.is_archived:
         raise SlackError("is_inactive")
+    # A bot edits what it wrote itself and nothing else, whatever scopes it has.
     if message.bot_id != call.workspace.team.bot_id:
         raise SlackError(refusal)
     return channel, message
@@ -118,6 +126,7 @@ def _content(call: Call, longest: int) -> dict[str, Any]:
     if text is None:
         return content
     kept = escaped(text)
+    # An edit is measured after ``&`` became ``&amp;``, a post before: a text may be posted and then not be editable.
     if len(kept if longest == UPDATE_LENGTH else text) > longest:
         raise SlackError("msg_too_long")
     return content | {"text": kept}

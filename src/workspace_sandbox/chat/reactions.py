@@ -24,6 +24,7 @@ def add(call: Call) -> dict[str, Any]:
     bot = call.workspace.team.bot_user_id
     users = message.reactions.get(name, [])
     if bot in users:
+        # It counts by user: the same emoji from somebody else is no repetition.
         raise SlackError("already_reacted")
     if not users and len(message.reactions) >= MOST_EMOJI:
         raise SlackError("too_many_emoji")

@@ -42,6 +42,7 @@ class Limits:
     def spend_call(self, method: str, per_minute: int) -> None:
         """Count a call of *method*."""
         per_minute = self._per_minute(method, per_minute)
+        # By method alone: how much a connection reads in one channel counts against all others (page "Rate limits").
         key = (method, per_minute)
         if key not in self._methods:
             self._methods[key] = SlidingWindow(per_minute, 60)
@@ -51,6 +52,7 @@ class Limits:
         """Count a post into a channel."""
         if channel_id not in self._channels:
             self._channels[channel_id] = TokenBucket(POSTS_PER_SECOND, POST_BURST)
+        # With an underscore here and without one elsewhere: the method's page names both spellings.
         self._spend(self._channels[channel_id], "rate_limited")
 
     def items(self, asked: int) -> int:
@@ -67,4 +69,5 @@ class Limits:
             return
         seconds = budget.take(self._stage.clock.now())
         if seconds > 0:
+            # ``Retry-After`` is in whole seconds. A zero would invite the client to come back at once.
             raise Throttled(max(1, math.ceil(seconds)), code)

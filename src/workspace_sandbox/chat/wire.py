@@ -21,6 +21,7 @@ def unknown(name: str) -> web.Response:
 
 def warned(body: dict[str, Any], warnings: list[str]) -> dict[str, Any]:
     """*body* with the vendor's remarks, which it makes on success and refusal alike."""
+    # A missing charset is remarked on, and the call still succeeds: a client must not read remarks as refusals.
     if not warnings:
         return body
     about = body.get("response_metadata", {}) | {"warnings": warnings}
@@ -30,6 +31,7 @@ def warned(body: dict[str, Any], warnings: list[str]) -> dict[str, Any]:
 # Refusals
 
 
+# Slack refuses with status 200. Only 429 and its own failures show in the status line.
 class SlackError(Exception):
     """Ends a method with ``ok: false`` and this code; *details* are further keys of the answer."""
 
@@ -72,6 +74,7 @@ def message(workspace: "Workspace", channel: "Channel", shown: "Message", *, met
         "reactions": reactions(shown),
         "metadata": shown.metadata if metadata else None,
     }
+    # Slack leaves out what is empty. A client that expects ``edited`` or ``blocks`` to be there must fail here too.
     raw |= {name: value for name, value in optional.items() if value}
     if shown.bot_id == workspace.team.bot_id:
         raw["bot_profile"] = _bot_profile(workspace)
@@ -91,6 +94,7 @@ def reactions(shown: "Message") -> list[dict[str, Any]]:
 
 def channel(workspace: "Workspace", shown: "Channel", *, membership: bool, members: bool) -> dict[str, Any]:
     """A conversation; *membership* adds ``is_member`` and *members* adds ``num_members``, which an ``im`` lacks."""
+    # A conversation between two has neither a name nor a count of members: the reference shows neither for it.
     if shown.type == "im":
         return _im(workspace, shown)
     is_group = shown.id.startswith("G")

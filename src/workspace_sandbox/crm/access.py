@@ -82,6 +82,7 @@ class Grants:
         access = self.access(token.strip())
         if scheme.lower() != "bearer" or access is None:
             raise unauthenticated()
+        # Checked after everything else, since expired tokens and unknown ones have different categories.
         late = self.stage.clock.now() - access.expires_at if access.expires_at is not None else -1.0
         if late >= 0 and access.expires_at is not None:
             raise expired(int(late), timestamp(access.expires_at))
@@ -106,6 +107,7 @@ class Grants:
     def consent(self, asked: Mapping[str, str]) -> str:
         """The code for what a user has just agreed to."""
         code = self._uuid("eu1-")
+        # What the portal does not have is left out without a word. The token's answer lists what was granted.
         wanted = f"{asked.get('scope', '')} {asked.get('optional_scope', '')}".split()
         scopes = tuple(scope for scope in dict.fromkeys(["oauth", *wanted]) if scope in self.stage.knobs["scopes"])
         expires_at = self.stage.clock.now() + CODE_SECONDS
@@ -131,6 +133,7 @@ class Grants:
 
     def refresh(self, form: Mapping[str, str]) -> Access:
         """A new access token of a living grant; the refresh token stays the same."""
+        # HubSpot's refresh tokens stay the same when they are used. None of its pages promises that, however.
         grant = self.grant(form.get("refresh_token", ""))
         if grant is None or grant.client_id != form.get("client_id"):
             message = "refresh token is invalid, expired or revoked"

@@ -97,6 +97,7 @@ async def batch_read(portal: Portal, request: web.Request) -> web.Response:
             paging = {"paging": {"next": {"after": following}}} if following else {}
             shown.append({"from": {"id": identifier}, "to": rows, **paging})
         else:
+            # To have no association is reported as a fault of that one input, although nothing went wrong.
             errors.append(_none_found(kind, target, identifier))
     return batch(portal.now, shown, errors)
 
@@ -212,6 +213,7 @@ def _no_type(word: str, source: Kind, target: Kind) -> Rejection:
     return invalid(f"Association type {word} is not valid from {source.type_id} to {target.type_id}")
 
 
+# Each direction has a type number of its own, and the number of the wrong direction is refused.
 def _default(portal: Portal, source: Record, target: Record) -> list[dict[str, Any]]:
     """Both directions of a new unlabelled association."""
     if plain_type(source.kind.plural, target.kind.plural) is None:
@@ -227,6 +229,7 @@ def _direction(source: Record, target: Record, kind: AssociationType) -> dict[st
 def _labels(source: Record, target: Record, kinds: list[AssociationType]) -> dict[str, Any]:
     return {
         "fromObjectTypeId": source.kind.type_id,
+        # A number here and a text everywhere else: both are HubSpot's own (its published document agrees).
         "fromObjectId": source.id,
         "toObjectTypeId": target.kind.type_id,
         "toObjectId": target.id,

@@ -39,6 +39,7 @@ async def create_record(portal: Portal, request: web.Request) -> web.Response:
     kind, raw = kind_of(request), await record_body(request)
     draft = portal.draft_new(kind, raw.get("properties"), raw.get("associations"))
     portal.commit(draft)
+    # HubSpot's Python library returns nothing at all when this is a 200.
     return web.json_response(_made(portal, draft), status=201)
 
 
@@ -64,6 +65,7 @@ async def archive_record(portal: Portal, request: web.Request) -> web.Response:
     if record := portal.find_live(kind, identifier):
         portal.archive(record)
     else:
+        # Archiving again is no fault; only a record that never was there is one.
         portal.find(kind, identifier, archived=True)
     return web.Response(status=204)
 
@@ -72,6 +74,7 @@ async def search_records(portal: Portal, request: web.Request) -> web.Response:
     """The records a query finds, as the lagging index knows them."""
     kind = kind_of(request)
     raw = await record_body(request)
+    # The limit is on the whole body, so a search with many wanted properties may pass it too.
     if len(await request.text()) > search.LONGEST_QUERY:
         raise invalid(f"The request body must not exceed {search.LONGEST_QUERY} characters.")
     cap = portal.knob("search_cap")
@@ -79,6 +82,7 @@ async def search_records(portal: Portal, request: web.Request) -> web.Response:
     found = portal.search(kind, query)
     page, after = search.results(query, found)
     shown = [_described(portal, record, query.properties) for record in page]
+    # The total does not count beyond what can be paged to.
     answer: dict[str, Any] = {"total": min(len(found), cap), "results": shown}
     return web.json_response(answer | ({"paging": {"next": {"after": after}}} if after else {}))
 
@@ -125,6 +129,7 @@ async def batch_upsert(portal: Portal, request: web.Request) -> web.Response:
     """Several records written by a unique property, made where there are none; all of them or none."""
     kind, (_, given) = kind_of(request), await inputs(request)
     _refuse_repeated(given)
+    # All are checked before any is kept: the guide says that there are no partial upserts by address.
     drafts = [_upsert_draft(portal, kind, one) for one in given]
     portal.commit(*drafts)
     shown = [
@@ -150,6 +155,7 @@ def described(portal: Portal, record: Record) -> dict[str, Any]:
 
 def _described(portal: Portal, record: Record, wanted: Iterable[str]) -> dict[str, Any]:
     definitions = portal.definitions[record.kind.plural]
+    # A wanted property that does not exist is left out of the answer without a word, not refused.
     known = [name for name in map(str, wanted) if name in definitions and definitions[name].archived_at is None]
     return record.described(known if wanted else record.kind.defaults, portal.account.portal_id)
 
@@ -180,6 +186,7 @@ def _changed(portal: Portal, draft: Draft, *more: str) -> dict[str, Any]:
 
 def _upsert_draft(portal: Portal, kind: Kind, raw: dict[str, Any]) -> Draft:
     identifier, id_property = _identifier(raw), _id_property(raw)
+    # A missing address means a new contact. A missing identifier can only be a mistake.
     look_up = portal.find if id_property == "hs_object_id" else portal.find_live
     properties = raw.get("properties")
     if record := look_up(kind, identifier, id_property):

@@ -29,6 +29,7 @@ MARKUP = re.compile(r"<[^>]+>")
 NORMALISED = {"email": accepted_email, "domain": accepted_domain, "hs_additional_emails": str.lower}
 """Properties whose values are kept in another form than they were sent in."""
 
+# The time places a note on the timeline; HubSpot refuses a note without it, and has no default.
 REQUIRED = {"notes": ("hs_timestamp",)}
 STAGES_IN_ORDER = [option.value for option in LIFECYCLE]
 
@@ -86,8 +87,10 @@ class Rules:
 
     def require(self, kind: Kind, values: Mapping[str, str]) -> None:
         """Refuse a new record that lacks what the vendor, or the portal's own rules, demand."""
+        # From version 2026-09 on, a portal's own rules apply to writes by API as well: what worked may now be a 400.
         required = [*REQUIRED.get(kind.plural, ()), *self._portal.knob("required_properties").get(kind.plural, ())]
         missing = [name for name in required if not values.get(name)]
+        # A company needs one of the two ("Companies" guide).
         if kind is COMPANIES and not (values.get("name") or values.get("domain")):
             missing = ["name", "domain", *missing]
         if missing:
@@ -127,6 +130,7 @@ class Rules:
         faults = []
         if goes_back(before.get("lifecyclestage"), values.get("lifecyclestage")):
             stage = values.pop("lifecyclestage")
+            # That a stage only moves forward is documented. Whether a step back is refused or ignored is not.
             if self._portal.knob("backward_lifecycle") == "refuse":
                 faults.append(PropertyFault("lifecyclestage", "INVALID_OPTION", f"{stage} would move it backward"))
         if kind is DEALS:

@@ -56,6 +56,7 @@ class SearchIndex:
 
     def documents(self, plural: str, now: float, lag_seconds: float) -> Iterable[Record]:
         """What can be found now."""
+        # A search reads a copy that lags; reading by identifier does not ("CRM search"). This is what makes doubles.
         while self._pending and self._pending[0][0] + lag_seconds <= now:
             self.load(self._pending.popleft()[1])
         return self._documents.get(plural, {}).values()
@@ -92,6 +93,7 @@ def parse(raw: Mapping[str, Any], cap: int) -> Query:
     sort, descending = _sort(list_in(raw, "sorts"))
     limit = _limit(raw.get("limit"))
     after = _after(raw.get("after"))
+    # Past the cap the answer is a 400, not an empty page: a walk that goes on until nothing comes ends in an error.
     if after + limit > cap:
         raise invalid(f"Paging through search results is limited to {cap} records.")
     words = tuple(str(raw.get("query") or "").lower().split())
@@ -119,6 +121,7 @@ def run(
 
 
 def _sorted(found: list[Record], query: Query, definitions: Mapping[str, Definition]) -> list[Record]:
+    # Without a sort, the oldest come first. The identifier decides between records of the same instant.
     found.sort(key=lambda record: (record.created_at, record.id))
     if query.sort is None:
         return found
@@ -311,6 +314,7 @@ def _limit(given: Any) -> int:
 
 
 def _after(given: Any) -> int:
+    # In a search ``after`` is a position. In a listing, the same word means the identifier of the last record.
     after = digits(str(given or 0))
     if after is None:
         raise invalid(f"after must be an integer, received {given}")

@@ -28,6 +28,7 @@ class Throttle:
             return
         self._searches.limit = self._stage.knobs["search_limit"]
         if self._searches.take(self._stage.clock.now()):
+            # Searches answer without any budget header ("API usage guidelines"), so a client must count by itself.
             raise too_many("SECONDLY", "secondly", {})
 
     def spend(self, app: str, *, daily: bool) -> Mapping[str, str]:
@@ -37,6 +38,7 @@ class Throttle:
         now = self._stage.clock.now()
         window = self._bursts.setdefault(app, SlidingWindow(0, BURST_SECONDS))
         window.limit = self._stage.knobs["burst_limit"]
+        # Only service keys have a day's budget. Applications that were authorised with OAuth have none.
         if daily and self._left_today(now) <= 0:
             raise too_many("DAILY", "daily", self._headers(window, now, daily=daily))
         if window.take(now):
@@ -45,6 +47,7 @@ class Throttle:
         return self._headers(window, now, daily=daily)
 
     def _left_today(self, now: float) -> int:
+        # The day ends at midnight where the account is, not in UTC.
         day = datetime.fromtimestamp(now, self._zone).date().isoformat()
         if day != self._day:
             self._day, self._spent_today = day, 0

@@ -32,6 +32,7 @@ def timestamp(seconds: float) -> str:
 def milliseconds(text: str) -> float:
     """Epoch milliseconds of a day, an instant or epoch milliseconds; a ``ValueError`` if it is none of them."""
     if EPOCH.fullmatch(text):
+        # HubSpot takes and compares days and instants as epoch milliseconds too.
         return float(text)
     moment = datetime.fromisoformat(text)
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000
@@ -43,6 +44,7 @@ def written(given: Any) -> str:
         return ""
     if isinstance(given, bool):
         return "true" if given else "false"
+    # Every value is kept as text, and HubSpot shows no ".0" that nobody wrote.
     if isinstance(given, float) and given.is_integer():
         return str(int(given))
     if isinstance(given, str | int | float):

@@ -49,6 +49,7 @@ class GrantRejection(Rejection):
     def body(self, correlation_id: str) -> dict[str, Any]:
         """The OAuth error, ready to be sent."""
         del correlation_id
+        # Both dialects in one body: HubSpot's token pages answer so, and clients read one or the other.
         said = {"error": self.error, "error_description": self.message}
         return said | {"status": self.category, "message": self.message}
 
@@ -86,6 +87,7 @@ def invalid_properties(faults: Iterable[PropertyFault], portal_id: int) -> Rejec
         }
         for fault in faults
     ]
+    # JSON within the text of a JSON answer. The list under ``errors`` says less; users parse the text.
     text = json.dumps(embedded, ensure_ascii=False, separators=(",", ":"))
     return invalid(f"Property values were not valid: {text}", errors=[_detail(fault) for fault in faults])
 
@@ -117,6 +119,7 @@ def invalid_associations(invalid_ids: Iterable[str]) -> Rejection:
 
 def not_found(identifier: str) -> Rejection:
     """A record that is not there."""
+    # The two blanks are HubSpot's own.
     message = "Object not found.  objectId are usually numeric."
     return Rejection(404, "OBJECT_NOT_FOUND", message, context={"id": [identifier]})
 
@@ -128,6 +131,7 @@ def resource_not_found() -> Rejection:
 
 def contact_exists(identifier: str) -> Rejection:
     """An address that another contact has; the only place that names it is the text."""
+    # No field carries the identifier. Clients take it out of this sentence, so the wording has to stay exact.
     return Rejection(409, "CONFLICT", f"Contact already exists. Existing ID: {identifier}")
 
 
@@ -149,6 +153,7 @@ def unauthenticated() -> Rejection:
 
 def expired(seconds_ago: int, expired_at: str) -> Rejection:
     """A token past its half hour."""
+    # "0 second(s) ago" is a real answer: clocks differ, and a token may end on its way.
     message = f"The OAuth token used to make this call expired {seconds_ago} second(s) ago."
     return Rejection(401, "EXPIRED_AUTHENTICATION", message, context={"expire time": [expired_at]})
 
@@ -196,6 +201,7 @@ def batch(
     answer: dict[str, Any] = {"status": "COMPLETE", "results": results, "startedAt": at, "completedAt": at}
     if failed := [error.entry() for error in errors]:
         answer |= {"numErrors": len(failed), "errors": failed}
+        # A batch of which a part failed is a success by its status line. Who looks at nothing else misses it.
         status = 207
     return web.json_response(answer, status=status)
 

@@ -41,6 +41,7 @@ def staged(stage: Stage, application: web.Application) -> web.Application:
     async def answer(request: web.Request, handler: Handler) -> web.StreamResponse:
         at = stage.clock.now()
         fault = stage.next_fault(request)
+        # Served in full even for ``drop_after``: the fault is that the answer to finished work is lost.
         response = await _perform(stage, fault, request, handler)
         stage.journal.append(Exchange(at, request.method, request.path, response.status if response else None))
         if response is None or (fault and fault.fault == "drop_after"):
@@ -51,6 +52,7 @@ def staged(stage: Stage, application: web.Application) -> web.Application:
             return await _trickle(stage, fault, request, response)
         return response
 
+    # First of all, so that a fault meets unknown routes and refusals as well.
     application.middlewares.insert(0, play)
     return application
 
@@ -63,6 +65,7 @@ async def _perform(
     if fault and fault.fault == "status":
         return fault.answer()
     if fault and fault.fault == "delay":
+        # Read first, so that the request has certainly arrived although its answer is late.
         await request.read()
         await stage.hold_up(fault, fault.seconds)
     try:
@@ -73,6 +76,7 @@ async def _perform(
 
 def _cut(request: web.Request) -> web.StreamResponse:
     if request.transport is not None:
+        # Aborted and not closed: a client must see a broken connection, and no orderly end of an answer.
         request.transport.abort()
     raise asyncio.CancelledError
 

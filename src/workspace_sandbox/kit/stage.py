@@ -52,10 +52,12 @@ class Stage:
         """Let everything go right again; requests that a fault holds up go on at once."""
         self.faults.clear()
         for delay in list(self._delays):
+            # Tests steer from another thread than the one that serves.
             delay.get_loop().call_soon_threadsafe(delay.cancel)
 
     async def hold_up(self, fault: Fault, seconds: float) -> None:
         """Let a request wait for *fault*, at most until faults are forgotten."""
+        # The fault may have been forgotten between the match and here.
         if not any(known is fault for known in self.faults):
             return
         delay = asyncio.ensure_future(self.clock.sleep(seconds))

@@ -32,6 +32,7 @@ class SlidingWindow:
         return self.limit - self._sum
 
     def _forget(self, now: float) -> None:
+        # By request and not by whole windows: a strict vendor lets no burst through at the edge of two windows.
         while self._spent and self._spent[0][0] <= now - self.per_seconds:
             self._sum -= self._spent.popleft()[1]
 

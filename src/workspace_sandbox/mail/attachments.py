@@ -31,6 +31,7 @@ class Attachments:
     def identify(self, message: Message, part: Part) -> str:
         """A new id for that part."""
         told = f"{message.id} {part.part_id or '-'} {self._now():.3f}".encode()
+        # New at every reading: clients that keep such an identifier find it refused later (reported by many).
         content = bytes([len(told)]) + told + self._random.randbytes(PADDING_BYTES)
         return ATTACHMENT_PREFIX + urlsafe_b64encode(_seal(content) + content).decode().rstrip("=")
 

@@ -10,6 +10,7 @@ from workspace_sandbox.mail.refusals import invalid
 from workspace_sandbox.mail.uploads import read_part
 from workspace_sandbox.mail.wire import Call, Refusal, Reply
 
+# Discovery names the second path, the guide on batches shows both.
 PATHS = ("/batch", "/batch/gmail/v1")
 MAX_INNER = 100
 REQUEST_LINE = re.compile(
@@ -28,6 +29,7 @@ def read_batch(call: Call) -> list[Inner]:
     found = sections(call.body, 0, len(call.body), boundary.encode("latin-1", "replace"))
     if not found:
         raise _unreadable("The batch request contains no calls.")
+    # The guide advises fifty, and the hard limit is a hundred.
     if len(found) > MAX_INNER:
         raise invalid(f"Inner request count exceeds the limit. Received: {len(found)}, Limit: {MAX_INNER}")
     return [_inner(call, start, end) for start, end in found]
@@ -49,6 +51,7 @@ def _inner(outer: Call, start: int, end: int) -> Inner:
     head_end, body = split_head(outer.body, line.end(), part.end)
     headers = {name.lower(): value for name, value in read_headers(outer.body, line.end(), head_end)}
     verb, path, query = ((line[name] or b"").decode("latin-1") for name in ("verb", "path", "query"))
+    # Nothing else of the outer headers holds for the inner calls.
     shared = {name: value for name, value in outer.headers.items() if name == "authorization"}
     pairs = parse_qsl(query, keep_blank_values=True)
     inner = Call(verb.upper(), unquote(path), pairs, shared | headers, outer.body[body : part.end], outer.origin)

@@ -118,6 +118,7 @@ TRANSFER: Mapping[str, Callable[[bytes], bytes]] = {
 
 def with_crlf(raw: bytes) -> bytes:
     """*raw* with every line ended as mail wants it."""
+    # Most mail has whole line ends already, and large attachments would be copied for nothing.
     if raw.count(b"\n") == raw.count(b"\r\n"):
         return raw
     return re.sub(rb"(?<!\r)\n", b"\r\n", raw)

@@ -73,6 +73,7 @@ class Index:
     @cached_property
     def everything(self) -> list[Words]:
         """All that a bare word is looked for in."""
+        # The names of attachments count as words of the message, the other headers do not ("Refine searches in Gmail").
         people = [self.header("From", "Sender"), self.header("To"), self.header("Cc"), self.header("Bcc")]
         return [self.subject, *people, *self.body, *map(Words, self.names)]
 
@@ -105,4 +106,5 @@ def snippet(root: Part) -> str:
     """The beginning of the text, entities escaped as the vendor escapes them."""
     text = next((text for text in texts(root) if text.strip()), "")
     short = " ".join(text[: SNIPPET_LENGTH * 10].split())[:SNIPPET_LENGTH].strip()
+    # Gmail writes the apostrophe in decimal, Python in hexadecimal.
     return html.escape(short).replace("&#x27;", "&#39;")

@@ -62,6 +62,7 @@ def update_label(_: Desk, ask: Ask) -> Answer:
     label = _label(ask)
     if label.type == "system":
         raise invalid("Invalid update request")
+    # PUT replaces the label and so needs a name. PATCH does not.
     if ask.method.method == "PUT" and not ask.body.get("name"):
         raise invalid("Invalid label name")
     changed(label, ask.body, ask.mailbox.labels)
@@ -89,6 +90,7 @@ def checked_name(name: str, others: Mapping[str, Label]) -> str:
     malformed = not kept or len(kept) > MAX_NAME_LENGTH or kept.startswith("/") or kept.endswith("/")
     if malformed or kept.casefold() in RESERVED or not kept.isprintable():
         raise invalid("Invalid label name")
+    # Two labels may not differ in case alone, so a client that looks exactly may not find what it cannot make.
     if any(label.name.casefold() == kept.casefold() for label in others.values()):
         raise conflict("Label name exists or conflicts")
     return kept

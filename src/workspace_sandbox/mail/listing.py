@@ -28,6 +28,7 @@ def filter_of(ask: Ask, now: float) -> Chosen:
         raise invalid(f"Invalid label: {unknown}")
     query = read(q, ask.mailbox, now)
     everything = bool(ask.query.get("includeSpamTrash")) or not {"SPAM", "TRASH"}.isdisjoint(label_ids)
+    # Only a search goes through the index. A list without a query sees everything at once.
     indexed_until = (now - ask.knobs["index_lag_seconds"]) * 1000 if q else float("inf")
 
     def chosen(message: Message) -> bool:
@@ -50,7 +51,9 @@ def page(
     limit = limit_of(ask)
     found = [message for _, message in zip(range(limit + 1), matching, strict=False)]
     if not found:
+        # No empty list: the key is missing, which breaks clients that expect one.
         return {"resultSizeEstimate": 0}
+    # Drafts and sent mail are among the messages, as they are in Gmail.
     told: dict[str, Any] = {name: [shown(message) for message in found[:limit]]}
     if len(found) > limit:
         told["nextPageToken"] = token(ask, found[limit - 1].key)
@@ -59,6 +62,7 @@ def page(
 
 def limit_of(ask: Ask) -> int:
     """How many a page may have."""
+    # Cut without a word. That Google does not refuse is what users saw; the reference names only the maximum.
     return min(ask.query.get("maxResults") or DEFAULT_RESULTS, MAX_RESULTS)
 
 
@@ -78,6 +82,7 @@ def position(ask: Ask) -> Key:
 
 
 def _seal(ask: Ask, place: str) -> str:
+    # A page token holds for one query. With another, the vendor refuses it, and so must a stand-in.
     names = ("q", "labelIds", "includeSpamTrash", "startHistoryId", "historyTypes", "labelId")
     about = [ask.method.id, ask.mailbox.address, place, *(str(ask.query.get(name, "")) for name in names)]
     return f"{int.from_bytes(blake2b(repr(about).encode(), digest_size=8).digest()) % 10**10:010d}"

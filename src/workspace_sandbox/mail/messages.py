@@ -96,6 +96,7 @@ def untrash_message(_: Desk, ask: Ask) -> Answer:
 def get_attachment(desk: Desk, ask: Ask) -> Answer:
     """The bytes of an attachment."""
     part = desk.attachments.resolve(_message(ask, "messageId"), ask.ids["id"])
+    # Neither a name nor a type: a client has to take them from the message.
     return {"size": part.size, "data": encode(part.content)}
 
 
@@ -166,6 +167,7 @@ def _many(ask: Ask) -> list[Message]:
         raise invalid("Too many message ids specified")
     if not all(map(HEX_ID.fullmatch, wanted)):
         raise invalid("Invalid ids value")
+    # The reference gives no guarantee that the messages exist, and answers 204 all the same.
     return [ask.mailbox.messages[one] for one in dict.fromkeys(wanted) if one in ask.mailbox.messages]
 
 

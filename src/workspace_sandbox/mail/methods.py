@@ -75,6 +75,7 @@ class Method(Route[Operation]):
         query: Query = {}
         for name, value in given:
             kind = self.params.get(name)
+            # Google refuses unknown parameters instead of passing them over, so a misspelt one cannot go unnoticed.
             if kind is None and name not in STANDARD:
                 raise unknown_parameter(name)
             if isinstance(kind, list):
@@ -97,6 +98,7 @@ def _typed(name: str, value: str, kind: Kind) -> str | int | bool:
         return int(value)
     if isinstance(kind, tuple) and value.lower() not in {choice.lower() for choice in kind}:
         raise invalid_value(snake, "enum", f'"{value}"')
+    # The reference writes formats in capitals in one place, and in small letters in another.
     return value.lower() if kind is schema.FORMATS else value
 
 
@@ -120,4 +122,5 @@ class Ask:
     @property
     def metadata_only(self) -> bool:
         """Whether nothing but the metadata scope lets it in."""
+        # The metadata scope opens the same methods with fewer forms, so the scope alone does not decide.
         return METADATA in self.method.scopes and not self.scopes & (self.method.scopes - {METADATA})

@@ -75,6 +75,7 @@ class Part:
         try:
             return self.content.decode(charset)
         except (LookupError, ValueError):
+            # A wrong charset is common in old mail. Something readable is better than an error.
             return self.content.decode("latin-1" if charset.lower() == "utf-8" else "utf-8", "replace")
 
     def walk(self, *, into_messages: bool = True) -> "Iterator[Part]":
@@ -87,12 +88,14 @@ class Part:
     @property
     def is_attachment(self) -> bool:
         """Whether a reader would call this part an attachment."""
+        # A forwarded message counts as one even without a file name.
         if self.mime_type == "message/rfc822":
             return True
         if self.parts or not (self.filename or self.disposition[0] == "attachment"):
             return False
         around = self.parent.mime_type if self.parent else ""
         shown_inline = self.disposition[0] != "attachment" and self.header("Content-ID") is not None
+        # A logo within the text is no attachment, although it has a file name.
         if around == "multipart/related" and self.mime_type.startswith("image/") and shown_inline:
             return False
         if around == "multipart/alternative" and self.mime_type == "text/calendar":

@@ -62,6 +62,7 @@ class PostOffice:
         """*raw* as the vendor keeps what its user wrote: own lines, own sender."""
         raw = compose.with_crlf(raw)
         senders = [address.lower() for _, address in parse(raw[: split_head(raw, 0, len(raw))[1]]).addresses("From")]
+        # Gmail puts the account's own address in place of one that it may not send as.
         return raw if senders == [mailbox.address] else compose.changed(raw, {"From": _own(mailbox)})
 
     def thread_for(self, mailbox: Mailbox, raw: bytes, thread_id: str | None) -> str | None:
@@ -72,6 +73,7 @@ class PostOffice:
             raise invalid("Invalid thread_id value")
         if thread_id.lower() not in mailbox.threads:
             raise not_found()
+        # Without fitting headers and subject, a message begins a thread of its own ("Managing threads").
         return thread_id.lower() if mailbox.joins(thread_id.lower(), raw) else None
 
     def send(self, mailbox: Mailbox, raw: bytes, recipients: Collection[str], thread_id: str | None) -> Message:
@@ -79,9 +81,11 @@ class PostOffice:
         at = self.now_ms()
         headers = {name.lower() for name, _ in read_headers(raw, 0, split_head(raw, 0, len(raw))[0])}
         made = {} if "date" in headers else {"Date": compose.date(at)}
+        # Gmail replaces the ``Message-ID`` that a client wrote, as measurements show; no page says so.
         if self.knobs["rewrite_message_id"] or "message-id" not in headers:
             made["Message-ID"] = f"<CA{encode(self.random.randbytes(36))}@mail.gmail.com>"
         raw = compose.changed(raw, made) if made else raw
+        # A mail to oneself is one message with the labels of both sides.
         own = ["INBOX", "UNREAD"] if mailbox.address in recipients else []
         sent = mailbox.add(raw, ["SENT", *own], at, thread_id)
         for address in recipients:
@@ -91,6 +95,7 @@ class PostOffice:
 
     def deliver(self, mailbox: Mailbox, raw: bytes, sender: str, at: int) -> Message:
         """Put *raw* into a mailbox as it arrives from elsewhere."""
+        # Whoever gets a message must not see who got it in secret.
         arrived = compose.changed(raw, {"Bcc": None}, compose.traces(self.random, mailbox.address, sender, at))
         return mailbox.add(arrived, ["UNREAD", "INBOX"], at, mailbox.thread_of(arrived))
 

@@ -76,6 +76,7 @@ def not_found() -> Refusal:
 
 def conflict(message: str) -> Refusal:
     """An object that exists already."""
+    # The reason was seen in several spellings. Only the status is to be relied on.
     return Refusal(409, "ALREADY_EXISTS", "duplicate", message)
 
 
@@ -142,6 +143,7 @@ def delegation_denied(user: str) -> Refusal:
 
 def quota(_: float) -> Refusal:
     """The minute's units are spent: the form that only says so."""
+    # A throttle that looks like a refusal of rights: by the guide on errors, both 403 and 429 mean "too fast".
     return Refusal(403, "PERMISSION_DENIED", "rateLimitExceeded", QUOTA, domain="usageLimits")
 
 
@@ -218,6 +220,7 @@ FORCED: Mapping[str, Callable[[str], Refusal]] = {
     "mail_disabled": lambda _: precondition("Mail service not enabled"),
     "backend_error": _failed(500, "INTERNAL", "backendError", "Backend Error"),
     "unavailable": _failed(503, "UNAVAILABLE", "backendError", "The service is currently unavailable."),
+    # The front end answers before the API is reached, and knows no JSON.
     "unavailable_html": _failed(
         503, "Service Unavailable", "backendError", "The service you requested is not available yet.", html=True
     ),
@@ -227,6 +230,7 @@ FORCED: Mapping[str, Callable[[str], Refusal]] = {
 
 def _retry_text(until: float) -> str:
     stamp = instant(until).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    # The time stands in the text alone: Gmail sends no ``Retry-After`` with it.
     return f"User-rate limit exceeded.  Retry after {stamp}"
 
 

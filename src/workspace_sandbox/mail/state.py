@@ -153,6 +153,7 @@ class Mailbox:
         self.messages[new] = message
         insort(self._order, (message.key, message), key=lambda entry: entry[0])
         insort(self.threads.setdefault(message.thread_id, []), message, key=lambda member: member.key)
+        # Identifiers of senders are not unique; the first to come keeps the name.
         self._by_message_id.setdefault(message.message_id, message)
         self._record(message, "messagesAdded")
         return message
@@ -172,6 +173,7 @@ class Mailbox:
     def relabel(self, message: Message, add: Collection[str], remove: Collection[str]) -> None:
         """Put labels on and take labels off; what moves to trash or spam leaves the inbox."""
         if not {"TRASH", "SPAM"}.isdisjoint(add):
+            # What lies in the trash or in spam cannot be in the inbox.
             remove = {*remove, "INBOX"}
         added = [label_id for label_id in dict.fromkeys(add) if label_id not in message.label_ids]
         removed = [label_id for label_id in message.label_ids if label_id in remove and label_id not in add]
@@ -225,6 +227,7 @@ class Mailbox:
 
 def labelled(message: Message) -> dict[str, list[str]]:
     """The ``labelIds`` of a resource: absent when there are none."""
+    # The key is left out when a message has no labels, which clients that expect a list do not survive.
     return {"labelIds": list(message.label_ids)} if message.label_ids else {}
 
 

@@ -37,6 +37,7 @@ class Ledger:
         window = self._units.setdefault(user, SlidingWindow(UNITS_PER_MINUTE, 60.0))
         window.limit = self._knobs["units_per_minute"]
         closed_until = self._closed_until.get(user, 0.0)
+        # Who asks before the named time is made to wait longer: several users reported it, no page of Google says it.
         if dialect.startswith("retry_after") and now < closed_until:
             until = closed_until + PUSHED_BY_SECONDS
         else:
@@ -53,6 +54,7 @@ class Ledger:
             return
         window = self._sends.setdefault(user, SlidingWindow(SENDS_PER_DAY, DAY_SECONDS))
         window.limit = self._knobs["sends_per_day"]
+        # The day of sending is any 24 hours, not a calendar day (Workspace Admin Help, sending limits).
         wait = window.take(self._now())
         if wait:
             raise retry_after_429(self._now() + wait)
@@ -62,6 +64,7 @@ class Ledger:
         weight = 1 if inner else INNER_PER_SLOT
         if not self._knobs["limits"]:
             return 0
+        # No page has the number. Measurements that users published in 2026 came to about ten at once.
         if self._running[user] + weight > CONCURRENT_REQUESTS * INNER_PER_SLOT:
             raise concurrent()
         self._running[user] += weight

@@ -45,6 +45,7 @@ class Uploads:
         check_type(call.headers.get("x-upload-content-type", "message/rfc822"))
         upload_id = f"AHVrFx{self._random.getrandbits(320):080x}"
         self._open[upload_id] = Upload(ask, int(declared) if declared.isdecimal() else None)
+        # At the address that the caller used: behind a forwarded port, no other one would lead back here.
         location = f"{call.origin}{call.path}?uploadType=resumable&upload_id={upload_id}"
         return Reply(200, b"", {"Location": location, "X-GUploader-UploadID": upload_id})
 
@@ -119,6 +120,7 @@ def _placed(call: Call, upload: Upload) -> tuple[int | None, int | None]:
 def _append(upload: Upload, start: int, body: bytes) -> None:
     if start > len(upload.content):
         raise invalid("Invalid request.  There were missing bytes before this range.")
+    # A piece may overlap what was received, for a client cannot know how much arrived before the line broke.
     del upload.content[start:]
     upload.content += body
     if len(upload.content) > MAX_UPLOAD_BYTES:
@@ -128,6 +130,7 @@ def _append(upload: Upload, start: int, body: bytes) -> None:
 def _check_chunk(upload: Upload, call: Call) -> None:
     if len(call.body) % CHUNK_BYTES:
         del upload.content[len(upload.content) - len(call.body) :]
+        # The wording, with its double blanks, is what users report from the live service.
         raise Refusal(
             400,
             "INVALID_ARGUMENT",

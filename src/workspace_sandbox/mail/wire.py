@@ -66,6 +66,7 @@ class Call:
     async def of(cls, request: web.Request) -> "Call":
         """What aiohttp received; a read that was too long for a GET comes as a POST that says so."""
         body, query, verb = await request.read(), list(request.query.items()), request.method
+        # Google's Python library turns a GET with an address of more than 2048 characters into such a POST.
         override = request.headers.get("X-HTTP-Method-Override", "").upper()
         if override and verb == "POST":
             verb = override
@@ -80,6 +81,7 @@ class Call:
         scheme, _, token = self.headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer":
             return token.strip()
+        # Discovery still lists tokens in the query, however unwise they are.
         return self.first("access_token") or self.first("oauth_token")
 
     def first(self, name: str) -> str:

@@ -146,9 +146,11 @@ def require_client(header: str) -> None:
     """Refuse a request that does not come from the registered client, by HTTP Basic."""
     kind, _, encoded = header.partition(" ")
     try:
+        # Without validation, Python passes over foreign characters, and a damaged header would be let in.
         given = base64.b64decode(encoded, validate=True)
     except binascii.Error:
         given = b""
+    # Only HTTP Basic: the page of the token endpoint has no client credentials in the body.
     if kind.casefold() != "basic" or not hmac.compare_digest(given, f"{CLIENT_ID}:{CLIENT_SECRET}".encode()):
         raise Refusal(401, "invalid_client", "Client authentication failed.")
 

@@ -61,6 +61,7 @@ def read(raw: Any, path: str) -> list[Draft]:
     """The blocks of a request."""
     drafts = _read_all(raw, path, 0)
     count = sum(1 for draft in drafts for _ in draft)
+    # Counted over all levels, as "Request limits" has it; the limit of an array is a hundred beside that.
     if count > MOST_BLOCKS:
         raise checks.unfit(f"{path}.length", f"≤ `{MOST_BLOCKS}` with all that is nested", count)
     return drafts
@@ -72,6 +73,7 @@ def _read_all(raw: Any, path: str, depth: int) -> list[Draft]:
 
 def _read(raw: Any, path: str, depth: int) -> Draft:
     given = checks.obj(raw, path)
+    # The type is found by the key that is there. ``type`` itself may be left out.
     kind = next((key for key in given if key in KINDS), None)
     if kind is None:
         raise checks.unfit(f"{path}.{given.get('type', 'paragraph')}", "defined")
@@ -151,6 +153,7 @@ def _place(workspace: Workspace, parent: Parent, draft: Draft, author_id: str) -
 
 def position(into: Container, body: dict[str, Any], path: str) -> int | None:
     """Where the request wants its blocks: None for the end."""
+    # ``after`` is how versions before 2026-03-11 ask for a place (upgrade guide).
     if "after" in body:
         return _behind(into, checks.uid(body["after"], f"{path}.after"))
     given = checks.obj(body.get("position", {"type": "end"}), f"{path}.position", "type", "after_block")

@@ -116,6 +116,7 @@ class Deliverer:
         window.append(change)
         if len(window) > 1:
             return
+        # Most changes of a page are gathered for a short while first ("Event types & delivery").
         await self._stage.clock.sleep(self._stage.knobs["webhook_gather_seconds"])
         del self._windows[change.entity.id]
         for left in gathered(window):

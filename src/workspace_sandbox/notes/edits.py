@@ -60,6 +60,7 @@ def _prefill(source: DataSource, page: Page) -> None:
     """Give a new row what every row has: a number, and the first status."""
     source.numbered += 1
     page.values |= {prop.id: source.numbered for prop in source.of_type("unique_id")}
+    # A status is never empty: a new row stands at the first option.
     page.values |= {prop.id: prop.options[0].id for prop in source.of_type("status")}
 
 
@@ -67,6 +68,7 @@ def _keep(workspace: Workspace, page: Page, found: Given, author_id: str) -> Non
     offered = [len(prop.options) for prop, _ in found]
     for prop, value in found:
         page.values[prop.id] = writes.keep(workspace, author_id, prop, value)
+    # New options change the data source as well: a write to a page can cause an event about its table.
     grown = [prop for (prop, _), before in zip(found, offered, strict=True) if len(prop.options) > before]
     source = workspace.source_of(page)
     if source and grown:
@@ -83,6 +85,7 @@ def update(workspace: Workspace, page: Page, found: Given, author: User) -> None
     workspace.require_editable(page)
     _keep(workspace, page, found, author.id)
     _retitle(workspace, page)
+    # A change of a title is told as one of the content: so in the example of "Event types & delivery".
     wire_ids = [prop.wire_id for prop, _ in found if prop.type != "title"]
     if wire_ids:
         workspace.touch(page, author.id, "page.properties_updated", {uid: uid for uid in wire_ids})
@@ -97,6 +100,7 @@ def revise(workspace: Workspace, page: Page, author: User) -> None:
 
 def lock(workspace: Workspace, page: Page, author: User, *, locked: bool) -> None:
     """Lock *page* or unlock it, unless it is so already."""
+    # No event for what was so already.
     if page.is_locked != locked:
         page.is_locked = locked
         workspace.touch(page, author.id, "page.locked" if locked else "page.unlocked")

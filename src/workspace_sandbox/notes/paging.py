@@ -38,6 +38,7 @@ def window(raw: Mapping[str, Any], path: str) -> Window:
 
 
 def _size(raw: Any, path: str) -> int:
+    # The same size comes as text in a query string and as a number in a body.
     numeric = int(raw) if isinstance(raw, str) and raw.isascii() and raw.isdigit() else raw
     size = checks.number(numeric, path)
     if not 1 <= size <= MOST or size != int(size):
@@ -64,6 +65,8 @@ class Cursors:
     def _start(self, scope: str, items: Sequence[Item], key: Callable[[Item], str], cursor: str | None) -> int:
         if cursor is None:
             return 0
+        # A cursor is a random identifier that holds for one list: Notion may change the format of its cursors any day
+        # ("Versioning"), so nobody may read them, and a client that tries must fail here.
         bookmark = self._bookmarks.get(cursor)
         if bookmark is None or bookmark.scope != scope:
             raise invalid(f"The start_cursor provided is invalid: {cursor}")

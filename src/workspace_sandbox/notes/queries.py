@@ -39,6 +39,7 @@ class Query:
         test = self._test(body["filter"], "body.filter", 1) if "filter" in body else None
         sorts = checks.array(body.get("sorts", []), "body.sorts")
         keys = [self._sort(raw, f"body.sorts[{position}]") for position, raw in enumerate(sorts)]
+        # By a random identifier: without sorts the vendor promises no order, and nobody may rely on one.
         found = sorted((page for page in rows if test is None or test(page)), key=lambda page: page.id)
         for key, descending in reversed(keys):
             filled = [page for page in found if key(page) is not None]
@@ -67,6 +68,7 @@ class Query:
         self, given: dict[str, Any], word: str, combine: Callable[[Any], bool], path: str, depth: int
     ) -> Test:
         checks.obj(given, path, word)
+        # Two levels, by the reference of filters.
         if depth > DEEPEST:
             raise checks.unfit(f"{path}.{word}", "not present", given[word])
         members = checks.array(given[word], f"{path}.{word}")
@@ -83,6 +85,7 @@ class Query:
         prop = self.property(checks.need(given, "property", path), f"{path}.property")
         members = {key: value for key, value in given.items() if key not in {"property", "type"}}
         kind, raw = checks.sole(members, path)
+        # A filter names the type although the property has one. Notion refuses the two when they differ.
         if kind != prop.type or kind not in {*conditions.KINDS, "formula", "rollup"}:
             raise invalid(
                 "The property type in the database does not match the property type of the filter provided: "
@@ -95,6 +98,7 @@ class Query:
     def _plain(self, prop: Property, raw: Any, path: str) -> conditions.Holds:
         holds = conditions.condition(prop.type, raw, path, self._workspace.now())
         for name in _named_options(prop, raw):
+            # An unknown option in a filter is an error and not an empty result. The message lists those that there are.
             if prop.option(name) is None:
                 available = ", ".join(f'"{option.name}"' for option in prop.options)
                 raise invalid(
@@ -133,6 +137,7 @@ class Query:
         if prop.type in TIMESTAMPS:
             return TIMESTAMPS[prop.type]
         if prop.type in {"select", "status"}:
+            # Selects sort in the order of their options, not of the letters.
             order = {option.id: position for position, option in enumerate(prop.options)}
             return lambda page: order.get(values.kept(page, prop))
         return lambda page: _sortable(values.plain(self._workspace, page, prop))

@@ -33,6 +33,7 @@ def search(call: Call) -> dict[str, Any]:
     found = find(call.workspace, call.bot, query, kinds, in_trash=in_trash, lag=lag)
     if _ascending(body):
         found.reverse()
+    # A version that knows no data sources has no object to show such a one as.
     if call.answers.version < WITH_SOURCES:
         found = [entity for entity in found if _is_alone(call.workspace, entity)]
     bounds = scope("search", {key: body[key] for key in body if key not in {"start_cursor", "page_size"}})
@@ -65,6 +66,7 @@ def _ascending(body: dict[str, Any]) -> bool:
 
 def find(workspace: Workspace, bot: User, query: str, kinds: set[str], *, in_trash: bool, lag: float) -> list[Found]:
     """What is listed to *bot*, of the *kinds* ``page`` and ``data_source``, and resembles *query*; newest first."""
+    # Right after a write, a search did not find it in recorded traffic ("Search optimizations and limitations").
     horizon = workspace.now() - lag
     candidates: list[Found] = []
     if "data_source" in kinds:
@@ -93,6 +95,7 @@ def _in_trash(workspace: Workspace, entity: Entity) -> bool:
 def _listed(workspace: Workspace, bot: User, entity: Found) -> bool:
     """Databases are listed only when they are shared themselves, though what lies in a shared page may be read."""
     within: Iterator[Entity] = workspace.lineage(entity)
+    # The page on search promises only what was shared directly. What is found by way of a parent is luck.
     nearest = next((upper.id for upper in within if upper.id in workspace.databases), None)
     return nearest in bot.shared if nearest else workspace.may_see(bot, entity)
 
@@ -104,4 +107,5 @@ def resembles(title: str, query: str) -> bool:
 
 
 def _nearly(wanted: str, words: list[str]) -> bool:
+    # The vendor's search is fuzzy: a client that takes every result for a match must be caught.
     return len(wanted) >= SHORT and bool(get_close_matches(wanted, words, 1, ALIKE))

@@ -16,11 +16,13 @@ DAY_LENGTH = len("2026-10-05")
 
 def minute(at: float) -> str:
     """An instant of a page, a block or a data source: floored to the minute."""
+    # Notion's changelog says that page times are floored to the minute. Two edits within one cannot be told apart.
     return instant(at).strftime("%Y-%m-%dT%H:%M:00.000Z")
 
 
 def exact(at: float) -> str:
     """An instant of a database: not floored, and with an offset."""
+    # Databases kept the older form when pages went over to minutes, as recorded traffic shows.
     return instant(at).isoformat(timespec="milliseconds")
 
 
@@ -78,6 +80,7 @@ def _written(raw: Any, path: str, zone: str | None) -> str:
     parsed = datetime.fromisoformat(value)
     if zone is None:
         return moment(value).isoformat(timespec="milliseconds")
+    # The zone already says the offset; Notion refuses to hear both, which might disagree.
     if parsed.tzinfo is not None:
         raise invalid(f"{path} should not have a UTC offset when time_zone is given.")
     return parsed.isoformat(timespec="milliseconds")

@@ -73,6 +73,7 @@ def formula(workspace: Workspace, page: Page, prop: Property) -> dict[str, Any]:
 
 def _related(workspace: Workspace, page: Page, prop: Property) -> list[Page]:
     """The pages a rollup looks at; like the vendor, no more than a page object shows."""
+    # A rollup over more pages than that comes out wrong on the wire, and clients must know it.
     uids = page.values.get(prop.config["relation_property_id"], [])[:REFERENCES_SHOWN]
     return [workspace.pages[uid] for uid in uids]
 

@@ -26,6 +26,7 @@ def invalid(message: str, **additional: Any) -> Refusal:
 
 def not_shared(kind: str, uid: str, integration_id: str, name: str) -> Refusal:
     """An object that is absent or not shared, which look alike."""
+    # Absent and not shared answer alike, on purpose: otherwise anybody could find out what there is.
     message = (
         f"Could not find {kind} with ID: {uid}. Make sure the relevant pages and databases are shared "
         f'with your integration "{name}".'
@@ -42,6 +43,7 @@ def several_sources(database_id: str, source_ids: list[str]) -> Refusal:
     """A request by database id where the database has several data sources."""
     return invalid(
         "Databases with multiple data sources are not supported in this API version.",
+        # The upgrade guide to 2025-09-03 has this error in all its fields. Clients find the data sources by it.
         error_type="multiple_data_sources_for_database",
         database_id=database_id,
         child_data_source_ids=source_ids,
@@ -71,6 +73,7 @@ def unavailable(committed_id: str | None = None) -> Refusal:
     if committed_id is None:
         guidance = {"retry_guidance": ["Use exponential backoff with jitter"]}
         return Refusal(503, "service_unavailable", message, additional=guidance)
+    # A 503 may come after the write succeeded. Then it names what was saved (page "Status codes").
     saved = {
         "retry_guidance": ["Read the object again", "Do not repeat the write"],
         "committed_resource_id": committed_id,
@@ -78,6 +81,7 @@ def unavailable(committed_id: str | None = None) -> Refusal:
     return Refusal(503, "service_unavailable", message, additional=saved)
 
 
+# 529 is no registered status. Libraries that know only those of the standard library fail on it.
 def overloaded() -> Refusal:
     """A 529, to be treated like a 429."""
     return Refusal(529, "service_overload", "Notion is temporarily overloaded. Please try again later.", retry_after=1)
@@ -85,6 +89,7 @@ def overloaded() -> Refusal:
 
 def answered(status: int, shown: dict[str, Any], request_id: str) -> web.Response:
     """An answer."""
+    # In the header and in the body, of refusals too: recorded traffic shows both.
     headers = {"x-notion-request-id": request_id}
     return web.json_response(shown | {"request_id": request_id}, status=status, headers=headers)
 

@@ -31,6 +31,7 @@ def _text(most: int) -> Form:
 def option_name(raw: Any, path: str) -> str:
     """What an option may be called."""
     name = checks.populated(raw, path, NAME_LENGTH)
+    # Options with commas cannot be made by the API, though people can make them in the application.
     if "," in name:
         raise invalid(f"Invalid select option, commas not allowed: {name}")
     return name
@@ -110,6 +111,7 @@ def formed(raw: Any, path: str) -> dict[str, tuple[str, Any]]:
 def _formed(raw: Any, path: str) -> tuple[str, Any]:
     if isinstance(raw, list):
         return "title", richtext.read(raw, path)
+    # What was read may be sent back as it came: it has an id, a name and a type beside the value.
     given = {key: value for key, value in checks.obj(raw, path).items() if key not in {"id", "name", "type"}}
     kind = next((key for key in given if key in FORMS), None)
     if kind is None:
@@ -151,6 +153,7 @@ def _verify_options(prop: Property, wanted: list[dict[str, str] | None]) -> None
     for option in filter(None, wanted):
         if "id" in option and all(option["id"] != known.id for known in prop.options):
             raise invalid(f'{prop.name} has no option with ID "{option["id"]}".')
+        # A page write never makes a status, but it does make an option of select: the two look alike on the wire.
         if prop.type == "status" and "name" in option and prop.option(option["name"]) is None:
             raise invalid(f'Invalid status option. Status option "{option["name"]}" does not exist".')
 
@@ -164,6 +167,7 @@ def _verify_people(workspace: Workspace, prop: Property, uids: list[str]) -> Non
 def _verify_pages(workspace: Workspace, bot: User | None, prop: Property, uids: list[str]) -> None:
     for uid in uids:
         page = workspace.pages.get(uid)
+        # A relation to a page that is not shared is refused as if there were no such page.
         if bot and (page is None or not workspace.may_see(bot, page)):
             raise not_shared("page", uid, bot.integration_id, bot.name)
         if page is None or page.parent.id != prop.config["data_source_id"]:
@@ -190,6 +194,7 @@ def _settled(workspace: Workspace, prop: Property, wanted: dict[str, str]) -> st
         return wanted["id"]
     option = prop.option(wanted["name"])
     if option is None:
+        # A misspelt name silently becomes an option for everybody, as "Page property values" says.
         option = new_option(workspace, wanted["name"])
         prop.options.append(option)
     return option.id

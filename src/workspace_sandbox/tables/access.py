@@ -126,6 +126,7 @@ class Authorisations:
     def refresh(self, client_id: str, form: Mapping[str, str]) -> dict[str, object]:
         """New tokens for a refresh token, which dies by it; one that was used before ends its whole grant."""
         token = _need(form, "refresh_token")
+        # A refresh token that comes twice was perhaps stolen, so the vendor ends everything that came of it.
         self._grants = [grant for grant in self._grants if token not in grant.used]
         mine = (grant for grant in self._grants if (grant.refresh_token, grant.client_id) == (token, client_id))
         grant = next(mine, None)
@@ -242,6 +243,7 @@ def _scopes(query: Mapping[str, str]) -> frozenset[str]:
     """The scopes of a request that is otherwise well made."""
     if query.get("response_type") != "code":
         raise OAuthRefusal("unsupported_response_type", "response_type must be code.")
+    # Required even of clients with a secret ("OAuth reference").
     if query.get("code_challenge_method") != "S256" or not CHALLENGE.fullmatch(query.get("code_challenge", "")):
         raise OAuthRefusal("invalid_request", "A code_challenge with code_challenge_method S256 is required.")
     scopes = frozenset(query.get("scope", "").split())

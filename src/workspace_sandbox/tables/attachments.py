@@ -28,6 +28,7 @@ def upload_attachment(call: Call) -> dict[str, Any]:
         raise forbidden()
     column = queries.column_of(table, call.path["field"])
     call.workspace.upload(call.base, table, record, column, call.body)
+    # The sample of this route has identifiers where all other routes answer with names.
     return call.reader.record(table, record, by_id=True, only=[column])
 
 
@@ -48,6 +49,7 @@ async def serve(_: Authorisations, workspace: Workspace, request: web.Request) -
     given, stage = request.match_info, workspace.stage
     if not given["until"].isdecimal() or given["signature"] != _signature(int(given["until"]), given["attachment"]):
         raise not_found()
+    # The vendor's addresses end after some hours ("Attachments"): whoever stores them finds them dead.
     if stage.clock.now() * 1000 >= int(given["until"]):
         raise Refusal(410, "GONE", envelope="bare")
     attachment = _find(workspace.bases, given["attachment"])

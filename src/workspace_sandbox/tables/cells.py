@@ -35,6 +35,7 @@ def _text(cell: Cell, raw: Any) -> str:
 
 
 def _number(cell: Cell, raw: Any) -> int | float:
+    # True is a number to Python, and none to Airtable.
     if isinstance(raw, bool) or not isinstance(raw, int | float) or not -LARGEST <= raw <= LARGEST:
         raise cell.refused()
     number: int | float = plain(raw)
@@ -103,6 +104,7 @@ def _links(cell: Cell, raw: Any) -> list[str]:
     linked = cell.linked()
     identifiers = list(dict.fromkeys(_text(cell, identifier) for identifier in _list(cell, raw)))
     for identifier in identifiers:
+        # Two refusals: recorded traffic has one for what is no identifier, and another for what names no record.
         if not identifier.startswith("rec"):
             raise invalid_record_id(identifier)
         if not cell.draft.has(linked, identifier):

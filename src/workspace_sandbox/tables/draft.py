@@ -30,6 +30,7 @@ class Draft:
         """The option of that name, made if the request and the caller may; twice the same is made once."""
         pending = self.options.get(field.id, [])
         if name not in field.choices() and name not in pending:
+            # With ``typecast`` an editor still may not make options: that takes the role of a creator.
             if not (self.typecast and self.creates_options):
                 raise missing_option(name)
             self.options[field.id] = [*pending, name]
@@ -130,6 +131,7 @@ def _drop(record: Record, column: str, identifier: str) -> None:
 
 
 def _put(record: Record, column: str, value: Any) -> None:
+    # Airtable keeps no empty cells: an unchecked box is read as if the record had no such field ("Field types").
     if value is None or value is False or value in ("", []):
         record.cells.pop(column, None)
     else:

@@ -78,6 +78,7 @@ class _Parser:
 
     def expression(self, depth: int) -> Formula:
         """A value, or two of them compared."""
+        # Deeper nesting would end in an error of Python's own.
         if depth > MOST_NESTED:
             raise _misunderstood()
         left = self._value(depth)

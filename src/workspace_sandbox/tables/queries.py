@@ -46,6 +46,7 @@ def from_query(query: MultiMapping[str]) -> ListQuery:
     """The parameters of a GET; names are the vendor's, lists with brackets."""
     sorts: dict[int, dict[str, str]] = {}
     for name, value in query.items():
+        # The index counts and not the order: clients may sort the parameters of an address.
         if found := SORT.fullmatch(name):
             sorts.setdefault(int(found[1]), {})[found[2]] = value
     given: dict[str, Any] = {name: query[name] for name in query}
@@ -68,6 +69,7 @@ def from_body(given: Mapping[str, Any]) -> ListQuery:
     """The same parameters as JSON, checked."""
     text = given.get("cellFormat", "json") == "string"
     _require(given.get("cellFormat", "json") in ("json", "string"))
+    # The reference asks for a zone and a locale with texts, since both decide how values are written.
     _require(not text or (bool(given.get("timeZone")) and bool(given.get("userLocale"))))
     page_size = _whole(given, "pageSize")
     _require(page_size is None or page_size <= MOST_PER_PAGE)
@@ -184,6 +186,7 @@ class Iterators:
     def begin(self, identifier: str, table: Table, ids: list[str], now: float) -> None:
         """Keep a list for the pages after the first."""
         self.kept[identifier] = Iterator(table.id, ids, now)
+        # A client that begins lists and leaves them must not fill the memory.
         if len(self.kept) > MOST_ITERATORS:
             self.kept.popitem(last=False)
 

@@ -22,6 +22,7 @@ def _page(call: Call, query: queries.ListQuery) -> dict[str, Any]:
     table, now = call.table(), call.reader.now
     columns = query.columns(table)
     if query.offset is None:
+        # The order is fixed when the list begins. What is deleted meanwhile is missing, what is new does not come.
         identifier, ids = call.workspace.new_id("itr"), [row.id for row in queries.select(query, table, call.reader)]
         call.iterators.begin(identifier, table, ids, now)
     else:
@@ -37,6 +38,7 @@ def _page(call: Call, query: queries.ListQuery) -> dict[str, Any]:
 def get_record(call: Call) -> dict[str, Any]:
     """A record; one of another table of the base is found too."""
     call.table()
+    # The reference says that a record of another table is found too. Hence a GET proves nothing about the table.
     home = call.base.home(call.path["record"])
     if home is None:
         raise wire.not_found()
@@ -47,6 +49,7 @@ def get_record(call: Call) -> dict[str, Any]:
 def create_records(call: Call) -> dict[str, Any]:
     """New records, or the one of a body without ``records``."""
     table, manner = call.written_table(), call.manner()
+    # The older form for a single record, which Airtable's own library for JavaScript still sends.
     if "records" not in call.body:
         (record,) = call.workspace.create(call.base, table, [_fields(call.body)], manner)
         return call.shown(table, record)

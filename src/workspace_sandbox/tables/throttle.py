@@ -26,6 +26,7 @@ class Limits:
         """Count a request of *token*, and of the month."""
         most = self.stage.knobs["monthly_calls"]
         if most is not None and self._calls >= most:
+            # A 429 as well, although no waiting helps before the month ends.
             raise billing_limit_exceeded(self.stage.knobs["throttle_envelope"])
         wait = self._take(self._tokens, token, PER_TOKEN)
         if wait:
@@ -41,6 +42,7 @@ class Limits:
             raise self._refusal(self._closed_until[base_id] - now)
         if self._take(self._bases, base_id, PER_BASE):
             seconds = float(self.stage.knobs["lockout_seconds"])
+            # One request too many costs half a minute ("Rate limits"), and for everybody who works in this base.
             self._closed_until[base_id] = now + seconds
             raise self._refusal(seconds)
 
@@ -51,5 +53,6 @@ class Limits:
         return window.take(self.stage.clock.now())
 
     def _refusal(self, wait: float) -> Refusal:
+        # Airtable documents no such header for this refusal; some clients report one. The knob plays both.
         headers = {"Retry-After": str(max(1, math.ceil(wait)))} if self.stage.knobs["retry_after"] else {}
         return rate_limited(self.stage.knobs["throttle_envelope"], headers)

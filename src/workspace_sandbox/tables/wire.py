@@ -65,6 +65,7 @@ def no_such_model() -> Refusal:
     """A base or table that is not there, or not for this token: which of the two is not told."""
     return Refusal(
         403,
+        # A misspelt base looks like a lack of rights, so that nobody can find out which bases there are.
         "INVALID_PERMISSIONS_OR_MODEL_NOT_FOUND",
         "Invalid permissions, or the requested model was not found. Check that both your user and your token have "
         "the required permissions, and that the model names and/or ids are correct.",
@@ -73,6 +74,7 @@ def no_such_model() -> Refusal:
 
 def not_found() -> Refusal:
     """A route or an object that is not there."""
+    # A text where all other refusals have an object.
     return Refusal(404, "NOT_FOUND", envelope="bare")
 
 
@@ -120,6 +122,7 @@ def computed_field(name: str) -> Refusal:
 
 def missing_option(name: str) -> Refusal:
     """A select option that is not there, and may not be made; the name stands in two pairs of quotes."""
+    # The refusal speaks of permissions even where the option is only misspelt: a client must not take it for a 403.
     message = f'Insufficient permissions to create new select option ""{name}""'
     return Refusal(422, "INVALID_MULTIPLE_CHOICE_OPTIONS", message)
 
@@ -147,6 +150,7 @@ def no_such_view(view: str) -> Refusal:
 
 def expired_offset() -> Refusal:
     """An offset whose list is no longer kept; told without a message."""
+    # Clients that expect every refusal to have a message fail on this one.
     return Refusal(422, "LIST_RECORDS_ITERATOR_NOT_AVAILABLE")
 
 
@@ -192,6 +196,7 @@ async def refusal_of(request: web.Request, handler: Handler) -> Any:
         return not_found()
     except web.HTTPRequestEntityTooLarge:
         return too_large()
+    # A fault of the stand-in must look like one of the vendor, and may not end the server that other tests use.
     except Exception:
         LOG.exception("The stand-in failed at %s %s", request.method, request.path)
         return failed()

@@ -145,6 +145,7 @@ def throttled(answer: Answer) -> Pause | None:
     told = told_by(answer)
     if told.code == TOO_MUCH:
         return None
+    # Without ``Retry-After``: the vendor documents none, so the length of the window is the best that is known.
     budget, seconds = WINDOWS.get(told.code, WINDOWS["API_TOKEN_LIMIT_EXCEEDED"])
     if MEMBER_ROUTES in told.words:
         budget, seconds = "members", MEMBER_BUDGET.per_seconds
@@ -171,6 +172,7 @@ def reason(answer: Answer) -> list[Detail]:
 def refusal_of(answer: Answer, sought: Sought | None) -> type[GatewayError]:
     """What a refused request means; of a 401 that names no credentials it is taken for granted that they are good."""
     said = told_by(answer).words
+    # A 401 means a dead token as well as a board that one may not see. Only the words tell which.
     known = next((error for text, error in TEXTS if text.match(said)), None)
     if known is not None and answer.status in {400, 401, 404}:
         return known
@@ -232,9 +234,11 @@ class BoardsClient:
         query = {"fields": "idList", "limit": str(MAX_CARDS), "sort": "-id"}
 
         async def fetch(cursor: str | None) -> tuple[list[wire.Placed], str | None]:
+            # Until an empty page: nobody promises that a short one is the last.
             page = await self._read(path, _board(board_id), list[wire.Placed], **query, **_before(cursor))
             return page, min([card.id for card in page], default=None)
 
+        # A card that is made or moved between two pages would be told twice.
         return list({card.id: card async for card in walk(fetch, most=MAX_PAGES)}.values())
 
     async def get_board_labels(self, board_id: str) -> list[wire.Label]:
@@ -268,6 +272,7 @@ class BoardsClient:
     async def add_comment(self, card_id: str, text: str) -> wire.Action:
         """A new comment. Source: developer.atlassian.com/cloud/trello/rest/api-group-cards, read 2026-11."""
         path = f"/1/cards/{card_id}/actions/comments"
+        # In the body: the vendor refuses addresses beyond about 8 kB with 414, which a long comment reaches.
         return await self._write("POST", path, _card(card_id), wire.Action, {"text": text})
 
     async def get_card_checklists(self, card_id: str) -> list[wire.Checklist]:
@@ -321,6 +326,7 @@ class BoardsClient:
 
     async def _accept(self, answer: Answer, sought: Sought, shape: type[W]) -> W:
         """What an accepted request was answered with; of a refused one, whether the vendor still knows the account."""
+        # Users report that the texts of a 401 are not reliable. One cheap request decides before anything is revoked.
         unclear = answer.status == 401 and refusal_of(answer, sought) is BoardNotAuthorised
         if unclear and not await self._is_known():
             raise ConnectionRevoked(MESSAGES[ConnectionRevoked], private=scrubbed(answer.text))

@@ -20,10 +20,10 @@ from connector_gateway.kit.errors import LabelNotOnBoard, ListNotFound
 from connector_gateway.kit.writing import Intent
 
 Kept = dict[str, Any]
-"""What is planned or was learned: JSON of our own, kept until the call has ended."""
+"""A plan, or what a step's answer told, as JSON of our own; stored until the call has ended."""
 
 STEP = 16_384
-"""Between two neighbours, where the vendor places them itself."""
+"""The distance that the vendor leaves between two neighbours."""
 
 MOST_QUOTED = 5
 """Names in one sentence; details have them all."""
@@ -61,6 +61,7 @@ def label_ids(labels: Iterable[wire.Label], names: Sequence[str]) -> list[str]:
     """
     by_name: dict[str, str] = {}
     for label in labels:
+        # The vendor lets several labels of a board have one name, or none.
         by_name.setdefault(label.name, label.id)
     missing = [(index, name) for index, name in enumerate(names) if name not in by_name]
     if missing:
@@ -68,6 +69,7 @@ def label_ids(labels: Iterable[wire.Label], names: Sequence[str]) -> list[str]:
             f"The board has no label {quoted(dict.fromkeys(name for _, name in missing))}.",
             *({"code": LabelNotOnBoard.code, "parameter": f"labels.{index}", "value": name} for index, name in missing),
         )
+    # Each once: the vendor has refused repeated identifiers since spring 2025.
     return list(dict.fromkeys(by_name[name] for name in names))
 
 
@@ -201,10 +203,10 @@ def checklist(kept: Kept, card_id: str, items_added: int, *, skipped: bool = Fal
 
 
 def positions(count: int) -> list[int]:
-    """Where the items of a checklist of *count* are put.
+    """The positions for the items of a checklist of *count* items.
 
-    They stand a little further apart than the vendor would place them, by their number, so that a checklist that was
-    left unfinished still tells how long it was to become.
+    They are further apart than the vendor's own by *count*, so that an unfinished checklist still shows how long it was
+    to become.
     """
     return [(STEP + count) * (index + 1) for index in range(count)]
 
@@ -215,7 +217,7 @@ def items_of(checklist: wire.Checklist) -> list[wire.CheckItem]:
 
 
 def is_unfinished(checklist: wire.Checklist, wanted: Sequence[str]) -> bool:
-    """Whether a checklist looks like the beginning, and no more, of one that was to hold *wanted*."""
+    """Whether a checklist is an unfinished beginning of one with the items *wanted*."""
     there = [(item.name.strip(), item.pos) for item in items_of(checklist)]
     whole = [(name.strip(), place) for name, place in zip(wanted, positions(len(wanted)), strict=True)]
     return len(there) < len(whole) and there == whole[: len(there)]
@@ -237,21 +239,22 @@ def missing_items(kept: Kept, wanted: Sequence[str]) -> list[tuple[int, str, int
 
 
 def is_by(action: wire.Action, member_id: str, app_id: str | None) -> bool:
-    """Whether an action is the member's, by an application, and by ours if that is known.
+    """Whether the member did an action through an application, and through ours if its identifier is known.
 
-    What the member does by hand bears no application.
+    An action by hand names no application.
     """
     app = action.app_creator
+    # Comments and cards have no place for a mark, so who made them is the only evidence (decision 20).
     return action.id_member_creator == member_id and app is not None and app_id in {None, app.id}
 
 
 def same_text(one: str, other: str) -> bool:
-    """Whether two texts are the same to the vendor, who trims."""
+    """Whether two texts are the same to the vendor, who trims blanks."""
     return one.strip() == other.strip()
 
 
 def is_card(card: wire.Card, wanted: Intent) -> bool:
-    """Whether a card is just what was *wanted*: what was not asked for is empty."""
+    """Whether a card is exactly what was *wanted*; everything that was not asked for must be empty."""
     due = card.due and stamp(card.due)
     return (
         same_text(card.name, wanted["name"])

@@ -37,10 +37,10 @@ A = TypeVar("A")
 B = TypeVar("B")
 
 REMEMBER_SECONDS = 24 * 60 * 60.0
-"""How long is known whose account it is, and which checklists this process has begun: as long as a key is good."""
+"""How long the account and the checklists begun by this process are remembered: as long as an idempotency key holds."""
 
 WHOLE = "whole"
-"""What is remembered of a checklist that has all its items; before that, what they are to be."""
+"""What is remembered of a finished checklist; for an unfinished one, its wanted items are remembered."""
 
 ON_A_CARD = (BoardNotAuthorised, CardNotFound, UpstreamConflict)
 
@@ -67,6 +67,7 @@ async def _find_cards(call: BoardsCall, intent: Intent, sent: Sent) -> Sequence[
 
 
 async def _send_move(call: BoardsCall, intent: Intent, _: str) -> Learned:
+    # Never with ``idBoard``: it would take the card to another board, which the vendor otherwise refuses.
     change = {"idList": intent["list_id"], "pos": intent["position"]}
     return mapping.kept_move(*await call.upstream.move_card(intent["card_id"], change))
 
@@ -122,7 +123,7 @@ async def _send_item(call: BoardsCall, intent: Intent, _: str) -> Learned:
 
 
 async def _find_item(call: BoardsCall, intent: Intent, _: Sent) -> Sequence[Found]:
-    """The item at the place that was chosen for it, which marks it."""
+    """The item at the position that was chosen for it; the position is its mark."""
     for checklist in await call.upstream.get_card_checklists(intent["card_id"]):
         if checklist.id == intent["checklist_id"]:
             return [Found({"item_id": item.id}) for item in checklist.check_items if mapping.is_item(item, intent)]
@@ -263,9 +264,10 @@ async def _together(first: Awaitable[A], second: Awaitable[B]) -> tuple[A, B]:
 
 
 async def _add_items(call: BoardsCall, card_id: str, begun: Kept, wanted: Sequence[str]) -> None:
-    """Add the items that a checklist lacks, one after the other, so that only one at a time can be in doubt."""
+    """Add the missing items one after the other, so that only one at a time can be in doubt."""
     remembered = f"checklist {begun['id']}"
     call.memory.put(remembered, list(wanted), REMEMBER_SECONDS)
+    # One request for each item: the vendor takes no more at once.
     for _, name, place in mapping.missing_items(begun, wanted):
         item = {"card_id": card_id, "checklist_id": begun["id"], "name": name, "place": place}
         settles_at = call.clock.now() + call.settle_seconds
@@ -282,9 +284,9 @@ async def _add_items(call: BoardsCall, card_id: str, begun: Kept, wanted: Sequen
 async def _unfinished(
     call: BoardsCall, card_id: str, namesakes: Sequence[wire.Checklist], wanted: Sequence[str]
 ) -> Kept | None:
-    """The checklist that a call of this account began with these items and did not finish, if there is one.
+    """The unfinished checklist that a call of this account began with these items, if there is one.
 
-    What this process does not remember is known by its items and their places, and by who put it on the card.
+    If this process does not remember it, its items, their positions and its maker identify it.
     """
     for checklist in namesakes:
         remembered = call.memory.get(f"checklist {checklist.id}")
@@ -319,5 +321,6 @@ async def _our_actions(call: BoardsCall, listing: Awaitable[Sequence[wire.Action
     """Those of *listing* that this account did through this application, oldest first."""
     actions = await listing
     me = await call.recall(LookUp("me", REMEMBER_SECONDS, call.upstream.get_me))
+    # Which application is ours is told by the answer to our first comment, and nowhere else.
     app = call.memory.get("app")
     return [action for action in reversed(actions) if mapping.is_by(action, me.id, app)]

@@ -220,6 +220,7 @@ def authorise(credentials: Mapping[str, str]) -> Mapping[str, str]:
 
 def throttled(answer: Answer) -> float | None:
     """Seconds to wait when the vendor throttles: by status, whatever the body, or in a body of status 200."""
+    # A throttle of a post may come with status 200, in either of two spellings.
     if answer.status != 429 and code_of(verdict_of(answer)) not in THROTTLES:
         return None
     return retry_after(answer, DEFAULT_PAUSE_SECONDS)
@@ -250,6 +251,7 @@ def require_accepted(answer: Answer, refusals: Refusals = MappingProxyType({})) 
     if code in FAILURES:
         doubt = None if answer.doubt is None else FAILURES[code]
         raise UpstreamError("The application failed over the request.", private=answer.text, doubt=doubt)
+    # Neither accepted nor refused in words that are known: after a write, this must not pass for a refusal.
     unclear = not verdict.error or (verdict.ok is not False and not code)
     if answer.accepted and unclear:
         raise UpstreamError("The application answered something unreadable.", private=answer.text, doubt=answer.doubt)
@@ -289,6 +291,7 @@ class ChatClient:
 
         Source: docs.slack.dev/reference/methods/chat.postMessage, read 2026-11.
         """
+        # The vendor has no idempotency key. Metadata is the place for a mark, and edits keep it (decision 22).
         metadata = {"event_type": MARK, "event_payload": {"k": marker}}
         body = {"channel": channel_id, "text": text, "metadata": metadata}
         thread = {"thread_ts": thread_ts} if thread_ts else {}
@@ -307,6 +310,7 @@ class ChatClient:
         """
         body = {"channel": channel_id, "timestamp": ts, "name": name}
         answer = await self._write("reactions.add", body, Charge("reactions"))
+        # A refusal to the vendor, but to the caller just what was wanted.
         if code_of(verdict_of(answer)) == "already_reacted":
             return True
         require_accepted(answer)
@@ -317,6 +321,7 @@ class ChatClient:
 
         Source: docs.slack.dev/reference/methods/conversations.open, read 2026-11.
         """
+        # Not a write to us, since opening again changes nothing: it may be resent freely.
         path, charge = "/api/conversations.open", Charge("conversations")
         answer = await self._upstream.send("POST", path, charge, writes=False, json={"users": user_id}, headers=JSON)
         return unwrap(answer, wire.Opened).channel
@@ -333,6 +338,7 @@ class ChatClient:
 
         Source: docs.slack.dev/reference/methods/conversations.list, read 2026-11.
         """
+        # The vendor filters after it has cut a page: short and empty pages come before the last.
         query = {"types": types, "exclude_archived": "true", "limit": limit} | _from(cursor)
         answer = await self._read("conversations.list", "channels", query)
         return unwrap(answer, wire.Conversations), scopes_of(answer)

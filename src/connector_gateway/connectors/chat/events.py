@@ -105,7 +105,7 @@ def receive(delivery: Delivery, secrets: Sequence[str]) -> Receipt:
 
 
 def read(event: Mapping[str, Any], settings: Mapping[str, Any], state: State) -> Sequence[Observation]:
-    """What a delivered message means to a connection; one of another shape means nothing."""
+    """The observations that a delivered message gives a connection; none if it has another shape."""
     try:
         spoken = converted(event, wire.Spoken)
     except UnexpectedShape:
@@ -116,10 +116,11 @@ def read(event: Mapping[str, Any], settings: Mapping[str, Any], state: State) ->
 
 
 def _require_signature(delivery: Delivery, secrets: Sequence[str]) -> None:
-    """Refuse what was not signed a short while ago with one of *secrets*."""
+    """Refuse a delivery that was not signed recently with one of *secrets*."""
     timestamp = delivery.headers.get("x-slack-request-timestamp", "")
     if not TIMESTAMP.fullmatch(timestamp) or abs(delivery.received_at - int(timestamp)) > FRESH_SECONDS:
         raise InvalidSignature("The delivery does not say when it was signed, or was signed too long ago.")
+    # Over the bytes as they came: JSON that was read and written again would not have the same signature.
     signed = b"v0:%s:%s" % (timestamp.encode(), delivery.body)
     given = delivery.headers.get("x-slack-signature", "").encode()
     expected = [f"v0={hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()}" for secret in secrets]
@@ -167,13 +168,14 @@ def _event_receipt(event: Mapping[str, Any], installations: _Installations, rece
             return Receipt(accounts=teams, revoked=True, missed_since=received_at)
         case "member_joined_channel" if converted(event, wire.Joined).user in installations.users:
             return Receipt(accounts=teams, wakes=[CHANNELS])
+        # The settings may watch a channel by its name, which now means another one or none.
         case "channel_rename" | "group_rename":
             return Receipt(accounts=teams, wakes=[CHANNELS])
     return Receipt(accounts=teams)
 
 
 def _limit(minute: int, installations: _Installations) -> Receipt:
-    """What was left out comes never again: as though nobody had listened for longer than deliveries are repeated."""
+    """The receipt for left-out deliveries: they never come again, so they have to be read from the history."""
     wakes = [f"{LIMITED}{minute}"]
     return Receipt(accounts=installations.teams, wakes=wakes, missed_since=minute - RETRIED_SECONDS)
 
@@ -182,7 +184,7 @@ def _limit(minute: int, installations: _Installations) -> Receipt:
 
 
 async def poll(watch: ChatWatch) -> None:
-    """Find out whose the connection is and what it watches, then read what was written while nobody listened."""
+    """Find out whose account it is and what it watches, then read what was written while no deliveries came."""
     _require_deliveries(watch)
     identity, scopes = await watch.upstream.auth_test()
     known = _known(watch, identity.team_id)
@@ -202,7 +204,7 @@ async def poll(watch: ChatWatch) -> None:
 
 
 def _require_deliveries(watch: ChatWatch) -> None:
-    """Put the poll off while deliveries are left out: it could not see what is left out after it."""
+    """Postpone the poll while deliveries are left out, since it would miss what is left out after it."""
     minutes = [int(wake.removeprefix(LIMITED)) for wake in watch.wakes if wake.startswith(LIMITED)]
     wait = max(minutes, default=0) + MINUTE_SECONDS + SKEW_SECONDS - watch.clock.now()
     if wait > 0:
@@ -210,7 +212,7 @@ def _require_deliveries(watch: ChatWatch) -> None:
 
 
 def _known(watch: ChatWatch, team_id: str) -> State:
-    """What was noted before; nothing if that was of another workspace than the connection is to now."""
+    """The former state; empty if it is of another workspace than the connection's present one."""
     former: State = watch.state.get(FORMER, watch.state)
     return former if former.get("team_id") == team_id else {}
 
@@ -252,7 +254,7 @@ async def _channel_id(watch: ChatWatch, named: str, by_name: Names, known: str |
 
 @dataclass(frozen=True, slots=True)
 class _Stretch:
-    """What is read of one channel."""
+    """The part of a channel's history that one poll reads."""
 
     channel_id: str
     since: float
@@ -266,10 +268,10 @@ class _Stretch:
 
 @dataclass
 class _Filling:
-    """Reads history since deliveries may have been missed, and keeps what deliveries would have told.
+    """Reads the history since deliveries may have been missed, and stores what deliveries would have brought.
 
-    A channel that was read is noted with the instant, from which the next poll goes on if this one is cut short;
-    when all are done, the notes are dropped.
+    The instant up to which a channel was read is noted, so that the next poll continues there if this one is
+    interrupted. When all channels are done, the notes are deleted.
     """
 
     watch: ChatWatch
@@ -277,19 +279,19 @@ class _Filling:
     since: float
     began: float = field(init=False)
     blind: list[str] = field(default_factory=list)
-    """Channels that may not be read."""
+    """The channels that the app may not read."""
 
     watched: Mapping[str, float] = field(default_factory=dict)
     """Since when each of the channels is watched."""
 
     hides_threads: bool = False
-    """Whether a channel has messages from before those that were read; what is replied to them is not seen."""
+    """Whether a channel has older messages than were read; replies to those are not seen."""
 
     def __post_init__(self) -> None:
         self.began = self.watch.clock.now()
 
     async def fill(self, scopes: Scopes) -> None:
-        """Read every watched channel, beginning with what has waited longest, and then the threads."""
+        """Read every watched channel, the one that has waited longest first, and then the threads."""
         seen = await self.watch.recall(SEEN)
         channels = await self._channels(scopes)
         self.watched = await self._beginnings(channels)
@@ -307,7 +309,7 @@ class _Filling:
         await self._forget({*seen, *channels} - late.keys(), late)
 
     async def _forget(self, done: Collection[str], late: Mapping[str, float]) -> None:
-        """Drop the notes of what is done; what is late is noted for the next poll."""
+        """Delete the notes of finished channels; those that are late are noted for the next poll."""
         notes = {**dict.fromkeys(done), **late}
         await self.watch.keep(
             snapshots=[
@@ -339,7 +341,7 @@ class _Filling:
         return found
 
     async def _fill_channel(self, channel_id: str, since: float) -> _Stretch:
-        """Keep what was written in a channel, without replies; what was read of it."""
+        """Store the messages of a channel, without replies; returns what was read."""
         after = mapping.message_ts(max(since - SKEW_SECONDS, self._watched_since(channel_id, since)))
         stretch = _Stretch(channel_id, since, self.watch.clock.now(), after)
         found: Found = {}
@@ -363,7 +365,7 @@ class _Filling:
         return {channel_id: max(began_at, known.get(channel_id, fresh)) for channel_id in channels}
 
     async def _read_channel(self, stretch: _Stretch, found: Found) -> None:
-        """Read back to where the stretch begins, at least one page, for the threads that go on."""
+        """Read back to the beginning of the stretch, and at least one page, for threads that are still going on."""
         earliest = mapping.message_ts(self.began)
         pages = self.watch.upstream.history_pages(stretch.channel_id)
         async for page in pages:
@@ -379,7 +381,7 @@ class _Filling:
                 await self.watch.miss(stretch.since, float(earliest), why, stretch.channel_id)
 
     async def _fill_threads(self, stretch: _Stretch) -> None:
-        """Keep what was replied in the threads of a channel."""
+        """Store the replies in the threads of a channel."""
         found: Found = {}
         whole = True
         try:
@@ -393,7 +395,7 @@ class _Filling:
         await self._keep(stretch, found, done=True)
 
     async def _read_thread(self, stretch: _Stretch, ts: str, found: Found) -> bool:
-        """Find the replies of a thread; whether that was all of them."""
+        """Collect the replies of a thread; returns whether these were all."""
         pages = self.watch.upstream.reply_pages(stretch.channel_id, ts, stretch.after)
         try:
             async for page in pages:
@@ -403,7 +405,7 @@ class _Filling:
         return pages.complete
 
     def _observed(self, stretch: _Stretch, messages: Sequence[wire.Message]) -> Found:
-        """What messages of the stretch mean."""
+        """The observations that messages of the stretch give."""
         return {
             message.ts: mapping.observed(message, stretch.channel_id, self.watch.settings, self.state)
             for message in messages
@@ -411,7 +413,7 @@ class _Filling:
         }
 
     async def _keep(self, stretch: _Stretch, found: Found, *, done: bool) -> None:
-        """Keep what was found, oldest first, and note it when a channel is *done*."""
+        """Store what was found, oldest first, and note whether the channel is *done*."""
         observations = [observation for ts in sorted(found) for observation in found[ts]]
         while len(observations) > STEP:
             await self.watch.keep(observations[:STEP])

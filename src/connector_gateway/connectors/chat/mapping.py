@@ -14,14 +14,14 @@ from connector_gateway.kit.errors import AmbiguousChannel, ChannelListTooLong, C
 from connector_gateway.kit.observing import Observation, State
 
 Kept = dict[str, Any]
-"""What is planned or was learned: JSON of our own, kept until the call has ended."""
+"""A plan, or what a step's answer told, as JSON of our own; stored until the call has ended."""
 
 CHANNEL_ID = re.compile(r"[CGD](?=[A-Z0-9]*[0-9])[A-Z0-9]{6,}")
 USER_ID = re.compile(r"[UW](?=[A-Z0-9]*[0-9])[A-Z0-9]{6,}")
 """Identifiers are upper case and have digits, but for a few."""
 
 LETTERS = re.compile(r"[CGDUW][A-Z]{6,}")
-"""What may be one of the few identifiers without digits, or a channel's name that somebody writes in capitals."""
+"""A text that may be an identifier without digits, or a channel's name written in capitals."""
 
 TYPES = {"public": "public_channel", "private": "private_channel", "im": "im"}
 POST_ANYWHERE = "chat:write.public"
@@ -84,7 +84,7 @@ class Names:
 
     ids: Mapping[str, Sequence[str]]
     complete: bool
-    """Whether these are all channels; otherwise a name that is not among them may be one's all the same."""
+    """Whether these are all channels; otherwise a name that is missing here may still exist."""
 
 
 def names(channels: Iterable[wire.Conversation], *, complete: bool = True) -> Names:
@@ -232,7 +232,7 @@ def is_watched(channel_id: str, settings: Mapping[str, Any], state: State) -> bo
 
 
 def observed(message: wire.Said, channel_id: str, settings: Mapping[str, Any], state: State) -> list[Observation]:
-    """What a message means to a connection: one observation, or one for each keyword in it if there are keywords."""
+    """The observations that a message gives a connection: one, or one for each keyword in it if it has keywords."""
     text = message.text
     if text is None or not _is_inbound(message, state):
         return []
@@ -277,7 +277,7 @@ def message_ts(seconds: float) -> str:
 
 
 def matching(text: str, keywords: Iterable[str]) -> list[str]:
-    """Those of *keywords* that a reader finds in *text* as whole words in any case, each once however it is spelt."""
+    """The *keywords* that *text* contains as whole words, whatever their case, each once."""
     wanted: dict[str, str] = {}
     for keyword in keywords:
         wanted.setdefault(_within_edges(_folded_text(keyword)), keyword)
@@ -307,7 +307,7 @@ def _unescaped(text: str) -> str:
 
 
 def _folded_text(text: str) -> str:
-    """*text* without what does not matter in comparison: case, width, composition, and the kind of white space."""
+    """*text* normalised for comparison: case, width, composition and kinds of white space make no difference."""
     text = normalize("NFKC", _with_few_marks(" ".join(text.split())))
     return normalize("NFKC", text.casefold()).replace("i\u0307", "i")
 
@@ -325,9 +325,9 @@ def _with_few_marks(text: str) -> str:
 
 
 def _within_edges(text: str) -> str:
-    """*text* with an edge at every place where a word may begin or end.
+    """*text* with a mark at every place where a word may begin or end.
 
-    What is a word of *text* is there between edges, so that finding it takes a plain search.
+    A word of *text* then stands between marks, so that a plain search finds it.
     """
     marked = text.translate(_EDGES)
     return f"{'' if marked.startswith(EDGE) else EDGE}{marked}{'' if marked.endswith(EDGE) else EDGE}"

@@ -48,7 +48,7 @@ NAMES_SECONDS = 300.0
 CONVERSATION_SECONDS = 24 * 60 * 60.0
 IDENTITY_SECONDS = 60 * 60.0
 ROOT_SECONDS = 24 * 60 * 60.0
-"""How long is known which message a thread begins with; it never changes."""
+"""How long the first message of a thread is remembered; it never changes."""
 
 LOOKED_SECONDS = 300.0
 """How long is known that a reaction was looked for: from the look until the request that follows it at once."""
@@ -215,7 +215,7 @@ async def read_events(call: ChatCall, params: ReadChatEvents) -> Page[ChatEvent]
 
 
 async def _in_channel(call: ChatCall, named: str, use: Callable[[str], Awaitable[T]]) -> T:
-    """What *use* reads of the channel; once more with fresh names if a remembered one may be outdated."""
+    """What *use* reads of the channel; *use* is called again with new names if a remembered one may be outdated."""
     if mapping.is_channel_id(named):
         return await use(named)
     if mapping.is_user_id(named):
@@ -239,7 +239,7 @@ async def _require_channel(call: ChatCall, channel_id: str) -> None:
 
 
 async def _write_in_channel(call: ChatCall, named: str, use: Callable[[str], Awaitable[Learned]]) -> Learned:
-    """What *use* does in the channel; once more with fresh names if it is refused by a remembered one."""
+    """What *use* does in the channel; *use* is called again with new names if a remembered one was refused."""
     found = await call.plan(partial(_channel, call, named))
     try:
         return await use(found["channel_id"])
@@ -329,7 +329,7 @@ def _identity(call: ChatCall) -> LookUp[wire.Identity]:
 
 
 def _since(call: ChatCall, intent: Intent, earliest: float) -> AsyncIterator[wire.Message]:
-    """The messages among which a post is, if it was posted."""
+    """The messages that include a post, if it was posted."""
     channel_id, thread_ts = intent["channel_id"], intent["thread_ts"]
     if thread_ts is None:
         return call.upstream.history(channel_id, earliest)

@@ -113,7 +113,7 @@ def quoted(names: Sequence[str]) -> str:
 
 
 def as_sent(value: Any) -> Any:
-    """A caller's value as the JSON that it was: numbers are decimals here, so that they keep their digits."""
+    """A caller's value as it was in JSON; numbers are decimals here, so that they keep their digits."""
     if isinstance(value, Decimal):
         return float(value) if Decimal(repr(float(value))) == value else str(value)
     if isinstance(value, list):
@@ -182,7 +182,7 @@ def _moment(text: str) -> datetime:
 
 
 def wanted(definition: Definition, value: str) -> str:
-    """What a search compares with: instants and days as milliseconds since the epoch, other values as kept."""
+    """The value for a search filter: instants and days as milliseconds since the epoch, others as they are stored."""
     kind = definition.type
     if kind in {"enumeration", "string"}:
         return value
@@ -210,4 +210,4 @@ def same(definition: Definition, sent: str, held: str | None) -> bool:
 
 
 MEANINGS: Mapping[str, Callable[[str], Any]] = {"number": Decimal, "date": _moment, "datetime": _moment}
-"""What two texts of a type are compared as."""
+"""A text of a type in the form in which two texts are compared."""

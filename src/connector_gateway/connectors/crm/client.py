@@ -156,6 +156,7 @@ def throttled(answer: Answer) -> float | None:
     if answer.status != 429:
         return None
     told = answer.glance(wire.Refusal) or wire.Refusal()
+    # ``Retry-After`` is not promised; the name of the broken policy is.
     return retry_after(answer, PAUSES.get(str(told.policy_name), 1.0))
 
 
@@ -234,6 +235,7 @@ class CrmClient:
             page = await self.search_objects(kind, search(cursor))
             if page.after and not page.results:
                 raise UpstreamUnexpected("The application's search went on behind a page without records.")
+            # By identifier: the vendor's positions shift when records change, and end at ten thousand.
             return page.results, page.results[-1].id if page.after else None
 
         return [record async for record in walk(fetch, most=MAX_PAGES)]
@@ -251,6 +253,7 @@ class CrmClient:
 
         Source: developers.hubspot.com/docs/api-reference/latest/crm/objects/contacts/batch/upsert-contacts, 2026-11.
         """
+        # A batch of one: the vendor has no upsert of a single record.
         body = {"inputs": [{"idProperty": "email", "id": email, "properties": properties}]}
         answer = await self._write("POST", f"/crm/objects/{VERSION}/contacts/batch/upsert", body)
         _refuse_taken(answer)
@@ -274,6 +277,7 @@ class CrmClient:
 
         Source: developers.hubspot.com/docs/api-reference/latest/crm/objects/companies/guide, read 2026-11.
         """
+        # A company is found by people under its name, and nothing but the domain is known.
         body = {"properties": {"domain": domain, "name": domain}, "associations": []}
         return unwrap(await self._write("POST", f"/crm/objects/{VERSION}/companies", body), wire.Record)
 
@@ -329,6 +333,7 @@ class CrmClient:
         async def fetch(after: str | None) -> tuple[list[str], str | None]:
             answer = await self._ask(path, {"inputs": [{"id": object_id} | _behind(after)]})
             rows = unwrap(answer, wire.Batch[wire.Links]).results
+            # Numbers here and texts everywhere else, by the vendor's own document.
             return [str(far.to_object_id) for row in rows for far in row.to], next((row.after for row in rows), None)
 
         return [one async for one in walk(fetch, most=MAX_PAGES)]
@@ -360,6 +365,7 @@ class CrmClient:
             page = unwrap(await self._read(f"/crm/owners/{VERSION}", query), wire.Page[wire.Owner])
             return page.results, page.after
 
+        # Deactivated owners are listed only on request, and still own what they owned.
         for archived in ("false", "true"):
             async for owner in walk(partial(fetch, archived), most=MAX_PAGES):
                 yield owner
@@ -395,6 +401,7 @@ def _link(object_id: str, type_id: int) -> Mapping[str, Any]:
 
 def _refuse_taken(answer: Answer) -> None:
     """Raise ``ContactExists`` if that is why the write was refused."""
+    # The vendor has no field for it. If the words change, the refusal is a plain conflict and nothing is guessed.
     holder = HOLDER.search(answer.text) if answer.status == 409 else None
     if holder:
         raise ContactExists(holder[1], answer.text)
@@ -415,6 +422,7 @@ def _refusal(
     """What a refusal means; a 404 that is not in the vendor's words comes from a wrong path."""
     refusal, told_of = REFUSALS.get(status, UpstreamUnexpected), told or wire.Refusal()
     faults, details = _faults(told_of), list[Detail]()
+    # A wrong path answers 404 without the vendor's envelope; that is our fault and not a missing record.
     if status == 404 and told is not None:
         refusal, details = missing, [{"value": sought}]
     elif status == 403 and told_of.category == "MISSING_SCOPES":
@@ -450,6 +458,7 @@ def _faults(told: wire.Refusal) -> Sequence[wire.Fault]:
     listed = _each(told.errors, wire.Fault)
     if listed or not isinstance(told.message, str):
         return listed
+    # The vendor puts JSON into the text of a message, and leaves ``errors`` empty then.
     _, bracket, rest = told.message.partition("[")
     try:
         embedded = _each(decoded((bracket + rest).encode(), list[object]), wire.EmbeddedFault)

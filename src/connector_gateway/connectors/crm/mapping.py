@@ -34,7 +34,7 @@ from connector_gateway.kit.faults import gathered
 from connector_gateway.kit.writing import Intent
 
 Kept = dict[str, Any]
-"""What is planned or was learned: JSON of our own, kept until the call has ended."""
+"""A plan, or what a step's answer told, as JSON of our own; stored until the call has ended."""
 
 Definitions = Mapping[str, wire.Definition]
 """What is known of properties, by their internal names."""
@@ -45,10 +45,10 @@ COMMON = ("firstname", "lastname", "phone", "company", "jobtitle", "lifecyclesta
 OWNER = "hubspot_owner_id"
 RECORD_ID = "hs_object_id"
 MADE_BY = ("hs_object_source", "hs_object_source_id")
-"""Properties that tell by what a record was made, and which application that was."""
+"""Properties that tell how a record was made, and by which application."""
 
 APPLICATION = "INTEGRATION"
-"""What was made by an application, such as this service."""
+"""The value for records that an application made, such as this service."""
 
 FILLED = frozenset({"createdate", "deal_currency_code"})
 """Properties of deals that could be written, and that the application fills in by itself."""
@@ -57,7 +57,7 @@ BY_HAND = frozenset({"hs_next_step", "hs_priority"})
 """Properties that people set, among the many of the application's own whose names begin alike."""
 
 CASTING = (PropertyNotFound, ReadOnlyField, OptionMissing, LossyCast)
-"""How a value is refused."""
+"""The errors with which a value is refused."""
 
 UNKNOWN = wire.Definition(name="", label="", type="string")
 """What is known of a property that is checked elsewhere."""
@@ -74,7 +74,7 @@ class Values:
     texts: Mapping[str, str]
 
     def held_by(self, record: wire.Record) -> list[str]:
-        """The names of those that a record holds; what the vendor does not show is taken as accepted."""
+        """The names of the values that a record holds; a property that the answer does not show counts as accepted."""
         held = record.properties
         return [
             name
@@ -131,6 +131,7 @@ def unique(described: wire.Definition) -> bool:
 
 def identity(name: str, value: str) -> tuple[str | None, str]:
     """How a read names a record by a unique property: the property, unless it is the record's own id, and the value."""
+    # The vendor keeps addresses in lower case.
     return None if name == RECORD_ID else name, value.lower() if name == "email" else value
 
 
@@ -156,7 +157,7 @@ def _unknown(known: Definitions, name: str) -> PropertyNotFound:
 
 
 def maker(record: wire.Record) -> str | None:
-    """By what a record was made, and which application that was; None where the vendor does not tell."""
+    """How a record was made, and by which application; None if the vendor does not tell."""
     told = [record.properties.get(name) for name in MADE_BY]
     return f"{told[0]} {told[1]}" if all(told) else None
 
@@ -234,6 +235,7 @@ def company_domain(reference: str) -> str | None:
 
 def domain_search(domain: str) -> dict[str, Any]:
     """A search for the company with a domain; of several, the one with the lowest id."""
+    # The vendor lets several companies have one domain. The oldest is the same one each time.
     return _search([{"propertyName": "domain", "operator": "EQ", "value": domain}], ["domain"], 1)
 
 
@@ -318,6 +320,7 @@ def left_empty(known: Definitions, sent: Intent) -> list[str]:
 def is_deal(record: wire.Record, sent: Intent, known: Definitions, maker_known: str | None) -> bool:
     """Whether a deal is what was *sent*, no less and no more, and made by an application that may be ours."""
     held, texts = record.properties, sent["properties"]
+    # A deal has no natural key and no mark: equal content and the application that made it must do (decision 23).
     alike = all(casts.same(known.get(name, UNKNOWN), text, held.get(name)) for name, text in texts.items())
     return alike and may_be_ours(record, maker_known) and not any(held.get(name) for name in left_empty(known, sent))
 
@@ -340,7 +343,7 @@ def move(
 
 
 def kept_change(record: wire.Record) -> Kept:
-    """What is kept of a deal that was changed, or only read."""
+    """What is stored of a deal that was changed, or only read."""
     return {"id": record.id, "updated_at": casts.timestamp(record.updated_at)}
 
 
@@ -359,7 +362,8 @@ N = TypeVar("N", wire.Pipeline, wire.Stage)
 
 
 def _named(choices: Sequence[N], wanted: str) -> list[N]:
-    """What goes by *wanted*: by identifier, by exact name, or by name without regard to case and blanks around."""
+    """The choices that *wanted* names: by identifier, else by exact name, else ignoring case and blanks around it."""
+    # In this order: a pipeline may be called by the identifier of another one.
     tests: tuple[Callable[[N], bool], ...] = (
         lambda choice: choice.id == wanted,
         lambda choice: choice.label == wanted,
@@ -383,6 +387,7 @@ MARKUP = re.compile(r"<[^>]*>")
 
 def note_properties(text: str, at: datetime) -> dict[str, str]:
     """The vendor's form of a note: its text is shown as HTML, so what is plain must be made so."""
+    # The vendor shows notes as HTML, so a "<" of the caller would vanish.
     body = html.escape(text, quote=False).replace("\r\n", "\n").replace("\r", "\n").replace("\n", "<br>")
     if len(body) > MAX_TEXT:
         raise InvalidParameters(

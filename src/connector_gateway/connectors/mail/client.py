@@ -151,6 +151,7 @@ def throttled(answer: Answer) -> Pause | None:
     if answer.status not in {403, 429}:
         return None
     reason = reason_of(answer)
+    # The vendor throttles with 403 as well; only the reason tells it from a refusal.
     if answer.status == 403 and reason not in THROTTLES:
         return None
     if reason == "dailyLimitExceeded":
@@ -159,6 +160,7 @@ def throttled(answer: Answer) -> Pause | None:
     if until is None:
         return Pause(retry_after(answer, PAUSE_SECONDS), {"user"})
     seconds = max(PAUSE_SECONDS, (until - _answered_at(answer)).total_seconds())
+    # The day of sending and the minute of reading are refused in the same words. Only the length tells them apart.
     return Pause(seconds, {"sending"} if seconds > LONGEST_REST_SECONDS else {"user"})
 
 
@@ -258,6 +260,7 @@ class MailClient:
             async for piece in answer.pieces:
                 if ready:
                     yield ready
+                # One piece is held back, so that an answer which breaks off is never taken for a whole file.
                 ready = content.take(piece)
             content.finish()
             yield ready
@@ -282,6 +285,7 @@ class MailClient:
         """A new label, or None where one of that name exists. Source: …/rest/v1/users.labels/create, read 2026-11."""
         body = {"name": name, "labelListVisibility": "labelShow", "messageListVisibility": "show"}
         answer = await self._write("/labels", 5, body)
+        # Somebody made it meanwhile, or it differs in case only: the caller then looks for it once more.
         return None if answer.status == 409 else unwrap(answer, wire.Label)
 
     async def list_send_as(self) -> Sequence[wire.SendAs]:
@@ -295,6 +299,7 @@ class MailClient:
         """
         raw = urlsafe_b64encode(letter).decode()
         thread = {"threadId": thread_id} if thread_id else {}
+        # Large JSON bodies are refused at sizes that no page tells; uploads go up to 35 MiB.
         if len(raw) > MAX_JSON_BYTES:
             answer = await self._upload("/drafts", 10, {"message": thread}, letter)
         else:
@@ -376,6 +381,7 @@ def _quoted(identifier: str) -> str:
 
 def _resting_until(answer: Answer) -> datetime | None:
     """The moment that a throttled request is told to wait for; None where none is told that can be read."""
+    # There is no header: the time stands within the message alone, and whoever comes sooner is made to wait longer.
     told = RETRY_AFTER.search(answer.text)
     try:
         return None if told is None else datetime.fromisoformat(told[1])
@@ -431,6 +437,7 @@ class Content:
             self._require_room()
             return b""
         end = NOT_BASE64.search(self._rest)
+        # Base64 decodes four characters at a time; what is left over belongs to the next piece.
         length = end.start() if end else len(self._rest) // 4 * 4
         encoded, self._rest, self._ended = self._rest[:length], self._rest[length:], bool(end)
         return _bytes_of(encoded)

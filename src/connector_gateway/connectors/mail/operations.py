@@ -173,6 +173,7 @@ async def send_message(call: MailCall, params: SendMessage) -> SentMessage:
     try:
         sent = await call.step(SEND_DRAFT, mapping.sending(draft))
     except GatewayError:
+        # A draft that is left behind would look to its owner like a mail that was never finished.
         await call.undo(DELETE_DRAFT, {"draft_id": draft["id"]})
         raise
     return mapping.sent_message(sent, letter)
@@ -289,6 +290,7 @@ async def _same_file(call: MailCall, message: wire.Message, wanted: str) -> wire
     """The part with the content that the vendor's name stands for, since each reading gives the parts new names."""
     told = await _fingerprint(call, message.id, wanted)
     alike = [part for part in mime.files(message.payload) if part.body.size == told[0]]
+    # Equal size is enough where only one part has it, and saves reading the file.
     if len(alike) == 1:
         return alike[0]
     for part in alike:
@@ -320,6 +322,7 @@ async def _content_base64(call: MailCall, message_id: str, part: wire.Part) -> t
         async for piece in pieces:
             size_bytes += len(piece)
             ready = rest + piece
+            # Three bytes make four characters: cut elsewhere, padding would stand in the middle.
             whole = len(ready) // 3 * 3
             encoded.append(b64encode(ready[:whole]))
             rest = ready[whole:]

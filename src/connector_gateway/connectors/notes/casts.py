@@ -96,6 +96,7 @@ def _checkbox(_: Property, value: Any) -> bool:
 def _select(described: Property, value: Any) -> dict[str, str]:
     if not isinstance(value, str):
         raise ValueError("it is no option name")
+    # By identifier: a name that was changed a moment ago would make the vendor add an option.
     return {"id": _options(described, [value])[0]}
 
 
@@ -124,7 +125,7 @@ def _hint(missing: Iterable[str], known: Iterable[str]) -> str:
 
 
 def _folded(name: str) -> str:
-    """A name without what is easily written otherwise: case, and how characters and blanks are composed."""
+    """A name normalised so that case, blanks and the composition of characters make no difference."""
     return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
@@ -147,6 +148,7 @@ def iso_date(text: str) -> str:
     found = moment(text)
     if found is None:
         raise ValueError("it is no ISO 8601 date, and no date and time")
+    # The vendor would take it for UTC, which the caller may not have meant.
     if isinstance(found, datetime) and found.tzinfo is None:
         raise ValueError("a time needs an offset, such as Z")
     if isinstance(found, datetime) and (found.microsecond % 1000 or _FINER.search(text)):
@@ -266,6 +268,7 @@ def _parts(units: bytes) -> Iterator[str]:
     start = 0
     while start < len(units):
         end = start + 2 * TEXT_PART
+        # Cut here, an emoji would be halved, and both halves would be lost.
         if units[end - 1 : end] and 0xD8 <= units[end - 1] < 0xDC:
             end -= 2
         yield units[start:end].decode("utf-16-le")
@@ -310,6 +313,7 @@ def _zoned(text: str, zone: str | None) -> str:
     if zone is None or not isinstance(found, datetime) or found.tzinfo is not None:
         return text
     try:
+        # The vendor's zones may be newer than this machine's list of them: then the text stays as it came.
         return text + found.replace(tzinfo=ZoneInfo(zone)).isoformat()[-len("+00:00") :]
     except (ZoneInfoNotFoundError, ValueError):
         return text
@@ -408,6 +412,7 @@ def plain_text(items: Sequence[wire.RichText]) -> str:
 def holds(value: Value, kind: str, written: Any) -> bool:
     """Whether a property value of a page is what was *written*, as far as the page shows it."""
     held, wanted = (trace(value) if value.type == kind else None), trace_written(kind, written)
+    # A page shows 25 of them. The others would cost a request each time something is looked for.
     if kind in {"people", "relation"} and held and truncated(value):
         return set(held) <= set(wanted or ())
     return bool(held == wanted)
@@ -425,13 +430,13 @@ def blank(value: Value, status: str | None) -> bool:
 
 
 def trace(value: Value) -> Any:
-    """What is the same of a value whether it is written or read, as it is read."""
+    """A value that was read, in a form that is equal for the same value as written."""
     held = content(value)
     return None if held is None else TRACES.get(value.type, _same)(held)
 
 
 def trace_written(kind: str, written: Any) -> Any:
-    """The same, as it is written."""
+    """The same form of a value that is written."""
     return None if written is None else WRITTEN_TRACES.get(kind, _same)(written)
 
 
@@ -503,7 +508,7 @@ def text(value: Value) -> str:
 
 
 def mark(value: Value) -> str:
-    """What is the same as long as a property value is: identifiers where names may change, otherwise its text."""
+    """A text that changes only when the value does: identifiers where names may change, otherwise its text."""
     if value.type not in NAMED:
         return text(value)
     traced: str | list[str] = trace(value) or ""
@@ -516,7 +521,7 @@ def _period(held: wire.Period) -> str:
 
 
 def _file_text(held: wire.File) -> str:
-    """The address of a linked file; that of a hosted one is another every hour, but it has a name."""
+    """The address of a linked file, or the name of a hosted one, whose address changes every hour."""
     return (held.external.url if held.external else "") or held.name or ""
 
 
@@ -545,7 +550,7 @@ ONE_TEXT: Mapping[str, Callable[[Any], str]] = {
 """The types whose changes are observed: those that people set, and that nothing computes."""
 
 NAMED = frozenset({"select", "status", "multi_select", "people"})
-"""Types whose values may be called otherwise without being others."""
+"""Types whose values may be renamed and stay the same."""
 
 LONG = frozenset({"people", "relation", "title", "rich_text"})
 """Types of whose values a page may show only a part."""

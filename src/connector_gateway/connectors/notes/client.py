@@ -102,6 +102,7 @@ def throttled(answer: Answer) -> float | None:
     if answer.status not in {429, 529}:
         return None
     told = answer.glance(wire.Throttled)
+    # Waiting does not lift a block.
     if told and told.additional_data and told.additional_data.rate_limit_reason == BLOCKED:
         return None
     return retry_after(answer, 1.0)
@@ -118,6 +119,7 @@ def unwrap(
     """What an accepted request was answered with; a refused one raises its catalogue error, *missing* for a 404."""
     if answer.accepted:
         return answer.read(shape)
+    # The vendor's front end answers in HTML: such a 403 says nothing about rights.
     if answer.raw is None:
         raise UpstreamError("The application's doorkeeper turned the request away.", private=answer.text)
     raise refusal_of(answer, missing, names)
@@ -130,6 +132,7 @@ def refusal_of(answer: Answer, missing: type[GatewayError], names: Names) -> Gat
     if named:
         return _unknown_value(answer, told, named)
     refusal = missing if answer.status == 404 else REFUSALS.get(answer.status, UpstreamUnexpected)
+    # A full table is a 409 as well. Trying again never helps there.
     if refusal is UpstreamConflict and not collides(answer):
         refusal = UpstreamForbidden
     reason = vendor_reason(told.code, told.message) if refusal in REASONED else []
@@ -140,6 +143,7 @@ def _named(answer: Answer, told: wire.Refusal, names: Names) -> Names:
     """Those of the identifiers sent that a refusal is about; all of them where a 404 names nothing at all."""
     said = told.message if isinstance(told.message, str) else ""
     mentioned = {str(UUID(found)) for found in _UUID.findall(said)} if answer.status in {400, 404} else set()
+    # A 404 without any identifier may be about each of the pages that were named.
     if answer.status == 404 and not mentioned:
         return names
     return {identifier: named for identifier, named in names.items() if identifier in mentioned}
@@ -208,6 +212,7 @@ class NotesClient:
         Source: developers.notion.com/reference/query-a-data-source, read 2026-11.
         """
         path = f"/v1/data_sources/{data_source_id}/query"
+        # The vendor tells identifiers percent-encoded, and takes them plain here; encoded twice it finds none.
         query = [("filter_properties", unquote(property_id)) for property_id in property_ids]
         seen: set[str] = set()
         start = reached
@@ -217,6 +222,7 @@ class NotesClient:
             async for listing, found in self._listed(path, body, wire.Page, query):
                 progress = listing.request_status
                 incomplete = incomplete or (progress is not None and progress.type == "incomplete")
+                # The next query begins at a whole minute, so that the rows of that minute come again.
                 rows = [row for row in found if row.id not in seen]
                 if rows:
                     seen.update(row.id for row in rows)
@@ -224,6 +230,7 @@ class NotesClient:
                     yield rows
             if not incomplete:
                 return
+            # More rows in one minute than a query lists (10,000): there is no way to ask for the others.
             if last == start:
                 yield []
                 last = start and start + (-MINUTE if newest_first else MINUTE)

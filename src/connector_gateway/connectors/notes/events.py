@@ -1,4 +1,4 @@
-"""How changes are observed: rows that were edited are read again, and held against what they were like before."""
+"""Observes changes: reads edited rows again and compares them with what they were like before."""
 
 import hmac
 from bisect import bisect_right
@@ -39,23 +39,23 @@ OVERLAP_SECONDS = 120.0
 """How far the vendor's clock may be behind ours."""
 
 LISTED_SECONDS = 600.0
-"""How old the note of the last listing may become."""
+"""How long it may be until data sources are listed again and the time is noted."""
 
 SOURCES_AT_ONCE = 30
-"""Data sources that are read in one poll without a sign of change; further ones have their turn in the next one."""
+"""Data sources that one poll reads without a sign of change; the next poll continues with others."""
 
 MAX_SEARCHED = 1000
 """Pages edited lately of which a search is asked for signs of change."""
 
 PAGES_AT_ONCE = 100
-"""Upstream pages of a data source seen for the first time after which others get their turn."""
+"""Upstream pages that are read of a new data source before others get their turn."""
 
 MAX_WALKS = 3
 MAX_FAULTS = 3
-"""When so many data sources cannot be read, the fault is not theirs."""
+"""When so many data sources cannot be read, the poll ends: the fault lies elsewhere."""
 
 OWN_FAULTS = (UpstreamError, UpstreamForbidden, UpstreamRefused, UpstreamTimeout, UpstreamUnexpected)
-"""What may be wrong with one data source while others can be read."""
+"""Errors that may concern one data source while others can be read."""
 
 
 async def poll(watch: NotesWatch) -> None:
@@ -63,8 +63,10 @@ async def poll(watch: NotesWatch) -> None:
     if "user_id" not in watch.state:
         await _begin(watch)
     tour = _Tour(watch)
+    # Where deliveries point comes first: callers wait for these changes.
     await tour.visit(watch.wakes)
     if watch.whole:
+        # The vendor floors times to the minute, and its search lags: a little is read twice, so that nothing is missed.
         since = _minute(watch.state.get("listed_at", _began(watch))) - OVERLAP_SECONDS
         await tour.list_sources()
         await tour.visit(await _edited(watch, since))
@@ -74,7 +76,7 @@ async def poll(watch: NotesWatch) -> None:
 
 
 async def _begin(watch: NotesWatch) -> None:
-    """Find out whose the connection is, and go on where that was left if it was the same before."""
+    """Find out whose account it is, and continue with the former state if the account is the same."""
     me, ahead = await watch.upstream.introduce(watch.clock.now())
     state = watch.state.get(FORMER, {})
     if state.get("user_id") != me.id:
@@ -87,6 +89,7 @@ def receive(delivery: Delivery, secrets: Sequence[str]) -> Receipt:
     token = mapping.verification_token(delivery.body)
     if token is not None and not secrets:
         return Receipt(secret=token)
+    # A handshake may come again before somebody has confirmed it; with the same secret it is genuine.
     if token is not None and _is_among(token, secrets):
         return Receipt()
     given = delivery.headers.get(SIGNATURE, "")
@@ -105,7 +108,7 @@ def _signature(secret: str, body: bytes) -> str:
 
 
 def _is_among(given: str, expected: Sequence[str]) -> bool:
-    """Whether *given* is one of *expected*, compared in a time that tells nothing."""
+    """Whether *given* is one of *expected*, compared in constant time."""
     return any(hmac.compare_digest(given.encode(), one.encode()) for one in expected)
 
 
@@ -135,6 +138,7 @@ class _Known:
 async def _edited(watch: NotesWatch, since: float) -> Sequence[str]:
     """Data sources in which pages were edited *since*, as far as a search tells; none where all are visited anyway."""
     known = await watch.recall(SOURCES)
+    # All of them are visited anyway, so that a search would tell nothing new.
     if len(known) <= SOURCES_AT_ONCE:
         return []
     found: dict[str, None] = {}
@@ -149,7 +153,7 @@ async def _edited(watch: NotesWatch, since: float) -> Sequence[str]:
 
 @dataclass
 class _Tour:
-    """One poll on its way from data source to data source."""
+    """One poll, which visits data sources one after the other."""
 
     watch: NotesWatch
     listed: dict[str, wire.DataSource] = field(default_factory=dict)
@@ -169,7 +173,7 @@ class _Tour:
             await watch.keep(snapshots=snapshots, state={**watch.state, "listed_at": now})
 
     async def visit_in_turn(self) -> None:
-        """Visit all data sources whose rows were not all read yet, and as many others as are read in one poll."""
+        """Visit the data sources whose rows were not all read yet, and a limited number of others in turn."""
         watch, known = self.watch, await self.watch.recall(SOURCES)
         await self.visit([source_id for source_id in self.listed if known[source_id]["reached"] is not None])
         others = sorted(name for name, remembered in known.items() if name in self.listed or not remembered["gone"])
@@ -180,7 +184,7 @@ class _Tour:
         await self.visit(in_turn)
 
     async def visit(self, source_ids: Iterable[str]) -> None:
-        """Poll data sources, each once, and in between wherever deliveries say meanwhile."""
+        """Poll each data source once, and in between those that deliveries have named since."""
         for source_id in source_ids:
             if source_id not in self.visited:
                 await self.enter(source_id)
@@ -188,12 +192,13 @@ class _Tour:
                     await self.enter(wake)
 
     async def enter(self, source_id: str) -> None:
-        """Poll one data source; what is wrong with it is raised after the others were polled."""
+        """Poll one data source; its error is kept, to be raised after the others were polled."""
         self.visited.add(source_id)
         try:
             await _look_at(self.watch, source_id, self.listed.get(source_id))
         except OWN_FAULTS as fault:
             self.faults.append(fault)
+            # One data source may be at fault by itself; several mean that the vendor is away.
             if len(self.faults) == MAX_FAULTS:
                 raise
 

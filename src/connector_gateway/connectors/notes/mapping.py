@@ -26,7 +26,7 @@ from connector_gateway.kit.wire import T, UnexpectedShape, decoded
 from connector_gateway.kit.writing import Intent
 
 Kept = dict[str, Any]
-"""What is planned or was learned: JSON of our own, kept until the call has ended."""
+"""A plan, or what a step's answer told, as JSON of our own; stored until the call has ended."""
 
 Schema = Mapping[str, wire.Property]
 """The properties of a data source by their names."""
@@ -36,7 +36,7 @@ BYTES_PER_REQUEST = 400_000
 """The vendor takes 500 KB a request; what surrounds the text is left room."""
 
 MAX_EVENT_TEXT = 10_000
-"""Longer texts are cut off in events; whether they changed is told by all of them."""
+"""Longer texts are cut in events; changes are still detected by the whole text."""
 
 MAX_HANDSHAKE_BYTES = 1000
 
@@ -432,7 +432,7 @@ def is_new_page(page: wire.Page, wanted: Intent) -> bool:
 
 
 Signature = tuple[str, str, bool]
-"""What is the same of a block whether it is written or read: its kind and text, and whether others lie in it."""
+"""The signature of a block, equal whether it is written or read: its kind, its text, and whether it has children."""
 
 
 def is_body(blocks: Sequence[wire.Block], wanted: Sequence[Kept]) -> bool:
@@ -476,10 +476,10 @@ def is_run(sought: Sequence[Signature], there: Sequence[Signature]) -> bool:
 
 
 def is_appended(ours: Sequence[Signature], wanted: Intent) -> bool:
-    """Whether the blocks of a page that are *ours* go beyond those that were there before.
+    """Whether a page has more blocks that are *ours* than before, so that the request was carried out.
 
-    The vendor takes the blocks of a request all together or not at all. Where people took some of ours away, or put
-    them elsewhere, the blocks wanted are known by what they say, unless the same is said further up.
+    The vendor takes the blocks of a request all together or not at all. If people removed or moved some of ours, the
+    wanted blocks are recognised by their content, unless the same content stands further up.
     """
     return len(ours) > wanted["start"] or (wanted["unique"] and is_run(_signatures(wanted["children"]), ours))
 
@@ -520,7 +520,7 @@ def entry(value: wire.Value) -> Entry:
 
 
 def changes(page: wire.Page, known: Mapping[str, Entry], schema: Schema) -> list[Change]:
-    """How the properties of a page differ from what is *known* of them; what has another type now is no change."""
+    """The differences between the properties of a page and what is *known* of them; a change of type does not count."""
     described = {unquote(item.id): item for item in schema.values()}
     names = {unquote(value.id): name for name, value in page.properties.items()}
     found = []
@@ -572,7 +572,7 @@ def data_source_id(body: bytes) -> str | None:
 
 
 def _glance(body: bytes, shape: type[T]) -> T | None:
-    """*body* as *shape*, or None where it differs, which what is only a hint may."""
+    """*body* as *shape*, or None if it has another one, which is no error for something that only wakes."""
     try:
         return decoded(body, shape)
     except UnexpectedShape:

@@ -50,10 +50,10 @@ Kept = mapping.Kept
 SCHEMA_SECONDS = 60.0
 LISTING_SECONDS = 120.0
 MAX_SHOWN = 50
-"""Databases that a cursor names; more are rarely edited in one minute."""
+"""The most databases that a cursor names; more are rarely edited within one minute."""
 
 MAX_READINGS = 5
-"""How often the beginning of a list is read again that moves while it is read."""
+"""How often the beginning of a list is read again if the list changes while it is read."""
 
 CASTING = (PropertyNotFound, SelectOptionMissing, LossyCast)
 

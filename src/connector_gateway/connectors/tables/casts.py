@@ -34,7 +34,7 @@ HOST = re.compile(r"[^\s/@]+\.[^\s/@]+(/\S*)?")
 
 
 class Unfit(ValueError):
-    """A value that a field cannot hold as it is; says why, in words for the caller."""
+    """A value that a field cannot hold without change; the message tells callers why."""
 
 
 def cast(field: Field, value: Any) -> Any:
@@ -75,6 +75,7 @@ def _email(_: Field, value: Any) -> str:
     text = _string(value, "it is no e-mail address")
     try:
         if text:
+            # Addresses under .test and the like are good enough: only the form is judged, and nothing is looked up.
             validate_email(text, check_deliverability=False, test_environment=True)
     except EmailNotValidError as fault:
         raise Unfit("it is no e-mail address") from fault
@@ -126,6 +127,7 @@ def exact_number(value: Any, digits: int) -> int | float:
         raise Unfit("it is not finite")
     if abs(number) > MAX_EXACT_INTEGER:
         raise Unfit("it has more digits than the application keeps")
+    # The vendor may keep more digits than it shows, and says so nowhere: what would be hidden is refused.
     if round(number, digits) != number:
         raise Unfit(f"the field has {digits} digits after the point")
     if number == number.to_integral_value():
@@ -165,6 +167,7 @@ def _selects(_: Field, value: Any) -> list[str]:
 
 def _date(_: Field, value: Any) -> str:
     text = _string(value, "it is no ISO 8601 date").strip()
+    # A time in a date field is refused by the vendor, and cutting it off would lose it.
     if len(text) != len("2026-11-02"):
         raise Unfit(NO_DATE)
     try:
@@ -184,6 +187,7 @@ def _date_time(_: Field, value: Any) -> str:
         raise Unfit("it needs a time with an offset, such as 2026-11-02T09:30:00Z")
     if moment.microsecond % 1000:
         raise Unfit("the application keeps milliseconds")
+    # Always with a Z: without an offset the vendor reads a time in the zone of the field.
     return in_utc.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
@@ -223,7 +227,7 @@ def _barcode(_: Field, value: Any) -> dict[str, str]:
 
 
 def _about(value: Any, required: str, optional: str, otherwise: str) -> dict[str, str]:
-    """An object of texts, of which one may stand alone; null is as if it were absent."""
+    """An object of texts; the *required* one may be given alone, and null counts as absent."""
     about = value if isinstance(value, dict) else {required: value}
     given = {name: _string(part, otherwise) for name, part in about.items() if part is not None}
     if not {required} <= given.keys() <= {required, optional}:
@@ -311,7 +315,7 @@ def option_faults(field: Field, written: Any, *, new_options: bool) -> Iterator[
 
 
 def plain(value: Any) -> Any:
-    """*value* as JSON can say it without changing it: exact decimals as numbers where they are, else as text."""
+    """*value* as JSON that loses nothing: decimals as numbers if a double holds them exactly, otherwise as text."""
     if isinstance(value, Decimal):
         number = float(value)
         return number if Decimal(repr(number)) == value else str(value)
@@ -335,12 +339,12 @@ def same(kind: str, written: Any, held: Any) -> bool:
 
 
 def is_empty(value: Any) -> bool:
-    """Whether a value is as good as none."""
+    """Whether a value counts as empty."""
     return value is None or value is False or value in ("", [])
 
 
 def told_apart(written: Any) -> Any:
-    """*written* without what makes no difference to ``same``: blanks around it, or the order of a set."""
+    """*written* without what ``same`` ignores: blanks around it, or the order of a set."""
     if isinstance(written, str):
         return written.strip()
     is_set = isinstance(written, list) and all(isinstance(item, str) for item in written)
@@ -393,4 +397,4 @@ SAMES: Mapping[str, Callable[[Any, Any], bool]] = {
     "multipleAttachments": _same_files,
     "barcode": _same_person,
 }
-"""The types whose cells may be told in other words than they were written."""
+"""The types whose cells may be read in another form than they were written."""

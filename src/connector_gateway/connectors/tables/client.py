@@ -122,6 +122,7 @@ def throttled(answer: Answer) -> Pause | None:
     kind = reason(answer).type
     if answer.status == 429 and kind != PLAN_USED_UP:
         return Pause(retry_after(answer, LOCKOUT_SECONDS), {"base"})
+    # The vendor says that nothing was done, so that even a write may be sent again.
     if answer.status == 503 and kind == "RETRIABLE_ERROR":
         return Pause(retry_after(answer, RETRIABLE_SECONDS), {"base"})
     return None
@@ -142,6 +143,7 @@ def unwrap(
     if answer.accepted:
         return answer.read(shape)
     told = reason(answer)
+    # Types before statuses: a missing option is told as a lack of permission, under the status of bad values.
     by_type, by_status = {**REFUSALS, NOT_THERE: model}, {**STATUSES, 404: missing}
     refusal = by_type.get(told.type) or by_status.get(answer.status, UpstreamUnexpected)
     details = vendor_reason(told.type, told.message) if refusal in EXPLAINED else _absent(refusal, named)
@@ -158,6 +160,7 @@ def _absent(refusal: type[GatewayError], named: Mapping[str, str]) -> list[Detai
 
 def reason(answer: Answer) -> wire.Reason:
     """Type and message of a refusal, from whichever of the vendor's three envelopes; empty where there is none."""
+    # The vendor's throttle answers in an envelope of its own.
     limits = answer.glance(wire.Refusals)
     if limits is not None and limits.errors:
         return wire.Reason(type=limits.errors[0].error, message=limits.errors[0].message)
@@ -210,6 +213,7 @@ class TablesClient:
         Source: airtable.com/developers/web/api/list-records and support.airtable.com/docs/formula-field-reference,
         read 2026-11.
         """
+        # Floored to the second: a record too many is sorted out later, one too few would be made again.
         after = since.strftime("%Y-%m-%dT%H:%M:%S.000Z")
         formula = f"IS_AFTER(CREATED_TIME(), DATETIME_PARSE('{after}'))"
         return self._filter(base_id, table_id, formula)
@@ -221,6 +225,7 @@ class TablesClient:
         """
         found: set[str] = set()
         for start in range(0, len(record_ids), PAGE_SIZE):
+            # By a filter, since reading a record by its identifier finds those of other tables too.
             tests = (f"RECORD_ID()='{record_id}'" for record_id in record_ids[start : start + PAGE_SIZE])
             async for record in self._filter(base_id, table_id, f"OR({','.join(tests)})"):
                 found.add(record.id)
@@ -240,6 +245,7 @@ class TablesClient:
 
         Source: airtable.com/developers/web/api/create-records, read 2026-11.
         """
+        # ``typecast`` loosens every check of the whole request, so it is set only where options are to be made.
         body = {"records": [{"fields": row} for row in rows], "typecast": typecast, "returnFieldsByFieldId": True}
         return unwrap(await self._write("POST", base_id, _table(base_id, table_id), body), wire.Rows).records
 
@@ -279,6 +285,7 @@ class TablesClient:
 
 def _charges(base_id: str) -> tuple[Charge, Charge]:
     """What a request to a base takes: of the base's budget, whoever asks, and of the account's."""
+    # All connections that reach a base share its five requests a second.
     return Charge("base", on=base_id), ACCOUNT
 
 
@@ -293,6 +300,7 @@ def _table(base_id: str, table_id: str) -> str:
 
 def _segment(base_id: str) -> str:
     """A base identifier as part of a path; words that the vendor has routes for are no bases."""
+    # ``/v0/meta`` is a route of its own: no caller may get there by a base of that name.
     if not base_id.startswith("app"):
         raise BaseNotFound(f"{base_id} is no identifier of a base.", {"parameter": "base_id", "value": base_id})
     return quote(base_id, safe="")

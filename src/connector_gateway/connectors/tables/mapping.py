@@ -198,11 +198,11 @@ class Batch:
 
     @property
     def left(self) -> list[Draft]:
-        """The drafts that nothing has become of yet."""
+        """The drafts that were neither made nor refused yet."""
         return [draft for index, draft in sorted(self.drafts.items()) if index not in {*self.created, *self.failed}]
 
     def follow(self, plan: Kept) -> None:
-        """Go by a plan: that of all records, or a later one of some."""
+        """Take over a plan: of all records, or a later one of some."""
         self.table_id = plan["table_id"]
         self.names |= plan["names"]
         self.filled_in = plan["filled_in"]
@@ -253,7 +253,7 @@ def _brings_options(table: wire.Table, values: Values) -> bool:
 
 
 def failed_record(index: int, fault: GatewayError) -> FailedRecord:
-    """The entry of one thing that is wrong with a record."""
+    """The entry for one fault of a record."""
     (detail,) = fault.details
     return FailedRecord(index=index, error=fault.code, field=detail["field"], value=detail["value"])
 
@@ -292,7 +292,7 @@ def _words(value: Any) -> list[str]:
 
 
 def links(table: wire.Table, draft: Draft) -> dict[str, tuple[str, list[str]]]:
-    """What a draft links to: by field name, the linked table's identifier and the records'."""
+    """The links of a draft: by field name, the identifiers of the linked table and of the records."""
     return {
         field.name: (_linked_table(field), draft.values[field.id])
         for field in table.fields
@@ -317,9 +317,9 @@ def astray(draft: Draft, field: str, linked: Sequence[str], there: Collection[st
 
 
 def batch(table: wire.Table, drafts: Sequence[Draft], failed: Sequence[FailedRecord], filled_in: Kept) -> Kept:
-    """What is planned for the records of a call, in a table of which is known what it *filled_in* by itself.
+    """What is planned for the records of a call; records with an entry in *failed* are not made.
 
-    A record of which something has *failed* is not made.
+    *filled_in* is what the table is known to fill in by itself.
     """
     unfit = {item.index for item in failed}
     fit = [draft for draft in drafts if draft.index not in unfit]
@@ -335,7 +335,7 @@ def batch(table: wire.Table, drafts: Sequence[Draft], failed: Sequence[FailedRec
 
 
 def filled_in(row: wire.Row, written: Kept) -> Values:
-    """What a new record holds that was not written: what is computed, and default values, which no schema tells."""
+    """The values of a new record that were not written: computed ones, and defaults, which no schema tells."""
     return {field_id: value for field_id, value in row.fields.items() if field_id not in written}
 
 
@@ -357,16 +357,17 @@ def tells_authors(table: wire.Table) -> bool:
 
 
 def may_be_by(table: wire.Table, record: wire.Record, user_id: str) -> bool:
-    """Whether nothing in a record says that somebody else made it."""
+    """Whether a record may be ours: nothing in it names somebody else as its maker."""
     told = {field.id: record.fields.get(field.id) for field in table.fields if field.type == AUTHOR}
     authors = [_cell(author, wire.User, field_id) for field_id, author in told.items() if author is not None]
     return all(author.id == user_id for author in authors)
 
 
 def is_record(table: wire.Table, cells: wire.Cells, values: Kept, filled: Kept) -> bool:
-    """Whether a record of these *cells* is just what was made of *values*.
+    """Whether a record with these *cells* is exactly what *values* make.
 
-    What was not written is empty or was filled in by the table itself, as it did before; what is computed says nothing.
+    Fields that were not written must be empty, or hold what the table has filled in before. Computed fields do not
+    count.
     """
     kinds = {field.id: field.type for field in table.fields if field.type in casts.CASTS}
     held = {field_id: value for field_id, value in cells.items() if field_id in kinds}
@@ -375,9 +376,9 @@ def is_record(table: wire.Table, cells: wire.Cells, values: Kept, filled: Kept) 
 
 
 def made_of(table: wire.Table, intent: Kept, records: Iterable[wire.Record]) -> list[tuple[int, wire.Record]]:
-    """The records that are just what a request asked for, oldest first, each with every place in it that it may have.
+    """The records that equal those of a request, oldest first, each with every place in the request that it may have.
 
-    None at all where they are too few: the vendor makes all records of a request, or none.
+    Empty if they are too few, since the vendor makes all records of a request or none.
     """
     aged = sorted(records, key=lambda record: record.created_time)
     found = [
@@ -451,7 +452,7 @@ def attachments(row: wire.Row, cell: Kept) -> Sequence[wire.Attachment]:
 
 
 def _cell(value: Any, shape: type[W], field_id: str) -> W:
-    """The value of a cell; ``UpstreamUnexpected`` where it looks otherwise."""
+    """The value of a cell as *shape*; ``UpstreamUnexpected`` if it has another one."""
     try:
         return converted(value, shape)
     except UnexpectedShape as fault:
@@ -474,7 +475,7 @@ def digest_of(content: bytes) -> str:
 
 
 def attachment_content(intent: Kept) -> Kept:
-    """What an attachment can be known by: of a file that the vendor fetches, its size is the vendor's to tell."""
+    """What identifies an attachment; the size of a file that the vendor fetches is known only to the vendor."""
     known = ("base_id", "record_id", "field", "filename") + (() if intent["digest"] is None else ("size_bytes",))
     return {name: intent[name] for name in known}
 
@@ -485,7 +486,7 @@ def added(row: wire.Row, intent: Kept, before: Collection[str]) -> list[wire.Att
 
 
 def alike(row: wire.Row, intent: Kept, before: Collection[str]) -> list[wire.Attachment]:
-    """Those of them that look like the one that was to be made."""
+    """The new attachments that look like the one to be made."""
     return [item for item in added(row, intent, before) if is_attachment(item, intent)]
 
 
@@ -496,7 +497,7 @@ def is_attachment(item: wire.Attachment, intent: Kept) -> bool:
 
 
 def made_attachment(row: wire.Row, intent: Kept, before: Collection[str]) -> wire.Attachment:
-    """The attachment that a request has made; in doubt where the answer to it does not show one."""
+    """The attachment that a request has made; ``OutcomeUnknown`` if its answer does not show one."""
     try:
         new = alike(row, intent, before) or added(row, intent, before)
     except UpstreamUnexpected as fault:

@@ -1,4 +1,4 @@
-"""Connections as they are kept: whose, to what, with which settings, and sealed secrets."""
+"""Connections as they are stored: their workspace, connector, settings and encrypted secrets."""
 
 import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -40,7 +40,7 @@ class Connection:
     status: str
     settings: Mapping[str, Any]
     account: str
-    """What tells the third party's accounts apart without telling who they are."""
+    """A text that differs for each account of the third party and does not reveal who that is."""
 
     _vault: Vault = field(repr=False)
     _sealed: bytes = field(repr=False)

@@ -13,7 +13,7 @@ from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.storage import tables
 
 SILENT_SECONDS = 6 * 24 * 60 * 60.0
-"""How far back is polled at most for what was not pushed; events are kept longer, so that none comes twice."""
+"""How far back a poll looks at most for missed deliveries; events are kept longer, so that none appears twice."""
 
 _watches = tables.watches.c
 

@@ -1,4 +1,4 @@
-"""The feed of a connection: what was observed, each change once, in the order of observation, as long as it is kept."""
+"""The feed of a connection: the observed changes, each once, in the order in which they were observed."""
 
 import hashlib
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -43,10 +43,10 @@ class Gap:
 
 
 def enter(writing: Writing, connection_id: str, observations: Sequence[Observation], now: float) -> None:
-    """Add those of *observations* to a connection's feed that are not in it yet.
+    """Add those *observations* to a connection's feed that it does not have yet.
 
-    The row of the watch is locked first, so that whoever reads up to an event has seen all before it.
-    Instants are kept as exactly as callers see them, who go on from the last one they saw.
+    The watch's row is locked first, so that no event ever appears before one that a reader has seen. Instants are
+    stored as exactly as callers see them, since callers continue from the last one they saw.
     """
     wanted = {event_id(connection_id, observation): observation for observation in observations}
     numbered = _number(writing, connection_id, len(wanted), round(now, 3)) if wanted else None
@@ -77,6 +77,7 @@ def _number(writing: Writing, connection_id: str, count: int, now: float) -> Row
         .where(_watches.connection_id == connection_id)
         .values(
             sequence=_watches.sequence + count,
+            # Never before the last event, even if a clock is set back: readers go on from there (decision 14).
             observed_at=case((_watches.observed_at > now, _watches.observed_at), else_=now),
         )
         .returning(_watches.sequence, _watches.observed_at)
@@ -92,12 +93,13 @@ def _known(writing: Writing, connection_id: str, names: Collection[str]) -> Coll
 
 def event_id(connection_id: str, observation: Observation) -> str:
     """The identifier of a change, the same whenever it is seen."""
+    # The same change gets the same identifier by whichever way it is seen, so that it is stored once.
     digest = hashlib.sha256(to_json([connection_id, observation.identity])).digest()
     return f"evt_{ulid(int.from_bytes(digest[:16], 'big'))}"
 
 
 class Feed:
-    """Reads what was observed, notes what may be missing, and deletes what is past its time."""
+    """Reads events, records gaps, and deletes expired events."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database

@@ -1,4 +1,4 @@
-"""Watchers: take the polls that are due, one connection at a time, and see how each of them ends."""
+"""Watchers: carry out the polls that are due, and record how each of them ends."""
 
 import asyncio
 from collections import Counter
@@ -56,11 +56,11 @@ log = structlog.get_logger()
 
 
 class TakenOver(Exception):
-    """Another process polls this connection now."""
+    """Raised when another process has taken over the poll of this connection."""
 
 
 class Poll:
-    """One poll of one connection: what the room's ``poll`` is handed."""
+    """One poll of one connection, as it is passed to the room's ``poll``."""
 
     def __init__(
         self, claimed: Claimed, connection: Connection, run: Run, *, database: Database, feed: Feed, clock: Clock
@@ -149,7 +149,7 @@ class Poll:
 
 
 class Watchers:
-    """Looks after all watches, together with every other process that does."""
+    """Polls all watches that are due, sharing the work with the other processes."""
 
     def __init__(
         self,
@@ -207,13 +207,15 @@ class Watchers:
             except Exception:
                 log.exception("polls could not be claimed")
                 claimed = []
+            # With a full claim there are probably more, so the next one is not waited for.
             if len(claimed) < MAX_CLAIMED:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._watches.roused.wait(), TICK_SECONDS)
 
     async def _claim(self) -> Sequence[Claimed]:
-        """Begin the polls that are due, as far as there is room for them."""
+        """Begin the polls that are due, up to the limit of each connector."""
         claimed = [poll for name in self._sites for poll in await self._claim_of(name)]
+        # Noted before anything can fail: a poll that is claimed and forgotten would not be taken by anybody again.
         self._stuck += claimed
         connections = await self._connections.several([poll.connection_id for poll in claimed])
         for poll in claimed:
@@ -236,7 +238,7 @@ class Watchers:
             self._stuck.append(poll)
 
     async def _free(self) -> None:
-        """Give back what is stuck, to be tried again."""
+        """End the leases of polls whose end could not be stored, so that they are tried again."""
         while self._stuck:
             again_at = self._clock.now() + FIRST_PAUSE_SECONDS
             poll = self._stuck[-1]
@@ -246,7 +248,7 @@ class Watchers:
             self._stuck.pop()
 
     async def _take(self, claimed: Claimed, connection: Connection | None) -> None:
-        """Take one poll, and say when the next one is to be."""
+        """Carry out one poll, and schedule the next one."""
         site = self._sites[claimed.connector]
         observing = site.connector.observing
         if connection is None or observing is None:
@@ -265,13 +267,14 @@ class Watchers:
             return
         if poll.missed:
             run.status, run.code = "partial", "events_missed"
+        # Only the first of several failures is recorded: a third party that is away would fill the history.
         if poll.missed or (fault is not None and not claimed.failures):
             await recording.close()
         await (self._fail(claimed, connection, fault) if fault else self._succeed(claimed, connection, site, began))
 
     @staticmethod
     async def _attempt(observing: Observing[Any], poll: Poll, recording: Recording) -> Exception | None:
-        """Why the poll failed, noted in its run; None if it did not."""
+        """Run the room's poll; returns its error, which is recorded in the run, or None."""
         try:
             async with asyncio.timeout(LOOK_SECONDS):
                 await observing.poll(poll)
@@ -298,7 +301,7 @@ class Watchers:
         )
 
     async def _fail(self, claimed: Claimed, connection: Connection, fault: Exception) -> None:
-        """Try again later, and later each time."""
+        """Schedule another try; the pause grows with each failure."""
         if isinstance(fault, ConnectionRevoked):
             await self._connections.observe(connection, "revoked")
         pause = _pause_after(fault, claimed.failures)

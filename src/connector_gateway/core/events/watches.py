@@ -58,7 +58,7 @@ GIVE_BACK = (
         failures=bindparam("_failures"),
     )
 )
-"""Ends a poll; what came up meanwhile stays."""
+"""Ends a poll; wakes that came during the poll stay."""
 
 PUT_WAKE = insert(tables.wakes).on_conflict_do_nothing()
 
@@ -88,7 +88,7 @@ class Target:
 
 
 class Watches:
-    """Hands out polls, and takes them back."""
+    """Leases polls to processes, and ends them."""
 
     def __init__(self, database: Database, process_id: ProcessId, clock: Clock) -> None:
         self._database = database

@@ -19,7 +19,7 @@ from connector_gateway.kit.errors import CompanyNotFound
 from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
 
 LOOK_BACK_SECONDS = 2 * INDEX_LAG_SECONDS
-"""How old the companies may be that are listed because a search may not know them yet."""
+"""The age up to which companies are listed, because a search may not find them yet."""
 
 
 # The steps that change something
@@ -73,7 +73,7 @@ def remember_company(call: CrmCall, domain: str, company_id: str) -> None:
 
 
 def alone_with_company(call: CrmCall, params: CreateOrUpdateContact) -> AbstractAsyncContextManager[None]:
-    """Keeps others from making the company that this call may make."""
+    """Locks the domain, so that no other call creates the same company."""
     domain = mapping.company_domain(params.associate_company or "")
     return call.exclusive(f"company {domain}") if domain and params.create_company else nullcontext()
 

@@ -1,4 +1,4 @@
-"""Recognising what a write has made: among the latest records, and by the application that made them."""
+"""Finds what a write has made: among the latest records, by the application that made them."""
 
 from collections.abc import Awaitable, Iterable, Sequence
 from typing import TypeVar
@@ -16,7 +16,7 @@ MAKER_SECONDS = 24 * 60 * 60.0
 
 
 async def until_indexed(creation: Awaitable[R]) -> R:
-    """What *creation* returns; a failure is not settled at once, since the search may not know yet what it made."""
+    """What *creation* returns; after a failure a doubt remains for a while, since the search finds new records late."""
     try:
         return await creation
     except GatewayError as failure:
@@ -26,9 +26,10 @@ async def until_indexed(creation: Awaitable[R]) -> R:
 
 
 async def ids_since(call: CrmCall, kind: str, since: float) -> list[str]:
-    """The ids of the records made since that time, as the search knows them once its lag has passed.
+    """The ids of the records made since that time, as far as the search knows them.
 
-    A listing tells the latest sooner, if ids grow with time, which is not promised: what is not in it proves nothing.
+    A listing shows the latest records sooner if ids grow with time. That is not promised, so an id that is missing in
+    it proves nothing.
     """
     made = mapping.made_since(since)
     found = await call.upstream.search_every(kind, lambda after: mapping.page_search(made, [], PAGE_SIZE, after))
@@ -49,7 +50,7 @@ def note_maker(call: CrmCall, record: wire.Record) -> None:
 
 
 def by_us(call: CrmCall) -> Kept:
-    """What is known beforehand of how the vendor will name this application."""
+    """How the vendor named this application so far, before something is created."""
     return {"maker": call.memory.get("maker")}
 
 

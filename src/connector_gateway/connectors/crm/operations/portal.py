@@ -1,4 +1,4 @@
-"""What a portal is made of: its properties, pipelines and owners, looked up once and remembered."""
+"""Properties, pipelines and owners of a portal, looked up once and remembered."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
@@ -21,7 +21,7 @@ OWNERS_SECONDS = 600.0
 PORTAL_SECONDS = 24 * 60 * 60.0
 
 UNTOLD = "owners untold"
-"""Under this name is remembered how often the lists did not tell of an owner."""
+"""The name under which is remembered how often an owner was missing in the lists."""
 
 MOVING = (PipelineNotFound, AmbiguousPipeline, StageNotFound)
 """How a pipeline or stage is refused."""
@@ -63,7 +63,7 @@ async def on_pipelines(call: CrmCall, check: Callable[[Sequence[wire.Pipeline]],
 
 
 async def all_checked(*checks: Callable[[], Awaitable[T]]) -> list[T]:
-    """What every one of *checks* returns; where some refuse, what all of them have found."""
+    """The results of all *checks*; if some raise, one error with the faults that all of them found."""
     passed, refusals = list[T](), list[CallerError]()
     for check in checks:
         try:
@@ -91,10 +91,10 @@ async def owners(call: CrmCall, suffices: Callable[[Mapping[str, str | None]], b
 
 
 async def owner_emails(call: CrmCall, found: Iterable[wire.Record]) -> Mapping[str, str | None]:
-    """The addresses of those who own what was found.
+    """The addresses of the owners of what was found.
 
-    Who is not told, or is a person without an address, is remembered as such once two lists have said so: one list may
-    have been incomplete.
+    An owner who is missing, or has no address, is remembered as such only after two lists said so, since one may have
+    been incomplete.
     """
     wanted = {owner_id for record in found if (owner_id := record.properties.get(mapping.OWNER))}
     if not wanted:

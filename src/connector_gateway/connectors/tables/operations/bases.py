@@ -18,7 +18,7 @@ TablesCall = Call[TablesClient]
 
 SCHEMA_SECONDS = 60.0
 REMEMBER_SECONDS = 24 * 60 * 60.0
-"""How long is known where a record is, and whose token it is."""
+"""How long the place of a record and the owner of a token are remembered."""
 
 MISSING = (BaseNotFound, TableNotFound)
 
@@ -34,7 +34,7 @@ async def list_tables(call: TablesCall, params: ListTables) -> Listing[Table]:
 
 
 async def with_table(call: TablesCall, base_id: str, wanted: str, use: Callable[[wire.Table], Awaitable[T]]) -> T:
-    """What *use* makes of the table; once more with a fresh schema if a remembered one may be outdated."""
+    """The result of *use* for the table; called again with a new schema if the remembered one may be outdated."""
 
     async def use_one(tables: Sequence[wire.Table]) -> T:
         return await use(mapping.find_table(tables, wanted))

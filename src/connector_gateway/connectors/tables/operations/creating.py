@@ -1,4 +1,4 @@
-"""Records that are created together, each told for itself."""
+"""Creates records together, and reports each of them."""
 
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
@@ -29,7 +29,7 @@ from connector_gateway.kit.operation import writes
 from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
 
 FINAL = (*REFUSED, *MISSING, FileTooLarge, UpstreamForbidden, UpstreamUnexpected)
-"""Refusals that a repeat would meet again: where records were made before, they are told of each of the others."""
+"""Refusals that a repeat would get again; if some records were made, they are reported for each of the others."""
 
 
 # The step that creates records
@@ -139,7 +139,7 @@ async def _check(call: TablesCall, params: CreateRecords, table: wire.Table, ind
 
 
 async def _astray(call: TablesCall, base_id: str, table: wire.Table, group: Sequence[Draft]) -> list[FailedRecord]:
-    """The links of *group* that lead nowhere; the vendor, casting loosely, would make records for them."""
+    """The links of *group* to records that do not exist; with ``typecast`` the vendor would create those."""
     failed = []
     for draft in group:
         for name, (table_id, record_ids) in mapping.links(table, draft).items():
@@ -152,7 +152,7 @@ async def _astray(call: TablesCall, base_id: str, table: wire.Table, group: Sequ
 
 
 async def _make_group(call: TablesCall, batch: Batch, group: Sequence[Draft]) -> None:
-    """Create *group* at once; where that is refused, nobody says for which record, check again and create singly."""
+    """Create *group* with one request; if it is refused, check the records again and create each alone."""
     try:
         await _make(call, batch, group)
     except REFUSED:

@@ -30,7 +30,7 @@ async def _send_change(call: TablesCall, intent: Intent, _: str) -> Learned:
 
 
 async def _find_change(call: TablesCall, intent: Intent, _: Sent) -> Sequence[Found]:
-    """The record, if it is as it should be."""
+    """The record, if it holds what was to be written."""
     table = await known_table(call, intent)
     with suppress(RecordNotFound):
         row = await call.upstream.get_record(intent["base_id"], table.id, intent["record_id"])
@@ -95,7 +95,7 @@ async def _plan_change(call: TablesCall, params: UpdateRecord) -> Kept:
 
 
 async def _plan_change_again(call: TablesCall, params: UpdateRecord, refused: Kept, refusal: GatewayError) -> Kept:
-    """The same by the table as it is now, after *refusal*; which stands if it comes to the same."""
+    """The change cast by the table as it is now, after *refusal*; raises *refusal* if the cast is the same."""
     table = mapping.find_table(await tables_of(call, params.base_id), refused["table_id"])
     change = mapping.change(table, params)
     if change == refused:
