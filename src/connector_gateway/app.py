@@ -79,10 +79,15 @@ class App:
         secrets = SecretKeys(settings.secret_keys)
         process_id = ProcessId(f"proc_{ulid()}")
         self.workspaces = Workspaces(self.database, self.clock)
-        self.keys = Keys(self.database, self.clock)
+        self.keys = Keys(self.database, self.clock, self._steady)
         self._vault = Vault(secrets)
         self.connections = Connections(
-            self.database, self._vault, connectors, self.clock, WatchChanges(connectors, self.clock)
+            self.database,
+            self._vault,
+            connectors,
+            self.clock,
+            WatchChanges(connectors, self.clock, self.database.time),
+            steady=self._steady,
         )
         self.runs = Runs(self.database, process_id, self.clock, self.stopping)
         self._connectors = connectors
@@ -94,8 +99,8 @@ class App:
         self._claims = Claims(self.database, process_id, self._steady, self.stopping)
         self._owners = Owners(self.database, process_id)
         self._transport = transport or Transport(settings.upstream_timeout_seconds)
-        self._feed = Feed(self.database, self.clock)
-        self._watches = Watches(self.database, process_id, self.clock)
+        self._feed = Feed(self.database, self.clock, self._steady)
+        self._watches = Watches(self.database, process_id)
         self._observed = observed(settings.sites)
         self.hooks = self._new_hooks()
         self._processes = self._new_processes(process_id, stopwatch, alone=alone)

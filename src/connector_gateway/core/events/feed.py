@@ -99,10 +99,10 @@ def event_id(connection_id: str, observation: Observation) -> str:
 class Feed:
     """Reads what was observed, notes what may be missing, and deletes what is past its time."""
 
-    def __init__(self, database: Database, clock: Clock) -> None:
+    def __init__(self, database: Database, clock: Clock, steady: Clock | None = None) -> None:
         self._database = database
         self._clock = clock
-        self.authorisations = Authorisations(clock)
+        self.authorisations = Authorisations(steady or clock)
 
     async def page(
         self,
