@@ -24,7 +24,7 @@ from connector_gateway.kit.clock import SteadyClock, elapsed
 from connector_gateway.kit.errors import StorageUnavailable
 from connector_gateway.storage.engines import Now, database_file, engine_of, now_of
 from connector_gateway.storage.faults import translated, unavailable
-from connector_gateway.storage.files import Unusable, check_file
+from connector_gateway.storage.files import Unusable, check_file, make_private
 from connector_gateway.storage.rows import MOST_ROWS, Put, execute, put_all
 
 log = structlog.get_logger()
@@ -149,6 +149,7 @@ class Database:
         file = database_file(self.url)
         if file is not None:
             check_file(file)
+            make_private(file)
         if self._up_to_date():
             return
         from alembic import command  # noqa: PLC0415  # needed once in the life of a database, and slow to load
