@@ -42,7 +42,6 @@ AROUND = promised(
         "common-121",
         "runs:refused-bounded",
         "Runs of calls beyond the key's minute are kept in bounded number, and the rest counted.",
-        NOT_BUILT,
     ),
     # Management
     ("common-122", "management:workspaces", "Workspaces are created, listed and changed by the operator."),
@@ -103,12 +102,12 @@ AROUND = promised(
     ),
     ("common-144", "stopping:cut-off", "Calls that do not end in time are answered in the one shape, with their run."),
     # What storage costs, and what a clock does
-    ("common-180", "runs:counted", "A list of runs counts as a call of its key."),
-    ("common-181", "runs:short-pages", "A page of runs may hold fewer than asked for and still have a next one."),
-    ("common-182", "bounds:history-readers", "Reading the history delays no call."),
-    ("common-183", "bounds:purge", "What is past its time is deleted as fast as calls come, in short steps."),
-    ("common-184", "bounds:clock-set-back", "Setting the machine's clock back prolongs no trust and no pause."),
-    ("common-185", "bounds:idle-ledgers", "A key or account that is idle for a minute takes less than 1 KB."),
-    ("common-186", "storage:full-disk", "On a full disk calls are 503 storage_unavailable, and the service not ready."),
-    ("common-187", "storage:private-files", "The files of an embedded database are their owner's only."),
+    ("common-145", "runs:counted", "A list of runs counts as a call of its key."),
+    ("common-146", "runs:short-pages", "A page of runs may hold fewer than asked for and still have a next one."),
+    ("common-147", "bounds:history-readers", "Reading the history delays no call."),
+    ("common-148", "bounds:purge", "What is past its time is deleted as fast as calls come, in short steps."),
+    ("common-149", "bounds:clock-set-back", "Setting the machine's clock back prolongs no trust and no pause."),
+    ("common-150", "bounds:idle-ledgers", "A key or account that is idle for a minute takes less than 1 KB."),
+    ("common-151", "storage:full-disk", "On a full disk calls are 503 storage_unavailable, and the service not ready."),
+    ("common-152", "storage:private-files", "The files of an embedded database are their owner's only."),
 )
