@@ -45,7 +45,7 @@ def rows() -> Iterator[Row]:
 async def _measured() -> Sequence[Row]:
     with tempfile.TemporaryDirectory() as folder:
         writer = TimedWriter()
-        async with Database(f"sqlite:///{Path(folder) / 'history.db'}", writer=writer) as database:
+        async with Database(f"sqlite:///{Path(folder) / 'history.db'}", seconds=600, writer=writer) as database:
             await _fill(database)
             await asyncio.sleep(SETTLING_SECONDS)
             bench = Bench(database, writer)

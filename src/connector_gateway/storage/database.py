@@ -79,16 +79,7 @@ class _Readers:
     """Threads that read, and how many wait for them."""
 
     executor: Executor
-    most: int
     waiting: int = 0
-
-    def __enter__(self) -> None:
-        if self.waiting >= self.most:
-            raise unavailable("more wait to read than are let wait")
-        self.waiting += 1
-
-    def __exit__(self, *_: object) -> None:
-        self.waiting -= 1
 
 
 class _Unconfirmed(Exception):
@@ -126,12 +117,8 @@ class Database:
         self._seconds = seconds
         self._engine = engine_of(self.url, READERS + HISTORY_READERS, seconds / 2, clock)
         self._driver = self._engine.dialect.loaded_dbapi
-        self._readers = _Readers(
-            readers or ThreadPoolExecutor(READERS, thread_name_prefix="database-read"), MAX_WAITING
-        )
-        self._browsers = _Readers(
-            readers or ThreadPoolExecutor(HISTORY_READERS, thread_name_prefix="database-history"), MAX_BROWSING
-        )
+        self._readers = _Readers(readers or ThreadPoolExecutor(READERS, thread_name_prefix="database-read"))
+        self._browsers = _Readers(readers or ThreadPoolExecutor(HISTORY_READERS, thread_name_prefix="database-history"))
         self._writer = writer or ThreadPoolExecutor(1, thread_name_prefix="database-write")
         self._waiting: list[_Puts | _Work] = []
         self._called = asyncio.Event()
@@ -208,25 +195,29 @@ class Database:
 
     async def read(self, work: Work[T]) -> T:
         """The result of *work*, run in a transaction of its own beside all others."""
-        return await self._read(work, self._readers)
+        return await self._read(work, self._readers, MAX_WAITING)
 
     async def browse(self, work: Work[T]) -> T:
         """The same for what may take longer and no call waits for: the history, and what is past its time."""
-        return await self._read(work, self._browsers)
+        return await self._read(work, self._browsers, MAX_BROWSING)
 
-    async def _read(self, work: Work[T], readers: _Readers) -> T:
+    async def _read(self, work: Work[T], readers: _Readers, most: int) -> T:
         def read() -> T:
             with self._engine.connect() as connection:
                 return work(connection)
 
-        with readers:
-            try:
-                async with asyncio.timeout(self._seconds) as limit:
-                    return await asyncio.get_running_loop().run_in_executor(readers.executor, self._translating, read)
-            except TimeoutError as fault:
-                if limit.expired():
-                    raise unavailable("reading took too long") from fault
-                raise
+        if readers.waiting >= most:
+            raise unavailable("more wait to read than are let wait")
+        readers.waiting += 1
+        try:
+            async with asyncio.timeout(self._seconds) as limit:
+                return await asyncio.get_running_loop().run_in_executor(readers.executor, self._translating, read)
+        except TimeoutError as fault:
+            if limit.expired():
+                raise unavailable("reading took too long") from fault
+            raise
+        finally:
+            readers.waiting -= 1
 
     def write(self, work: Work[T]) -> Awaitable[T]:
         """The result of *work*, once it is committed; other writers may share the transaction."""
