@@ -57,10 +57,9 @@ def delays(ask: Callable[[], object]) -> list[float]:
 
 
 def told(what: str, measured: Sequence[float]) -> None:
-    middle, worst = statistics.median(measured), measured[-1]
-    sys.stdout.write(
-        f"{what}: median {middle:.1f} ms, 95 % {measured[int(0.95 * MEASURED)]:.1f} ms, worst {worst:.1f} ms\n"
-    )
+    """Print what was measured."""
+    middle, most, worst = statistics.median(measured), measured[int(0.95 * MEASURED)], measured[-1]
+    sys.stdout.write(f"{what}: median {middle:.1f} ms, 95 % {most:.1f} ms, worst {worst:.1f} ms\n")
 
 
 def measure(installation: Installation, when: str) -> None:
@@ -71,20 +70,24 @@ def measure(installation: Installation, when: str) -> None:
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory() as name, playing(notes=NotesEmulator) as sandbox:
-        with installed(sandbox, Path(name)) as installation:
-            installation.end()
-            fill(Path(name))
-            installation.start()
-            measure(installation, "quiet")
-            ended = threading.Event()
-            searchers = [threading.Thread(target=search, args=(installation, ended)) for _ in range(SEARCHERS)]
-            for searcher in searchers:
-                searcher.start()
-            measure(installation, f"beside {SEARCHERS} who search {RUNS:,} runs")
-            ended.set()
-            for searcher in searchers:
-                searcher.join()
+    """Measure first in peace, then beside those who search."""
+    with (
+        tempfile.TemporaryDirectory() as name,
+        playing(notes=NotesEmulator) as sandbox,
+        installed(sandbox, Path(name)) as installation,
+    ):
+        installation.end()
+        fill(Path(name))
+        installation.start()
+        measure(installation, "quiet")
+        ended = threading.Event()
+        searchers = [threading.Thread(target=search, args=(installation, ended)) for _ in range(SEARCHERS)]
+        for searcher in searchers:
+            searcher.start()
+        measure(installation, f"beside {SEARCHERS} who search {RUNS:,} runs")
+        ended.set()
+        for searcher in searchers:
+            searcher.join()
 
 
 if __name__ == "__main__":
