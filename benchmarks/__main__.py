@@ -5,12 +5,13 @@ import sys
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import decoding, events, history, idle, mail, overhead, pacing, starting
+from benchmarks import decoding, events, history, idle, mail, overhead, pacing, retention, starting
 
 BENCHMARKS = {
     "overhead": overhead.rows,
     "starting": starting.rows,
     "history": history.rows,
+    "retention": retention.rows,
     "mail": mail.rows,
     "pacing": pacing.rows,
     "events": events.rows,

@@ -24,6 +24,7 @@ from connector_gateway.core.limits import Limits
 from connector_gateway.core.links import Links
 from connector_gateway.core.owners import Owners
 from connector_gateway.core.processes import Processes
+from connector_gateway.core.retention import Retention
 from connector_gateway.core.runs import Runs
 from connector_gateway.core.seals import check_seals
 from connector_gateway.core.secrets import SecretKeys
@@ -79,12 +80,17 @@ class App:
         secrets = SecretKeys(settings.secret_keys)
         process_id = ProcessId(f"proc_{ulid()}")
         self.workspaces = Workspaces(self.database, self.clock)
-        self.keys = Keys(self.database, self.clock)
+        self.keys = Keys(self.database, self.clock, self._steady)
         self._vault = Vault(secrets)
         self.connections = Connections(
-            self.database, self._vault, connectors, self.clock, WatchChanges(connectors, self.clock)
+            self.database,
+            self._vault,
+            connectors,
+            self.clock,
+            WatchChanges(connectors, self.clock, self.database.time),
+            steady=self._steady,
         )
-        self.runs = Runs(self.database, process_id, self.clock, self.stopping)
+        self.runs = Runs(self.database, process_id, self.clock, self.stopping, steady=self._steady)
         self._connectors = connectors
         self._cursors = Cursors(secrets)
         self._links = Links(secrets, settings.download_base, settings.link_seconds, self.clock)
@@ -94,11 +100,12 @@ class App:
         self._claims = Claims(self.database, process_id, self._steady, self.stopping)
         self._owners = Owners(self.database, process_id)
         self._transport = transport or Transport(settings.upstream_timeout_seconds)
-        self._feed = Feed(self.database, self.clock)
-        self._watches = Watches(self.database, process_id, self.clock)
+        self._feed = Feed(self.database, self.clock, self._steady)
+        self._watches = Watches(self.database, process_id)
         self._observed = observed(settings.sites)
         self.hooks = self._new_hooks()
         self._processes = self._new_processes(process_id, stopwatch, alone=alone)
+        self._retention = self._new_retention()
 
     def _new_hooks(self) -> Hooks:
         return Hooks(
@@ -118,13 +125,20 @@ class App:
             self.clock,
             runs=self.runs,
             claims=self._claims,
-            owners=self._owners,
-            feed=self._feed,
-            keep_runs_seconds=self.settings.keep_runs_days * DAY_SECONDS,
             alone=alone,
-            also=(self._stay_alone,),
+            also=(self._stay_alone, self.runs.refusals.commit, self._shared.tidy),
             stopwatch=stopwatch,
         )
+
+    def _new_retention(self) -> Retention:
+        async def purge_runs() -> int:
+            return await self.runs.purge(self.clock.now() - self.settings.keep_runs_days * DAY_SECONDS)
+
+        async def purge_refused() -> int:
+            return await self.runs.purge_refused(self.clock.now() - DAY_SECONDS)
+
+        jobs = (purge_runs, purge_refused, self._claims.purge, self._owners.purge)
+        return Retention(self._steady, always=jobs, seldom=(self._feed.purge,))
 
     def http(self) -> Application | AccessLog:
         """The service over HTTP; what stands behind it is opened and closed with it."""
@@ -167,6 +181,7 @@ class App:
             await check_seals(self.database, self._vault)
             await stack.enter_async_context(self._transport)
             await stack.enter_async_context(self._processes)
+            await stack.enter_async_context(self._retention)
             if self.settings.watch:
                 await stack.enter_async_context(watchers)
             yield

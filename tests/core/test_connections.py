@@ -183,3 +183,18 @@ async def test_secrets_sealed_with_a_key_that_is_gone_end_in_a_fault_of_ours(
 async def test_a_workspace_that_does_not_exist_cannot_be_changed(office: Office) -> None:
     with pytest.raises(WorkspaceNotFound):
         await office.workspaces.change(WorkspaceId("ws_nothing"), name="x")
+
+
+@requirement("bounds:clock-set-back")
+async def test_a_connection_removed_elsewhere_is_gone_in_time_though_the_clock_was_set_back(office: Office) -> None:
+    wall, steady = HandClock(), HandClock()
+    known = connectors(Shelf())
+    here = Connections(office.here._database, vault(), known, wall, WatchChanges(known, wall), steady=steady)
+    connection_id = await office.make()
+    await here.open(office.caller, "shelf", connection_id)
+    await office.elsewhere.remove(connection_id)
+    wall.at -= 3600
+    steady.at += TRUSTED_SECONDS
+
+    with pytest.raises(ConnectionNotFound):
+        await here.open(office.caller, "shelf", connection_id)

@@ -272,3 +272,19 @@ async def test_a_key_made_elsewhere_is_known_here_at_once(office: Office) -> Non
     issued = await office.elsewhere.create(office.workspace_id, "read")
 
     assert await knows(office.here, issued["key"])
+
+
+# Clocks that are set
+
+
+@requirement("bounds:clock-set-back")
+async def test_a_key_revoked_elsewhere_is_refused_in_time_though_the_clock_was_set_back(office: Office) -> None:
+    wall, steady = HandClock(), HandClock()
+    keys = Keys(office.here._database, wall, steady)
+    issued = await office.issue()
+    before = await knows(keys, issued["key"])
+    await office.elsewhere.revoke(issued["key_id"])
+    wall.at -= 3600
+    steady.at += TRUSTED_SECONDS
+
+    assert (True, False) == (before, await knows(keys, issued["key"]))

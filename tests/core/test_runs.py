@@ -9,9 +9,7 @@ from typing import Any
 import pytest
 
 from connector_gateway.core.claims import Claims
-from connector_gateway.core.events.feed import Feed
 from connector_gateway.core.keys import Caller
-from connector_gateway.core.owners import Owners
 from connector_gateway.core.processes import DEAD_AFTER_SECONDS, HEARTBEAT_SECONDS, LIVE_SECONDS, Processes
 from connector_gateway.core.runs import Recording, Run, Runs
 from connector_gateway.core.stopping import Stopping
@@ -53,9 +51,6 @@ class Node:
             self.clock,
             runs=self.runs,
             claims=self.claims,
-            owners=Owners(self.database, self.process_id),
-            feed=Feed(self.database, self.clock),
-            keep_runs_seconds=30 * DAY,
             stopwatch=self.clock.now,
         )
         self.caller = Caller(KeyId("key_1"), self.workspace_id, "read_write", 120, None, None)
@@ -212,7 +207,7 @@ async def test_runs_past_their_time_are_purged(node: Node) -> None:
     node.clock.at += 20 * DAY
     young = (await node.record()).run_id
     node.clock.at += 11 * DAY
-    await node.processes.purge()
+    await node.runs.purge(node.clock.at - 30 * DAY)
 
     assert [young] == await node.listed()
     assert old != young

@@ -394,7 +394,7 @@ def test_answers_that_are_no_calls_do_not_count(gateway: Gateway) -> None:
     replies = [
         caller.request("GET", "/v1/nothing"),
         caller.request("DELETE", THINGS),
-        caller.request("GET", "/v1/runs"),
+        caller.request("GET", "/v1/runs/run_nothing"),
         caller.request("GET", "/v1/connections"),
     ]
 

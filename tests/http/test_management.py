@@ -204,7 +204,7 @@ def test_an_expired_key_is_worthless(gateway: Gateway, workspace: str) -> None:
 def test_a_key_may_have_a_limit_of_its_own(gateway: Gateway, workspace: str) -> None:
     own = keyed(gateway, workspace, calls_per_minute=2)
 
-    assert "2" == own("GET", "/v1/runs").headers["x-service-ratelimit-remaining"]
+    assert "2" == own("GET", "/v1/connections").headers["x-service-ratelimit-remaining"]
 
 
 @requirement("keys:connections")
@@ -329,6 +329,18 @@ def test_runs_are_told_newest_first_page_by_page(gateway: Gateway, workspace: st
 
     assert made_runs[::-1] == told
     assert third.body["next_cursor"] is None
+
+
+@requirement("runs:counted")
+def test_listing_runs_counts_as_a_call_and_showing_one_does_not(gateway: Gateway, workspace: str) -> None:
+    own = keyed(gateway, workspace, calls_per_minute=2)
+    first = own("GET", "/v1/connectors/shelf/things")
+    listed, refused = own("GET", "/v1/runs"), own("GET", "/v1/runs")
+    shown = own("GET", f"/v1/runs/{first.body['run_id']}")
+
+    assert ("0", 200) == (listed.headers["x-service-ratelimit-remaining"], listed.status)
+    assert (429, "rate_limited") == (refused.status, refused.code)
+    assert 200 == shown.status
 
 
 def test_a_full_last_page_has_no_cursor(gateway: Gateway, workspace: str) -> None:

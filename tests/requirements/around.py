@@ -42,7 +42,6 @@ AROUND = promised(
         "common-121",
         "runs:refused-bounded",
         "Runs of calls beyond the key's minute are kept in bounded number, and the rest counted.",
-        NOT_BUILT,
     ),
     # Management
     ("common-122", "management:workspaces", "Workspaces are created, listed and changed by the operator."),
@@ -102,4 +101,13 @@ AROUND = promised(
         "Calls that wait for their turn when the process is told to stop are refused at once.",
     ),
     ("common-144", "stopping:cut-off", "Calls that do not end in time are answered in the one shape, with their run."),
+    # What storage costs, and what a clock does
+    ("common-152", "runs:counted", "A list of runs counts as a call of its key."),
+    ("common-153", "runs:short-pages", "A page of runs may hold fewer than asked for and still have a next one."),
+    ("common-154", "bounds:history-readers", "Reading the history delays no call."),
+    ("common-155", "bounds:purge", "What is past its time is deleted as fast as calls come, in short steps."),
+    ("common-156", "bounds:clock-set-back", "Setting the machine's clock back prolongs no trust and no pause."),
+    ("common-157", "bounds:idle-ledgers", "A key or account that is idle for a minute takes less than 1 KB."),
+    ("common-158", "storage:full-disk", "On a full disk calls are 503 storage_unavailable, and the service not ready."),
+    ("common-159", "storage:private-files", "The files of an embedded database are their owner's only."),
 )

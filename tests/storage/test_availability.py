@@ -304,3 +304,29 @@ async def test_a_server_that_is_not_there_is_told_as_unavailable() -> None:
     with pytest.raises(StorageUnavailable):
         async with Database("postgresql://nobody@127.0.0.1:1/nothing", seconds=1):
             pass
+
+
+# Looking into the history
+
+
+@requirement("bounds:history-readers")
+async def test_looks_into_the_history_delay_no_other_reader(database: Database) -> None:
+    stuck = Stuck()
+    browsing = [asyncio.create_task(database.browse(stuck)) for _ in range(20)]
+    await asyncio.to_thread(stuck.begun.wait, 10)
+    read = await names(database)
+    unfinished = [task.done() for task in browsing]
+    stuck.go.set()
+    await asyncio.gather(*browsing)
+
+    assert [] == read
+    assert [False] * 20 == unfinished
+
+
+async def test_one_look_into_the_history_too_many_is_refused_at_once(
+    hurried: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MAX_BROWSING", 2)
+    browsing = [hurried.browse(lambda reading: reading.execute(text("SELECT NULL")).scalar()) for _ in range(3)]
+
+    assert ["ok", "ok", "storage_unavailable"] == await told(*browsing)

@@ -1,6 +1,8 @@
 """What calls count together in one process: windows, turns, and who holds what alone."""
 
 import asyncio
+import tracemalloc
+from itertools import product
 
 import pytest
 
@@ -139,8 +141,7 @@ async def test_whoever_fails_inside_lets_go(clock: HandClock) -> None:
     assert {} == memory._locks._queues
 
 
-async def test_ledgers_that_say_nothing_any_more_are_dropped(clock: HandClock, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shared, "SWEEP_FROM", 10)
+async def test_ledgers_that_say_nothing_any_more_are_dropped(clock: HandClock) -> None:
     memory = InMemory(clock)
     for number in range(10):
         await memory.spend(take(f"old:{number}"))
@@ -152,3 +153,42 @@ async def test_ledgers_that_say_nothing_any_more_are_dropped(clock: HandClock, m
 
     assert not [name for name in memory._ledgers if name.startswith("old")]
     assert 2 == (await memory.peek(take("key:1"))).remaining
+
+
+@requirement("bounds:idle-ledgers")
+async def test_a_key_and_an_account_that_were_idle_for_a_minute_cost_less_than_a_kilobyte(clock: HandClock) -> None:
+    memory = InMemory(clock)
+    tracemalloc.start()
+    before, _ = tracemalloc.get_traced_memory()
+    await use(memory, clock, 40)
+    clock.at += 60
+    await memory.tidy()
+    await memory.tidy()
+    after, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert after - before <= 80 * 1024
+
+
+async def use(memory: InMemory, clock: HandClock, number: int) -> None:
+    """Use so many keys, and as many accounts, 1,500 times each within a minute."""
+    for name, _ in product(range(number), range(1500)):
+        clock.at += 60 / (number * 1500)
+        await memory.spend(Take(f"key:{name}", Budget(1_000_000, 60)))
+        await memory.answered(await memory.reserve([Take(f"upstream:{name}", Budget(100_000, 10))], clock.at))
+
+
+async def test_what_was_learned_of_an_account_outlasts_idleness_while_few_are_known(
+    clock: HandClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = InMemory(clock)
+    await memory.answered(await memory.reserve([take("account:1")], clock.at))
+    clock.at += 61
+    await memory.tidy()
+    await memory.tidy()
+    few = list(memory._ledgers)
+    monkeypatch.setattr(shared, "MOST_LEARNED", 0)
+    await memory.tidy()
+    await memory.tidy()
+
+    assert (["account:1"], []) == (few, list(memory._ledgers))

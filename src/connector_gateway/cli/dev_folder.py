@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from connector_gateway.cli.secrets_file import secrets_of
-from connector_gateway.storage.files import AlreadyServed, FileLock, Unusable
+from connector_gateway.storage.files import AlreadyServed, FileLock, Unusable, make_private_folder
 
 MADE = (
     "dev.json",
@@ -48,7 +48,7 @@ def empty(data: Path) -> None:
 
 def _make_folder(data: Path) -> None:
     try:
-        data.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(data, "gateway.db")
     except FileExistsError as fault:
         raise click.ClickException(f"{data} is a file; name a folder with --data.") from fault
     except OSError as fault:

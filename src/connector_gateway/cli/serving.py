@@ -10,11 +10,13 @@ import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
+from typing import TextIO, cast
 
 import click
 import structlog
 import uvicorn
 
+from connector_gateway.cli.logs import LogOutput
 from connector_gateway.http import AccessLog, Application
 
 STOP_SECONDS = 30.0
@@ -162,7 +164,7 @@ def server(
             structlog.processors.JSONRenderer(),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(log_level),
-        logger_factory=structlog.PrintLoggerFactory(),
+        logger_factory=structlog.PrintLoggerFactory(cast("TextIO", LogOutput())),
     )
     config = uvicorn.Config(
         application,

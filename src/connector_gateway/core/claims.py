@@ -7,7 +7,7 @@ numbered. Every change names the run that holds the claim, so an attempt that lo
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +16,7 @@ from sqlalchemy import and_, bindparam, delete, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.base import Executable
 
+from connector_gateway.core.retention import PURGE_STEP
 from connector_gateway.core.runs import Recording
 from connector_gateway.core.stopping import Stopping
 from connector_gateway.kit.clock import Clock
@@ -29,7 +30,6 @@ WINDOW_SECONDS = 24 * 60 * 60
 POLL_SECONDS = 0.25
 """Seconds between two looks at a claim that another process holds."""
 
-PURGE_STEP = 1000
 LONGEST_KEY = 255
 """Longer keys are stored as a digest, since database indexes do not take them."""
 
@@ -64,9 +64,18 @@ PUT_BACK = (
 )
 LET_GO = update(tables.claims).where(MINE).values(state="doubtful", process_id=None)
 RELEASE = delete(tables.claims).where(MINE)
+PURGE = delete(tables.claims).where(
+    *(_claims[name] == bindparam(f"_{name}") for name in NAME), _claims.expires_at < bindparam("_now")
+)
 RELEASE_UNUSED = delete(tables.claims).where(MINE, _claims.sealed.is_(None))
 
-ABANDONED = and_(_claims.state == "held", _claims.process_id.not_in(select(tables.processes.c.process_id)))
+ABANDONED = and_(
+    _claims.process_id.is_not(None),
+    _claims.process_id.not_in(select(tables.processes.c.process_id)),
+    _claims.state == "held",
+)
+"""The first condition says nothing new, but lets SQLite use the index of claims that a process holds."""
+
 RELEASE_ABANDONED = delete(tables.claims).where(ABANDONED, _claims.sealed.is_(None))
 
 
@@ -213,17 +222,16 @@ class Claims:
         return update(tables.claims).where(ABANDONED).values(state="doubtful", settles_at=settles_at, process_id=None)
 
     async def purge(self) -> int:
-        """Delete a bounded number of expired claims; how many it were."""
-        condition = _claims.expires_at < self._database.now
-        expired = select(*(_claims[field.name] for field in fields(ClaimName))).where(condition).limit(PURGE_STEP)
+        """Delete a bounded number of expired claims, unless they were taken anew meanwhile; how many it were."""
+        now = self._database.time()
+        expired = select(*(_claims[name] for name in NAME)).where(_claims.expires_at < now).limit(PURGE_STEP)
+        names = await self._database.browse(lambda reading: reading.execute(expired).all())
+        rows = [{f"_{column}": value for column, value in zip(NAME, name, strict=True)} for name in names]
 
         def purge(writing: Writing) -> int:
-            names = writing.execute(expired).all()
-            for name in names:
-                writing.execute(delete(tables.claims).where(ClaimName(*name).here(), condition))
-            return len(names)
+            return sum(execute(writing, PURGE, row | {"_now": now}) for row in rows)
 
-        return await self._database.write(purge)
+        return await self._database.write(purge) if rows else 0
 
     async def _try(self, name: ClaimName, recording: Recording) -> Claim | First | None:
         new = self.new(name, recording.run_id)

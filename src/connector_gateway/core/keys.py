@@ -56,12 +56,12 @@ class Caller:
 
 
 class Keys:
-    """Issues, recognises and revokes API keys."""
+    """Issues, recognises and revokes API keys; look-ups are trusted for a while by the *steady* clock."""
 
-    def __init__(self, database: Database, clock: Clock) -> None:
+    def __init__(self, database: Database, clock: Clock, steady: Clock | None = None) -> None:
         self._database = database
         self._clock = clock
-        self._callers: SingleFlight[bytes, Caller | None] = SingleFlight(clock, MOST_ROWS, from_start=True)
+        self._callers: SingleFlight[bytes, Caller | None] = SingleFlight(steady or clock, MOST_ROWS, from_start=True)
 
     async def authenticate(self, authorization: str | None) -> Caller:
         """The caller of an ``Authorization`` header."""

@@ -16,14 +16,13 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.exc import IntegrityError
 
 from connector_gateway.core.claims import WINDOW_SECONDS
+from connector_gateway.core.retention import PURGE_STEP
 from connector_gateway.kit.identifiers import ConnectionId, ProcessId, RunId
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
 
 KEPT_SECONDS = 2 * WINDOW_SECONDS
 """As long as a claim may last that was taken over in doubt."""
-
-PURGE_STEP = 1000
 
 _owned = tables.owned.c
 _other = tables.owned.alias("other")
@@ -152,9 +151,10 @@ class Owners:
 
     async def purge(self) -> int:
         """Delete a bounded number of rows that are past their time; how many it were."""
-        expired = select(_owned.row_id).where(_owned.expires_at < self._database.now).limit(PURGE_STEP)
-        purge = delete(tables.owned).where(_owned.row_id.in_(expired))
-        return await self._database.write(lambda writing: writing.execute(purge).rowcount)
+        expired = select(_owned.row_id).where(_owned.expires_at < self._database.time()).limit(PURGE_STEP)
+        row_ids = await self._database.browse(lambda reading: reading.execute(expired).scalars().all())
+        purge = delete(tables.owned).where(_owned.row_id.in_(row_ids))
+        return await self._database.write(lambda writing: writing.execute(purge).rowcount) if row_ids else 0
 
 
 def _fingerprint(content: Any) -> str:

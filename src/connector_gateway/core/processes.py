@@ -12,8 +12,6 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.base import Executable
 
 from connector_gateway.core.claims import Claims
-from connector_gateway.core.events.feed import Feed
-from connector_gateway.core.owners import Owners
 from connector_gateway.core.runs import Runs
 from connector_gateway.kit.clock import Clock, elapsed
 from connector_gateway.kit.errors import StorageUnavailable
@@ -28,19 +26,13 @@ LIVE_SECONDS = 6.0
 DEAD_AFTER_SECONDS = 10.0
 """How long after its last sign of life others may take them over, by the database's clock."""
 
-PURGE_EVERY = 30
-"""Beats between two purges."""
-
-MAX_PURGES = 50
-"""Steps of one purge; each is bounded, so that nobody waits long for it."""
-
 Job = Callable[[], Awaitable[object]]
 
 log = structlog.get_logger()
 
 
 class Processes:
-    """Tells the others that this process lives, and settles what dead ones have left: runs, claims, old records.
+    """Tells the others that this process lives, and settles what dead ones have left: runs and claims.
 
     Signs of life are told and compared by the database's clock; how old this process's own one is, by its stopwatch.
     """
@@ -53,9 +45,6 @@ class Processes:
         *,
         runs: Runs,
         claims: Claims,
-        owners: Owners,
-        feed: Feed,
-        keep_runs_seconds: float,
         alone: bool = True,
         also: Sequence[Job] = (),
         stopwatch: Callable[[], float] = elapsed,
@@ -64,13 +53,10 @@ class Processes:
         self._process_id = process_id
         self._runs = runs
         self._claims = claims
-        self._owners = owners
-        self._feed = feed
         self.absent_since: float | None = None
         """Since when no process lived, until this one did; None if one did all the time, or none ever before."""
 
         self._clock = clock
-        self._keep_runs_seconds = keep_runs_seconds
         self._owner = alone and database.embedded
         """Whether no other process can be alive on this database."""
 
@@ -159,10 +145,6 @@ class Processes:
         if await self._do(self.give_sign_of_life):
             await self._do(*jobs)
 
-    async def purge(self) -> None:
-        """Delete a bounded number of records that are past their time."""
-        await self._do(self._purge_runs, self._purge_claims, self._purge_events)
-
     async def _do(self, *jobs: Job) -> bool:
         """Do all *jobs* at once, so that they share commits; returns whether all of them reached storage."""
         return all(await asyncio.gather(*map(self._done, jobs)))
@@ -189,23 +171,7 @@ class Processes:
     def _dead(self) -> Executable:
         return delete(tables.processes).where(tables.processes.c.seen_at < self._database.now - DEAD_AFTER_SECONDS)
 
-    async def _purge_runs(self) -> None:
-        await self._runs.purge(self._clock.now() - self._keep_runs_seconds)
-
-    async def _purge_claims(self) -> None:
-        await self._claims.purge()
-        await self._owners.purge()
-
-    async def _purge_events(self) -> None:
-        for _ in range(MAX_PURGES):
-            if not await self._feed.purge():
-                break
-
     async def _beat_forever(self) -> None:
-        beats = 0
         while True:
             await self._clock.sleep(HEARTBEAT_SECONDS)
-            beats += 1
             await self.beat()
-            if beats % PURGE_EVERY == 0:
-                await self.purge()

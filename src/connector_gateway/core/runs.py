@@ -6,20 +6,34 @@ from collections.abc import Awaitable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from sqlalchemy import ColumnElement, Select, TextClause, delete, literal_column, select, update
 from sqlalchemy import Connection as Transaction
-from sqlalchemy import delete, select, update
 from sqlalchemy.dialects.postgresql import insert
 
+from connector_gateway.core.refusals import Refusals
+from connector_gateway.core.retention import PURGE_STEP
 from connector_gateway.core.stopping import Stopping
 from connector_gateway.core.unexpected import UnexpectedAnswers
 from connector_gateway.kit.clock import Clock, instant
-from connector_gateway.kit.errors import GatewayError, InternalError, RunNotFound, StorageUnavailable
+from connector_gateway.kit.errors import (
+    GatewayError,
+    InternalError,
+    RateLimited,
+    RunNotFound,
+    RunNotRecorded,
+    StorageUnavailable,
+)
 from connector_gateway.kit.identifiers import KeyId, ProcessId, RunId, WorkspaceId, run_id
 from connector_gateway.kit.upstream import Exchange, Trace
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
 from connector_gateway.storage.rows import Put
 from connector_gateway.storage.shared import Allowance
+
+Condition = ColumnElement[bool] | TextClause
+
+HIDDEN = {"process_id", "workspace_id", "more_until"}
+"""Columns that are nobody's business but ours."""
 
 OUTCOME = ("status", "http_status", "code", "duration_ms", "upstream", "idempotency", "process_id")
 """What a run ends with; all else is known when it begins."""
@@ -40,9 +54,30 @@ INTERRUPT_ABANDONED = (
 )
 """Marks the runs of processes that are gone."""
 
-PURGE_STEP = 1000
+EXAMINED = 5_000
+"""Runs that are looked at for one page, which takes some milliseconds."""
+
+LATENESS_SECONDS = 60 * 60.0
+"""How much later than its identifier was made a run may have started, by a clock that may be set."""
+
 LOST_STEP = 500
 """Runs of this process that are marked as interrupted in one statement."""
+
+
+_runs = tables.runs.c
+REFUSED = literal_column("runs.code") == literal_column("'rate_limited'")
+"""With the words of the index, which SQLite finds by them."""
+
+UNSUCCESSFUL = {"error", "interrupted", "partial"}
+"""Statuses that have an index, since they are looked for among many that went well."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunsPage:
+    """Some runs, and before which run to look for more; None where there are none."""
+
+    rows: Sequence[dict[str, Any]]
+    before: str | None
 
 
 @dataclass(slots=True)
@@ -81,12 +116,19 @@ class Runs:
     """Records runs and tells their history."""
 
     def __init__(
-        self, database: Database, process_id: ProcessId, clock: Clock, stopping: Stopping | None = None
+        self,
+        database: Database,
+        process_id: ProcessId,
+        clock: Clock,
+        stopping: Stopping | None = None,
+        *,
+        steady: Clock | None = None,
     ) -> None:
         self.database = database
         self.process_id = process_id
         self.stopping = stopping or Stopping()
         self.unexpected = UnexpectedAnswers()
+        self.refusals = Refusals(database, steady or clock)
         self.under_way: set[RunId] = set()
         """Runs of this process that were opened and have not ended."""
 
@@ -125,12 +167,17 @@ class Runs:
         query = select(tables.runs).where(tables.runs.c.run_id == wanted)
         if workspace_id is not None:
             query = query.where(tables.runs.c.workspace_id == workspace_id)
-        row = await self.database.read(lambda reading: reading.execute(query).mappings().first())
+        row = await self.database.browse(lambda reading: reading.execute(query).mappings().first())
+        if row is None and await self.refusals.counted(workspace_id, wanted):
+            raise RunNotRecorded(
+                f"Too many calls of the key were refused to keep the run {wanted}; it was only counted.",
+                {"parameter": "run_id", "value": wanted},
+            )
         if row is None or (connection_ids is not None and row["connection_id"] not in connection_ids):
             raise RunNotFound(f"There is no run {wanted} in this workspace.", {"parameter": "run_id", "value": wanted})
         return _public(row)
 
-    async def list(
+    async def page(
         self,
         workspace_id: WorkspaceId | None,
         connection_ids: Collection[str] | None = None,
@@ -139,22 +186,56 @@ class Runs:
         limit: int = 50,
         since: float | None = None,
         **filters: str | None,
+    ) -> "RunsPage":
+        """Runs, newest first: those *before* a run, started *since* an instant, equal in all *filters*.
+
+        However few are found, no more than ``EXAMINED`` are looked at.
+        """
+        conditions = _indexed(workspace_id, before, filters)
+        examined = select(tables.runs).where(*conditions).order_by(_runs.run_id.desc()).limit(EXAMINED).subquery()
+        query = (
+            select(examined)
+            .where(*_unindexed(examined.c, connection_ids, since, filters))
+            .order_by(examined.c.run_id.desc())
+            .limit(limit + 1)
+        )
+        last = (
+            select(_runs.run_id, _runs.started_at)
+            .where(*conditions)
+            .order_by(_runs.run_id.desc())
+            .offset(EXAMINED - 1)
+            .limit(1)
+        )
+
+        def read(reading: Transaction) -> RunsPage:
+            rows = [_public(row) for row in reading.execute(query).mappings()]
+            if len(rows) > limit:
+                return RunsPage(rows[:limit], rows[limit - 1]["run_id"])
+            end = reading.execute(last).first()
+            over = end is None or (since is not None and end.started_at < since - LATENESS_SECONDS)
+            return RunsPage(rows, None if end is None or over else end.run_id)
+
+        return await self.database.browse(read)
+
+    async def list(
+        self,
+        workspace_id: WorkspaceId | None,
+        connection_ids: Collection[str] | None = None,
+        *,
+        limit: int = 50,
+        before: str | None = None,
+        since: float | None = None,
+        **filters: str | None,
     ) -> Sequence[dict[str, Any]]:
-        """Runs, newest first: those *before* a run, started *since* an instant, equal in all *filters*."""
-        query = select(tables.runs).order_by(tables.runs.c.run_id.desc()).limit(limit)
-        if workspace_id is not None:
-            query = query.where(tables.runs.c.workspace_id == workspace_id)
-        if connection_ids is not None:
-            query = query.where(tables.runs.c.connection_id.in_(connection_ids))
-        if before is not None:
-            query = query.where(tables.runs.c.run_id < before)
-        if since is not None:
-            query = query.where(tables.runs.c.started_at >= since)
-        for name, value in filters.items():
-            if value is not None:
-                query = query.where(tables.runs.c[name] == value)
-        rows = await self.database.read(lambda reading: reading.execute(query).mappings().all())
-        return [_public(row) for row in rows]
+        """The same, however many have to be looked at; page by page, so that nobody waits for all of them."""
+        found: list[dict[str, Any]] = []
+        while True:
+            rest = limit - len(found)
+            page = await self.page(workspace_id, connection_ids, before=before, limit=rest, since=since, **filters)
+            found += page.rows
+            before = page.before
+            if before is None or len(found) >= limit:
+                return found
 
     async def interrupt_abandoned(self) -> int:
         """Mark the runs of processes that are gone as ``interrupted``; how many there were."""
@@ -176,15 +257,22 @@ class Runs:
         return await self.database.write(lambda writing: writing.execute(interrupt).rowcount)
 
     async def purge(self, before: float) -> int:
-        """Delete a bounded number of runs that started *before* an instant; how many it were."""
-        oldest = (
-            select(tables.runs.c.run_id)
-            .where(tables.runs.c.started_at < before)
-            .order_by(tables.runs.c.run_id)
-            .limit(PURGE_STEP)
-        )
-        purge = delete(tables.runs).where(tables.runs.c.run_id.in_(oldest))
-        return await self.database.write(lambda writing: writing.execute(purge).rowcount)
+        """Delete a bounded number of runs that started *before* an instant; how many it were.
+
+        Only the oldest are looked at: identifiers are in the order in which calls began.
+        """
+        return await self._purge(select(_runs.run_id, _runs.started_at), before)
+
+    async def purge_refused(self, before: float) -> int:
+        """The same for calls that were refused because the key's minute was used up."""
+        return await self._purge(select(_runs.run_id, _runs.started_at).where(REFUSED), before)
+
+    async def _purge(self, runs: Select[tuple[str, float]], before: float) -> int:
+        oldest = runs.order_by(_runs.run_id).limit(PURGE_STEP)
+        rows = await self.database.browse(lambda reading: reading.execute(oldest).all())
+        run_ids = [row.run_id for row in rows if row.started_at < before]
+        purge = delete(tables.runs).where(_runs.run_id.in_(run_ids))
+        return await self.database.write(lambda writing: writing.execute(purge).rowcount) if run_ids else 0
 
 
 class Recording:
@@ -215,6 +303,9 @@ class Recording:
         if fault is None and self.closed:
             self._runs.under_way.discard(self._run.run_id)
             return
+        if isinstance(fault, RateLimited) and not self._admitted():
+            self.refuse(fault)
+            return
         failure = self._end(fault)
         try:
             await self.close()
@@ -225,6 +316,11 @@ class Recording:
             self._runs.under_way.discard(self._run.run_id)
         if failure is not None:
             raise failure from fault
+
+    def _admitted(self) -> bool:
+        """Whether a call that came after the key's minute was used up is recorded, rather than only counted."""
+        identity = self._identity
+        return self._runs.refusals.admit(identity["key_id"], identity["workspace_id"], self._run.run_id)
 
     def refuse(self, error: GatewayError) -> None:
         """Note that it ended with *error*, and count that where it tells of the third party."""
@@ -288,6 +384,36 @@ class Recording:
         }
 
 
+def _indexed(workspace_id: str | None, before: str | None, filters: Mapping[str, str | None]) -> list[Condition]:
+    """What an index answers: the runs of a workspace, of one of its connections, or those that did not go well.
+
+    Of a connection's workspace there is one; that the operator need not name it costs nothing.
+    """
+    connection_id, status = filters.get("connection_id"), filters.get("status")
+    conditions: list[Condition] = [] if before is None else [_runs.run_id < before]
+    if workspace_id is not None:
+        conditions.append(_runs.workspace_id == workspace_id)
+    elif connection_id is not None:
+        connections = tables.connections.c
+        owner = select(connections.workspace_id).where(connections.connection_id == connection_id)
+        conditions.append(_runs.workspace_id == owner.scalar_subquery())
+    if status in UNSUCCESSFUL:
+        return [*conditions, _runs.status == status, tables.UNSUCCESSFUL]
+    return conditions if connection_id is None else [*conditions, _runs.connection_id == connection_id]
+
+
+def _unindexed(
+    examined: Any, connection_ids: Collection[str] | None, since: float | None, filters: Mapping[str, str | None]
+) -> list[ColumnElement[bool]]:
+    """What has to be looked at in each run."""
+    conditions = [examined[name] == value for name, value in filters.items() if value is not None]
+    if connection_ids is not None:
+        conditions.append(examined.connection_id.in_(connection_ids))
+    if since is not None:
+        conditions.append(examined.started_at >= since)
+    return conditions
+
+
 def _put(writing: Transaction, row: dict[str, Any]) -> None:
     writing.execute(PUT_RUN, row)
 
@@ -304,7 +430,7 @@ def _exchange(exchange: Exchange) -> dict[str, Any]:
 
 
 def _public(row: Mapping[Any, Any]) -> dict[str, Any]:
-    shown = {name: value for name, value in row.items() if name not in {"process_id", "workspace_id"}}
+    shown = {name: value for name, value in row.items() if name not in HIDDEN}
     return shown | {
         "started_at": instant(row["started_at"]),
         "upstream": [exchange | {"at": instant(exchange["at"])} for exchange in row["upstream"]],

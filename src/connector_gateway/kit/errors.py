@@ -6,7 +6,7 @@ GatewayError
 │   ├── how it was asked     InvalidJson, UnsupportedMediaType, PayloadTooLarge, InvalidParameters, InvalidCursor,
 │   │                        RouteNotFound, MethodNotAllowed, IdempotencyInProgress
 │   ├── what was named       ConnectionNotFound, ConnectionMismatch, WorkspaceNotFound, KeyNotFound, RunNotFound,
-│   │                        and what the rooms look for: PageNotFound, CardNotFound, ChannelNotFound …
+│   │                        RunNotRecorded, and what the rooms look for: PageNotFound, CardNotFound, ChannelNotFound …
 │   └── what cannot be done  LossyCast, SelectOptionMissing, LabelNotOnBoard, InvalidRecipient, ReadOnlyField …
 ├── UpstreamFailure          the third party refused, failed or fell silent
 │   ├── refused              ConnectionRevoked, ConnectionScopeMissing, UpstreamForbidden, UpstreamRefused,
@@ -236,6 +236,14 @@ class RunNotFound(CallerError):
     status = 404
     code = "run_not_found"
     remedy = "Check the run_id; runs are kept for the retention time of the installation only."
+
+
+class RunNotRecorded(CallerError):
+    """The call was refused because the key's minute was used up, and came after too many such calls to have a run."""
+
+    status = 404
+    code = "run_not_recorded"
+    remedy = "Look at the key's last run with the code rate_limited: its and_more counts such calls. Call less often."
 
 
 class DatabaseNotShared(CallerError):

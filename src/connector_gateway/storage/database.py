@@ -1,4 +1,4 @@
-"""The database: reads on a few threads, writes in group commits.
+"""The database: reads on a few threads, those of the history on others, writes in group commits.
 
 Writers that arrive while a transaction is being committed share the next one.
 That is what makes a durable record per call cheap: the cost of a commit is divided by the calls that wait for it.
@@ -24,7 +24,7 @@ from connector_gateway.kit.clock import SteadyClock, elapsed
 from connector_gateway.kit.errors import StorageUnavailable
 from connector_gateway.storage.engines import Now, database_file, engine_of, now_of
 from connector_gateway.storage.faults import translated, unavailable
-from connector_gateway.storage.files import Unusable, check_file
+from connector_gateway.storage.files import Unusable, check_file, make_private
 from connector_gateway.storage.rows import MOST_ROWS, Put, execute, put_all
 
 log = structlog.get_logger()
@@ -34,6 +34,12 @@ Work = Callable[[Connection], T]
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 READERS = 4
+HISTORY_READERS = 2
+"""Threads of their own for what may take longer: nobody's call waits behind a look into the history."""
+
+MAX_BROWSING = 100
+"""Those who wait to look into the history; one more is refused at once."""
+
 STORAGE_SECONDS = 10.0
 """How long anybody waits for storage, unless set otherwise."""
 
@@ -66,6 +72,14 @@ class _Work:
 
     work: Work[Any]
     committed: asyncio.Future[Any]
+
+
+@dataclass(slots=True)
+class _Readers:
+    """Threads that read, and how many wait for them."""
+
+    executor: Executor
+    waiting: int = 0
 
 
 class _Unconfirmed(Exception):
@@ -101,11 +115,11 @@ class Database:
         """The database's own time in seconds since the epoch, for use in statements."""
 
         self._seconds = seconds
-        self._engine = engine_of(self.url, READERS, seconds / 2, clock)
+        self._engine = engine_of(self.url, READERS + HISTORY_READERS, seconds / 2, clock)
         self._driver = self._engine.dialect.loaded_dbapi
-        self._readers = readers or ThreadPoolExecutor(READERS, thread_name_prefix="database-read")
+        self._readers = _Readers(readers or ThreadPoolExecutor(READERS, thread_name_prefix="database-read"))
+        self._browsers = _Readers(readers or ThreadPoolExecutor(HISTORY_READERS, thread_name_prefix="database-history"))
         self._writer = writer or ThreadPoolExecutor(1, thread_name_prefix="database-write")
-        self._reading = 0
         self._waiting: list[_Puts | _Work] = []
         self._called = asyncio.Event()
         """Set when somebody waits for a commit, or the database is to be closed."""
@@ -131,7 +145,7 @@ class Database:
         self._closing = True
         self._called.set()
         ended = await self._last_commit()
-        for executor in (self._readers, self._writer):
+        for executor in (self._readers.executor, self._browsers.executor, self._writer):
             executor.shutdown(wait=ended, cancel_futures=not ended)
         self._engine.dispose()
 
@@ -146,9 +160,10 @@ class Database:
 
     def migrate(self) -> None:
         """Bring the schema up to date; ``Unusable`` if the database is none, or a newer version's."""
-        file = database_file(self.url)
+        file = database_file(self.url) if self.embedded else None
         if file is not None:
             check_file(file)
+            make_private(file)
         if self._up_to_date():
             return
         from alembic import command  # noqa: PLC0415  # needed once in the life of a database, and slow to load
@@ -181,23 +196,29 @@ class Database:
 
     async def read(self, work: Work[T]) -> T:
         """The result of *work*, run in a transaction of its own beside all others."""
+        return await self._read(work, self._readers, MAX_WAITING)
 
+    async def browse(self, work: Work[T]) -> T:
+        """The same for what may take longer and no call waits for: the history, and what is past its time."""
+        return await self._read(work, self._browsers, MAX_BROWSING)
+
+    async def _read(self, work: Work[T], readers: _Readers, most: int) -> T:
         def read() -> T:
             with self._engine.connect() as connection:
                 return work(connection)
 
-        if self._reading >= MAX_WAITING:
+        if readers.waiting >= most:
             raise unavailable("more wait to read than are let wait")
-        self._reading += 1
+        readers.waiting += 1
         try:
             async with asyncio.timeout(self._seconds) as limit:
-                return await asyncio.get_running_loop().run_in_executor(self._readers, self._translating, read)
+                return await asyncio.get_running_loop().run_in_executor(readers.executor, self._translating, read)
         except TimeoutError as fault:
             if limit.expired():
                 raise unavailable("reading took too long") from fault
             raise
         finally:
-            self._reading -= 1
+            readers.waiting -= 1
 
     def write(self, work: Work[T]) -> Awaitable[T]:
         """The result of *work*, once it is committed; other writers may share the transaction."""

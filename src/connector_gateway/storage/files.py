@@ -1,4 +1,4 @@
-"""The file of an embedded database: whether it can be one, and the lock beside it.
+"""The files of an embedded database: whether it can be one, who may read it, and who serves on it.
 
 On a page of its own, since the drivers are slow to load.
 """
@@ -6,8 +6,40 @@ On a page of its own, since the drivers are slow to load.
 import fcntl
 import os
 import socket
+import stat
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Self
+
+OWN_FILE = 0o600
+OWN_FOLDER = 0o700
+BESIDE = ("", "-wal", "-shm", ".lock")
+"""What the names of a database's files end in; SQLite gives those that it makes the rights of the first."""
+
+
+def make_private(database: Path) -> None:
+    """Let only the owner read and write the files of an embedded database; the first is made if there is none.
+
+    Where that is not allowed they stay as they are, and whether they can be used is seen when they are.
+    """
+    with suppress(OSError):
+        os.close(os.open(database, os.O_RDWR | os.O_CREAT, OWN_FILE))
+    for end in BESIDE:
+        _restrict(database.with_name(database.name + end), OWN_FILE)
+
+
+def make_private_folder(folder: Path, database: str) -> None:
+    """Make a folder that only its owner can look into; one that is there already becomes so if it holds *database*."""
+    folder.mkdir(OWN_FOLDER, parents=True, exist_ok=True)
+    if (folder / database).exists():
+        _restrict(folder, OWN_FOLDER)
+
+
+def _restrict(path: Path, mode: int) -> None:
+    """Take from others whatever rights they have."""
+    with suppress(OSError):
+        if stat.S_IMODE(path.stat().st_mode) & ~mode:
+            path.chmod(mode)
 
 
 class AlreadyServed(Exception):
@@ -81,7 +113,7 @@ class FileLock:
         if self._checked:
             check_file(self._database)
         try:
-            file = self._path.open("a+")
+            file = os.fdopen(os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT, OWN_FILE), "a+")
         except OSError as fault:
             raise Unusable(f"The file {self._path} cannot be locked: {fault.strerror}.") from fault
         try:

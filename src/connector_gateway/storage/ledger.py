@@ -6,7 +6,9 @@ from operator import attrgetter
 
 from connector_gateway.kit.budget import Budget
 
-PRUNE_FROM = 1024
+PRUNE_FROM = 32
+"""Entries that have left the window are dropped when there are so many, and as many as those inside it."""
+
 USUAL_FROM = 10
 """How many answers must come, and a whole window pass, before the quickest answer is trusted."""
 
@@ -32,6 +34,8 @@ _at = attrgetter("at")
 
 class Ledger:
     """Entries in order of time; no window of the budget ever holds more than its limit."""
+
+    __slots__ = ("_answers", "_entries", "_full_until", "_head", "_quickest", "_sum", "budget", "closed_until")
 
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
@@ -119,10 +123,18 @@ class Ledger:
         self._forget(now)
         return max(0.0, self.budget.limit - self._sum)
 
+    @property
+    def learned(self) -> bool:
+        """Whether it knows how quick answers can be."""
+        return self._answers > 0
+
     def idle(self, now: float) -> bool:
-        """Whether nothing entered here matters any more."""
+        """Whether nothing entered here matters any more; then it holds no entries."""
         self._forget(now)
-        return self._head == len(self._entries) and now >= self.closed_until
+        if self._head < len(self._entries):
+            return False
+        self._entries, self._head, self._sum = [], 0, 0.0
+        return now >= self.closed_until
 
     def _overflow(self, at: float, units: float) -> float | None:
         """A later instant to try if *units* at *at* overflow some window that would hold them, otherwise None."""
@@ -159,7 +171,7 @@ class Ledger:
             self._sum -= entries[head].units
             head += 1
         self._head = head
-        if self._head >= PRUNE_FROM:
+        if head >= PRUNE_FROM and 2 * head >= len(entries):
             del self._entries[: self._head]
             self._head = 0
 

@@ -3,10 +3,10 @@
 ``Shared`` is the interface; ``InMemory`` implements it for one process.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, islice
 from typing import Protocol
 
 from connector_gateway.kit.budget import Budget
@@ -15,8 +15,14 @@ from connector_gateway.kit.upstream import Timeouts
 from connector_gateway.storage.ledger import Ledger, LedgerEntry
 from connector_gateway.storage.locks import Locks
 
-SWEEP_FROM = 10_000
-"""When more ledgers than this are kept, those that have nothing left to say are dropped."""
+MOST_LEARNED = 10_000
+"""While fewer ledgers than this are kept, idle ones stay that know how quick a third party answers, without entries."""
+
+TIDY_STEP = 5_000
+"""Ledgers that are looked at in one go, which takes a few milliseconds."""
+
+TIDY_WITH_NEW = 2
+"""Ledgers that are looked at whenever one is added, so that the idle ones never grow in number by themselves."""
 
 
 @dataclass(slots=True)
@@ -83,6 +89,10 @@ class Shared(Protocol):
         """Hold the lock *name* while inside; ``UpstreamConflict`` if it cannot be taken in time."""
         ...
 
+    async def tidy(self) -> None:
+        """Let go of what is not used any more; asked for now and then, and quick each time."""
+        ...
+
 
 class InMemory:
     """Counters, turns and locks in the memory of one process."""
@@ -91,7 +101,9 @@ class InMemory:
         self._clock = clock
         self._locks = Locks(timeouts or Timeouts())
         self._ledgers: dict[str, Ledger] = {}
-        self._sweep_from = SWEEP_FROM
+        self._round: Iterator[str] = iter(())
+        """The names of ledgers that are still to be looked at before it is the first one's turn again."""
+
         self._turns = count(1)
 
     async def spend(self, take: Take) -> Allowance:
@@ -163,11 +175,21 @@ class InMemory:
     def _ledger(self, take: Take) -> Ledger:
         ledger = self._ledgers.get(take.name)
         if ledger is None:
-            if len(self._ledgers) >= self._sweep_from:
-                now = self._clock.now()
-                self._ledgers = {name: kept for name, kept in self._ledgers.items() if not kept.idle(now)}
-                self._sweep_from = max(SWEEP_FROM, 2 * len(self._ledgers))
+            self._tidy(TIDY_WITH_NEW)
             ledger = self._ledgers[take.name] = Ledger(take.budget)
         # Settings may have changed the budget since; what was taken stays counted.
         ledger.budget = take.budget
         return ledger
+
+    async def tidy(self) -> None:
+        """Let go of what idle ledgers hold; at most so many at a time, the next ones the next time."""
+        self._tidy(TIDY_STEP)
+
+    def _tidy(self, count: int) -> None:
+        now, names = self._clock.now(), list(islice(self._round, count))
+        if len(names) < count:
+            self._round = iter(list(self._ledgers))
+        for name in names:
+            ledger = self._ledgers.get(name)
+            if ledger is not None and ledger.idle(now) and (not ledger.learned or len(self._ledgers) > MOST_LEARNED):
+                del self._ledgers[name]

@@ -101,6 +101,11 @@ processes = Table(
 
 _under_way = text("process_id IS NOT NULL")
 _unknown = text("upstream_id IS NULL")
+_refused = text("code = 'rate_limited'")
+_and_more = text("and_more IS NOT NULL")
+
+UNSUCCESSFUL = text("status IN ('error', 'interrupted', 'partial')")
+"""Said with the same words by statements that look for such runs, since SQLite finds the index by them."""
 
 runs = Table(
     "runs",
@@ -120,11 +125,26 @@ runs = Table(
     Column("upstream", FastJson, nullable=False),
     Column("idempotency", FastJson),
     Column("process_id", String(40)),
+    Column("and_more", Integer),
+    Column("more_until", String(40)),
     Index("ix_runs_workspace", "workspace_id", "run_id"),
     Index("ix_runs_connection", "workspace_id", "connection_id", "run_id"),
     Index("ix_runs_process", "process_id", sqlite_where=_under_way, postgresql_where=_under_way),
+    Index(
+        "ix_runs_unsuccessful",
+        "workspace_id",
+        "status",
+        "run_id",
+        sqlite_where=UNSUCCESSFUL,
+        postgresql_where=UNSUCCESSFUL,
+    ),
+    Index("ix_runs_refused", "run_id", sqlite_where=_refused, postgresql_where=_refused),
+    Index("ix_runs_and_more", "workspace_id", "run_id", sqlite_where=_and_more, postgresql_where=_and_more),
 )
-"""``process_id`` is set while a run is under way, so that what a crash interrupts can be found."""
+"""``process_id`` is set while a run is under way, so that what a crash interrupts can be found.
+
+``and_more`` counts refused calls of the same key that have no row of their own; the last of them is ``more_until``.
+"""
 
 claims = Table(
     "claims",

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
-from connector_gateway.core.events.feed import DAY_SECONDS, PURGE_STEP, Feed, Gap
+from connector_gateway.core.events.feed import DAY_SECONDS, Feed, Gap
+from connector_gateway.core.retention import PURGE_STEP
 from connector_gateway.kit.clock import instant
 from connector_gateway.kit.identifiers import RunId
 from connector_gateway.storage import tables
@@ -91,7 +92,7 @@ async def test_events_are_kept_as_long_as_the_plan_says(node: Node, plan: str, d
     before = await node.plants(connection)
     node.clock.at += 61
     after = await node.plants(connection)
-    await node.app._processes.purge()
+    await node.app._retention.purge()
 
     assert ["old"] == before
     assert [] == after

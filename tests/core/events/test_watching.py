@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from sqlalchemy import insert, select
+from sqlalchemy import insert, select, update
 
 from connector_gateway.core.events.watchers import (
     FIRST_PAUSE_SECONDS,
@@ -60,7 +60,7 @@ async def take(node: Node, poll: Any) -> Poll:
 
 async def other_process(node: Node) -> Watches:
     """Another process on the same database."""
-    return Watches(node.app.database, ProcessId("proc_other"), node.clock)
+    return Watches(node.app.database, ProcessId("proc_other"))
 
 
 async def test_a_new_connection_is_looked_at_at_once(node: Node) -> None:
@@ -99,8 +99,8 @@ async def test_processes_that_claim_at_once_never_get_the_same(node: Node, datab
     now = node.clock.at
     alive = {"process_id": "proc_other", "started_at": now, "seen_at": now}
     await node.app.database.put(insert(tables.processes), alive)
-    async with Database(database_url) as database:
-        other = Watches(database, ProcessId("proc_other"), node.clock)
+    async with Database(database_url, clock=node.clock.now) as database:
+        other = Watches(database, ProcessId("proc_other"))
         claims = await asyncio.gather(*(watches.claim("garden", 3) for watches in [node.watches, other] * 10))
     claimed = [poll.connection_id for claim in claims for poll in claim]
 
@@ -147,6 +147,33 @@ async def test_a_look_that_failed_comes_again_later_and_later(node: Node) -> Non
     assert [("observe_events", "error", "upstream_rate_limited")] == [
         (run["operation"], run["status"], run["code"]) for run in runs
     ]
+
+
+@requirement("bounds:clock-set-back")
+async def test_looks_go_on_in_time_though_the_clock_was_set_back(node: Node) -> None:
+    await node.connect()
+    node.app.clock = wall = HandClock()
+    await node.watch()
+    await polled(node)
+    wall.at -= 3600
+    node.clock.at += 60
+    await polled(node, 2)
+
+    assert 2 == len(node.garden.polls)
+
+
+@requirement("bounds:clock-set-back")
+async def test_looks_that_an_earlier_process_put_off_by_a_later_clock_are_taken_at_the_start(node: Node) -> None:
+    connection = await node.connect()
+    await node.watch()
+    await polled(node)
+    await node.tasks.pop().__aexit__()
+    later = update(tables.watches).values(due_at=node.clock.at + 3600, whole_at=node.clock.at + 3600)
+    await node.app.database.write(lambda writing: writing.execute(later))
+    await node.watch()
+    await polled(node, 2)
+
+    assert node.clock.at + 60 >= (await row(node, connection)).due_at
 
 
 async def test_a_look_whose_end_cannot_be_noted_is_not_stuck(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,7 +55,7 @@ class Connection:
 
 
 class Connections:
-    """Makes, finds, changes and removes connections."""
+    """Makes, finds, changes and removes connections; look-ups are trusted for a while by the *steady* clock."""
 
     def __init__(
         self,
@@ -64,13 +64,15 @@ class Connections:
         connectors: Mapping[str, AnyConnector],
         clock: Clock,
         changes: Changes,
+        *,
+        steady: Clock | None = None,
     ) -> None:
         self._database = database
         self._vault = vault
         self._connectors = connectors
         self._clock = clock
         self._changes = changes
-        self._known: SingleFlight[str, Connection | None] = SingleFlight(clock, MOST_ROWS, from_start=True)
+        self._known: SingleFlight[str, Connection | None] = SingleFlight(steady or clock, MOST_ROWS, from_start=True)
 
     async def open(self, caller: Caller, connector: str, connection_id: str) -> Connection:
         """The connection for a call of *caller* to *connector*."""

@@ -33,7 +33,10 @@ MOST = 10_000
 
 
 class Authorisations:
-    """Asks third parties whether they still accept a connection, as often as that is cheap."""
+    """Asks third parties whether they still accept a connection, as often as that is cheap.
+
+    The clock is the one by which requests upstream are timed.
+    """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

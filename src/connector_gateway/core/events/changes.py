@@ -1,6 +1,6 @@
 """What a change of a connection means for its watch."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from sqlalchemy import Connection as Writing
@@ -19,21 +19,27 @@ _watches = tables.watches.c
 
 
 class WatchChanges:
-    """Begins, renews and ends watches as connections change; it writes in the transaction that changes them."""
+    """Begins, renews and ends watches as connections change; it writes in the transaction that changes them.
 
-    def __init__(self, connectors: Mapping[str, AnyConnector], clock: Clock) -> None:
+    *time* is the database's, by which polls are due.
+    """
+
+    def __init__(
+        self, connectors: Mapping[str, AnyConnector], clock: Clock, time: Callable[[], float] | None = None
+    ) -> None:
         self._connectors = connectors
         self._clock = clock
+        self._time = time or clock.now
 
     def made(self, writing: Writing, connection_id: str, connector: str) -> None:
         """Watch a new connection, where its connector's changes are observed."""
         if self._connectors[connector].observing is not None:
-            _begin(writing, connection_id, connector, self._clock.now())
+            _begin(writing, connection_id, connector, self._clock.now(), self._time())
 
     def changed(self, writing: Writing, connection_id: str, *, credentials: bool, settings: bool) -> None:
         """Poll all of it now, by whatever was set."""
         now = self._clock.now()
-        _renew(writing, connection_id, now)
+        _renew(writing, connection_id, self._time())
         if credentials:
             _reintroduce(writing, connection_id, now)
         if settings:
@@ -45,22 +51,22 @@ class WatchChanges:
 
     def accepted(self, writing: Writing, connection_id: str) -> None:
         """Poll all of it now."""
-        _renew(writing, connection_id, self._clock.now())
+        _renew(writing, connection_id, self._time())
 
     def removed(self, writing: Writing, connection_id: str) -> None:
         """Watch it no more."""
         _end(writing, connection_id)
 
 
-def _begin(writing: Writing, connection_id: str, connector: str, now: float) -> None:
+def _begin(writing: Writing, connection_id: str, connector: str, now: float, due_at: float) -> None:
     """Watch a connection, from *now* on."""
     row: dict[str, Any] = {
         "connection_id": connection_id,
         "connector": connector,
         "account": None,
         "state": {},
-        "due_at": now,
-        "whole_at": now,
+        "due_at": due_at,
+        "whole_at": due_at,
         "behind_since": now,
         "failures": 0,
         "sequence": 0,
@@ -69,9 +75,9 @@ def _begin(writing: Writing, connection_id: str, connector: str, now: float) -> 
     writing.execute(insert(tables.watches).on_conflict_do_nothing(), row)
 
 
-def _renew(writing: Writing, connection_id: str, now: float) -> None:
-    """Poll all of a connection *now*, since it was changed, or is authorised again."""
-    _change(writing, connection_id, due_at=now, whole_at=now, failures=0)
+def _renew(writing: Writing, connection_id: str, due_at: float) -> None:
+    """Poll all of a connection now, since it was changed, or is authorised again."""
+    _change(writing, connection_id, due_at=due_at, whole_at=due_at, failures=0)
 
 
 def _resettle(writing: Writing, connection_id: str, now: float) -> None:

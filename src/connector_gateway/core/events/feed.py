@@ -11,6 +11,7 @@ from sqlalchemy import Connection as Writing
 from sqlalchemy.dialects.postgresql import insert
 
 from connector_gateway.core.events.authorisation import Authorisations
+from connector_gateway.core.retention import PURGE_STEP
 from connector_gateway.kit.clock import Clock, instant
 from connector_gateway.kit.errors import ConnectionRevoked
 from connector_gateway.kit.identifiers import ConnectionId, RunId, ulid
@@ -25,7 +26,6 @@ KEPT_SECONDS: Mapping[str, float] = {"free": 7 * DAY_SECONDS, "paid": 30 * DAY_S
 
 REVOKED = "revoked"
 
-PURGE_STEP = 1000
 MAX_WARNINGS = 5
 
 _events, _watches, _gaps = tables.events.c, tables.watches.c, tables.gaps.c
@@ -101,10 +101,10 @@ def event_id(connection_id: str, observation: Observation) -> str:
 class Feed:
     """Reads events, records gaps, and deletes expired events."""
 
-    def __init__(self, database: Database, clock: Clock) -> None:
+    def __init__(self, database: Database, clock: Clock, steady: Clock | None = None) -> None:
         self._database = database
         self._clock = clock
-        self.authorisations = Authorisations(clock)
+        self.authorisations = Authorisations(steady or clock)
 
     async def page(
         self,
@@ -187,8 +187,10 @@ class Feed:
         return sum([await self._delete(table, chosen) for table, chosen in steps])
 
     async def _delete(self, table: Any, chosen: Select[Any]) -> int:
-        purge = delete(table).where(tuple_(*table.primary_key.columns).in_(chosen))
-        return await self._database.write(lambda writing: writing.execute(purge).rowcount)
+        """Delete what was *chosen*: it is looked for by readers, so that nobody waits for that to write."""
+        names = [tuple(name) for name in await self._database.browse(lambda reading: reading.execute(chosen).all())]
+        purge = delete(table).where(tuple_(*table.primary_key.columns).in_(names))
+        return await self._database.write(lambda writing: writing.execute(purge).rowcount) if names else 0
 
 
 def _select(

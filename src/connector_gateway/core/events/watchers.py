@@ -40,6 +40,7 @@ It is tried at once when it is changed, or when a call gets through.
 
 MAX_PAUSE_SECONDS = 15 * 60.0
 FIRST_PAUSE_SECONDS = 5.0
+LONGEST_PAUSE_SECONDS = max(REVOKED_SECONDS, MAX_PAUSE_SECONDS)
 MAX_DOUBLINGS = 10
 
 OPERATION = "observe_events"
@@ -181,7 +182,8 @@ class Watchers:
     async def __aenter__(self) -> Self:
         if self._processes.absent_since is not None:
             await self._fall_behind(self._processes.absent_since)
-        await self._watches.resume([name for name, site in self._sites.items() if not site.pushed])
+        pauses = [LONGEST_PAUSE_SECONDS, *(site.watch_seconds or 0.0 for site in self._sites.values())]
+        await self._watches.resume([name for name, site in self._sites.items() if not site.pushed], max(pauses))
         self._watching = asyncio.create_task(self._watch_forever(), name="watchers")
         return self
 
@@ -240,7 +242,7 @@ class Watchers:
     async def _free(self) -> None:
         """End the leases of polls whose end could not be stored, so that they are tried again."""
         while self._stuck:
-            again_at = self._clock.now() + FIRST_PAUSE_SECONDS
+            again_at = self._database.time() + FIRST_PAUSE_SECONDS
             poll = self._stuck[-1]
             await self._watches.give_back(
                 poll, whole_at=again_at, behind_since=poll.behind_since, failures=poll.failures
@@ -254,7 +256,7 @@ class Watchers:
         if connection is None or observing is None:
             await self._watches.give_back(claimed, whole_at=None, behind_since=None, failures=0)
             return
-        began, run = self._clock.now(), Run("watch")
+        began, began_at, run = self._database.time(), self._clock.now(), Run("watch")
         recording = self._runs.record(
             run, connection.workspace_id, claimed.connector, OPERATION, connection_id=connection.connection_id
         )
@@ -270,7 +272,11 @@ class Watchers:
         # Only the first of several failures is recorded: a third party that is away would fill the history.
         if poll.missed or (fault is not None and not claimed.failures):
             await recording.close()
-        await (self._fail(claimed, connection, fault) if fault else self._succeed(claimed, connection, site, began))
+        await (
+            self._fail(claimed, connection, fault)
+            if fault
+            else self._succeed(claimed, connection, site, began, began_at)
+        )
 
     @staticmethod
     async def _attempt(observing: Observing[Any], poll: Poll, recording: Recording) -> Exception | None:
@@ -289,14 +295,19 @@ class Watchers:
             return fault
         return None
 
-    async def _succeed(self, claimed: Claimed, connection: Connection, site: Site, began: float) -> None:
-        """Where changes are pushed, there is nothing to look for until something was missed."""
+    async def _succeed(
+        self, claimed: Claimed, connection: Connection, site: Site, began: float, began_at: float
+    ) -> None:
+        """Where changes are pushed, there is nothing to look for until something was missed.
+
+        It *began* by the database's clock, and *began_at* by the one that callers and third parties go by.
+        """
         await self._connections.observe(connection, "active", polled=claimed.whole)
         next_at = began + (site.watch_seconds or 0.0) if claimed.whole else claimed.whole_at
         await self._watches.give_back(
             claimed,
             whole_at=None if site.pushed else next_at,
-            behind_since=None if site.pushed else began,
+            behind_since=None if site.pushed else began_at,
             failures=0,
         )
 
@@ -307,7 +318,7 @@ class Watchers:
         pause = _pause_after(fault, claimed.failures)
         await self._watches.give_back(
             claimed,
-            whole_at=self._clock.now() + pause,
+            whole_at=self._database.time() + pause,
             behind_since=claimed.behind_since,
             failures=min(claimed.failures + 1, MAX_DOUBLINGS),
         )

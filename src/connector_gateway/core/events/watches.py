@@ -2,6 +2,7 @@
 
 A poll is leased to a process, and lasts as long as that process gives signs of life.
 Whatever a poll commits is bound to its lease, so that one that was taken over changes nothing any more.
+When polls are due is told by the database's clock, which nobody sets back while a process runs.
 """
 
 import asyncio
@@ -13,6 +14,7 @@ from sqlalchemy import (
     BindParameter,
     ColumnElement,
     Double,
+    and_,
     bindparam,
     case,
     delete,
@@ -24,7 +26,6 @@ from sqlalchemy import (
 from sqlalchemy import Connection as Writing
 from sqlalchemy.dialects.postgresql import insert
 
-from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.identifiers import ConnectionId, ProcessId, ulid
 from connector_gateway.kit.observing import Receipt
 from connector_gateway.storage import tables
@@ -90,10 +91,9 @@ class Target:
 class Watches:
     """Leases polls to processes, and ends them."""
 
-    def __init__(self, database: Database, process_id: ProcessId, clock: Clock) -> None:
+    def __init__(self, database: Database, process_id: ProcessId) -> None:
         self._database = database
         self._process_id = process_id
-        self._clock = clock
         self.roused = asyncio.Event()
         """Set when something was made due here."""
 
@@ -124,12 +124,12 @@ class Watches:
 
     def _whole_if_cut_short(self) -> ColumnElement[float]:
         """What a poll that did not come to its end was told to poll is not known any more: everything is polled."""
-        return case((_watches.leased_by.is_not(None), self._clock.now()), else_=_watches.whole_at)
+        return case((_watches.leased_by.is_not(None), self._database.time()), else_=_watches.whole_at)
 
     def _claimable(self) -> tuple[ColumnElement[bool], ...]:
         alive = select(tables.processes.c.process_id)
         return (
-            _watches.due_at <= self._clock.now(),
+            _watches.due_at <= self._database.time(),
             or_(_watches.leased_by.is_(None), _watches.leased_by.not_in(alive)),
         )
 
@@ -140,7 +140,7 @@ class Watches:
             lease=lease,
             state=row.state,
             wakes=wakes,
-            whole=row.whole_at is not None and row.whole_at <= self._clock.now(),
+            whole=row.whole_at is not None and row.whole_at <= self._database.time(),
             behind_since=row.behind_since,
             failures=row.failures,
             whole_at=row.whole_at,
@@ -156,7 +156,7 @@ class Watches:
         values = {
             "_connection_id": claimed.connection_id,
             "_lease": claimed.lease,
-            "_now": self._clock.now(),
+            "_now": self._database.time(),
             "_claimed_whole_at": claimed.whole_at,
             "_claimed_behind_since": claimed.behind_since,
             "_whole_at": whole_at,
@@ -165,15 +165,19 @@ class Watches:
         }
         await self._database.put(GIVE_BACK, values)
 
-    async def resume(self, connectors: Collection[str]) -> None:
-        """Make polls due that had nothing to wait for: where changes were pushed once, and are no more."""
-        now = self._clock.now()
-        change = update(tables.watches).where(_watches.connector.in_(connectors), _watches.due_at.is_(None))
+    async def resume(self, connectors: Collection[str], longest_pause: float) -> None:
+        """Make polls due that had nothing to wait for: where changes were pushed once, and are no more.
+
+        So are those that would come later than any pause lasts, since the machine's clock was set back meanwhile.
+        """
+        now = self._database.time()
+        never = and_(_watches.connector.in_(connectors), _watches.due_at.is_(None))
+        change = update(tables.watches).where(or_(never, _watches.due_at > now + longest_pause))
         await self._database.write(lambda writing: writing.execute(change.values(due_at=now, whole_at=now)))
 
     async def release(self) -> None:
         """Give back every poll of this process, to be taken by others at once."""
-        now = self._clock.now()
+        now = self._database.time()
         change = update(tables.watches).where(_watches.leased_by == self._process_id)
         given_back = change.values(lease=None, leased_by=None, due_at=now, whole_at=now)
         await self._database.write(lambda writing: writing.execute(given_back))
@@ -185,7 +189,7 @@ class Watches:
             for wake in dict.fromkeys(wakes)
             for connection_id in connection_ids
         ]
-        now = self._clock.now()
+        now = self._database.time()
         due = (
             update(tables.watches)
             .where(_watches.connection_id.in_(connection_ids), or_(_watches.due_at.is_(None), _watches.due_at > now))
@@ -202,7 +206,7 @@ class Watches:
 
     async def fall_behind(self, since: float, *conditions: ColumnElement[bool]) -> None:
         """Note that what was pushed *since* may have been missed, and make polls of everything due."""
-        now = self._clock.now()
+        now = self._database.time()
         earlier = case((_watches.behind_since < since, _watches.behind_since), else_=since)
         change = update(tables.watches).where(*conditions).values(behind_since=earlier, due_at=now, whole_at=now)
         await self._database.write(lambda writing: writing.execute(change))

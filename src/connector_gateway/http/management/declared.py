@@ -25,6 +25,7 @@ from connector_gateway.kit.errors import (
     MissingApiKey,
     OperatorTokenRequired,
     PayloadTooLarge,
+    RateLimited,
     StorageUnavailable,
     UnsupportedMediaType,
     catalogue,
@@ -87,6 +88,9 @@ class ManagementRoute:
     result: type[Result | Page[Any] | Listing[Any]]
     perform: Callable[[Asked, Any], Awaitable[Any]]
     open_to_keys: bool
+    counted: bool
+    """Whether it counts as a call of the key that asks."""
+
     errors: Errors
     description: str
 
@@ -124,6 +128,8 @@ class ManagementRoute:
         possible = {*EVERY_ROUTE, *self.errors}
         if not self.open_to_keys:
             possible |= {OperatorTokenRequired}
+        if self.counted:
+            possible |= {RateLimited}
         if self.has_body:
             possible |= {InvalidJson, UnsupportedMediaType, PayloadTooLarge}
         if self.pages:
@@ -134,7 +140,9 @@ class ManagementRoute:
 Perform = Callable[[Asked, Any], Awaitable[R]]
 
 
-def manages(route: str, *, open_to_keys: bool = False, errors: Errors = ()) -> Callable[[Perform[R]], ManagementRoute]:
+def manages(
+    route: str, *, open_to_keys: bool = False, counted: bool = False, errors: Errors = ()
+) -> Callable[[Perform[R]], ManagementRoute]:
     """Declare a management route: for the operator, and where *open_to_keys* for a workspace's own keys."""
     method, _, path = route.partition(" ")
 
@@ -148,6 +156,7 @@ def manages(route: str, *, open_to_keys: bool = False, errors: Errors = ()) -> C
             result=hints["return"],
             perform=perform,
             open_to_keys=open_to_keys,
+            counted=counted,
             errors=errors,
             description=inspect.getdoc(perform) or "",
         )

@@ -9,6 +9,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from connector_gateway.core.arguments import Arguments
 from connector_gateway.core.keys import Caller, bearer
+from connector_gateway.core.limits import require
 from connector_gateway.core.work import UNBOUND
 from connector_gateway.http.answers import HttpExchange, HttpResponse, refused, shown
 from connector_gateway.http.bodies import read_body
@@ -62,10 +63,16 @@ class ManagementEndpoint:
             caller = await self._management.keys.authenticate(authorization)
         except InvalidApiKey as error:
             raise InvalidApiKey("This is neither the operator token nor a current API key.") from error
-        exchange.run.allowance = await self._management.edge.limits.peek(caller)
+        await self._allow(exchange, caller)
+        return caller
+
+    async def _allow(self, exchange: HttpExchange, caller: Caller) -> None:
+        """Let the holder of a key in, who spends a call of its minute where that is *counted*."""
+        limits = self._management.edge.limits
+        exchange.run.allowance = await (limits.spend(caller) if self._route.counted else limits.peek(caller))
         if not self._route.open_to_keys:
             raise OperatorTokenRequired("An API key cannot do this.")
-        return caller
+        require(exchange.run.allowance)
 
     def _position(self, caller: Caller | None, params: Params) -> Position | None:
         """Where the page before ended, if this is not the first."""

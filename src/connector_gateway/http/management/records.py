@@ -106,3 +106,6 @@ class RunRecord(Result):
     upstream: list[UpstreamRequest]
     idempotency: dict[str, Any] | None
     """What became of the idempotency key, where there was one."""
+
+    and_more: int | None
+    """How many more calls of the key were refused in that hour because its minute was used up, and have no run."""

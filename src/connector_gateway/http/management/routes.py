@@ -26,7 +26,14 @@ from connector_gateway.http.management.records import (
     RunRecord,
     WorkspaceRecord,
 )
-from connector_gateway.kit.errors import ConnectionNotFound, HookNotFound, KeyNotFound, RunNotFound, WorkspaceNotFound
+from connector_gateway.kit.errors import (
+    ConnectionNotFound,
+    HookNotFound,
+    KeyNotFound,
+    RunNotFound,
+    RunNotRecorded,
+    WorkspaceNotFound,
+)
 from connector_gateway.kit.identifiers import ConnectionId, KeyId, WorkspaceId
 from connector_gateway.kit.shapes import Listing, Page
 
@@ -132,25 +139,29 @@ async def forget_hook(asked: Asked, params: NameHook) -> HookSecret:
     return HookSecret(**await asked.management.hooks.forget(params.connector))
 
 
-@manages("GET /v1/runs/{run_id}", open_to_keys=True, errors=[RunNotFound])
+@manages("GET /v1/runs/{run_id}", open_to_keys=True, errors=[RunNotFound, RunNotRecorded])
 async def show_run(asked: Asked, params: ShowRun) -> RunRecord:
     """Show a run: how it ended, and every request it made upstream."""
     return RunRecord(**await asked.management.runs.show(params.run_id, asked.workspace_id, asked.connection_ids))
 
 
-@manages("GET /v1/runs", open_to_keys=True)
+@manages("GET /v1/runs", open_to_keys=True, counted=True)
 async def list_runs(asked: Asked, params: ListRuns) -> Page[RunRecord]:
-    """List runs, newest first."""
-    rows = await asked.management.runs.list(
+    """List runs, newest first.
+
+    A page may hold fewer runs than asked for, or none, while there is a ``next_cursor``: go on with it.
+    With a key it counts as a call.
+    """
+    page = await asked.management.runs.page(
         asked.within(params.workspace_id),
         asked.connection_ids,
         before=asked.position["before"] if asked.position else None,
-        limit=params.limit + 1,
+        limit=params.limit,
         since=params.since.timestamp() if params.since else None,
         **params.model_dump(include={"connection_id", "connector", "operation", "status"}),
     )
-    page = [RunRecord(**row) for row in rows[: params.limit]]
-    return Page(items=page, position={"before": page[-1].run_id} if len(rows) > params.limit else None)
+    position = None if page.before is None else {"before": page.before}
+    return Page(items=[RunRecord(**row) for row in page.rows], position=position)
 
 
 MANAGEMENT: Sequence[ManagementRoute] = (

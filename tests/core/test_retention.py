@@ -1,0 +1,69 @@
+"""How often what is past its time is deleted, and what becomes of jobs that fail."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from connector_gateway.core.retention import MOST_STEPS, PURGE_STEP, ROUND_SECONDS, SELDOM, Retention
+from connector_gateway.kit.errors import StorageUnavailable
+from harness.clocks import HandClock, LoopClock, in_no_time
+from harness.requirement import requirement
+
+
+class Pile:
+    """So many rows that are past their time."""
+
+    def __init__(self, rows: int, fault: Exception | None = None) -> None:
+        self.rows = rows
+        self.steps: list[int] = []
+        self._fault = fault
+
+    async def purge(self) -> int:
+        """Delete some."""
+        if self._fault is not None:
+            raise self._fault
+        deleted = min(self.rows, PURGE_STEP)
+        self.rows -= deleted
+        self.steps.append(deleted)
+        return deleted
+
+
+def after(seconds: float, *always: Callable[[], Awaitable[int]], seldom: Pile | None = None) -> None:
+    """Let a retention go on for so long."""
+
+    async def run() -> None:
+        async with Retention(LoopClock(), always=always, seldom=[seldom.purge] if seldom else []):
+            await asyncio.sleep(seconds)
+
+    in_no_time(run())
+
+
+@requirement("bounds:purge")
+async def test_a_round_takes_short_steps_and_goes_on_as_long_as_there_is_much_to_do(clock: HandClock) -> None:
+    some, many = Pile(2 * PURGE_STEP + 7), Pile(100 * PURGE_STEP)
+    await Retention(clock, always=[some.purge, many.purge]).purge()
+
+    assert [PURGE_STEP, PURGE_STEP, 7] == some.steps
+    assert [PURGE_STEP] * MOST_STEPS == many.steps
+
+
+@requirement("bounds:purge")
+def test_rows_of_five_hundred_calls_a_second_are_deleted_as_fast_as_they_come() -> None:
+    pile = Pile(30 * 500)
+    after(30.0, pile.purge)
+
+    assert 0 == pile.rows
+    assert 500 * ROUND_SECONDS < PURGE_STEP * MOST_STEPS
+
+
+def test_what_comes_to_be_slowly_is_looked_for_seldom() -> None:
+    always, seldom = Pile(0), Pile(0)
+    after(2 * SELDOM * ROUND_SECONDS + 1, always.purge, seldom=seldom)
+
+    assert (2 * SELDOM, 2) == (len(always.steps), len(seldom.steps))
+
+
+async def test_each_job_fails_alone(clock: HandClock) -> None:
+    away, broken, good = Pile(1, StorageUnavailable("Away.")), Pile(1, LookupError("odd")), Pile(1)
+    await Retention(clock, always=[away.purge, broken.purge, good.purge]).purge()
+
+    assert [1] == good.steps

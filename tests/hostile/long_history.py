@@ -1,0 +1,94 @@
+"""``python -m hostile.long_history`` in ``tests``: how long others wait while a long history is searched for nothing.
+
+Prints the delays of ``/healthz`` and of a call, quiet and beside the searches; as a figure of an attack, not a test.
+"""
+
+import sqlite3
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import httpx
+
+from connector_gateway.kit.identifiers import ulid
+from harness.installed import Installation, installed
+from harness.playing import playing
+from harness.serving import OPERATOR
+from workspace_sandbox.notes import NotesEmulator
+
+RUNS = 500_000
+SEARCHERS = 16
+MEASURED = 200
+ROW = (
+    "INSERT INTO runs (run_id, workspace_id, key_id, connector, operation, surface, status, started_at, upstream)"
+    " VALUES (?, 'ws_other', 'key', 'notes', 'create_page', 'http', 'ok', ?, '[]')"
+)
+
+
+def fill(folder: Path) -> None:
+    """Make the history long, while nobody serves on it."""
+    began = time.time() - 86_400
+    rows = ((f"run_{ulid(int((began + n / 100) * 1000) << 80 | n)}", began + n / 100) for n in range(RUNS))
+    with closing(sqlite3.connect(folder / "gateway.db")) as database, database:
+        database.executemany(ROW, rows)
+
+
+def search(installation: Installation, ended: threading.Event) -> None:
+    """Search the runs of all workspaces for what is not there, without end."""
+    headers = {"Authorization": f"Bearer {OPERATOR}"}
+    with httpx.Client(headers=headers, timeout=60) as http:
+        while not ended.is_set():
+            http.get(f"{installation.base_url}/v1/runs", params={"operation": "nowhere"})
+
+
+def delays(ask: Callable[[], object]) -> list[float]:
+    """Milliseconds that it takes each time."""
+    found = []
+    for _ in range(MEASURED):
+        began = time.perf_counter()
+        ask()
+        found.append((time.perf_counter() - began) * 1e3)
+    return sorted(found)
+
+
+def told(what: str, measured: Sequence[float]) -> None:
+    """Print what was measured."""
+    middle, most, worst = statistics.median(measured), measured[int(0.95 * MEASURED)], measured[-1]
+    sys.stdout.write(f"{what}: median {middle:.1f} ms, 95 % {most:.1f} ms, worst {worst:.1f} ms\n")
+
+
+def measure(installation: Installation, when: str) -> None:
+    with httpx.Client(timeout=60) as http:
+        told(f"/healthz, {when}", delays(lambda: http.get(f"{installation.base_url}/healthz")))
+        strangers = {"Authorization": "Bearer nobody"}
+        told(f"401, {when}", delays(lambda: http.get(f"{installation.base_url}/v1/runs", headers=strangers)))
+
+
+def main() -> None:
+    """Measure first in peace, then beside those who search."""
+    with (
+        tempfile.TemporaryDirectory() as name,
+        playing(notes=NotesEmulator) as sandbox,
+        installed(sandbox, Path(name)) as installation,
+    ):
+        installation.end()
+        fill(Path(name))
+        installation.start()
+        measure(installation, "quiet")
+        ended = threading.Event()
+        searchers = [threading.Thread(target=search, args=(installation, ended)) for _ in range(SEARCHERS)]
+        for searcher in searchers:
+            searcher.start()
+        measure(installation, f"beside {SEARCHERS} who search {RUNS:,} runs")
+        ended.set()
+        for searcher in searchers:
+            searcher.join()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""Who calls on and on after the key's minute is used up, seen from outside the process."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from connector_gateway.core.refusals import RECORDED
+from harness.installed import Installation, installed, wait_until
+from harness.playing import playing
+from harness.requirement import requirement
+from harness.serving import OPERATOR
+from workspace_sandbox.notes import NotesEmulator
+
+MORE = 50
+REFUSED = "SELECT count(*), max(and_more) FROM runs WHERE code = 'rate_limited'"
+
+
+@pytest.fixture
+def installation(tmp_path: Path) -> Iterator[Installation]:
+    with playing(notes=NotesEmulator) as sandbox, installed(sandbox, tmp_path) as started:
+        yield started
+
+
+def narrow_key(installation: Installation) -> str:
+    """A key that may call once a minute."""
+    (workspace,) = installation.manage("GET", "/v1/workspaces")
+    wanted = {"workspace_id": workspace["workspace_id"], "scope": "read", "calls_per_minute": 1}
+    return str(installation.manage("POST", "/v1/keys", **wanted)["key"])
+
+
+def call_on(installation: Installation, key: str, count: int) -> list[httpx.Response]:
+    """So many calls, as fast as one caller can make them."""
+    url = f"{installation.base_url}/v1/connectors/notes/databases"
+    sent = {"headers": {"Authorization": f"Bearer {key}"}, "params": {"connection_id": "conn_1"}}
+    return [installation.http.get(url, **sent) for _ in range(count)]  # type: ignore[arg-type]
+
+
+def kept(installation: Installation) -> Any:
+    """Rows of refused calls, and how many are counted in the last of them."""
+    with closing(sqlite3.connect(installation.folder / "gateway.db")) as database:
+        return database.execute(REFUSED).fetchone()
+
+
+@requirement("runs:refused-bounded")
+def test_whoever_calls_on_after_the_minute_is_used_up_fills_no_disk(installation: Installation) -> None:
+    refused = call_on(installation, narrow_key(installation), 1 + RECORDED + MORE)[1:]
+    wait_until(lambda: kept(installation) == (RECORDED, MORE))
+    headers = {"Authorization": f"Bearer {OPERATOR}"}
+    found = [
+        installation.http.get(f"{installation.base_url}/v1/runs/{answer.json()['run_id']}", headers=headers)
+        for answer in (refused[RECORDED - 1], refused[-1])
+    ]
+
+    assert {429} == {answer.status_code for answer in refused}
+    assert MORE == found[0].json()["data"]["and_more"]
+    assert (404, "run_not_recorded") == (found[1].status_code, found[1].json()["error"]["code"])

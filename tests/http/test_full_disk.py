@@ -1,0 +1,57 @@
+"""A disk that is full, seen from outside a process that is let write to no file."""
+
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from harness.installed import Installation, installed
+from harness.playing import playing
+from harness.requirement import requirement
+from workspace_sandbox.notes import NotesEmulator
+
+
+@pytest.fixture
+def installation(tmp_path: Path) -> Iterator[Installation]:
+    with playing(notes=NotesEmulator) as sandbox, installed(sandbox, tmp_path, GATEWAY_STORAGE_SECONDS="5") as started:
+        yield started
+
+
+@contextmanager
+def full_disk(installation: Installation) -> Iterator[None]:
+    """While inside, the process can write to no file."""
+    assert installation.process is not None
+    before = resource.prlimit(installation.process.pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(installation.process.pid, resource.RLIMIT_FSIZE, (1, before[1]))
+    try:
+        yield
+    finally:
+        resource.prlimit(installation.process.pid, resource.RLIMIT_FSIZE, before)
+
+
+def create_page(installation: Installation) -> httpx.Response:
+    examples = installation.sandbox.emulators["notes"].examples()
+    return installation.call("POST", "/notes/pages", database_id=examples["database_id"], properties={})
+
+
+def answers(installation: Installation, count: int) -> list[tuple[int, Any]]:
+    """Status and code of so many calls that write."""
+    told = [create_page(installation) for _ in range(count)]
+    return [(answer.status_code, answer.json().get("error", {}).get("code")) for answer in told]
+
+
+@requirement("storage:full-disk")
+def test_a_full_disk_is_503_and_not_ready_until_there_is_room_again(installation: Installation) -> None:
+    with full_disk(installation):
+        told = answers(installation, 5)
+        ready = installation.http.get(f"{installation.base_url}/readyz").status_code
+        alive = installation.http.get(f"{installation.base_url}/healthz").status_code
+    after = answers(installation, 5)
+
+    assert [(503, "storage_unavailable")] * 5 == told
+    assert (503, 200) == (ready, alive)
+    assert [(200, None)] * 5 == after

@@ -1,0 +1,78 @@
+"""Who may read the files of an embedded database."""
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import insert
+
+from connector_gateway.storage import tables
+from connector_gateway.storage.database import Database
+from connector_gateway.storage.files import FileLock, make_private_folder
+from harness.requirement import requirement
+
+OWN = {"gateway.db": 0o600, "gateway.db-wal": 0o600, "gateway.db-shm": 0o600, "gateway.db.lock": 0o600}
+ROW = {"workspace_id": "ws_1", "name": "tests", "plan": "free", "created_at": 1.0}
+
+
+@pytest.fixture(autouse=True)
+def _anybody_may_read() -> Iterator[None]:
+    """What is made without further thought can be read by all."""
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+def modes(folder: Path) -> dict[str, int]:
+    """What may be done with every file of a folder."""
+    return {file.name: stat.S_IMODE(file.stat().st_mode) for file in folder.iterdir()}
+
+
+async def modes_while_open(folder: Path) -> dict[str, int]:
+    """The same while a database in it is served and written to."""
+    file = folder / "gateway.db"
+    async with FileLock(file), Database(f"sqlite:///{file}") as database:
+        await database.put(insert(tables.workspaces), ROW)
+        return modes(folder)
+
+
+@requirement("storage:private-files")
+async def test_only_their_owner_can_read_the_files_of_a_database(tmp_path: Path) -> None:
+    assert OWN == await modes_while_open(tmp_path)
+
+
+@requirement("storage:private-files")
+async def test_files_of_an_earlier_release_are_restricted_when_they_are_opened(tmp_path: Path) -> None:
+    (tmp_path / "gateway.db").touch(0o664)
+    (tmp_path / "gateway.db.lock").touch(0o664)
+
+    assert OWN == await modes_while_open(tmp_path)
+
+
+async def test_stricter_rights_stay(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    folder.mkdir(0o500)
+    (tmp_path / "gateway.db").touch()
+    make_private_folder(folder, "gateway.db")
+
+    assert 0o500 == modes(tmp_path)["data"]
+
+
+@requirement("storage:private-files")
+def test_a_folder_is_made_for_its_owner(tmp_path: Path) -> None:
+    make_private_folder(tmp_path / "made" / "here", "gateway.db")
+
+    assert {"here": 0o700} == modes(tmp_path / "made")
+
+
+@requirement("storage:private-files")
+def test_a_folder_with_a_database_becomes_its_owners_and_any_other_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "ours").mkdir(0o777)
+    (tmp_path / "ours" / "gateway.db").touch()
+    (tmp_path / "other").mkdir(0o777)
+    make_private_folder(tmp_path / "ours", "gateway.db")
+    make_private_folder(tmp_path / "other", "gateway.db")
+
+    assert {"ours": 0o700, "other": 0o777} == modes(tmp_path)
