@@ -143,7 +143,7 @@ class _Document:
         rest = first | {name: field for name, field in fields.items() if name not in names}
         required = [*first, *(name for name in schema.get("required", []) if name in rest)]
         given = shown.arguments if shown else {}
-        parameters = [_parameter(name, "path", fields[name], True, given) for name in fields if name in names]  # noqa: FBT003
+        parameters = [_parameter(name, "path", fields[name], True, given) for name in fields if name in names]
         if route.method in {"GET", "DELETE"}:
             queries = [_parameter(name, "query", rest[name], name in required, given) for name in rest]
             return {"parameters": parameters + queries}

@@ -1,5 +1,6 @@
 """The schemas of what is accepted and returned, each under the name of its class."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -8,7 +9,7 @@ from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
 Schema = dict[str, Any]
 
-ABOUT = {"title", "description", "default"}
+ABOUT = {"description"}
 """What a schema says of a field rather than of its values."""
 
 COMPONENT = "#/components/schemas/{model}"
@@ -65,9 +66,19 @@ def object_of(properties: Schema, **more: Any) -> Schema:
 
 def body_of(properties: Schema, required: Sequence[str], description: str) -> Schema:
     """The schema of a body: nothing but *properties*, of which those that are not *required* may be null."""
-    schema: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
+    fields = {name: _default_in_words(field) for name, field in properties.items()}
+    schema: Schema = {"type": "object", "properties": fields, "additionalProperties": False}
     schema |= {"description": description} if description else {}
     return with_nulls(schema | ({"required": list(required)} if required else {}))
+
+
+def _default_in_words(field: Schema) -> Schema:
+    """*field* with its default told in the description: generated types demand a field of a body that has one."""
+    told = {name: value for name, value in field.items() if name != "default"}
+    if field.get("default") in (None, "", [], {}):
+        return told
+    description = f"{field.get('description', '')} Default: `{json.dumps(field['default'])}`.".strip()
+    return told | {"description": description}
 
 
 def with_nulls(schema: Any) -> Any:
