@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -12,6 +13,8 @@ from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.files import Files
 from connector_gateway.http.management import MANAGEMENT
 from connector_gateway.http.routes import PREFIX
+from connector_gateway.kit.budget import Budget
+from connector_gateway.kit.operation import AnyConnector
 from harness.playing import playing
 from harness.publishing import published, publishing
 from harness.serving import OPERATOR, Gateway, serving, wait_until
@@ -19,6 +22,11 @@ from workspace_sandbox import EMULATORS
 
 Arguments = Mapping[str, Any]
 Recorded = dict[str, dict[str, Any]]
+
+UNHURRIED: Mapping[str, AnyConnector] = {
+    name: replace(connector, budgets=dict.fromkeys(connector.budgets, Budget(100_000, 1)))
+    for name, connector in CONNECTORS.items()
+}
 
 KEPT = Path(__file__).parents[2] / "src" / "connector_gateway" / "http" / "openapi" / "examples.json"
 
@@ -39,16 +47,23 @@ SECRETS = {"key": "cgw_…", "ending": "x7Qf", "token": "ntn_…"}
 def playground(folder: Path) -> Iterator[Gateway]:
     """A gateway in front of every stand-in, with something observed in notes and chat."""
     files = Files(2, 1_000_000, reachable=lambda address: address == "127.0.0.1")
-    with playing(**EMULATORS) as sandbox, serving(sandbox, folder, files=files, **WATCHING) as gateway:
-        wait_until(lambda: watched(gateway), 30)
+    with playing(**EMULATORS) as sandbox, serving(sandbox, folder, connectors=UNHURRIED, files=files, **WATCHING) as gateway:
+        for connector in EMULATORS:
+            gateway.clear(connector)
+        changed(gateway)
+        wait_until(lambda: observed(gateway), 30)
         yield gateway
 
 
-def watched(gateway: Gateway) -> bool:
-    """Whether a change made now has been observed; until it is, another one is made."""
+def changed(gateway: Gateway) -> None:
+    """Do in notes and chat what is observed then."""
     notes, chat = gateway.examples("notes"), gateway.examples("chat")
     gateway.act("notes", action="create_page", database_id=notes["database_id"], properties={"Name": "Acme"})
     gateway.act("chat", action="message", channel_id=chat["channel_id"], text="The invoice is on its way")
+
+
+def observed(gateway: Gateway) -> bool:
+    """Whether that has been observed."""
     return bool(gateway.get("/notes/events").data and gateway.get("/chat/events").data)
 
 
