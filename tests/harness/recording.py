@@ -47,7 +47,10 @@ SECRETS = {"key": "cgw_…", "ending": "x7Qf", "token": "ntn_…"}
 def playground(folder: Path) -> Iterator[Gateway]:
     """A gateway in front of every stand-in, with something observed in notes and chat."""
     files = Files(2, 1_000_000, reachable=lambda address: address == "127.0.0.1")
-    with playing(**EMULATORS) as sandbox, serving(sandbox, folder, connectors=UNHURRIED, files=files, **WATCHING) as gateway:
+    with (
+        playing(**EMULATORS) as sandbox,
+        serving(sandbox, folder, connectors=UNHURRIED, files=files, **WATCHING) as gateway,
+    ):
         for connector in EMULATORS:
             gateway.clear(connector)
         changed(gateway)
