@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from connector_gateway import __version__
-from connector_gateway.core.arguments import CONNECTION
+from connector_gateway.core.arguments import CONNECTION, MAX_IDEMPOTENCY_KEY
 from connector_gateway.http.management import MANAGEMENT, ManagementRoute
 from connector_gateway.http.openapi.examples import Example, examples
 from connector_gateway.http.openapi.failures import EXAMPLE_RUN, Failures
@@ -24,7 +24,7 @@ IDEMPOTENCY_HEADER: Schema = {
     "in": "header",
     "required": False,
     "description": "Any caller-generated string. Repeating it within 24 hours returns the first result.",
-    "schema": {"type": "string", "minLength": 1, "maxLength": 255},
+    "schema": {"type": "string", "minLength": 1, "maxLength": MAX_IDEMPOTENCY_KEY},
 }
 NEXT_CURSOR: Schema = {"type": ["string", "null"], "description": "Null after the last page."}
 STATUS: Schema = {
