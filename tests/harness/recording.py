@@ -39,7 +39,7 @@ WATCHING = {
 SHOWN = 3
 """Items that are shown of an array."""
 
-SECRETS = {"key": "cgw_…", "ending": "x7Qf", "token": "ntn_…"}
+SECRETS = {"key": "cgw_…", "ending": "x7Qf", "token": "ntn_…", "verification_token": "secret_…"}
 """What is shown for what nobody should see."""
 
 

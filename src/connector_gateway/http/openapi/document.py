@@ -17,7 +17,6 @@ CONNECTION_SCHEMA: Schema = {
     "type": "string",
     "minLength": 1,
     "description": "The authorised connection to act through.",
-    "examples": ["conn_01KAJ5T6M0Q7Z3X9V2B8N4C1DF"],
 }
 IDEMPOTENCY_HEADER: Schema = {
     "name": "Idempotency-Key",
@@ -171,7 +170,8 @@ class _Document:
 
 
 def _parameter(name: str, place: str, schema: Schema, required: bool, given: Mapping[str, Any]) -> Schema:  # noqa: FBT001
-    described: Schema = {"name": name, "in": place, "required": required, "schema": schema}
+    typed = {key: value for key, value in schema.items() if key != "examples"}  # viewers let nothing else be chosen
+    described: Schema = {"name": name, "in": place, "required": required, "schema": typed}
     described |= {"description": schema["description"]} if "description" in schema else {}
     return described | ({"example": given[name]} if name in given else {})
 
