@@ -15,6 +15,7 @@ from harness.recording import playground
 from harness.requirement import requirement
 from harness.serving import Gateway
 
+Done = subprocess.CompletedProcess[str]
 HERE = Path(__file__).parent
 BIN = Path(sys.executable).parent
 
@@ -41,7 +42,8 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 
 def ran(folder: Path, *command: str | Path, **more: Any) -> str:
     """What *command* says, run in *folder*."""
-    done = subprocess.run([*map(str, command)], cwd=folder, capture_output=True, text=True, check=False, **more)
+    words = [*map(str, command)]
+    done: Done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False, **more)
     assert 0 == done.returncode, done.stdout + done.stderr
     return done.stdout
 

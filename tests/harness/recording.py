@@ -30,7 +30,7 @@ UNHURRIED: Mapping[str, AnyConnector] = {
 
 KEPT = Path(__file__).parents[2] / "src" / "connector_gateway" / "http" / "openapi" / "examples.json"
 
-WATCHING = {
+WATCHING: Mapping[str, Any] = {
     "GATEWAY_WATCH": "on",
     "GATEWAY_NOTES_WATCH_SECONDS": "0.2",
     "GATEWAY_CHAT_WATCH_SECONDS": "0.2",
@@ -171,7 +171,7 @@ def called(gateway: Gateway, name: str, given: Arguments) -> dict[str, Any]:
     """One call of an operation and its answer, as the reference shows them."""
     connector, _, operation_name = name.partition("_")
     (operation,) = [one for one in CONNECTORS[connector].operations if one.name == operation_name]
-    sent = {"connection_id": gateway.connections[connector]} | given
+    sent = {"connection_id": gateway.connections[connector], **given}
     path = f"{PREFIX}/{connector}{operation.path}"
     return shown(requested(gateway, operation.method, path, sent, gateway.key), sent)
 

@@ -13,6 +13,8 @@ from connector_gateway.http.routes import PREFIX
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
 from connector_gateway.kit.shapes import Listing, Page, Params
 
+Described = AnyOperation | ManagementRoute
+
 CONNECTION_SCHEMA: Schema = {
     "type": "string",
     "minLength": 1,
@@ -82,9 +84,10 @@ class _Document:
     """The routes, and the schemas that they have defined by then."""
 
     def __init__(self, connectors: Sequence[AnyConnector]) -> None:
-        operations = [operation for connector in connectors for operation in connector.operations]
-        self._accepted: list[type[Params]] = [route.params for route in [*operations, *MANAGEMENT]]
-        self._shapes = Shapes(self._accepted, [route.item for route in [*operations, *MANAGEMENT]])
+        routes: list[Described] = [operation for connector in connectors for operation in connector.operations]
+        routes += MANAGEMENT
+        self._accepted: list[type[Params]] = [route.params for route in routes]
+        self._shapes = Shapes(self._accepted, [route.item for route in routes])
         self._failures = Failures()
         self._routes: dict[str, Schema] = {"Status": STATUS}
 
@@ -133,9 +136,7 @@ class _Document:
         failed = self._failures.responses(name, route.refusals, route.errors, kind="Management", connector=None)
         return described | {"responses": {"200": succeeded, **failed}}
 
-    def _taken(
-        self, route: AnyOperation | ManagementRoute, names: Iterable[str], first: Schema, shown: Example | None
-    ) -> Schema:
+    def _taken(self, route: Described, names: Iterable[str], first: Schema, shown: Example | None) -> Schema:
         """Where the parameters of *route* travel: those of *names* in its path, the others in the query or a body."""
         schema = self._shapes.accepted(route.params)
         fields: Schema = schema.get("properties", {})

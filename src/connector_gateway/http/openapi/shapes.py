@@ -69,7 +69,8 @@ def body_of(properties: Schema, required: Sequence[str], description: str) -> Sc
     fields = {name: _default_in_words(field) for name, field in properties.items()}
     schema: Schema = {"type": "object", "properties": fields, "additionalProperties": False}
     schema |= {"description": description} if description else {}
-    return with_nulls(schema | ({"required": list(required)} if required else {}))
+    whole: Schema = with_nulls(schema | ({"required": list(required)} if required else {}))
+    return whole
 
 
 def _default_in_words(field: Schema) -> Schema:
