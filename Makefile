@@ -4,7 +4,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-virtualenv
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check fast fix bench simulate generate clean
+.PHONY: help run test check fast fix bench examples simulate generate clean
 
 help:  ## What there is
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile
@@ -33,6 +33,9 @@ fix: .venv/test  ## Put right what can be put right by machine
 
 generate: .venv/test  ## Make the generated files again
 	@$(BIN)/python tools/generate.py
+
+examples: .venv/test  ## Record the calls that the reference shows
+	@cd tests && ../$(BIN)/python -m harness.recording
 
 bench: .venv/test  ## Measure; ratios within one run
 	@$(BIN)/python -m benchmarks $(ARGS)

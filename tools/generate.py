@@ -13,7 +13,6 @@ from pydantic.fields import FieldInfo
 
 from connector_gateway.connectors import CONNECTORS, ROOMS
 from connector_gateway.http.openapi import openapi
-from connector_gateway.http.reference import kind
 from connector_gateway.http.routes import PREFIX
 from connector_gateway.kit.errors import catalogue
 from connector_gateway.kit.operation import EVERY_CALL, AnyConnector, AnyOperation
@@ -89,6 +88,20 @@ def parameter_row(name: str, declared: FieldInfo, schema: Mapping[str, Any]) -> 
     meaning = " ".join((declared.description or "").replace("``", "`").split())
     shape = kind(schema).replace(" | ", " or ")
     return f"| {name} | {shape} | {'yes' if declared.is_required() else 'no'} | {meaning} |"
+
+
+def kind(schema: Mapping[str, Any]) -> str:
+    """The type of a schema in words."""
+    options = [option for option in schema.get("anyOf", []) if option.get("type") != "null"]
+    if len(options) == 1:
+        return kind(options[0])
+    if "enum" in schema:
+        return " | ".join(map(str, schema["enum"]))
+    words = str(schema.get("type", "any"))
+    least, most = schema.get("minimum"), schema.get("maximum")
+    bounds = f" {least} to {most}" if least is not None and most is not None else ""
+    default = f", default {json.dumps(schema['default'])}" if schema.get("default") not in (None, "", [], {}) else ""
+    return words + bounds + default
 
 
 def errors_page() -> str:

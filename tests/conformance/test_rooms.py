@@ -173,7 +173,8 @@ def test_its_one_success_is_an_envelope_of_a_list_or_an_object(
 
     described = document["paths"][f"/v1/connectors/{connector.name}{operation.path}"][operation.method.lower()]
     (success,) = [status for status in described["responses"] if status.startswith("2")]
-    envelope = described["responses"][success]["content"]["application/json"]["schema"]
+    reference = described["responses"][success]["content"]["application/json"]["schema"]["$ref"]
+    envelope = document["components"]["schemas"][reference.rpartition("/")[2]]
     assert "200" == success
     assert (name in PAGED) == ("next_cursor" in envelope["required"]) == ("cursor" in operation.parameters)
     listed = issubclass(operation.result, Page | Listing)

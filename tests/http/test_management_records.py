@@ -22,9 +22,18 @@ def answers(route: ManagementRoute) -> Mapping[str, Any]:
 
 def data_of(route: ManagementRoute) -> Mapping[str, Any]:
     """The documented schema of the objects that a route answers."""
-    schema = answers(route)["200"]["content"]["application/json"]["schema"]["properties"]["data"]
-    reference = str(schema.get("items", schema)["$ref"])
-    found: Mapping[str, Any] = DOCUMENT["components"]["schemas"][reference.rpartition("/")[2]]
+    data = schema_of(route)["properties"]["data"]
+    return component(data.get("items", data))
+
+
+def schema_of(route: ManagementRoute) -> Mapping[str, Any]:
+    """The documented schema of a whole answer."""
+    return component(answers(route)["200"]["content"]["application/json"]["schema"])
+
+
+def component(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a schema refers to."""
+    found: Mapping[str, Any] = DOCUMENT["components"]["schemas"][str(schema["$ref"]).rpartition("/")[2]]
     return found
 
 
@@ -99,12 +108,6 @@ def test_a_page_documents_its_cursor_and_a_list_has_none() -> None:
     paged = {route.name for route in MANAGEMENT if "next_cursor" in schema_of(route)["required"]}
 
     assert {"list_runs"} == paged
-
-
-def schema_of(route: ManagementRoute) -> Mapping[str, Any]:
-    """The documented schema of a whole answer."""
-    found: Mapping[str, Any] = answers(route)["200"]["content"]["application/json"]["schema"]
-    return found
 
 
 @requirement("envelope:milliseconds")

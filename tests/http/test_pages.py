@@ -16,7 +16,7 @@ from harness.rehearsing import Shelf, Trouble
 from harness.requirement import requirement
 from harness.serving import Gateway
 
-OPEN = ["/healthz", "/readyz", "/metrics", "/openapi.json", "/docs"]
+OPEN = ["/healthz", "/readyz", "/metrics", "/openapi.json", "/docs", "/docs/start.js", "/docs/viewer.js"]
 
 
 @pytest.mark.parametrize("path", OPEN)
@@ -156,14 +156,49 @@ def test_every_error_has_a_code_of_its_own_a_status_and_a_remedy() -> None:
     assert all(error.remedy.endswith(".") and (error.__doc__ or "").endswith(".") for error in errors)
 
 
-def test_the_reference_needs_nothing_from_elsewhere(gateway: Gateway) -> None:
-    page = gateway.http.get(f"{gateway.base_url}/docs").text
-    loaded = re.findall(r"""(?:src|srcset|action|poster|data)\s*=\s*["']([^"']+)|url\(([^)]+)\)|@import""", page)
-    links = re.findall(r"""<link[^>]*href\s*=\s*["']([^"']+)""", page)
+LOADED = re.compile(r"""(?:src|srcset|action|poster|data)\s*=\s*["']([^"']+)|url\(([^)]+)\)|@import""")
 
-    assert [] == loaded
-    assert [] == [link for link in links if not link.startswith(("#", "data:"))]
-    assert "<script" not in page
+
+def test_the_reference_needs_nothing_from_elsewhere(gateway: Gateway) -> None:
+    answer = gateway.http.get(f"{gateway.base_url}/docs")
+    loaded = [address for address, _ in LOADED.findall(answer.text)]
+    links = re.findall(r"""<link[^>]*href\s*=\s*["']([^"']+)""", answer.text)
+    scripts = [gateway.http.get(f"{gateway.base_url}/{address}") for address in loaded]
+
+    assert ["docs/viewer.js", "docs/start.js"] == [address.partition("?")[0] for address in loaded]
+    assert [(200, "text/javascript")] * 2 == [
+        (script.status_code, script.headers["content-type"].partition(";")[0]) for script in scripts
+    ]
+    assert ["data:,"] == links
+
+
+def test_the_reference_may_run_load_and_call_only_what_comes_from_here(gateway: Gateway) -> None:
+    policy = gateway.http.get(f"{gateway.base_url}/docs").headers["content-security-policy"]
+    rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
+
+    assert "'none'" == rules.pop("default-src")
+    assert ("'self'", "'self'") == (rules["script-src"], rules["connect-src"])
+    assert {"'self'", "'none'", "'unsafe-inline'", "data:"} == set(" ".join(rules.values()).split())
+    assert "'self' 'unsafe-inline'" == rules["style-src"]
+
+
+def test_the_viewer_is_sent_compressed_to_whoever_takes_that(gateway: Gateway) -> None:
+    address = f"{gateway.base_url}/docs/viewer.js"
+    plain = gateway.http.get(address, headers={"Accept-Encoding": "identity"})
+    packed = gateway.http.get(address, headers={"Accept-Encoding": "gzip"})
+
+    assert (None, "gzip") == (plain.headers.get("content-encoding"), packed.headers["content-encoding"])
+    assert int(packed.headers["content-length"]) < int(plain.headers["content-length"]) / 3
+    assert plain.content == packed.content
+
+
+def test_the_viewer_calls_the_address_that_it_came_from_and_tells_nobody(gateway: Gateway) -> None:
+    script = gateway.http.get(f"{gateway.base_url}/docs/start.js").text
+
+    assert 'servers: [{ url: new URL(".", location.href)' in script
+    assert "withDefaultFonts: false" in script
+    assert "telemetry: false" in script
+    assert "http" not in script.replace("defaultHttpClient", "")
 
 
 @requirement("health:docs")

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic_core import to_json
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, Router, request_response
 from starlette.types import Receive, Scope, Send
 
@@ -19,6 +19,7 @@ from connector_gateway.http.hooks import hook_route
 from connector_gateway.http.management import MANAGEMENT, Management, management_routes
 from connector_gateway.http.metrics import Metrics
 from connector_gateway.http.openapi import openapi
+from connector_gateway.http.reference import reference, start, viewer
 from connector_gateway.http.routes import ROOT, Edge, Methods, NotFound, Operations
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.operation import AnyConnector
@@ -48,10 +49,8 @@ class Service:
         return to_json(openapi(self.connectors.values(), self.base_url))
 
     @cached_property
-    def page(self) -> str:
+    def page(self) -> Response:
         """The reference page."""
-        from connector_gateway.http.reference import reference  # noqa: PLC0415  # rarely asked for, and slow to load
-
         return reference(openapi(self.connectors.values(), self.base_url))
 
 
@@ -92,7 +91,10 @@ def application(service: Service, lifespan: Callable[[Router], AbstractAsyncCont
         return Response(service.document, media_type="application/json")
 
     async def page(_: Request) -> Response:
-        return HTMLResponse(service.page)
+        return service.page
+
+    async def started(_: Request) -> Response:
+        return start()
 
     def shown(path: str, show: Callable[[Request], Awaitable[Response]]) -> Route:
         endpoint = request_response(show)
@@ -106,6 +108,8 @@ def application(service: Service, lifespan: Callable[[Router], AbstractAsyncCont
         shown("/metrics", metrics),
         shown("/openapi.json", document),
         shown("/docs", page),
+        shown("/docs/start.js", started),
+        shown("/docs/viewer.js", viewer),
         *download_routes(service.edge, service.download_path),
     ]
     others = Router(routes, default=NotFound(service.edge), redirect_slashes=False, lifespan=lifespan)

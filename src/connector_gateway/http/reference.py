@@ -1,84 +1,83 @@
-"""The reference page, made from the OpenAPI document; it needs nothing from the internet."""
+"""The reference: a viewer of the OpenAPI document, served whole from here, so that no page needs another network."""
 
-import json
-import re
+import asyncio
+import gzip
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from importlib.metadata import distribution
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, PackageLoader, Template
-from markupsafe import Markup, escape
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, Response
+
+if TYPE_CHECKING:
+    from jinja2 import Template
 
 Described = Mapping[str, Any]
 
+VIEWER = "flask-openapi-scalar"
+"""The package that ships Scalar as one script; it is read as a file, and nothing of it is imported."""
 
-def reference(document: Described) -> str:
-    """The page that explains *document* to people."""
+SCRIPT = "flask_openapi_scalar/templates/scalar/js/scalar.standalone.js"
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; connect-src 'self'; img-src 'self' data:; font-src 'self' data:; "
+    "style-src 'self' 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""Only what comes from here is run, loaded or called; the viewer makes its styles while it runs."""
+
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+UNCHANGING = {"Cache-Control": "public, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"}
+"""For what is asked for under the version of the viewer."""
+
+
+def reference(document: Described) -> Response:
+    """The page that shows *document*; without scripts it lists the operations."""
     operations = [
-        {"path": path, "method": method.upper(), **operation}
+        (method.upper(), path, operation["summary"])
         for path, methods in document["paths"].items()
         for method, operation in methods.items()
     ]
-    groups = [
-        (tag, [operation for operation in operations if operation["tags"] == [tag["name"]]]) for tag in document["tags"]
-    ]
-    base_url = document["servers"][0]["url"]
-    return _template().render(
-        document=document, groups=groups, row=row, code=code, curl=lambda operation: curl(operation, base_url)
-    )
+    page = _template("reference.html").render(info=document["info"], operations=operations, version=version())
+    return HTMLResponse(page, headers=HEADERS)
 
 
-def row(name: str, place: str, schema: Described, required: object, description: str | None) -> Markup:
-    """A row of a table of parameters."""
-    marked = Markup(" <strong title='required'>*</strong>") if required else ""
-    cells = (Markup("<code>{}</code>{}").format(name, marked), place, kind(schema), code(description or ""))
-    return Markup("<tr>{}</tr>").format(Markup("").join(Markup("<td>{}</td>").format(cell) for cell in cells))
+def start() -> Response:
+    """The script that starts the viewer."""
+    text = _template("reference.js").render()
+    return Response(text, media_type="text/javascript", headers={"X-Content-Type-Options": "nosniff"})
 
 
-def kind(schema: Described) -> str:
-    """The type of a schema in words."""
-    options = [option for option in schema.get("anyOf", []) if option.get("type") != "null"]
-    if len(options) == 1:
-        return kind({"default": schema.get("default"), **options[0]})
-    if "enum" in schema:
-        return " | ".join(map(str, schema["enum"]))
-    words = str(schema.get("type", "any"))
-    least, most = schema.get("minimum"), schema.get("maximum")
-    bounds = f" {least} to {most}" if least is not None and most is not None else ""
-    default = f", default {json.dumps(schema['default'])}" if schema.get("default") not in (None, "", [], {}) else ""
-    return words + bounds + default
+async def viewer(request: Request) -> Response:
+    """The viewer itself, compressed for whoever takes that."""
+    headers = UNCHANGING | {"Vary": "Accept-Encoding"}
+    if "gzip" not in request.headers.get("accept-encoding", ""):
+        return FileResponse(_script(), media_type="text/javascript", headers=headers)
+    content = await asyncio.to_thread(_compressed)
+    return Response(content, media_type="text/javascript", headers=headers | {"Content-Encoding": "gzip"})
 
 
-def code(text: str) -> Markup:
-    """*text* with what stands between backquotes as code."""
-    return Markup(re.sub(r"``?(.+?)``?", r"<code>\1</code>", str(escape(text))))  # noqa: S704  # escaped just before
+def version() -> str:
+    """The version of the viewer."""
+    return distribution(VIEWER).version
 
 
-def curl(operation: Described, base_url: str) -> str:
-    """A command line that makes the call, with names in capitals for what is to be filled in."""
-    parameters = [found for found in operation.get("parameters", []) if found.get("required")]
-    path = operation["path"]
-    for name in re.findall(r"{(\w+)}", path):
-        path = path.replace(f"{{{name}}}", name.upper())
-    query = "&".join(f"{found['name']}={found['name'].upper()}" for found in parameters if found["in"] == "query")
-    lines = [f"curl '{base_url}{path}{'?' + query if query else ''}'", "-H 'Authorization: Bearer API_KEY'"]
-    if operation["method"] != "GET":
-        lines.append(f"-X {operation['method']}")
-    if "requestBody" in operation:
-        schema = operation["requestBody"]["content"]["application/json"]["schema"]
-        body = {name: _sample(name, schema["properties"][name]) for name in schema.get("required", [])}
-        lines.append(f"--json '{json.dumps(body)}'")
-    return " \\\n  ".join(lines)
-
-
-def _sample(name: str, schema: Described) -> Any:
-    samples: dict[str, Any] = {"object": {}, "array": [], "integer": 1, "number": 1, "boolean": True}
-    return samples.get(str(schema.get("type")), name.upper())
+def _script() -> Path:
+    return Path(str(distribution(VIEWER).locate_file(SCRIPT)))
 
 
 @cache
-def _template() -> Template:
-    environment = Environment(
-        loader=PackageLoader("connector_gateway.http"), autoescape=True, trim_blocks=True, lstrip_blocks=True
-    )
-    return environment.get_template("reference.html")
+def _compressed() -> bytes:
+    return gzip.compress(_script().read_bytes())
+
+
+@cache
+def _template(name: str) -> "Template":
+    from jinja2 import Environment, PackageLoader  # noqa: PLC0415  # rarely asked for, and slow to load
+
+    return Environment(loader=PackageLoader("connector_gateway.http"), autoescape=True).get_template(name)

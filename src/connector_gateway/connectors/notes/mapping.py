@@ -10,7 +10,7 @@ from uuid import UUID
 
 from connector_gateway.connectors.notes import casts, wire
 from connector_gateway.connectors.notes.casts import plain_text, rich_text
-from connector_gateway.connectors.notes.models import CreatedPage, FoundPage, NotesDatabase, UpdatedPage
+from connector_gateway.connectors.notes.models import BLOCK_KINDS, CreatedPage, FoundPage, NotesDatabase, UpdatedPage
 from connector_gateway.kit.errors import (
     AmbiguousDatabase,
     GatewayError,
@@ -39,8 +39,6 @@ MAX_EVENT_TEXT = 10_000
 """Longer texts are cut in events; changes are still detected by the whole text."""
 
 MAX_HANDSHAKE_BYTES = 1000
-
-BLOCK_KINDS = ("paragraph", "bulleted_list_item", "callout")
 
 
 # Databases

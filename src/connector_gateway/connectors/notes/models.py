@@ -3,7 +3,7 @@
 import re
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
 from connector_gateway.kit.shapes import Cursor, IdempotencyKey, Instant, Name, Params, Result
@@ -22,6 +22,28 @@ NotesId = Annotated[str, AfterValidator(_uuid), Field(json_schema_extra={"patter
 """A UUID, with or without dashes."""
 
 Properties = dict[str, Any]
+
+BLOCK_KINDS = ("paragraph", "bulleted_list_item", "callout")
+
+# What is wrong with a block is told by its own error, so any value is taken here.
+Block = Annotated[
+    Any,
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string"},
+                {
+                    "title": "Block",
+                    "type": "object",
+                    "required": ["type", "text"],
+                    "properties": {"type": {"type": "string", "enum": list(BLOCK_KINDS)}, "text": {"type": "string"}},
+                    "additionalProperties": False,
+                },
+            ]
+        }
+    ),
+]
+"""A block of a page's body."""
 
 
 class ListDatabases(Params):
@@ -55,7 +77,7 @@ class CreatePage(Params):
     properties: Properties
     """Property name to value; values are cast to the property's type, and refused where that would lose something."""
 
-    children: list[Any] = Field(default_factory=list, max_length=1000)
+    children: list[Block] = Field(default_factory=list, max_length=1000)
     """Body blocks: a string (a paragraph), or an object with ``type`` (paragraph, bulleted_list_item or callout) and
     ``text``."""
 

@@ -1,0 +1,197 @@
+"""The whole document: every route with what it takes, answers and refuses, and examples of real calls."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from connector_gateway import __version__
+from connector_gateway.core.arguments import CONNECTION, MAX_IDEMPOTENCY_KEY
+from connector_gateway.http.management import MANAGEMENT, ManagementRoute
+from connector_gateway.http.openapi.examples import Example, examples
+from connector_gateway.http.openapi.failures import EXAMPLE_RUN, Failures
+from connector_gateway.http.openapi.shapes import Schema, Shapes, body_of, object_of, reference
+from connector_gateway.http.routes import PREFIX
+from connector_gateway.kit.operation import AnyConnector, AnyOperation
+from connector_gateway.kit.shapes import Listing, Page, Params
+
+Described = AnyOperation | ManagementRoute
+
+CONNECTION_SCHEMA: Schema = {
+    "type": "string",
+    "minLength": 1,
+    "description": "The authorised connection to act through.",
+}
+IDEMPOTENCY_HEADER: Schema = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "description": "Any caller-generated string. Repeating it within 24 hours returns the first result.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": MAX_IDEMPOTENCY_KEY},
+}
+NEXT_CURSOR: Schema = {"type": ["string", "null"], "description": "Null after the last page."}
+STATUS: Schema = {
+    "type": "string",
+    "enum": ["ok", "partial"],
+    "description": "`partial` where some items of a batch failed.",
+}
+ABOUT = """\
+Every call carries `Authorization: Bearer <API key>` and a `connection_id`.
+
+Every answer carries a `run_id`: `GET /v1/runs/{run_id}` explains the call.
+
+Every refusal has a `code` to branch on, a `remedy` that says what to do, and `details` that list what is wrong.
+"""
+
+
+def openapi(connectors: Iterable[AnyConnector], base_url: str) -> Schema:
+    """The document of *connectors* and the management routes, version 3.1."""
+    connectors = list(connectors)
+    document = _Document(connectors)
+    paths: dict[str, Schema] = {}
+    for connector in connectors:
+        for operation in connector.operations:
+            address = paths.setdefault(f"{PREFIX}/{connector.name}{operation.path}", {})
+            address[operation.method.lower()] = document.operation(connector, operation)
+    for management in MANAGEMENT:
+        paths.setdefault(management.path, {})[management.method.lower()] = document.management(management)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Connector gateway",
+            "version": __version__,
+            "summary": "Uniform operations over workspace applications, through connections that users authorised.",
+            "description": ABOUT,
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": base_url}],
+        "security": [{"key": []}],
+        "tags": [
+            *({"name": connector.name, "description": connector.summary} for connector in connectors),
+            {"name": "management", "description": "Workspaces, keys, connections and the history of runs."},
+        ],
+        "paths": paths,
+        "components": {
+            "securitySchemes": {
+                "key": {"type": "http", "scheme": "bearer", "description": "An API key of a workspace."},
+                "operator": {"type": "http", "scheme": "bearer", "description": "The operator token."},
+            },
+            "headers": _headers(),
+            "schemas": dict(sorted(document.definitions().items())),
+        },
+    }
+
+
+class _Document:
+    """The routes, and the schemas that they have defined by then."""
+
+    def __init__(self, connectors: Sequence[AnyConnector]) -> None:
+        routes: list[Described] = [operation for connector in connectors for operation in connector.operations]
+        routes += MANAGEMENT
+        self._accepted: list[type[Params]] = [route.params for route in routes]
+        self._shapes = Shapes(self._accepted, [route.item for route in routes])
+        self._failures = Failures()
+        self._routes: dict[str, Schema] = {"Status": STATUS}
+
+    def definitions(self) -> Mapping[str, Schema]:
+        """Every component, once all routes are described."""
+        return {**self._shapes.definitions(self._accepted), **self._failures.definitions, **self._routes}
+
+    def operation(self, connector: AnyConnector, operation: AnyOperation) -> Schema:
+        """One operation of a connector."""
+        name, shown = operation.params.__name__, examples().get(f"{connector.name}_{operation.name}")
+        described: Schema = {
+            "operationId": f"{connector.name}_{operation.name}",
+            "tags": [connector.name],
+            "summary": operation.title,
+            "description": f"{operation.description}\n\nNeeds a key that may {operation.scope}.",
+        }
+        described |= self._taken(operation, operation.path_names, {CONNECTION: CONNECTION_SCHEMA}, shown)
+        if operation.scope == "write":
+            described["parameters"].append(IDEMPOTENCY_HEADER)
+        self._routes[f"{name}Answer"] = self._envelope(connector, operation)
+        succeeded: Schema = {
+            "description": operation.summary,
+            "headers": {header: {"$ref": f"#/components/headers/{header}"} for header in SUCCESS_HEADERS},
+            "content": _json(reference(f"{name}Answer"), shown.answer if shown else None),
+        }
+        failed = self._failures.responses(name, operation.refusals, operation.errors, connector=connector.name)
+        return described | {"responses": {"200": succeeded, **failed}}
+
+    def management(self, route: ManagementRoute) -> Schema:
+        """One management route."""
+        name, shown = route.title.title().replace(" ", ""), examples().get(route.name)
+        names = {part[1:-1] for part in route.path.split("/") if part.startswith("{")}
+        described: Schema = {
+            "operationId": route.name,
+            "tags": ["management"],
+            "summary": route.title,
+            "description": route.description,
+            "security": [{"operator": []}, *([{"key": []}] if route.open_to_keys else [])],
+        }
+        described |= self._taken(route, names, {}, shown)
+        self._routes[f"{name}Answer"] = self._managed(route)
+        succeeded: Schema = {
+            "description": route.description.partition("\n")[0],
+            "content": _json(reference(f"{name}Answer"), shown.answer if shown else None),
+        }
+        failed = self._failures.responses(name, route.refusals, route.errors, kind="Management", connector=None)
+        return described | {"responses": {"200": succeeded, **failed}}
+
+    def _taken(self, route: Described, names: Iterable[str], first: Schema, shown: Example | None) -> Schema:
+        """Where the parameters of *route* travel: those of *names* in its path, the others in the query or a body."""
+        schema = self._shapes.accepted(route.params)
+        fields: Schema = schema.get("properties", {})
+        rest = first | {name: field for name, field in fields.items() if name not in names}
+        required = [*first, *(name for name in schema.get("required", []) if name in rest)]
+        given = shown.arguments if shown else {}
+        parameters = [_parameter(name, "path", fields[name], True, given) for name in fields if name in names]
+        if route.method in {"GET", "DELETE"}:
+            queries = [_parameter(name, "query", rest[name], name in required, given) for name in rest]
+            return {"parameters": parameters + queries}
+        self._routes[route.params.__name__] = body_of(rest, required, schema.get("description", ""))
+        sent = {name: value for name, value in given.items() if name not in names} if shown else None
+        content = _json(reference(route.params.__name__), sent)
+        return {"parameters": parameters, "requestBody": {"required": True, "content": content}}
+
+    def _envelope(self, connector: AnyConnector, operation: AnyOperation) -> Schema:
+        item = self._shapes.returned(operation.item)
+        listed = issubclass(operation.result, Page | Listing)
+        fields: Schema = {
+            "run_id": {"type": "string", "examples": [EXAMPLE_RUN]},
+            "connector": {"type": "string", "const": connector.name},
+            "status": reference("Status"),
+            "data": {"type": "array", "items": item} if listed else item,
+        }
+        return object_of(fields | ({"next_cursor": NEXT_CURSOR} if operation.pages else {}))
+
+    def _managed(self, route: ManagementRoute) -> Schema:
+        """The answer of a management route, which has no envelope but ``data``."""
+        item = self._shapes.returned(route.item)
+        fields: Schema = {"data": {"type": "array", "items": item} if route.lists else item}
+        return object_of(fields | ({"next_cursor": NEXT_CURSOR} if route.pages else {}))
+
+
+def _parameter(name: str, place: str, schema: Schema, required: bool, given: Mapping[str, Any]) -> Schema:  # noqa: FBT001
+    typed = {key: value for key, value in schema.items() if key != "examples"}  # viewers let nothing else be chosen
+    described: Schema = {"name": name, "in": place, "required": required, "schema": typed}
+    described |= {"description": schema["description"]} if "description" in schema else {}
+    return described | ({"example": given[name]} if name in given else {})
+
+
+def _json(schema: Schema, example: Any = None) -> Schema:
+    return {"application/json": {"schema": schema} | ({} if example is None else {"example": example})}
+
+
+SUCCESS_HEADERS = ("X-Run-Id", "X-Service-RateLimit-Remaining", "Server-Timing", "Idempotent-Replayed")
+
+
+def _headers() -> Schema:
+    def header(description: str, kind: str = "string") -> Schema:
+        return {"description": description, "schema": {"type": kind}}
+
+    return {
+        "X-Run-Id": header("The run identifier, as in the body."),
+        "X-Service-RateLimit-Remaining": header("Calls that the key has left in the rolling minute.", "integer"),
+        "Server-Timing": header("Milliseconds spent queueing, upstream, and in the gateway itself."),
+        "Idempotent-Replayed": header("`true` where the result of an earlier call with the same key is given."),
+        "Retry-After": header("Seconds to wait before a repeat, as `retry_after` in the body.", "integer"),
+    }

@@ -1,0 +1,240 @@
+"""The calls that the reference shows: one of every operation, made against the stand-ins."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from connector_gateway.connectors import CONNECTORS
+from connector_gateway.core.files import Files
+from connector_gateway.http.management import MANAGEMENT
+from connector_gateway.http.routes import PREFIX
+from connector_gateway.kit.budget import Budget
+from connector_gateway.kit.operation import AnyConnector
+from harness.playing import playing
+from harness.publishing import published, publishing
+from harness.serving import OPERATOR, Gateway, serving, wait_until
+from workspace_sandbox import EMULATORS
+
+Arguments = Mapping[str, Any]
+Recorded = dict[str, dict[str, Any]]
+
+UNHURRIED: Mapping[str, AnyConnector] = {
+    name: replace(connector, budgets=dict.fromkeys(connector.budgets, Budget(100_000, 1)))
+    for name, connector in CONNECTORS.items()
+}
+
+KEPT = Path(__file__).parents[2] / "src" / "connector_gateway" / "http" / "openapi" / "examples.json"
+
+WATCHING: Mapping[str, Any] = {
+    "GATEWAY_WATCH": "on",
+    "GATEWAY_NOTES_WATCH_SECONDS": "0.2",
+    "GATEWAY_CHAT_WATCH_SECONDS": "0.2",
+}
+
+SHOWN = 3
+"""Items that are shown of an array."""
+
+SECRETS = {"key": "cgw_…", "ending": "x7Qf", "token": "ntn_…", "verification_token": "secret_…"}
+"""What is shown for what nobody should see."""
+
+
+@contextmanager
+def playground(folder: Path) -> Iterator[Gateway]:
+    """A gateway in front of every stand-in, with something observed in notes and chat."""
+    files = Files(2, 1_000_000, reachable=lambda address: address == "127.0.0.1")
+    with (
+        playing(**EMULATORS) as sandbox,
+        serving(sandbox, folder, connectors=UNHURRIED, files=files, **WATCHING) as gateway,
+    ):
+        for connector in EMULATORS:
+            gateway.clear(connector)
+        changed(gateway)
+        wait_until(lambda: observed(gateway), 30)
+        yield gateway
+
+
+def changed(gateway: Gateway) -> None:
+    """Do in notes and chat what is observed then."""
+    notes, chat = gateway.examples("notes"), gateway.examples("chat")
+    gateway.act("notes", action="create_page", database_id=notes["database_id"], properties={"Name": "Acme"})
+    gateway.act("chat", action="message", channel_id=chat["channel_id"], text="The invoice is on its way")
+
+
+def observed(gateway: Gateway) -> bool:
+    """Whether that has been observed."""
+    return bool(gateway.get("/notes/events").data and gateway.get("/chat/events").data)
+
+
+def arguments(gateway: Gateway) -> Mapping[str, Arguments]:
+    """What is passed, by operationId."""
+    notes, boards, mail = (CONNECTORS[name].examples(gateway.examples(name)) for name in ("notes", "boards", "mail"))
+    chat, crm, tables = (CONNECTORS[name].examples(gateway.examples(name)) for name in ("chat", "crm", "tables"))
+    first, second = boards["list_ids"]
+    base, table = tables["base_id"], tables["table"]
+    posted = gateway.post("/chat/messages", channel=chat["channel"], text="Standup in 5 minutes").data["message_ts"]
+    return {
+        "notes_list_databases": {"query": "lead", "limit": 2},
+        "notes_create_page": {
+            "database_id": notes["database_id"],
+            "properties": {"Name": "Northwind: renewal"},
+            "children": ["First call went well.", {"type": "bulleted_list_item", "text": "Send the offer"}],
+            "idempotency_key": "northwind-renewal",
+        },
+        "notes_search_pages": {"database_id": notes["database_id"], "property": "Name", "value": "Acme GmbH: pilot"},
+        "notes_update_page": {"page_id": notes["page_id"], "properties": {"Name": "Acme GmbH: pilot, phase 2"}},
+        "notes_read_events": {"limit": 1},
+        "boards_create_card": {
+            "list_id": first,
+            "name": "Press release",
+            "due": "2026-12-01T09:00:00Z",
+            "labels": ["urgent"],
+        },
+        "boards_move_card": {"card_id": boards["card_id"], "list_id": second, "comment": "Ready to start"},
+        "boards_comment_on_card": {
+            "card_id": boards["card_id"],
+            "text": "Ship it",
+            "idempotency_key": "ship-it",
+        },
+        "boards_describe_board": {"board_id": boards["board_id"]},
+        "boards_attach_checklist": {"card_id": boards["card_id"], "name": "Launch", "items": ["Draft", "Review"]},
+        "mail_search_messages": {"q": mail["q"], "limit": 1},
+        "mail_send_message": {
+            "to": ["sam@example.com"],
+            "subject": "Your invoice",
+            "body_html": "<p>It is attached.</p>",
+        },
+        "mail_change_message_labels": {"message_id": mail["message_id"], "add": ["Follow Up"]},
+        "mail_fetch_attachment": {"message_id": mail["message_id"], "attachment_id": mail["attachment_id"]},
+        "mail_create_draft": {"to": ["sam@example.com"], "subject": "Next steps", "body_html": "<p>As agreed</p>"},
+        "chat_post_message": {"channel": chat["channel"], "text": "The release is out :tada:"},
+        "chat_edit_message": {"channel": chat["channel"], "message_ts": posted, "text": "Standup in 10 minutes"},
+        "chat_list_channels": {"limit": 1},
+        "chat_add_reaction": {"channel": chat["channel"], "message_ts": posted, "emoji": "eyes"},
+        "chat_read_events": {"limit": 1},
+        "crm_create_or_update_contact": {"email": crm["email"], "properties": {"firstname": "Ana"}},
+        "crm_look_up_contacts": {"email": crm["email"]},
+        "crm_create_deal": {
+            "dealname": "Aurora: 20 seats",
+            "pipeline": crm["pipeline"],
+            "dealstage": crm["stages"][0],
+            "amount": 1250.5,
+            "contact_id": crm["contact_id"],
+        },
+        "crm_update_deal": {"deal_id": crm["deal_id"], "dealstage": crm["stages"][1], "note": "Signed"},
+        "crm_list_properties": {"object_type": "contacts"},
+        "tables_read_records": {"base_id": base, "table": table, "view": tables["view"], "limit": 1},
+        "tables_create_records": {"base_id": base, "table": table, "records": [{"Name": "Northwind"}]},
+        "tables_update_record": {
+            "record_id": tables["record_id"],
+            "base_id": base,
+            "table": table,
+            "fields": {tables["select_field"]: "Won"},
+        },
+        "tables_list_tables": {"base_id": base},
+    }
+
+
+def managing(gateway: Gateway) -> Iterator[tuple[str, Arguments]]:
+    """What is passed to the management routes, in an order that lets each find what it needs."""
+    workspace_id, connection_id = gateway.workspace_id, gateway.connections["boards"]
+    credentials = gateway.sandbox.emulators["notes"].credentials()
+    new = {"workspace_id": workspace_id, "connector": "notes", "name": "Nora's notes", "credentials": credentials}
+    key = {"workspace_id": workspace_id, "scope": "read", "name": "Reports"}
+    made = gateway.operator("POST", "/v1/keys", json=key).data
+    extra = gateway.operator("POST", "/v1/connections", json=new).data
+    yield "create_workspace", {"name": "Acme", "plan": "paid"}
+    yield "list_workspaces", {}
+    yield "change_workspace", {"workspace_id": workspace_id, "name": "Acme GmbH"}
+    yield "create_key", key
+    yield "list_keys", {"workspace_id": workspace_id}
+    yield "revoke_key", {"key_id": made["key_id"]}
+    yield "create_connection", new
+    yield "list_connections", {"workspace_id": workspace_id}
+    yield "show_connection", {"connection_id": connection_id}
+    yield "change_connection", {"connection_id": connection_id, "name": "Launch board"}
+    yield "remove_connection", {"connection_id": extra["connection_id"]}
+    yield "show_run", {"run_id": gateway.get("/boards/lists", board_id=board(gateway)).body["run_id"]}
+    yield "list_runs", {"connection_id": connection_id, "limit": 1}
+
+
+def board(gateway: Gateway) -> str:
+    """The board of the examples."""
+    return str(gateway.examples("boards")["board_id"])
+
+
+def called(gateway: Gateway, name: str, given: Arguments) -> dict[str, Any]:
+    """One call of an operation and its answer, as the reference shows them."""
+    connector, _, operation_name = name.partition("_")
+    (operation,) = [one for one in CONNECTORS[connector].operations if one.name == operation_name]
+    sent = {"connection_id": gateway.connections[connector], **given}
+    path = f"{PREFIX}/{connector}{operation.path}"
+    return shown(requested(gateway, operation.method, path, sent, gateway.key), sent)
+
+
+def managed(gateway: Gateway, name: str, given: Arguments) -> dict[str, Any]:
+    """One management call and its answer, as the reference shows them."""
+    (route,) = [one for one in MANAGEMENT if one.name == name]
+    return shown(requested(gateway, route.method, route.path, given, OPERATOR), given)
+
+
+def requested(gateway: Gateway, method: str, path: str, given: Arguments, key: str) -> Any:
+    names = re.findall(r"{(\w+)}", path)
+    rest = {name: value for name, value in given.items() if name not in names}
+    carried: dict[str, Any] = {"params": rest} if method in {"GET", "DELETE"} else {"json": rest}
+    reply = gateway.request(method, path.format(**given), headers={"Authorization": f"Bearer {key}"}, **carried)
+    assert 200 == reply.status, (method, path, reply.body)
+    return reply.body
+
+
+def shown(answer: Any, given: Arguments) -> dict[str, Any]:
+    """A call as the reference shows it."""
+    return {"arguments": _shown(dict(given)), "answer": _shown(answer)}
+
+
+def _shown(value: Any) -> Any:
+    """*value* without secrets, with the beginnings of its arrays, and with addresses that stay true."""
+    if isinstance(value, dict):
+        return {name: SECRETS.get(name, _shown(one)) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_shown(one) for one in value[:SHOWN]]
+    return re.sub(r"http://127\.0\.0\.1:\d+", "http://127.0.0.1:8080", value) if isinstance(value, str) else value
+
+
+def recorded(gateway: Gateway) -> Recorded:
+    """Every call."""
+    operations = {name: called(gateway, name, given) for name, given in arguments(gateway).items()}
+    operations["tables_attach_file"] = attached(gateway)
+    return operations | {name: managed(gateway, name, given) for name, given in managing(gateway)}
+
+
+def attached(gateway: Gateway) -> dict[str, Any]:
+    """A file is attached to a record, from a web site whose address is shown as one that all can reach."""
+    tables = gateway.examples("tables")
+    with publishing({"/brief.txt": published(b"What they need", "text/plain")}) as site:
+        given = {"record_id": tables["record_id"], "field": tables["attachment_field"], "url": f"{site}/brief.txt"}
+        made = called(gateway, "tables_attach_file", given)
+    return made | {"arguments": made["arguments"] | {"url": "https://example.com/brief.txt"}}
+
+
+def form(value: Any) -> Any:
+    """The names and kinds of what an answer holds, so that two calls can be compared."""
+    if isinstance(value, dict):
+        return {name: form(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [form(one) for one in value[:1]]
+    return type(value).__name__
+
+
+def main() -> None:
+    """Make all calls and keep them."""
+    with TemporaryDirectory() as folder, playground(Path(folder)) as gateway:
+        KEPT.write_text(json.dumps(recorded(gateway), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

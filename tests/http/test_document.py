@@ -1,0 +1,147 @@
+"""The OpenAPI document itself: what things are called, which codes an answer can have, and what is shown of calls."""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from openapi_spec_validator import OpenAPIV31SpecValidator
+
+from connector_gateway.connectors import CONNECTORS
+from connector_gateway.core.arguments import MAX_IDEMPOTENCY_KEY
+from connector_gateway.http.management import MANAGEMENT
+from connector_gateway.http.openapi import openapi
+from connector_gateway.http.openapi.examples import examples
+from harness.recording import form, playground, recorded
+from harness.requirement import requirement
+
+Schema = Mapping[str, Any]
+
+DOCUMENT = openapi(CONNECTORS.values(), "http://127.0.0.1:8080")
+SCHEMAS = DOCUMENT["components"]["schemas"]
+ROUTES: Mapping[str, Schema] = {
+    described["operationId"]: described for methods in DOCUMENT["paths"].values() for described in methods.values()
+}
+REFUSALS = {
+    **{
+        f"{room.name}_{operation.name}": operation.refusals
+        for room in CONNECTORS.values()
+        for operation in room.operations
+    },
+    **{route.name: route.refusals for route in MANAGEMENT},
+}
+WITHOUT_EXAMPLE = {"show_hook", "forget_hook"}
+"""What they show is handed over by an application, and is a secret."""
+
+
+def resolved(schema: Schema) -> Schema:
+    """What *schema* refers to, or itself."""
+    found: Schema = SCHEMAS[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
+    return found
+
+
+def contents(name: str) -> dict[str, Schema]:
+    """What a route answers, by status."""
+    answers = ROUTES[name]["responses"].items()
+    return {status: answer["content"]["application/json"] for status, answer in answers}
+
+
+def codes(failure: Schema) -> set[str]:
+    """The codes that a failure can have."""
+    error = resolved(failure)["properties"]["error"]
+    return {resolved(one)["properties"]["code"]["const"] for one in error.get("oneOf", [error])}
+
+
+def strings(value: Any) -> Iterator[str]:
+    """Every text in a document, names included."""
+    if isinstance(value, dict):
+        for name, one in value.items():
+            yield from [name, *strings(one)]
+    elif isinstance(value, list):
+        for one in value:
+            yield from strings(one)
+    elif isinstance(value, str):
+        yield value
+
+
+@requirement("health:openapi")
+def test_it_is_valid() -> None:
+    assert [] == list(OpenAPIV31SpecValidator(DOCUMENT).iter_errors())
+
+
+def test_shapes_have_names_that_a_person_would_choose() -> None:
+    assert [] == [name for name in SCHEMAS if not re.fullmatch(r"([A-Z][a-z]+)+", name)]
+    assert {"NotesEvent", "ChatEvent", "CreatePageAnswer", "CreatePage", "CreatedPage"} <= SCHEMAS.keys()
+    assert [] == [text for text in strings(DOCUMENT) if "connector_gateway" in text]
+
+
+def test_every_shape_is_used() -> None:
+    used = {text.rpartition("/")[2] for text in strings(DOCUMENT) if text.startswith("#/components/schemas/")}
+
+    assert used == SCHEMAS.keys()
+
+
+@pytest.mark.parametrize("name", ROUTES)
+def test_every_status_names_the_codes_it_can_have(name: str) -> None:
+    told = {status: codes(content["schema"]) for status, content in contents(name).items() if status != "200"}
+    declared: dict[str, set[str]] = {}
+    for error in REFUSALS[name]:
+        declared.setdefault(str(error.status), set()).add(error.code)
+
+    assert declared == told
+
+
+def test_the_errors_of_a_status_are_told_apart_by_their_code() -> None:
+    error = SCHEMAS["CreatePageConflictError"]["properties"]["error"]
+
+    assert "code" == error["discriminator"]["propertyName"]
+    assert {"idempotency_in_progress", "select_option_missing", "ambiguous_database"} == {
+        *error["discriminator"]["mapping"]
+    }
+    assert [one["$ref"] for one in error["oneOf"]] == [*error["discriminator"]["mapping"].values()]
+
+
+def test_an_optional_field_of_a_body_has_no_default_that_would_make_types_demand_it() -> None:
+    (position,) = [SCHEMAS["MoveCard"]["properties"]["position"]]
+
+    assert "default" not in position
+    assert position["description"].endswith('Default: `"bottom"`.')
+
+
+def test_the_length_of_an_idempotency_key_is_the_one_that_is_taken() -> None:
+    (header,) = [one for one in ROUTES["notes_update_page"]["parameters"] if one["name"] == "Idempotency-Key"]
+
+    assert MAX_IDEMPOTENCY_KEY == header["schema"]["maxLength"]
+
+
+def test_every_operation_shows_a_call_and_its_answer() -> None:
+    assert ROUTES.keys() - WITHOUT_EXAMPLE == examples().keys()
+
+
+@pytest.mark.parametrize("name", sorted(ROUTES.keys() - WITHOUT_EXAMPLE))
+def test_what_is_shown_fits_its_schema(name: str) -> None:
+    shown = [contents(name)["200"]]
+    shown += [ROUTES[name]["requestBody"]["content"]["application/json"]] if "requestBody" in ROUTES[name] else []
+    whole = [{"$ref": content["schema"]["$ref"], "components": DOCUMENT["components"]} for content in shown]
+
+    assert [] == [
+        fault.message
+        for schema, content in zip(whole, shown, strict=True)
+        for fault in Draft202012Validator(schema).iter_errors(content["example"])
+    ]
+
+
+def test_what_is_shown_is_what_comes_of_the_same_calls_now(tmp_path: Path) -> None:
+    with playground(tmp_path) as gateway:
+        now = recorded(gateway)
+
+    kept = {name: {"arguments": one.arguments, "answer": one.answer} for name, one in examples().items()}
+    assert form(kept) == form(now)
+
+
+def test_nothing_secret_is_shown() -> None:
+    texts = [text for one in examples().values() for text in strings([one.arguments, one.answer])]
+
+    assert [] == [text for text in texts if re.match(r"(cgw|ntn|op|xoxb|secret)_\w", text)]
