@@ -36,9 +36,10 @@ def make_private_folder(folder: Path, database: str) -> None:
 
 
 def _restrict(path: Path, mode: int) -> None:
-    """Take from others whatever rights they have."""
+    """Take from others whatever rights they have; a device is not ours to change."""
     with suppress(OSError):
-        if stat.S_IMODE(path.stat().st_mode) & ~mode:
+        present = path.stat().st_mode
+        if (stat.S_ISREG(present) or stat.S_ISDIR(present)) and stat.S_IMODE(present) & ~mode:
             path.chmod(mode)
 
 
