@@ -41,6 +41,9 @@ def kept() -> dict[str, str]:
 def make_secrets(database_url: str) -> Path:
     """Add new secrets, and where the database is, to the file; returns where that is."""
     path = env_file().resolve()
+    # To replace a device such as /dev/null by a file would break the machine for everybody on it.
+    if path.exists() and not path.is_file():
+        raise click.ClickException(f"{path} is no file that settings can be kept in.")
     made = {
         "SECRET_KEYS": secrets.token_urlsafe(32),
         "OPERATOR_TOKEN": f"op_{secrets.token_urlsafe(32)}",
