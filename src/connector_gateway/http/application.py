@@ -14,6 +14,7 @@ from starlette.types import Receive, Scope, Send
 
 from connector_gateway.core.events.hooks import Hooks
 from connector_gateway.core.stopping import Stopping
+from connector_gateway.http.addresses import Addresses
 from connector_gateway.http.downloads import download_routes
 from connector_gateway.http.hooks import hook_route
 from connector_gateway.http.management import MANAGEMENT, Management, management_routes
@@ -23,6 +24,9 @@ from connector_gateway.http.reference import reference, start, viewer
 from connector_gateway.http.routes import ROOT, Edge, Methods, NotFound, Operations
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.operation import AnyConnector
+
+SHOWN = ("/docs", "/openapi.json", "/healthz", "/readyz", "/metrics")
+"""What the service tells of itself."""
 
 Check = Callable[[], Awaitable[None]]
 
@@ -112,8 +116,16 @@ def application(service: Service, lifespan: Callable[[Router], AbstractAsyncCont
         shown("/docs/viewer.js", viewer),
         *download_routes(service.edge, service.download_path),
     ]
-    others = Router(routes, default=NotFound(service.edge), redirect_slashes=False, lifespan=lifespan)
-    return Application(Operations(service.edge, service.connectors.values()), others, service.edge.stopping)
+    not_found = NotFound(service.edge, _addresses(service).missing)
+    others = Router(routes, default=not_found, redirect_slashes=False, lifespan=lifespan)
+    operations = Operations(service.edge, service.connectors.values(), not_found)
+    return Application(operations, others, service.edge.stopping)
+
+
+def _addresses(service: Service) -> Addresses:
+    """Every address that somebody may have meant."""
+    managed = [(route.method, route.path) for route in MANAGEMENT]
+    return Addresses(service.connectors.values(), [*managed, *(("GET", path) for path in SHOWN)])
 
 
 async def _state(check: Check) -> str:
