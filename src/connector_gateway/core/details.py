@@ -27,6 +27,9 @@ MAX_NESTING = 20
 MEANT = "did_you_mean"
 """What details call the name that was probably meant."""
 
+KEPT = {"parameter", "property", "field", "index", "place", "vendor_code", "done"}
+"""Details that are names, places or codes, and stay in the history."""
+
 DONE = "done"
 """What details have that tell of a step that stands, rather than of a fault."""
 
@@ -94,6 +97,23 @@ def _suggesting(told: Detail, detail: Detail) -> Detail:
     """*told* of *detail*, with the name that was probably meant, where one is."""
     name = meant(detail)
     return told if name is None else {**told, MEANT: cut(name)}
+
+
+def names_and_codes(details: Sequence[Detail]) -> list[Detail]:
+    """What may be kept of *details*: which names and places they are about, and codes; no value and no text."""
+    kept = [
+        {
+            name: cut(value) if isinstance(value, str) else value
+            for name, value in detail.items()
+            if _harmless(name, value)
+        }
+        for detail in details[:MAX_FAULTS]
+    ]
+    return [detail for detail in kept if detail]
+
+
+def _harmless(name: str, value: Any) -> bool:
+    return name in KEPT and isinstance(value, str | int)
 
 
 def cut(text: str) -> str:

@@ -18,6 +18,9 @@ MAX_MESSAGE = 3000
 MAX_SUGGESTED = 5
 """Names that the message asks about; details have more of them."""
 
+DOCS = "/docs/errors/"
+"""Where the page of every code is, below the address that is served."""
+
 REASON = ("vendor_code", "vendor_message")
 """What a detail calls the reason that an application gave."""
 
@@ -73,6 +76,7 @@ def described(error: GatewayError) -> dict[str, Any]:
         "message": error.message[:MAX_MESSAGE] + _question(details),
         "remedy": error.remedy,
         "details": details,
+        "docs": DOCS + error.code,
     }
 
 
