@@ -1,11 +1,13 @@
 """Every line of the README that a newcomer types is typed here, in a real shell, against real processes."""
 
 import json
+import os
 import re
 import secrets
+import stat
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,9 @@ from harness.serving import wait_until
 
 ROOT = Path(__file__).parent.parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+PATHS = {"PATH": f"{sys.prefix}/bin:{os.environ['PATH']}"}
+"""All that a shell knows which has nothing to do with an installation."""
+
 SCREEN = 24
 """Lines of a terminal."""
 
@@ -34,6 +39,7 @@ def blocks(title: str) -> list[str]:
 
 TRIED = blocks("Try it")
 COMMANDS = blocks("The command line")
+SERVED = blocks("Run it")
 
 
 @dataclass(frozen=True)
@@ -144,3 +150,54 @@ def test_without_a_dev_installation_the_exports_say_how_to_start_one(tmp_path: P
 
     assert (1, "") == (done.returncode, done.stdout)
     assert "make run" in done.stderr
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Path]:
+    """The folder of an installation that was made as the README says."""
+    (tmp_path / "checkout").mkdir()
+    (tmp_path / "checkout" / ".venv").symlink_to(sys.prefix)
+    port = secrets.choice(range(10_000, 30_000, 10))
+    lines = SERVED[0].replace("connector-gateway serve", f"exec connector-gateway serve --port {port}")
+    with subprocess.Popen(
+        ["bash", "-euc", lines], cwd=tmp_path / "checkout", env=PATHS, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stderr is not None
+            assert "reference" in until_told(process.stderr, "reference")
+            yield tmp_path / "gateway"
+        finally:
+            process.terminate()
+
+
+def until_told(told: Iterable[str], word: str) -> str:
+    """What is told until a line begins with *word*."""
+    return next((line for line in told if line.startswith(word)), "")
+
+
+def test_an_installation_is_made_as_written(served: Path) -> None:
+    made = typed_in(served, SERVED[1].splitlines()[0] + " --json")
+    named = SERVED[1].replace("ws_…", made["workspace_id"]).splitlines()
+    key = typed_in(served, named[1] + " --json")
+    connection = typed_in(served, named[2] + " --json")
+
+    assert (2, 3) == (len(SERVED), len(named))
+    assert key["key"].startswith("cgw_")
+    assert ("notes", made["workspace_id"]) == (connection["connector"], connection["workspace_id"])
+    assert 0o600 == stat.S_IMODE((served / ".env").stat().st_mode)
+
+
+def typed_in(folder: Path, line: str) -> Mapping[str, Any]:
+    """The JSON that is printed when *line* is typed in *folder*."""
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", line],
+        cwd=folder,
+        env=PATHS,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert 0 == done.returncode, done.stderr
+    answer: Mapping[str, Any] = json.loads(done.stdout)
+    return answer
