@@ -135,7 +135,13 @@ def _example(error: type[GatewayError], connector: str | None) -> Schema:
     body: Schema = {
         "run_id": EXAMPLE_RUN,
         "connector": connector,
-        "error": {"code": error.code, "message": _meaning(error), "remedy": error.remedy, "details": [], "docs": DOCS + error.code},
+        "error": {
+            "code": error.code,
+            "message": _meaning(error),
+            "remedy": error.remedy,
+            "details": [],
+            "docs": DOCS + error.code,
+        },
     }
     return body | ({"retry_after": 12} if error.status == 429 else {})
 
