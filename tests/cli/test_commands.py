@@ -161,6 +161,15 @@ def test_an_operation_takes_lists_and_objects_as_json(gateway: Gateway, shell: S
 
 
 @requirement("runs:cli")
+def test_a_refused_run_is_explained_by_names_and_without_values(gateway: Gateway, shell: Shell) -> None:
+    reply = gateway.get("/notes/databases", limit="Sesame")
+    explained = shell.run("runs", "show", reply.body["run_id"]).stdout
+
+    assert "422 invalid_parameters (parameter limit)" in explained
+    assert "Sesame" not in explained
+
+
+@requirement("runs:cli")
 def test_a_run_is_explained_as_a_time_line(gateway: Gateway, shell: Shell) -> None:
     reply = gateway.get("/notes/databases", limit=1)
 

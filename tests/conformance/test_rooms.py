@@ -110,7 +110,7 @@ def test_it_asks_for_a_key_in_the_one_error_shape(
 
     assert (401, "missing_api_key") == (reply.status, reply.code)
     assert {"run_id", "connector", "error"} == set(reply.body)
-    assert {"code", "message", "remedy", "details"} == set(reply.body["error"])
+    assert {"code", "message", "remedy", "details", "docs"} == set(reply.body["error"])
     assert connector.name == reply.body["connector"]
     assert "Bearer" == reply.headers["www-authenticate"]
     assert "0" == reply.headers["x-service-ratelimit-remaining"]

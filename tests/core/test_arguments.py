@@ -317,7 +317,14 @@ def test_all_faults_are_reported_together() -> None:
 def test_an_unknown_parameter_is_named() -> None:
     (fault,) = faults(from_body, nmae="n")
 
-    assert {"parameter": "nmae", "message": "Unknown parameter"} == fault
+    assert ("nmae", "Unknown parameter") == (fault["parameter"], fault["message"])
+
+
+def test_beside_an_unknown_parameter_those_that_are_known_are_listed() -> None:
+    (fault,) = faults(from_body, nmae="n")
+
+    assert "name" in fault["allowed"]
+    assert "connection_id" in fault["allowed"]
 
 
 def test_a_missing_parameter_is_named() -> None:

@@ -142,7 +142,7 @@ def misshapen(reply: Reply) -> str:
     if reply.status == 200:
         return "" if {"run_id", "connector", "data"} <= set(reply.body) else f"no envelope: {reply.body}"
     told = reply.body.get("error", {}) if isinstance(reply.body, dict) else {}
-    return "" if {"code", "message", "remedy", "details"} == set(told) else f"no error of ours: {reply.body}"
+    return "" if {"code", "message", "remedy", "details", "docs"} == set(told) else f"no error of ours: {reply.body}"
 
 
 def _lasting(reply: Reply) -> Any:

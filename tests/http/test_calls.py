@@ -170,7 +170,7 @@ def test_tricks_in_paths_reach_nobody(gateway: Gateway, page_id: str) -> None:
     )
 
     assert reply.status in {404, 405, 422}
-    assert {"code", "message", "remedy", "details"} == reply.body["error"].keys()
+    assert {"code", "message", "remedy", "details", "docs"} == reply.body["error"].keys()
     assert [] == gateway.journal("notes")
 
 
@@ -192,7 +192,7 @@ def test_a_refusal_has_the_error_shape(gateway: Gateway, shelf: Shelf) -> None:
     reply = put(gateway)
 
     assert {"run_id", "connector", "error"} == reply.body.keys()
-    assert {"code", "message", "remedy", "details"} == reply.body["error"].keys()
+    assert {"code", "message", "remedy", "details", "docs"} == reply.body["error"].keys()
     assert ("shelf", "upstream_refused") == (reply.body["connector"], reply.code)
 
 
@@ -461,6 +461,33 @@ def test_a_refused_run_tells_why(gateway: Gateway) -> None:
     run = gateway.request("GET", f"/v1/runs/{reply.body['run_id']}").body["data"]
 
     assert ("error", 422, "invalid_parameters") == (run["status"], run["http_status"], run["code"])
+    assert [{"parameter": "name"}] == run["details"]
+
+
+@requirement("runs:row", "runs:discreet")
+def test_a_refused_run_keeps_names_and_no_values(gateway: Gateway) -> None:
+    database_id = gateway.examples("notes")["database_id"]
+    values = {"Name": "Acme", "Stage": "Sesame", "Value": "Sesame"}
+    reply = gateway.post("/notes/pages", database_id=database_id, properties=values)
+    run = gateway.request("GET", f"/v1/runs/{reply.body['run_id']}").body["data"]
+
+    assert {"Stage", "Value"} & {detail["property"] for detail in run["details"]}
+    assert "Sesame" in str(reply.body)
+    assert "Sesame" not in str(run)
+
+
+def test_a_run_that_ended_well_has_no_details(gateway: Gateway) -> None:
+    reply = gateway.get("/shelf/things")
+
+    assert gateway.request("GET", f"/v1/runs/{reply.body['run_id']}").body["data"]["details"] is None
+
+
+def test_of_many_faults_and_long_names_little_is_kept(gateway: Gateway) -> None:
+    reply = put(gateway, **{f"{'x' * 500}{number}": 1 for number in range(100)})
+    run = gateway.request("GET", f"/v1/runs/{reply.body['run_id']}").body["data"]
+
+    assert 20 == len(run["details"])
+    assert 200 >= max(len(detail["parameter"]) for detail in run["details"])
 
 
 def test_a_call_that_was_one_too_many_has_its_run(gateway: Gateway) -> None:

@@ -21,6 +21,7 @@ COMMANDS = {
     "connections": (f"{HERE}.manage", "Create, list, change and remove connections."),
     "hooks": (f"{HERE}.manage", "Show and forget the tokens that deliveries are signed with."),
     "runs": (f"{HERE}.runs", "Explain calls by their run_id."),
+    "env": (f"{HERE}.env", "Print a dev installation as exports for a shell."),
     "call": (f"{HERE}.call", "Call an operation: connector-gateway call CONNECTOR OPERATION."),
 }
 """Each command, the module that has it, and what it does; modules are loaded when they are needed."""

@@ -219,6 +219,7 @@ async def _show(described: Mapping[str, Any], data: Path) -> None:
     console.print(
         f"gateway   {described['base_url']}  (reference: {described['base_url']}/docs)\n"
         f"sandbox   {described['sandbox_url']}\n"
+        f'shell     eval "$(connector-gateway env --data {shlex.quote(str(data))})"\n'
         f"history   connector-gateway runs list --data {shlex.quote(str(data))}\n"
         "stop      Ctrl-C",
         soft_wrap=True,

@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -210,5 +210,11 @@ def _idempotency(idempotency: Mapping[str, Any]) -> str:
 
 def _end(run: Mapping[str, Any]) -> str:
     if run["code"]:
-        return f"{run['http_status']} {run['code']}"
+        return f"{run['http_status']} {run['code']}{_about(run['details'] or ())}"
     return str(run["status"])
+
+
+def _about(details: Iterable[Mapping[str, Any]]) -> str:
+    """What a refusal was about, by the names that were kept of it."""
+    told = [", ".join(f"{name} {value}" for name, value in detail.items()) for detail in details]
+    return f" ({'; '.join(told)})" if told else ""

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from types import UnionType
@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 from pydantic import ValidationError
 
-from connector_gateway.core.details import cut, faults_of, without_values
+from connector_gateway.core.details import UNKNOWN, cut, faults_of, without_values
 from connector_gateway.kit.errors import Detail, GatewayError, InvalidJson, InvalidParameters
 from connector_gateway.kit.shapes import IDEMPOTENCY_FIELD, Params
 
@@ -98,7 +98,8 @@ class Arguments:
         try:
             read = params.model_validate(values)
         except ValidationError as fault:
-            raise _refusal(params, [*faults, *faults_of(fault)]) from fault
+            known = [CONNECTION, *self._parameters(params)] if connection else self._parameters(params)
+            raise _refusal(params, [*faults, *_listing(faults_of(fault), known)]) from fault
         if faults:
             raise _refusal(params, faults)
         return read
@@ -107,6 +108,11 @@ class Arguments:
         """The key of the header or the body, which were checked as *params* were read."""
         in_body: str | None = vars(params).get(IDEMPOTENCY_FIELD)
         return in_body if self.idempotency_header is None else self.idempotency_header
+
+    def _parameters(self, params: type[Params]) -> Sequence[str]:
+        """The names of the parameters that travel beside the path."""
+        names = [declared.alias or name for name, declared in params.model_fields.items()]
+        return [name for name in names if name not in self.path]
 
     def _named(self, faults: list[Detail]) -> Sequence[tuple[str, str]]:
         """The query as far as its names can be told."""
@@ -161,6 +167,14 @@ def _check_key(header: str, in_body: Any, faults: list[Detail]) -> None:
     elif in_body is not None and in_body != header:
         message = "Should equal the header Idempotency-Key"
         faults.append({"parameter": IDEMPOTENCY_FIELD, "message": message, "value": in_body})
+
+
+def _listing(faults: Iterable[Detail], known: Sequence[str]) -> Sequence[Detail]:
+    """*faults*, of which those that tell of an unknown parameter list those that are *known*."""
+    return [
+        {**fault, "allowed": known} if fault["message"] == UNKNOWN and "." not in fault["parameter"] else fault
+        for fault in faults
+    ]
 
 
 def _refusal(params: type[Params], faults: Sequence[Detail]) -> InvalidParameters:

@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from connector_gateway.core.nearest import meant
 from connector_gateway.kit.errors import Detail
 from connector_gateway.kit.shapes import timestamp
 
@@ -23,8 +24,17 @@ MAX_DETAIL = 3_000
 
 MAX_NESTING = 20
 
+MEANT = "did_you_mean"
+"""What details call the name that was probably meant."""
+
+KEPT = {"parameter", "property", "field", "index", "place", "vendor_code", "done"}
+"""Details that are names, places or codes, and stay in the history."""
+
 DONE = "done"
 """What details have that tell of a step that stands, rather than of a fault."""
+
+UNKNOWN = "Unknown parameter"
+"""What is said of a parameter that does not exist."""
 
 _UNSENT = {"missing", "extra_forbidden"}
 """Kinds of faults where nothing was sent for the parameter, or there is none; neither has a value worth repeating."""
@@ -57,7 +67,7 @@ def _path(prefix: Sequence[str], error: Any) -> str:
 
 
 def _message(error: Any) -> str:
-    return "Unknown parameter" if error["type"] == "extra_forbidden" else str(error["msg"])
+    return UNKNOWN if error["type"] == "extra_forbidden" else str(error["msg"])
 
 
 def without_values(faults: Iterable[Detail], parameters: Iterable[str]) -> list[Detail]:
@@ -78,9 +88,32 @@ def shortened(details: Sequence[Detail]) -> list[Detail]:
     """What is told of *details*: so many faults, each cut, the steps that stand, and how many faults more there are."""
     faults = [detail for detail in details if DONE not in detail]
     steps = [detail for detail in details if DONE in detail]
-    told = [_Cut(MAX_DETAIL).detail(detail) for detail in chain(faults[:MAX_FAULTS], steps)]
+    told = [_suggesting(_Cut(MAX_DETAIL).detail(detail), detail) for detail in chain(faults[:MAX_FAULTS], steps)]
     more = len(faults) - MAX_FAULTS
     return told if more <= 0 else [*told, {"message": f"There are {more} more faults.", "more": more}]
+
+
+def _suggesting(told: Detail, detail: Detail) -> Detail:
+    """*told* of *detail*, with the name that was probably meant, where one is."""
+    name = meant(detail)
+    return told if name is None else {**told, MEANT: cut(name)}
+
+
+def names_and_codes(details: Sequence[Detail]) -> list[Detail]:
+    """What may be kept of *details*: which names and places they are about, and codes; no value and no text."""
+    kept = [
+        {
+            name: cut(value) if isinstance(value, str) else value
+            for name, value in detail.items()
+            if _harmless(name, value)
+        }
+        for detail in details[:MAX_FAULTS]
+    ]
+    return [detail for detail in kept if detail]
+
+
+def _harmless(name: str, value: Any) -> bool:
+    return name in KEPT and isinstance(value, str | int)
 
 
 def cut(text: str) -> str:

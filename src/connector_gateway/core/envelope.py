@@ -1,19 +1,25 @@
 """The envelope: the shape of every answer; it holds ``data`` as JSON text, ready to be stored, replayed and sent."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic import TypeAdapter
 from pydantic_core import to_json
 
-from connector_gateway.core.details import shortened
-from connector_gateway.kit.errors import GatewayError
+from connector_gateway.core.details import MEANT, shortened
+from connector_gateway.kit.errors import Detail, GatewayError
 from connector_gateway.kit.identifiers import RunId
 
 Status = Literal["ok", "partial"]
 
 MAX_MESSAGE = 3000
+
+MAX_SUGGESTED = 5
+"""Names that the message asks about; details have more of them."""
+
+DOCS = "/docs/errors/"
+"""Where the page of every code is, below the address that is served."""
 
 REASON = ("vendor_code", "vendor_message")
 """What a detail calls the reason that an application gave."""
@@ -64,9 +70,17 @@ def reasoned(error: GatewayError) -> str:
 
 def described(error: GatewayError) -> dict[str, Any]:
     """What is told of *error*; what a caller sent comes back cut, however long it was."""
+    details = shortened(error.details)
     return {
         "code": error.code,
-        "message": error.message[:MAX_MESSAGE],
+        "message": error.message[:MAX_MESSAGE] + _question(details),
         "remedy": error.remedy,
-        "details": shortened(error.details),
+        "details": details,
+        "docs": DOCS + error.code,
     }
+
+
+def _question(details: Iterable[Detail]) -> str:
+    """The question whether something else was meant, where *details* suggest it."""
+    names = list(dict.fromkeys(detail[MEANT] for detail in details if MEANT in detail))[:MAX_SUGGESTED]
+    return f" Did you mean {', '.join(names)}?" if names else ""

@@ -133,7 +133,7 @@ class Keys:
     async def _look_up(self, key: str, digest: bytes) -> Caller | None:
         # The checksum keeps guesses and typing errors away from the database.
         if not well_formed(key):
-            raise InvalidApiKey("The API key is not one of ours.")
+            raise InvalidApiKey(_what_is_wrong(key))
         query = select(tables.keys).where(tables.keys.c.digest == digest, tables.keys.c.revoked_at.is_(None))
         row = await self._database.read(lambda connection: connection.execute(query).first())
         if row is None or not hmac.compare_digest(row.digest, digest):
@@ -157,8 +157,28 @@ def bearer(authorization: str | None) -> str:
     """The token of an ``Authorization: Bearer`` header; ``MissingApiKey`` without one."""
     scheme, _, token = (authorization or "").partition(" ")
     if scheme.lower() != "bearer" or not token.strip():
-        raise MissingApiKey("The request carries no API key.")
+        raise MissingApiKey(_what_is_missing(scheme, token))
     return token.strip()
+
+
+def _what_is_missing(scheme: str, token: str) -> str:
+    """Why a header has no key, as far as that can be told without a word of it."""
+    if not scheme:
+        return "The request carries no API key."
+    if scheme.lower() == "bearer":
+        return "The header Authorization ends after the word Bearer; the API key belongs behind it."
+    if not token:
+        return "The header Authorization lacks the word Bearer before the API key."
+    return "The header Authorization begins with another word than Bearer."
+
+
+def _what_is_wrong(key: str) -> str:
+    """Why *key* cannot be a key of ours, without a word of it."""
+    if key.lower().startswith("bearer "):
+        return "The word Bearer stands twice before the API key."
+    if key.startswith(PREFIX):
+        return "The API key is not whole, or has a typing error."
+    return f"The API key is not one of ours: those begin with {PREFIX}."
 
 
 def _checksum(body: str) -> str:

@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, Select, TextClause, delete, literal_column
 from sqlalchemy import Connection as Transaction
 from sqlalchemy.dialects.postgresql import insert
 
+from connector_gateway.core.details import names_and_codes
 from connector_gateway.core.refusals import Refusals
 from connector_gateway.core.retention import PURGE_STEP
 from connector_gateway.core.stopping import Stopping
@@ -35,7 +36,7 @@ Condition = ColumnElement[bool] | TextClause
 HIDDEN = {"process_id", "workspace_id", "more_until"}
 """Columns that are nobody's business but ours."""
 
-OUTCOME = ("status", "http_status", "code", "duration_ms", "upstream", "idempotency", "process_id")
+OUTCOME = ("status", "http_status", "code", "duration_ms", "upstream", "idempotency", "details", "process_id")
 """What a run ends with; all else is known when it begins."""
 
 _insert = insert(tables.runs)
@@ -97,6 +98,8 @@ class Run:
     http_status: int | None = None
     code: str | None = None
     idempotency: dict[str, Any] | None = None
+    details: Sequence[Mapping[str, Any]] | None = None
+    """What it was refused for, without values."""
 
     @property
     def duration_ms(self) -> float:
@@ -110,6 +113,7 @@ class Run:
     def refuse(self, error: GatewayError) -> None:
         """Note that it ended with *error*."""
         self.status, self.http_status, self.code = "error", error.status, error.code
+        self.details = names_and_codes(error.details) or None
 
 
 class Runs:
@@ -380,6 +384,7 @@ class Recording:
             "duration_ms": round(run.duration_ms, 3),
             "upstream": [_exchange(exchange) for exchange in run.trace.exchanges],
             "idempotency": run.idempotency,
+            "details": run.details,
             "process_id": process_id,
         }
 

@@ -7,14 +7,18 @@ from functools import cached_property
 from typing import Any
 
 from pydantic_core import to_json
+from starlette.datastructures import Headers
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route, Router, request_response
 from starlette.types import Receive, Scope, Send
 
+from connector_gateway.core.envelope import DOCS
 from connector_gateway.core.events.hooks import Hooks
 from connector_gateway.core.stopping import Stopping
+from connector_gateway.http.addresses import Addresses
 from connector_gateway.http.downloads import download_routes
+from connector_gateway.http.error_pages import CODES, error_page, errors_page
 from connector_gateway.http.hooks import hook_route
 from connector_gateway.http.management import MANAGEMENT, Management, management_routes
 from connector_gateway.http.metrics import Metrics
@@ -23,6 +27,9 @@ from connector_gateway.http.reference import reference, start, viewer
 from connector_gateway.http.routes import ROOT, Edge, Methods, NotFound, Operations
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.operation import AnyConnector
+
+SHOWN = ("/docs", "/docs/errors", *(DOCS + code for code in CODES), "/openapi.json", "/healthz", "/readyz", "/metrics")
+"""What the service tells of itself."""
 
 Check = Callable[[], Awaitable[None]]
 
@@ -73,6 +80,19 @@ class Application:
         return self._others(scope, receive, send)
 
 
+class Front:
+    """The address without a path: it leads a browser to the reference, and is nothing to anybody else."""
+
+    def __init__(self, not_found: NotFound) -> None:
+        self._not_found = not_found
+
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        """Redirect, or refuse."""
+        reads = scope["method"] in {"GET", "HEAD"} and "text/html" in Headers(scope=scope).get("accept", "")
+        answer = RedirectResponse("/docs", 302) if reads else self._not_found
+        return answer(scope, receive, send)
+
+
 def application(service: Service, lifespan: Callable[[Router], AbstractAsyncContextManager[None]]) -> Application:
     """The service as an ASGI application; *lifespan* opens and closes what stands behind it."""
 
@@ -96,11 +116,19 @@ def application(service: Service, lifespan: Callable[[Router], AbstractAsyncCont
     async def started(_: Request) -> Response:
         return start()
 
+    async def errors(_: Request) -> Response:
+        return errors_page()
+
+    async def error(request: Request) -> Response:
+        return error_page(request.url.path.rpartition("/")[2], service.connectors.values())
+
     def shown(path: str, show: Callable[[Request], Awaitable[Response]]) -> Route:
         endpoint = request_response(show)
         return Route(path, Methods(service.edge, {"GET": endpoint, "HEAD": endpoint}))
 
+    not_found = NotFound(service.edge, _addresses(service).missing)
     routes: list[BaseRoute] = [
+        Route("/", Front(not_found)),
         *management_routes(service.management, MANAGEMENT),
         hook_route(service.edge, service.hooks, service.clock),
         shown("/healthz", alive),
@@ -110,10 +138,19 @@ def application(service: Service, lifespan: Callable[[Router], AbstractAsyncCont
         shown("/docs", page),
         shown("/docs/start.js", started),
         shown("/docs/viewer.js", viewer),
+        shown("/docs/errors", errors),
+        *(shown(DOCS + code, error) for code in CODES),
         *download_routes(service.edge, service.download_path),
     ]
-    others = Router(routes, default=NotFound(service.edge), redirect_slashes=False, lifespan=lifespan)
-    return Application(Operations(service.edge, service.connectors.values()), others, service.edge.stopping)
+    others = Router(routes, default=not_found, redirect_slashes=False, lifespan=lifespan)
+    operations = Operations(service.edge, service.connectors.values(), not_found)
+    return Application(operations, others, service.edge.stopping)
+
+
+def _addresses(service: Service) -> Addresses:
+    """Every address that somebody may have meant."""
+    managed = [(route.method, route.path) for route in MANAGEMENT]
+    return Addresses(service.connectors.values(), [*managed, *(("GET", path) for path in SHOWN)])
 
 
 async def _state(check: Check) -> str:

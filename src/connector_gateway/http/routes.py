@@ -1,7 +1,7 @@
 """Routes of all operations, made from their declarations, and the answer where there is no route."""
 
 import asyncio
-from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, unquote
 
@@ -113,16 +113,17 @@ class Methods:
 class NotFound:
     """The answer where there is no route."""
 
-    def __init__(self, edge: Edge) -> None:
+    def __init__(self, edge: Edge, missing: Callable[[str], RouteNotFound]) -> None:
         self._edge = edge
+        self._missing = missing
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Say so, in the one shape."""
+        """Say so, in the one shape, and what is there instead."""
         if scope["type"] != "http":
             return
         exchange = HttpExchange(scope, receive)
         await self._edge.peek(exchange)
-        await exchange.send(refused(exchange.run, None, RouteNotFound("There is nothing at this address.")), send)
+        await exchange.send(refused(exchange.run, None, self._missing(scope["path"])), send)
 
 
 @dataclass(frozen=True)
@@ -146,8 +147,8 @@ class Address:
 class Operations:
     """Finds the operation at an address: in one table, or by connector and length if it has parameters."""
 
-    def __init__(self, edge: Edge, connectors: Iterable[AnyConnector]) -> None:
-        self._not_found = NotFound(edge)
+    def __init__(self, edge: Edge, connectors: Iterable[AnyConnector], not_found: NotFound) -> None:
+        self._not_found = not_found
         self._literal: dict[bytes, Methods] = {}
         self._addresses: dict[tuple[str, int], list[Address]] = {}
         for connector in connectors:

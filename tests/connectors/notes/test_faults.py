@@ -529,7 +529,7 @@ def test_an_answer_of_another_shape_ends_in_the_error_shape(gateway: Gateway, bo
     reply = gateway.get("/notes/databases")
 
     assert reply.status >= 500
-    assert {"code", "message", "remedy", "details"} == reply.body["error"].keys()
+    assert {"code", "message", "remedy", "details", "docs"} == reply.body["error"].keys()
 
 
 def test_a_slow_body_is_waited_for_within_the_time(gateway: Gateway, leads: str) -> None:

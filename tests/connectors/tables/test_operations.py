@@ -162,7 +162,8 @@ def test_an_unknown_table_is_not_found_and_the_tables_are_named(gateway: Gateway
     reply = read(gateway, "leads")
 
     assert (404, "table_not_found") == (reply.status, reply.code)
-    assert [{"parameter": "table", "value": "leads", "allowed": ["Leads", "Companies / Konten"]}] == reply.details
+    about = {"parameter": "table", "value": "leads", "did_you_mean": "Leads"}
+    assert [about | {"allowed": ["Leads", "Companies / Konten"]}] == reply.details
 
 
 @requirement("tables:view-not-found")
@@ -306,14 +307,17 @@ def test_all_that_is_wrong_with_a_change_is_told_at_once(gateway: Gateway, insid
 
 
 @requirement("tables:records:new-options")
-@pytest.mark.parametrize(("field", "value", "missing"), [("Stage", "Maybe", "Maybe"), ("Tags", ["eu", "EU"], "EU")])
+@pytest.mark.parametrize(
+    ("field", "value", "told"),
+    [("Stage", "Maybe", {"value": "Maybe"}), ("Tags", ["eu", "EU"], {"value": "EU", "did_you_mean": "eu"})],
+)
 def test_an_option_that_is_missing_is_never_added(
-    gateway: Gateway, inside: Looking, field: str, value: Any, missing: str
+    gateway: Gateway, inside: Looking, field: str, value: Any, told: Mapping[str, str]
 ) -> None:
     reply = update(gateway, {field: value})
 
     assert (409, "select_option_missing") == (reply.status, reply.code)
-    about = {"code": "select_option_missing", "field": field, "value": missing}
+    about = {"code": "select_option_missing", "field": field, **told}
     assert [about | {"allowed": inside.field(field).choices()}] == reply.details
 
 

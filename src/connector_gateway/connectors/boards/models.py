@@ -4,6 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from connector_gateway.connectors.boards import addresses
+from connector_gateway.kit.pasting import identifier_or_address
 from connector_gateway.kit.shapes import IdempotencyKey, Identifier, Instant, Params, Result
 
 MAX_TEXT = 16_384
@@ -14,6 +16,10 @@ Text = Annotated[str, Field(min_length=1, max_length=MAX_TEXT, pattern=r"\S")]
 
 ListId = Annotated[str, Field(min_length=1, max_length=200)]
 """A list's identifier; its name is none."""
+
+
+CardId = Annotated[Identifier, identifier_or_address("a card", *addresses.CARD)]
+BoardId = Annotated[Identifier, identifier_or_address("a board", *addresses.BOARD)]
 
 
 class CreateCard(Params):
@@ -49,7 +55,7 @@ class CreatedCard(Result):
 class MoveCard(Params):
     """Where a card is to go."""
 
-    card_id: Identifier
+    card_id: CardId
     list_id: ListId
     """Destination list; on the same board as the card."""
 
@@ -78,7 +84,7 @@ class MovedCard(Result):
 class CommentOnCard(Params):
     """A comment to be posted."""
 
-    card_id: Identifier
+    card_id: CardId
     text: Text
     """Markdown; the limit counts characters, not bytes."""
 
@@ -97,7 +103,7 @@ class Comment(Result):
 class DescribeBoard(Params):
     """The board to describe."""
 
-    board_id: Identifier
+    board_id: BoardId
     include_labels: bool = True
     """Include the board's label set."""
 
@@ -127,7 +133,7 @@ class BoardDescription(Result):
 class AttachChecklist(Params):
     """A checklist to be put on a card."""
 
-    card_id: Identifier
+    card_id: CardId
     name: Text
     """Checklist title."""
 

@@ -6,12 +6,18 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
+from connector_gateway.connectors.chat import addresses
+from connector_gateway.kit.pasting import identifier_or_address, name_or_address
 from connector_gateway.kit.shapes import Cursor, IdempotencyKey, Instant, Params, Result
 
-ChannelName = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^#?[^\s#]+$")]
+ChannelName = Annotated[
+    str, Field(min_length=1, max_length=100, pattern=r"^#?[^\s#]+$"), name_or_address(*addresses.CHANNEL)
+]
 """A channel's identifier or name, or the identifier of a person."""
 
-MessageTs = Annotated[str, Field(pattern=r"^[0-9]{10}\.[0-9]{6}$")]
+MessageTs = Annotated[
+    str, Field(pattern=r"^[0-9]{10}\.[0-9]{6}$"), identifier_or_address("a message", *addresses.MESSAGE)
+]
 """A message's identifier: seconds and microseconds, as text."""
 
 EDIT_LENGTH = 4_000

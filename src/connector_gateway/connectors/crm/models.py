@@ -16,6 +16,8 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from connector_gateway.connectors.crm import addresses
+from connector_gateway.kit.pasting import identifier_or_address, name_or_address
 from connector_gateway.kit.shapes import Cursor, Identifier, Instant, Name, Params, Result
 
 MAX_TEXT = 65_536
@@ -92,9 +94,15 @@ Number = Annotated[Decimal, PlainSerializer(_number, return_type=int | float), W
 """A decimal value, given as a JSON number."""
 
 CompanyReference = Annotated[
-    str, Field(min_length=1, max_length=300, json_schema_extra={"pattern": ONE_WORD}), AfterValidator(_company)
+    str,
+    Field(min_length=1, max_length=300, json_schema_extra={"pattern": ONE_WORD}),
+    AfterValidator(_company),
+    name_or_address(*addresses.COMPANY),
 ]
 """A company's domain (anything with a dot; scheme, ``www.`` and path are ignored) or identifier."""
+
+ContactId = Annotated[Identifier, identifier_or_address("a contact", *addresses.CONTACT)]
+DealId = Annotated[Identifier, identifier_or_address("a deal", *addresses.DEAL)]
 
 Title = Annotated[
     str, Field(min_length=1, max_length=1000, json_schema_extra={"pattern": FILLED}), AfterValidator(_filled)
@@ -201,7 +209,7 @@ class CreateDeal(Params):
     amount: Amount | None = None
     """Decimal value (not minor units)."""
 
-    contact_id: Identifier | None = None
+    contact_id: ContactId | None = None
     """Contact to associate."""
 
 
@@ -223,7 +231,7 @@ class CreatedDeal(Result):
 class UpdateDeal(Params):
     """What is to be changed of a deal, or noted on it; at least one of the three."""
 
-    deal_id: Identifier
+    deal_id: DealId
     dealstage: Name | None = None
     """Name or identifier of the stage to move to; must exist in the deal's pipeline."""
 

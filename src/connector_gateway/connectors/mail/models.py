@@ -6,6 +6,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from connector_gateway.connectors.mail import addresses
+from connector_gateway.kit.pasting import identifier_or_address
 from connector_gateway.kit.shapes import Base64, Cursor, Identifier, Instant, Params, Result
 
 _LINE_ENDS = r"\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029"
@@ -54,6 +56,10 @@ AttachmentId = Annotated[
 def _absent(value: Any) -> bool:
     """Whether a field is left out of the answer."""
     return value is None
+
+
+MessageId = Annotated[Identifier, identifier_or_address("a message", *addresses.MESSAGE)]
+ThreadId = Annotated[Identifier, identifier_or_address("a thread", *addresses.THREAD)]
 
 
 class SearchMessages(Params):
@@ -117,7 +123,7 @@ class SendMessage(Params):
     body_html: Html
     """Message body; a plain-text alternative is generated automatically."""
 
-    thread_id: Identifier | None = None
+    thread_id: ThreadId | None = None
     """Reply inside this thread instead of starting a conversation."""
 
 
@@ -135,7 +141,7 @@ class SentMessage(Result):
 class ChangeMessageLabels(Params):
     """Which labels to apply and to strip; at least one of ``add`` and ``remove``."""
 
-    message_id: Identifier
+    message_id: MessageId
     add: LabelNames = Field(default_factory=list)
     """Label names to apply."""
 
@@ -169,7 +175,7 @@ class FetchAttachment(Params):
     attachment_id: AttachmentId
     """Identifier from the search, or the mail provider's own."""
 
-    message_id: Identifier
+    message_id: MessageId
     """Message the attachment belongs to."""
 
     form: Literal["link", "base64"] = Field(default="link", alias="as")

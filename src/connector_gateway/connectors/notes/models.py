@@ -6,6 +6,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
+from connector_gateway.connectors.notes import addresses
+from connector_gateway.kit.pasting import identifier_or_address
 from connector_gateway.kit.shapes import Cursor, IdempotencyKey, Instant, Name, Params, Result
 
 UUID_FORM = r"^(?:[0-9a-fA-F]{32}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$"
@@ -20,6 +22,9 @@ def _uuid(text: str) -> str:
 # Published as a pattern, but told in words: a pattern in a message helps nobody.
 NotesId = Annotated[str, AfterValidator(_uuid), Field(json_schema_extra={"pattern": UUID_FORM})]
 """A UUID, with or without dashes."""
+
+PageId = Annotated[NotesId, identifier_or_address("a page", *addresses.PAGE)]
+DatabaseId = Annotated[NotesId, identifier_or_address("a database", *addresses.DATABASE)]
 
 Properties = dict[str, Any]
 
@@ -71,7 +76,7 @@ class NotesDatabase(Result):
 class CreatePage(Params):
     """A page to be made as a row of a database."""
 
-    database_id: NotesId
+    database_id: DatabaseId
     """Database that holds the new row."""
 
     properties: Properties
@@ -99,7 +104,7 @@ class CreatedPage(Result):
 class UpdatePage(Params):
     """What is to be changed of a page; at least one of ``properties`` and ``archived``."""
 
-    page_id: NotesId
+    page_id: PageId
     properties: Properties | None = None
     """Only the properties sent are changed."""
 
@@ -132,7 +137,7 @@ class UpdatedPage(Result):
 class SearchPages(Params):
     """What to look for in one database."""
 
-    database_id: NotesId
+    database_id: DatabaseId
     property: Name
     """Property name to match on."""
 

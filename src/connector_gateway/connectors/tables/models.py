@@ -4,6 +4,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
+from connector_gateway.connectors.tables import addresses
+from connector_gateway.kit.pasting import identifier_or_address, name_or_address
 from connector_gateway.kit.shapes import Cursor, Identifier, Instant, Name, Params, Result
 
 MAX_RECORDS = 10
@@ -14,6 +16,12 @@ MAX_URL = 4000
 Fields = dict[str, Any]
 
 
+BaseId = Annotated[Identifier, identifier_or_address("a base", *addresses.BASE)]
+RecordId = Annotated[Identifier, identifier_or_address("a record", *addresses.RECORD)]
+TableName = Annotated[Name, name_or_address(*addresses.TABLE)]
+ViewName = Annotated[Name, name_or_address(*addresses.VIEW)]
+
+
 def _no_unless_given(value: object) -> object:
     return False if value is None else value
 
@@ -21,13 +29,13 @@ def _no_unless_given(value: object) -> object:
 class ReadRecords(Params):
     """Which records to read."""
 
-    base_id: Identifier
+    base_id: BaseId
     """Base to read from."""
 
-    table: Name
+    table: TableName
     """Table name or identifier."""
 
-    view: Name | None = None
+    view: ViewName | None = None
     """View name or identifier; its own filter and order apply."""
 
     limit: Annotated[int, Field(ge=1, le=100)] = 50
@@ -48,10 +56,10 @@ class Record(Result):
 class CreateRecords(Params):
     """Records to be made in one table."""
 
-    base_id: Identifier
+    base_id: BaseId
     """Base holding the table."""
 
-    table: Name
+    table: TableName
     """Table name or identifier."""
 
     records: Annotated[list[Fields], Field(min_length=1, json_schema_extra={"maxItems": MAX_RECORDS})]
@@ -92,11 +100,11 @@ class CreatedRecords(Result):
 class UpdateRecord(Params):
     """What is to be changed of a record."""
 
-    record_id: Identifier
-    base_id: Identifier
+    record_id: RecordId
+    base_id: BaseId
     """Base holding the record."""
 
-    table: Name
+    table: TableName
     """Table name or identifier."""
 
     fields: Annotated[Fields, Field(min_length=1)]
@@ -116,7 +124,7 @@ class UpdatedRecord(Result):
 class AttachFile(Params):
     """A file to be added to a record."""
 
-    record_id: Identifier
+    record_id: RecordId
     """Record that holds the attachment."""
 
     field: Name
@@ -142,7 +150,7 @@ class AttachedFile(Result):
 class ListTables(Params):
     """Which base to describe."""
 
-    base_id: Identifier
+    base_id: BaseId
     """Base to describe."""
 
     include_views: bool = True

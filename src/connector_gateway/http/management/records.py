@@ -109,3 +109,6 @@ class RunRecord(Result):
 
     and_more: int | None
     """How many more calls of the key were refused in that hour because its minute was used up, and have no run."""
+
+    details: list[dict[str, Any]] | None
+    """What a refusal was about, by its names and codes: parameters, properties, fields, places; never their values."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
+from connector_gateway.core.envelope import DOCS
 from connector_gateway.http.openapi.shapes import Schema, object_of, reference
 from connector_gateway.kit.errors import (
     GatewayError,
@@ -44,6 +45,7 @@ DETAIL: Schema = {
         "message": {"type": "string", "description": "What is wrong."},
         "value": {"description": "What was sent, cut where it is long."},
         "allowed": {"type": "array", "items": {}, "description": "What would be taken instead."},
+        "did_you_mean": {"type": "string", "description": "What was probably meant."},
         "done": {"type": "string", "description": "A step of the call that stands all the same."},
         "more": {"type": "integer", "description": "How many faults there are that are not listed."},
     },
@@ -120,6 +122,7 @@ def _error(error: type[GatewayError]) -> Schema:
         "message": {"type": "string", "description": "What is wrong, for people."},
         "remedy": {"type": "string", "description": "What to do."},
         "details": {"type": "array", "items": reference("Detail")},
+        "docs": {"type": "string", "description": "The page that explains the code, below the served address."},
     }
     return object_of(fields, description=_meaning(error))
 
@@ -132,7 +135,13 @@ def _example(error: type[GatewayError], connector: str | None) -> Schema:
     body: Schema = {
         "run_id": EXAMPLE_RUN,
         "connector": connector,
-        "error": {"code": error.code, "message": _meaning(error), "remedy": error.remedy, "details": []},
+        "error": {
+            "code": error.code,
+            "message": _meaning(error),
+            "remedy": error.remedy,
+            "details": [],
+            "docs": DOCS + error.code,
+        },
     }
     return body | ({"retry_after": 12} if error.status == 429 else {})
 

@@ -1,0 +1,41 @@
+"""``env``: what a shell needs to call a dev installation."""
+
+import shlex
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import click
+
+from connector_gateway.cli.installation import data_folder, describe
+
+Described = Mapping[str, Any]
+
+
+@click.command()
+@click.option(
+    "--key", type=click.Choice(["read", "write"]), default="write", show_default=True, help="Which of the two keys."
+)
+@data_folder
+def env(key: Literal["read", "write"], data: Path) -> None:
+    r"""Print address, key, connections and examples of the running dev installation as exports.
+
+    For a shell: eval "$(connector-gateway env)"
+    """
+    described = describe(data)
+    if not described:
+        raise click.ClickException("No dev installation is running there. Start one with 'make run'.")
+    for name, value in exports(described, key):
+        click.echo(f"export {name}={shlex.quote(value)}")
+
+
+def exports(described: Described, key: Literal["read", "write"]) -> Iterator[tuple[str, str]]:
+    """Names and values for a shell, such as ``NOTES_CONNECTION_ID`` and ``NOTES_PAGE_ID``."""
+    yield "GATEWAY_URL", described["base_url"]
+    yield "GATEWAY_API_KEY", described["keys"][key]
+    yield "SANDBOX_URL", described["sandbox_url"]
+    for connector, connection_id in described["connections"].items():
+        yield f"{connector}_connection_id".upper(), connection_id
+        for name, value in described["examples"].get(connector, {}).items():
+            if isinstance(value, str):
+                yield f"{connector}_{name}".upper(), value

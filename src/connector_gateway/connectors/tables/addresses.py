@@ -1,0 +1,10 @@
+"""How the application's own addresses show which base, table, view or record they lead to."""
+
+BASE_ID = r"app[A-Za-z0-9]+"
+HOST = r"(?:www\.)?airtable\.com"
+REST = r"(?:[/?#].*)?"
+
+BASE = (rf"{HOST}/({BASE_ID}){REST}",)
+TABLE = (rf"{HOST}/{BASE_ID}/(tbl[A-Za-z0-9]+){REST}",)
+VIEW = (rf"{HOST}/{BASE_ID}/tbl[A-Za-z0-9]+/(viw[A-Za-z0-9]+){REST}",)
+RECORD = (rf"{HOST}/{BASE_ID}/tbl[A-Za-z0-9]+/(?:viw[A-Za-z0-9]+/)?(rec[A-Za-z0-9]+){REST}",)

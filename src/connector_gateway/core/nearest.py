@@ -1,0 +1,36 @@
+"""What somebody probably meant who wrote a name that does not exist."""
+
+from collections.abc import Collection, Mapping
+from difflib import get_close_matches
+from itertools import islice
+from typing import Any
+
+LONGEST = 100
+"""Characters of a name that is compared; nobody mistypes a longer one."""
+
+MOST = 100
+"""Names that one is compared with, so that a refusal costs little however many are allowed."""
+
+LIKENESS = 0.7
+"""How much of two names is the same where one was probably meant by the other."""
+
+GIVEN = ("value", "property", "field", "parameter")
+"""What a detail calls the name that is not among those allowed; the first that is there."""
+
+
+def nearest(given: str, known: Collection[Any]) -> str | None:
+    """The one of *known* that is most like *given*; None where nothing is like it, or *given* is among them."""
+    if len(given) > LONGEST or given in known:
+        return None
+    names = {name.casefold(): name for name in islice(known, MOST) if isinstance(name, str) and len(name) <= LONGEST}
+    found = get_close_matches(given.casefold(), names, n=1, cutoff=LIKENESS)
+    return names[found[0]] if found else None
+
+
+def meant(detail: Mapping[str, Any]) -> str | None:
+    """Which of the names that *detail* lists as allowed was probably meant."""
+    allowed = detail.get("allowed")
+    given = next((detail[name] for name in GIVEN if name in detail), None)
+    if not isinstance(allowed, list | tuple) or not isinstance(given, str):
+        return None
+    return nearest(given, allowed)

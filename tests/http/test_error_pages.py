@@ -1,0 +1,77 @@
+"""Every code of the catalogue has its page, where errors lead; the front leads a browser to the reference."""
+
+import re
+
+import pytest
+
+from connector_gateway.kit.errors import GatewayError, catalogue
+from harness.serving import Gateway
+
+ERRORS = [pytest.param(error, id=error.code) for error in catalogue()]
+BROWSER = {"Accept": "text/html,application/xhtml+xml"}
+
+
+@pytest.mark.parametrize("error", ERRORS)
+def test_the_page_of_a_code_says_what_it_means_and_what_to_do(gateway: Gateway, error: type[GatewayError]) -> None:
+    page = gateway.http.get(f"{gateway.base_url}/docs/errors/{error.code}")
+    said = re.sub(r"<[^>]+>", "", page.text).replace("&#39;", "'").replace("&lt;", "<").replace("&gt;", ">")
+
+    assert 200 == page.status_code
+    assert f"Status {error.status}." in said
+    assert error.remedy in said
+
+
+def test_an_error_leads_to_its_page(gateway: Gateway) -> None:
+    reply = gateway.get("/notes/databases", limit="many")
+    page = gateway.http.get(gateway.base_url + reply.body["error"]["docs"])
+
+    assert "/docs/errors/invalid_parameters" == reply.body["error"]["docs"]
+    assert (200, True) == (page.status_code, "<h1>invalid_parameters</h1>" in page.text)
+
+
+def test_a_page_names_the_operations_that_may_end_so(gateway: Gateway) -> None:
+    page = gateway.http.get(f"{gateway.base_url}/docs/errors/page_in_trash").text
+
+    assert "PATCH /v1/connectors/notes/pages/{page_id}" in page
+    assert "GET /v1/connectors/notes/databases" not in page
+
+
+def test_one_page_lists_all_codes(gateway: Gateway) -> None:
+    page = gateway.http.get(f"{gateway.base_url}/docs/errors").text
+    codes = [error.code for error in catalogue()]
+
+    assert codes == re.findall(r'<section id="([a-z_]+)">', page)
+
+
+def test_the_pages_let_nothing_in(gateway: Gateway) -> None:
+    page = gateway.http.get(f"{gateway.base_url}/docs/errors/rate_limited")
+    policy = page.headers["content-security-policy"]
+
+    assert re.fullmatch(r"default-src 'none'; style-src 'sha256-[A-Za-z0-9+/=]{44}'; base-uri 'none'", policy)
+    assert "http" not in re.sub(r"&#39;|https? address", "", page.text).replace("<!doctype html>", "").lower()
+
+
+def test_a_mistyped_code_is_recognised(gateway: Gateway) -> None:
+    reply = gateway.request("GET", "/docs/errors/rate_limit")
+
+    assert (404, "route_not_found") == (reply.status, reply.code)
+    assert [{"did_you_mean": "GET /docs/errors/rate_limited"}] == reply.body["error"]["details"]
+
+
+def test_the_front_leads_a_browser_to_the_reference(gateway: Gateway) -> None:
+    front = gateway.http.get(f"{gateway.base_url}/", headers=BROWSER)
+
+    assert (302, "/docs") == (front.status_code, front.headers["location"])
+
+
+def test_the_front_tells_others_where_to_look(gateway: Gateway) -> None:
+    reply = gateway.request("GET", "/")
+
+    assert (404, "route_not_found") == (reply.status, reply.code)
+    assert "/docs" in reply.body["error"]["remedy"]
+
+
+def test_nothing_is_written_to_the_front(gateway: Gateway) -> None:
+    front = gateway.http.post(f"{gateway.base_url}/", headers=BROWSER)
+
+    assert 404 == front.status_code

@@ -1,0 +1,159 @@
+"""What is said to somebody who mistyped: what is allowed, and what was probably meant."""
+
+import time
+from urllib.parse import quote
+
+import pytest
+
+from connector_gateway.core.details import shortened
+from connector_gateway.core.nearest import nearest
+from harness.requirement import requirement
+from harness.serving import Gateway
+
+NOTES = [
+    "GET /v1/connectors/notes/databases",
+    "POST /v1/connectors/notes/pages",
+    "PATCH /v1/connectors/notes/pages/{page_id}",
+    "POST /v1/connectors/notes/pages/search",
+    "GET /v1/connectors/notes/events",
+]
+
+
+@requirement("calls:unknown-parameter")
+def test_a_mistyped_parameter_of_a_query_is_recognised(gateway: Gateway) -> None:
+    reply = gateway.get("/notes/databases", querry="leads")
+    (fault,) = reply.body["error"]["details"]
+
+    assert "query" == fault["did_you_mean"]
+    assert ["connection_id", "query", "limit", "cursor"] == fault["allowed"]
+    assert "Parameter querry cannot be used as given. Did you mean query?" == reply.body["error"]["message"]
+
+
+def test_a_mistyped_parameter_of_a_body_is_recognised(gateway: Gateway) -> None:
+    reply = gateway.post("/notes/pages", databaseId="d", properties={})
+    faults = {fault["parameter"]: fault for fault in reply.body["error"]["details"]}
+
+    assert "database_id" == faults["databaseId"]["did_you_mean"]
+    assert "connection_id" in faults["databaseId"]["allowed"]
+
+
+def test_what_travels_in_the_path_is_not_listed_beside_it(gateway: Gateway) -> None:
+    reply = gateway.request("PATCH", "/v1/connectors/notes/pages/p", json={"propertys": {}})
+    faults = {fault["parameter"]: fault for fault in reply.body["error"]["details"]}
+
+    assert "properties" == faults["propertys"]["did_you_mean"]
+    assert "page_id" not in faults["propertys"]["allowed"]
+
+
+def test_a_name_that_is_like_nothing_is_only_told_what_is_allowed(gateway: Gateway) -> None:
+    reply = gateway.get("/notes/databases", zzz="1")
+    (fault,) = reply.body["error"]["details"]
+
+    assert {"parameter", "message", "allowed"} == set(fault)
+
+
+def test_a_mistyped_connector_is_recognised(gateway: Gateway) -> None:
+    reply = gateway.request("GET", "/v1/connectors/note/databases")
+    (fault,) = reply.body["error"]["details"]
+
+    assert (404, "route_not_found") == (reply.status, reply.code)
+    assert 'There is no connector "note". Did you mean notes?' == reply.body["error"]["message"]
+    assert ["notes", "shelf"] == fault["allowed"]
+
+
+@pytest.mark.parametrize(
+    ("path", "meant"),
+    [
+        ("/v1/connectors/notes/database", NOTES[0]),
+        ("/v1/connectors/notes/databases/", NOTES[0]),
+        ("/v1/connectors/notes/page/0123", NOTES[2]),
+    ],
+)
+def test_a_mistyped_path_is_recognised_among_those_of_its_connector(gateway: Gateway, path: str, meant: str) -> None:
+    reply = gateway.request("GET", path)
+    (fault,) = reply.body["error"]["details"]
+
+    assert (404, meant) == (reply.status, fault["did_you_mean"])
+    assert NOTES == fault["allowed"]
+
+
+@pytest.mark.parametrize(
+    ("path", "meant"),
+    [
+        ("/v1/notes/databases", NOTES[0]),
+        ("/v1/connector/notes/databases", NOTES[0]),
+        ("/v1/connection", "GET or POST /v1/connections"),
+        ("/v1/run/run_1", "GET /v1/runs/{run_id}"),
+        ("/doc", "GET /docs"),
+    ],
+)
+def test_a_mistyped_path_is_recognised_among_all(gateway: Gateway, path: str, meant: str) -> None:
+    reply = gateway.request("GET", path)
+
+    assert [{"did_you_mean": meant}] == reply.body["error"]["details"]
+
+
+def test_the_pasted_address_of_a_page_is_its_identifier(gateway: Gateway) -> None:
+    page_id = gateway.examples("notes")["page_id"]
+    address = quote(f"https://www.notion.so/acme/Some-title-{page_id.replace('-', '')}?pvs=4", safe="")
+    reply = gateway.patch(f"/notes/pages/{address}", properties={"Value": 12})
+
+    assert (200, page_id) == (reply.status, reply.data["page_id"])
+
+
+def test_an_address_in_a_path_is_told_to_be_encoded(gateway: Gateway) -> None:
+    reply = gateway.request("GET", "/v1/connectors/notes/pages/https://example.com/page")
+
+    assert "percent-encoded" in reply.body["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("header", "said"),
+    [
+        ("{key}", "The header Authorization lacks the word Bearer before the API key."),
+        ("Token {key}", "The header Authorization begins with another word than Bearer."),
+        ("Bearer", "The header Authorization ends after the word Bearer; the API key belongs behind it."),
+        ("", "The request carries no API key."),
+    ],
+)
+@requirement("calls:missing-key")
+def test_who_sends_a_key_in_another_way_is_told_what_is_missing(gateway: Gateway, header: str, said: str) -> None:
+    sent = header.format(key=gateway.key)
+    reply = gateway.request("GET", "/v1/connectors/notes/databases", headers={"Authorization": sent})
+
+    assert (401, "missing_api_key") == (reply.status, reply.code)
+    assert said == reply.body["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("header", "said"),
+    [
+        ("Bearer Bearer {key}", "The word Bearer stands twice before the API key."),
+        ("Bearer {key}x", "The API key is not whole, or has a typing error."),
+        ("Bearer API_KEY", "The API key is not one of ours: those begin with cgw_."),
+    ],
+)
+def test_a_key_that_cannot_be_one_is_told_apart_from_one_that_is_unknown(
+    gateway: Gateway, header: str, said: str
+) -> None:
+    sent = header.format(key=gateway.key)
+    reply = gateway.request("GET", "/v1/connectors/notes/databases", headers={"Authorization": sent})
+
+    assert (401, "invalid_api_key") == (reply.status, reply.code)
+    assert said == reply.body["error"]["message"]
+    assert gateway.key not in str(reply.body)
+
+
+def test_an_unknown_option_of_a_third_party_is_recognised_as_well() -> None:
+    (told,) = shortened([{"property": "Stage", "value": "opne", "allowed": ["Open", "Won"]}])
+
+    assert "Open" == told["did_you_mean"]
+
+
+def test_names_without_end_are_compared_with_nothing() -> None:
+    known = [f"{'x' * 90}{number}" for number in range(5000)]
+    started = time.process_time()
+
+    assert nearest("y" * 1_000_000, known) is None
+    assert nearest("x" * 80 + "y" * 20, known) is not None
+    assert time.process_time() - started < 1

@@ -1,0 +1,60 @@
+"""Pasted addresses are understood as the identifiers in them."""
+
+from typing import Annotated
+
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+from connector_gateway.kit.pasting import LONGEST, identifier_or_address, name_or_address
+from connector_gateway.kit.shapes import Identifier, Name
+
+FORMS = (r"cards\.example/c/([a-z0-9]+)(?:[/?#].*)?", r"cards\.example/m/([0-9]+)-([0-9]+)")
+CARD = TypeAdapter(Annotated[Identifier, identifier_or_address("a card", *FORMS)])
+NAME = TypeAdapter(Annotated[Name, name_or_address(*FORMS)])
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("abc123", "abc123"),
+        ("https://cards.example/c/abc123", "abc123"),
+        ("http://cards.example/c/abc123/4-a-title?menu=open#top", "abc123"),
+        ("HTTPS://cards.example/c/abc123 ", "abc123"),
+        ("https://cards.example/m/12-34", "12.34"),
+    ],
+)
+def test_an_identifier_and_an_address_are_the_same_thing(given: str, meant: str) -> None:
+    assert (meant, meant) == (CARD.validate_python(given), NAME.validate_python(given))
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "https://cards.example.evil.test/c/abc123",
+        "https://evil.test/cards.example/c/abc123",
+        "https://cards.example@evil.test/c/abc123",
+        "https://cards.example/b/abc123",
+        "https://",
+        f"https://cards.example/c/{'a' * LONGEST}",
+    ],
+)
+def test_another_address_is_no_identifier_but_may_be_a_name(given: str) -> None:
+    with pytest.raises(ValidationError) as refused:
+        CARD.validate_python(given)
+
+    assert "an address without the identifier of a card" in str(refused.value)
+
+
+def test_an_address_of_another_form_may_be_a_name() -> None:
+    assert "https://other.example/x" == NAME.validate_python("https://other.example/x")
+
+
+@pytest.mark.parametrize("given", ["cards.example/c/abc123", "ftp://cards.example/c/abc123"])
+def test_without_the_scheme_of_a_page_nothing_is_read_as_an_address(given: str) -> None:
+    assert given == NAME.validate_python(given)
+
+
+@pytest.mark.parametrize("given", [7, None, ["https://cards.example/c/abc123"]])
+def test_what_is_no_text_is_refused_as_ever(given: object) -> None:
+    with pytest.raises(ValidationError):
+        CARD.validate_python(given)
