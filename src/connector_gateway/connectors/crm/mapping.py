@@ -382,7 +382,7 @@ def _choices(choices: Sequence[wire.Pipeline] | Sequence[wire.Stage]) -> dict[st
 # Notes
 
 BODY = "hs_note_body"
-MARKUP = re.compile(r"<[^>]*>")
+MARKUP = re.compile(r"<[^<>]*>")
 
 
 def note_properties(text: str, at: datetime) -> dict[str, str]:
