@@ -109,7 +109,7 @@ def part_example(operator: Any, argument: Any) -> str:
     """The shortest text for one part; a part that may be left out is taken once."""
     if operator in REPEATS:
         least, _, inner = argument
-        return example(inner) * max(1, min(least, 40))
+        return example(inner) * max(1, min(int(least), 40))
     made = EXAMPLES.get(operator)
     return "" if made is None else str(made(argument))
 

@@ -25,6 +25,7 @@ from connector_gateway.kit.errors import (
     StorageUnavailable,
 )
 from connector_gateway.kit.identifiers import KeyId, ProcessId, RunId, WorkspaceId, run_id
+from connector_gateway.kit.redaction import Redaction
 from connector_gateway.kit.upstream import Exchange, Trace
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
@@ -91,6 +92,9 @@ class Run:
     """By the process's own stopwatch, in seconds."""
 
     trace: Trace = field(default_factory=Trace)
+    redaction: Redaction = field(default_factory=Redaction, repr=False)
+    """Hides the secrets of the connection that it goes through."""
+
     allowance: Allowance | None = None
     """What the key has left, once that was counted."""
 
@@ -332,13 +336,14 @@ class Recording:
         self._runs.unexpected.count(self._identity["connector"], error)
 
     def _end(self, fault: BaseException | None) -> GatewayError | None:
-        """Note how it ended; returns what is told in place of a *fault* that nobody foresaw."""
+        """Note how it ended; returns what is told in place of a *fault* that nobody foresaw. Neither tells secrets."""
         if isinstance(fault, GatewayError):
+            self._run.redaction.error(fault)
             self.refuse(fault)
             return None
         failure: GatewayError | None = None
         if isinstance(fault, Exception):
-            failure = InternalError("Something went wrong here.", private=repr(fault))
+            failure = InternalError("Something went wrong here.", private=self._run.redaction.text(repr(fault)))
         elif isinstance(fault, asyncio.CancelledError) and self._runs.stopping.begun:
             failure = self._runs.stopping.cut_off(self.in_doubt)
         if failure is not None:

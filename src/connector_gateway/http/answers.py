@@ -79,7 +79,8 @@ def shown(data: Any, *, next_cursor: str | None = None, paged: bool = False) -> 
 def refused(run: Run, connector: str | None, error: GatewayError) -> HttpResponse:
     """The answer to a call that ended with *error*; what is private goes to the log."""
     if error.private or isinstance(error, ServiceFailure):
-        log.warning("refused", run_id=run.run_id, code=error.code, private=error.private, exc_info=_cause(error))
+        private = run.redaction.text(error.private)
+        log.warning("refused", run_id=run.run_id, code=error.code, private=private, **_cause(run, error))
     headers: RawHeaders = []
     if error.status == 401:
         headers.append((b"www-authenticate", b"Bearer"))
@@ -88,8 +89,10 @@ def refused(run: Run, connector: str | None, error: GatewayError) -> HttpRespons
     return HttpResponse(error.status, to_json(refusal(run.run_id, connector, error)), headers)
 
 
-def _cause(error: GatewayError) -> BaseException | None:
-    return error.__cause__ if isinstance(error, ServiceFailure) else None
+def _cause(run: Run, error: GatewayError) -> dict[str, str]:
+    """How a fault of ours came about, as the log has exceptions."""
+    cause = error.__cause__ if isinstance(error, ServiceFailure) else None
+    return {} if cause is None else {"exception": run.redaction.traceback(cause)}
 
 
 def common(exchange: HttpExchange) -> RawHeaders:

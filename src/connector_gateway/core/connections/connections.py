@@ -26,6 +26,7 @@ from connector_gateway.kit.errors import (
 )
 from connector_gateway.kit.identifiers import ConnectionId, WorkspaceId, ulid
 from connector_gateway.kit.operation import AnyConnector
+from connector_gateway.kit.redaction import Redaction
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
 
@@ -48,6 +49,11 @@ class Connection:
     async def credentials(self) -> Mapping[str, str]:
         """The secrets, by the connector's names."""
         return self._opened
+
+    @cached_property
+    def redaction(self) -> Redaction:
+        """Hides the secrets in what the third party says."""
+        return Redaction(lambda: self._opened.values())
 
     @cached_property
     def _opened(self) -> Mapping[str, str]:

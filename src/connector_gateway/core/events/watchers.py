@@ -290,8 +290,9 @@ class Watchers:
             recording.refuse(error)
             return error
         except Exception as fault:
-            log.exception("poll failed", connection_id=poll.connection_id)
-            recording.refuse(InternalError("Something went wrong here.", private=repr(fault)))
+            told = recording.redaction.traceback(fault)
+            log.error("poll failed", connection_id=poll.connection_id, exception=told)  # noqa: TRY400  # no secrets
+            recording.refuse(InternalError("Something went wrong here."))
             return fault
         return None
 
