@@ -330,20 +330,25 @@ class Recording:
         identity = self._identity
         return self._runs.refusals.admit(identity["key_id"], identity["workspace_id"], self._run.run_id)
 
+    @property
+    def redaction(self) -> Redaction:
+        """Hides the secrets of the connection that the run goes through."""
+        return self._run.redaction
+
     def refuse(self, error: GatewayError) -> None:
-        """Note that it ended with *error*, and count that where it tells of the third party."""
+        """Note that it ended with *error*, without secrets from now on; count it where it tells of the third party."""
+        self.redaction.error(error)
         self._run.refuse(error)
         self._runs.unexpected.count(self._identity["connector"], error)
 
     def _end(self, fault: BaseException | None) -> GatewayError | None:
-        """Note how it ended; returns what is told in place of a *fault* that nobody foresaw. Neither tells secrets."""
+        """Note how it ended; returns what is told in place of a *fault* that nobody foresaw."""
         if isinstance(fault, GatewayError):
-            self._run.redaction.error(fault)
             self.refuse(fault)
             return None
         failure: GatewayError | None = None
         if isinstance(fault, Exception):
-            failure = InternalError("Something went wrong here.", private=self._run.redaction.text(repr(fault)))
+            failure = InternalError("Something went wrong here.", private=repr(fault))
         elif isinstance(fault, asyncio.CancelledError) and self._runs.stopping.begun:
             failure = self._runs.stopping.cut_off(self.in_doubt)
         if failure is not None:

@@ -291,7 +291,7 @@ class Watchers:
             return error
         except Exception as fault:
             told = recording.redaction.traceback(fault)
-            log.error("poll failed", connection_id=poll.connection_id, exception=told)  # noqa: TRY400  # no secrets
+            log.exception("poll failed", connection_id=poll.connection_id, exc_info=False, exception=told)
             recording.refuse(InternalError("Something went wrong here."))
             return fault
         return None
