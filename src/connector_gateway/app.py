@@ -13,6 +13,7 @@ from connector_gateway.core.connections import Connections, Vault
 from connector_gateway.core.cursors import Cursors
 from connector_gateway.core.events.changes import WatchChanges
 from connector_gateway.core.events.feed import Feed
+from connector_gateway.core.events.handover import Handover
 from connector_gateway.core.events.hooks import Hooks
 from connector_gateway.core.events.watchers import Watchers
 from connector_gateway.core.events.watches import Watches
@@ -103,11 +104,11 @@ class App:
         self._feed = Feed(self.database, self.clock, self._steady)
         self._watches = Watches(self.database, process_id)
         self._observed = observed(settings.sites)
-        self.hooks = self._new_hooks()
+        self.hooks = self._new_hooks(Handover(secrets, settings.base_url, self.clock))
         self._processes = self._new_processes(process_id, stopwatch, alone=alone)
         self._retention = self._new_retention()
 
-    def _new_hooks(self) -> Hooks:
+    def _new_hooks(self, handover: Handover) -> Hooks:
         return Hooks(
             database=self.database,
             vault=self._vault,
@@ -116,6 +117,7 @@ class App:
             connections=self.connections,
             sites=self._observed,
             clock=self.clock,
+            handover=handover,
         )
 
     def _new_processes(self, process_id: ProcessId, stopwatch: Callable[[], float], *, alone: bool) -> Processes:

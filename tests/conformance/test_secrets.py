@@ -52,7 +52,8 @@ def replies(started: Rooms, room: str, status: int, shape: str) -> list[Reply]:
     gateway, names, content = started.newly_connected(room), writings(room), f"echo {status} {shape}"
     readings = started.readings(room)
     started.gateway.clear(room)
-    _ = [started.prepare(name, content) for name in names]
+    for name in names:
+        started.prepare(name, content)
     credentials = started.gateway.sandbox.emulators[room].credentials()
     started.gateway.fault(room, fault="status", status=status, body=echo(credentials, shape), times=10_000)
     found = [read(gateway, room, reading) for reading in readings]

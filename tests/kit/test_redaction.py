@@ -13,7 +13,7 @@ from connector_gateway.kit.errors import UpstreamRefused
 from connector_gateway.kit.redaction import Redaction
 from harness.requirement import requirement
 
-SECRET = "xoxb-12345/abcdefgh+IJKL mnop&é="  # noqa: S105  # made up
+SECRET = "xoxb-12345/abcdefgh+IJKL mnop&é="  # made up
 REDACTION = Redaction(lambda: [SECRET, "short"])
 
 WAYS: dict[str, Callable[[str], str]] = {

@@ -54,6 +54,7 @@ def environment_of(data: Path) -> dict[str, str]:
         "GATEWAY_DATABASE_URL": f"sqlite:///{(data / 'gateway.db').resolve()}",
         "GATEWAY_SECRET_KEYS": secret["secret_key"],
         "GATEWAY_OPERATOR_TOKEN": secret["operator_token"],
+        "GATEWAY_BASE_URL": describe(data).get("base_url", ""),
     }
 
 

@@ -227,7 +227,16 @@ def remove_connection(connection_id: str, data: Path | None, *, as_json: bool) -
 
 @click.group()
 def hooks() -> None:
-    """Show and forget the tokens that applications sign their deliveries with."""
+    """Take, show and forget the tokens that applications sign their deliveries with."""
+
+
+@hooks.command("open")
+@click.argument("connector", type=connector)
+@data_folder
+@as_json
+def open_hook(connector: str, data: Path, *, as_json: bool) -> None:
+    """Let an application hand over its token for some minutes, at the address that is shown."""
+    _act(data, lambda app: app.hooks.open(connector), json=as_json)
 
 
 @hooks.command("show")

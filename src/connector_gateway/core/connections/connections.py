@@ -53,7 +53,7 @@ class Connection:
     @cached_property
     def redaction(self) -> Redaction:
         """Hides the secrets in what the third party says."""
-        return Redaction(lambda: self._opened.values())
+        return Redaction(self._opened.values)
 
     @cached_property
     def _opened(self) -> Mapping[str, str]:

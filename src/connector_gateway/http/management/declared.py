@@ -101,8 +101,9 @@ class ManagementRoute:
 
     @property
     def has_body(self) -> bool:
-        """Whether its parameters travel in a JSON body."""
-        return self.method in {"POST", "PATCH"}
+        """Whether its parameters travel in a JSON body; where the path has them all, there is none."""
+        elsewhere = all(f"{{{name}}}" in self.path for name in self.params.model_fields)
+        return self.method in {"POST", "PATCH"} and not elsewhere
 
     @property
     def pages(self) -> bool:
