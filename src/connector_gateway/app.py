@@ -20,6 +20,7 @@ from connector_gateway.core.events.watches import Watches
 from connector_gateway.core.evidence import Evidence
 from connector_gateway.core.files import Files
 from connector_gateway.core.gateway import Gateway
+from connector_gateway.core.guesses import Guesses
 from connector_gateway.core.keys import Keys
 from connector_gateway.core.limits import Limits
 from connector_gateway.core.links import Links
@@ -173,6 +174,7 @@ class App:
             self.hooks,
             self._cursors,
             self.settings.operator_token,
+            Guesses(self._steady),
         )
 
     @asynccontextmanager

@@ -384,7 +384,7 @@ def test_serve_names_the_setting_that_is_missing() -> None:
 def test_serve_refuses_several_workers_that_cannot_share_their_counts() -> None:
     environment = {
         "GATEWAY_SECRET_KEYS": "a secret that is long enough",
-        "GATEWAY_OPERATOR_TOKEN": "op",
+        "GATEWAY_OPERATOR_TOKEN": "op_0123456789abcdef",
         "GATEWAY_WORKERS": "4",
     }
 

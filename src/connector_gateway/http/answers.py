@@ -47,6 +47,12 @@ class HttpExchange:
         value = self.headers.get(name.encode())
         return None if value is None else value.decode("latin-1")
 
+    @property
+    def address(self) -> str:
+        """Where the request comes from; empty for what is no network."""
+        client = self.scope.get("client")
+        return client[0] if client else ""
+
     async def send(self, answer: HttpResponse, send: Send) -> None:
         """Send *answer* with the headers that every answer carries."""
         length = (b"content-length", b"%d" % (len(answer.body) + sum(map(len, answer.more))))
