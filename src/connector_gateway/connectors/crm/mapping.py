@@ -385,6 +385,11 @@ BODY = "hs_note_body"
 MARKUP = re.compile(r"<[^<>]*>")
 
 
+def is_record_id(text: str) -> bool:
+    """Whether *text* may be the identifier of a record: the portal numbers them."""
+    return text.isascii() and text.isdecimal()
+
+
 def note_properties(text: str, at: datetime) -> dict[str, str]:
     """The vendor's form of a note: its text is shown as HTML, so what is plain must be made so."""
     # The vendor shows notes as HTML, so a "<" of the caller would vanish.
