@@ -27,6 +27,7 @@ from connector_gateway.core.links import Links
 from connector_gateway.core.owners import Owners
 from connector_gateway.core.processes import Processes
 from connector_gateway.core.retention import Retention
+from connector_gateway.core.rotation import Rotation
 from connector_gateway.core.runs import Runs
 from connector_gateway.core.seals import check_seals
 from connector_gateway.core.secrets import SecretKeys
@@ -92,6 +93,7 @@ class App:
             WatchChanges(connectors, self.clock, self.database.time),
             steady=self._steady,
         )
+        self.rotation = Rotation(self.database, self._vault)
         self.runs = Runs(self.database, process_id, self.clock, self.stopping, steady=self._steady)
         self._connectors = connectors
         self._cursors = Cursors(secrets)
