@@ -1,8 +1,9 @@
 """Valid calls of every operation, with one text in them replaced by something hostile."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+from urllib.parse import quote
 
 from connector_gateway.connectors import CONNECTORS
 from harness.calls import Reading as Call
@@ -10,6 +11,9 @@ from harness.calls import read, writings
 from harness.rooms import Rooms
 from harness.serving import Reply
 from simulation.writes import KINDS
+
+LONGEST_QUERY = 60_000
+"""Bytes that the client sends in an address."""
 
 PREPARED = "hostile values"
 """The content of the objects that the calls name."""
@@ -92,10 +96,15 @@ def _put(values: Any, where: tuple[Any, ...], value: str) -> Any:
     return [_put(one, tuple(rest), value) if index == first else one for index, one in enumerate(values or [None])]
 
 
-def answers(
-    started: Rooms, room: str, texts: Sequence[str], ask: Callable[[Any, str, Call], Reply] = read
-) -> Iterator[tuple[Placed, str, Reply]]:
-    """What is answered to each of *texts* in each place of *room*."""
+def answers(started: Rooms, room: str, texts: Sequence[str]) -> Iterator[tuple[Placed, str, Reply]]:
+    """What is answered to each of *texts* in each place of *room*; in queries as much of it as an address may hold."""
     for placed in places(started, room):
         for text in texts:
-            yield placed, text, ask(started.gateway, room, placed.put(text))
+            sent = text[: _fitting(text)] if placed.call.method == "GET" else text
+            yield placed, text, read(started.gateway, room, placed.put(sent))
+
+
+def _fitting(text: str) -> int:
+    """How many characters of *text*, which repeats itself, an address may hold."""
+    sample = text[:100]
+    return LONGEST_QUERY * len(sample) // len(quote(sample, safe="") or "x")
