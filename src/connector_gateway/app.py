@@ -13,18 +13,21 @@ from connector_gateway.core.connections import Connections, Vault
 from connector_gateway.core.cursors import Cursors
 from connector_gateway.core.events.changes import WatchChanges
 from connector_gateway.core.events.feed import Feed
+from connector_gateway.core.events.handover import Handover
 from connector_gateway.core.events.hooks import Hooks
 from connector_gateway.core.events.watchers import Watchers
 from connector_gateway.core.events.watches import Watches
 from connector_gateway.core.evidence import Evidence
 from connector_gateway.core.files import Files
 from connector_gateway.core.gateway import Gateway
+from connector_gateway.core.guesses import Guesses
 from connector_gateway.core.keys import Keys
 from connector_gateway.core.limits import Limits
 from connector_gateway.core.links import Links
 from connector_gateway.core.owners import Owners
 from connector_gateway.core.processes import Processes
 from connector_gateway.core.retention import Retention
+from connector_gateway.core.rotation import Rotation
 from connector_gateway.core.runs import Runs
 from connector_gateway.core.seals import check_seals
 from connector_gateway.core.secrets import SecretKeys
@@ -90,6 +93,7 @@ class App:
             WatchChanges(connectors, self.clock, self.database.time),
             steady=self._steady,
         )
+        self.rotation = Rotation(self.database, self._vault)
         self.runs = Runs(self.database, process_id, self.clock, self.stopping, steady=self._steady)
         self._connectors = connectors
         self._cursors = Cursors(secrets)
@@ -103,11 +107,11 @@ class App:
         self._feed = Feed(self.database, self.clock, self._steady)
         self._watches = Watches(self.database, process_id)
         self._observed = observed(settings.sites)
-        self.hooks = self._new_hooks()
+        self.hooks = self._new_hooks(Handover(secrets, settings.base_url, self.clock))
         self._processes = self._new_processes(process_id, stopwatch, alone=alone)
         self._retention = self._new_retention()
 
-    def _new_hooks(self) -> Hooks:
+    def _new_hooks(self, handover: Handover) -> Hooks:
         return Hooks(
             database=self.database,
             vault=self._vault,
@@ -116,6 +120,7 @@ class App:
             connections=self.connections,
             sites=self._observed,
             clock=self.clock,
+            handover=handover,
         )
 
     def _new_processes(self, process_id: ProcessId, stopwatch: Callable[[], float], *, alone: bool) -> Processes:
@@ -171,6 +176,7 @@ class App:
             self.hooks,
             self._cursors,
             self.settings.operator_token,
+            Guesses(self._steady),
         )
 
     @asynccontextmanager

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from connector_gateway.core.secrets import MIN_SECRET_LENGTH
+from connector_gateway.core.secrets import MIN_SECRET_LENGTH, weakness
 from connector_gateway.core.sites import Site
 from connector_gateway.environment import PREFIX, Environment, SettingsError
 from connector_gateway.kit.budget import Budget
@@ -106,6 +106,8 @@ class Settings:
                 f"{PREFIX}WORKERS is {self.workers}, but pacing and key windows are counted in one process's memory: "
                 "several workers would exceed the third parties' budgets. Run one worker."
             )
+        _require_strong("OPERATOR_TOKEN", self.operator_token)
+        _require_strong("SECRET_KEYS", self.secret_keys[0])
         if self.shared_url:
             raise SettingsError(f"{PREFIX}SHARED_URL is set, but a shared store is not supported yet; leave it out.")
         if not self.download_path:
@@ -114,6 +116,15 @@ class Settings:
             raise SettingsError(
                 f"{PREFIX}ACCESS_LOG is on, and {PREFIX}LOG_LEVEL {self.log_level} leaves it out; make that info."
             )
+
+
+def _require_strong(name: str, secret: str) -> None:
+    """Refuse a secret that could be guessed; of several only the first counts, for the others are on their way out."""
+    if why := weakness(secret):
+        raise SettingsError(
+            f"{PREFIX}{name} is too weak: {why}. Make one with "
+            "python -c 'import secrets; print(secrets.token_urlsafe(32))'."
+        )
 
 
 def _database_url(environment: Environment) -> str:

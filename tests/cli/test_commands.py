@@ -384,7 +384,7 @@ def test_serve_names_the_setting_that_is_missing() -> None:
 def test_serve_refuses_several_workers_that_cannot_share_their_counts() -> None:
     environment = {
         "GATEWAY_SECRET_KEYS": "a secret that is long enough",
-        "GATEWAY_OPERATOR_TOKEN": "op",
+        "GATEWAY_OPERATOR_TOKEN": "op_0123456789abcdef",
         "GATEWAY_WORKERS": "4",
     }
 
@@ -400,3 +400,28 @@ def test_every_operation_is_a_command() -> None:
     assert ["create-page", "list-databases", "read-events", "search-pages", "update-page"] == [
         line.split()[0] for line in result.stdout.partition("Commands:")[2].splitlines() if line.strip()
     ]
+
+
+# Secrets
+
+
+def test_the_vault_is_rotated_while_the_gateway_runs(gateway: Gateway, shell: Shell) -> None:
+    old = shell.environment["GATEWAY_SECRET_KEYS"]
+    rotated = Shell({**shell.environment, "GATEWAY_SECRET_KEYS": f"a newer secret of the tests,{old}"})
+    sealed = len(gateway.connections)
+    told = rotated.json("vault", "rotate")
+    back = Shell({**shell.environment, "GATEWAY_SECRET_KEYS": f"{old},a newer secret of the tests"})
+    put_back = back.json("vault", "rotate")
+
+    assert sealed <= told[0]["resealed"] == put_back[0]["resealed"]
+    assert [[], [], []] == [one["unreadable"] for one in told]
+    assert 200 == gateway.get("/notes/databases").status
+
+
+def test_a_window_for_an_applications_token_is_opened(shell: Shell) -> None:
+    opened = shell.json("hooks", "open", "notes")
+    refused = shell.run("hooks", "open", "chat")
+
+    assert "/hooks/notes/" in opened["url"]
+    assert 1 == refused.exit_code
+    assert "hook_not_found" in refused.output

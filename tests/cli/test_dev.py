@@ -170,7 +170,9 @@ def test_after_a_kill_it_starts_again_with_the_same_keys_connections_and_history
 
 
 def test_whatever_goes_wrong_while_it_is_set_up_ends_it_and_is_told(tmp_path: Path) -> None:
-    (tmp_path / "secrets.json").write_text('{"secret_key": "long enough for a test", "operator_token": "op_1"}')
+    (tmp_path / "secrets.json").write_text(
+        '{"secret_key": "long enough for a test", "operator_token": "op_0123456789abcdef"}'
+    )
     (tmp_path / "kept.json").write_text("{")
     port = free_block()
     options = ["--data", str(tmp_path), "--port", str(port), "--sandbox-port", str(port + 1)]

@@ -4,7 +4,7 @@ import pytest
 
 from connector_gateway.core.connections import Vault
 from connector_gateway.core.cursors import Cursors
-from connector_gateway.core.secrets import SecretKeys
+from connector_gateway.core.secrets import SecretKeys, weakness
 from connector_gateway.kit.errors import InternalError, InvalidCursor
 from harness.requirement import requirement
 
@@ -28,6 +28,25 @@ def cursors(*secrets: str) -> Cursors:
 def test_secrets_that_are_too_short_are_refused(secrets: list[str]) -> None:
     with pytest.raises(ValueError, match="16 or more"):
         SecretKeys(secrets)
+
+
+@requirement("doors:weak-secrets")
+@pytest.mark.parametrize(
+    ("secret", "why"),
+    [
+        ("short", "it has 5 characters, and needs 16 or more"),
+        ("x" * 40, "it repeats itself"),
+        ("passwordpassword", "it repeats itself"),
+        ("abcdefghabcdefgh", "it repeats itself"),
+        ("1234567890123456", "it only counts up"),
+        ("abcdefghijklmnopqrst", "it only counts up"),
+        ("op_0123456789abcdef", ""),
+        ("a secret that is long enough", ""),
+        ("Jx0v1u2aXnq4cY5s", ""),
+    ],
+)
+def test_a_secret_that_could_be_guessed_is_told_why(secret: str, why: str) -> None:
+    assert why == weakness(secret)
 
 
 def test_every_purpose_has_keys_of_its_own() -> None:

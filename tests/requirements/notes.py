@@ -171,7 +171,11 @@ NOTES = promised(
         "A first look that is cut short goes on where it was, and loses and doubles nothing.",
     ),
     # Webhooks
-    ("notes-86", "notes:hooks:handshake", "The first token handed over is kept, and any other is refused."),
+    (
+        "notes-86",
+        "notes:hooks:handshake",
+        "A token is taken at the address of a window that the operator opened, while none is known; nothing else is.",
+    ),
     ("notes-87", "notes:hooks:signature", "A delivery is taken if it is signed with the token, over its raw body."),
     (
         "notes-88",

@@ -50,10 +50,12 @@ def environment_of(data: Path) -> dict[str, str]:
             f"There is no installation in {data}. Start one with 'make run' or 'connector-gateway serve', "
             "name the folder of one with --data, or set GATEWAY_DATABASE_URL and GATEWAY_SECRET_KEYS."
         )
+    base_url = describe(data).get("base_url")
     return {
         "GATEWAY_DATABASE_URL": f"sqlite:///{(data / 'gateway.db').resolve()}",
         "GATEWAY_SECRET_KEYS": secret["secret_key"],
         "GATEWAY_OPERATOR_TOKEN": secret["operator_token"],
+        **({"GATEWAY_BASE_URL": base_url} if base_url else {}),
     }
 
 

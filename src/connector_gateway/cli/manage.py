@@ -22,6 +22,8 @@ KEYS = ("key_id", "name", "scope", "ending", "revoked_at", "expires_at", "calls_
 CONNECTIONS = ("connection_id", "connector", "status", "name", "updated_at", "workspace_id")
 """The columns of lists, what matters most first: narrow terminals drop the last ones."""
 
+SEALS = ("kind", "resealed", "unreadable")
+
 plan = click.Choice(["free", "paid"])
 connector = click.Choice(list(CONNECTORS))
 
@@ -227,7 +229,16 @@ def remove_connection(connection_id: str, data: Path | None, *, as_json: bool) -
 
 @click.group()
 def hooks() -> None:
-    """Show and forget the tokens that applications sign their deliveries with."""
+    """Take, show and forget the tokens that applications sign their deliveries with."""
+
+
+@hooks.command("open")
+@click.argument("connector", type=connector)
+@data_folder
+@as_json
+def open_hook(connector: str, data: Path, *, as_json: bool) -> None:
+    """Let an application hand over its token for some minutes, at the address that is shown."""
+    _act(data, lambda app: app.hooks.open(connector), json=as_json)
 
 
 @hooks.command("show")
@@ -246,6 +257,19 @@ def show_hook(connector: str, data: Path | None, *, as_json: bool) -> None:
 def forget_hook(connector: str, data: Path | None, *, as_json: bool) -> None:
     """Forget the token, so that the application can hand over another one."""
     _act(data, lambda app: app.hooks.forget(connector), json=as_json)
+
+
+@click.group()
+def vault() -> None:
+    """Look after what is sealed with the installation's secret keys."""
+
+
+@vault.command("rotate")
+@data_folder
+@as_json
+def rotate_vault(data: Path, *, as_json: bool) -> None:
+    """Seal everything again with the first of GATEWAY_SECRET_KEYS, while the service runs with the same keys."""
+    _act(data, lambda app: app.rotation.rotate(), json=as_json, columns=SEALS)
 
 
 def _given(**options: Any) -> dict[str, Any]:

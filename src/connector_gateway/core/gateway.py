@@ -192,6 +192,7 @@ class Gateway:
         """The authorised client for one run through one connection."""
         site = self._sites[connection.connector]
         connector = site.connector
+        run.redaction = connection.redaction
         return Upstream(
             addresses=site.addresses,
             authorise=connector.authorise,

@@ -25,6 +25,7 @@ from connector_gateway.kit.errors import (
     StorageUnavailable,
 )
 from connector_gateway.kit.identifiers import KeyId, ProcessId, RunId, WorkspaceId, run_id
+from connector_gateway.kit.redaction import Redaction
 from connector_gateway.kit.upstream import Exchange, Trace
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
@@ -91,6 +92,9 @@ class Run:
     """By the process's own stopwatch, in seconds."""
 
     trace: Trace = field(default_factory=Trace)
+    redaction: Redaction = field(default_factory=Redaction, repr=False)
+    """Hides the secrets of the connection that it goes through."""
+
     allowance: Allowance | None = None
     """What the key has left, once that was counted."""
 
@@ -326,8 +330,14 @@ class Recording:
         identity = self._identity
         return self._runs.refusals.admit(identity["key_id"], identity["workspace_id"], self._run.run_id)
 
+    @property
+    def redaction(self) -> Redaction:
+        """Hides the secrets of the connection that the run goes through."""
+        return self._run.redaction
+
     def refuse(self, error: GatewayError) -> None:
-        """Note that it ended with *error*, and count that where it tells of the third party."""
+        """Note that it ended with *error*, without secrets from now on; count it where it tells of the third party."""
+        self.redaction.error(error)
         self._run.refuse(error)
         self._runs.unexpected.count(self._identity["connector"], error)
 

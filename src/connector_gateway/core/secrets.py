@@ -2,11 +2,30 @@
 
 import hashlib
 from collections.abc import Sequence
+from itertools import pairwise
 
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 MIN_SECRET_LENGTH = 16
+
+
+MIN_DIFFERENT = 8
+"""Different characters that a secret has at least."""
+
+MIN_STEPS = 3
+"""Different distances between neighbours; what is typed along the keys, or counted up, has one or two."""
+
+
+def weakness(secret: str) -> str:
+    """Why *secret* could be guessed; empty if it looks like chance made it. No check tells what chance really made."""
+    if len(secret) < MIN_SECRET_LENGTH:
+        return f"it has {len(secret)} characters, and needs {MIN_SECRET_LENGTH} or more"
+    if len(set(secret)) < MIN_DIFFERENT or secret in (secret + secret)[1:-1]:
+        return "it repeats itself"
+    if len({ord(following) - ord(one) for one, following in pairwise(secret)}) < MIN_STEPS:
+        return "it only counts up"
+    return ""
 
 
 class SecretKeys:

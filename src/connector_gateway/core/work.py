@@ -1,6 +1,6 @@
 """One operation with everything it needs, and the envelope of its result."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -81,7 +81,11 @@ class Work:
         if isinstance(result, Listing):
             return Envelope(run_id, connector, "ok", json_pieces(result.items))
         status: Status = "ok" if result.complete else "partial"
-        return Envelope(run_id, connector, status, json_pieces(result), warnings=self.warnings)
+        return Envelope(run_id, connector, status, json_pieces(result), warnings=self._told())
+
+    def _told(self) -> Sequence[str]:
+        """The warnings, some of which hold the third party's words."""
+        return [self.run.redaction.text(warning) for warning in self.warnings]
 
     def _cursor(self, position: Position) -> str:
         return self.cursors.issue(position, *binding(self.connection, self.operation, self.params))

@@ -47,6 +47,12 @@ class HttpExchange:
         value = self.headers.get(name.encode())
         return None if value is None else value.decode("latin-1")
 
+    @property
+    def address(self) -> str:
+        """Where the request comes from; empty for what is no network."""
+        client = self.scope.get("client")
+        return client[0] if client else ""
+
     async def send(self, answer: HttpResponse, send: Send) -> None:
         """Send *answer* with the headers that every answer carries."""
         length = (b"content-length", b"%d" % (len(answer.body) + sum(map(len, answer.more))))
@@ -79,7 +85,8 @@ def shown(data: Any, *, next_cursor: str | None = None, paged: bool = False) -> 
 def refused(run: Run, connector: str | None, error: GatewayError) -> HttpResponse:
     """The answer to a call that ended with *error*; what is private goes to the log."""
     if error.private or isinstance(error, ServiceFailure):
-        log.warning("refused", run_id=run.run_id, code=error.code, private=error.private, exc_info=_cause(error))
+        private = run.redaction.text(error.private)
+        log.warning("refused", run_id=run.run_id, code=error.code, private=private, **_cause(run, error))
     headers: RawHeaders = []
     if error.status == 401:
         headers.append((b"www-authenticate", b"Bearer"))
@@ -88,8 +95,10 @@ def refused(run: Run, connector: str | None, error: GatewayError) -> HttpRespons
     return HttpResponse(error.status, to_json(refusal(run.run_id, connector, error)), headers)
 
 
-def _cause(error: GatewayError) -> BaseException | None:
-    return error.__cause__ if isinstance(error, ServiceFailure) else None
+def _cause(run: Run, error: GatewayError) -> dict[str, str]:
+    """How a fault of ours came about, as the log has exceptions."""
+    cause = error.__cause__ if isinstance(error, ServiceFailure) else None
+    return {} if cause is None else {"exception": run.redaction.traceback(cause)}
 
 
 def common(exchange: HttpExchange) -> RawHeaders:

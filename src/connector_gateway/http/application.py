@@ -19,7 +19,7 @@ from connector_gateway.core.stopping import Stopping
 from connector_gateway.http.addresses import Addresses
 from connector_gateway.http.downloads import download_routes
 from connector_gateway.http.error_pages import CODES, error_page, errors_page
-from connector_gateway.http.hooks import hook_route
+from connector_gateway.http.hooks import hook_routes
 from connector_gateway.http.management import MANAGEMENT, Management, management_routes
 from connector_gateway.http.metrics import Metrics
 from connector_gateway.http.openapi import openapi
@@ -130,7 +130,7 @@ def application(service: Service, lifespan: Callable[[Router], AbstractAsyncCont
     routes: list[BaseRoute] = [
         Route("/", Front(not_found)),
         *management_routes(service.management, MANAGEMENT),
-        hook_route(service.edge, service.hooks, service.clock),
+        *hook_routes(service.edge, service.hooks, service.clock),
         shown("/healthz", alive),
         shown("/readyz", ready),
         shown("/metrics", metrics),

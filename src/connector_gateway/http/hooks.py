@@ -4,6 +4,7 @@ from pydantic_core import to_json
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from connector_gateway.core.events.handover import PREFIX
 from connector_gateway.core.events.hooks import Hooks
 from connector_gateway.http.answers import HttpExchange, HttpResponse, refused
 from connector_gateway.http.bodies import read_raw
@@ -11,8 +12,6 @@ from connector_gateway.http.routes import Edge, Methods, unforeseen
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import GatewayError
 from connector_gateway.kit.observing import Delivery
-
-PREFIX = "/hooks"
 
 
 class HookEndpoint:
@@ -26,22 +25,24 @@ class HookEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Acknowledge one delivery, once its content is stored."""
         exchange = HttpExchange(scope, receive)
-        connector = scope["path_params"]["connector"]
+        connector, address = scope["path_params"]["connector"], scope["path_params"].get("address", "")
         try:
-            answer = await self._answer(exchange, connector)
+            answer = await self._answer(exchange, connector, address)
         except GatewayError as error:
             answer = refused(exchange.run, connector, error)
         except Exception as fault:  # noqa: BLE001  # the edge of a surface: nothing leaves without our shape
             answer = refused(exchange.run, connector, unforeseen(fault))
         await exchange.send(answer, send)
 
-    async def _answer(self, exchange: HttpExchange, connector: str) -> HttpResponse:
+    async def _answer(self, exchange: HttpExchange, connector: str, address: str) -> HttpResponse:
         received_at = self._clock.now()
         body = await read_raw(exchange, self._edge.max_body_bytes)
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in exchange.headers.items()}
-        return HttpResponse(200, to_json(await self._hooks.receive(connector, Delivery(headers, body, received_at))))
+        delivery = Delivery(headers, body, received_at)
+        return HttpResponse(200, to_json(await self._hooks.receive(connector, delivery, address)))
 
 
-def hook_route(edge: Edge, hooks: Hooks, clock: Clock) -> Route:
-    """The addresses of all hooks."""
-    return Route(PREFIX + "/{connector}", Methods(edge, {"POST": HookEndpoint(edge, hooks, clock)}))
+def hook_routes(edge: Edge, hooks: Hooks, clock: Clock) -> list[Route]:
+    """The addresses of all hooks: the plain one, and those that were made for handing over a secret."""
+    endpoint = Methods(edge, {"POST": HookEndpoint(edge, hooks, clock)})
+    return [Route(PREFIX + "/{connector}", endpoint), Route(PREFIX + "/{connector}/{address}", endpoint)]

@@ -179,6 +179,14 @@ class MethodNotAllowed(CallerError):
     remedy = "Use a method named in the Allow header."
 
 
+class HookSecretKnown(CallerError):
+    """The secret of an application's deliveries is known already, so none is asked for."""
+
+    status = 409
+    code = "hook_secret_known"
+    remedy = "Forget the secret first, or take it out of the settings, if another one is to be handed over."
+
+
 class IdempotencyInProgress(CallerError):
     """A call with the same idempotency key is still being carried out."""
 

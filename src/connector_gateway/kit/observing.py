@@ -166,6 +166,9 @@ class Observing(Generic[C]):
     Where deliveries carry the changes themselves, a poll is needed only after some may have been missed.
     """
 
+    hands_over: bool = False
+    """Whether the third party makes up the secret, and hands it over in a delivery of its own."""
+
 
 class Events(Protocol):
     """What was observed, as far as it is kept."""

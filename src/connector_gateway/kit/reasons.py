@@ -9,7 +9,7 @@ MAX_MESSAGE = 500
 
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]+")
 _SECRETS = re.compile(
-    r"((?:key|token|secret|password|authorization|oauth_\w+)[\"']?\s*[=:]\s*[\"']?(?:bearer\s+)?)[^\s&\"',;}]+"
+    r"((?:key|token|secret|password|authorization|\boauth_\w+)[\"']?\s*[=:]\s*[\"']?(?:bearer\s+)?)[^\s&\"',;}]+"
     r"|\bbearer\s+\S+",
     re.IGNORECASE,
 )

@@ -17,6 +17,7 @@ from connector_gateway.kit.budget import Charge, Pacer
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import (
     Doubt,
+    InvalidParameters,
     OutcomeUnknown,
     UpstreamError,
     UpstreamRateLimited,
@@ -30,6 +31,9 @@ DEFAULT_PAUSE_SECONDS = 1.0
 
 HALF_A_SECOND = 0.5
 """Seconds that a ``Date`` header loses on average, since it tells whole seconds."""
+
+NO_SEGMENTS = frozenset({".", ".."})
+"""Whoever reads an address takes them for a way through folders."""
 
 MAX_REFUSAL_BYTES = 1024 * 1024
 """How much is read of a refusal that came where a large body was asked for."""
@@ -205,6 +209,7 @@ class Upstream:
         Raises ``OutcomeUnknown`` when a write was sent and no readable answer came, and an ``UpstreamError`` in doubt
         when the third party failed over it.
         """
+        _require_segments(path)
         url = self.addresses[host] + path + ("?" + urlencode(query) if query else "")
         body = content if json is None else to_json(json)
         described = {} if json is None else {"Content-Type": "application/json"}
@@ -219,6 +224,7 @@ class Upstream:
 
         The pieces are to be taken inside the context, where an ``UpstreamFailure`` says that no more will come.
         """
+        _require_segments(path)
         url = self.addresses[host] + path + ("?" + urlencode(query) if query else "")
         request = Request("GET", path, url, {}, None, charges, writes=False, expects=(), collides=lambda _: False)
         try:
@@ -331,6 +337,12 @@ class Upstream:
     async def _back_off(self, attempt: int) -> None:
         # Jitter, so that calls which failed together do not come back together.
         await self.clock.sleep(self.timeouts.backoff_seconds * 2 ** (attempt - 1) * (0.5 + random()))  # noqa: S311
+
+
+def _require_segments(path: str) -> None:
+    """Refuse a path in which a value has become more or less than a segment: "" and ".." survive all encoding."""
+    if "//" in path or path.endswith("/") or ("/." in path and not NO_SEGMENTS.isdisjoint(path.split("/"))):
+        raise InvalidParameters("A value that was sent cannot be part of an address.")
 
 
 def _end(seen: Exchange, sent: float) -> None:

@@ -3,14 +3,14 @@
 A shape declares only the fields that are read. Everything else in an answer is skipped.
 """
 
-import re
 from typing import TypeVar, dataclass_transform
 
 import msgspec
 
 T = TypeVar("T")
 
-_PLACE = re.compile(r"^(?P<what>.*?)(?: - at `(?:key in )?\$?\.?(?P<where>.*)`)?$", re.DOTALL)
+_AT = " - at `"
+"""What msgspec writes between what is wrong and where."""
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(msgspec.field,))
@@ -49,6 +49,8 @@ def converted(value: object, shape: type[T]) -> T:
 
 
 def _unexpected(fault: Exception) -> UnexpectedShape:
-    found = _PLACE.match(str(fault))
-    what, where = (found["what"], found["where"] or "") if found else (str(fault), "")
+    what, _, place = str(fault).rpartition(_AT)
+    if not what:
+        what, place = place, ""
+    where = place.removesuffix("`").removeprefix("key in ").removeprefix("$").removeprefix(".")
     return UnexpectedShape(what, where, is_json=isinstance(fault, msgspec.ValidationError))

@@ -5,6 +5,7 @@ import hmac
 import json
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from sqlalchemy import func, select
@@ -13,6 +14,8 @@ from connector_gateway.storage import tables
 from connectors.notes.watching import Watched, share, watched_from_now
 from harness.requirement import requirement
 from harness.serving import Reply, wait_until
+
+HANDSHAKE = b'{"verification_token": "secret_1"}'
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +27,7 @@ def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
 @pytest.fixture(scope="module")
 def token(room: Watched) -> str:
     """The secret that the stand-in has handed over, and signs its deliveries with."""
-    room.gateway.act("notes", action="subscribe", url=f"{room.gateway.base_url}/hooks/notes")
+    room.gateway.act("notes", action="subscribe", url=room.gateway.base_url + opened(room))
     wait_until(lambda: shown(room).status == 200)
     secret = str(shown(room).data["verification_token"])
     room.gateway.act("notes", action="verify_webhook", verification_token=secret)
@@ -48,6 +51,11 @@ def delivered(watched: Watched) -> Watched:
     return watched
 
 
+def opened(watched: Watched) -> str:
+    """The path that the operator has made for handing over a secret."""
+    return str(urlsplit(watched.gateway.operator("POST", "/v1/hooks/notes/window").data["url"]).path)
+
+
 def shown(watched: Watched) -> Reply:
     """What the operator is shown of the hook."""
     return watched.gateway.operator("GET", "/v1/hooks/notes")
@@ -65,8 +73,8 @@ def signed(body: bytes, secret: str) -> dict[str, str]:
     return {"X-Notion-Signature": "sha256=" + hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()}
 
 
-def deliver(watched: Watched, body: bytes, headers: dict[str, Any]) -> Reply:
-    return watched.gateway.request("POST", "/hooks/notes", headers=headers, content=body)
+def deliver(watched: Watched, body: bytes, headers: dict[str, Any], path: str = "/hooks/notes") -> Reply:
+    return watched.gateway.request("POST", path, headers=headers, content=body)
 
 
 def stored(watched: Watched) -> tuple[int, int, int]:
@@ -195,11 +203,39 @@ def test_without_a_handshake_nothing_is_taken(tmp_path_factory: pytest.TempPathF
     with watched_from_now(tmp_path_factory.mktemp("unknown"), "Leads") as watched:
         body = delivery(watched)
         reply = deliver(watched, body, signed(body, ""))
-        handed_over = deliver(watched, b'{"verification_token": "secret_1"}', {})
+        unasked = deliver(watched, HANDSHAKE, {})
+        path = opened(watched)
+        elsewhere = [deliver(watched, HANDSHAKE, {}, other).status for other in ("/hooks/notes", path[:-1], path + "A")]
+        handed_over = deliver(watched, HANDSHAKE, {}, path)
         taken = deliver(watched, body, signed(body, "secret_1"))
 
     assert (401, "invalid_signature") == (reply.status, reply.code)
+    assert (401, "invalid_signature") == (unasked.status, unasked.code)
+    assert [401, 401, 401] == elsewhere
     assert (200, 200) == (handed_over.status, taken.status)
+
+
+@requirement("notes:hooks:handshake")
+def test_while_a_secret_is_known_none_can_be_asked_for(watched: Watched) -> None:
+    refused = watched.gateway.operator("POST", "/v1/hooks/notes/window")
+
+    assert (409, "hook_secret_known") == (refused.status, refused.code)
+
+
+@requirement("notes:hooks:handshake")
+def test_only_where_the_application_makes_up_the_secret_one_can_be_asked_for(watched: Watched) -> None:
+    asked = [watched.gateway.operator("POST", f"/v1/hooks/{room}/window") for room in ("chat", "boards", "nowhere")]
+
+    assert [(404, "hook_not_found")] * 3 == [(reply.status, reply.code) for reply in asked]
+
+
+@requirement("notes:hooks:handshake", "notes:hooks:signature")
+def test_deliveries_are_taken_at_the_address_of_the_handover_as_well(watched: Watched, token: str) -> None:
+    body = delivery(watched)
+    path = "/hooks/notes/whatever-it-was"
+
+    assert 200 == deliver(watched, body, signed(body, token), path).status
+    assert 401 == deliver(watched, body, {}, path).status
 
 
 # What is refused

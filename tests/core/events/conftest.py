@@ -97,6 +97,7 @@ def connector(garden: Garden, *, pushed: bool) -> Connector[Any]:
             poll=garden.poll,
             every_seconds=60.0,
             signed_with="secret",
+            hands_over=True,
             receive=garden.receive,
             read=garden.read if pushed else None,
         ),
@@ -140,10 +141,15 @@ class Node:
         page = await self.app._feed.page(connection_id, Sprouted, None, **{"limit": 100, **filters})
         return [event.plant for event in page.items]
 
-    async def deliver(self, body: str, secret: str | None = SECRET) -> Mapping[str, Any]:
+    async def deliver(self, body: str, secret: str = SECRET) -> Mapping[str, Any]:
         """Hand a delivery in."""
-        headers = {} if secret is None else {"x-secret": secret}
+        headers = {"x-secret": secret}
         return await self.app.hooks.receive("garden", Delivery(headers, body.encode(), self.clock.now()))
+
+    async def hand_over(self) -> Mapping[str, Any]:
+        """Hand the garden's secret over, at the address that the operator made for it."""
+        _, _, address = (await self.app.hooks.open("garden"))["url"].rpartition("/")
+        return await self.app.hooks.receive("garden", Delivery({}, b"", self.clock.now()), address)
 
 
 @pytest.fixture

@@ -273,7 +273,7 @@ async def test_what_may_have_been_missed_is_told_in_feed_and_history(node: Node)
 
 
 async def test_a_delivery_wakes_a_look_where_it_says(node: Node) -> None:
-    await node.deliver("", secret=None)
+    await node.hand_over()
     connection = await node.connect()
     await node.watch()
     await polled(node)
@@ -286,7 +286,7 @@ async def test_a_delivery_wakes_a_look_where_it_says(node: Node) -> None:
 
 @requirement("events:beginning")
 async def test_a_delivery_says_where_to_look_before_it_is_known_whom_it_concerns(node: Node) -> None:
-    await node.deliver("", secret=None)
+    await node.hand_over()
     connection = await node.connect()
     await node.deliver("poll")
     (claimed,) = await node.watches.claim("garden", 10)
@@ -295,7 +295,7 @@ async def test_a_delivery_says_where_to_look_before_it_is_known_whom_it_concerns
 
 
 async def test_a_delivery_during_a_look_is_not_lost(node: Node) -> None:
-    await node.deliver("", secret=None)
+    await node.hand_over()
     await node.connect()
     await node.watch()
     await polled(node)
@@ -326,7 +326,7 @@ async def test_a_look_that_was_cut_short_is_taken_again_at_everything(node: Node
 
 
 async def test_a_delivery_is_overheard_by_the_look_under_way(node: Node) -> None:
-    await node.deliver("", secret=None)
+    await node.hand_over()
     await node.connect()
     heard: list[Any] = []
 
@@ -353,7 +353,7 @@ async def test_what_was_pushed_once_is_looked_at_when_it_is_pushed_no_more(node:
 
 
 async def test_a_delivery_finds_whoever_holds_what_it_is_about(node: Node) -> None:
-    await node.deliver("", secret=None)
+    await node.hand_over()
     await node.connect()
 
     async def keep(watch: Watch[Any]) -> None:
@@ -431,11 +431,11 @@ async def test_a_delivery_may_say_that_the_authorisation_was_withdrawn(pushed: N
 
 
 async def test_a_secret_is_handed_over_once(node: Node) -> None:
-    await node.deliver("", secret=None)
+    await node.hand_over()
     shown = await node.app.hooks.show("garden")
     stored = await node.app.database.read(lambda reading: reading.execute(select(tables.hooks.c.sealed)).scalar_one())
     await node.app.hooks.forget("garden")
-    again = await node.deliver("", secret=None)
+    again = await node.hand_over()
 
     assert "garden-secret" == shown["verification_token"]
     assert b"garden-secret" not in stored

@@ -120,7 +120,7 @@ MEMBER_ROUTES = "/1/member"
 
 W = TypeVar("W")
 
-_CREDENTIALS = re.compile(r"((?:key|token|oauth_\w+)=)[^&\s\"']+|\bATTA[0-9A-Za-z]+|\b[0-9a-fA-F]{32,}\b")
+_CREDENTIALS = re.compile(r"((?:key|token|\boauth_\w+)=)[^&\s\"']+|\bATTA[0-9A-Za-z]+|\b[0-9a-fA-F]{32,}\b")
 
 
 @dataclass(frozen=True, slots=True)

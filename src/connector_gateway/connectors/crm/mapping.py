@@ -382,7 +382,12 @@ def _choices(choices: Sequence[wire.Pipeline] | Sequence[wire.Stage]) -> dict[st
 # Notes
 
 BODY = "hs_note_body"
-MARKUP = re.compile(r"<[^>]*>")
+MARKUP = re.compile(r"<[^<>]*>")
+
+
+def is_record_id(text: str) -> bool:
+    """Whether *text* may be the identifier of a record: the portal numbers them."""
+    return text.isascii() and text.isdecimal()
 
 
 def note_properties(text: str, at: datetime) -> dict[str, str]:

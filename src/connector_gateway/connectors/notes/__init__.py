@@ -28,6 +28,12 @@ NOTES = Connector(
     ),
     throttled=throttled,
     settle_seconds=SETTLE_SECONDS,
-    observing=Observing(poll=events.poll, every_seconds=60.0, signed_with="verification_token", receive=events.receive),
+    observing=Observing(
+        poll=events.poll,
+        every_seconds=60.0,
+        signed_with="verification_token",
+        hands_over=True,
+        receive=events.receive,
+    ),
     sample=SampleCall("the first databases", operations.list_databases, lambda _: {"limit": 3}),
 )

@@ -27,7 +27,8 @@ RECORD_ID = re.compile(r"rec[A-Za-z0-9]+")
 USER_ID = re.compile(r"usr[A-Za-z0-9]+")
 NO_DATE = "it should be a date without a time, such as 2026-11-02"
 NO_MOMENT = "it should be a date and time with an offset, such as 2026-11-02T09:30:00Z"
-HOST = re.compile(r"[^\s/@]+\.[^\s/@]+(/\S*)?")
+HOST = re.compile(r"(?=[^\s/@]+\.[^\s/@])[^\s/@]+(/\S*)?")
+"""Something with a dot inside; that is looked for once, ahead, since two runs with a dot between them backtrack."""
 
 
 # Writing

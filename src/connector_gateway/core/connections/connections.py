@@ -1,6 +1,7 @@
 """Connections as they are stored: their workspace, connector, settings and encrypted secrets."""
 
 import hashlib
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -26,8 +27,12 @@ from connector_gateway.kit.errors import (
 )
 from connector_gateway.kit.identifiers import ConnectionId, WorkspaceId, ulid
 from connector_gateway.kit.operation import AnyConnector
+from connector_gateway.kit.redaction import Redaction
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
+
+UNSENDABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+"""What would end a header, or cannot be encoded at all."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,11 @@ class Connection:
     async def credentials(self) -> Mapping[str, str]:
         """The secrets, by the connector's names."""
         return self._opened
+
+    @cached_property
+    def redaction(self) -> Redaction:
+        """Hides the secrets in what the third party says."""
+        return Redaction(self._opened.values)
 
     @cached_property
     def _opened(self) -> Mapping[str, str]:
@@ -260,7 +270,7 @@ class Connections:
                 f"There is no connector {name}.",
                 {"parameter": "connector", "value": name, "allowed": list(self._connectors)},
             )
-        faults = _missing(connector, credentials) + _misfits(connector, settings)
+        faults = _missing(connector, credentials) + _unsendable(credentials or {}) + _misfits(connector, settings)
         if faults:
             raise InvalidParameters(
                 f"This does not fit a connection of {name}: {', '.join(str(fault['parameter']) for fault in faults)}.",
@@ -297,6 +307,15 @@ def _missing(connector: AnyConnector, credentials: Mapping[str, str] | None) -> 
         {"parameter": f"credentials.{secret}", "message": "Field required"}
         for secret in connector.credentials
         if secret not in given
+    ]
+
+
+def _unsendable(credentials: Mapping[str, str]) -> list[Detail]:
+    """The secrets that no header can carry. They are not repeated, for nearly all of one may be right."""
+    return [
+        {"parameter": f"credentials.{name}", "message": "Should be text without control characters or space around it"}
+        for name, secret in credentials.items()
+        if not secret or secret != secret.strip() or UNSENDABLE.search(secret)
     ]
 
 

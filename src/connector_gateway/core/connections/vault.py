@@ -20,7 +20,8 @@ class Vault:
 
     def __init__(self, secrets: SecretKeys) -> None:
         self._ciphers = {name: AESGCM(key) for name, key in secrets.derive("vault").items()}
-        self._current = next(iter(self._ciphers))
+        self.current = next(iter(self._ciphers))
+        """How what the newest secret seals begins."""
 
     @property
     def names(self) -> Collection[bytes]:
@@ -30,8 +31,8 @@ class Vault:
     def seal(self, secrets: Mapping[str, Any], owner: str) -> bytes:
         """*secrets*, readable only here and only for *owner*."""
         nonce = os.urandom(NONCE_BYTES)
-        sealed = self._ciphers[self._current].encrypt(nonce, to_json(secrets), owner.encode())
-        return self._current + nonce + sealed
+        sealed = self._ciphers[self.current].encrypt(nonce, to_json(secrets), owner.encode())
+        return self.current + nonce + sealed
 
     def open(self, sealed: bytes, owner: str) -> Mapping[str, Any]:
         """What was sealed for *owner*; ``InternalError`` if the key is not here or anything was altered."""

@@ -9,10 +9,11 @@ from sqlalchemy.dialects.postgresql import insert
 
 from connector_gateway.core.connections import Connections, Vault
 from connector_gateway.core.events.feed import Feed
+from connector_gateway.core.events.handover import Handover
 from connector_gateway.core.events.watches import Target, Watches
 from connector_gateway.core.sites import Site
 from connector_gateway.kit.clock import Clock, instant
-from connector_gateway.kit.errors import HookNotFound, InternalError, RouteNotFound
+from connector_gateway.kit.errors import HookNotFound, HookSecretKnown, InternalError, RouteNotFound
 from connector_gateway.kit.observing import Delivery, Observation, Observing, Receipt
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
@@ -35,7 +36,9 @@ class Hooks:
         connections: Connections,
         sites: Mapping[str, Site],
         clock: Clock,
+        handover: Handover,
     ) -> None:
+        self._handover = handover
         self._database = database
         self._vault = vault
         self._watches = watches
@@ -44,14 +47,18 @@ class Hooks:
         self._sites = sites
         self._clock = clock
 
-    async def receive(self, connector: str, delivery: Delivery) -> Mapping[str, Any]:
-        """What to answer to *delivery*, once it is safe to forget it."""
+    async def receive(self, connector: str, delivery: Delivery, address: str = "") -> Mapping[str, Any]:
+        """What to answer to *delivery*, once it is safe to forget it.
+
+        One that is signed is taken whatever *address* it came to; only a secret wants the address of an open window.
+        """
         site = self._sites.get(connector)
         observing = site.connector.observing if site else None
         if site is None or observing is None:
             raise RouteNotFound("There is nothing at this address.")
         receipt = observing.receive(delivery, site.hook_secrets or await self._handed_over(connector))
         if receipt.secret is not None:
+            self._handover.require(connector, address)
             await self._keep_secret(connector, receipt.secret)
         if receipt.wakes:
             await self._watches.wake(await self._watches.unintroduced(connector), receipt.wakes)
@@ -59,6 +66,16 @@ class Hooks:
         if targets:
             await self._act(observing, receipt, targets)
         return receipt.reply or {}
+
+    async def open(self, connector: str) -> dict[str, Any]:
+        """Let an application hand over its secret for some minutes; ``HookSecretKnown`` while there is one."""
+        site = self._sites.get(connector)
+        observing = site.connector.observing if site else None
+        if site is None or observing is None or not observing.hands_over:
+            raise HookNotFound(f"Nothing hands over a secret for {connector}.", {"parameter": "connector"})
+        if site.hook_secrets or await self._handed_over(connector):
+            raise HookSecretKnown(f"The secret of {connector} is known.", {"parameter": "connector"})
+        return self._handover.open(connector)
 
     async def show(self, connector: str) -> dict[str, Any]:
         """The secret that was handed over for a connector, for the operator to confirm it with."""

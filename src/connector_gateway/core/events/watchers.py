@@ -289,9 +289,10 @@ class Watchers:
         except GatewayError as error:
             recording.refuse(error)
             return error
-        except Exception as fault:
-            log.exception("poll failed", connection_id=poll.connection_id)
-            recording.refuse(InternalError("Something went wrong here.", private=repr(fault)))
+        except Exception as fault:  # noqa: BLE001  # logged without secrets
+            told = recording.redaction.traceback(fault)
+            log.warning("poll failed", connection_id=poll.connection_id, exception=told)
+            recording.refuse(InternalError("Something went wrong here."))
             return fault
         return None
 

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar, get_type_hints
 
@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from connector_gateway.core.connections import Connections
 from connector_gateway.core.cursors import Cursors
 from connector_gateway.core.events.hooks import Hooks
+from connector_gateway.core.guesses import Guesses
 from connector_gateway.core.keys import Caller, Keys
 from connector_gateway.core.runs import Runs
 from connector_gateway.core.workspaces import Workspaces
@@ -36,7 +37,14 @@ from connector_gateway.kit.shapes import Listing, Page, Params, Position, Result
 R = TypeVar("R", bound=Result | Page[Any] | Listing[Any])
 Errors = Sequence[type[GatewayError]]
 
-EVERY_ROUTE: Errors = (MissingApiKey, InvalidApiKey, InvalidParameters, InternalError, StorageUnavailable)
+EVERY_ROUTE: Errors = (
+    MissingApiKey,
+    InvalidApiKey,
+    InvalidParameters,
+    RateLimited,
+    InternalError,
+    StorageUnavailable,
+)
 
 
 @dataclass(frozen=True)
@@ -50,7 +58,8 @@ class Management:
     runs: Runs
     hooks: Hooks
     cursors: Cursors
-    operator_token: str
+    operator_token: str = field(repr=False)
+    guesses: Guesses
 
 
 @dataclass(frozen=True)
@@ -101,8 +110,9 @@ class ManagementRoute:
 
     @property
     def has_body(self) -> bool:
-        """Whether its parameters travel in a JSON body."""
-        return self.method in {"POST", "PATCH"}
+        """Whether its parameters travel in a JSON body; where the path has them all, there is none."""
+        elsewhere = all(f"{{{name}}}" in self.path for name in self.params.model_fields)
+        return self.method in {"POST", "PATCH"} and not elsewhere
 
     @property
     def pages(self) -> bool:

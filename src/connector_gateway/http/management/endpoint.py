@@ -56,13 +56,10 @@ class ManagementEndpoint:
 
     async def _let_in(self, exchange: HttpExchange) -> Caller | None:
         """None for the operator; the holder of a key where keys are let in."""
-        authorization = exchange.header("authorization")
-        if hmac.compare_digest(bearer(authorization).encode(), self._management.operator_token.encode()):
+        async with self._management.guesses.slowed(exchange.address):
+            caller = await self._caller(exchange.header("authorization"))
+        if caller is None:
             return None
-        try:
-            caller = await self._management.keys.authenticate(authorization)
-        except InvalidApiKey as error:
-            raise InvalidApiKey("This is neither the operator token nor a current API key.") from error
         await self._allow(exchange, caller)
         return caller
 
@@ -73,6 +70,15 @@ class ManagementEndpoint:
         if not self._route.open_to_keys:
             raise OperatorTokenRequired("An API key cannot do this.")
         require(exchange.run.allowance)
+
+    async def _caller(self, authorization: str | None) -> Caller | None:
+        """None for the operator, else the holder of a key."""
+        if hmac.compare_digest(bearer(authorization).encode(), self._management.operator_token.encode()):
+            return None
+        try:
+            return await self._management.keys.authenticate(authorization)
+        except InvalidApiKey as error:
+            raise InvalidApiKey("This is neither the operator token nor a current API key.") from error
 
     def _position(self, caller: Caller | None, params: Params) -> Position | None:
         """Where the page before ended, if this is not the first."""

@@ -58,6 +58,16 @@ class ConnectionRecord(Result):
     updated_at: Instant
 
 
+class HookWindow(Result):
+    """Where an application may hand over the secret of its deliveries, and until when."""
+
+    connector: str
+    url: str
+    """The address to subscribe in the application's settings; deliveries go there as well, also later."""
+
+    closes_at: Instant
+
+
 class HookSecret(Result):
     """The token that an application handed over for its deliveries."""
 

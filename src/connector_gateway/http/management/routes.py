@@ -22,6 +22,7 @@ from connector_gateway.http.management.records import (
     ConnectionRecord,
     CreatedKey,
     HookSecret,
+    HookWindow,
     KeyRecord,
     RunRecord,
     WorkspaceRecord,
@@ -29,6 +30,7 @@ from connector_gateway.http.management.records import (
 from connector_gateway.kit.errors import (
     ConnectionNotFound,
     HookNotFound,
+    HookSecretKnown,
     KeyNotFound,
     RunNotFound,
     RunNotRecorded,
@@ -127,6 +129,12 @@ async def remove_connection(asked: Asked, params: NameConnection) -> ConnectionR
     return ConnectionRecord(**await asked.management.connections.remove(params.connection_id))
 
 
+@manages("POST /v1/hooks/{connector}/window", errors=[HookNotFound, HookSecretKnown])
+async def open_hook(asked: Asked, params: NameHook) -> HookWindow:
+    """Let an application hand over the token of its deliveries for some minutes, at an address made for it."""
+    return HookWindow(**await asked.management.hooks.open(params.connector))
+
+
 @manages("GET /v1/hooks/{connector}", errors=[HookNotFound])
 async def show_hook(asked: Asked, params: NameHook) -> HookSecret:
     """Show the token that an application handed over for its deliveries, to be confirmed in its settings."""
@@ -176,6 +184,7 @@ MANAGEMENT: Sequence[ManagementRoute] = (
     show_connection,
     change_connection,
     remove_connection,
+    open_hook,
     show_hook,
     forget_hook,
     show_run,

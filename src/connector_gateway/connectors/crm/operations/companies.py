@@ -94,6 +94,9 @@ async def _known_company(call: CrmCall, reference: str) -> str | None:
     """The id of the company with that domain or identifier, even if it was made a moment ago."""
     domain = mapping.company_domain(reference)
     if domain is None:
+        if not mapping.is_record_id(reference.strip()):
+            message = "A company is named by its domain, or by its identifier, which is a number."
+            raise CompanyNotFound(message, {"parameter": "associate_company", "value": reference})
         return (await call.upstream.read_object("companies", reference.strip(), ["domain"])).id
     found = (await call.upstream.search_objects("companies", mapping.domain_search(domain))).results
     if found:

@@ -1,0 +1,79 @@
+"""Third parties that repeat the credentials they were sent: in no room do they reach an answer, the log or a run."""
+
+import json
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from structlog.testing import capture_logs
+
+from connector_gateway.connectors import CONNECTORS
+from harness.calls import read, write, writings
+from harness.playing import playing
+from harness.requirement import requirement
+from harness.rooms import Rooms, rooms
+from harness.serving import Reply
+from workspace_sandbox import EMULATORS
+
+STATUSES = (200, 400, 401, 403, 404, 409, 422, 500)
+SHAPES = ("flat", "error object", "errors", "text")
+
+
+@pytest.fixture(scope="module")
+def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rooms]:
+    quick = {"GATEWAY_BACKOFF_SECONDS": "0.001"}
+    with playing(**EMULATORS) as sandbox, rooms(sandbox, tmp_path_factory.mktemp("secrets"), **quick) as started:
+        yield started
+
+
+def ways(secret: str) -> list[str]:
+    """*secret* as third parties write it."""
+    basic = b64encode(f"user:{secret}".encode()).decode()
+    return [secret, quote(secret, safe=""), basic, b64encode(secret.encode()).decode()]
+
+
+def echo(credentials: Mapping[str, str], shape: str) -> Any:
+    """A refusal that repeats the credentials."""
+    said = "Refused: " + "; ".join(f"token={way} Bearer {way} ({way})" for s in credentials.values() for way in ways(s))
+    fault = {"code": said, "message": said, "reason": said, "type": said, "status": said}
+    bodies = {
+        "flat": {"ok": False, "object": "error", "error": said, "category": said, **fault},
+        "error object": {"ok": False, "error": fault | {"errors": [fault]}},
+        "errors": {"message": said, "errors": [fault | {"context": {"ids": [said]}}], "category": "VALIDATION_ERROR"},
+        "text": said,
+    }
+    return bodies[shape]
+
+
+def replies(started: Rooms, room: str, status: int, shape: str) -> list[Reply]:
+    """What is answered by every operation of *room* while the third party repeats what it was sent."""
+    gateway, names, content = started.newly_connected(room), writings(room), f"echo {status} {shape}"
+    readings = started.readings(room)
+    started.gateway.clear(room)
+    for name in names:
+        started.prepare(name, content)
+    credentials = started.gateway.sandbox.emulators[room].credentials()
+    started.gateway.fault(room, fault="status", status=status, body=echo(credentials, shape), times=10_000)
+    found = [read(gateway, room, reading) for reading in readings]
+    done = [write(gateway, started.world, name, content, content) for name in names]
+    started.gateway.clear(room)
+    return found + done
+
+
+@requirement("secrets:vendor-echo")
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("status", STATUSES)
+@pytest.mark.parametrize("room", CONNECTORS)
+def test_what_a_third_party_repeats_of_the_credentials_is_told_to_nobody(
+    started: Rooms, room: str, status: int, shape: str
+) -> None:
+    credentials = started.gateway.sandbox.emulators[room].credentials()
+    with capture_logs() as logged:
+        given = replies(started, room, status, shape)
+    runs = [started.gateway.request("GET", f"/v1/runs/{reply.body['run_id']}").body for reply in given]
+
+    told = json.dumps([[reply.body, dict(reply.headers)] for reply in given] + runs) + repr(logged)
+    assert [] == [way for secret in credentials.values() for way in ways(secret) if way in told]
+    assert not {500} & {reply.status for reply in given}

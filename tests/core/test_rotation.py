@@ -1,0 +1,127 @@
+"""Sealing everything with the newest secret, on both databases."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from sqlalchemy import insert, select, update
+
+from connector_gateway.core.connections import Vault
+from connector_gateway.core.rotation import SEALED, STEP, Rotated, Rotation
+from connector_gateway.core.secrets import SecretKeys
+from connector_gateway.storage import tables
+from connector_gateway.storage.database import Database
+from harness.requirement import requirement
+
+OLD, NEW, FOREIGN = "an old secret of ours", "a new secret of ours", "a secret of others"
+COUNT = 2 * STEP + 3
+CLAIM = ("ws_1", "conn_0001", "create_page", "k1")
+
+
+def vault(*secrets: str) -> Vault:
+    return Vault(SecretKeys(secrets))
+
+
+def connection(number: int, sealed: bytes, **more: Any) -> dict[str, Any]:
+    """The row of a connection."""
+    row = {"workspace_id": "ws_1", "connector": "notes", "name": "", "status": "active", "settings": {}}
+    times = {"created_at": 1.0, "updated_at": 1.0}
+    return row | times | {"connection_id": f"conn_{number:04}", "sealed": sealed, "deleted": False} | more
+
+
+def claim(sealed: bytes | None, key: str) -> dict[str, Any]:
+    """The row of a claim in doubt."""
+    name = dict(zip(("workspace_id", "connection_id", "operation", "idempotency_key"), (*CLAIM[:3], key), strict=True))
+    state = {"run_id": "run_1", "attempt": 1, "state": "doubtful", "settle_seconds": 1.0, "expires_at": 9e9}
+    return name | state | {"sealed": sealed}
+
+
+@dataclass
+class Kept:
+    """A database in which an older secret has sealed things."""
+
+    database: Database
+
+    async def sealed(self) -> list[tuple[str, bytes]]:
+        """What is sealed, with whom it is sealed for."""
+
+        def ask(reading: Any) -> list[tuple[str, bytes]]:
+            found = [reading.execute(select(*table.primary_key, table.c.sealed)).all() for table in SEALED.values()]
+            return [("\n".join(row[:-1]), bytes(row[-1])) for rows in found for row in rows if row[-1]]
+
+        return await self.database.read(ask)
+
+    async def change(self, connection_id: str, sealed: bytes) -> None:
+        """Put other secrets in the place of a connection's."""
+        here = tables.connections.c.connection_id == connection_id
+        change = update(tables.connections).where(here).values(sealed=sealed)
+        await self.database.write(lambda writing: writing.execute(change).rowcount)
+
+
+@pytest.fixture
+async def kept(database_url: str) -> AsyncIterator[Kept]:
+    seal = vault(OLD).seal
+    connections = [connection(n, seal({"token": f"secret {n}"}, f"conn_{n:04}")) for n in range(COUNT)]
+    gone = connection(9999, b"", deleted=True)
+    hook = {"connector": "notes", "sealed": seal({"verification_token": "secret_x"}, "notes"), "received_at": 1.0}
+    claims = [claim(seal({"entries": []}, "\n".join(CLAIM)), "k1"), claim(None, "k2")]
+
+    def prepare(writing: Any) -> None:
+        workspace = {"workspace_id": "ws_1", "name": "tests", "plan": "free", "created_at": 1.0}
+        writing.execute(insert(tables.workspaces), workspace)
+        writing.execute(insert(tables.connections), [*connections, gone])
+        writing.execute(insert(tables.hooks), hook)
+        for row in claims:
+            writing.execute(insert(tables.claims), row)
+
+    async with Database(database_url) as database:
+        await database.write(prepare)
+        yield Kept(database)
+
+
+@requirement("secrets:rotation")
+async def test_everything_is_opened_by_the_newest_secret_alone_afterwards(kept: Kept) -> None:
+    told = await Rotation(kept.database, vault(NEW, OLD)).rotate()
+    opened = {owner: vault(NEW).open(sealed, owner) for owner, sealed in await kept.sealed()}
+
+    assert {"connections": COUNT, "hooks": 1, "claims": 1} == {one["kind"]: one["resealed"] for one in told}
+    assert COUNT + 2 == len(opened)
+    assert {"token": "secret 7"} == opened["conn_0007"]
+    assert {"verification_token": "secret_x"} == opened["notes"]
+
+
+async def test_a_second_rotation_has_nothing_to_do(kept: Kept) -> None:
+    await Rotation(kept.database, vault(NEW, OLD)).rotate()
+    before = await kept.sealed()
+    told = await Rotation(kept.database, vault(NEW, OLD)).rotate()
+
+    assert [0, 0, 0] == [one["resealed"] for one in told]
+    assert before == await kept.sealed()
+
+
+async def test_what_no_secret_opens_is_told_and_left(kept: Kept) -> None:
+    foreign = vault(FOREIGN).seal({"token": "x"}, "conn_0001")
+    here = tables.connections.c.connection_id == "conn_0001"
+    await kept.database.write(
+        lambda writing: writing.execute(update(tables.connections).where(here), {"sealed": foreign})
+    )
+    told = await Rotation(kept.database, vault(NEW, OLD)).rotate()
+
+    assert {"kind": "connections", "resealed": COUNT - 1, "unreadable": ["conn_0001"]} == told[0]
+    assert foreign in [sealed for _, sealed in await kept.sealed()]
+
+
+@requirement("secrets:rotation")
+async def test_what_is_changed_meanwhile_stays_as_it_was_changed(kept: Kept) -> None:
+    rotation = Rotation(kept.database, vault(NEW, OLD))
+    rows = await rotation._older(tables.connections, None)
+    renewed = vault(NEW).seal({"token": "renewed"}, "conn_0001")
+    here = tables.connections.c.connection_id == "conn_0001"
+    await kept.database.write(
+        lambda writing: writing.execute(update(tables.connections).where(here), {"sealed": renewed})
+    )
+    await rotation._reseal(tables.connections, rows, rotated := Rotated())
+
+    assert STEP - 1 == rotated.resealed
+    assert ("conn_0001", renewed) in await kept.sealed()

@@ -1,0 +1,55 @@
+"""No text of a caller becomes a way through a third party's addresses."""
+
+import re
+from collections.abc import Iterator
+from urllib.parse import quote
+
+import pytest
+
+from connector_gateway.connectors import CONNECTORS
+from harness.calls import Reading, read
+from harness.playing import playing
+from harness.requirement import requirement
+from harness.rooms import Rooms, rooms
+from hostile.values import answers
+from workspace_sandbox import EMULATORS
+
+TRICKS = ("..", ".", "../..", "a/../b", "%2e%2e", "?x=1", "#x", "//", "\\..", "..;", "\u2025", "x/")
+ASTRAY = re.compile(r"/\.{0,2}(?=/|$)|/%2e|[?#].*[?#]", re.IGNORECASE)
+"""Segments that are none, and a second query or fragment."""
+
+
+@pytest.fixture(scope="module")
+def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rooms]:
+    with playing(**EMULATORS) as sandbox, rooms(sandbox, tmp_path_factory.mktemp("paths")) as started:
+        yield started
+
+
+@requirement("doors:paths")
+@pytest.mark.parametrize("room", CONNECTORS)
+def test_no_text_leads_elsewhere(started: Rooms, room: str) -> None:
+    given = list(answers(started, room, TRICKS))
+    paths = {path for _, path, _ in started.gateway.journal(room)}
+
+    assert [] == [path for path in sorted(paths) if ASTRAY.search(path)]
+    assert [] == [(str(placed), text, reply.code) for placed, text, reply in given if reply.status >= 500]
+
+
+@requirement("doors:paths")
+@pytest.mark.parametrize("trick", ["..", ".", "../..", "%2e%2e", "a/b", "?x=1", " ", "//"])
+@pytest.mark.parametrize(
+    ("room", "path"),
+    [
+        (room.name, operation.path)
+        for room in CONNECTORS.values()
+        for operation in room.operations
+        if operation.method == "GET" and operation.path_names
+    ],
+)
+def test_no_part_of_an_address_leads_elsewhere(started: Rooms, room: str, path: str, trick: str) -> None:
+    started.gateway.clear(room)
+    address = re.sub(r"\{\w+\}", quote(trick, safe=""), path)
+    reply = read(started.gateway, room, Reading("GET", address, {}))
+
+    assert reply.status in {404, 422}
+    assert [] == started.gateway.journal(room)

@@ -1,0 +1,110 @@
+"""Valid calls of every operation, with one text in them replaced by something hostile."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import quote
+
+from connector_gateway.connectors import CONNECTORS
+from harness.calls import Reading as Call
+from harness.calls import read, writings
+from harness.rooms import Rooms
+from harness.serving import Reply
+from simulation.writes import KINDS
+
+LONGEST_QUERY = 60_000
+"""Bytes that the client sends in an address."""
+
+PREPARED = "hostile values"
+"""The content of the objects that the calls name."""
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A call of a room, and where one of its texts is."""
+
+    room: str
+    call: Call
+    where: tuple[Any, ...]
+
+    def __str__(self) -> str:
+        return f"{self.room} {self.call.method} {self.call.path} {'.'.join(map(str, self.where))}"
+
+    def put(self, value: str) -> Call:
+        """The call with *value* in that place."""
+        return replace(self.call, values=_put(self.call.values, self.where, value))
+
+
+def calls(started: Rooms, room: str) -> list[Call]:
+    """Valid calls of *room*, of every operation; first those that go through."""
+    made = []
+    for name in writings(room):
+        started.prepare(name, PREPARED)
+        made.append(Call(*KINDS[name].request(started.world, PREPARED)))
+    return [*made, *started.readings(room)]
+
+
+def places(started: Rooms, room: str) -> list[Placed]:
+    """Every text parameter of every operation of *room*, each once; also those that no call gives."""
+    found: dict[tuple[Any, ...], Placed] = {}
+    for call in calls(started, room):
+        operation = _operation(room, call)
+        optional = {name: _empty(str(field.annotation)) for name, field in operation.parameters.items()}
+        given = {**{name: text for name, text in optional.items() if name not in operation.path_names}, **call.values}
+        for where, _ in _texts(given):
+            general = (call.method, operation.path, *(part for part in where if not isinstance(part, int)))
+            found.setdefault(general, Placed(room, call, where))
+    return list(found.values())
+
+
+def _empty(annotation: str) -> Any:
+    """A value of a parameter with an empty text in it, if it takes texts."""
+    if "str" not in annotation:
+        return None
+    return [""] if "ist[" in annotation or "equence[" in annotation else ""
+
+
+def _operation(room: str, call: Call) -> Any:
+    segments = call.path.strip("/").split("/")
+    for operation in CONNECTORS[room].operations:
+        declared = operation.path.strip("/").split("/")
+        fits = len(declared) == len(segments) and all(
+            one.startswith("{") or one == given for one, given in zip(declared, segments, strict=True)
+        )
+        if operation.method == call.method and fits:
+            return operation
+    raise LookupError(call.path)
+
+
+def _texts(values: Any, where: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], str]]:
+    if isinstance(values, str):
+        yield where, values
+    elif isinstance(values, Mapping):
+        for name, value in values.items():
+            yield from _texts(value, (*where, name))
+    elif isinstance(values, Sequence):
+        for index, value in enumerate(values):
+            yield from _texts(value, (*where, index))
+
+
+def _put(values: Any, where: tuple[Any, ...], value: str) -> Any:
+    if not where:
+        return value
+    first, *rest = where
+    if isinstance(values, Mapping):
+        return {**values, first: _put(values.get(first), tuple(rest), value)}
+    return [_put(one, tuple(rest), value) if index == first else one for index, one in enumerate(values or [None])]
+
+
+def answers(started: Rooms, room: str, texts: Sequence[str]) -> Iterator[tuple[Placed, str, Reply]]:
+    """What is answered to each of *texts* in each place of *room*; in queries as much of it as an address may hold."""
+    for placed in places(started, room):
+        for text in texts:
+            sent = text[: _fitting(text)] if placed.call.method == "GET" else text
+            yield placed, text, read(started.gateway, room, placed.put(sent))
+
+
+def _fitting(text: str) -> int:
+    """How many characters of *text*, which repeats itself, an address may hold."""
+    sample = text[:100]
+    return LONGEST_QUERY * len(sample) // len(quote(sample, safe="") or "x")

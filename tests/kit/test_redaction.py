@@ -1,0 +1,90 @@
+"""How secrets are found in what third parties say."""
+
+import html
+import json
+import traceback
+from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Callable
+from urllib.parse import quote, quote_plus
+
+import pytest
+
+from connector_gateway.kit.errors import UpstreamRefused
+from connector_gateway.kit.redaction import Redaction
+from harness.requirement import requirement
+
+SECRET = "xoxb-12345/abcdefgh+IJKL mnop&é="  # made up
+REDACTION = Redaction(lambda: [SECRET, "short"])
+
+WAYS: dict[str, Callable[[str], str]] = {
+    "as it is": str,
+    "in capitals": str.upper,
+    "in an address": lambda secret: quote(secret, safe=""),
+    "in a form": quote_plus,
+    "in an address twice": lambda secret: quote(quote(secret, safe=""), safe=""),
+    "in JSON": json.dumps,
+    "in JSON with slashes escaped": lambda secret: json.dumps(secret).replace("/", "\\/"),
+    "in JSON in JSON": lambda secret: json.dumps(json.dumps(secret)),
+    "in HTML": html.escape,
+    "as Python shows it": repr,
+    "as Python shows its bytes": lambda secret: repr(secret.encode()),
+    "in hexadecimal": lambda secret: secret.encode().hex(),
+    "in Base64": lambda secret: b64encode(secret.encode()).decode(),
+    "as the password of Basic": lambda secret: b64encode(f"user:{secret}".encode()).decode(),
+    "as the user of Basic": lambda secret: b64encode(f"{secret}:x".encode()).decode(),
+    "in the other Base64": lambda secret: urlsafe_b64encode(f"me:{secret}".encode()).decode(),
+    "in Base64 in an address": lambda secret: quote(b64encode(f"me:{secret}".encode()).decode(), safe=""),
+    "cut": lambda secret: secret[:20] + "…",
+}
+
+
+PARTS = [made(SECRET)[:24][-10:] for made in WAYS.values()]
+"""Something of each way, from its middle."""
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_secret_is_hidden_however_it_is_written(way: str) -> None:
+    told = REDACTION.text("Refused: " + WAYS[way](SECRET))
+
+    assert "…" in told
+    assert [] == [part for part in PARTS if part in told]
+
+
+def test_other_texts_stay_as_they_are() -> None:
+    said = "A short sentence about xoxb-1 and abcdefgh."
+
+    assert said == REDACTION.text(said)
+
+
+def test_where_there_are_no_secrets_nothing_is_hidden() -> None:
+    assert "Bearer abcdefgh" == Redaction().text("Bearer abcdefgh")
+
+
+def test_a_secret_is_hidden_in_names_and_values_of_any_depth() -> None:
+    given = {"told": [{SECRET: 1}, (SECRET, None, 2.5)], "other": True}
+
+    assert {"told": [{"…": 1}, ["…", None, 2.5]], "other": True} == REDACTION.value(given)
+
+
+@requirement("secrets:vendor-echo")
+def test_an_error_tells_no_secret_in_any_of_its_parts() -> None:
+    error = UpstreamRefused(f"No: {SECRET}", {"vendor_message": SECRET}, private=f"{{'token': '{SECRET}'}}")
+
+    REDACTION.error(error)
+
+    assert ("No: …", [{"vendor_message": "…"}], "{'token': '…'}") == (error.message, error.details, error.private)
+    assert "UpstreamRefused('No: …')" == repr(error)
+    assert SECRET not in "".join(traceback.format_exception(error))
+
+
+def test_how_a_fault_came_about_is_told_without_secrets() -> None:
+    fault = ValueError(f"bad header {SECRET!r}")
+    fault.__cause__ = KeyError(SECRET)
+
+    assert ["KeyError: '…'", "ValueError: bad header '…'"] == [
+        line for line in REDACTION.traceback(fault).splitlines() if "Error" in line
+    ]
+
+
+def test_a_redaction_does_not_show_what_it_hides() -> None:
+    assert SECRET not in repr(REDACTION)
