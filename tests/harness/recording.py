@@ -158,6 +158,7 @@ def managing(gateway: Gateway) -> Iterator[tuple[str, Arguments]]:
     yield "show_connection", {"connection_id": connection_id}
     yield "change_connection", {"connection_id": connection_id, "name": "Launch board"}
     yield "remove_connection", {"connection_id": extra["connection_id"]}
+    yield "open_hook", {"connector": "notes"}
     yield "show_run", {"run_id": gateway.get("/boards/lists", board_id=board(gateway)).body["run_id"]}
     yield "list_runs", {"connection_id": connection_id, "limit": 1}
 

@@ -69,13 +69,13 @@ AROUND = promised(
     ("common-135", "conventions:traceparent", "A traceparent is accepted."),
     ("common-136", "conventions:server-timing", "Server-Timing tells queue, upstream and gateway apart."),
     # Secrets and doors
-    ("common-152", "secrets:vendor-echo", "What an application repeats of the credentials is told to nobody."),
-    ("common-153", "doors:credentials", "Credentials that no header can carry are refused when they are set."),
-    ("common-154", "doors:paths", "No text leads elsewhere in an application's addresses."),
-    ("common-155", "doors:weak-secrets", "A secret that could be guessed ends the start."),
-    ("common-156", "doors:operator-guesses", "Wrong tokens on management routes are slowed down."),
-    ("common-157", "secrets:rotation", "Everything is sealed with the newest secret key while calls go on."),
-    ("common-158", "doors:slow-texts", "No text of 64 KB is slow to read, whatever it is made of."),
+    ("common-160", "secrets:vendor-echo", "What an application repeats of the credentials is told to nobody."),
+    ("common-161", "doors:credentials", "Credentials that no header can carry are refused when they are set."),
+    ("common-162", "doors:paths", "No text leads elsewhere in an application's addresses."),
+    ("common-163", "doors:weak-secrets", "A secret that could be guessed ends the start."),
+    ("common-164", "doors:operator-guesses", "Wrong tokens on management routes are slowed down."),
+    ("common-165", "secrets:rotation", "Everything is sealed with the newest secret key while calls go on."),
+    ("common-166", "doors:slow-texts", "No text of 64 KB is slow to read, whatever it is made of."),
     # When storage is away
     (
         "common-137",
