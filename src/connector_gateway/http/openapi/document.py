@@ -144,7 +144,7 @@ class _Document:
         required = [*first, *(name for name in schema.get("required", []) if name in rest)]
         given = shown.arguments if shown else {}
         parameters = [_parameter(name, "path", fields[name], True, given) for name in fields if name in names]
-        if route.method in {"GET", "DELETE"}:
+        if route.method in {"GET", "DELETE"} or not rest:
             queries = [_parameter(name, "query", rest[name], name in required, given) for name in rest]
             return {"parameters": parameters + queries}
         self._routes[route.params.__name__] = body_of(rest, required, schema.get("description", ""))
