@@ -4,7 +4,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-virtualenv
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check fast fix bench examples simulate generate clean
+.PHONY: help run test check fast fix bench examples hostile simulate generate clean
 
 help:  ## What there is
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile
@@ -43,6 +43,9 @@ bench: .venv/test  ## Measure; ratios within one run
 simulate: .venv/test  ## Try the promise about writes; SEEDS=1000 START=1 PROCESSES=1|2
 	@cd tests && PYTHONHASHSEED=0 ../$(BIN)/python -m simulation --seeds $(or $(SEEDS),1000) --start $(or $(START),1) \
 	  $(if $(PROCESSES),--processes $(PROCESSES)) $(ARGS)
+
+hostile: .venv/test  ## Attack a gateway, and measure what that costs others; ARGS="half_bodies" for one alone
+	@cd tests && ../$(BIN)/python -m hostile $(ARGS)
 
 lock: .venv/test  ## Lock the dependencies with hashes; needs uv
 	uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \

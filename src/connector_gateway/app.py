@@ -36,6 +36,7 @@ from connector_gateway.core.stopping import Stopping
 from connector_gateway.core.workspaces import Workspaces
 from connector_gateway.core.writing import Writing
 from connector_gateway.http import AccessLog, Application, Service, application
+from connector_gateway.http.clients import Clients
 from connector_gateway.http.management import Management
 from connector_gateway.http.metrics import Metrics
 from connector_gateway.http.routes import Edge
@@ -79,6 +80,7 @@ class App:
             settings.database_url, seconds=settings.storage_seconds, clock=clock.now if clock else None
         )
         self.stopping = Stopping()
+        self.clients = Clients(settings.clients)
         self._alone = alone_on(self.database.url, settings.storage_seconds) if alone else Unshared()
         secrets = SecretKeys(settings.secret_keys)
         process_id = ProcessId(f"proc_{ulid()}")
@@ -160,6 +162,8 @@ class App:
             self.clock,
             metrics,
             {"database": self._processes.prove_writable},
+            self.clients,
+            self.settings.metrics_token,
             self.settings.base_url,
             self.settings.download_path,
         )

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 from connector_gateway.core.secrets import MIN_SECRET_LENGTH, weakness
 from connector_gateway.core.sites import Site
 from connector_gateway.environment import PREFIX, Environment, SettingsError
+from connector_gateway.http.clients import ClientLimits
 from connector_gateway.kit.budget import Budget
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.kit.upstream import Timeouts
@@ -30,6 +31,9 @@ class Settings:
     database_url: str
     secret_keys: tuple[str, ...] = field(repr=False)
     operator_token: str = field(repr=False)
+    metrics_token: str = field(repr=False)
+    """What the metrics are shown for; to everybody if empty."""
+
     shared_url: str | None
     base_url: str
     download_base: str
@@ -53,6 +57,7 @@ class Settings:
     access_log: bool
     """Whether a line is logged for every answer."""
 
+    clients: ClientLimits
     timeouts: Timeouts
     sites: Mapping[str, Site]
 
@@ -80,6 +85,7 @@ class Settings:
             database_url=_database_url(environment),
             secret_keys=environment.secrets("SECRET_KEYS", MIN_SECRET_LENGTH),
             operator_token=environment.required("OPERATOR_TOKEN"),
+            metrics_token=environment.text("METRICS_TOKEN", ""),
             shared_url=environment.text("SHARED_URL", "") or None,
             base_url=base_url,
             download_base=environment.address("DOWNLOAD_BASE", f"{base_url}/v1/downloads"),
@@ -95,6 +101,7 @@ class Settings:
             watch=environment.switch("WATCH", default=True),
             log_level=environment.choice("LOG_LEVEL", LOG_LEVELS, "info"),
             access_log=environment.switch("ACCESS_LOG", default=False),
+            clients=_client_limits(environment),
             timeouts=_timeouts(environment),
             sites={name: _site(environment, connector) for name, connector in connectors.items()},
         )
@@ -135,6 +142,15 @@ def _database_url(environment: Environment) -> str:
     except ValueError as fault:
         raise SettingsError(f"{PREFIX}DATABASE_URL {fault}") from fault
     return text
+
+
+def _client_limits(environment: Environment) -> ClientLimits:
+    return ClientLimits(
+        connections=environment.number("MAX_CONNECTIONS", ClientLimits.connections),
+        connections_per_address=environment.number("MAX_CONNECTIONS_PER_ADDRESS", ClientLimits.connections_per_address),
+        held_bytes=environment.number("MAX_HELD_BYTES", ClientLimits.held_bytes),
+        held_bytes_per_address=environment.number("MAX_HELD_BYTES_PER_ADDRESS", ClientLimits.held_bytes_per_address),
+    )
 
 
 def _timeouts(environment: Environment) -> Timeouts:

@@ -6,9 +6,25 @@ import pytest
 from starlette.types import Message
 
 from connector_gateway.http.answers import HttpExchange, HttpResponse
+from harness.requirement import requirement
 
 
-async def sent(answer: HttpResponse, method: str = "GET") -> list[dict[str, Any]]:
+class Held:
+    """A client that notes what is held for it."""
+
+    late = False
+
+    def __init__(self) -> None:
+        self.noted: list[int] = []
+
+    def hold(self, size_bytes: int) -> None:
+        self.noted.append(size_bytes)
+
+    def release(self) -> None:
+        self.noted.append(0)
+
+
+async def sent(answer: HttpResponse, method: str = "GET", client: Held | None = None) -> list[dict[str, Any]]:
     """The messages that *answer* leaves in."""
     messages: list[dict[str, Any]] = []
 
@@ -18,7 +34,8 @@ async def sent(answer: HttpResponse, method: str = "GET") -> list[dict[str, Any]
     async def send(message: Message) -> None:
         messages.append(dict(message))
 
-    await HttpExchange({"type": "http", "method": method, "headers": []}, receive).send(answer, send)
+    scope = {"type": "http", "method": method, "headers": [], "state": {"client": client or Held()}}
+    await HttpExchange(scope, receive).send(answer, send)
     return messages
 
 
@@ -45,3 +62,21 @@ async def test_only_the_length_is_told_of_a_body_that_was_not_asked_for(more: li
 
     assert (b"content-length", b"%d" % len(b"".join([b"{}", *more]))) in start["headers"]
     assert [{"type": "http.response.body", "body": b""}] == bodies
+
+
+@requirement("clients:held-bytes")
+async def test_a_large_body_is_counted_while_it_leaves_in_parts() -> None:
+    client = Held()
+    _, *bodies = await sent(HttpResponse(200, b"x" * 150_000, more=[b"y" * 70_000]), client=client)
+
+    assert [220_000, 0] == client.noted
+    assert b"x" * 150_000 + b"y" * 70_000 == b"".join(message["body"] for message in bodies)
+    assert [65536, 65536, 18928, 65536, 4464, 0] == [len(message["body"]) for message in bodies]
+
+
+@pytest.mark.parametrize(("size", "method"), [(1000, "GET"), (200_000, "HEAD")])
+async def test_what_is_small_or_not_asked_for_is_not_counted(size: int, method: str) -> None:
+    client = Held()
+    await sent(HttpResponse(200, b"x" * size), method, client)
+
+    assert [] == client.noted

@@ -47,7 +47,8 @@ def test_the_pages_let_nothing_in(gateway: Gateway) -> None:
     page = gateway.http.get(f"{gateway.base_url}/docs/errors/rate_limited")
     policy = page.headers["content-security-policy"]
 
-    assert re.fullmatch(r"default-src 'none'; style-src 'sha256-[A-Za-z0-9+/=]{44}'; base-uri 'none'", policy)
+    style = "'sha256-[A-Za-z0-9+/=]{44}'"
+    assert re.fullmatch(rf"default-src 'none'; style-src {style}; base-uri 'none'; frame-ancestors 'none'", policy)
     assert "http" not in re.sub(r"&#39;|https? address", "", page.text).replace("<!doctype html>", "").lower()
 
 

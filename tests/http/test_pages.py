@@ -2,6 +2,7 @@
 
 import re
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +15,8 @@ from connector_gateway.http.openapi import openapi
 from connector_gateway.kit.errors import UpstreamUnexpected, catalogue
 from harness.rehearsing import Shelf, Trouble
 from harness.requirement import requirement
-from harness.serving import Gateway
+from harness.serving import OPERATOR, Gateway, serving
+from workspace_sandbox.sandbox import Sandbox
 
 OPEN = ["/healthz", "/readyz", "/metrics", "/openapi.json", "/docs", "/docs/start.js", "/docs/viewer.js"]
 
@@ -213,3 +215,32 @@ def test_threads_do_not_pile_up(gateway: Gateway) -> None:
     gateway.together(*[lambda: gateway.get("/shelf/things")] * 20)
 
     assert threading.active_count() <= before + 5
+
+
+# Who may see what
+
+
+@requirement("docs:confined")
+@pytest.mark.parametrize("path", ["/docs", "/docs/errors", "/docs/errors/invalid_json"])
+def test_pages_load_nothing_from_elsewhere_and_stand_in_no_frame(gateway: Gateway, path: str) -> None:
+    headers = gateway.http.get(gateway.base_url + path).headers
+    policy = headers["content-security-policy"].split("; ")
+
+    assert {"default-src 'none'", "base-uri 'none'", "frame-ancestors 'none'"} <= set(policy)
+    assert "nosniff" == headers["x-content-type-options"]
+
+
+@requirement("health:metrics-token")
+def test_metrics_are_shown_for_their_token_where_one_is_set(tmp_path: Path) -> None:
+    with serving(Sandbox({}), tmp_path, connectors={}, GATEWAY_METRICS_TOKEN="m" * 32) as gateway:
+        shown = gateway.request("GET", "/metrics", headers={"Authorization": "Bearer " + "m" * 32})
+        refused = [
+            gateway.http.get(f"{gateway.base_url}/metrics", headers=headers)
+            for headers in ({}, {"Authorization": f"Bearer {gateway.key}"}, {"Authorization": f"Bearer {OPERATOR}"})
+        ]
+
+    assert 200 == shown.status
+    assert [401] * 3 == [answer.status_code for answer in refused]
+    assert ["missing_api_key", "invalid_api_key", "invalid_api_key"] == [
+        answer.json()["error"]["code"] for answer in refused
+    ]

@@ -58,6 +58,7 @@ MAIL = promised(
     ("mail-33", "mail:links:address", "A link stands below the download base and is signed."),
     ("mail-34", "mail:links:lifetime", "A link lasts 15 minutes, for any number of downloads."),
     ("mail-35", "mail:links:streamed", "A link passes the file on as a download under its name."),
+    ("mail-40", "downloads:bounded", "Downloads are bounded, and cut and told as interrupted when nobody reads."),
     ("mail-36", "mail:links:invalid", "A forged or expired link is 404."),
     # Create a draft
     ("mail-37", "mail:drafts:create", "A draft is created with recipients, subject and body."),

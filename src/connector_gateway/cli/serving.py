@@ -9,6 +9,7 @@ import socket
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from types import FrameType
 from typing import TextIO, cast
 
@@ -18,6 +19,7 @@ import uvicorn
 
 from connector_gateway.cli.logs import LogOutput
 from connector_gateway.http import AccessLog, Application
+from connector_gateway.http.protocol import ClientProtocol
 
 STOP_SECONDS = 30.0
 """How long running calls may take to end after SIGTERM."""
@@ -57,7 +59,7 @@ class Server(uvicorn.Server):
         """Serve until told to stop."""
         listening = sockets or bind(self.config.host, self.config.port)
         try:
-            async with self._application.lifespan():
+            async with self._application.lifespan(), self._application.clients:
                 await super().serve(listening)
                 await self._last_words()
         finally:
@@ -171,7 +173,7 @@ def server(
         host=host,
         port=port,
         loop="auto",
-        http="httptools",
+        http=partial(ClientProtocol, clients=application.clients),  # type: ignore[arg-type]  # called, never subclassed
         interface="asgi3",
         ws="none",
         lifespan="off",

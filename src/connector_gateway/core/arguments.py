@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
@@ -11,18 +12,27 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 from pydantic import ValidationError
 
 from connector_gateway.core.details import UNKNOWN, cut, faults_of, without_values
-from connector_gateway.kit.errors import Detail, GatewayError, InvalidJson, InvalidParameters
+from connector_gateway.kit.errors import Detail, GatewayError, InvalidJson, InvalidParameters, PayloadTooLarge
 from connector_gateway.kit.shapes import IDEMPOTENCY_FIELD, Params
 
 P = TypeVar("P", bound=Params)
 
 CONNECTION = "connection_id"
 MAX_DEPTH = 100
+MAX_VALUES = 10_000
+"""Values of a body, at all depths together: what this many cost to read is the most that one request may cost."""
+
+MAX_QUERY = 200
+"""Parameters of a query; several times what any operation has."""
+
 MAX_NAMED = 10
 """Parameters that the sentence about faults names; details list more of them."""
 
 MAX_EXPONENT = 330
 """Powers of ten up to which a number is taken; what a double holds ends before."""
+
+MAX_BITS: int = (10**MAX_EXPONENT).bit_length()
+"""The same for integers, whose digits take long to count."""
 
 MAX_IDEMPOTENCY_KEY = 1000
 
@@ -32,10 +42,15 @@ _UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 
 def decode(body: bytes) -> Any:
     """The value of a JSON text in which every key stands once; numbers stay exact (``int`` or ``Decimal``)."""
+    # A value that is not the first of its list or object has a comma before it: few commas, few values.
+    crowded = body.count(b",") > MAX_VALUES // 4
     try:
-        return _DECODER.decode(body.decode("utf-8"))
+        value = (_crowd_decoder() if crowded else _DECODER).decode(body.decode("utf-8"))
     except (ValueError, RecursionError) as fault:
         raise InvalidJson(f"The body is not JSON: {_short(fault)}.") from fault
+    if crowded:
+        _require_few(value)
+    return value
 
 
 class Body:
@@ -48,7 +63,7 @@ class Body:
         if refusal is None:
             try:
                 self.value = decode(text)
-            except InvalidJson as fault:
+            except (InvalidJson, PayloadTooLarge) as fault:
                 self.refusal = fault
 
 
@@ -116,6 +131,8 @@ class Arguments:
 
     def _named(self, faults: list[Detail]) -> Sequence[tuple[str, str]]:
         """The query as far as its names can be told."""
+        if len(self.query) > MAX_QUERY:
+            faults.append({"parameter": "query", "message": f"Has more than {MAX_QUERY} parameters"})
         named = [(name, text) for name, text in self.query if not _UNFIT.search(name)]
         if len(named) < len(self.query):
             faults.append({"parameter": "query", "message": "Has a name with control characters, or that is no UTF-8"})
@@ -192,8 +209,8 @@ def _summary(faults: Sequence[Detail]) -> str:
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"the key {next(name for name in names if names.count(name) > 1)!r} stands twice")
+        twice = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
+        raise ValueError(f"the key {cut(twice)!r} stands twice")
     return value
 
 
@@ -209,6 +226,47 @@ def _exact(text: str) -> Decimal:
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_once, parse_float=_exact, parse_constant=_no_number)
+
+
+def _crowd_decoder() -> json.JSONDecoder:
+    """A decoder that gives up at one value too many of an object, or at one fraction too many.
+
+    Both are read by functions of ours; all other values are read so fast that they may be counted afterwards.
+    """
+    seen = 0
+
+    def count(values: int) -> None:
+        nonlocal seen
+        seen += values
+        if seen > MAX_VALUES:
+            raise _too_many()
+
+    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        count(max(1, len(pairs)))
+        return _once(pairs)
+
+    def fraction(text: str) -> Decimal:
+        count(1)
+        return _exact(text)
+
+    return json.JSONDecoder(object_pairs_hook=members, parse_float=fraction, parse_constant=_no_number)
+
+
+def _require_few(value: Any) -> None:
+    """Refuse *value* if it holds too many values."""
+    seen = 0
+    containers: list[Any] = [[value]]
+    while containers:
+        held = containers.pop()
+        seen += len(held)
+        if seen > MAX_VALUES:
+            raise _too_many()
+        items = held.values() if isinstance(held, dict) else held
+        containers += [item for item in items if isinstance(item, dict | list)]
+
+
+def _too_many() -> PayloadTooLarge:
+    return PayloadTooLarge(f"The body holds more than {MAX_VALUES} values.", {"max_values": MAX_VALUES})
 
 
 def _short(fault: Exception) -> str:
@@ -228,12 +286,18 @@ def _check_fitness(value: Any, path: str, depth: int, faults: list[Detail]) -> N
             if _UNFIT.search(name):
                 faults.append({"parameter": path or "body", "message": "Has a name with control characters"})
             else:
-                _check_fitness(item, f"{path}.{name}" if path else name, depth + 1, faults)
+                _check_fitness(item, cut(f"{path}.{name}" if path else name), depth + 1, faults)
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            _check_fitness(item, f"{path}.{index}", depth + 1, faults)
-    elif isinstance(value, int | Decimal) and abs(Decimal(value).adjusted()) > MAX_EXPONENT and value:
+            _check_fitness(item, cut(f"{path}.{index}"), depth + 1, faults)
+    elif isinstance(value, int | Decimal) and _beyond_measure(value):
         faults.append({"parameter": path, "message": "Is a number beyond all measure", "value": value})
+
+
+def _beyond_measure(value: int | Decimal) -> bool:
+    if isinstance(value, int):
+        return value.bit_length() > MAX_BITS
+    return value != 0 and abs(value.adjusted()) > MAX_EXPONENT
 
 
 def _kind(annotation: Any) -> Any:

@@ -1,9 +1,20 @@
-"""How many calls may be under way at the same time."""
+"""How many calls and downloads may be under way at the same time."""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from connector_gateway.kit.errors import Overloaded
 
 RETRY_AFTER_SECONDS = 1
 """A call that is under way ends soon, most of the time."""
+
+DOWNLOAD_RETRY_AFTER_SECONDS = 5
+
+OF_ONE_LINK = 4
+OF_ONE_CONNECTION = 16
+DOWNLOADS = 200
+"""All together hold connections to third parties only so far that enough are left for calls."""
 
 
 class ConcurrencyLimit:
@@ -20,3 +31,26 @@ class ConcurrencyLimit:
 
     def __exit__(self, *_: object) -> None:
         self._free += 1
+
+
+class Downloads:
+    """Lets in so many downloads of one link, of one connection, and altogether."""
+
+    def __init__(self) -> None:
+        self._under_way: Counter[str] = Counter()
+
+    @contextmanager
+    def one(self, link: str, connection_id: str) -> Iterator[None]:
+        """Take a place for one download while inside; ``Overloaded`` where there is none."""
+        limits = {"": DOWNLOADS, connection_id: OF_ONE_CONNECTION, link: OF_ONE_LINK}
+        if any(self._under_way[name] >= most for name, most in limits.items()):
+            raise Overloaded(
+                "More downloads are under way than this service takes of one link, of one connection, or in all.",
+                retry_after=DOWNLOAD_RETRY_AFTER_SECONDS,
+            )
+        self._under_way.update(limits.keys())
+        try:
+            yield
+        finally:
+            self._under_way.subtract(limits.keys())
+            self._under_way = +self._under_way

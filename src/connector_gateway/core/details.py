@@ -1,5 +1,6 @@
 """Details of refusals: what is wrong with each value of a request, and how much of it is told."""
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -8,6 +9,7 @@ from itertools import chain
 from typing import Any
 
 from pydantic import ValidationError
+from pydantic_core import to_json
 
 from connector_gateway.core.nearest import meant
 from connector_gateway.kit.errors import Detail
@@ -19,8 +21,8 @@ MAX_FAULTS = 20
 MAX_TEXT = 200
 """Characters of a text or a path in details."""
 
-MAX_DETAIL = 3_000
-"""Characters of one detail, all its texts together: twenty of them fit into 64 KiB."""
+MAX_DETAIL = 2_000
+"""Bytes of JSON after which no more is told of one value: twenty details, each with its last text, fit into 64 KiB."""
 
 MAX_NESTING = 20
 
@@ -29,6 +31,12 @@ MEANT = "did_you_mean"
 
 KEPT = {"parameter", "property", "field", "index", "place", "vendor_code", "done"}
 """Details that are names, places or codes, and stay in the history."""
+
+INTEGER_BITS = 1024
+"""Bits of an integer that is told as a number, as many as those a double holds; a longer one is told as text."""
+
+NUMBER_BYTES = 20
+"""What most numbers need at the most."""
 
 DONE = "done"
 """What details have that tell of a step that stands, rather than of a fault."""
@@ -63,7 +71,8 @@ def _fault(error: Any, prefix: Sequence[str]) -> Detail:
 
 def _path(prefix: Sequence[str], error: Any) -> str:
     """Where a fault is; one of the whole names the parameter in its context."""
-    return ".".join([*prefix, *map(str, error["loc"])]) or error.get("ctx", {}).get("parameter", "body")
+    parts = (cut(step) if isinstance(step, str) else str(step) for step in error["loc"])
+    return ".".join([*prefix, *parts]) or error.get("ctx", {}).get("parameter", "body")
 
 
 def _message(error: Any) -> str:
@@ -118,15 +127,17 @@ def _harmless(name: str, value: Any) -> bool:
 
 def cut(text: str) -> str:
     """*text*, or its beginning where it is long; halves of surrogate pairs, which no answer can carry, as ``?``."""
+    if len(text) <= MAX_TEXT and text.isascii():
+        return text
     whole = text[: MAX_TEXT + 1].encode("utf-8", "replace").decode()
     return whole if len(whole) <= MAX_TEXT else whole[: MAX_TEXT - 1] + "…"
 
 
 class _Cut:
-    """Copies JSON values until so many characters are used up; what comes after that is left out."""
+    """Copies JSON values until so many bytes of JSON are used up; what comes after that is left out."""
 
-    def __init__(self, characters: int) -> None:
-        self._left = characters
+    def __init__(self, size_bytes: int) -> None:
+        self._left = size_bytes
 
     def detail(self, detail: Detail) -> Detail:
         return {name: self.value(value, MAX_NESTING) for name, value in detail.items()}
@@ -136,8 +147,8 @@ class _Cut:
             return self._spent(cut(value))
         if isinstance(value, datetime):
             return timestamp(value)
-        if isinstance(value, Decimal):
-            return _number(value)
+        if isinstance(value, int | Decimal):
+            return self._number(value)
         if isinstance(value, Mapping):
             items = self._within(value.items(), depth)
             return {self._spent(cut(str(name))): self.value(item, depth - 1) for name, item in items}
@@ -145,8 +156,17 @@ class _Cut:
             return [self.value(item, depth - 1) for item in self._within(value, depth)]
         return value
 
+    def _number(self, value: Decimal | int) -> float | str:
+        """*value* as a number of JSON; one beyond a double as text."""
+        self._left -= NUMBER_BYTES
+        if isinstance(value, int) and value.bit_length() <= INTEGER_BITS:
+            self._left -= value.bit_length() // 3
+            return value
+        number = math.inf if isinstance(value, int) else float(value)
+        return number if math.isfinite(number) else self._spent(cut(str(value)))
+
     def _spent(self, text: str) -> str:
-        self._left -= len(text)
+        self._left -= len(to_json(text))
         return text
 
     def _within(self, items: Iterable[Any], depth: int) -> Iterator[Any]:
@@ -156,9 +176,3 @@ class _Cut:
             if self._left < 0 or depth <= 0:
                 return
             yield item
-
-
-def _number(value: Decimal) -> float | str:
-    """*value* as a number of JSON; one beyond a double as text."""
-    number = float(value)
-    return number if number - number == 0 else cut(str(value))

@@ -5,8 +5,8 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
-from connector_gateway.core.arguments import Arguments
-from connector_gateway.core.concurrency import ConcurrencyLimit
+from connector_gateway.core.arguments import Arguments, Body
+from connector_gateway.core.concurrency import ConcurrencyLimit, Downloads
 from connector_gateway.core.connections import Connection, Connections
 from connector_gateway.core.cursors import Cursors
 from connector_gateway.core.envelope import Envelope
@@ -79,26 +79,41 @@ class Gateway:
         self._fence = fence
         self._stopping = stopping
         self._under_way = ConcurrencyLimit(max_calls)
+        self._downloads = Downloads()
         self._memories = Memories(clock)
         self._budgets = {name: stretched(site.budgets) for name, site in sites.items()}
 
     async def call(
-        self, run: Run, caller: Caller, connector: str, operation: AnyOperation, arguments: Arguments
+        self,
+        run: Run,
+        caller: Caller,
+        connector: str,
+        operation: AnyOperation,
+        arguments: Arguments,
+        *,
+        read_body: Callable[[], Awaitable[Body]] | None = None,
     ) -> Envelope:
-        """Perform *operation* for *caller* and return its envelope."""
-        connection_id = arguments.connection_id
+        """Perform *operation* for *caller* and return its envelope; a body is read once it is known that it counts."""
         recording = self._runs.record(
-            run, caller.workspace_id, connector, operation.name, connection_id=connection_id, key_id=caller.key_id
+            run,
+            caller.workspace_id,
+            connector,
+            operation.name,
+            connection_id=arguments.connection_id,
+            key_id=caller.key_id,
         )
         async with recording:
             run.allowance = await self._limits.spend(caller)
             # The allowance is kept before it is required, so that the refusal can tell what is left.
             require(run.allowance)
             caller.require(operation.scope)
+            if read_body is not None:
+                arguments.body = await read_body()
+                recording.concerns(arguments.connection_id)
             writes = operation.scope == "write"
             params = arguments.read(operation.params, keyed=writes)
             key = arguments.idempotency_key(params) if writes else None
-            connection = await self._connections.open(caller, connector, connection_id or "")
+            connection = await self._connections.open(caller, connector, arguments.connection_id or "")
             work = self._work(run, connection, operation, params)
             try:
                 with self._under_way:
@@ -123,15 +138,16 @@ class Gateway:
         recording = self._runs.record(
             run, connection.workspace_id, connection.connector, DOWNLOAD, connection_id=connection.connection_id
         )
-        async with recording:
-            await recording.open()
-            try:
-                async with site.connector.download(self._client(run, connection), linked.content) as download:
-                    run.succeed("ok")
-                    yield replace(download, pieces=_to_the_end(download.pieces, run))
-            except ConnectionRevoked:
-                await self._connections.observe(connection, "revoked")
-                raise
+        with self._downloads.one(token, connection.connection_id):
+            async with recording:
+                await recording.open()
+                try:
+                    async with site.connector.download(self._client(run, connection), linked.content) as download:
+                        run.succeed("ok")
+                        yield replace(download, pieces=_to_the_end(download.pieces, run))
+                except ConnectionRevoked:
+                    await self._connections.observe(connection, "revoked")
+                    raise
 
     def _carry_out(
         self, work: Work, arguments: Arguments, recording: Recording, key: str | None

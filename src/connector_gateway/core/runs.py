@@ -62,6 +62,9 @@ EXAMINED = 5_000
 LATENESS_SECONDS = 60 * 60.0
 """How much later than its identifier was made a run may have started, by a clock that may be set."""
 
+MAX_CONNECTION_ID = 200
+"""Characters that are kept of what a caller gave as a connection; that may be anything."""
+
 LOST_STEP = 500
 """Runs of this process that are marked as interrupted in one statement."""
 
@@ -160,7 +163,7 @@ class Runs:
             "run_id": run.run_id,
             "workspace_id": workspace_id,
             "key_id": key_id or "",
-            "connection_id": connection_id and connection_id[:200],
+            "connection_id": _recorded(connection_id),
             "connector": connector,
             "operation": operation,
             "surface": run.surface,
@@ -286,7 +289,7 @@ class Runs:
 class Recording:
     """The record of one run under way."""
 
-    def __init__(self, runs: Runs, identity: Mapping[str, Any], run: Run) -> None:
+    def __init__(self, runs: Runs, identity: dict[str, Any], run: Run) -> None:
         self._runs = runs
         self._identity = identity
         self._run = run
@@ -303,6 +306,10 @@ class Recording:
     def run_id(self) -> RunId:
         """The run's identifier."""
         return self._run.run_id
+
+    def concerns(self, connection_id: str | None) -> None:
+        """Note the connection, where it is known only now."""
+        self._identity["connection_id"] = _recorded(connection_id)
 
     async def __aenter__(self) -> Self:
         return self
@@ -427,6 +434,10 @@ def _unindexed(
     if since is not None:
         conditions.append(examined.started_at >= since)
     return conditions
+
+
+def _recorded(connection_id: str | None) -> str | None:
+    return connection_id and connection_id[:MAX_CONNECTION_ID]
 
 
 def _put(writing: Transaction, row: dict[str, Any]) -> None:

@@ -22,6 +22,7 @@ class AccessLog:
 
     def __init__(self, application: Application, download_path: str) -> None:
         self.stopping = application.stopping
+        self.clients = application.clients
         self._application = application
         self._downloads = f"{download_path}/"
 

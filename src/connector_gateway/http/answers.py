@@ -1,5 +1,6 @@
 """HTTP answers: the body in the shape of every answer, and the headers that every answer carries."""
 
+import asyncio
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +13,8 @@ from starlette.types import Receive, Scope, Send
 from connector_gateway.core.envelope import Envelope, refusal
 from connector_gateway.core.limits import WINDOW_SECONDS
 from connector_gateway.core.runs import Run
-from connector_gateway.kit.errors import GatewayError, ServiceFailure
+from connector_gateway.http.clients import LARGE_BYTES, UNCOUNTED, Client
+from connector_gateway.kit.errors import GatewayError, MalformedRequest, ServiceFailure
 
 RawHeaders = list[tuple[bytes, bytes]]
 MAX_REQUEST_ID = 200
@@ -34,18 +36,30 @@ class HttpResponse:
 class HttpExchange:
     """One HTTP request and the run it is."""
 
-    __slots__ = ("headers", "receive", "run", "scope")
+    __slots__ = ("client", "headers", "receive", "run", "scope")
 
     def __init__(self, scope: Scope, receive: Receive) -> None:
         self.scope = scope
         self.receive = receive
+        self.client: Client = scope["state"]["client"] if "state" in scope else UNCOUNTED
         self.headers: Mapping[bytes, bytes] = dict(scope["headers"])
+        """By their names in lower case; of those that stand more than once the last."""
+
         self.run = Run("http")
 
     def header(self, name: str) -> str | None:
-        """A header of the request, as text."""
+        """A header of the request, as text; ``MalformedRequest`` where it stands more than once."""
         value = self.headers.get(name.encode())
-        return None if value is None else value.decode("latin-1")
+        if value is None:
+            return None
+        if len(self.headers) < len(self.scope["headers"]):
+            self._require_once(name)
+        return value.decode("latin-1")
+
+    def _require_once(self, name: str) -> None:
+        """Refuse what a proxy and this service could read differently."""
+        if [found for found, _ in self.scope["headers"]].count(name.encode()) > 1:
+            raise MalformedRequest(f"The header {name} stands more than once.", {"header": name})
 
     @property
     def address(self) -> str:
@@ -55,13 +69,34 @@ class HttpExchange:
 
     async def send(self, answer: HttpResponse, send: Send) -> None:
         """Send *answer* with the headers that every answer carries."""
-        length = (b"content-length", b"%d" % (len(answer.body) + sum(map(len, answer.more))))
+        size = len(answer.body) + sum(map(len, answer.more))
+        length = (b"content-length", b"%d" % size)
         headers = [(b"content-type", b"application/json"), *common(self), *answer.headers, length]
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+        if size > LARGE_BYTES and self.scope["method"] != "HEAD":
+            await self._send_large([answer.body, *answer.more], size, send)
+            return
         *earlier, last = [b""] if self.scope["method"] == "HEAD" else [answer.body, *answer.more]
         for piece in earlier:
             await send({"type": "http.response.body", "body": piece, "more_body": True})
         await send({"type": "http.response.body", "body": last})
+
+    async def _send_large(self, pieces: Iterable[bytes], size: int, send: Send) -> None:
+        """Send what is counted while it is held, no faster than it is taken."""
+        self.client.hold(size)
+        try:
+            await send_in_parts(pieces, send)
+        finally:
+            self.client.release()
+
+
+async def send_in_parts(pieces: Iterable[bytes], send: Send) -> None:
+    """Send a large body no faster than it is taken, and others in between."""
+    for piece in pieces:
+        for start in range(0, len(piece), LARGE_BYTES):
+            await send({"type": "http.response.body", "body": piece[start : start + LARGE_BYTES], "more_body": True})
+            await asyncio.sleep(0)
+    await send({"type": "http.response.body", "body": b""})
 
 
 def enveloped(envelope: Envelope) -> HttpResponse:

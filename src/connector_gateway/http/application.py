@@ -17,11 +17,12 @@ from connector_gateway.core.envelope import DOCS
 from connector_gateway.core.events.hooks import Hooks
 from connector_gateway.core.stopping import Stopping
 from connector_gateway.http.addresses import Addresses
+from connector_gateway.http.clients import Clients
 from connector_gateway.http.downloads import download_routes
 from connector_gateway.http.error_pages import CODES, error_page, errors_page
 from connector_gateway.http.hooks import hook_routes
 from connector_gateway.http.management import MANAGEMENT, Management, management_routes
-from connector_gateway.http.metrics import Metrics
+from connector_gateway.http.metrics import Metrics, MetricsEndpoint
 from connector_gateway.http.openapi import openapi
 from connector_gateway.http.reference import reference, start, viewer
 from connector_gateway.http.routes import ROOT, Edge, Methods, NotFound, Operations
@@ -47,6 +48,8 @@ class Service:
     checks: Mapping[str, Check]
     """What must answer before calls can be taken, by name."""
 
+    clients: Clients
+    metrics_token: str
     base_url: str
     download_path: str
 
@@ -64,8 +67,9 @@ class Service:
 class Application:
     """Every route; operations have a prefix to themselves, and look their addresses up without trying one by one."""
 
-    def __init__(self, operations: Operations, others: Router, stopping: Stopping) -> None:
+    def __init__(self, operations: Operations, others: Router, stopping: Stopping, clients: Clients) -> None:
         self.stopping = stopping
+        self.clients = clients
         self._operations = operations
         self._others = others
 
@@ -104,9 +108,6 @@ def application(service: Service, lifespan: Callable[[Router], AbstractAsyncCont
         whole = all(state == "ok" for state in states.values())
         return _json(200 if whole else 503, {"status": "ready" if whole else "not ready", "checks": states})
 
-    async def metrics(_: Request) -> Response:
-        return Response(service.metrics.exposition(), media_type="text/plain; version=0.0.4")
-
     async def document(_: Request) -> Response:
         return Response(service.document, media_type="application/json")
 
@@ -127,13 +128,14 @@ def application(service: Service, lifespan: Callable[[Router], AbstractAsyncCont
         return Route(path, Methods(service.edge, {"GET": endpoint, "HEAD": endpoint}))
 
     not_found = NotFound(service.edge, _addresses(service).missing)
+    metrics = MetricsEndpoint(service.metrics, service.metrics_token)
     routes: list[BaseRoute] = [
         Route("/", Front(not_found)),
         *management_routes(service.management, MANAGEMENT),
         *hook_routes(service.edge, service.hooks, service.clock),
         shown("/healthz", alive),
         shown("/readyz", ready),
-        shown("/metrics", metrics),
+        Route("/metrics", Methods(service.edge, {"GET": metrics, "HEAD": metrics})),
         shown("/openapi.json", document),
         shown("/docs", page),
         shown("/docs/start.js", started),
@@ -144,7 +146,7 @@ def application(service: Service, lifespan: Callable[[Router], AbstractAsyncCont
     ]
     others = Router(routes, default=not_found, redirect_slashes=False, lifespan=lifespan)
     operations = Operations(service.edge, service.connectors.values(), not_found)
-    return Application(operations, others, service.edge.stopping)
+    return Application(operations, others, service.edge.stopping, service.clients)
 
 
 def _addresses(service: Service) -> Addresses:

@@ -1,25 +1,24 @@
 """Request bodies: read whole, up to a limit, before anything else is done."""
 
-from starlette.types import Receive
-
 from connector_gateway.core.arguments import Body
 from connector_gateway.http.answers import HttpExchange
-from connector_gateway.kit.errors import InvalidJson, PayloadTooLarge, UnsupportedMediaType
+from connector_gateway.http.clients import LARGE_BYTES
+from connector_gateway.kit.errors import InvalidJson, PayloadTooLarge, RequestIncomplete, UnsupportedMediaType
 
 JSON_TYPE = "application/json"
 
 
 async def read_raw(exchange: HttpExchange, max_bytes: int) -> bytes:
     """The body of a request as it came; ``PayloadTooLarge`` beyond the limit."""
-    body = await _read(exchange.receive, exchange.header("content-length"), max_bytes)
+    body = await _read(exchange, max_bytes)
     if body is None:
         raise _too_large(max_bytes)
     return body
 
 
 async def read_body(exchange: HttpExchange, max_bytes: int) -> Body:
-    """The JSON body of a request, or why it cannot be read; nothing is raised yet."""
-    text = await _read(exchange.receive, exchange.header("content-length"), max_bytes)
+    """The JSON body of a request, or why it cannot be read; nothing is raised yet, unless it did not arrive whole."""
+    text = await _read(exchange, max_bytes)
     if text is None:
         return Body(refusal=_too_large(max_bytes))
     content_type = (exchange.header("content-type") or "").partition(";")[0].strip().lower()
@@ -30,17 +29,27 @@ async def read_body(exchange: HttpExchange, max_bytes: int) -> Body:
     return Body(text)
 
 
-async def _read(receive: Receive, declared: str | None, max_bytes: int) -> bytes | None:
+async def _read(exchange: HttpExchange, max_bytes: int) -> bytes | None:
+    """The body; None where it is too large, ``RequestIncomplete`` where it does not arrive whole."""
+    declared = exchange.header("content-length")
     if declared is not None and declared.isdigit() and int(declared) > max_bytes:
         return None
     body = bytearray()
-    while True:
-        message = await receive()
-        body += message.get("body", b"")
-        if len(body) > max_bytes:
-            return None
-        if not message.get("more_body", False):
-            return bytes(body)
+    try:
+        while len(body) <= max_bytes:
+            message = await exchange.receive()
+            if message["type"] == "http.disconnect":
+                raise RequestIncomplete("The connection ended before the body did.")
+            body += message.get("body", b"")
+            if not message.get("more_body", False):
+                return bytes(body) if len(body) <= max_bytes else None
+            if exchange.client.late:
+                raise RequestIncomplete("The body did not arrive in time.")
+            if len(body) > LARGE_BYTES:
+                exchange.client.hold(len(body))
+    finally:
+        exchange.client.release()
+    return None
 
 
 def _too_large(max_bytes: int) -> PayloadTooLarge:

@@ -1,11 +1,11 @@
 """Download addresses: pass files of third parties on piece by piece, without holding them whole."""
 
+import asyncio
 import re
 import unicodedata
 from collections.abc import AsyncIterator
 from urllib.parse import quote
 
-from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
@@ -40,35 +40,57 @@ class DownloadEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer with the file; a failure that comes too late to be told breaks the connection."""
         exchange = HttpExchange(scope, receive)
-        response: Response | None = None
+        begun = False
         try:
             async with self._edge.gateway.download(exchange.run, scope["path_params"]["token"]) as download:
-                response = await _response(exchange, download)
-                await response(scope, receive, send)
+                # Until the first piece is there, a failure can still be told.
+                first = b"" if scope["method"] == "HEAD" else await anext(download.pieces, b"")
+                begun = True
+                await _pass_on(exchange, download, first, send)
         except Exception as fault:
-            if response is not None:
+            if begun:
                 raise
             error = fault if isinstance(fault, GatewayError) else unforeseen(fault)
             await exchange.send(refused(exchange.run, None, error), send)
 
 
-async def _response(exchange: HttpExchange, download: Download) -> Response:
-    """The answer, once the first piece is there, since until then a failure can still be told."""
+async def _pass_on(exchange: HttpExchange, download: Download, first: bytes, send: Send) -> None:
+    """Send the file as fast as it is taken, until the client leaves."""
+    await send({"type": "http.response.start", "status": 200, "headers": _headers(exchange, download)})
     if exchange.scope["method"] == "HEAD":
-        return _with_headers(Response(), exchange, download)
-    first = await anext(download.pieces, b"")
-    return _with_headers(StreamingResponse(_from(first, download.pieces)), exchange, download)
+        await send({"type": "http.response.body"})
+        return
+    there = asyncio.timeout(None)
+    try:
+        async with there:
+            listening = asyncio.create_task(_listen(exchange.receive, there))
+            try:
+                await _send_pieces(first, download.pieces, send)
+            finally:
+                listening.cancel()
+    except TimeoutError:
+        if not there.expired():
+            raise
 
 
-async def _from(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    yield first
+async def _send_pieces(first: bytes, rest: AsyncIterator[bytes], send: Send) -> None:
+    await send({"type": "http.response.body", "body": first, "more_body": True})
     async for piece in rest:
-        yield piece
+        await send({"type": "http.response.body", "body": piece, "more_body": True})
+    await send({"type": "http.response.body"})
 
 
-def _with_headers(response: Response, exchange: HttpExchange, download: Download) -> Response:
+async def _listen(receive: Receive, there: asyncio.Timeout) -> None:
+    """End what goes on while the client is *there*, once it has left or was cut."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    there.reschedule(asyncio.get_running_loop().time())
+
+
+def _headers(exchange: HttpExchange, download: Download) -> RawHeaders:
     mime_type = download.mime_type if MEDIA_TYPE.fullmatch(download.mime_type) else "application/octet-stream"
     headers: RawHeaders = [
+        *common(exchange),
         (b"content-type", mime_type.encode()),
         (b"content-disposition", disposition(download.filename).encode()),
         (b"x-content-type-options", b"nosniff"),
@@ -77,8 +99,7 @@ def _with_headers(response: Response, exchange: HttpExchange, download: Download
     ]
     if download.size_bytes is not None:
         headers.append((b"content-length", b"%d" % download.size_bytes))
-    response.raw_headers = [*common(exchange), *headers]
-    return response
+    return headers
 
 
 def disposition(filename: str) -> str:

@@ -56,14 +56,15 @@ def _ending_with(error: type[GatewayError], connectors: Iterable[AnyConnector]) 
 
 def _page(*, errors: Sequence[type[GatewayError]], title: str, operations: Operations) -> HTMLResponse:
     page = _template().render(errors=errors, title=title, operations=operations, at_fault=at_fault, text=text)
-    return HTMLResponse(page, headers={"content-security-policy": _policy(page)})
+    headers = {"content-security-policy": _policy(page), "x-content-type-options": "nosniff"}
+    return HTMLResponse(page, headers=headers)
 
 
 def _policy(page: str) -> str:
     """Nothing is let in but the style that *page* itself has."""
     digests = [b64encode(hashlib.sha256(style.encode()).digest()).decode() for style in _styles(page)]
     styles = " ".join(f"'sha256-{digest}'" for digest in digests)
-    return f"default-src 'none'; style-src {styles}; base-uri 'none'"
+    return f"default-src 'none'; style-src {styles}; base-uri 'none'; frame-ancestors 'none'"
 
 
 @cache

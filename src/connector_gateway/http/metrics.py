@@ -3,6 +3,7 @@
 Every call is counted, so counting uses plain numbers. They become metrics only when somebody asks (decision 15).
 """
 
+import hmac
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -12,13 +13,19 @@ from itertools import accumulate
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
+from connector_gateway.core.keys import bearer
 from connector_gateway.core.runs import Run
 from connector_gateway.core.unexpected import UnexpectedAnswers
+from connector_gateway.http.answers import HttpExchange, refused
+from connector_gateway.kit.errors import GatewayError, InvalidApiKey
 
 BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 """Seconds."""
 
+MEDIA_TYPE = "text/plain; version=0.0.4"
 NAMES = ("connector", "operation")
 
 
@@ -58,6 +65,28 @@ class OperationMetrics:
         waited = run.trace.wait_ms
         if waited >= 1:
             self.queued.observe(waited / 1000)
+
+
+class MetricsEndpoint:
+    """The address of the metrics: open, or for who has the *token*."""
+
+    def __init__(self, metrics: "Metrics", token: str) -> None:
+        self._metrics = metrics
+        self._token = token.encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer with everything counted so far."""
+        exchange = HttpExchange(scope, receive)
+        try:
+            self._let_in(exchange)
+        except GatewayError as error:
+            await exchange.send(refused(exchange.run, None, error), send)
+        else:
+            await Response(self._metrics.exposition(), media_type=MEDIA_TYPE)(scope, receive, send)
+
+    def _let_in(self, exchange: HttpExchange) -> None:
+        if self._token and not hmac.compare_digest(bearer(exchange.header("authorization")).encode(), self._token):
+            raise InvalidApiKey("This is not the token of the metrics.")
 
 
 class Metrics(Collector):

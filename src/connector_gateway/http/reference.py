@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, Response
 
+from connector_gateway.http.documents import InParts
+
 if TYPE_CHECKING:
     from jinja2 import Template
 
@@ -59,7 +61,7 @@ async def viewer(request: Request) -> Response:
     if "gzip" not in request.headers.get("accept-encoding", ""):
         return FileResponse(_script(), media_type="text/javascript", headers=headers)
     content = await asyncio.to_thread(_compressed)
-    return Response(content, media_type="text/javascript", headers=headers | {"Content-Encoding": "gzip"})
+    return InParts(content, media_type="text/javascript", headers=headers | {"Content-Encoding": "gzip"})
 
 
 def version() -> str:

@@ -3,12 +3,13 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from urllib.parse import parse_qsl, unquote
 
 import structlog
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from connector_gateway.core.arguments import Arguments
+from connector_gateway.core.arguments import MAX_QUERY, Arguments
 from connector_gateway.core.gateway import Gateway
 from connector_gateway.core.keys import Keys
 from connector_gateway.core.limits import Limits
@@ -72,10 +73,12 @@ class OperationEndpoint:
             arguments = Arguments(
                 path=scope["path_params"],
                 query=query_of(scope),
-                body=None if operation.method == "GET" else await read_body(exchange, edge.max_body_bytes),
                 idempotency_header=exchange.header("idempotency-key"),
             )
-            answer = enveloped(await edge.gateway.call(exchange.run, caller, self._connector, operation, arguments))
+            body = None if operation.method == "GET" else partial(read_body, exchange, edge.max_body_bytes)
+            answer = enveloped(
+                await edge.gateway.call(exchange.run, caller, self._connector, operation, arguments, read_body=body)
+            )
         except GatewayError as error:
             answer = refused(exchange.run, self._connector, error)
         except asyncio.CancelledError:
@@ -192,10 +195,13 @@ def _addresses(edge: Edge, connector: AnyConnector) -> list[Address]:
 
 
 def query_of(scope: Scope) -> list[tuple[str, str]]:
-    """The query's names and values, in order; bytes that are no UTF-8 become characters that nothing accepts."""
-    if not scope["query_string"]:
+    """The query's names and values, in order, of too many the first; what is no UTF-8 is nothing that is accepted."""
+    query = scope["query_string"]
+    if not query:
         return []
-    return parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True, errors="surrogateescape")
+    if query.count(b"&") > MAX_QUERY:
+        query = b"&".join(query.split(b"&", MAX_QUERY + 1)[:-1])
+    return parse_qsl(query.decode("latin-1"), keep_blank_values=True, errors="surrogateescape")
 
 
 def unforeseen(fault: Exception) -> InternalError:

@@ -3,8 +3,9 @@
 GatewayError
 ├── CallerError              the caller can put it right
 │   ├── who is calling       MissingApiKey, InvalidApiKey, WriteScopeRequired, OperatorTokenRequired, RateLimited
-│   ├── how it was asked     InvalidJson, UnsupportedMediaType, PayloadTooLarge, InvalidParameters, InvalidCursor,
-│   │                        RouteNotFound, MethodNotAllowed, IdempotencyInProgress
+│   ├── how it was asked     InvalidJson, UnsupportedMediaType, PayloadTooLarge, MalformedRequest, HeadersTooLarge,
+│   │                        RequestIncomplete, InvalidParameters, InvalidCursor, RouteNotFound, MethodNotAllowed,
+│   │                        IdempotencyInProgress
 │   ├── what was named       ConnectionNotFound, ConnectionMismatch, WorkspaceNotFound, KeyNotFound, RunNotFound,
 │   │                        RunNotRecorded, and what the rooms look for: PageNotFound, CardNotFound, ChannelNotFound …
 │   └── what cannot be done  LossyCast, SelectOptionMissing, LabelNotOnBoard, InvalidRecipient, ReadOnlyField …
@@ -145,6 +146,30 @@ class PayloadTooLarge(CallerError):
     status = 413
     code = "payload_too_large"
     remedy = "Send less at once."
+
+
+class MalformedRequest(CallerError):
+    """What was sent is not HTTP as this service understands it; the connection is closed."""
+
+    status = 400
+    code = "malformed_request"
+    remedy = "Send HTTP/1.1, and wait for answers before sending many more requests on one connection."
+
+
+class HeadersTooLarge(CallerError):
+    """Request line, headers and trailers are larger than the service takes; the connection is closed."""
+
+    status = 431
+    code = "headers_too_large"
+    remedy = "Send fewer or shorter headers, and long values in the body."
+
+
+class RequestIncomplete(CallerError):
+    """The request did not arrive whole in time; nothing was done."""
+
+    status = 408
+    code = "request_incomplete"
+    remedy = "Send the whole request at once: its headers within 10 seconds, its body within 30."
 
 
 class InvalidParameters(CallerError):

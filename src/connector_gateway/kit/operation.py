@@ -24,11 +24,13 @@ from connector_gateway.kit.errors import (
     InvalidCursor,
     InvalidJson,
     InvalidParameters,
+    MalformedRequest,
     MissingApiKey,
     OutcomeUnknown,
     Overloaded,
     PayloadTooLarge,
     RateLimited,
+    RequestIncomplete,
     StorageUnavailable,
     UnsupportedMediaType,
     UpstreamError,
@@ -57,6 +59,7 @@ Errors = Sequence[type[GatewayError]]
 EVERY_CALL: Errors = (
     MissingApiKey,
     InvalidApiKey,
+    MalformedRequest,
     RateLimited,
     InvalidParameters,
     ConnectionNotFound,
@@ -117,7 +120,7 @@ class Operation(Generic[C, P, R]):
         """Every error it can end with, in the order of the catalogue."""
         possible = {*EVERY_CALL, *self.errors}
         if self.method != "GET":
-            possible |= {InvalidJson, UnsupportedMediaType, PayloadTooLarge}
+            possible |= {InvalidJson, UnsupportedMediaType, PayloadTooLarge, RequestIncomplete}
         if self.scope == "write":
             possible |= {WriteScopeRequired, IdempotencyInProgress, OutcomeUnknown}
         if self.pages:

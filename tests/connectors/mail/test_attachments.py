@@ -1,6 +1,7 @@
 """Fetching attachments and following download links, against the emulator on real HTTP."""
 
 from base64 import b64decode, b64encode
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
@@ -11,10 +12,13 @@ import httpx
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
+from connector_gateway.core.concurrency import OF_ONE_LINK
+from connector_gateway.http.protocol import UNREAD_SECONDS
 from connectors.mail.conftest import UNHURRIED
 from connectors.mail.looking import Looking, code_of, file, follow, one, received
 from harness.requirement import requirement
 from harness.serving import Gateway, Reply, serving, wait_until
+from harness.speaking import passing, speaking, unread
 from workspace_sandbox.mail.compose import FILLER
 from workspace_sandbox.mail.specimens import CSV, PDF
 from workspace_sandbox.sandbox import Sandbox
@@ -276,6 +280,36 @@ def test_a_download_that_somebody_leaves_is_interrupted(gateway: Gateway) -> Non
         next(response.iter_raw())
 
     assert "interrupted" == history_of(gateway, response)["status"]
+
+
+def status(gateway: Gateway, run_id: str) -> str:
+    """The status of a run."""
+    found: str = gateway.request("GET", f"/v1/runs/{run_id}").data["status"]
+    return found
+
+
+@requirement("downloads:bounded")
+def test_many_who_stall_at_one_link_take_no_more_than_its_places_and_are_cut(
+    gateway: Gateway, mail_sandbox: Sandbox
+) -> None:
+    message_id = received(gateway, "Stalled", {"filename": "long.bin", "size_bytes": 12 * 1024 * 1024})
+    (listed,) = one(gateway, 'subject:"Stalled"', include_body=True)["attachments"]
+    url = urlsplit(fetch(gateway, listed["attachment_id"], message_id).data["download_url"]).path
+    with ExitStack() as stack:
+        stalled = [stack.enter_context(speaking(gateway.base_url, buffer_bytes=4096)) for _ in range(OF_ONE_LINK)]
+        for speaker in stalled:
+            speaker.ask("GET", url)
+        run_ids = [speaker.headers()["x-run-id"] for speaker in stalled]
+        refused = follow(gateway, url)
+        other = follow(gateway, link_to(gateway, "other.pdf"))
+        wait_until(lambda: unread(gateway) == OF_ONE_LINK)
+        passing(gateway, 0)
+        passing(gateway, UNREAD_SECONDS + 1)
+        wait_until(lambda: {status(gateway, run_id) for run_id in run_ids} == {"interrupted"})
+        again = follow(gateway, url)
+
+    assert (503, "overloaded", "5") == (refused.status_code, code_of(refused), refused.headers["retry-after"])
+    assert [200, 200] == [other.status_code, again.status_code]
 
 
 @pytest.mark.parametrize("method", ["POST", "DELETE", "PUT"])

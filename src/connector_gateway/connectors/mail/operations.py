@@ -203,7 +203,9 @@ async def fetch_attachment(call: MailCall, params: FetchAttachment) -> FetchedAt
     part = await _part(call, message, params.attachment_id)
     found = mapping.attachment(message.id, part).model_dump()
     if params.form == "base64":
-        size_bytes, content = await _content_base64(call, message.id, part)
+        # It is held whole until it is sent: as many at once as a mailbox has readers, and no more.
+        async with _reader(call, randrange(READERS)):  # noqa: S311  # nothing depends on which it is
+            size_bytes, content = await _content_base64(call, message.id, part)
         return FetchedAttachment(**found | {"size_bytes": size_bytes}, content_base64=content)
     link = call.links.issue({"message": message.id, "part": part.part_id})
     return FetchedAttachment(**found, download_url=link.url, expires_at=link.expires_at)

@@ -13,7 +13,7 @@ from sqlalchemy import Row, func, insert, select, update
 
 from connector_gateway.core.connections.changes import Changes
 from connector_gateway.core.connections.vault import Vault
-from connector_gateway.core.details import faults_of
+from connector_gateway.core.details import cut, faults_of
 from connector_gateway.core.keys import Caller
 from connector_gateway.core.single_flight import MOST_ROWS, TRUSTED_SECONDS, SingleFlight
 from connector_gateway.core.workspaces import require_workspace
@@ -33,6 +33,7 @@ from connector_gateway.storage.database import Database
 
 UNSENDABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 """What would end a header, or cannot be encoded at all."""
+_SHAPE = re.compile("conn_[0-9A-HJKMNP-TV-Z]{26}")
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,12 @@ class Connections:
         return connection
 
     async def find(self, connection_id: str) -> Connection | None:
-        """The connection, whoever's it is; None if there is none."""
+        """The connection, whoever's it is; None if there is none.
+
+        What cannot name one is neither looked up nor remembered.
+        """
+        if not _SHAPE.fullmatch(connection_id):
+            return None
         return await self._known.get(connection_id, partial(self._look_up, connection_id), TRUSTED_SECONDS)
 
     async def several(self, connection_ids: Collection[str]) -> Mapping[str, Connection]:
@@ -330,7 +336,7 @@ def _misfits(connector: AnyConnector, settings: Mapping[str, Any]) -> list[Detai
 
 def _not_found(connection_id: str) -> ConnectionNotFound:
     return ConnectionNotFound(
-        f"There is no connection {connection_id} in this workspace.",
+        f"There is no connection {cut(connection_id)} in this workspace.",
         {"parameter": "connection_id", "value": connection_id},
     )
 

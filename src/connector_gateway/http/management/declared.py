@@ -23,10 +23,12 @@ from connector_gateway.kit.errors import (
     InvalidCursor,
     InvalidJson,
     InvalidParameters,
+    MalformedRequest,
     MissingApiKey,
     OperatorTokenRequired,
     PayloadTooLarge,
     RateLimited,
+    RequestIncomplete,
     StorageUnavailable,
     UnsupportedMediaType,
     catalogue,
@@ -40,6 +42,7 @@ Errors = Sequence[type[GatewayError]]
 EVERY_ROUTE: Errors = (
     MissingApiKey,
     InvalidApiKey,
+    MalformedRequest,
     InvalidParameters,
     RateLimited,
     InternalError,
@@ -141,7 +144,7 @@ class ManagementRoute:
         if self.counted:
             possible |= {RateLimited}
         if self.has_body:
-            possible |= {InvalidJson, UnsupportedMediaType, PayloadTooLarge}
+            possible |= {InvalidJson, UnsupportedMediaType, PayloadTooLarge, RequestIncomplete}
         if self.pages:
             possible |= {InvalidCursor}
         return [error for error in catalogue() if error in possible]

@@ -9,6 +9,7 @@ from connector_gateway.kit.errors import (
     GatewayError,
     IdempotencyInProgress,
     InvalidCursor,
+    InvalidJson,
     OutcomeUnknown,
     WriteScopeRequired,
 )
@@ -22,6 +23,7 @@ REASONS = {
     401: "Unauthorized",
     403: "Forbidden",
     404: "NotFound",
+    408: "RequestTimeout",
     409: "Conflict",
     413: "ContentTooLarge",
     415: "UnsupportedMedia",
@@ -105,6 +107,8 @@ def _kind(errors: Errors) -> str:
     """What sets a failure apart from the one that every operation has at its status."""
     if {WriteScopeRequired, IdempotencyInProgress, OutcomeUnknown} & set(errors):
         return "Write"
+    if InvalidJson in errors:
+        return "Body"
     return "Page" if InvalidCursor in errors else ""
 
 

@@ -1,0 +1,152 @@
+"""Who is connected: how many at once, how much is held for them, and who has kept this service waiting too long."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from ipaddress import IPv6Address
+from typing import Protocol, Self
+
+SWEEP_SECONDS = 1.0
+"""How often is looked who is late; one timer for all costs less than one for each request."""
+
+LARGE_BYTES = 64 * 1024
+"""Bodies and answers up to this size are bounded by the number of connections; what is larger is counted by itself."""
+
+MEBIBYTE = 1024 * 1024
+
+
+@dataclass(frozen=True)
+class ClientLimits:
+    """How much of this service all who are connected may take, and how much of it one address."""
+
+    connections: int = 10_000
+    connections_per_address: int = 1_000
+    held_bytes: int = 256 * MEBIBYTE
+    held_bytes_per_address: int = 64 * MEBIBYTE
+
+
+class Client(Protocol):
+    """One connection, as what an answer is sent through may use it."""
+
+    @property
+    def late(self) -> bool:
+        """Whether the body of the request takes longer than it may."""
+        ...
+
+    def hold(self, size_bytes: int) -> None:
+        """Count what is held in memory for this connection; where it is too much, others are cut."""
+        ...
+
+    def release(self) -> None:
+        """Nothing large is held any more."""
+        ...
+
+
+class Uncounted:
+    """A client that another server than ours speaks with, which has bounds of its own or none."""
+
+    late = False
+
+    def hold(self, size_bytes: int) -> None:
+        """Count nothing."""
+
+    def release(self) -> None:
+        """Count nothing."""
+
+
+UNCOUNTED = Uncounted()
+
+
+class Peer(Protocol):
+    """One connection, as it is counted and watched."""
+
+    address: str
+    moved_at: float
+    """When something was last received from it, or taken by it, in the time of the event loop."""
+
+    def sweep(self, now: float) -> None:
+        """End what has lasted too long."""
+        ...
+
+    def cut(self) -> None:
+        """Break the connection at once."""
+        ...
+
+
+class Clients:
+    """All connections; while it is entered, it looks once a second for those that are late."""
+
+    def __init__(self, limits: ClientLimits) -> None:
+        self._limits = limits
+        self._peers: set[Peer] = set()
+        self._by_address: Counter[str] = Counter()
+        self._held: dict[Peer, int] = {}
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def __aenter__(self) -> Self:
+        self._look_again()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def join(self, peer: Peer) -> bool:
+        """Count *peer*; False where there are as many already as there may be."""
+        limits = self._limits
+        if len(self._peers) >= limits.connections or self._by_address[peer.address] >= limits.connections_per_address:
+            return False
+        self._peers.add(peer)
+        self._by_address[peer.address] += 1
+        return True
+
+    def leave(self, peer: Peer) -> None:
+        """Forget *peer*, if it was counted."""
+        self.release(peer)
+        if peer not in self._peers:
+            return
+        self._peers.remove(peer)
+        self._by_address[peer.address] -= 1
+        if not self._by_address[peer.address]:
+            del self._by_address[peer.address]
+
+    def hold(self, peer: Peer, size_bytes: int) -> None:
+        """Count what is held for *peer*; where all is too much, those others are cut that have stood still longest."""
+        self._held[peer] = size_bytes
+        own = [held for held in self._held if held.address == peer.address]
+        self._make_room(peer, own, self._limits.held_bytes_per_address)
+        self._make_room(peer, list(self._held), self._limits.held_bytes)
+
+    def release(self, peer: Peer) -> None:
+        """Nothing is held for *peer* any more."""
+        self._held.pop(peer, None)
+
+    def sweep(self, now: float) -> None:
+        """End what has lasted too long by *now*."""
+        for peer in list(self._peers):
+            peer.sweep(now)
+
+    def _make_room(self, newest: Peer, peers: Iterable[Peer], most_bytes: int) -> None:
+        others = sorted((peer for peer in peers if peer is not newest), key=lambda peer: peer.moved_at)
+        held = self._held[newest] + sum(self._held[peer] for peer in others)
+        for peer in others:
+            if held <= most_bytes:
+                return
+            held -= self._held.pop(peer)
+            peer.cut()
+
+    def _look_again(self) -> None:
+        loop = asyncio.get_running_loop()
+        self.sweep(loop.time())
+        self._timer = loop.call_later(SWEEP_SECONDS, self._look_again)
+
+
+def network(address: str) -> str:
+    """What counts as one address: of IPv6 the network that one customer is given, with addresses without end."""
+    if ":" not in address:
+        return address
+    ip = IPv6Address(address.partition("%")[0])
+    if ip.ipv4_mapped is not None:
+        return str(ip.ipv4_mapped)
+    return str(IPv6Address(int(ip) >> 64 << 64))

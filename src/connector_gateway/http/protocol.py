@@ -1,0 +1,256 @@
+"""HTTP/1.1 as it is spoken with a client: uvicorn's, with every request, wait and answer bounded.
+
+uvicorn bounds the time between requests alone. What else one connection may take is told here: bytes of headers and
+trailers, requests sent ahead, and time for a request and for an answer. One timer serves all connections (``Clients``).
+"""
+
+from asyncio import AbstractEventLoop, BaseTransport, Transport
+from enum import Enum, auto
+from typing import Any, cast
+
+import httptools
+from pydantic_core import to_json
+from uvicorn import Config
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+from uvicorn.server import ServerState
+
+from connector_gateway.core.envelope import refusal
+from connector_gateway.core.runs import Run
+from connector_gateway.http.clients import Clients, network
+from connector_gateway.kit.errors import (
+    GatewayError,
+    HeadersTooLarge,
+    MalformedRequest,
+    Overloaded,
+    RequestIncomplete,
+)
+
+HEAD_SECONDS = 10.0
+"""How long request line and headers may take from their first byte, and a new connection until its first request."""
+
+BODY_SECONDS = 30.0
+UNREAD_SECONDS = 60.0
+"""How long an answer waits for a client that takes nothing of it."""
+
+LEAVING_SECONDS = 5.0
+"""How long is listened to a client that was refused, so that it can read why."""
+
+MAX_HEAD_BYTES = 64 * 1024
+"""Request line, headers and trailers together, and whatever else frames a body."""
+
+CHUNK_BYTES = 16
+"""Around each chunk of a body: its length and the ends of lines."""
+
+MAX_AHEAD = 100
+"""Requests that a client may send before it was answered."""
+
+TAKEN_BYTES = 16 * 1024
+"""What a client must take of an answer in ``UNREAD_SECONDS``, unless that is all of it."""
+
+RETRY_AFTER_SECONDS = 5
+
+
+class Phase(Enum):
+    """What is expected of the client."""
+
+    NEW = auto()
+    IDLE = auto()
+    HEAD = auto()
+    BODY = auto()
+    LATE = auto()
+    """A body that takes too long; the service is told, and answers."""
+
+    LEAVING = auto()
+    """Nothing; what still comes is thrown away."""
+
+
+class ClientProtocol(HttpToolsProtocol):
+    """One connection."""
+
+    def __init__(
+        self,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: AbstractEventLoop | None = None,
+        *,
+        clients: Clients,
+    ) -> None:
+        super().__init__(config, server_state, {**app_state, "client": self}, _loop)
+        self.address = ""
+        self.moved_at = self._since = self.loop.time()
+        self._clients = clients
+        self._phase = Phase.NEW
+        self._head_bytes = 0
+        self._framing_bytes = 0
+        self._unread_bytes = 0
+        self._unread_since = 0.0
+        self._resumed = False
+
+    # What the application may use (``Client``)
+
+    @property
+    def late(self) -> bool:
+        """Whether the body of the request takes longer than it may."""
+        return self._phase is Phase.LATE
+
+    def hold(self, size_bytes: int) -> None:
+        """Count what is held in memory for this connection."""
+        self._clients.hold(self, size_bytes)
+
+    def release(self) -> None:
+        """Nothing large is held any more."""
+        self._clients.release(self)
+
+    # What the event loop calls
+
+    def connection_made(self, transport: BaseTransport) -> None:
+        """Take the connection, unless there are too many."""
+        super().connection_made(cast(Transport, transport))
+        self.address = network(self.client[0]) if self.client else ""
+        if not self._clients.join(self):
+            self._refuse(Overloaded("There are too many connections.", retry_after=RETRY_AFTER_SECONDS))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Let go of everything."""
+        super().connection_lost(exc)
+        self._clients.leave(self)
+
+    def data_received(self, data: bytes) -> None:
+        """Read on in the request."""
+        if self._phase is Phase.LEAVING:
+            return
+        self._unset_keepalive_if_required()
+        self.moved_at = self.loop.time()
+        if self._phase is Phase.IDLE:
+            self._enter(Phase.HEAD)
+        self._framing_bytes += len(data)
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            return  # what it asks for is not there; it is answered as it stands
+        except httptools.HttpParserError:
+            self._refuse(self._fault())
+            return
+        if self._framing_bytes > MAX_HEAD_BYTES:
+            self._refuse(_too_large())
+
+    def resume_writing(self) -> None:
+        """Note that the client takes what it is sent."""
+        self._resumed = True
+        self.moved_at = self.loop.time()
+        super().resume_writing()
+
+    # What the parser calls
+
+    def on_message_begin(self) -> None:
+        """Begin a request."""
+        super().on_message_begin()
+        self._head_bytes = 0
+        self._enter(Phase.HEAD)
+
+    def on_url(self, url: bytes) -> None:
+        """Take the address."""
+        self._head_bytes += len(url)
+        super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header; a trailer is counted, and nobody's."""
+        self._head_bytes += len(name) + len(value) + 4
+        if self._head_bytes > MAX_HEAD_BYTES:
+            raise _too_large()
+        if self._phase is Phase.HEAD:
+            super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        """Have the request answered, once those before it are."""
+        if len(self.pipeline) >= MAX_AHEAD:
+            raise MalformedRequest("Too many requests were sent ahead.")
+        super().on_headers_complete()
+        self._enter(Phase.BODY)
+
+    def on_chunk_header(self) -> None:
+        """Forgive what every chunk needs."""
+        self._framing_bytes -= CHUNK_BYTES
+
+    def on_body(self, body: bytes) -> None:
+        """Take a piece of the body."""
+        self._framing_bytes -= len(body)
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """End the request."""
+        super().on_message_complete()
+        self._framing_bytes = 0
+        self._enter(Phase.IDLE)
+
+    # What is too late or too much
+
+    def sweep(self, now: float) -> None:
+        """End what has lasted too long by *now*."""
+        if self._stands_still(now):
+            self.cut()
+        elif self._phase is Phase.BODY and self.flow.read_paused:
+            self._since = now  # it is this service that is not ready for more
+        elif now - self._since >= _SECONDS.get(self._phase, float("inf")):
+            self._end_waiting(now)
+
+    def cut(self) -> None:
+        """Break the connection at once."""
+        self.transport.abort()
+
+    def _stands_still(self, now: float) -> bool:
+        """Whether the client has taken nothing of its answer for too long, while the connection is closed as well."""
+        unread = self.transport.get_write_buffer_size()
+        taken = self._unread_bytes == 0 or unread <= self._unread_bytes - TAKEN_BYTES or self._resumed
+        if unread == 0 or taken:
+            self._unread_bytes, self._unread_since, self._resumed = unread, now, False
+        return now - self._unread_since >= UNREAD_SECONDS
+
+    def _end_waiting(self, now: float) -> None:
+        if self._phase is Phase.BODY:
+            self._phase, self._since = Phase.LATE, now
+            self.cycle.message_event.set()
+        elif self._phase is Phase.HEAD:
+            self._refuse(RequestIncomplete("The headers did not arrive in time."))
+        else:
+            self.cut()
+
+    def _enter(self, phase: Phase) -> None:
+        self._phase, self._since = phase, self.moved_at
+
+    def _fault(self) -> GatewayError:
+        if self._head_bytes > MAX_HEAD_BYTES:
+            return _too_large()
+        return MalformedRequest("This is no HTTP request that can be understood.")
+
+    def _refuse(self, error: GatewayError) -> None:
+        """Say why nothing more is taken; where another answer is under way, end that instead."""
+        self._enter(Phase.LEAVING)
+        cycle = cast(RequestResponseCycle | None, self.cycle)
+        if cycle is not None and not cycle.response_complete:
+            self.cut()
+            return
+        run = Run("http")
+        body = to_json(refusal(run.run_id, None, error))
+        self.transport.write(
+            STATUS_LINE[error.status]
+            + b"content-type: application/json\r\ncache-control: no-store\r\nconnection: close\r\n"
+            + b"x-run-id: %b\r\ncontent-length: %d\r\n\r\n" % (run.run_id.encode(), len(body))
+            + body
+        )
+        # Closing now, with bytes of the client unread, would make its system throw the answer away.
+        self.transport.write_eof()
+
+
+_SECONDS = {
+    Phase.NEW: HEAD_SECONDS,
+    Phase.HEAD: HEAD_SECONDS,
+    Phase.BODY: BODY_SECONDS,
+    Phase.LATE: LEAVING_SECONDS,
+    Phase.LEAVING: LEAVING_SECONDS,
+}
+
+
+def _too_large() -> HeadersTooLarge:
+    return HeadersTooLarge(f"The headers are larger than {MAX_HEAD_BYTES} bytes.", {"max_bytes": MAX_HEAD_BYTES})

@@ -1,0 +1,200 @@
+"""What one client, with a key or without, tries in order to stall or exhaust the process for everybody."""
+
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+
+from harness.installed import Installation
+from harness.speaking import Speaker, speaking
+
+KIB = 1024
+MIB = 1024 * KIB
+STALLED_SECONDS = 2.0
+"""How long those hold out that only wait; far longer changes nothing but the time that it takes to measure."""
+
+Attack = Callable[[Installation], None]
+
+
+def _body(installation: Installation, body: bytes, path: str = "/v1/connectors/tables/records") -> None:
+    headers = {"Authorization": f"Bearer {installation.key}", "Content-Type": "application/json"}
+    installation.http.post(installation.base_url + path, content=body, headers=headers)
+
+
+def names_given_twice(installation: Installation) -> None:
+    """A body of 316 KB whose names are all different but for the last."""
+    names = ",".join(f'"k{number}":1' for number in range(30_000))
+    _body(installation, f'{{{names},"k29999":1}}'.encode())
+
+
+def many_values(installation: Installation) -> None:
+    """As many values as fit into a body, and faults as many."""
+    _body(installation, b'{"records":[' + b",".join([b"1"] * 500_000) + b"]}")
+
+
+def many_faults(installation: Installation) -> None:
+    """As many faults as a body may have."""
+    _body(installation, ("{" + ",".join(f'"n{number}":1' for number in range(9_900)) + "}").encode())
+
+
+def long_names(installation: Installation) -> None:
+    """A name of 60 KB above many faults, each of which has it in its path."""
+    _body(installation, b'{"records":[{"fields":{"' + b"x" * 60_000 + b'":[' + b'"\\u0001",' * 3_000 + b"1]}}]}")
+
+
+def deep_values(installation: Installation) -> None:
+    """A mebibyte of brackets."""
+    _body(installation, b'{"records":' + b"[" * (MIB - 100))
+
+
+def many_parameters(installation: Installation) -> None:
+    """A query of thirty thousand parameters."""
+    headers = {"Authorization": f"Bearer {installation.key}"}
+    query = "&".join(["a"] * 30_000)
+    installation.http.get(f"{installation.base_url}/v1/connectors/mail/messages?{query}", headers=headers)
+
+
+def long_connections(installation: Installation) -> None:
+    """A hundred connections with names of 50 KB each."""
+    headers = {"Authorization": f"Bearer {installation.key}"}
+    for number in range(100):
+        named = {"connection_id": f"{number}{'c' * 50_000}"}
+        installation.http.get(f"{installation.base_url}/v1/connectors/mail/messages", params=named, headers=headers)
+
+
+def endless_headers(installation: Installation) -> None:
+    """Headers of 40 MB, of nobody."""
+    _pour(installation, b"GET /healthz HTTP/1.1\r\n", b"X-More: " + b"x" * 8000 + b"\r\n", 40 * MIB)
+
+
+def endless_header(installation: Installation) -> None:
+    """One header of 40 MB."""
+    _pour(installation, b"GET /healthz HTTP/1.1\r\nX-More: ", b"x" * 64 * KIB, 40 * MIB)
+
+
+def endless_trailers(installation: Installation) -> None:
+    """Trailers of 40 MB after a short body."""
+    begin = b"POST /v1/connectors/notes/pages HTTP/1.1\r\nTransfer-Encoding: chunked\r\n"
+    begin += b"Authorization: Bearer " + installation.key.encode() + b"\r\nContent-Type: application/json\r\n\r\n"
+    _pour(installation, begin + b"2\r\n{}\r\n0\r\n", b"X-More: " + b"x" * 8000 + b"\r\n", 40 * MIB)
+
+
+def requests_ahead(installation: Installation) -> None:
+    """Two hundred thousand requests, without an answer being read."""
+    _pour(installation, b"", b"GET /healthz HTTP/1.1\r\n\r\n" * 1000, 5 * MIB)
+
+
+def half_requests(installation: Installation) -> None:
+    """Five hundred connections that never end their headers."""
+    _hold_open(installation, 500, lambda speaker: speaker.say("GET /healthz HTTP/1.1\r\nX-Slow: " + "x" * 60_000))
+
+
+def half_bodies(installation: Installation) -> None:
+    """A hundred bodies of a mebibyte that stop before their end."""
+    headers = [f"Authorization: Bearer {installation.key}", "Content-Type: application/json"]
+
+    def begin(speaker: Speaker) -> None:
+        length = f"Content-Length: {MIB}"
+        speaker.ask("POST", "/v1/connectors/notes/pages", *headers, length, body=b"x" * (MIB - 10))
+
+    _hold_open(installation, 100, begin)
+
+
+def unread_documents(installation: Installation) -> None:
+    """Three hundred who ask for the document again and again, and read nothing."""
+    asked = "GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 20
+    _hold_open(installation, 300, lambda speaker: speaker.say(asked))
+
+
+def unread_answers(installation: Installation) -> None:
+    """Forty who ask for an attachment of 12 MB as base64, and read nothing."""
+    path = _attachment(installation)
+    _hold_open(installation, 40, lambda speaker: speaker.ask("GET", f"{path}&as=base64", _authorised(installation)))
+
+
+def unread_downloads(installation: Installation) -> None:
+    """Forty who follow one link to 12 MB, and read nothing; others still get an answer of that connector."""
+    asked = installation.http.get(
+        installation.base_url + _attachment(installation), headers={"Authorization": f"Bearer {installation.key}"}
+    )
+    link = urlsplit(asked.json()["data"]["download_url"]).path
+    _hold_open(installation, 40, lambda speaker: speaker.ask("GET", link))
+    assert 200 == _search(installation).status_code
+
+
+def _authorised(installation: Installation) -> str:
+    return f"Authorization: Bearer {installation.key}"
+
+
+def _search(installation: Installation, **query: Any) -> httpx.Response:
+    params = {"connection_id": installation.connections["mail"], "limit": 1, "q": "in:inbox", **query}
+    url = f"{installation.base_url}/v1/connectors/mail/messages"
+    return installation.http.get(url, params=params, headers={"Authorization": f"Bearer {installation.key}"})
+
+
+def _attachment(installation: Installation) -> str:
+    """Where an attachment of 12 MB is fetched, which somebody has just sent."""
+    file = {"filename": "long.bin", "size_bytes": 12 * MIB}
+    act = {"action": "receive", "from": "a@b.test", "subject": "Large", "body_html": "x", "attachments": [file]}
+    received = installation.http.post(f"{installation.sandbox.address}/_control/mail/act", json=act)
+    assert received.status_code == 200, received.text
+    found = _search(installation, include_body="true")
+    assert found.status_code == 200, found.text
+    (message,) = found.json()["data"]
+    attachment_id = message["attachments"][0]["attachment_id"]
+    query = f"connection_id={installation.connections['mail']}&message_id={message['message_id']}"
+    return f"/v1/connectors/mail/attachments/{attachment_id}?{query}"
+
+
+def _pour(installation: Installation, begin: bytes, more: bytes, size: int) -> None:
+    """Send *begin*, then *more* again and again, until that is much or the server has hung up."""
+    with speaking(installation.base_url) as speaker:
+        try:
+            speaker.say(begin)
+            for _ in range(size // len(more)):
+                speaker.say(more)
+        except OSError:
+            return
+
+
+def _hold_open(installation: Installation, many: int, begin: Callable[[Speaker], None]) -> None:
+    """Begin something on many connections, and then neither read nor write."""
+    with ExitStack() as stack, ThreadPoolExecutor(20) as pool:
+        made = [stack.enter_context(speaking(installation.base_url, buffer_bytes=4096)) for _ in range(many)]
+        for begun in [pool.submit(_unless_cut, begin, speaker) for speaker in made]:
+            begun.result()
+        time.sleep(STALLED_SECONDS)
+
+
+def _unless_cut(begin: Callable[[Speaker], None], speaker: Speaker) -> None:
+    try:
+        begin(speaker)
+    except OSError:
+        return
+
+
+ATTACKS: Mapping[str, Attack] = {
+    attack.__name__: attack
+    for attack in (
+        names_given_twice,
+        many_values,
+        many_faults,
+        long_names,
+        deep_values,
+        many_parameters,
+        long_connections,
+        endless_headers,
+        endless_header,
+        endless_trailers,
+        requests_ahead,
+        half_requests,
+        half_bodies,
+        unread_documents,
+        unread_answers,
+        unread_downloads,
+    )
+}

@@ -1,0 +1,60 @@
+"""What an attack costs everybody else: delays of ``/healthz``, and memory of the process, seen from outside."""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+
+from harness.installed import Installation
+
+MEBIBYTE = 1024 * 1024
+AFTERWARDS_SECONDS = 0.5
+"""For what an attack has begun and not ended."""
+
+TESTS = Path(__file__).parent.parent
+
+
+@dataclass
+class Seen:
+    """What was seen beside something."""
+
+    delays: Sequence[float] = field(default_factory=list)
+    sizes: Sequence[int] = field(default_factory=list)
+
+    @property
+    def median_ms(self) -> float:
+        """What ``/healthz`` took most of the time."""
+        return median(self.delays) * 1000
+
+    @property
+    def longest_ms(self) -> float:
+        """What it took at the most."""
+        return max(self.delays) * 1000
+
+    @property
+    def grown_mib(self) -> float:
+        """By how much the process was larger at times than at the beginning."""
+        return (max(self.sizes) - self.sizes[0]) / MEBIBYTE
+
+
+@contextmanager
+def beside(installation: Installation) -> Iterator[Seen]:
+    """Measure while inside; the figures are there afterwards."""
+    assert installation.process is not None
+    command = [sys.executable, "-m", "hostile.probe", installation.base_url, str(installation.process.pid)]
+    seen = Seen()
+    probe = subprocess.Popen(command, cwd=TESTS, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert probe.stdout is not None
+    try:
+        probe.stdout.readline()
+        yield seen
+        time.sleep(AFTERWARDS_SECONDS)
+    finally:
+        told, _ = probe.communicate("end\n")
+    found = json.loads(told)
+    seen.delays, seen.sizes = found["delays"], found["sizes"]

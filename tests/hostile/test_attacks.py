@@ -1,0 +1,50 @@
+"""No single client stalls or exhausts the process: ``make hostile`` tells the figures; these bounds are far above."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from harness.installed import Installation, installed
+from harness.playing import playing
+from harness.requirement import requirement
+from hostile.attacks import ATTACKS, Attack
+from hostile.beside import beside
+from workspace_sandbox.mail import MailEmulator
+from workspace_sandbox.notes import NotesEmulator
+from workspace_sandbox.sandbox import Sandbox
+from workspace_sandbox.tables import TablesEmulator
+
+LONGEST_MS = 2000
+GROWN_MIB = 256
+"""What one address may hold, what is on its way to become an answer, and what the allocator keeps beside both."""
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with playing(mail=MailEmulator, notes=NotesEmulator, tables=TablesEmulator) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def started(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    with installed(sandbox, tmp_path_factory.mktemp("hostile"), GATEWAY_UPSTREAM_TIMEOUT_SECONDS="20") as installation:
+        yield installation
+
+
+@pytest.fixture
+def installation(started: Installation) -> Installation:
+    """The installation, with a key that has all its calls left."""
+    (workspace,) = started.manage("GET", "/v1/workspaces")
+    made = started.manage("POST", "/v1/keys", workspace_id=workspace["workspace_id"], scope="read_write")
+    started.key = made["key"]
+    return started
+
+
+@requirement("clients:nobody-else-notices")
+@pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS)
+def test_nobody_else_notices_much_of_it(installation: Installation, attack: Attack) -> None:
+    with beside(installation) as seen:
+        attack(installation)
+
+    assert seen.longest_ms < LONGEST_MS
+    assert seen.grown_mib < GROWN_MIB

@@ -1,0 +1,417 @@
+"""Clients that send too much, too slowly, or read nothing: each is bounded, and nobody else notices."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from connector_gateway.http.clients import ClientLimits, Clients, network
+from connector_gateway.http.protocol import (
+    BODY_SECONDS,
+    HEAD_SECONDS,
+    LEAVING_SECONDS,
+    MAX_AHEAD,
+    MAX_HEAD_BYTES,
+    UNREAD_SECONDS,
+    Phase,
+)
+from harness.rehearsing import Shelf, connectors
+from harness.requirement import requirement
+from harness.serving import Gateway, serving, wait_until
+from harness.speaking import Speaker, passing, peers, speaking, unread
+from workspace_sandbox.sandbox import Sandbox
+
+THINGS = "/v1/connectors/shelf/things"
+JSON = "Content-Type: application/json"
+
+
+def connected(gateway: Gateway) -> int:
+    """How many connections the server counts."""
+    return len(peers(gateway))
+
+
+def waits_for(gateway: Gateway, phase: Phase) -> bool:
+    """Whether the server waits for that of somebody."""
+    return phase in {peer._phase for peer in peers(gateway)}
+
+
+@pytest.fixture
+def speaker(gateway: Gateway) -> Iterator[Speaker]:
+    """A connection to the server."""
+    with speaking(gateway.base_url) as made:
+        yield made
+
+
+def authorised(gateway: Gateway) -> str:
+    return f"Authorization: Bearer {gateway.key}"
+
+
+def latest(gateway: Gateway) -> dict[str, Any]:
+    """The newest run."""
+    found: dict[str, Any] = gateway.request("GET", "/v1/runs", params={"limit": 1}).body["data"][0]
+    return found
+
+
+# What is read at all
+
+
+@requirement("limits:before-body")
+def test_a_key_that_has_no_calls_left_is_told_so_before_its_body_is_read(gateway: Gateway, speaker: Speaker) -> None:
+    caller = gateway.with_key(calls_per_minute=1)
+    caller.get("/shelf/things")
+    speaker.ask("POST", THINGS, authorised(caller), JSON, "Content-Length: 1000")
+    status, body = speaker.answer()
+
+    assert (429, "rate_limited") == (status, body["error"]["code"])
+    assert body["run_id"] == gateway.request("GET", f"/v1/runs/{body['run_id']}").body["data"]["run_id"]
+
+
+@requirement("limits:before-body")
+def test_a_key_that_may_only_read_is_told_so_before_the_body_is_read(gateway: Gateway, speaker: Speaker) -> None:
+    speaker.ask("POST", THINGS, authorised(gateway.with_key("read")), JSON, "Content-Length: 1000")
+    status, body = speaker.answer()
+
+    assert (403, "write_scope_required") == (status, body["error"]["code"])
+
+
+def test_who_sends_the_rest_of_a_body_that_nobody_reads_goes_on_with_the_same_connection(
+    gateway: Gateway, speaker: Speaker
+) -> None:
+    speaker.ask("POST", THINGS, JSON, "Content-Length: 1000")
+    first, _ = speaker.answer()
+    speaker.say(b"x" * 1000)
+    speaker.ask("GET", "/healthz")
+
+    assert (401, (200, {"status": "alive"})) == (first, speaker.answer())
+
+
+@requirement("clients:header-twice")
+@pytest.mark.parametrize("header", ["Authorization", "Idempotency-Key", "Content-Type"])
+def test_a_header_that_decides_something_must_stand_once(gateway: Gateway, speaker: Speaker, header: str) -> None:
+    headers = {"Authorization": f"Bearer {gateway.key}", "Content-Type": "application/json", "Idempotency-Key": "k"}
+    lines = [f"{name}: {value}" for name, value in headers.items()]
+    speaker.ask("POST", THINGS, *lines, f"{header}: {headers[header]}", "Content-Length: 2", body=b"{}")
+    status, body = speaker.answer()
+
+    assert (400, "malformed_request") == (status, body["error"]["code"])
+    assert header.lower() in body["error"]["message"]
+
+
+@pytest.mark.parametrize("path", ["/v1/workspaces", "/v1/nothing"])
+def test_other_routes_refuse_a_second_authorisation_as_well(gateway: Gateway, speaker: Speaker, path: str) -> None:
+    speaker.ask("GET", path, authorised(gateway), authorised(gateway))
+
+    assert speaker.answer()[0] in {400, 404}
+
+
+# Headers and trailers
+
+
+@requirement("clients:headers")
+@pytest.mark.parametrize(
+    "head",
+    [
+        "GET /healthz HTTP/1.1\r\nHost: x\r\n" + f"X-One: {'x' * MAX_HEAD_BYTES}\r\n",
+        "GET /healthz HTTP/1.1\r\nHost: x\r\n" + f"X-Many: {'x' * 100}\r\n" * 700,
+        f"GET /{'x' * MAX_HEAD_BYTES} HTTP/1.1\r\n",
+    ],
+    ids=["one", "many", "address"],
+)
+def test_headers_that_are_too_large_are_refused_in_our_shape(gateway: Gateway, speaker: Speaker, head: str) -> None:
+    speaker.say(head + "\r\n")
+    status, body = speaker.answer()
+
+    assert (431, "headers_too_large") == (status, body["error"]["code"])
+    assert b"" == speaker.hear()
+
+
+@requirement("clients:headers")
+def test_a_header_without_end_is_refused_before_it_ends(gateway: Gateway, speaker: Speaker) -> None:
+    speaker.say("GET /healthz HTTP/1.1\r\nX-Endless: " + "x" * 400_000)
+
+    assert 431 == speaker.answer()[0]
+
+
+@requirement("clients:headers")
+def test_trailers_without_end_break_the_connection(gateway: Gateway, speaker: Speaker) -> None:
+    speaker.ask("POST", THINGS, authorised(gateway), JSON, "Transfer-Encoding: chunked")
+    speaker.say("2\r\n{}\r\n0\r\n" + f"X-More: {'x' * 100}\r\n" * 1000)
+
+    assert b"" == speaker.hear()
+
+
+def test_a_trailer_is_no_header(gateway: Gateway, speaker: Speaker) -> None:
+    speaker.ask("POST", THINGS, JSON, "Transfer-Encoding: chunked")
+    speaker.say(f"2\r\n{{}}\r\n0\r\n{authorised(gateway)}\r\n\r\n")
+
+    assert 401 == speaker.answer()[0]
+
+
+def test_a_body_in_very_small_chunks_is_read(gateway: Gateway, speaker: Speaker) -> None:
+    body = f'{{"connection_id": "{gateway.connections["shelf"]}", "name": "{"n" * 20_000}"}}'
+    speaker.ask("POST", THINGS, authorised(gateway), JSON, "Transfer-Encoding: chunked")
+    speaker.say("".join(f"1\r\n{character}\r\n" for character in body) + "0\r\n\r\n")
+
+    assert 200 == speaker.answer()[0]
+
+
+def test_chunks_with_endless_extensions_break_the_connection(gateway: Gateway, speaker: Speaker) -> None:
+    speaker.ask("POST", THINGS, authorised(gateway), JSON, "Transfer-Encoding: chunked")
+    speaker.say(f"1;{'x' * 1000}\r\n \r\n" * 500)
+
+    assert b"" == speaker.hear()
+
+
+@requirement("clients:malformed")
+@pytest.mark.parametrize(
+    "text", ["HELLO\r\n\r\n", "CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n", "GET /é HTTP/1.1\r\n\r\n", "\x16\x03\x01\x02"]
+)
+def test_what_is_no_http_is_refused_in_our_shape(gateway: Gateway, speaker: Speaker, text: str) -> None:
+    speaker.say(text)
+    status, body = speaker.answer()
+
+    assert (400, "malformed_request") == (status, body["error"]["code"])
+    assert body["run_id"].startswith("run_")
+
+
+def test_what_asks_for_another_protocol_is_answered_in_this_one(gateway: Gateway, speaker: Speaker) -> None:
+    speaker.ask("GET", "/healthz", "Connection: Upgrade", "Upgrade: websocket")
+
+    assert (200, {"status": "alive"}) == speaker.answer()
+
+
+def test_a_few_requests_may_be_sent_ahead(gateway: Gateway, speaker: Speaker) -> None:
+    speaker.say("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n" * 50)
+    speaker.say("GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+
+    assert 51 == speaker.hear().count(b"HTTP/1.1 200 OK")
+
+
+@requirement("clients:ahead")
+def test_requests_without_end_sent_ahead_break_the_connection(gateway: Gateway, speaker: Speaker) -> None:
+    speaker.say("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n" * (MAX_AHEAD + 2))
+
+    assert speaker.hear().count(b"HTTP/1.1 200 OK") < MAX_AHEAD
+
+
+# Time
+
+
+@requirement("clients:slow-headers")
+def test_headers_that_do_not_come_in_time_are_refused(gateway: Gateway, speaker: Speaker) -> None:
+    speaker.say("GET /healthz HTTP/1.1\r\nX-Slow: ")
+    wait_until(lambda: waits_for(gateway, Phase.HEAD))
+    passing(gateway, HEAD_SECONDS - 1)
+    speaker.say("x")
+    passing(gateway, HEAD_SECONDS)
+    status, body = speaker.answer()
+
+    assert (408, "request_incomplete") == (status, body["error"]["code"])
+    assert b"" == speaker.hear()
+
+
+@requirement("clients:slow-headers")
+def test_who_connects_and_says_nothing_is_cut(gateway: Gateway, speaker: Speaker) -> None:
+    wait_until(lambda: waits_for(gateway, Phase.NEW))
+    passing(gateway, HEAD_SECONDS)
+
+    assert b"" == speaker.hear()
+
+
+def test_empty_lines_do_not_keep_a_connection_open(gateway: Gateway, speaker: Speaker) -> None:
+    speaker.ask("GET", "/healthz")
+    speaker.answer()
+    speaker.say("\r\n")
+    wait_until(lambda: waits_for(gateway, Phase.HEAD))
+    passing(gateway, HEAD_SECONDS)
+
+    assert 408 == speaker.answer()[0]
+
+
+@requirement("clients:slow-body")
+def test_a_body_that_does_not_come_in_time_is_refused_and_found_in_the_history(
+    gateway: Gateway, speaker: Speaker
+) -> None:
+    speaker.ask("POST", THINGS, authorised(gateway), JSON, "Content-Length: 1000", body=b"{")
+    wait_until(lambda: waits_for(gateway, Phase.BODY))
+    passing(gateway, BODY_SECONDS)
+    status, body = speaker.answer()
+    passing(gateway, BODY_SECONDS + LEAVING_SECONDS)
+
+    assert (408, "request_incomplete") == (status, body["error"]["code"])
+    assert b"" == speaker.hear()
+    assert (body["run_id"], "request_incomplete") == (latest(gateway)["run_id"], latest(gateway)["code"])
+
+
+@requirement("clients:slow-body")
+def test_a_call_whose_body_breaks_off_is_not_carried_out(gateway: Gateway, shelf: Shelf) -> None:
+    gateway.get("/shelf/things")
+    before = latest(gateway)["run_id"]
+    body = f'{{"connection_id": "{gateway.connections["shelf"]}", "name": "n"}}'.encode()
+    with speaking(gateway.base_url) as speaker:
+        speaker.ask("POST", THINGS, authorised(gateway), JSON, f"Content-Length: {len(body) + 9}", body=body)
+    wait_until(lambda: latest(gateway)["run_id"] != before)
+
+    assert ("error", "request_incomplete") == (latest(gateway)["status"], latest(gateway)["code"])
+    assert [] == shelf.things
+
+
+def test_a_call_that_takes_long_is_not_cut_while_its_client_waits(gateway: Gateway, shelf: Shelf) -> None:
+    shelf.gate.clear()
+    with speaking(gateway.base_url) as speaker:
+        body = f'{{"connection_id": "{gateway.connections["shelf"]}", "name": "n"}}'.encode()
+        speaker.ask("POST", THINGS, authorised(gateway), JSON, f"Content-Length: {len(body)}", body=body)
+        gateway.run(shelf.was_asked())
+        passing(gateway, 10 * BODY_SECONDS)
+        gateway.loop.call_soon_threadsafe(shelf.gate.set)
+
+        assert 200 == speaker.answer()[0]
+
+
+# Answers that nobody reads
+
+
+def stall(speaker: Speaker, gateway: Gateway) -> None:
+    """Ask for more than fits on the way, and read nothing of it."""
+    speaker.say("GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 40)
+    wait_until(lambda: unread(gateway) == 1)
+
+
+@requirement("clients:unread")
+def test_an_answer_that_nobody_reads_is_cut(gateway: Gateway) -> None:
+    with speaking(gateway.base_url, buffer_bytes=4096) as speaker:
+        stall(speaker, gateway)
+        passing(gateway, 0)
+        passing(gateway, UNREAD_SECONDS - 1)
+        before = connected(gateway)
+        passing(gateway, UNREAD_SECONDS + 1)
+        wait_until(lambda: connected(gateway) < before)
+
+
+# How many, and how much
+
+
+@pytest.fixture
+def narrow(tmp_path: Path) -> Iterator[Gateway]:
+    limits: dict[str, Any] = {"GATEWAY_MAX_CONNECTIONS": "4", "GATEWAY_MAX_CONNECTIONS_PER_ADDRESS": "2"}
+    with serving(Sandbox({}), tmp_path, connectors=connectors(Shelf()), **limits) as gateway:
+        yield gateway
+
+
+@requirement("clients:connections")
+def test_a_connection_too_many_of_one_address_is_told_so(narrow: Gateway) -> None:
+    with speaking(narrow.base_url) as one, speaking(narrow.base_url) as two:
+        one.ask("GET", "/healthz")
+        two.ask("GET", "/healthz")
+        answers = [one.answer()[0], two.answer()[0]]
+        with speaking(narrow.base_url) as third:
+            status, body = third.answer()
+
+    assert [200, 200] == answers
+    assert (503, "overloaded", 5) == (status, body["error"]["code"], body["retry_after"])
+
+
+def test_there_is_room_again_once_somebody_has_left(narrow: Gateway) -> None:
+    with speaking(narrow.base_url), speaking(narrow.base_url):
+        wait_until(lambda: connected(narrow) == 2)
+    wait_until(lambda: connected(narrow) == 0)
+
+    assert 200 == narrow.request("GET", "/healthz").status
+
+
+class Peer:
+    """A connection that notes that it was cut."""
+
+    def __init__(self, address: str, moved_at: float) -> None:
+        self.address = address
+        self.moved_at = moved_at
+        self.was_cut = False
+
+    def sweep(self, now: float) -> None:
+        """Nothing is ever late."""
+
+    def cut(self) -> None:
+        self.was_cut = True
+
+
+def clients(**limits: int) -> Clients:
+    return Clients(ClientLimits(**limits))
+
+
+@requirement("clients:held-bytes")
+def test_of_what_is_held_too_much_those_are_cut_that_stood_still_longest() -> None:
+    counted = clients(held_bytes_per_address=100, held_bytes=1000)
+    slowest, slow, newest = Peer("a", 1), Peer("a", 2), Peer("a", 0)
+    counted.hold(slow, 40)
+    counted.hold(slowest, 40)
+    counted.hold(newest, 50)
+
+    assert [True, False, False] == [peer.was_cut for peer in (slowest, slow, newest)]
+
+
+@requirement("clients:held-bytes")
+def test_an_address_does_not_cost_another_its_answers() -> None:
+    counted = clients(held_bytes_per_address=100, held_bytes=1000)
+    other, newest = Peer("b", 0), Peer("a", 5)
+    counted.hold(other, 90)
+    counted.hold(newest, 90)
+
+    assert [False, False] == [peer.was_cut for peer in (other, newest)]
+
+
+def test_all_addresses_together_are_bounded_too() -> None:
+    counted = clients(held_bytes_per_address=100, held_bytes=150)
+    other, newest = Peer("b", 0), Peer("a", 5)
+    counted.hold(other, 90)
+    counted.hold(newest, 90)
+
+    assert [True, False] == [peer.was_cut for peer in (other, newest)]
+
+
+def test_what_is_released_counts_no_more() -> None:
+    counted = clients(held_bytes_per_address=100, held_bytes=1000)
+    other, newest = Peer("a", 0), Peer("a", 5)
+    counted.hold(other, 90)
+    counted.release(other)
+    counted.hold(newest, 90)
+
+    assert not other.was_cut
+
+
+def test_one_that_is_larger_than_all_room_is_not_cut_for_itself() -> None:
+    counted = clients(held_bytes_per_address=100, held_bytes=100)
+    only = Peer("a", 0)
+    counted.hold(only, 500)
+
+    assert not only.was_cut
+
+
+@pytest.mark.parametrize(
+    ("address", "counted_as"),
+    [
+        ("127.0.0.1", "127.0.0.1"),
+        ("::ffff:10.0.0.1", "10.0.0.1"),
+        ("2001:db8:1:2:aaaa::1", "2001:db8:1:2::"),
+        ("2001:db8:1:2:bbbb::2", "2001:db8:1:2::"),
+        ("fe80::1%eth0", "fe80::"),
+    ],
+)
+def test_of_ipv6_a_network_counts_as_one_address(address: str, counted_as: str) -> None:
+    assert counted_as == network(address)
+
+
+# What names a connection
+
+
+@requirement("connections:shape")
+@pytest.mark.parametrize("named", ["conn_x", "c" * 60_000, "../conn_01KAJ5T6M0Q7Z3X9V2B8N4C1DF", "conn_é"])
+def test_what_cannot_name_a_connection_is_neither_remembered_nor_repeated_at_length(
+    gateway: Gateway, named: str
+) -> None:
+    known = len(gateway.app.connections._known._values)
+    reply = gateway.get("/shelf/things", connection_id=named)
+
+    assert (404, "connection_not_found") == (reply.status, reply.code)
+    assert len(str(reply.body)) < 1000
+    assert known == len(gateway.app.connections._known._values)
