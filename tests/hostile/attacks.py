@@ -141,9 +141,9 @@ def _attachment(installation: Installation) -> str:
     file = {"filename": "long.bin", "size_bytes": 12 * MIB}
     act = {"action": "receive", "from": "a@b.test", "subject": "Large", "body_html": "x", "attachments": [file]}
     received = installation.http.post(f"{installation.sandbox.address}/_control/mail/act", json=act)
-    assert received.status_code == 200, received.text
+    assert 200 == received.status_code, received.text
     found = _search(installation, include_body="true")
-    assert found.status_code == 200, found.text
+    assert 200 == found.status_code, found.text
     (message,) = found.json()["data"]
     attachment_id = message["attachments"][0]["attachment_id"]
     query = f"connection_id={installation.connections['mail']}&message_id={message['message_id']}"
