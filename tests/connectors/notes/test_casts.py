@@ -253,14 +253,6 @@ def test_an_option_that_is_not_configured_is_refused_with_those_that_are(kind: s
     assert [{"property": "P", "value": value, "allowed": ["Open", "Won, at last", " blank "]}] == refused.value.details
 
 
-@pytest.mark.parametrize(("wanted", "near"), [("open", "Open"), ("OPEN ", "Open"), ("won,  at last", "Won, at last")])
-def test_an_option_of_nearly_that_name_is_pointed_out(wanted: str, near: str) -> None:
-    with pytest.raises(SelectOptionMissing) as refused:
-        cast("select", wanted)
-
-    assert f'It has "{near}", and names count to the letter.' in refused.value.message
-
-
 @requirement("notes:select-option-missing")
 def test_every_option_that_is_not_configured_is_named() -> None:
     with pytest.raises(SelectOptionMissing) as refused:

@@ -95,6 +95,6 @@ def test_the_budget_is_the_documented_one() -> None:
 
 @requirement("notes:pages:minute-precision")
 def test_the_limit_of_the_guard_against_changes_is_documented(gateway: Gateway) -> None:
-    reference = gateway.http.get(f"{gateway.base_url}/docs").text
+    reference = gateway.http.get(f"{gateway.base_url}/openapi.json").text
 
     assert "the application keeps whole minutes only" in reference

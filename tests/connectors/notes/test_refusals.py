@@ -49,10 +49,11 @@ def test_a_lossy_value_is_repeated_as_it_was_sent(gateway: Gateway, leads: str, 
     assert value == post(gateway, leads, Value=value).details[0]["value"]
 
 
-def test_an_option_of_nearly_that_name_is_pointed_out(gateway: Gateway, leads: str) -> None:
-    message = post(gateway, leads, Stage="open ").body["error"]["message"]
+@pytest.mark.parametrize("wanted", ["open", "OPEN ", "Opem"])
+def test_an_option_of_nearly_that_name_is_pointed_out(gateway: Gateway, leads: str, wanted: str) -> None:
+    message = post(gateway, leads, Stage=wanted).body["error"]["message"]
 
-    assert '"Stage" has no option "open ". It has "Open", and names count to the letter.' == message
+    assert f'"Stage" has no option "{wanted}". Did you mean Open?' == message
 
 
 # Values that name something

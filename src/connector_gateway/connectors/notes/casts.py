@@ -1,7 +1,6 @@
 """Property values, one small function per type: into the vendor's form without loss, and back into text."""
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
@@ -111,22 +110,10 @@ def _options(described: Property, wanted: Sequence[str]) -> list[str]:
     if missing:
         listed = ", ".join(f'"{name}"' for name in missing)
         raise SelectOptionMissing(
-            f'"{described.name}" has no option {listed}.{_hint(missing, known)}',
+            f'"{described.name}" has no option {listed}.',
             *({"property": described.name, "value": name, "allowed": list(known)} for name in missing),
         )
     return [known[name] for name in wanted]
-
-
-def _hint(missing: Iterable[str], known: Iterable[str]) -> str:
-    """Which options are called nearly like those that are *missing*."""
-    wanted = {_folded(name) for name in missing}
-    near = [f'"{name}"' for name in known if _folded(name) in wanted]
-    return f" It has {', '.join(near)}, and names count to the letter." if near else ""
-
-
-def _folded(name: str) -> str:
-    """A name normalised so that case, blanks and the composition of characters make no difference."""
-    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
 def options(described: Property) -> Sequence[wire.Option]:
