@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from harness.serving import wait_until
@@ -117,7 +118,14 @@ def test_the_write_makes_one_page_however_often_it_is_repeated(shell: Shell) -> 
     assert ("ok", first["data"]) == (again["status"], again["data"])
 
 
+def polls(shell: Shell) -> int:
+    """Requests to notes so far; what changes before the first poll has read a page cannot be told."""
+    address = json.loads((shell.folder / ".data" / "dev.json").read_text())["sandbox_url"]
+    return len(httpx.get(f"{address}/_control/notes/requests").json())
+
+
 def test_what_people_do_is_read_as_events(shell: Shell) -> None:
+    wait_until(lambda: polls(shell) > 24, 30)
     *_, chat, _ = shell.answers(TRIED[3])
     last_line = TRIED[3].splitlines()[-1]
     wait_until(lambda: "4242" in str(shell.answers(last_line)), 30)
