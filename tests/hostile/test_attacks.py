@@ -15,7 +15,7 @@ from workspace_sandbox.sandbox import Sandbox
 from workspace_sandbox.tables import TablesEmulator
 
 LONGEST_MS = 2000
-GROWN_MIB = 256
+GROWN_MIB = 384
 """What one address may hold, what is on its way to become an answer, and what the allocator keeps beside both."""
 
 
