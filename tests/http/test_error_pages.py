@@ -45,10 +45,10 @@ def test_one_page_lists_all_codes(gateway: Gateway) -> None:
 
 def test_the_pages_let_nothing_in(gateway: Gateway) -> None:
     page = gateway.http.get(f"{gateway.base_url}/docs/errors/rate_limited")
-    policy = page.headers["content-security-policy"]
+    policy = page.headers["content-security-policy"].split("; ")
 
-    style = "'sha256-[A-Za-z0-9+/=]{44}'"
-    assert re.fullmatch(rf"default-src 'none'; style-src {style}; base-uri 'none'; frame-ancestors 'none'", policy)
+    assert "default-src 'none'" == policy[0]
+    assert {"'self'", "'none'"} == {source for rule in policy for source in rule.split()[1:]}
     assert "http" not in re.sub(r"&#39;|https? address", "", page.text).replace("<!doctype html>", "").lower()
 
 

@@ -24,6 +24,7 @@ from connector_gateway.http.hooks import hook_routes
 from connector_gateway.http.management import MANAGEMENT, Management, management_routes
 from connector_gateway.http.metrics import Metrics, MetricsEndpoint
 from connector_gateway.http.openapi import openapi
+from connector_gateway.http.pages import ASSETS, Pages, asset
 from connector_gateway.http.reference import reference, start, viewer
 from connector_gateway.http.routes import ROOT, Edge, Methods, NotFound, Operations
 from connector_gateway.kit.clock import Clock
@@ -61,7 +62,12 @@ class Service:
     @cached_property
     def page(self) -> Response:
         """The reference page."""
-        return reference(openapi(self.connectors.values(), self.base_url))
+        return reference(self.pages, openapi(self.connectors.values(), self.base_url))
+
+    @cached_property
+    def pages(self) -> Pages:
+        """What makes pages for people."""
+        return Pages(self.base_url)
 
 
 class Application:
@@ -118,10 +124,13 @@ def application(service: Service, lifespan: Callable[[Router], AbstractAsyncCont
         return start()
 
     async def errors(_: Request) -> Response:
-        return errors_page()
+        return errors_page(service.pages)
 
     async def error(request: Request) -> Response:
-        return error_page(request.url.path.rpartition("/")[2], service.connectors.values())
+        return error_page(service.pages, request.url.path.rpartition("/")[2], service.connectors.values())
+
+    async def loaded(request: Request) -> Response:
+        return asset(request.url.path.rpartition("/")[2])
 
     def shown(path: str, show: Callable[[Request], Awaitable[Response]]) -> Route:
         endpoint = request_response(show)
@@ -140,6 +149,7 @@ def application(service: Service, lifespan: Callable[[Router], AbstractAsyncCont
         shown("/docs", page),
         shown("/docs/start.js", started),
         shown("/docs/viewer.js", viewer),
+        *(shown(path, loaded) for path in ASSETS),
         shown("/docs/errors", errors),
         *(shown(DOCS + code, error) for code in CODES),
         *download_routes(service.edge, service.download_path),

@@ -6,15 +6,14 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import distribution
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, Response
 
 from connector_gateway.http.documents import InParts
-
-if TYPE_CHECKING:
-    from jinja2 import Template
+from connector_gateway.http.pages import Pages
+from connector_gateway.http.pages.assets import content
 
 Described = Mapping[str, Any]
 
@@ -38,21 +37,21 @@ UNCHANGING = {"Cache-Control": "public, max-age=31536000, immutable", "X-Content
 """For what is asked for under the version of the viewer."""
 
 
-def reference(document: Described) -> Response:
+def reference(pages: Pages, document: Described) -> Response:
     """The page that shows *document*; without scripts it lists the operations."""
     operations = [
         (method.upper(), path, operation["summary"])
         for path, methods in document["paths"].items()
         for method, operation in methods.items()
     ]
-    page = _template("reference.html").render(info=document["info"], operations=operations, version=version())
+    template = pages.template("reference.html")
+    page = template.render(info=document["info"], operations=operations, version=version())
     return HTMLResponse(page, headers=HEADERS)
 
 
 def start() -> Response:
     """The script that starts the viewer."""
-    text = _template("reference.js").render()
-    return Response(text, media_type="text/javascript", headers={"X-Content-Type-Options": "nosniff"})
+    return Response(content("start.js"), media_type="text/javascript", headers={"X-Content-Type-Options": "nosniff"})
 
 
 async def viewer(request: Request) -> Response:
@@ -76,10 +75,3 @@ def _script() -> Path:
 @cache
 def _compressed() -> bytes:
     return gzip.compress(_script().read_bytes())
-
-
-@cache
-def _template(name: str) -> "Template":
-    from jinja2 import Environment, PackageLoader  # noqa: PLC0415  # rarely asked for, and slow to load
-
-    return Environment(loader=PackageLoader("connector_gateway.http"), autoescape=True).get_template(name)

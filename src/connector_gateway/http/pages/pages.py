@@ -1,0 +1,70 @@
+"""Makes pages from templates, all with the same layout and under the same policy."""
+
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
+from typing import Any
+from urllib.parse import urlsplit
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from starlette.responses import HTMLResponse
+
+from connector_gateway.http.pages.assets import version
+from connector_gateway.http.pages.text import isolated, visible, with_code
+
+POLICY = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
+    "form-action {}; base-uri 'none'; frame-ancestors 'none'"
+)
+
+HEADERS = {
+    "Cache-Control": "no-store",
+    # Not no-referrer: browsers would then name no origin with forms either, and that is checked.
+    "Referrer-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+class Pages:
+    """Makes the pages of an installation whose address is *base_url*."""
+
+    def __init__(self, base_url: str) -> None:
+        parts = urlsplit(base_url)
+        self.root = parts.path.rstrip("/")
+        """What stands before every path, where a proxy takes it off."""
+
+        self.secure = parts.scheme == "https"
+        self._environment = Environment(
+            loader=PackageLoader("connector_gateway.http"),
+            autoescape=True,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            undefined=StrictUndefined,
+            finalize=visible,
+        )
+        self._environment.filters |= {"isolated": isolated, "with_code": with_code}
+        self._environment.globals |= {"root": self.root, "asset": self._asset}
+
+    def show(
+        self,
+        template: str,
+        *,
+        status: int = 200,
+        submits_to: Collection[str] = (),
+        headers: Mapping[str, str] = MappingProxyType({}),
+        **values: Any,
+    ) -> HTMLResponse:
+        """The page of *template*, which extends ``layout.html``, with *values*.
+
+        Its forms may be sent here, and be led on to the origins that they are *submitted to*.
+        """
+        policy = POLICY.format(" ".join(["'self'", *submits_to]))
+        sent = HEADERS | {"Content-Security-Policy": policy} | dict(headers)
+        return HTMLResponse(self.template(template).render(values), status, sent)
+
+    def template(self, name: str) -> Template:
+        """A template, ready to be filled in."""
+        return self._environment.get_template(name)
+
+    def _asset(self, name: str) -> str:
+        """The address of a file that pages load."""
+        return f"{self.root}/assets/{name}?version={version(name)}"

@@ -1,0 +1,38 @@
+"""Text that others chose, made fit to be shown: nothing in it is invisible, or turns around what stands beside it."""
+
+import re
+
+from markupsafe import Markup, escape
+
+UNSHOWN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Control characters, halves of characters, and marks that change the direction of what follows.
+
+An isolating element does not hold the last ones: a mark inside may end the isolation.
+"""
+
+PICTURES = {code: chr(0x2400 + code) for code in range(0x20)} | {0x7F: "\u2421"}
+"""Unicode's own pictures of control characters."""
+
+QUOTED = re.compile(r"``?(.+?)``?")
+
+
+def visible(value: object) -> object:
+    """*value*; where it is text, with a picture in place of each character that cannot be shown."""
+    if not isinstance(value, str):
+        return value
+    shown = UNSHOWN.sub(_picture, value)
+    return Markup(shown) if isinstance(value, Markup) else shown  # noqa: S704  # it was markup before
+
+
+def isolated(value: object) -> Markup:
+    """A name that others chose, which decides on its own direction and on nobody else's."""
+    return Markup("<bdi>{}</bdi>").format(visible(value))
+
+
+def with_code(words: str) -> Markup:
+    """*words* of ours, with what stands between backquotes as code."""
+    return Markup(QUOTED.sub(r"<code>\1</code>", str(escape(words))))  # noqa: S704  # escaped just before
+
+
+def _picture(found: re.Match[str]) -> str:
+    return PICTURES.get(ord(found[0]), "\ufffd")

@@ -1,0 +1,94 @@
+"""The look that all pages share: where it comes from, how long it is kept, and what hostile text does to it."""
+
+import pytest
+from markupsafe import Markup
+
+from connector_gateway.http.pages import Pages
+from connector_gateway.http.pages.text import isolated, visible, with_code
+from harness.serving import Gateway
+
+ASSETS = ["/assets/style.css", "/assets/icon.svg"]
+
+
+@pytest.mark.parametrize("path", ASSETS)
+def test_what_pages_load_is_sent_from_here_and_kept(gateway: Gateway, path: str) -> None:
+    answer = gateway.http.get(gateway.base_url + path)
+
+    assert 200 == answer.status_code
+    assert ("nosniff", True) == (
+        answer.headers["x-content-type-options"],
+        "immutable" in answer.headers["cache-control"],
+    )
+
+
+@pytest.mark.parametrize("path", ASSETS)
+def test_a_page_names_what_it_loads_with_a_version(gateway: Gateway, path: str) -> None:
+    page = gateway.http.get(f"{gateway.base_url}/docs/errors")
+
+    assert f'href="{path}?version=' in page.text
+
+
+def test_the_style_loads_nothing(gateway: Gateway) -> None:
+    style = gateway.http.get(f"{gateway.base_url}/assets/style.css").text
+
+    assert (False, False, False) == ("url(" in style, "@import" in style, "http" in style)
+
+
+def test_pages_are_not_kept_and_tell_others_nothing(gateway: Gateway) -> None:
+    headers = gateway.http.get(f"{gateway.base_url}/docs/errors").headers
+
+    assert ("no-store", "same-origin", "nosniff") == (
+        headers["cache-control"],
+        headers["referrer-policy"],
+        headers["x-content-type-options"],
+    )
+
+
+def test_a_page_behind_a_proxy_loads_its_files_below_the_address_there() -> None:
+    page = Pages("https://example.com/gateway/").show("errors.html", title="x", errors=[], operations=[], at_fault=None)
+
+    assert 'href="/gateway/assets/style.css?version=' in bytes(page.body).decode()
+
+
+def test_forms_may_be_led_on_to_named_origins_only() -> None:
+    page = Pages("http://127.0.0.1").show(
+        "errors.html", submits_to=["https://vendor.example"], title="x", errors=[], operations=[], at_fault=None
+    )
+
+    assert "form-action 'self' https://vendor.example;" in page.headers["content-security-policy"]
+
+
+def test_text_is_escaped_and_what_cannot_be_shown_has_a_picture() -> None:
+    page = Pages("http://127.0.0.1").show(
+        "errors.html", title="<b>\x00\u202e\ud800", errors=[], operations=[], at_fault=None
+    )
+
+    assert "<h1>&lt;b&gt;\u2400\ufffd\ufffd</h1>" in bytes(page.body).decode()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("plain", "plain"),
+        ("a\tb\nc", "a\tb\nc"),
+        ("\x1b[31m", "\u241b[31m"),
+        ("\x7f\x85", "\u2421\ufffd"),
+        ("\u2066\u2069\u202d", "\ufffd" * 3),
+        ("\u05e9\u05dc\u05d5\u05dd \U0001f642", "\u05e9\u05dc\u05d5\u05dd \U0001f642"),
+    ],
+)
+def test_what_is_invisible_is_made_visible(text: str, expected: str) -> None:
+    assert expected == visible(text)
+
+
+def test_what_is_no_text_stays_as_it_is() -> None:
+    assert 5 == visible(5)
+    assert isinstance(visible(Markup("<b>")), Markup)
+
+
+def test_a_name_is_escaped_and_isolated() -> None:
+    assert "<bdi>&lt;i&gt;\ufffd</bdi>" == isolated("<i>\u202e")
+
+
+def test_words_between_backquotes_are_code() -> None:
+    assert "<code>a</code> &lt; <code>b</code>" == with_code("`a` < ``b``")
