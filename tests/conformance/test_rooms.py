@@ -1,11 +1,14 @@
 """What must hold for every operation of every room."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from connector_gateway.connectors import CONNECTORS
+from connector_gateway.core.details import faults_of
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
 from connector_gateway.kit.shapes import Listing, Page, Params
 from harness.playing import playing
@@ -56,6 +59,15 @@ def call(
     path = operation.path.format(**dict.fromkeys(operation.path_names, "11111111111141118111111111111111"))
     sent = {"params": values} if operation.method == "GET" else {"json": values}
     return gateway.request(operation.method, f"/v1/connectors/{connector.name}{path}", **sent, **more)
+
+
+def objections(operation: AnyOperation, value: Any) -> list[str]:
+    """What is said when *value* is given for every parameter."""
+    try:
+        operation.params.model_validate(dict.fromkeys(operation.parameters, value))
+    except ValidationError as fault:
+        return [str(detail["message"]) for detail in faults_of(fault)]
+    return []
 
 
 def test_the_rooms_stand_in_the_order_of_the_contract() -> None:
@@ -126,6 +138,16 @@ def test_a_read_key_is_refused_before_anything_else_is_looked_at(
     reply = call(reader, connector, operation, {"nonsense": True})
 
     assert (403, "write_scope_required") == (reply.status, reply.code)
+
+
+@pytest.mark.parametrize("value", ["", "a : b, c\n", 10**9, {}, [], [""], ["x"] * 1000], ids=range(7))
+@every_operation
+def test_a_fault_is_told_without_patterns_and_in_no_words_of_python(
+    connector: AnyConnector, operation: AnyOperation, value: Any
+) -> None:
+    told = " ".join(objections(operation, value))
+
+    assert [] == re.findall(r"pattern|\^|\\S|[Dd]ictionary|datetime|after validation", told)
 
 
 @requirement("calls:unknown-parameter")

@@ -134,6 +134,17 @@ async def test_what_may_not_have_been_taken_back_is_told_and_taken_back_by_the_r
     assert ["no box", "crate", "lid"] == stage.shelf.things
 
 
+async def test_a_refusal_that_is_told_again_keeps_its_own_remedy(stage: Stage, clock: HandClock) -> None:
+    unwashed = UpstreamRefused("No.")
+    unwashed.remedy = "Wash it first."
+    stage.shelf.troubles += [None, Trouble(unwashed), doubtful("silent")]
+    await refusal(stage, "box", put_box)
+    clock.at += SETTLE_SECONDS
+    again = await refusal(stage, "box", put_box)
+
+    assert ("upstream_refused", "Wash it first.") == (again.code, again.remedy)
+
+
 async def test_a_step_without_which_a_write_went_on_is_not_sent_by_a_later_attempt(
     stage: Stage, clock: HandClock
 ) -> None:

@@ -13,7 +13,7 @@ from pydantic_core import to_json
 
 from connector_gateway.core.nearest import meant
 from connector_gateway.kit.errors import Detail
-from connector_gateway.kit.shapes import timestamp
+from connector_gateway.kit.shapes import NO_INSTANT, timestamp
 
 MAX_FAULTS = 20
 """Faults that one answer lists; of the others it says how many they are."""
@@ -43,6 +43,16 @@ DONE = "done"
 
 UNKNOWN = "Unknown parameter"
 """What is said of a parameter that does not exist."""
+
+_WORDS = {
+    "extra_forbidden": UNKNOWN,
+    "dict_type": "Input should be a valid object",
+    "datetime_type": NO_INSTANT,
+}
+"""What is said instead of sentences that only those understand who know Python."""
+
+_LIMITS = {"too_short": ("min", "at least"), "too_long": ("max", "at most")}
+"""Kinds of faults where a list or an object has too few or too many items: the limit, and its words."""
 
 _UNSENT = {"missing", "extra_forbidden"}
 """Kinds of faults where nothing was sent for the parameter, or there is none; neither has a value worth repeating."""
@@ -76,7 +86,11 @@ def _path(prefix: Sequence[str], error: Any) -> str:
 
 
 def _message(error: Any) -> str:
-    return UNKNOWN if error["type"] == "extra_forbidden" else str(error["msg"])
+    limit = _LIMITS.get(error["type"])
+    if limit is not None:
+        bound, count = error["ctx"][f"{limit[0]}_length"], error["ctx"]["actual_length"]
+        return f"Should have {limit[1]} {bound} {'item' if bound == 1 else 'items'}, not {count}"
+    return _WORDS.get(error["type"]) or str(error["msg"])
 
 
 def without_values(faults: Iterable[Detail], parameters: Iterable[str]) -> list[Detail]:

@@ -121,10 +121,19 @@ def owner_of(claim: Claim) -> str:
 def refusal_kept(error: GatewayError) -> dict[str, Any]:
     """A refusal as it is stored, with the beginning of the third party's words, which tell what was at fault."""
     private, details = error.private[:MAX_PRIVATE], [dict(detail) for detail in error.details]
-    return {"code": error.code, "message": error.message, "details": details, "private": private}
+    return {
+        "code": error.code,
+        "message": error.message,
+        "remedy": error.remedy,
+        "details": details,
+        "private": private,
+    }
 
 
 def _refused(kept: Mapping[str, Any]) -> GatewayError:
     """The refusal that an earlier attempt got."""
-    error = next(error for error in catalogue() if error.code == kept["code"])
-    return error(kept["message"], *kept["details"], private=kept["private"])
+    row = next(row for row in catalogue() if row.code == kept["code"])
+    error = row(kept["message"], *kept["details"], private=kept["private"])
+    # A journal of an earlier version has no remedy; its class has one that fits most of its codes.
+    error.remedy = kept.get("remedy", error.remedy)
+    return error

@@ -311,6 +311,8 @@ class Attempt:
         try:
             return await step.send(self.work.call, entry.value, entry.mark)
         except GatewayError as error:
+            # Here already: a room may put the reason of a refused step into its result.
+            self.work.run.redaction.error(error)
             if not self._sent(entry, error.doubt):
                 entry.refusal = refusal_kept(error)
                 raise

@@ -74,7 +74,6 @@ EVERY_CALL: Errors = (
     UpstreamTimeout,
     UpstreamUnavailable,
     InternalError,
-    StorageUnavailable,
     Overloaded,
     StorageUnavailable,
 )

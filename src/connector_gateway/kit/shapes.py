@@ -1,21 +1,24 @@
 """The shapes that operations are declared with: what they accept and what they return."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from secrets import token_hex
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, LiteralString, TypeVar
 
 from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
     PlainSerializer,
     SerializationInfo,
     WithJsonSchema,
     model_validator,
 )
-from pydantic_core import PydanticCustomError, to_json
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema, to_json
 
 Item = TypeVar("Item")
 
@@ -78,6 +81,10 @@ class Listing(BaseModel, Generic[Item]):
     items: Sequence[Item]
 
 
+NO_INSTANT: LiteralString = "Input should be an ISO 8601 date and time"
+"""What is said of a value that is no instant."""
+
+
 def _parse_instant(value: object) -> object:
     if not isinstance(value, str):
         return value
@@ -85,7 +92,7 @@ def _parse_instant(value: object) -> object:
         parsed = datetime.fromisoformat(value)
         return (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError) as fault:
-        raise PydanticCustomError("timestamp", "Input should be an ISO 8601 date and time") from fault
+        raise PydanticCustomError("timestamp", NO_INSTANT) from fault
 
 
 def timestamp(moment: datetime) -> str:
@@ -101,7 +108,35 @@ Instant = Annotated[
 ]
 """An ISO 8601 date and time; without an offset it is read as UTC."""
 
-Identifier = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9][A-Za-z0-9._:\-]*$")]
+
+@dataclass(frozen=True)
+class Form:
+    """The form of a text: published as a pattern, but told in words, since a pattern in a message helps nobody."""
+
+    pattern: str
+    words: LiteralString
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """The schema of the text, and then of its form."""
+        form = core_schema.str_schema(pattern=self.pattern)
+        told = core_schema.custom_error_schema(form, "form", custom_error_message=self.words)
+        return core_schema.chain_schema([handler(source), told])
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """The schema of the text with its pattern."""
+        return {**handler(schema), "pattern": self.pattern}
+
+
+FILLED = Form(r"\S", "Should not be blank")
+
+Identifier = Annotated[
+    str,
+    Field(min_length=1, max_length=200),
+    Form(
+        r"^[A-Za-z0-9][A-Za-z0-9._:\-]*$",
+        "Should consist of letters, digits, dots, underscores, colons and hyphens, and begin with a letter or a digit",
+    ),
+]
 """An object's identifier in the third-party application."""
 
 IDEMPOTENCY_FIELD = "idempotency_key"

@@ -149,8 +149,6 @@ def test_a_table_that_is_filled_from_elsewhere_takes_no_records(gateway: Gateway
         ("Hot", 1, "lossy_cast"),
         ("Stage", "Maybe", "select_option_missing"),
         ("Tags", "us", "select_option_missing"),
-        ("Company", ["recNowhere0000000"], "upstream_refused"),
-        ("Owner", "nobody@example.com", "upstream_refused"),
     ],
 )
 def test_the_third_of_five_fails_alone(gateway: Gateway, inside: Looking, field: str, value: Any, error: str) -> None:
@@ -229,12 +227,52 @@ def test_failures_of_both_kinds_are_told_in_the_order_of_the_request(gateway: Ga
     assert 1 == len(reply.data["created"])
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "reason"),
+    [
+        ("Company", ["recNowhere0000000"], "Record ID recNowhere0000000 does not exist in this table"),
+        ("Owner", "nobody@example.com", 'Field "Owner" cannot accept the provided value'),
+    ],
+)
+def test_the_third_of_five_that_the_application_refuses_fails_alone_with_its_reason(
+    gateway: Gateway, inside: Looking, field: str, value: Any, reason: str
+) -> None:
+    bad = {"Name": "bad", field: value}
+    reply = create(gateway, {"Name": "1"}, {"Name": "2"}, bad, {"Name": "4"}, {"Name": "5"})
+
+    assert "partial" == reply.body["status"]
+    assert [(2, "upstream_refused", field, value, reason)] == [
+        (item["index"], item["error"], item["field"], item["value"], item["vendor_message"])
+        for item in reply.data["failed"]
+    ]
+    assert ["1", "2", "4", "5"] == names([inside.record(record_id) for record_id in reply.data["created"]])
+    assert [] == inside.records(Name="bad")
+
+
 def test_a_refusal_that_names_no_field_is_told_without_one(gateway: Gateway, inside: Looking) -> None:
     gateway.fault("tables", method="POST", fault="status", status=422, body={"error": "INVALID_REQUEST"}, times=2)
     reply = create(gateway, {"Name": "strange", "Notes": "x"})
 
-    assert [{"index": 0, "error": "upstream_refused", "field": None, "value": None}] == reply.data["failed"]
+    told = {"index": 0, "error": "upstream_refused", "field": None, "value": None, "vendor_code": "INVALID_REQUEST"}
+    assert [told] == reply.data["failed"]
     assert [] == inside.records(Name="strange")
+
+
+def test_a_refused_record_tells_the_applications_own_reason(gateway: Gateway) -> None:
+    body = {"error": {"type": "INVALID_VALUE_FOR_COLUMN", "message": 'Field "Name" takes no numbers'}}
+    gateway.fault("tables", method="POST", fault="status", status=422, body=body, times=2)
+    reply = create(gateway, {"Name": "17"})
+
+    assert [
+        {
+            "index": 0,
+            "error": "upstream_refused",
+            "field": "Name",
+            "value": "17",
+            "vendor_code": "INVALID_VALUE_FOR_COLUMN",
+            "vendor_message": 'Field "Name" takes no numbers',
+        }
+    ] == reply.data["failed"]
 
 
 def test_a_field_renamed_while_it_was_remembered_is_found(gateway: Gateway, inside: Looking) -> None:
@@ -332,7 +370,8 @@ def test_what_was_created_is_told_when_the_rest_is_forbidden(gateway: Gateway, i
     reply = create(gateway, {"Name": "one"}, {"Name": "two", "Stage": "Paused"}, allow_new_options=True)
 
     assert ["one"] == names([inside.record(record_id) for record_id in reply.data["created"]])
-    assert [{"index": 1, "error": "upstream_refused", "field": None, "value": None}] == reply.data["failed"]
+    told = {"index": 1, "error": "upstream_refused", "field": None, "value": None}
+    assert [told | {"vendor_code": "INVALID_PERMISSIONS", "vendor_message": "No."}] == reply.data["failed"]
 
 
 # Once, and not twice

@@ -359,7 +359,12 @@ def test_a_refusal_is_told_alike_by_a_repeat(gateway: Gateway, inside: Looking) 
     create(gateway, NOBODY, {"Name": "alone"}, key="told")
     again = create(gateway, NOBODY, {"Name": "alone"}, key="told")
 
-    assert [{"index": 0, "error": "upstream_refused", "field": "Owner", "value": "usrNobody"}] == again.data["failed"]
+    told = {"index": 0, "error": "upstream_refused", "field": "Owner", "value": "usrNobody"}
+    reason = {
+        "vendor_code": "INVALID_VALUE_FOR_COLUMN",
+        "vendor_message": 'Field "Owner" cannot accept the provided value',
+    }
+    assert [told | reason] == again.data["failed"]
     assert 1 == len(inside.records(Name="alone"))
     assert 4 == len(inside.sent("POST"))
 

@@ -6,12 +6,12 @@ from pydantic import Field
 
 from connector_gateway.connectors.boards import addresses
 from connector_gateway.kit.pasting import identifier_or_address
-from connector_gateway.kit.shapes import IdempotencyKey, Identifier, Instant, Params, Result
+from connector_gateway.kit.shapes import FILLED, IdempotencyKey, Identifier, Instant, Params, Result
 
 MAX_TEXT = 16_384
 """Characters, not bytes, of a name, a description or a comment."""
 
-Text = Annotated[str, Field(min_length=1, max_length=MAX_TEXT, pattern=r"\S")]
+Text = Annotated[str, Field(min_length=1, max_length=MAX_TEXT), FILLED]
 """Some text; white space alone is none."""
 
 ListId = Annotated[str, Field(min_length=1, max_length=200)]

@@ -8,15 +8,20 @@ from pydantic_core import PydanticCustomError
 
 from connector_gateway.connectors.chat import addresses
 from connector_gateway.kit.pasting import identifier_or_address, name_or_address
-from connector_gateway.kit.shapes import Cursor, IdempotencyKey, Instant, Params, Result
+from connector_gateway.kit.shapes import FILLED, Cursor, Form, IdempotencyKey, Instant, Params, Result
 
 ChannelName = Annotated[
-    str, Field(min_length=1, max_length=100, pattern=r"^#?[^\s#]+$"), name_or_address(*addresses.CHANNEL)
+    str,
+    Field(min_length=1, max_length=100),
+    Form(r"^#?[^\s#]+$", "Should be a name or an identifier in one word, in which only the first character may be #"),
+    name_or_address(*addresses.CHANNEL),
 ]
 """A channel's identifier or name, or the identifier of a person."""
 
 MessageTs = Annotated[
-    str, Field(pattern=r"^[0-9]{10}\.[0-9]{6}$"), identifier_or_address("a message", *addresses.MESSAGE)
+    str,
+    Form(r"^[0-9]{10}\.[0-9]{6}$", "Should be ten digits, a dot and six digits"),
+    identifier_or_address("a message", *addresses.MESSAGE),
 ]
 """A message's identifier: seconds and microseconds, as text."""
 
@@ -40,7 +45,10 @@ def _require_editable(text: str) -> str:
     return text
 
 
-TYPES = r"^ *(public|private|im) *(, *(public|private|im) *)*$"
+TYPES = Form(
+    r"^ *(public|private|im) *(, *(public|private|im) *)*$",
+    "Should be one or more of public, private and im, separated by commas",
+)
 
 
 class PostMessage(Params):
@@ -50,7 +58,7 @@ class PostMessage(Params):
     """Channel identifier, or name with or without ``#``; a person's identifier posts into the conversation with them.
     Private channels work once the app has been invited."""
 
-    text: Annotated[str, Field(max_length=40_000, pattern=r"\S")]
+    text: Annotated[str, Field(max_length=40_000), FILLED]
     """Body in the application's own markup; what is longer than 4,000 characters cannot be edited as a whole."""
 
     thread_ts: MessageTs | None = None
@@ -81,7 +89,7 @@ class EditMessage(Params):
     channel: ChannelName
     """Channel holding the message, named as for posting."""
 
-    text: Annotated[str, Field(max_length=EDIT_LENGTH, pattern=r"\S"), AfterValidator(_require_editable)]
+    text: Annotated[str, Field(max_length=EDIT_LENGTH), FILLED, AfterValidator(_require_editable)]
     """Replaces the whole body. Its characters are counted as the application escapes them: ``&`` as 5, ``<`` and ``>``
     as 4, unless they are part of its markup."""
 
@@ -97,7 +105,7 @@ class EditedMessage(Result):
 class ListChannels(Params):
     """Which channels to list."""
 
-    types: Annotated[str, Field(max_length=100, pattern=TYPES)] = "public,private"
+    types: Annotated[str, Field(max_length=100), TYPES] = "public,private"
     """Comma-separated list of ``public``, ``private`` and ``im``."""
 
     limit: Annotated[int, Field(ge=1, le=200)] = 100
@@ -125,7 +133,11 @@ class AddReaction(Params):
     message_ts: MessageTs
     """The message to react to."""
 
-    emoji: Annotated[str, Field(max_length=120, pattern=r"^:?[^\s:]+(::[^\s:]+)?:?$")]
+    emoji: Annotated[
+        str,
+        Field(max_length=120),
+        Form(r"^:?[^\s:]+(::[^\s:]+)?:?$", "Should be the short name of an emoji, with or without colons around it"),
+    ]
     """Short name, with or without colons; a skin tone is part of it, as in ``wave::skin-tone-3``."""
 
 
@@ -175,5 +187,5 @@ class Watching(Params):
     channels: list[ChannelName] = Field(default_factory=list, max_length=1000)
     """Channels to watch; none means every channel the app is in."""
 
-    keywords: list[Annotated[str, Field(max_length=100, pattern=r"\S")]] = Field(default_factory=list, max_length=100)
+    keywords: list[Annotated[str, Field(max_length=100), FILLED]] = Field(default_factory=list, max_length=100)
     """Words to look for in messages, whatever their case; none means every message."""

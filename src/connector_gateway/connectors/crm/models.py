@@ -1,6 +1,5 @@
 """What the crm operations accept and return."""
 
-import re
 from decimal import Decimal
 from typing import Annotated, Any, Literal, Self
 
@@ -18,7 +17,7 @@ from pydantic_core import PydanticCustomError
 
 from connector_gateway.connectors.crm import addresses
 from connector_gateway.kit.pasting import identifier_or_address, name_or_address
-from connector_gateway.kit.shapes import Cursor, Identifier, Instant, Name, Params, Result
+from connector_gateway.kit.shapes import FILLED, Cursor, Form, Identifier, Instant, Name, Params, Result
 
 MAX_TEXT = 65_536
 """Characters of a note or of any other text the application keeps."""
@@ -31,31 +30,6 @@ def _email(text: str) -> str:
     except EmailNotValidError as fault:
         raise PydanticCustomError("email", "Should be an e-mail address") from fault
     return address
-
-
-# Published as patterns, but told in words: a pattern in a message helps nobody who did not write it.
-
-ADDRESS = r"^\s*[^@\s]+@[^@\s]+\s*$"
-ONE_WORD = r"^\s*[^\s@,;]+\s*$"
-FILLED = r"\S"
-
-
-def _wanted_email(text: str) -> str:
-    if not re.match(ADDRESS, text):
-        raise PydanticCustomError("email", "Should be an e-mail address")
-    return _trimmed_lower(text)
-
-
-def _company(text: str) -> str:
-    if not re.match(ONE_WORD, text):
-        raise PydanticCustomError("company", "Should be a domain or an identifier")
-    return text
-
-
-def _filled(text: str) -> str:
-    if not re.search(FILLED, text):
-        raise PydanticCustomError("blank", "Should not be blank")
-    return text
 
 
 def _trimmed_lower(text: str) -> str:
@@ -81,7 +55,10 @@ Email = Annotated[str, Field(min_length=3, max_length=320), AfterValidator(_emai
 """An e-mail address; trimmed and lower-cased."""
 
 WantedEmail = Annotated[
-    str, Field(min_length=3, max_length=320, json_schema_extra={"pattern": ADDRESS}), AfterValidator(_wanted_email)
+    str,
+    Field(min_length=3, max_length=320),
+    Form(r"^\s*[^@\s]+@[^@\s]+\s*$", "Should be an e-mail address"),
+    AfterValidator(_trimmed_lower),
 ]
 """An e-mail address to look for; trimmed and lower-cased."""
 
@@ -95,8 +72,8 @@ Number = Annotated[Decimal, PlainSerializer(_number, return_type=int | float), W
 
 CompanyReference = Annotated[
     str,
-    Field(min_length=1, max_length=300, json_schema_extra={"pattern": ONE_WORD}),
-    AfterValidator(_company),
+    Field(min_length=1, max_length=300),
+    Form(r"^\s*[^\s@,;]+\s*$", "Should be a domain or an identifier"),
     name_or_address(*addresses.COMPANY),
 ]
 """A company's domain (anything with a dot; scheme, ``www.`` and path are ignored) or identifier."""
@@ -104,9 +81,7 @@ CompanyReference = Annotated[
 ContactId = Annotated[Identifier, identifier_or_address("a contact", *addresses.CONTACT)]
 DealId = Annotated[Identifier, identifier_or_address("a deal", *addresses.DEAL)]
 
-Title = Annotated[
-    str, Field(min_length=1, max_length=1000, json_schema_extra={"pattern": FILLED}), AfterValidator(_filled)
-]
+Title = Annotated[str, Field(min_length=1, max_length=1000), FILLED]
 
 Properties = dict[str, Any]
 
@@ -158,9 +133,7 @@ class LookUpContacts(Params):
     property: Name | None = None
     """Alternative property to match on; ``owner_email`` matches the address of the contact's owner."""
 
-    value: (
-        Annotated[str, Field(max_length=2000, json_schema_extra={"pattern": FILLED}), AfterValidator(_filled)] | None
-    ) = None
+    value: Annotated[str, Field(max_length=2000), FILLED] | None = None
     """Value to match against ``property``: for an enumeration the option's value."""
 
     limit: Annotated[int, Field(ge=1, le=100)] = 25

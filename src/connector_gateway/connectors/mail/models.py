@@ -1,55 +1,33 @@
 """What the mail operations accept and return."""
 
-import re
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from connector_gateway.connectors.mail import addresses
 from connector_gateway.kit.pasting import identifier_or_address
-from connector_gateway.kit.shapes import Base64, Cursor, Identifier, Instant, Params, Result
+from connector_gateway.kit.shapes import Base64, Cursor, Form, Identifier, Instant, Params, Result
 
 _LINE_ENDS = r"\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029"
 """Everything that some system takes for the end of a line."""
 
-
-def _one_line(value: str) -> str:
-    if re.search(f"[{_LINE_ENDS}]", value):
-        raise PydanticCustomError("one_line", "Should stand on one line")
-    return value
-
-
-def _not_blank(value: str) -> str:
-    if not value.strip():
-        raise PydanticCustomError("not_blank", "Should not be blank")
-    return value
-
-
-def _identifier(value: str) -> str:
-    if not re.fullmatch(r"[A-Za-z0-9_-]+", value):
-        raise PydanticCustomError("identifier", "Should consist of letters, digits, hyphens and underscores")
-    return value
-
+ONE_LINE = Form(rf"^[^{_LINE_ENDS}]*$", "Should stand on one line")
+FILLED_LINE = Form(rf"^[^{_LINE_ENDS}]*\S[^{_LINE_ENDS}]*$", "Should not be blank")
 
 Recipients = Annotated[list[Annotated[str, Field(max_length=1000)]], Field(min_length=1, max_length=500)]
 """Addresses, bare or as ``Name <address>``."""
 
-OneLine = Annotated[str, AfterValidator(_one_line), Field(json_schema_extra={"pattern": rf"^[^{_LINE_ENDS}]*$"})]
-Subject = Annotated[OneLine, Field(max_length=2000)]
+Subject = Annotated[str, Field(max_length=2000), ONE_LINE]
 """One line of text, perhaps empty."""
 
 Html = Annotated[str, Field(max_length=1_000_000)]
-LabelName = Annotated[
-    OneLine,
-    AfterValidator(_not_blank),
-    Field(max_length=225, json_schema_extra={"pattern": rf"^[^{_LINE_ENDS}]*\S[^{_LINE_ENDS}]*$"}),
-]
+LabelName = Annotated[str, Field(max_length=225), ONE_LINE, FILLED_LINE]
 LabelNames = Annotated[list[LabelName], Field(max_length=100)]
 AttachmentId = Annotated[
     str,
-    AfterValidator(_identifier),
-    Field(min_length=1, max_length=2000, json_schema_extra={"pattern": r"^[A-Za-z0-9_\-]+$"}),
+    Field(min_length=1, max_length=2000),
+    Form(r"^[A-Za-z0-9_\-]+$", "Should consist of letters, digits, hyphens and underscores"),
 ]
 
 

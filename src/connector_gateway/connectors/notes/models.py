@@ -1,26 +1,17 @@
 """What the notes operations accept and return."""
 
-import re
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
+from pydantic import Field, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
 from connector_gateway.connectors.notes import addresses
 from connector_gateway.kit.pasting import identifier_or_address
-from connector_gateway.kit.shapes import Cursor, IdempotencyKey, Instant, Name, Params, Result
+from connector_gateway.kit.shapes import Cursor, Form, IdempotencyKey, Instant, Name, Params, Result
 
 UUID_FORM = r"^(?:[0-9a-fA-F]{32}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$"
 
-
-def _uuid(text: str) -> str:
-    if not re.match(UUID_FORM, text):
-        raise PydanticCustomError("uuid", "Should be a UUID, with or without dashes")
-    return text
-
-
-# Published as a pattern, but told in words: a pattern in a message helps nobody.
-NotesId = Annotated[str, AfterValidator(_uuid), Field(json_schema_extra={"pattern": UUID_FORM})]
+NotesId = Annotated[str, Form(UUID_FORM, "Should be a UUID, with or without dashes")]
 """A UUID, with or without dashes."""
 
 PageId = Annotated[NotesId, identifier_or_address("a page", *addresses.PAGE)]

@@ -271,7 +271,14 @@ def refused_record(
         error=refusal.code if isinstance(refusal, CASTING) and name else "upstream_refused",
         field=name,
         value=casts.plain(fields[name]) if name else None,
+        vendor_code=_told(refusal, "vendor_code"),
+        vendor_message=_told(refusal, "vendor_message"),
     )
+
+
+def _told(refusal: GatewayError, what: str) -> str | None:
+    """What the application gave as its reason, if it did."""
+    return next((detail[what] for detail in refusal.details if what in detail), None)
 
 
 def _blamed(names: Mapping[str, str], draft: Draft, fields: Mapping[str, Any], text: str) -> str | None:

@@ -15,11 +15,15 @@ MAX_URL = 4000
 
 Fields = dict[str, Any]
 
-
 BaseId = Annotated[Identifier, identifier_or_address("a base", *addresses.BASE)]
 RecordId = Annotated[Identifier, identifier_or_address("a record", *addresses.RECORD)]
 TableName = Annotated[Name, name_or_address(*addresses.TABLE)]
 ViewName = Annotated[Name, name_or_address(*addresses.VIEW)]
+
+
+def _absent(value: object) -> bool:
+    """Whether a field is left out of the answer."""
+    return value is None
 
 
 def _no_unless_given(value: object) -> object:
@@ -81,6 +85,11 @@ class FailedRecord(Result):
     """The field at fault; null when the application refused the record without saying which."""
 
     value: Any
+    vendor_code: Annotated[str | None, Field(exclude_if=_absent)] = None
+    """The application's own code for its refusal, where it gave one."""
+
+    vendor_message: Annotated[str | None, Field(exclude_if=_absent)] = None
+    """The application's own reason, where it gave one."""
 
 
 class CreatedRecords(Result):
@@ -174,5 +183,5 @@ class Table(Result):
     table_id: str
     primary_field: str
     fields: list[TableField]
-    views: Annotated[list[str] | None, Field(exclude_if=lambda views: views is None)] = None
+    views: Annotated[list[str] | None, Field(exclude_if=_absent)] = None
     """View names, where they were asked for."""
