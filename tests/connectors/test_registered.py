@@ -1,5 +1,6 @@
 """The rooms that there are, and the ones that are registered."""
 
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -37,3 +38,14 @@ def test_a_room_shows_a_sample_of_its_own_operations(room: str) -> None:
 
     assert connector.sample is not None
     assert connector.sample.operation in connector.operations
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_operations_are_kept_by_noun_and_handed_on_together(room: str) -> None:
+    operations = CONNECTORS[room].operations
+    package = import_module(f"{connectors.__name__}.{room}.operations")
+    handed_on = [vars(package)[operation.name] for operation in operations]
+    homes = {operation.perform.__module__.removeprefix(f"{package.__name__}.") for operation in operations}
+
+    assert list(operations) == handed_on
+    assert homes <= {path.stem for path in (FOLDER / room / "operations").glob("*.py")} - {"__init__"}

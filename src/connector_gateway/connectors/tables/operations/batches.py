@@ -1,4 +1,4 @@
-"""Creates records together, and reports each of them."""
+"""Records created together, and what became of each of them."""
 
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime

@@ -1,0 +1,149 @@
+"""Cards: created, moved and commented on."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from connector_gateway.connectors.boards import mapping, wire
+from connector_gateway.connectors.boards.mapping import Kept
+from connector_gateway.connectors.boards.models import (
+    Comment,
+    CommentOnCard,
+    CreateCard,
+    CreatedCard,
+    MoveCard,
+    MovedCard,
+)
+from connector_gateway.connectors.boards.operations.evidence import our_actions
+from connector_gateway.connectors.boards.operations.reading import (
+    ON_A_CARD,
+    REMEMBER_SECONDS,
+    BoardsCall,
+    full_card_id,
+    together,
+)
+from connector_gateway.kit.errors import BoardNotAuthorised, LabelNotOnBoard, ListNotFound, UpstreamConflict
+from connector_gateway.kit.operation import writes
+from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
+
+# The steps that change something
+
+
+async def _send_card(call: BoardsCall, intent: Intent, _: str) -> Learned:
+    return mapping.kept_card(await call.upstream.create_card(intent))
+
+
+async def _find_cards(call: BoardsCall, intent: Intent, sent: Sent) -> Sequence[Found]:
+    """The cards that this application made in the list, and that are what was to be made."""
+    found = []
+    for action in await our_actions(
+        call, call.upstream.get_list_actions(intent["idList"], "createCard", sent.earliest)
+    ):
+        told = action.data.card
+        if told is not None and mapping.same_text(told.name, intent["name"]):
+            card = await call.upstream.get_card(told.id)
+            if mapping.is_card(card, intent):
+                found.append(Found(mapping.kept_card(card), card.id, action.date.timestamp()))
+    return found
+
+
+async def _send_move(call: BoardsCall, intent: Intent, _: str) -> Learned:
+    # Never with ``idBoard``: it would take the card to another board, which the vendor otherwise refuses.
+    change = {"idList": intent["list_id"], "pos": intent["position"]}
+    return mapping.kept_move(*await call.upstream.move_card(intent["card_id"], change))
+
+
+async def _find_move(call: BoardsCall, intent: Intent, sent: Sent) -> Sequence[Found]:
+    """The card, if it is where it was to go; of a move within one list nothing can be seen afterwards."""
+    if intent["within"]:
+        return []
+    card = await call.upstream.get_card(intent["card_id"])
+    if card.id_list != intent["list_id"]:
+        return []
+    moves = await call.upstream.get_card_actions(card.id, "updateCard:idList", sent.earliest)
+    return [Found(mapping.kept_move(card.id, moves[0].date if moves else card.date_last_activity))]
+
+
+async def _send_comment(call: BoardsCall, intent: Intent, _: str) -> Learned:
+    action = await call.upstream.add_comment(intent["card_id"], intent["text"])
+    if action.app_creator is not None:
+        call.memory.put("app", action.app_creator.id, REMEMBER_SECONDS)
+    return mapping.kept_comment(action, intent["card_id"])
+
+
+async def _find_comments(call: BoardsCall, intent: Intent, sent: Sent) -> Sequence[Found]:
+    """The comments of that text that this application posted on the card."""
+    listing = call.upstream.get_card_actions(intent["card_id"], "commentCard", sent.earliest)
+    return [
+        Found(mapping.kept_comment(action, intent["card_id"]), action.id, action.date.timestamp())
+        for action in await our_actions(call, listing)
+        if mapping.same_text(action.data.text, intent["text"])
+    ]
+
+
+CREATE_CARD = Step("create the card", _send_card, _find_cards, makes="card", tells=mapping.told_card)
+MOVE_CARD = Step("move the card", _send_move, _find_move, tells=mapping.told_card)
+POST_COMMENT = Step("post the comment", _send_comment, _find_comments, makes="comment", tells=mapping.told_comment)
+
+
+# The operations
+
+
+@writes("POST /cards", errors=[BoardNotAuthorised, ListNotFound, LabelNotOnBoard, UpstreamConflict])
+async def create_card(call: BoardsCall, params: CreateCard) -> CreatedCard:
+    """Create a card at the bottom of a list.
+
+    Labels are named; if the board lacks any of them, nothing is created.
+    """
+    body = await call.plan(partial(_new_card, call, params))
+    return mapping.created_card(await call.step(CREATE_CARD, body), params.labels)
+
+
+@writes("POST /cards/{card_id}/move", errors=[*ON_A_CARD, ListNotFound])
+async def move_card(call: BoardsCall, params: MoveCard) -> MovedCard:
+    """Move a card to another list of its board, and comment on it if wanted.
+
+    When the comment cannot be posted the move stands, and ``comment_posted`` is false.
+    """
+    async with call.exclusive(f"card {await full_card_id(call, params.card_id)}"):
+        move = await call.plan(partial(_move, call, params))
+        moved = await call.step(MOVE_CARD, move)
+    comment = None
+    if params.comment is not None:
+        comment = await call.try_step(POST_COMMENT, {"card_id": move["card_id"], "text": params.comment})
+    return mapping.moved_card(move, moved, comment_posted=comment is not None)
+
+
+@writes("POST /cards/{card_id}/comments", errors=ON_A_CARD)
+async def comment_on_card(call: BoardsCall, params: CommentOnCard) -> Comment:
+    """Post a comment on a card."""
+    card_id = await call.plan(partial(full_card_id, call, params.card_id))
+    return mapping.comment(await call.step(POST_COMMENT, {"card_id": card_id, "text": params.text}))
+
+
+# Planning
+
+
+async def _new_card(call: BoardsCall, params: CreateCard) -> Kept:
+    """The body of a new card, with everything that it names looked up."""
+    target = await _open_list(call, params.list_id)
+    labels = await call.upstream.get_board_labels(target.id_board) if params.labels else []
+    return mapping.new_card(target.id, params, mapping.label_ids(labels, params.labels))
+
+
+async def _move(call: BoardsCall, params: MoveCard) -> Kept:
+    """Where a card is and where it is to go, on the same board."""
+    card, target = await together(call.upstream.get_card(params.card_id), _open_list(call, params.list_id))
+    if target.id_board != card.id_board:
+        raise ListNotFound(
+            f"List {target.id} is not on board {card.id_board}, where the card is.",
+            {"parameter": "list_id", "value": params.list_id},
+        )
+    return mapping.move(card, target, params.position)
+
+
+async def _open_list(call: BoardsCall, list_id: str) -> wire.CardList:
+    """A list that is not archived."""
+    found = await call.upstream.get_list(mapping.list_identifier(list_id))
+    if found.closed:
+        raise ListNotFound(f"List {found.id} is archived.", {"parameter": "list_id", "value": list_id})
+    return found

@@ -1,0 +1,140 @@
+"""Checklists: attached whole, and finished where a call was interrupted."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from connector_gateway.connectors.boards import mapping, wire
+from connector_gateway.connectors.boards.mapping import Kept
+from connector_gateway.connectors.boards.models import AttachChecklist, Checklist
+from connector_gateway.connectors.boards.operations.evidence import our_actions
+from connector_gateway.connectors.boards.operations.reading import ON_A_CARD, REMEMBER_SECONDS, BoardsCall, full_card_id
+from connector_gateway.kit.errors import GatewayError
+from connector_gateway.kit.operation import writes
+from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
+
+WHOLE = "whole"
+"""What is remembered of a finished checklist; for an unfinished one, its wanted items are remembered."""
+
+
+# The steps that change something
+
+
+async def _send_checklist(call: BoardsCall, intent: Intent, _: str) -> Learned:
+    return mapping.kept_checklist(await call.upstream.create_checklist(intent["card_id"], intent["name"]))
+
+
+async def _find_checklists(call: BoardsCall, intent: Intent, sent: Sent) -> Sequence[Found]:
+    """The checklists of that name that this application put on the card, and that are empty."""
+    present = await call.upstream.get_card_checklists(intent["card_id"])
+    empty = {one.id: one for one in mapping.called(intent["name"], present) if not one.check_items}
+    listing = call.upstream.get_card_actions(intent["card_id"], "addChecklistToCard", sent.earliest)
+    return [
+        Found(mapping.kept_checklist(empty[made.id]), made.id, action.date.timestamp())
+        for action in await our_actions(call, listing)
+        if (made := action.data.checklist) is not None and made.id in empty
+    ]
+
+
+async def _send_item(call: BoardsCall, intent: Intent, _: str) -> Learned:
+    card_id, checklist_id = intent["card_id"], intent["checklist_id"]
+    item = await call.upstream.create_check_item(card_id, checklist_id, intent["name"], intent["place"])
+    return {"item_id": item.id}
+
+
+async def _find_item(call: BoardsCall, intent: Intent, _: Sent) -> Sequence[Found]:
+    """The item at the position that was chosen for it; the position is its mark."""
+    for checklist in await call.upstream.get_card_checklists(intent["card_id"]):
+        if checklist.id == intent["checklist_id"]:
+            return [Found({"item_id": item.id}) for item in checklist.check_items if mapping.is_item(item, intent)]
+    return []
+
+
+CREATE_CHECKLIST = Step(
+    "create the checklist", _send_checklist, _find_checklists, makes="checklist", tells=mapping.told_checklist
+)
+
+ADD_ITEM = Step("add an item", _send_item, _find_item)
+
+
+# The operation
+
+
+@writes("POST /cards/{card_id}/checklists", errors=ON_A_CARD)
+async def attach_checklist(call: BoardsCall, params: AttachChecklist) -> Checklist:
+    """Attach a checklist with its items to a card.
+
+    A checklist that an interrupted call of the same name and items has left unfinished is finished.
+    """
+    card_id = await full_card_id(call, params.card_id)
+    async with call.exclusive(f"checklists {card_id}"):
+        plan = await call.plan(partial(_checklist, call, card_id, params))
+        if plan["skipped"] is not None:
+            return mapping.checklist(plan["skipped"], card_id, 0, skipped=True)
+        begun = plan["unfinished"] or await call.step(CREATE_CHECKLIST, {"card_id": card_id, "name": params.name})
+        await _add_items(call, card_id, begun, params.items)
+    return mapping.checklist(begun, card_id, len(params.items))
+
+
+# Planning
+
+
+async def _checklist(call: BoardsCall, card_id: str, params: AttachChecklist) -> Kept:
+    """Whether there is one already: to be left as it is, or to be finished."""
+    namesakes = mapping.called(params.name, await call.upstream.get_card_checklists(card_id))
+    unfinished = await _unfinished(call, card_id, namesakes, params.items)
+    skips = namesakes and unfinished is None and params.skip_if_present
+    return {"unfinished": unfinished, "skipped": mapping.kept_checklist(namesakes[0]) if skips else None}
+
+
+async def _unfinished(
+    call: BoardsCall, card_id: str, namesakes: Sequence[wire.Checklist], wanted: Sequence[str]
+) -> Kept | None:
+    """The unfinished checklist that a call of this account began with these items, if there is one.
+
+    If this process does not remember it, its items, their positions and its maker identify it.
+    """
+    for checklist in namesakes:
+        remembered = call.memory.get(f"checklist {checklist.id}")
+        unknown = remembered is None and mapping.is_unfinished(checklist, wanted)
+        begun = remembered == list(wanted) or (unknown and await _is_our_checklist(call, card_id, checklist))
+        if begun and await call.may_resume("checklist", checklist.id):
+            return await _settled(call, card_id, checklist)
+    return None
+
+
+async def _settled(call: BoardsCall, card_id: str, checklist: wire.Checklist) -> Kept:
+    """A checklist to be finished, once no item can appear any more that an earlier call without a key has sent."""
+    settles_at = call.memory.get(f"unsettled {checklist.id}")
+    if settles_at is not None:
+        await call.require_settled(settles_at, "An item that an earlier call sent may still be added.")
+        present = await call.upstream.get_card_checklists(card_id)
+        checklist = next((one for one in present if one.id == checklist.id), checklist)
+    return mapping.kept_checklist(checklist)
+
+
+async def _is_our_checklist(call: BoardsCall, card_id: str, checklist: wire.Checklist) -> bool:
+    """Whether this application put a checklist on the card lately."""
+    since = call.clock.now() - REMEMBER_SECONDS
+    actions = await our_actions(call, call.upstream.get_card_actions(card_id, "addChecklistToCard", since))
+    return any(made.id == checklist.id for action in actions if (made := action.data.checklist) is not None)
+
+
+# Items
+
+
+async def _add_items(call: BoardsCall, card_id: str, begun: Kept, wanted: Sequence[str]) -> None:
+    """Add the missing items one after the other, so that only one at a time can be in doubt."""
+    remembered = f"checklist {begun['id']}"
+    call.memory.put(remembered, list(wanted), REMEMBER_SECONDS)
+    # One request for each item: the vendor takes no more at once.
+    for _, name, place in mapping.missing_items(begun, wanted):
+        item = {"card_id": card_id, "checklist_id": begun["id"], "name": name, "place": place}
+        settles_at = call.clock.now() + call.settle_seconds
+        try:
+            await call.step(ADD_ITEM, item)
+        except GatewayError as error:
+            if error.doubt is not None:
+                # For a later call without a key, which would add the item again.
+                call.memory.put(f"unsettled {begun['id']}", settles_at, call.settle_seconds)
+            raise
+    call.memory.put(remembered, WHOLE, REMEMBER_SECONDS)

@@ -1,0 +1,132 @@
+"""Channels: listed, and found by their names."""
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import TypeVar
+
+from connector_gateway.connectors.chat import mapping
+from connector_gateway.connectors.chat.client import next_cursor
+from connector_gateway.connectors.chat.mapping import Kept, Names
+from connector_gateway.connectors.chat.models import Channel, ListChannels
+from connector_gateway.connectors.chat.operations.reading import ChatCall
+from connector_gateway.kit.call import LookUp
+from connector_gateway.kit.errors import (
+    AmbiguousChannel,
+    ChannelArchived,
+    ChannelListTooLong,
+    ChannelNotFound,
+    ConnectionScopeMissing,
+)
+from connector_gateway.kit.operation import reads
+from connector_gateway.kit.shapes import Page
+from connector_gateway.kit.writing import Learned
+
+T = TypeVar("T")
+
+NAMES = "names"
+NAMES_SECONDS = 300.0
+CONVERSATION_SECONDS = 24 * 60 * 60.0
+
+REQUESTS_PER_PAGE = 2
+"""A page that comes out short is filled up once; the vendor lets few pages be read in a minute."""
+
+NAMING = (AmbiguousChannel, ChannelArchived, ChannelListTooLong, ChannelNotFound)
+"""Refusals that may be due to names remembered from before they were changed."""
+
+
+@reads("GET /channels")
+async def list_channels(call: ChatCall, params: ListChannels) -> Page[Channel]:
+    """List the channels that the connection can post into.
+
+    A page may hold fewer than were asked for, even none, while there is a next one.
+    """
+    types = mapping.vendor_types(params.types)
+    cursor = call.position["cursor"] if call.position else None
+    items: list[Channel] = []
+    for _ in range(REQUESTS_PER_PAGE):
+        page, scopes = await call.upstream.list_conversations(types, params.limit - len(items), cursor)
+        items += mapping.channels(page.channels, scopes)
+        cursor = next_cursor(page)
+        if not cursor or len(items) == params.limit:
+            break
+    return Page[Channel](items=items, position={"cursor": cursor} if cursor else None)
+
+
+# Finding channels
+
+
+async def in_channel(call: ChatCall, named: str, use: Callable[[str], Awaitable[T]]) -> T:
+    """What *use* reads of the channel; *use* is called again with new names if a remembered one may be outdated."""
+    if mapping.is_channel_id(named):
+        return await use(named)
+    if mapping.is_user_id(named):
+        return await use(await _conversation(call, named))
+
+    async def use_one(names: Names) -> T:
+        return await use(await _identified(call, mapping.named(names, named)))
+
+    return await call.with_recalled(_names(call), use_one, outdated=NAMING)
+
+
+async def require_channel(call: ChatCall, channel_id: str) -> None:
+    """Refuse a channel that there is not, or that the app may not see; what is known is asked for once in a while."""
+    if call.memory.get(f"channel {channel_id}") is None:
+        try:
+            await call.upstream.require_channel(channel_id)
+        except ConnectionScopeMissing:
+            # An app that may not look at channels may still be told of their messages.
+            return
+        call.memory.put(f"channel {channel_id}", True, NAMES_SECONDS)
+
+
+async def write_in_channel(call: ChatCall, named: str, use: Callable[[str], Awaitable[Learned]]) -> Learned:
+    """What *use* does in the channel; *use* is called again with new names if a remembered one was refused."""
+    found = await call.plan(partial(_channel, call, named))
+    try:
+        return await use(found["channel_id"])
+    except NAMING:
+        if not found["remembered"]:
+            raise
+    found = await call.plan(partial(_channel_now, call, named))
+    return await use(found["channel_id"])
+
+
+async def _channel(call: ChatCall, named: str) -> Kept:
+    """The channel that is meant, and whether by a name that was remembered."""
+    is_identified = mapping.is_channel_id(named) or mapping.is_user_id(named)
+    known: Names | None = None if is_identified else call.memory.get(NAMES)
+
+    async def find(channel_id: str) -> Kept:
+        return {"channel_id": channel_id, "remembered": known is not None and call.memory.get(NAMES) is known}
+
+    return await in_channel(call, named, find)
+
+
+async def _channel_now(call: ChatCall, named: str) -> Kept:
+    """The channel that has that name now."""
+    found = mapping.named(await call.renew(_names(call)), named)
+    return {"channel_id": await _identified(call, found)}
+
+
+async def _identified(call: ChatCall, found: str) -> str:
+    """The channel of what a name was found to mean; of a person, the conversation with them."""
+    return await _conversation(call, found) if mapping.is_person(found) else found
+
+
+def _names(call: ChatCall) -> LookUp[Names]:
+    """The channels by name."""
+
+    async def find() -> Names:
+        channels, complete = await call.upstream.channels()
+        return mapping.names(channels, complete=complete)
+
+    return LookUp(NAMES, NAMES_SECONDS, find)
+
+
+async def _conversation(call: ChatCall, user_id: str) -> str:
+    """The conversation with a person; to open it twice opens it once."""
+
+    async def find() -> str:
+        return (await call.upstream.open_conversation(user_id)).id
+
+    return await call.recall(LookUp(f"conversation {user_id}", CONVERSATION_SECONDS, find))

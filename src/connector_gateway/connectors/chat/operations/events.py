@@ -1,0 +1,35 @@
+"""Messages that were observed."""
+
+from connector_gateway.connectors.chat.models import ChatEvent, ReadChatEvents
+from connector_gateway.connectors.chat.operations.channels import NAMING, in_channel, require_channel
+from connector_gateway.connectors.chat.operations.reading import ChatCall
+from connector_gateway.kit.operation import reads
+from connector_gateway.kit.shapes import Page
+
+
+@reads("GET /events", errors=NAMING)
+async def read_events(call: ChatCall, params: ReadChatEvents) -> Page[ChatEvent]:
+    """Read the messages that were observed on the watched channels, oldest first.
+
+    They are kept for 30 days, on the free plan for 7.
+    A header ``Warning`` tells of times of which messages may be missing.
+    """
+
+    async def read(channel_id: str | None) -> Page[ChatEvent]:
+        return await call.events.page(
+            call.connection_id,
+            ChatEvent,
+            call.position,
+            limit=params.limit,
+            since=params.since,
+            type=params.type,
+            channel=channel_id,
+            confirm=call.upstream.auth_test,
+        )
+
+    async def read_known(channel_id: str) -> Page[ChatEvent]:
+        if channel_id == params.channel:
+            await require_channel(call, channel_id)
+        return await read(channel_id)
+
+    return await (read(None) if params.channel is None else in_channel(call, params.channel, read_known))

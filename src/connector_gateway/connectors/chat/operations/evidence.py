@@ -1,0 +1,26 @@
+"""Recognises what a write has made."""
+
+from collections.abc import AsyncIterator
+
+from connector_gateway.connectors.chat import wire
+from connector_gateway.connectors.chat.operations.reading import ChatCall
+from connector_gateway.kit.writing import Intent
+
+
+def since_post(call: ChatCall, intent: Intent, earliest: float) -> AsyncIterator[wire.Message]:
+    """The messages that include a post, if it was posted."""
+    channel_id, thread_ts = intent["channel_id"], intent["thread_ts"]
+    if thread_ts is None:
+        return call.upstream.history(channel_id, earliest)
+    return _thread(call, channel_id, thread_ts, earliest)
+
+
+async def _thread(call: ChatCall, channel_id: str, ts: str, earliest: float) -> AsyncIterator[wire.Message]:
+    """The messages of the thread that message *ts* is in, be it the first one or a reply."""
+    first = ts
+    async for message in call.upstream.replies(channel_id, ts, earliest):
+        first = message.thread_ts or first
+        yield message
+    if first != ts:
+        async for message in call.upstream.replies(channel_id, first, earliest):
+            yield message

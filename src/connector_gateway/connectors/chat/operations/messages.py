@@ -1,0 +1,113 @@
+"""Messages: posted and edited."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
+
+from connector_gateway.connectors.chat import mapping
+from connector_gateway.connectors.chat.client import MARK
+from connector_gateway.connectors.chat.models import EditedMessage, EditMessage, PostedMessage, PostMessage
+from connector_gateway.connectors.chat.operations.channels import NAMING, write_in_channel
+from connector_gateway.connectors.chat.operations.evidence import since_post
+from connector_gateway.connectors.chat.operations.reading import ChatCall, workspace_of
+from connector_gateway.kit.call import LookUp
+from connector_gateway.kit.errors import (
+    MessageNotFound,
+    NotInChannel,
+    NotMessageAuthor,
+    OutcomeUnknown,
+    ThreadNotFound,
+    UpstreamConflict,
+    UpstreamRateLimited,
+)
+from connector_gateway.kit.operation import writes
+from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
+
+ROOT_SECONDS = 24 * 60 * 60.0
+"""How long the first message of a thread is remembered; it never changes."""
+
+
+# The steps that change something
+
+
+async def _send_post(call: ChatCall, intent: Intent, mark: str) -> Learned:
+    posted = await call.upstream.post_message(intent["channel_id"], intent["text"], intent["thread_ts"], mark)
+    ts = posted.message.ts
+    call.memory.put(_root_of(posted.channel, ts), posted.message.thread_ts or ts, ROOT_SECONDS)
+    return mapping.kept_post(posted.channel, posted.message)
+
+
+async def _find_post(call: ChatCall, intent: Intent, sent: Sent) -> Sequence[Found]:
+    """The message whose metadata bears the mark; the first, should the application have split a long one."""
+    channel_id = intent["channel_id"]
+    posted = [one async for one in since_post(call, intent, sent.earliest) if mapping.bears(one, MARK, sent.mark)]
+    return [Found(mapping.kept_post(channel_id, one)) for one in sorted(posted, key=lambda one: one.ts)[:1]]
+
+
+async def _send_edit(call: ChatCall, intent: Intent, _: str) -> Learned:
+    updated = await call.upstream.update_message(intent["channel_id"], intent["ts"], intent["text"])
+    return mapping.kept_edit(intent["channel_id"], updated.ts, updated.message.edited, call.clock.now())
+
+
+async def _find_edit(call: ChatCall, intent: Intent, _: Sent) -> Sequence[Found]:
+    """The message, if it says what it should."""
+    message = await call.upstream.retrieve_message(intent["channel_id"], intent["ts"])
+    kept = mapping.kept_edit(intent["channel_id"], message.ts, message.edited, call.clock.now())
+    return [Found(kept)] if mapping.says(message, intent["text"]) else []
+
+
+POST = Step("post the message", _send_post, _find_post, tells=mapping.told_message)
+EDIT = Step("edit the message", _send_edit, _find_edit, tells=mapping.told_message)
+
+
+# The operations
+
+
+@writes("POST /messages", errors=[NotInChannel, ThreadNotFound, *NAMING])
+async def post_message(call: ChatCall, params: PostMessage) -> PostedMessage:
+    """Post a message, or a reply in a thread."""
+    # Asked for beforehand, so that nothing is left to fail once the message is posted.
+    workspace = await call.plan(partial(workspace_of, call))
+
+    async def post(channel_id: str) -> Learned:
+        thread_ts = params.thread_ts
+        if thread_ts is not None:
+            thread_ts = await call.plan(partial(_root, call, channel_id, thread_ts))
+        return await call.step(POST, {"channel_id": channel_id, "text": params.text, "thread_ts": thread_ts})
+
+    return mapping.posted_message(workspace, await write_in_channel(call, params.channel, post))
+
+
+@writes(
+    "PATCH /messages/{message_ts}",
+    errors=[MessageNotFound, NotMessageAuthor, NotInChannel, UpstreamConflict, *NAMING],
+)
+async def edit_message(call: ChatCall, params: EditMessage) -> EditedMessage:
+    """Edit a message that was posted through this connection.
+
+    Edits of one message through this service happen one after the other.
+    """
+
+    async def edit(channel_id: str) -> Learned:
+        async with call.exclusive(f"message {channel_id} {params.message_ts}"):
+            return await call.step(EDIT, {"channel_id": channel_id, "ts": params.message_ts, "text": params.text})
+
+    return mapping.edited_message(await write_in_channel(call, params.channel, edit))
+
+
+# Threads
+
+
+async def _root(call: ChatCall, channel_id: str, ts: str) -> str:
+    """The message that begins the thread of *ts*; *ts* itself where the app may not look, or not now."""
+
+    async def find() -> str:
+        return await call.upstream.thread_root(channel_id, ts)
+
+    with suppress(OutcomeUnknown, UpstreamRateLimited):
+        return await call.recall(LookUp(_root_of(channel_id, ts), ROOT_SECONDS, find))
+    return ts
+
+
+def _root_of(channel_id: str, ts: str) -> str:
+    return f"root {channel_id} {ts}"

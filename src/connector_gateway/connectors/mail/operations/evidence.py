@@ -1,0 +1,62 @@
+"""Recognises what a write has made."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from typing import TypeVar
+
+from connector_gateway.connectors.mail import mapping, mime, wire
+from connector_gateway.connectors.mail.client import MARKER
+from connector_gateway.connectors.mail.operations.reading import MailCall
+from connector_gateway.kit.errors import MessageNotFound, ThreadNotFound
+from connector_gateway.kit.writing import Intent, Sent
+
+T = TypeVar("T")
+
+OLDER_IN_A_ROW = 10
+"""A listing comes newest first, but nobody promises that; it is read on until so many in a row are too old."""
+
+
+async def marked_in_thread(call: MailCall, intent: Intent) -> wire.Message | None:
+    """The sent message that bears the draft's mark, in the thread of the draft."""
+    with suppress(ThreadNotFound):
+        thread = await call.upstream.get_thread(intent["thread_id"])
+        for message in thread.messages:
+            if "SENT" in message.label_ids and is_marked(message, intent["mark"]):
+                return message
+    return None
+
+
+async def marked_among_sent(call: MailCall, intent: Intent, sent: Sent) -> wire.Message | None:
+    """The sent message that bears the draft's mark, wherever it is; its thread may have become another."""
+    listed = call.upstream.every_message({"labelIds": "SENT"})
+    async for _, message in not_older(call, listed, lambda listed: listed.id, sent.earliest):
+        if is_marked(message, intent["mark"]):
+            return message
+    return None
+
+
+async def not_older(
+    call: MailCall, listing: AsyncIterator[T], message_id: Callable[[T], str], earliest: float
+) -> AsyncIterator[tuple[T, wire.Message]]:
+    """What is listed, newest first, and its message without its parts; it ends where all that follows is too old."""
+    older = 0
+    async for listed in listing:
+        message = await _headers(call, message_id(listed))
+        if message is None:
+            continue
+        older = older + 1 if mapping.seconds(message) < earliest else 0
+        if older == OLDER_IN_A_ROW:
+            return
+        yield listed, message
+
+
+def is_marked(message: wire.Message, mark: str) -> bool:
+    """Whether a message bears the mark of what was sent."""
+    return mime.header(message.payload, MARKER) == mark
+
+
+async def _headers(call: MailCall, message_id: str) -> wire.Message | None:
+    """A message without its parts, or None if there is none."""
+    with suppress(MessageNotFound):
+        return await call.upstream.get_message_headers(message_id)
+    return None

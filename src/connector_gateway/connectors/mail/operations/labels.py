@@ -1,0 +1,138 @@
+"""Labels: read, created, put on and taken off."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from connector_gateway.connectors.mail import mapping
+from connector_gateway.connectors.mail.mapping import Kept
+from connector_gateway.connectors.mail.models import ChangedLabels, ChangeMessageLabels
+from connector_gateway.connectors.mail.operations.reading import MailCall
+from connector_gateway.kit.call import LookUp
+from connector_gateway.kit.errors import LabelNotFound, MessageNotFound, UpstreamConflict, UpstreamRefused
+from connector_gateway.kit.operation import writes
+from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
+
+Names = Mapping[str, str]
+LABELS_SECONDS = 60.0
+
+
+# The steps that change something
+
+
+async def _send_label(call: MailCall, intent: Intent, _: str) -> Learned:
+    """Create a label; where somebody did so meanwhile, it is taken as it is."""
+    label = await call.upstream.create_label(intent["name"])
+    if label is not None:
+        return mapping.kept_label(label)
+    names = await _every_label(call)
+    label_id = mapping.label_id(names, intent["name"])
+    if label_id is None:
+        raise UpstreamConflict("A label of that name was created and deleted at the same time.")
+    return {"id": label_id, "name": names[label_id], "created": False}
+
+
+async def _find_label(call: MailCall, intent: Intent, _: Sent) -> Sequence[Found]:
+    """The label of that name, which was not there when the call was planned; in another spelling it is not ours."""
+    names = await _every_label(call)
+    label_id = mapping.label_id(names, intent["name"])
+    if label_id is None:
+        return []
+    name = names[label_id]
+    return [Found({"id": label_id, "name": name, "created": name == intent["name"]})]
+
+
+async def _send_change(call: MailCall, intent: Intent, _: str) -> Learned:
+    return mapping.kept_labels(
+        await call.upstream.modify_message(intent["message_id"], intent["add"], intent["remove"])
+    )
+
+
+async def _find_change(call: MailCall, intent: Intent, _: Sent) -> Sequence[Found]:
+    """The message, if it bears what was to be put on, and nothing of what was to be taken off."""
+    kept = mapping.kept_labels(await call.upstream.get_message_labels(intent["message_id"]))
+    return [Found(kept)] if mapping.is_changed(kept, intent) else []
+
+
+CREATE_LABEL = Step("create the label", _send_label, _find_label, tells=mapping.told_label)
+CHANGE_LABELS = Step("change the labels", _send_change, _find_change, tells=mapping.told_message)
+
+
+# The operation
+
+
+@writes("POST /messages/{message_id}/labels", errors=[MessageNotFound, LabelNotFound, UpstreamConflict])
+async def change_message_labels(call: MailCall, params: ChangeMessageLabels) -> ChangedLabels:
+    """Apply labels to a message and strip others from it, by their names.
+
+    A label that is to be applied and does not exist is refused, or created where that is asked for.
+    """
+    change = await call.plan(partial(_change, call, params))
+    try:
+        return await _change_labels(call, params.message_id, change)
+    except UpstreamRefused:
+        if not change["remembered"]:
+            raise
+    # A label that was remembered may have been deleted since.
+    change = await call.plan(partial(_change, call, params, renewed=True))
+    return await _change_labels(call, params.message_id, change)
+
+
+# Planning
+
+
+async def _change(call: MailCall, params: ChangeMessageLabels, *, renewed: bool = False) -> Kept:
+    """What is to be put on and taken off, and which labels are to be created, for a message that then exists."""
+    wanted = [*params.add, *params.remove]
+    known: Names | None = call.memory.get("labels")
+    labels = labels_of(call)
+    names = await (
+        call.renew(labels)
+        if renewed
+        else call.recall(labels, suffices=lambda names: all(mapping.label_id(names, name) for name in wanted))
+    )
+    change = mapping.change(names, params.add, params.remove, create_missing=params.create_missing)
+    if change["missing"]:
+        await call.upstream.get_message_labels(params.message_id)
+    return change | {"remembered": names is known}
+
+
+# Carrying out
+
+
+async def _change_labels(call: MailCall, message_id: str, change: Kept) -> ChangedLabels:
+    """The labels after a change."""
+    created = [await call.step(CREATE_LABEL, {"name": name}) for name in change["missing"]]
+    made = iter(created)
+    add = [label_id or next(made)["id"] for label_id in change["add"]]
+    intent = {"message_id": message_id, "add": add, "remove": change["remove"]}
+    try:
+        changed = await _changed(call, intent)
+    except UpstreamRefused:
+        # What the application did not take may have been the identifier of the message.
+        await call.upstream.get_message_labels(message_id)
+        raise
+    new = {label["id"]: label["name"] for label in created}
+    names = await call.recall(
+        labels_of(call), suffices=lambda names: names.keys() | new.keys() >= set(changed["label_ids"])
+    )
+    return mapping.changed_labels(changed, {**new, **names}, created)
+
+
+async def _changed(call: MailCall, intent: Intent) -> Kept:
+    """The message after a change, which may be none."""
+    if intent["add"] or intent["remove"]:
+        return await call.step(CHANGE_LABELS, intent)
+    return mapping.kept_labels(await call.upstream.get_message_labels(intent["message_id"]))
+
+
+# The labels that there are
+
+
+def labels_of(call: MailCall) -> LookUp[Names]:
+    """The names of all labels by their identifiers."""
+    return LookUp("labels", LABELS_SECONDS, partial(_every_label, call))
+
+
+async def _every_label(call: MailCall) -> Names:
+    """The names of all labels by their identifiers, as they are now."""
+    return {label.id: label.name for label in await call.upstream.list_labels()}

@@ -1,0 +1,25 @@
+"""Changes that were observed."""
+
+from connector_gateway.connectors.notes.models import NotesEvent, ReadNotesEvents
+from connector_gateway.connectors.notes.operations.reading import NotesCall
+from connector_gateway.kit.operation import reads
+from connector_gateway.kit.shapes import Page
+
+
+@reads("GET /events")
+async def read_events(call: NotesCall, params: ReadNotesEvents) -> Page[NotesEvent]:
+    """Read the changes that were observed, oldest first.
+
+    They are kept for 30 days, on the free plan for 7.
+    A header ``Warning`` tells of times of which changes may be missing.
+    """
+    return await call.events.page(
+        call.connection_id,
+        NotesEvent,
+        call.position,
+        limit=params.limit,
+        since=params.since,
+        type=params.type,
+        confirm=call.upstream.retrieve_me,
+        heeds_polls=True,
+    )

@@ -1,0 +1,40 @@
+"""Recognises what a write has made."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from connector_gateway.connectors.notes import casts, mapping, wire
+from connector_gateway.connectors.notes.operations.reading import NotesCall, whole_value
+from connector_gateway.kit.errors import OutcomeUnknown
+from connector_gateway.kit.writing import Intent
+
+
+async def is_page(call: NotesCall, page: wire.Page, intent: Intent) -> bool:
+    """Whether a page is what was to be made, with its first blocks and without others."""
+    if not mapping.is_new_page(page, intent) or not await bears(call, page, intent["properties"]):
+        return False
+    blocks = [block async for block in call.upstream.retrieve_block_children(page.id)]
+    return mapping.is_body(blocks, intent["children"])
+
+
+async def bears(call: NotesCall, page: wire.Page, written: Mapping[str, Any]) -> bool:
+    """Whether a page holds every value of *written*; those that it shows in part are read whole."""
+    if not mapping.bears(page, written):
+        return False
+    held = mapping.by_id(page)
+    for property_id, payload in written.items():
+        for kind, content in payload.items():
+            if casts.truncated(held[property_id]):
+                whole = await whole_value(call, page, property_id)
+                if whole is None or not casts.holds(whole, kind, content):
+                    return False
+    return True
+
+
+def told_apart(rows: Sequence[wire.Page]) -> Sequence[wire.Page]:
+    """*rows*; ``OutcomeUnknown`` where the vendor does not list all that there are."""
+    if not rows:
+        raise OutcomeUnknown(
+            "More pages were created within one minute than the application lists; which is this call's cannot be told."
+        )
+    return rows

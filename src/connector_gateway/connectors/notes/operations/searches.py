@@ -1,0 +1,51 @@
+"""Pages found by a value."""
+
+from collections.abc import Sequence
+
+from connector_gateway.connectors.notes import mapping, wire
+from connector_gateway.connectors.notes.models import FoundPage, FoundPages, SearchPages
+from connector_gateway.connectors.notes.operations.reading import NotesCall, sources_of, whole_value
+from connector_gateway.kit.errors import DatabaseNotShared, PropertyNotFound, UpstreamRefused
+from connector_gateway.kit.operation import reads
+
+
+@reads("POST /pages/search", errors=[DatabaseNotShared, PropertyNotFound])
+async def search_pages(call: NotesCall, params: SearchPages) -> FoundPages:
+    """Find pages by a property value within one database; every match is returned."""
+
+    async def search(sources: Sequence[wire.DataSource]) -> FoundPages:
+        found: list[FoundPage] = []
+        for source in mapping.sources_with(sources, params.property):
+            found += await _matches(call, source, params)
+        return FoundPages(match_count=len(found), pages=found)
+
+    sources = sources_of(call, params.database_id)
+    return await call.with_recalled(sources, search, outdated=(PropertyNotFound, UpstreamRefused))
+
+
+async def _matches(call: NotesCall, source: wire.DataSource, params: SearchPages) -> list[FoundPage]:
+    """The rows of one data source that match."""
+    described, wanted = source.properties[params.property], params.value.strip()
+    if mapping.hopeless(described, wanted, params.match):
+        return []
+    found = []
+    condition = mapping.search_filter(described, wanted, params.match)
+    async for rows in call.upstream.rows(source.id, condition, _shown(source, described)):
+        for page in _required(rows):
+            value = await whole_value(call, page, described.id)
+            if value is not None and mapping.matches(value, wanted, params.match):
+                found.append(mapping.found_page(page, params.property))
+    return found
+
+
+def _shown(source: wire.DataSource, described: wire.Property) -> list[str]:
+    """The properties that a search needs to see of a row: the title, and the one that is searched."""
+    titles = [item.id for item in source.properties.values() if item.type == "title"]
+    return list(dict.fromkeys([*titles, described.id]))
+
+
+def _required(rows: Sequence[wire.Page]) -> Sequence[wire.Page]:
+    """*rows*; ``UpstreamRefused`` where the vendor does not list all that there are."""
+    if not rows:
+        raise UpstreamRefused("More pages were created within one minute than the application lists.")
+    return rows
