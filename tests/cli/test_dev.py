@@ -20,7 +20,7 @@ import pytest
 
 from connector_gateway.connectors import CONNECTORS
 from harness.requirement import requirement
-from harness.serving import wait_until
+from harness.waiting import wait_until
 
 FIXED_NAMES = {
     "base_url",

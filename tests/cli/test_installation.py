@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
-from harness.installed import wait_until
+from harness.waiting import wait_until
 
 
 @dataclass

@@ -1,5 +1,6 @@
 """``serve`` where it cannot start: one sentence, and nothing touched."""
 
+import gc
 import os
 import signal
 import socket
@@ -13,10 +14,11 @@ from sqlalchemy import create_engine, inspect, select, text
 
 from connector_gateway.storage import tables
 from connector_gateway.storage.files import Unusable, check_file
-from harness.installed import Calling, installed, wait_until
+from harness.installed import Calling, installed
 from harness.playing import playing
 from harness.requirement import requirement
-from harness.serving import FAST, OPERATOR
+from harness.serving import FAST, OPERATOR, serving
+from harness.waiting import wait_until
 from workspace_sandbox.notes import NotesEmulator
 from workspace_sandbox.sandbox import Sandbox
 
@@ -199,3 +201,11 @@ def test_a_killed_one_leaves_the_file_free(sandbox: Sandbox, tmp_path: Path) -> 
         installation.start()
 
         assert installation.ready()
+
+
+def test_one_in_a_thread_leaves_the_garbage_collection_of_its_process_alone(sandbox: Sandbox, tmp_path: Path) -> None:
+    before = (gc.get_threshold(), gc.get_freeze_count())
+    with serving(sandbox, tmp_path):
+        during = (gc.get_threshold(), gc.get_freeze_count())
+
+    assert before == during

@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
-from harness.serving import wait_until
+from harness.waiting import wait_until
 
 ROOT = Path(__file__).parent.parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -2,7 +2,9 @@
 
 import asyncio
 import selectors
+import time
 from collections.abc import Coroutine
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -26,6 +28,21 @@ class HandClock:
         self.at += max(0.0, seconds)
         self.slept.set()
         await asyncio.sleep(0)
+
+
+@dataclass
+class ShiftedClock:
+    """The machine's time, and some more; each time that it is asked, *step* more."""
+
+    ahead: float = 0.0
+    step: float = 0.0
+
+    def now(self) -> float:
+        self.ahead += self.step
+        return time.time() + self.ahead
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(max(0.0, seconds))
 
 
 class LoopClock:

@@ -6,7 +6,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,16 +15,8 @@ from typing import Any
 import httpx
 
 from harness.serving import FAST, OPERATOR, WIDE
+from harness.waiting import wait_until
 from workspace_sandbox.sandbox import Sandbox
-
-
-def wait_until(holds: Callable[[], Any], seconds: float = 20) -> None:
-    """Wait until something holds; an error after too long."""
-    deadline = time.monotonic() + seconds
-    while not holds():
-        if time.monotonic() > deadline:
-            raise TimeoutError("it did not come true in time")
-        time.sleep(0.005)
 
 
 @dataclass

@@ -17,7 +17,8 @@ from connector_gateway.kit.budget import Budget
 from connector_gateway.kit.operation import AnyConnector
 from harness.playing import playing
 from harness.publishing import published, publishing
-from harness.serving import OPERATOR, Gateway, serving, wait_until
+from harness.serving import OPERATOR, Gateway, serving
+from harness.waiting import wait_until
 from workspace_sandbox import EMULATORS
 
 Arguments = Mapping[str, Any]

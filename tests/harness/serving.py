@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
@@ -18,6 +17,7 @@ from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.files import Files
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.settings import Settings
+from harness.waiting import wait_until
 from workspace_sandbox.sandbox import Sandbox
 
 T = TypeVar("T")
@@ -231,14 +231,6 @@ def _caller(
 
     workspace_id, key, connections = asyncio.run_coroutine_threadsafe(prepare(), loop).result(10)
     return Gateway(base_url, app, sandbox, key, workspace_id, connections, loop)
-
-
-def wait_until(holds: Callable[[], bool], seconds: float = 10) -> None:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        if time.monotonic() > deadline:
-            raise TimeoutError("it did not come true in time")
-        time.sleep(0.005)
 
 
 Restarting = Callable[[], AbstractContextManager[Gateway]]

@@ -10,10 +10,11 @@ import httpx
 import pytest
 
 from connector_gateway.core.refusals import RECORDED
-from harness.installed import Installation, installed, wait_until
+from harness.installed import Installation, installed
 from harness.playing import playing
 from harness.requirement import requirement
 from harness.serving import OPERATOR
+from harness.waiting import wait_until
 from workspace_sandbox.notes import NotesEmulator
 
 MORE = 50

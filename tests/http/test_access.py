@@ -9,7 +9,8 @@ import pytest
 
 from harness.playing import playing
 from harness.requirement import requirement
-from harness.serving import Gateway, serving, wait_until
+from harness.serving import Gateway, serving
+from harness.waiting import wait_until
 from workspace_sandbox.notes import NotesEmulator
 
 

@@ -18,8 +18,9 @@ from connector_gateway.http.protocol import (
 )
 from harness.rehearsing import Shelf, connectors
 from harness.requirement import requirement
-from harness.serving import Gateway, serving, wait_until
+from harness.serving import Gateway, serving
 from harness.speaking import Speaker, passing, peers, speaking, unread
+from harness.waiting import wait_until
 from workspace_sandbox.sandbox import Sandbox
 
 THINGS = "/v1/connectors/shelf/things"

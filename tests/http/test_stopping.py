@@ -11,9 +11,10 @@ import pytest
 from sqlalchemy import create_engine, select
 
 from connector_gateway.storage import tables
-from harness.installed import Calling, Installation, installed, wait_until
+from harness.installed import Calling, Installation, installed
 from harness.playing import playing
 from harness.requirement import requirement
+from harness.waiting import wait_until
 from workspace_sandbox.notes import NotesEmulator
 from workspace_sandbox.sandbox import Sandbox
 

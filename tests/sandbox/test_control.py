@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from harness.playing import playing
-from harness.serving import wait_until
+from harness.waiting import wait_until
 from workspace_sandbox import EMULATORS, Sandbox
 
 

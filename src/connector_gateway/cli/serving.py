@@ -69,7 +69,7 @@ class Server(uvicorn.Server):
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Stop well on the first SIGINT or SIGTERM, at once on the second; having been told to stop is no error."""
-        if threading.current_thread() is threading.main_thread():
+        if _has_the_process():
             for number in (signal.SIGINT, signal.SIGTERM):
                 asyncio.get_running_loop().add_signal_handler(number, self.handle_exit, number, None)
         yield
@@ -80,11 +80,12 @@ class Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, then settle what will live as long as the process."""
+        """Start, then leave what will live as long as the process out of garbage collection."""
         await super().startup(sockets)
-        gc.collect()
-        gc.freeze()
-        gc.set_threshold(COLLECT_FROM)
+        if _has_the_process():
+            gc.collect()
+            gc.freeze()
+            gc.set_threshold(COLLECT_FROM)
         if self._ready is not None:
             await self._ready()
 
@@ -101,6 +102,11 @@ class Server(uvicorn.Server):
     async def _last_words(self) -> None:
         if self.server_state.tasks:
             await asyncio.wait(self.server_state.tasks, timeout=LAST_WORDS_SECONDS)
+
+
+def _has_the_process() -> bool:
+    """Whether the process is the server's own; one in another thread, as in a test, leaves the process as it was."""
+    return threading.current_thread() is threading.main_thread()
 
 
 def bind(host: str, port: int) -> list[socket.socket]:

@@ -7,7 +7,8 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from harness.serving import Gateway, Reply, wait_until
+from harness.serving import Gateway, Reply
+from harness.waiting import wait_until
 from harness.watches import watch_of
 from workspace_sandbox.chat.deliveries import SIGNING_SECRET
 

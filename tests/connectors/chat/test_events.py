@@ -33,7 +33,8 @@ from connectors.chat.observing import (
 from connectors.chat.reading import EMPTY, GENERAL, PERSON, PRIVATE, RANDOM, UNJOINED
 from harness.playing import playing
 from harness.requirement import requirement
-from harness.serving import Gateway, Reply, serving, wait_until
+from harness.serving import Gateway, Reply, serving
+from harness.waiting import wait_until
 from harness.watches import watch_of
 from workspace_sandbox.chat import ChatEmulator
 from workspace_sandbox.chat.deliveries import SIGNING_SECRET

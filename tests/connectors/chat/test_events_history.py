@@ -22,6 +22,7 @@ from connectors.chat.observing import BOT_USER, TEAM, callback, signed
 from connectors.chat.observing import events as feed
 from connectors.chat.reading import ARCHIVED, EMPTY, FOREIGN, GENERAL, PERSON, PRIVATE, RANDOM, UNJOINED, asked, without
 from connectors.chat.reading import workspace as standing
+from harness.clocks import ShiftedClock
 from harness.playing import playing
 from harness.requirement import requirement
 from harness.serving import Gateway, serving
@@ -35,21 +36,6 @@ HOUR = 3600.0
 
 
 @dataclass
-class OtherClock:
-    """The real time and some; every poll it may take some more."""
-
-    ahead: float = 0.0
-    step: float = 0.0
-
-    def now(self) -> float:
-        self.ahead += self.step
-        return time.time() + self.ahead
-
-    async def sleep(self, seconds: float) -> None:
-        self.ahead += seconds
-
-
-@dataclass
 class Watching:
     """A connection whose polls are taken by hand, and at any time."""
 
@@ -58,15 +44,15 @@ class Watching:
     claimed: Claimed
     began: float
 
-    def poll(self, clock: OtherClock | None = None, *, behind_since: float | None, pushed: bool = True) -> Poll:
+    def poll(self, clock: ShiftedClock | None = None, *, behind_since: float | None, pushed: bool = True) -> Poll:
         """Take a poll; what it was."""
         claimed = replace(self.claimed, behind_since=behind_since, state=self.state)
-        taken = self.gateway.run(self._prepare(claimed, clock or OtherClock()))
+        taken = self.gateway.run(self._prepare(claimed, clock or ShiftedClock()))
         taken.pushed = pushed
         self.gateway.run(events.poll(taken))
         return taken
 
-    async def _prepare(self, claimed: Claimed, clock: OtherClock) -> Poll:
+    async def _prepare(self, claimed: Claimed, clock: ShiftedClock) -> Poll:
         app, run = self.gateway.app, Run("watch")
         connection = (await app.connections.several([self.connection_id]))[self.connection_id]
         prepared = Poll(claimed, connection, run, database=app.database, feed=app._feed, clock=clock)
@@ -99,7 +85,7 @@ class Watching:
     @property
     def notes(self) -> Any:
         """The snapshots of channels that were read."""
-        poll = self.gateway.run(self._prepare(self.claimed, OtherClock()))
+        poll = self.gateway.run(self._prepare(self.claimed, ShiftedClock()))
         return self.gateway.run(poll.recall(events.SEEN))
 
 
@@ -154,7 +140,7 @@ def test_a_first_look_that_comes_late_finds_what_was_written_since_the_connectio
     gateway.knob("chat", history_tier="restricted")
     watch = watching(gateway, channels=[GENERAL])
     say(gateway, GENERAL, "just after")
-    watch.poll(OtherClock(ahead=HOUR), behind_since=watch.claimed.behind_since)
+    watch.poll(ShiftedClock(ahead=HOUR), behind_since=watch.claimed.behind_since)
 
     assert ["just after"] == watch.texts
     assert [] == watch.warnings
@@ -343,7 +329,7 @@ def test_threads_that_are_not_reached_in_time_are_told_to_be_missing(gateway: Ga
     for number in range(3):
         parent = say(gateway, channel_id, f"question {number}")
         say(gateway, channel_id, f"answer {number}", thread_ts=parent)
-    watch.poll(OtherClock(step=events.FILL_SECONDS * 0.3), behind_since=watch.began)
+    watch.poll(ShiftedClock(step=events.FILL_SECONDS * 0.3), behind_since=watch.began)
 
     (warning,) = watch.warnings
     assert channel_id in warning
@@ -366,7 +352,7 @@ def test_channels_that_are_not_reached_in_time_are_told_to_be_missing_and_read_n
     watch = watching(gateway, channels=[channel_id, RANDOM])
     say(gateway, channel_id, "in one")
     say(gateway, RANDOM, "in the other")
-    watch.poll(OtherClock(step=events.FILL_SECONDS / 3), behind_since=watch.began)
+    watch.poll(ShiftedClock(step=events.FILL_SECONDS / 3), behind_since=watch.began)
     reached = watch.texts
     (warning,) = watch.warnings
     (late,) = watch.notes.items()
@@ -471,7 +457,7 @@ def test_an_absence_that_is_too_long_for_repeated_deliveries_hides_replies_in_ol
 ) -> None:
     gateway.knob("chat", history_tier="restricted")
     watch = watching(gateway, channels=[channel])
-    watch.poll(OtherClock(ahead=MINUTE + absent_seconds), behind_since=watch.began + MINUTE)
+    watch.poll(ShiftedClock(ahead=MINUTE + absent_seconds), behind_since=watch.began + MINUTE)
 
     assert told is bool(watch.warnings)
 
@@ -481,7 +467,7 @@ def test_an_absence_that_is_too_long_for_repeated_deliveries_hides_replies_in_ol
 
 def test_where_nothing_is_delivered_old_threads_are_not_told_at_every_look(gateway: Gateway) -> None:
     watch = watching(gateway, channels=[GENERAL])
-    watch.poll(OtherClock(ahead=HOUR), behind_since=watch.began + MINUTE, pushed=False)
+    watch.poll(ShiftedClock(ahead=HOUR), behind_since=watch.began + MINUTE, pushed=False)
 
     assert [] == watch.warnings
 
@@ -515,7 +501,7 @@ def test_where_looks_are_frequent_names_are_not_looked_up_every_time(gateway: Ga
     gateway.clear("chat")
     watch.poll(behind_since=watch.began, pushed=False)
     soon = asked(gateway, "users.conversations")
-    watch.poll(OtherClock(ahead=HOUR), behind_since=watch.began, pushed=False)
+    watch.poll(ShiftedClock(ahead=HOUR), behind_since=watch.began, pushed=False)
     later = asked(gateway, "users.conversations")
 
     assert (0, True) == (soon, later > 0)
@@ -526,7 +512,7 @@ def test_where_looks_are_frequent_what_is_late_is_read_by_the_next(gateway: Gate
     watch = watching(gateway, channels=[channel_id, RANDOM])
     say(gateway, channel_id, "in one")
     say(gateway, RANDOM, "in the other")
-    watch.poll(OtherClock(step=events.FILL_SECONDS / 3), behind_since=watch.began, pushed=False)
+    watch.poll(ShiftedClock(step=events.FILL_SECONDS / 3), behind_since=watch.began, pushed=False)
     watch.poll(behind_since=watch.began + HOUR, pushed=False)
 
     assert {"in one", "in the other"} == set(watch.texts)

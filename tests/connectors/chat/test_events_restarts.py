@@ -11,10 +11,11 @@ import pytest
 from connectors.chat.conftest import UNHURRIED
 from connectors.chat.observing import texts
 from connectors.chat.reading import GENERAL, RANDOM
-from harness.installed import Installation, wait_until
+from harness.installed import Installation
 from harness.playing import playing
 from harness.requirement import requirement
 from harness.serving import serving
+from harness.waiting import wait_until
 from workspace_sandbox.chat import ChatEmulator
 from workspace_sandbox.chat.deliveries import SIGNING_SECRET
 from workspace_sandbox.sandbox import Sandbox

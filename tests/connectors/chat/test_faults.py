@@ -24,7 +24,8 @@ from connectors.chat.reading import (
 )
 from harness.interrupting import interrupted, planned, sent
 from harness.requirement import requirement
-from harness.serving import Gateway, Reply, Restarting, wait_until
+from harness.serving import Gateway, Reply, Restarting
+from harness.waiting import wait_until
 
 POST = "/api/chat.postMessage"
 UPDATE = "/api/chat.update"

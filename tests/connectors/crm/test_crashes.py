@@ -11,8 +11,9 @@ import pytest
 
 from connectors.crm.looking import Looking
 from connectors.crm.writing import OBJECTS
-from harness.installed import Calling, Installation, installed, wait_until
+from harness.installed import Calling, Installation, installed
 from harness.requirement import requirement
+from harness.waiting import wait_until
 from workspace_sandbox.sandbox import Sandbox
 
 SLOW = {"fault": "delay", "seconds": 1.0}

@@ -17,8 +17,9 @@ from connector_gateway.http.protocol import UNREAD_SECONDS
 from connectors.mail.conftest import UNHURRIED
 from connectors.mail.looking import Looking, code_of, file, follow, one, received
 from harness.requirement import requirement
-from harness.serving import Gateway, Reply, serving, wait_until
+from harness.serving import Gateway, Reply, serving
 from harness.speaking import passing, speaking, unread
+from harness.waiting import wait_until
 from workspace_sandbox.mail.compose import FILLER
 from workspace_sandbox.mail.specimens import CSV, PDF
 from workspace_sandbox.sandbox import Sandbox

@@ -14,7 +14,8 @@ from connectors.mail.conftest import UNHURRIED
 from connectors.mail.looking import OWN, Looking, received
 from harness.interrupting import done, interrupted, planned, sent
 from harness.requirement import requirement
-from harness.serving import Gateway, Reply, Restarting, serving, wait_until
+from harness.serving import Gateway, Reply, Restarting, serving
+from harness.waiting import wait_until
 from workspace_sandbox.sandbox import Sandbox
 
 ME = "/gmail/v1/users/me"

@@ -7,9 +7,10 @@ from uuid import uuid4
 
 import pytest
 
-from harness.installed import Calling, Installation, installed, wait_until
+from harness.installed import Calling, Installation, installed
 from harness.playing import playing
 from harness.requirement import requirement
+from harness.waiting import wait_until
 from workspace_sandbox.notes import NotesEmulator
 from workspace_sandbox.sandbox import Sandbox
 

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from connectors.notes.watching import Shifted, Watched, watched_from_now, watching
+from connectors.notes.watching import Watched, watched_from_now, watching
+from harness.clocks import ShiftedClock
 from harness.requirement import requirement
-from harness.serving import wait_until
+from harness.waiting import wait_until
 
 
 @pytest.fixture(scope="module")
@@ -127,11 +128,11 @@ def test_changes_back_and_forth_within_a_minute_are_as_many_events(watched: Watc
 @requirement("notes:events:minutes")
 @pytest.mark.parametrize("seconds", [-90, 90])
 def test_the_clock_of_the_application_may_be_off(watched: Watched, page: str, seconds: float) -> None:
-    watched.emulator.stage.clock = Shifted(seconds)
+    watched.emulator.stage.clock = ShiftedClock(seconds)
     watched.update(page, Value=2)
     made = watched.create(Name="by another clock")
     watched.poll()
-    watched.emulator.stage.clock = Shifted(0)
+    watched.emulator.stage.clock = ShiftedClock(0)
 
     assert [("Value", "1", "2")] == watched.changes(page)
     assert made in watched.created()

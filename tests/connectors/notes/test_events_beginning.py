@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from connectors.notes.watching import Shifted, Watched, share, source_of, watched_from_now
+from connectors.notes.watching import Watched, share, source_of, watched_from_now
+from harness.clocks import ShiftedClock
 from harness.installed import installed
 from harness.playing import playing
 from harness.requirement import requirement
-from harness.serving import wait_until
+from harness.waiting import wait_until
 from workspace_sandbox.kit.faults import Fault
 from workspace_sandbox.notes import NotesEmulator
 from workspace_sandbox.notes.seeding import Seeder
@@ -81,9 +82,9 @@ def test_a_page_made_during_the_first_look_is_one_event(watched: Watched) -> Non
 
 @requirement("notes:events:beginning")
 def test_a_page_of_minutes_before_is_no_event_and_one_of_the_very_minute_is(room: Watched) -> None:
-    room.emulator.stage.clock = Shifted(-121)
+    room.emulator.stage.clock = ShiftedClock(-121)
     before = room.create(Name="made two minutes before")
-    room.emulator.stage.clock = Shifted(0)
+    room.emulator.stage.clock = ShiftedClock(0)
     in_doubt = room.create(Name="nobody can tell whether that was before")
     room.gateway.connections["notes"] = connect(room)
     room.settle()
@@ -112,10 +113,10 @@ def test_a_vendor_whose_clock_is_behind_hides_no_page(watched: Watched, monkeypa
         "connector_gateway.connectors.notes.client.ahead",
         lambda date, now: -90.0 if date and now else 0.0,
     )
-    watched.emulator.stage.clock = Shifted(-90)
+    watched.emulator.stage.clock = ShiftedClock(-90)
     page_id = watched.create(Name="made by a clock that is behind")
     watched.settle()
-    watched.emulator.stage.clock = Shifted(0)
+    watched.emulator.stage.clock = ShiftedClock(0)
 
     assert page_id in watched.created()
 

@@ -9,11 +9,13 @@ from sqlalchemy import func, select
 
 from connector_gateway.connectors.notes import events
 from connector_gateway.storage import tables
-from connectors.notes.watching import Shifted, Watched, share, source_of, watched_from_now, watching
+from connectors.notes.watching import Watched, share, source_of, watched_from_now, watching
+from harness.clocks import ShiftedClock
 from harness.installed import Installation, installed
 from harness.playing import playing
 from harness.requirement import requirement
-from harness.serving import WIDE, wait_until
+from harness.serving import WIDE
+from harness.waiting import wait_until
 from workspace_sandbox.notes import NotesEmulator
 from workspace_sandbox.notes.seeding import Seeder
 
@@ -233,9 +235,9 @@ def test_more_rows_of_one_minute_than_are_listed_are_a_gap_that_is_told_once(tmp
 def test_a_row_that_slips_from_one_page_of_a_list_to_the_one_before_is_found(tmp_path: Path) -> None:
     with watched_from_now(tmp_path, "Everything", short_pages=True) as watched:
         newest = [page.id for page in watched.rows("Everything")[:70]]
-        watched.emulator.stage.clock = Shifted(-90)
+        watched.emulator.stage.clock = ShiftedClock(-90)
         watched.update(*newest, Number=4711)
-        watched.emulator.stage.clock = Shifted(0)
+        watched.emulator.stage.clock = ShiftedClock(0)
         watched.emulator.stage.journal.clear()
         watched.gateway.fault("notes", fault="delay", path="/v1/data_sources", seconds=0)
         watched.gateway.fault("notes", fault="delay", path="/v1/data_sources", seconds=0.5)

@@ -13,7 +13,8 @@ from sqlalchemy import func, select
 from connector_gateway.storage import tables
 from connectors.notes.watching import Watched, share, watched_from_now
 from harness.requirement import requirement
-from harness.serving import Reply, wait_until
+from harness.serving import Reply
+from harness.waiting import wait_until
 
 HANDSHAKE = b'{"verification_token": "secret_1"}'
 

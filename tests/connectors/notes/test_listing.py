@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from harness.requirement import requirement
-from harness.serving import Gateway, Restarting, wait_until
+from harness.serving import Gateway, Restarting
+from harness.waiting import wait_until
 
 
 @pytest.fixture

@@ -17,7 +17,8 @@ from connectors.notes.pages import (
     writes,
 )
 from harness.requirement import requirement
-from harness.serving import Gateway, Reply, Restarting, wait_until
+from harness.serving import Gateway, Reply, Restarting
+from harness.waiting import wait_until
 from sandbox.notes.asking import Notes, text
 from workspace_sandbox.notes import edits
 from workspace_sandbox.notes.state import User, Workspace

@@ -1,6 +1,5 @@
 """A gateway that looks for changes when it is told to, and what it has seen."""
 
-import asyncio
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,24 +12,12 @@ from sqlalchemy import select
 from connector_gateway.connectors.notes import NOTES
 from connector_gateway.storage import tables
 from harness.playing import playing
-from harness.serving import Gateway, serving, wait_until
+from harness.serving import Gateway, serving
+from harness.waiting import wait_until
 from workspace_sandbox.notes import NotesEmulator
 from workspace_sandbox.notes.state import DataSource, Page
 
 NO_KNOBS: Mapping[str, Any] = {}
-
-
-class Shifted:
-    """The machine's clock, so many seconds off."""
-
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-
-    def now(self) -> float:
-        return time.time() + self.seconds
-
-    async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
 
 
 def source_of(emulator: NotesEmulator, title: str) -> DataSource:

@@ -1,12 +1,12 @@
 """What is in the bases, as somebody sees it who looks into the application itself."""
 
-import time
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
 
 from harness.serving import Gateway, Reply
+from harness.waiting import wait_until
 from workspace_sandbox.tables import TablesEmulator
 from workspace_sandbox.tables.state import Base, Field, Table, find
 
@@ -56,12 +56,9 @@ class Looking:
         fields: dict[str, Any] = self.emulator._reader(base).record(*home)["fields"]
         return fields
 
-    def wait_for(self, seconds: float = 5.0, **fields: Any) -> None:
+    def wait_for(self, **fields: Any) -> None:
         """Return once there is a lead that has these values."""
-        deadline = time.monotonic() + seconds
-        while not self.records(**fields):
-            assert time.monotonic() < deadline, "it was never made"
-            time.sleep(0.02)
+        wait_until(lambda: self.records(**fields))
 
     def made_by_hand(self, *, seconds_ago: float = 0.0, **fields: Any) -> str:
         """A lead that a colleague makes, now or some time ago."""

@@ -26,13 +26,7 @@ from connector_gateway.storage.database import Database
 from core.events.conftest import Node, Sprouted, forget, sprouted
 from harness.clocks import HandClock
 from harness.requirement import requirement
-
-
-async def until(holds: Any, seconds: float = 10) -> None:
-    """Wait until something holds."""
-    async with asyncio.timeout(seconds):
-        while not await holds():  # noqa: ASYNC110  # what is waited for is in the database
-            await asyncio.sleep(0.01)
+from harness.waiting import until
 
 
 async def row(node: Node, connection_id: Any) -> Any:

@@ -1,0 +1,27 @@
+"""Waiting for what happens elsewhere: a third party, another thread, another process, the database."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+LONGEST_SECONDS = 20.0
+"""Far longer than anything takes, but on a machine that is busy with something else."""
+
+PAUSE_SECONDS = 0.005
+
+
+def wait_until(holds: Callable[[], Any], seconds: float = LONGEST_SECONDS) -> None:
+    """Wait until something holds; an error after too long."""
+    deadline = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > deadline:
+            raise TimeoutError("it did not come true in time")
+        time.sleep(PAUSE_SECONDS)
+
+
+async def until(holds: Callable[[], Awaitable[Any]], seconds: float = LONGEST_SECONDS) -> None:
+    """Wait until something holds that is asked for; an error after too long."""
+    async with asyncio.timeout(seconds):
+        while not await holds():  # noqa: ASYNC110  # nobody tells when what is asked for comes true
+            await asyncio.sleep(PAUSE_SECONDS)
