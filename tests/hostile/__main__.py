@@ -15,13 +15,13 @@ from workspace_sandbox.notes import NotesEmulator
 from workspace_sandbox.sandbox import Sandbox
 from workspace_sandbox.tables import TablesEmulator
 
-ROW = "{:<20} {:>8} {:>8} {:>8} {:>8}"
+ROW = "{:<20} {:>8} {:>8} {:>8} {:>8} {:>8}"
 
 
 def main() -> None:
     """Make the attacks that are named, or all of them."""
     wanted = sys.argv[1:] or list(ATTACKS)
-    print(ROW.format("beside", "median", "longest", "grown", "seconds"))
+    print(ROW.format("beside", "median", "longest", "held", "grown", "seconds"))
     with _stand_ins() as sandbox, tempfile.TemporaryDirectory() as folder:
         for name in ["nothing", *wanted]:
             with installed(sandbox, Path(folder), GATEWAY_UPSTREAM_TIMEOUT_SECONDS="20") as installation:
@@ -40,7 +40,13 @@ def _wait(_: Installation) -> None:
 
 
 def _tell(name: str, seen: Seen, seconds: float) -> None:
-    figures = (f"{seen.median_ms:.1f} ms", f"{seen.longest_ms:.0f} ms", f"{seen.grown_mib:.0f} MiB", f"{seconds:.1f}")
+    figures = (
+        f"{seen.median_ms:.1f} ms",
+        f"{seen.longest_ms:.0f} ms",
+        f"{seen.held_ms:.0f} ms",
+        f"{seen.grown_mib:.0f} MiB",
+        f"{seconds:.1f}",
+    )
     print(ROW.format(name, *figures), flush=True)
 
 

@@ -104,10 +104,30 @@ def half_bodies(installation: Installation) -> None:
     _hold_open(installation, 100, begin)
 
 
+def first_document(installation: Installation) -> None:
+    """The first one to ask for the OpenAPI document, which is made then."""
+    installation.http.get(f"{installation.base_url}/openapi.json")
+
+
 def unread_documents(installation: Installation) -> None:
     """Three hundred who ask for the document again and again, and read nothing."""
     asked = "GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 20
     _hold_open(installation, 300, lambda speaker: speaker.say(asked))
+
+
+def unread_answer(installation: Installation) -> None:
+    """One who asks for an attachment of 12 MB as base64, and reads nothing."""
+    path = _attachment(installation)
+    _hold_open(installation, 1, lambda speaker: speaker.ask("GET", f"{path}&as=base64", _authorised(installation)))
+
+
+def large_messages(installation: Installation) -> None:
+    """A search that finds ten messages of which each has two megabytes of HTML."""
+    html = "<p>" + "<b>large</b> &amp; wide<br>" * 80_000
+    for number in range(10):
+        act = {"action": "receive", "from": "a@b.test", "subject": f"Wide {number}", "body_html": html}
+        assert 200 == installation.http.post(f"{installation.sandbox.address}/_control/mail/act", json=act).status_code
+    assert 200 == _search(installation, limit=10, include_body="true").status_code
 
 
 def unread_answers(installation: Installation) -> None:
@@ -193,7 +213,10 @@ ATTACKS: Mapping[str, Attack] = {
         requests_ahead,
         half_requests,
         half_bodies,
+        first_document,
         unread_documents,
+        unread_answer,
+        large_messages,
         unread_answers,
         unread_downloads,
     )

@@ -24,6 +24,9 @@ class Seen:
     """What was seen beside something."""
 
     delays: Sequence[float] = field(default_factory=list)
+    waits: Sequence[float] = field(default_factory=list)
+    """How much of each delay passed while the gateway or the probe waited for a processor."""
+
     sizes: Sequence[int] = field(default_factory=list)
 
     @property
@@ -35,6 +38,12 @@ class Seen:
     def longest_ms(self) -> float:
         """What it took at the most."""
         return max(self.delays) * 1000
+
+    @property
+    def held_ms(self) -> float:
+        """What the gateway itself kept it waiting at the most, over what it took most of the time."""
+        own = [delay - waited for delay, waited in zip(self.delays, self.waits, strict=True)]
+        return max(own) * 1000 - self.median_ms
 
     @property
     def grown_mib(self) -> float:
@@ -57,4 +66,4 @@ def beside(installation: Installation) -> Iterator[Seen]:
     finally:
         told, _ = probe.communicate("end\n")
     found = json.loads(told)
-    seen.delays, seen.sizes = found["delays"], found["sizes"]
+    seen.delays, seen.waits, seen.sizes = found["delays"], found["waits"], found["sizes"]

@@ -23,6 +23,9 @@ class Held:
     def release(self) -> None:
         self.noted.append(0)
 
+    async def writable(self) -> None:
+        """It takes everything at once."""
+
 
 async def sent(answer: HttpResponse, method: str = "GET", client: Held | None = None) -> list[dict[str, Any]]:
     """The messages that *answer* leaves in."""

@@ -1,6 +1,5 @@
 """HTTP answers: the body in the shape of every answer, and the headers that every answer carries."""
 
-import asyncio
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -41,7 +40,7 @@ class HttpExchange:
     def __init__(self, scope: Scope, receive: Receive) -> None:
         self.scope = scope
         self.receive = receive
-        self.client: Client = scope["state"]["client"] if "state" in scope else UNCOUNTED
+        self.client = client_of(scope)
         self.headers: Mapping[bytes, bytes] = dict(scope["headers"])
         """By their names in lower case; of those that stand more than once the last."""
 
@@ -85,17 +84,24 @@ class HttpExchange:
         """Send what is counted while it is held, no faster than it is taken."""
         self.client.hold(size)
         try:
-            await send_in_parts(pieces, send)
+            await send_in_parts(self.client, pieces, send)
         finally:
             self.client.release()
 
 
-async def send_in_parts(pieces: Iterable[bytes], send: Send) -> None:
+def client_of(scope: Scope) -> Client:
+    """Who asks."""
+    client: Client = scope["state"]["client"] if "state" in scope else UNCOUNTED
+    return client
+
+
+async def send_in_parts(client: Client, pieces: Iterable[bytes], send: Send) -> None:
     """Send a large body no faster than it is taken, and others in between."""
     for piece in pieces:
-        for start in range(0, len(piece), LARGE_BYTES):
-            await send({"type": "http.response.body", "body": piece[start : start + LARGE_BYTES], "more_body": True})
-            await asyncio.sleep(0)
+        view = memoryview(piece)  # its parts are no copies
+        for start in range(0, len(view), LARGE_BYTES):
+            await client.writable()
+            await send({"type": "http.response.body", "body": view[start : start + LARGE_BYTES], "more_body": True})
     await send({"type": "http.response.body", "body": b""})
 
 

@@ -18,6 +18,7 @@ from connector_gateway.core.events.hooks import Hooks
 from connector_gateway.core.stopping import Stopping
 from connector_gateway.http.addresses import Addresses
 from connector_gateway.http.clients import Clients
+from connector_gateway.http.documents import InParts, MadeOnce
 from connector_gateway.http.downloads import download_routes
 from connector_gateway.http.error_pages import CODES, error_page, errors_page
 from connector_gateway.http.hooks import hook_routes
@@ -55,19 +56,23 @@ class Service:
     download_path: str
 
     @cached_property
-    def document(self) -> bytes:
+    def document(self) -> MadeOnce[bytes]:
         """The OpenAPI document, as JSON."""
-        return to_json(openapi(self.connectors.values(), self.base_url))
+        return MadeOnce(lambda: to_json(self._described))
 
     @cached_property
-    def page(self) -> Response:
+    def page(self) -> MadeOnce[Response]:
         """The reference page."""
-        return reference(self.pages, openapi(self.connectors.values(), self.base_url))
+        return MadeOnce(lambda: reference(self.pages, self._described))
 
     @cached_property
     def pages(self) -> Pages:
         """What makes pages for people."""
         return Pages(self.base_url)
+
+    @cached_property
+    def _described(self) -> dict[str, Any]:
+        return openapi(self.connectors.values(), self.base_url)
 
 
 class Application:
@@ -115,10 +120,10 @@ def application(service: Service, lifespan: Callable[[Router], AbstractAsyncCont
         return _json(200 if whole else 503, {"status": "ready" if whole else "not ready", "checks": states})
 
     async def document(_: Request) -> Response:
-        return Response(service.document, media_type="application/json")
+        return InParts(await service.document.get(), media_type="application/json")
 
     async def page(_: Request) -> Response:
-        return service.page
+        return await service.page.get()
 
     async def started(_: Request) -> Response:
         return start()

@@ -42,6 +42,10 @@ class Client(Protocol):
         """Nothing large is held any more."""
         ...
 
+    async def writable(self) -> None:
+        """Wait until the client has taken what it was sent, and until it is its turn to be sent a part of more."""
+        ...
+
 
 class Uncounted:
     """A client that another server than ours speaks with, which has bounds of its own or none."""
@@ -53,6 +57,10 @@ class Uncounted:
 
     def release(self) -> None:
         """Count nothing."""
+
+    async def writable(self) -> None:
+        """Let others go on."""
+        await asyncio.sleep(0)
 
 
 UNCOUNTED = Uncounted()
@@ -83,6 +91,7 @@ class Clients:
         self._by_address: Counter[str] = Counter()
         self._held: dict[Peer, int] = {}
         self._timer: asyncio.TimerHandle | None = None
+        self._turn = asyncio.Lock()
 
     async def __aenter__(self) -> Self:
         self._look_again()
@@ -121,6 +130,15 @@ class Clients:
     def release(self, peer: Peer) -> None:
         """Nothing is held for *peer* any more."""
         self._held.pop(peer, None)
+
+    async def turn(self) -> None:
+        """Wait for a turn to send a part of something large.
+
+        There is one in each round of the event loop. Otherwise hundreds who send large answers would all send a part
+        in the same round, and nobody else be served meanwhile.
+        """
+        async with self._turn:
+            await asyncio.sleep(0)
 
     def sweep(self, now: float) -> None:
         """End what has lasted too long by *now*."""

@@ -65,7 +65,7 @@ async def _pass_on(exchange: HttpExchange, download: Download, first: bytes, sen
         async with there:
             listening = asyncio.create_task(_listen(exchange.receive, there))
             try:
-                await _send_pieces(first, download.pieces, send)
+                await _send_pieces(exchange, first, download.pieces, send)
             finally:
                 listening.cancel()
     except TimeoutError:
@@ -73,9 +73,10 @@ async def _pass_on(exchange: HttpExchange, download: Download, first: bytes, sen
             raise
 
 
-async def _send_pieces(first: bytes, rest: AsyncIterator[bytes], send: Send) -> None:
+async def _send_pieces(exchange: HttpExchange, first: bytes, rest: AsyncIterator[bytes], send: Send) -> None:
     await send({"type": "http.response.body", "body": first, "more_body": True})
     async for piece in rest:
+        await exchange.client.writable()
         await send({"type": "http.response.body", "body": piece, "more_body": True})
     await send({"type": "http.response.body"})
 

@@ -11,6 +11,7 @@ from typing import Any, cast
 import httptools
 from pydantic_core import to_json
 from uvicorn import Config
+from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
@@ -86,6 +87,7 @@ class ClientProtocol(HttpToolsProtocol):
         self._unread_bytes = 0
         self._unread_since = 0.0
         self._resumed = False
+        self._answering: RequestResponseCycle | None = None
 
     # What the application may use (``Client``)
 
@@ -102,6 +104,11 @@ class ClientProtocol(HttpToolsProtocol):
         """Nothing large is held any more."""
         self._clients.release(self)
 
+    async def writable(self) -> None:
+        """Wait until the client has taken what it was sent, and until it is its turn to be sent a part of more."""
+        await self.flow.drain()
+        await self._clients.turn()
+
     # What the event loop calls
 
     def connection_made(self, transport: BaseTransport) -> None:
@@ -114,6 +121,10 @@ class ClientProtocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Let go of everything."""
         super().connection_lost(exc)
+        if self._answering is not None:
+            # uvicorn tells only the newest request, which is another one where requests were sent ahead.
+            self._answering.disconnected = True
+            self._answering.message_event.set()
         self._clients.leave(self)
 
     def data_received(self, data: bytes) -> None:
@@ -168,6 +179,10 @@ class ClientProtocol(HttpToolsProtocol):
             raise MalformedRequest("Too many requests were sent ahead.")
         super().on_headers_complete()
         self._enter(Phase.BODY)
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        self._answering = cycle
+        super()._start_asgi_task(cycle, app)
 
     def on_chunk_header(self) -> None:
         """Forgive what every chunk needs."""
