@@ -149,7 +149,7 @@ class App:
 
     def http(self) -> Application | AccessLog:
         """The service over HTTP; what stands behind it is opened and closed with it."""
-        metrics = Metrics(self.runs.unexpected)
+        metrics = Metrics(self.runs.unexpected, self.clients.refused)
         gateway = self._gateway()
         edge = Edge(
             gateway, self.keys, self._limits, metrics, self.stopping, max_body_bytes=self.settings.max_body_bytes

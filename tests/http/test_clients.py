@@ -5,8 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from structlog.testing import capture_logs
 
-from connector_gateway.http.clients import ClientLimits, Clients, network
+from connector_gateway.http.clients import MOST_TOLD, ClientLimits, Clients, network
 from connector_gateway.http.protocol import (
     BODY_SECONDS,
     HEAD_SECONDS,
@@ -97,6 +99,14 @@ def test_a_header_that_decides_something_must_stand_once(gateway: Gateway, speak
 
     assert (400, "malformed_request") == (status, body["error"]["code"])
     assert header.lower() in body["error"]["message"]
+
+
+@requirement("clients:header-twice")
+def test_a_key_of_a_write_that_stands_twice_is_found_in_the_history(gateway: Gateway, speaker: Speaker) -> None:
+    speaker.ask("POST", THINGS, authorised(gateway), JSON, *["Idempotency-Key: k"] * 2, "Content-Length: 2", body=b"{}")
+    _, body = speaker.answer()
+
+    assert (body["run_id"], "malformed_request") == (latest(gateway)["run_id"], latest(gateway)["code"])
 
 
 @pytest.mark.parametrize("path", ["/v1/workspaces", "/v1/nothing"])
@@ -194,6 +204,59 @@ def test_requests_without_end_sent_ahead_break_the_connection(gateway: Gateway, 
     speaker.say("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n" * (MAX_AHEAD + 2))
 
     assert speaker.hear().count(b"HTTP/1.1 200 OK") < MAX_AHEAD
+
+
+# What is refused before there is a call is counted, and told to the operator
+
+
+def refusals(gateway: Gateway, reason: str) -> float:
+    """How often something was refused for that reason."""
+    text = gateway.http.get(f"{gateway.base_url}/metrics").text
+    samples = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
+    return sum(s.value for s in samples if s.name == "gateway_protocol_refusals_total" and s.labels["reason"] == reason)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("HELLO\r\n\r\n", "malformed_request"),
+        (f"GET /healthz HTTP/1.1\r\nX-One: {'x' * MAX_HEAD_BYTES}\r\n\r\n", "headers_too_large"),
+    ],
+)
+def test_what_the_protocol_refuses_is_counted_and_logged_without_its_content(
+    gateway: Gateway, speaker: Speaker, text: str, reason: str
+) -> None:
+    before = refusals(gateway, reason)
+    passing(gateway, 0)  # lines are counted anew
+    with capture_logs() as logged:
+        speaker.say(text)
+        _, body = speaker.answer()
+
+    told = {"event": "refused by protocol", "log_level": "warning", "code": reason, "client": "127.0.0.1"}
+    assert 1 == refusals(gateway, reason) - before
+    assert [{**told, "run_id": body["run_id"]}] == logged
+
+
+def test_headers_that_come_late_are_counted(gateway: Gateway, speaker: Speaker) -> None:
+    before = refusals(gateway, "request_incomplete")
+    speaker.say("GET /healthz HTTP/1.1\r\nX-Slow: ")
+    wait_until(lambda: waits_for(gateway, Phase.HEAD))
+    passing(gateway, HEAD_SECONDS)
+    speaker.answer()
+
+    assert 1 == refusals(gateway, "request_incomplete") - before
+
+
+def test_many_refusals_are_told_in_a_few_lines() -> None:
+    counted = clients()
+    with capture_logs() as logged:
+        [counted.refuse(Peer("a", 0), "malformed_request") for _ in range(MOST_TOLD + 5)]
+        counted.sweep(0)
+        counted.refuse(Peer("a", 0), "malformed_request")
+
+    assert MOST_TOLD + 6 == counted.refused["malformed_request"]
+    assert [5] == [line["and_more"] for line in logged if "and_more" in line]
+    assert MOST_TOLD + 2 == len(logged)
 
 
 # Time
@@ -332,8 +395,9 @@ class Peer:
     def sweep(self, now: float) -> None:
         """Nothing is ever late."""
 
-    def cut(self) -> None:
+    def cut(self, reason: str) -> None:
         self.was_cut = True
+        self.reason = reason
 
 
 def clients(**limits: int) -> Clients:

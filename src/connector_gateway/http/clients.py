@@ -7,13 +7,20 @@ from dataclasses import dataclass
 from ipaddress import IPv6Address
 from typing import Protocol, Self
 
+import structlog
+
 SWEEP_SECONDS = 1.0
 """How often is looked who is late; one timer for all costs less than one for each request."""
 
 LARGE_BYTES = 64 * 1024
 """Bodies and answers up to this size are bounded by the number of connections; what is larger is counted by itself."""
 
+MOST_TOLD = 10
+"""Lines of the log about refusals between two looks; further ones are counted, so that nobody fills the log."""
+
 MEBIBYTE = 1024 * 1024
+
+log = structlog.get_logger()
 
 
 @dataclass(frozen=True)
@@ -77,7 +84,7 @@ class Peer(Protocol):
         """End what has lasted too long."""
         ...
 
-    def cut(self) -> None:
+    def cut(self, reason: str) -> None:
         """Break the connection at once."""
         ...
 
@@ -92,6 +99,10 @@ class Clients:
         self._held: dict[Peer, int] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._turn = asyncio.Lock()
+        self.refused: Counter[str] = Counter()
+        """Requests that the protocol refused, and connections that it cut, by the reason."""
+
+        self._told = self._untold = 0
 
     async def __aenter__(self) -> Self:
         self._look_again()
@@ -131,6 +142,15 @@ class Clients:
         """Nothing is held for *peer* any more."""
         self._held.pop(peer, None)
 
+    def refuse(self, peer: Peer, reason: str, run_id: str | None = None) -> None:
+        """Count and log that *peer* was refused or cut; nothing is told of what it sent."""
+        self.refused[reason] += 1
+        if self._told >= MOST_TOLD:
+            self._untold += 1
+            return
+        self._told += 1
+        log.warning("refused by protocol", run_id=run_id, code=reason, client=peer.address)
+
     async def turn(self) -> None:
         """Wait for a turn to send a part of something large.
 
@@ -144,6 +164,9 @@ class Clients:
         """End what has lasted too long by *now*."""
         for peer in list(self._peers):
             peer.sweep(now)
+        if self._untold:
+            log.warning("refused by protocol", and_more=self._untold)
+        self._told = self._untold = 0
 
     def _make_room(self, newest: Peer, peers: Iterable[Peer], most_bytes: int) -> None:
         others = sorted((peer for peer in peers if peer is not newest), key=lambda peer: peer.moved_at)
@@ -152,7 +175,7 @@ class Clients:
             if held <= most_bytes:
                 return
             held -= self._held.pop(peer)
-            peer.cut()
+            peer.cut("held_too_much")
 
     def _look_again(self) -> None:
         loop = asyncio.get_running_loop()

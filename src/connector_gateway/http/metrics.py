@@ -6,7 +6,7 @@ Every call is counted, so counting uses plain numbers. They become metrics only 
 import hmac
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
@@ -92,8 +92,9 @@ class MetricsEndpoint:
 class Metrics(Collector):
     """Calls, their durations, their waits for budgets, and answers of third parties that were not understood."""
 
-    def __init__(self, unexpected: UnexpectedAnswers) -> None:
+    def __init__(self, unexpected: UnexpectedAnswers, refused: Mapping[str, int]) -> None:
         self._unexpected = unexpected
+        self._refused = refused
         self._operations: list[OperationMetrics] = []
         self._registry = CollectorRegistry()
         self._registry.register(self)
@@ -122,7 +123,17 @@ class Metrics(Collector):
                 calls.add_metric((*counted.names, str(status)), count)
             took.add_metric(counted.names, counted.took.buckets, counted.took.seconds)
             queued.add_metric(counted.names, counted.queued.buckets, counted.queued.seconds)
-        yield from (calls, took, queued, self._misunderstood())
+        yield from (calls, took, queued, self._misunderstood(), self._refused_early())
+
+    def _refused_early(self) -> Metric:
+        found = CounterMetricFamily(
+            "gateway_protocol_refusals",
+            "Requests refused and connections cut before there was a call, by the reason.",
+            labels=("reason",),
+        )
+        for reason, count in self._refused.items():
+            found.add_metric((reason,), count)
+        return found
 
     def _misunderstood(self) -> Metric:
         found = CounterMetricFamily(

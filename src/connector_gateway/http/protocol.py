@@ -204,14 +204,15 @@ class ClientProtocol(HttpToolsProtocol):
     def sweep(self, now: float) -> None:
         """End what has lasted too long by *now*."""
         if self._stands_still(now):
-            self.cut()
+            self.cut("answer_not_read")
         elif self._phase is Phase.BODY and self.flow.read_paused:
             self._since = now  # it is this service that is not ready for more
         elif now - self._since >= _SECONDS.get(self._phase, float("inf")):
             self._end_waiting(now)
 
-    def cut(self) -> None:
+    def cut(self, reason: str) -> None:
         """Break the connection at once."""
+        self._clients.refuse(self, reason)
         self.transport.abort()
 
     def _stands_still(self, now: float) -> bool:
@@ -229,7 +230,8 @@ class ClientProtocol(HttpToolsProtocol):
         elif self._phase is Phase.HEAD:
             self._refuse(RequestIncomplete("The headers did not arrive in time."))
         else:
-            self.cut()
+            # One that said nothing is nothing to tell of: proxies and monitors open connections to have them ready.
+            self.transport.abort()
 
     def _enter(self, phase: Phase) -> None:
         self._phase, self._since = phase, self.moved_at
@@ -244,9 +246,10 @@ class ClientProtocol(HttpToolsProtocol):
         self._enter(Phase.LEAVING)
         cycle = cast(RequestResponseCycle | None, self.cycle)
         if cycle is not None and not cycle.response_complete:
-            self.cut()
+            self.cut(error.code)
             return
         run = Run("http")
+        self._clients.refuse(self, error.code, run.run_id)
         body = to_json(refusal(run.run_id, None, error))
         self.transport.write(
             STATUS_LINE[error.status]

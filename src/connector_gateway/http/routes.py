@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, unquote
 import structlog
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from connector_gateway.core.arguments import MAX_QUERY, Arguments
+from connector_gateway.core.arguments import MAX_QUERY, Arguments, Body
 from connector_gateway.core.gateway import Gateway
 from connector_gateway.core.keys import Keys
 from connector_gateway.core.limits import Limits
@@ -70,12 +70,8 @@ class OperationEndpoint:
         exchange, edge, operation = HttpExchange(scope, receive), self._edge, self._operation
         try:
             caller = await edge.keys.authenticate(exchange.header("authorization"))
-            arguments = Arguments(
-                path=scope["path_params"],
-                query=query_of(scope),
-                idempotency_header=exchange.header("idempotency-key"),
-            )
-            body = None if operation.method == "GET" else partial(read_body, exchange, edge.max_body_bytes)
+            arguments = Arguments(path=scope["path_params"], query=query_of(scope))
+            body = None if operation.method == "GET" else partial(self._body, exchange, arguments)
             answer = enveloped(
                 await edge.gateway.call(exchange.run, caller, self._connector, operation, arguments, read_body=body)
             )
@@ -90,6 +86,11 @@ class OperationEndpoint:
             answer = refused(exchange.run, self._connector, unforeseen(fault))
         self._metrics.observe(answer.status, exchange.run)
         await exchange.send(answer, send)
+
+    async def _body(self, exchange: HttpExchange, arguments: Arguments) -> Body:
+        """The body; the key's header is read along with it, so that a run tells of it where it stands twice."""
+        arguments.idempotency_header = exchange.header("idempotency-key")
+        return await read_body(exchange, self._edge.max_body_bytes)
 
 
 class Methods:
