@@ -74,30 +74,62 @@ def test_a_python_client_is_made_type_checked_and_used(gateway: Gateway, tmp_pat
     assert TOLD == json.loads(told)
 
 
-@pytest.fixture
-def node_modules(tmp_path: Path) -> Path:
-    """A folder with the locked packages in it; skips, or fails on CI, where there is no node."""
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the locked packages of node in it; skips, or fails on CI, where there is no node."""
     npm = shutil.which("npm")
     if npm is None:
         assert os.environ.get("CI") != "true", "npm is missing"
         pytest.skip("there is no npm here to make the TypeScript client with")
+    folder = tmp_path_factory.mktemp("project")
     for name in ("package.json", "package-lock.json", "calls.ts"):
-        shutil.copy(HERE / name, tmp_path)
-    ran(tmp_path, npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund")
-    return tmp_path / "node_modules" / ".bin"
+        shutil.copy(HERE / name, folder)
+    ran(folder, npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline")
+    return folder
 
 
+BINARIES = Path("node_modules", ".bin")
 STRICT = ["--strict", "--noUncheckedIndexedAccess", "--target", "es2022", "--module", "nodenext", "--types", "node"]
 
 
 @requirement("health:openapi")
-def test_a_typescript_client_is_made_type_checked_and_used(
-    gateway: Gateway, node_modules: Path, tmp_path: Path
-) -> None:
-    described = document(gateway, tmp_path)
+def test_a_typescript_client_is_made_type_checked_and_used(gateway: Gateway, project: Path) -> None:
+    described = document(gateway, project)
 
-    ran(tmp_path, node_modules / "openapi-typescript", described, "--output", "schema.ts")
-    ran(tmp_path, node_modules / "tsc", *STRICT, "calls.ts")
-    told = ran(tmp_path, "node", "calls.js", input=given(gateway))
+    ran(project, BINARIES / "openapi-typescript", described, "--output", "schema.ts")
+    ran(project, BINARIES / "tsc", *STRICT, "calls.ts")
+    told = ran(project, "node", "calls.js", input=given(gateway))
 
     assert TOLD == json.loads(told)
+
+
+QUIET = {**os.environ, "REDOCLY_TELEMETRY": "off", "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true"}
+"""The linter reports nothing to its makers, and asks nobody for a newer one."""
+
+
+RULES = """
+extends: ["spectral:oas"]
+rules:
+  info-contact: off
+"""
+"""All rules of one linter, but that somebody is named whom to write to: that is for each installation to say."""
+
+
+LINTERS = {"redocly": ["lint"], "spectral": ["lint", "--quiet", "--ruleset", "rules.yaml"]}
+
+
+@pytest.mark.parametrize("linter", LINTERS)
+@requirement("health:openapi")
+def test_linters_find_nothing_wrong_with_the_document(gateway: Gateway, project: Path, linter: str) -> None:
+    described = document(gateway, project)
+    (project / "rules.yaml").write_text(RULES, encoding="utf-8")
+
+    told = ran(project, BINARIES / linter, *LINTERS[linter], "--format", "json", described, env=QUIET)
+
+    assert [] == findings(json.loads(told))
+
+
+def findings(told: Any) -> list[str]:
+    """The rules that are broken, in the words of either linter."""
+    found = told if isinstance(told, list) else told["problems"]
+    return [str(one.get("code", one.get("ruleId"))) for one in found]

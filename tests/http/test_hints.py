@@ -77,6 +77,22 @@ def test_a_mistyped_path_is_recognised_among_those_of_its_connector(gateway: Gat
     assert NOTES == fault["allowed"]
 
 
+@pytest.mark.parametrize("path", ["/v1/connectors", "/v1/connectors/"])
+def test_an_address_that_ends_before_the_connector_is_told_which_there_are(gateway: Gateway, path: str) -> None:
+    reply = gateway.request("GET", path)
+
+    assert "The address ends before the connector." == reply.body["error"]["message"]
+    assert [{"parameter": "connector", "allowed": ["notes", "shelf"]}] == reply.body["error"]["details"]
+
+
+@pytest.mark.parametrize("path", ["/v1/connectors/notes", "/v1/connectors/notes/"])
+def test_an_address_that_ends_after_the_connector_is_told_what_may_follow(gateway: Gateway, path: str) -> None:
+    reply = gateway.request("GET", path)
+
+    assert "The address ends after the connector notes." == reply.body["error"]["message"]
+    assert [{"allowed": NOTES}] == reply.body["error"]["details"]
+
+
 @pytest.mark.parametrize(
     ("path", "meant"),
     [

@@ -301,6 +301,7 @@ def test_a_removed_connection_is_gone_and_its_history_stays(gateway: Gateway, wo
         ({"credentials": {"token": 5}}, ["credentials.token"]),
         ({"credentials": None}, ["credentials"]),
         ({"credentials": {"token": "a\u0000"}}, ["credentials.token"]),
+        ({"credentials": {"tokn": "a"}}, ["credentials.token", "credentials.tokn"]),
         ({"settings": {"colour": "red"}}, ["settings.colour"]),
         ({"settings": []}, ["settings"]),
     ],
@@ -313,6 +314,33 @@ def test_a_connection_that_does_not_fit_is_refused(
 
     assert parameters == faults(reply)
     assert "secret" not in str(reply.body)
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (
+            {"credentials": {"tokn": "a"}},
+            {
+                "parameter": "credentials.tokn",
+                "message": "Unknown parameter",
+                "allowed": ["token"],
+                "did_you_mean": "token",
+            },
+        ),
+        (
+            {"settings": {"colour": "red"}},
+            {"parameter": "settings.colour", "message": "Unknown parameter", "allowed": []},
+        ),
+    ],
+)
+def test_an_unknown_name_within_a_parameter_lists_what_is_allowed_there(
+    gateway: Gateway, workspace: str, more: dict[str, Any], told: dict[str, Any]
+) -> None:
+    body = {"workspace_id": workspace, "connector": "notes", "credentials": CREDENTIALS} | more
+    reply = gateway.operator("POST", "/v1/connections", json=body)
+
+    assert told == reply.body["error"]["details"][-1]
 
 
 # Runs

@@ -3,7 +3,7 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from types import UnionType
@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 from pydantic import ValidationError
 
-from connector_gateway.core.details import UNKNOWN, cut, faults_of, without_values
+from connector_gateway.core.details import cut, faults_of, listing, without_values
 from connector_gateway.kit.errors import Detail, GatewayError, InvalidJson, InvalidParameters, PayloadTooLarge
 from connector_gateway.kit.shapes import IDEMPOTENCY_FIELD, Params
 
@@ -114,7 +114,7 @@ class Arguments:
             read = params.model_validate(values)
         except ValidationError as fault:
             known = [CONNECTION, *self._parameters(params)] if connection else self._parameters(params)
-            raise _refusal(params, [*faults, *_listing(faults_of(fault), known)]) from fault
+            raise _refusal(params, [*faults, *listing(faults_of(fault), known)]) from fault
         if faults:
             raise _refusal(params, faults)
         return read
@@ -184,14 +184,6 @@ def _check_key(header: str, in_body: Any, faults: list[Detail]) -> None:
     elif in_body is not None and in_body != header:
         message = "Should equal the header Idempotency-Key"
         faults.append({"parameter": IDEMPOTENCY_FIELD, "message": message, "value": in_body})
-
-
-def _listing(faults: Iterable[Detail], known: Sequence[str]) -> Sequence[Detail]:
-    """*faults*, of which those that tell of an unknown parameter list those that are *known*."""
-    return [
-        {**fault, "allowed": known} if fault["message"] == UNKNOWN and "." not in fault["parameter"] else fault
-        for fault in faults
-    ]
 
 
 def _refusal(params: type[Params], faults: Sequence[Detail]) -> InvalidParameters:

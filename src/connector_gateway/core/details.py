@@ -72,6 +72,17 @@ def faults_of(fault: ValidationError, *prefix: str) -> list[Detail]:
     return [_fault(error, prefix) for error in errors if error["type"] != _NO_UNICODE]
 
 
+def listing(faults: Iterable[Detail], known: Sequence[str], *prefix: str) -> list[Detail]:
+    """*faults*, of which those that tell of an unknown parameter right below *prefix* list those that are *known*."""
+    depth = len(prefix)
+    return [
+        {**fault, "allowed": known}
+        if fault["message"] == UNKNOWN and str(fault["parameter"]).count(".") == depth
+        else fault
+        for fault in faults
+    ]
+
+
 def _fault(error: Any, prefix: Sequence[str]) -> Detail:
     detail: dict[str, Any] = {"parameter": _path(prefix, error), "message": _message(error)}
     if error["type"] == "literal_error":

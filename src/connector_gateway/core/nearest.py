@@ -30,7 +30,9 @@ def nearest(given: str, known: Collection[Any]) -> str | None:
 def meant(detail: Mapping[str, Any]) -> str | None:
     """Which of the names that *detail* lists as allowed was probably meant."""
     allowed = detail.get("allowed")
-    given = next((detail[name] for name in GIVEN if name in detail), None)
+    told = next((name for name in GIVEN if name in detail), "")
+    given = detail.get(told)
     if not isinstance(allowed, list | tuple) or not isinstance(given, str):
         return None
-    return nearest(given, allowed)
+    # The names that are allowed are those beside the last part of a path.
+    return nearest(given.rpartition(".")[2] if told == "parameter" else given, allowed)

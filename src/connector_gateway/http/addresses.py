@@ -31,13 +31,19 @@ class Addresses:
             return RouteNotFound("There is nothing at this address.")
         if "://" in path.removeprefix(ROOT):
             return RouteNotFound("There is nothing at this address: an address within another must be percent-encoded.")
-        if not path.startswith(ROOT):
+        if not f"{path}/".startswith(ROOT):
             return self._elsewhere(path)
-        connector = path[len(ROOT) :].partition("/")[0]
+        connector, _, rest = path[len(ROOT) :].partition("/")
         routes = self._of.get(connector)
-        return self._no_connector(connector) if routes is None else _no_operation(connector, path, routes)
+        if routes is None:
+            return self._no_connector(connector)
+        return _no_operation(connector, path, routes) if rest else _operation_missing(connector, routes)
 
     def _no_connector(self, connector: str) -> RouteNotFound:
+        if not connector:
+            return RouteNotFound(
+                "The address ends before the connector.", {"parameter": "connector", "allowed": list(self._of)}
+            )
         return RouteNotFound(
             f'There is no connector "{cut(connector)}".',
             {"parameter": "connector", "value": connector, "allowed": list(self._of)},
@@ -55,6 +61,11 @@ def routes_of(connector: AnyConnector) -> Sequence[Route]:
 
 def _no_operation(connector: str, path: str, routes: Sequence[Route]) -> RouteNotFound:
     return RouteNotFound(f"The connector {connector} has nothing at this address.", *_details(path, routes))
+
+
+def _operation_missing(connector: str, routes: Sequence[Route]) -> RouteNotFound:
+    allowed = [f"{method} {template}" for method, template in routes]
+    return RouteNotFound(f"The address ends after the connector {connector}.", {"allowed": allowed})
 
 
 def _details(path: str, routes: Sequence[Route], *, listed: bool = True) -> Iterable[Mapping[str, Any]]:

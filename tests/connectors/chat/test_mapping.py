@@ -107,6 +107,15 @@ def test_a_name_of_no_channel_is_refused() -> None:
     assert [{"parameter": "channel", "value": "#ops"}] == refusal.value.details
 
 
+@pytest.mark.parametrize(("count", "listed"), [(1, 1), (100, 100), (101, 0)])
+def test_the_channels_there_are_are_listed_where_they_are_few(count: int, listed: int) -> None:
+    known = mapping.names([channel(id=f"C{number}", name=f"ops-{number}") for number in range(count)])
+    with pytest.raises(ChannelNotFound) as refusal:
+        mapping.named(known, "opps-0")
+
+    assert listed == len(refusal.value.details[0].get("allowed", ()))
+
+
 @requirement("chat:channels:types")
 @pytest.mark.parametrize(
     ("types", "expected"),

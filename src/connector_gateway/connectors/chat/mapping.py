@@ -39,6 +39,9 @@ CALLS = frozenset({"!channel", "!everyone", "!here"})
 SPOKEN = frozenset({None, "bot_message", "file_share", "me_message", "thread_broadcast"})
 """Subtypes of messages that somebody wrote; all others tell of what happened to a message or a channel."""
 
+MAX_ALLOWED = 100
+"""Channels that are listed to somebody who named one that does not exist; of more, none would be found in the list."""
+
 EDGE = "\0"
 MAX_MARKS = 30
 """Combining marks in a row that count; normalising takes ever longer with more.
@@ -111,8 +114,10 @@ def named(known: Names, name: str) -> str:
             {"parameter": "channel", "value": name},
         )
     if not ids:
+        allowed = [channel for channel in known.ids if channel]
         raise ChannelNotFound(
-            f"No channel that this connection can see is called '{name}'.", {"parameter": "channel", "value": name}
+            f"No channel that this connection can see is called '{name}'.",
+            {"parameter": "channel", "value": name} | ({"allowed": allowed} if 0 < len(allowed) <= MAX_ALLOWED else {}),
         )
     if len(ids) > 1:
         raise AmbiguousChannel(

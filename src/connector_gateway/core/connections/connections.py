@@ -13,7 +13,7 @@ from sqlalchemy import Row, func, insert, select, update
 
 from connector_gateway.core.connections.changes import Changes
 from connector_gateway.core.connections.vault import Vault
-from connector_gateway.core.details import cut, faults_of
+from connector_gateway.core.details import UNKNOWN, cut, faults_of, listing
 from connector_gateway.core.keys import Caller
 from connector_gateway.core.single_flight import MOST_ROWS, TRUSTED_SECONDS, SingleFlight
 from connector_gateway.core.workspaces import require_workspace
@@ -307,13 +307,18 @@ class Connections:
 
 
 def _missing(connector: AnyConnector, credentials: Mapping[str, str] | None) -> list[Detail]:
-    """The secrets that a connection needs and is not given, where it is given any."""
+    """The secrets that a connection needs and is not given, where it is given any, and what is given in their place.
+
+    Secrets that are none of a connection's own are no fault by themselves: a set of them may have more.
+    """
     given = dict.fromkeys(connector.credentials) if credentials is None else credentials
-    return [
-        {"parameter": f"credentials.{secret}", "message": "Field required"}
-        for secret in connector.credentials
-        if secret not in given
+    missing = [name for name in connector.credentials if name not in given]
+    unknown = [name for name in given if name not in connector.credentials] if missing else []
+    faults: list[Detail] = [
+        *({"parameter": f"credentials.{name}", "message": "Field required"} for name in missing),
+        *({"parameter": f"credentials.{cut(name)}", "message": UNKNOWN} for name in unknown),
     ]
+    return listing(faults, connector.credentials, "credentials")
 
 
 def _unsendable(credentials: Mapping[str, str]) -> list[Detail]:
@@ -330,7 +335,7 @@ def _misfits(connector: AnyConnector, settings: Mapping[str, Any]) -> list[Detai
     try:
         connector.settings.model_validate(dict(settings))
     except ValidationError as fault:
-        return faults_of(fault, "settings")
+        return listing(faults_of(fault, "settings"), list(connector.settings.model_fields), "settings")
     return []
 
 
