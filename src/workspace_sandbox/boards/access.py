@@ -111,6 +111,7 @@ class Access:
     def __init__(self, apps: Iterable[App]) -> None:
         self.apps = {app.key: app for app in apps}
         self.tokens: dict[str, Token] = {}
+        self._withdrawn: dict[str, Token] = {}
 
     def visitor(self, presented: Credentials, now: float, *, invalid_token: str) -> Visitor:
         """Who presents these credentials; wrong ones are refused, none at all are a stranger's."""
@@ -146,6 +147,16 @@ class Access:
         """Let *token* in from now on."""
         self.tokens[token.value] = token
         return token
+
+    def withdraw(self) -> None:
+        """Let none of the tokens there are in any more."""
+        self._withdrawn |= self.tokens
+        self.tokens.clear()
+
+    def restore(self) -> None:
+        """Let those that were withdrawn in again."""
+        self.tokens |= self._withdrawn
+        self._withdrawn.clear()
 
     @staticmethod
     def _opens(token: Token, presented: Credentials, now: float) -> bool:

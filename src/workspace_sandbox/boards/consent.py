@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -15,9 +15,10 @@ from workspace_sandbox.boards.access import LIFETIMES, SCOPES, Access, App, Toke
 from workspace_sandbox.boards.arguments import Arguments, arguments_of
 from workspace_sandbox.boards.state import Member
 from workspace_sandbox.boards.wire import INVALID_KEY, Refusal
+from workspace_sandbox.kit.consent import Account, Box, Decision, Question, decision, fields_of, told
 from workspace_sandbox.kit.stage import Stage
 
-ACCESS_SECONDS = 3600.0
+VENDOR = "Trello"
 REFRESH_SECONDS = 90 * 86_400.0
 CODE_SECONDS = 300.0
 
@@ -28,11 +29,15 @@ OFFLINE = "offline_access"
 
 FOREIGN = "Invalid return_url. The return URL should match the application's allowed origins."
 
-PAGE = """<!DOCTYPE html>
-<html><head><title>{title}</title></head><body>
-<h1>{title}</h1>{body}
-</body></html>
-"""
+MEANINGS = {
+    "read": "Read all of your boards and workspaces",
+    "write": "Create and change cards, comments, lists and boards",
+    "account": "Read your email address and change your profile",
+    "read:board:trello": "Read your boards",
+    "write:board:trello": "Create and change cards, comments, lists and boards",
+    "read:member:trello": "Read your profile",
+    OFFLINE: "Keep its access while you are away",
+}
 
 
 @dataclass(slots=True)
@@ -42,6 +47,7 @@ class Grant:
     app: App
     scopes: tuple[str, ...]
     expires_at: float
+    member: Member
     secret: str = ""
     callback: str = "oob"
     challenge: str = ""
@@ -53,13 +59,25 @@ class Grant:
 class Consent:
     """The pages and token routes of one emulator."""
 
-    def __init__(self, stage: Stage, access: Access, member: Member) -> None:
+    def __init__(self, stage: Stage, access: Access, members: Sequence[Member]) -> None:
         self._stage = stage
         self._access = access
-        self._member = member
+        self._members = {member.username: member for member in members}
         self._requests: dict[str, Grant] = {}
         self._codes: dict[str, Grant] = {}
         self._refreshes: dict[str, Grant] = {}
+        self._withdrawn: dict[str, Grant] = {}
+
+    def withdraw(self) -> None:
+        """Let no code and no refresh token be worth anything any more."""
+        self._withdrawn |= self._refreshes
+        for pending in (self._requests, self._codes, self._refreshes):
+            pending.clear()
+
+    def restore(self) -> None:
+        """Take the refresh tokens again that were withdrawn."""
+        self._refreshes |= self._withdrawn
+        self._withdrawn.clear()
 
     async def authorize(self, request: web.Request) -> web.StreamResponse:
         """``/1/authorize``: asks, then hands a token to the page that sent the member here."""
@@ -69,12 +87,13 @@ class Consent:
         return_url = str(asked.raw("return_url") or "")
         if return_url and not self._allows(return_url):
             return web.Response(status=400, text=FOREIGN)
-        decision = self._decision(asked)
-        if decision is None:
-            return _question(app, scopes, asked)
-        if not decision:
+        decided = await self._decision(request)
+        if decided is None:
+            return await self._question(request, app, scopes)
+        kept = tuple(filter(decided.keeps, scopes))
+        if not decided.allowed or not kept:
             return _leave(return_url, f"error={quote('Token request rejected')}")
-        token = self._issue(app, scopes, lifetime)
+        token = self._issue(app, self._member(decided), kept, lifetime)
         if asked.raw("callback_method") == "postMessage":
             # ``postMessage`` is the other way that Trello's page "Authorization" has for handing a token over.
             script = f"<script>(window.opener||window.parent).postMessage('{token.value}','*')</script>"
@@ -90,7 +109,8 @@ class Consent:
         callback = presented.get("oauth_callback", "oob")
         if callback != "oob" and not self._allows(callback):
             return web.Response(status=400, text=FOREIGN)
-        self._requests[value] = Grant(app, (), self._now() + CODE_SECONDS, secret, callback)
+        owner = next(iter(self._members.values()))
+        self._requests[value] = Grant(app, (), self._now() + CODE_SECONDS, owner, secret, callback)
         return _form(oauth_token=value, oauth_token_secret=secret, oauth_callback_confirmed="true")
 
     async def authorize_token(self, request: web.Request) -> web.StreamResponse:
@@ -101,12 +121,13 @@ class Consent:
         if grant is None or self._now() >= grant.expires_at:
             return web.Response(status=400, text="token not found")
         grant.scopes, grant.lifetime = _scopes(asked), _lifetime(asked)
-        decision = self._decision(asked)
-        if decision is None:
-            return _question(grant.app, grant.scopes, asked)
-        if not decision:
+        decided = await self._decision(request)
+        if decided is None:
+            return await self._question(request, grant.app, grant.scopes)
+        if not decided.allowed:
             del self._requests[value]
             return _page("Denied", "<p>You denied the request.</p>")
+        grant.scopes, grant.member = tuple(filter(decided.keeps, grant.scopes)), self._member(decided)
         grant.approved, grant.challenge = True, self._hex(64)
         if grant.callback == "oob":
             return _page("Authorized", f"<pre>{grant.challenge}</pre>")
@@ -119,7 +140,7 @@ class Consent:
         known = grant and grant.approved and self._now() < grant.expires_at
         if grant is None or not known or presented.get("oauth_verifier") != grant.challenge:
             return web.Response(status=401, text="invalid token")
-        token = self._issue(grant.app, grant.scopes, grant.lifetime)
+        token = self._issue(grant.app, grant.member, grant.scopes, grant.lifetime)
         return _form(oauth_token=token.value, oauth_token_secret=self._hex(128))
 
     async def oauth2_authorize(self, request: web.Request) -> web.StreamResponse:
@@ -133,16 +154,17 @@ class Consent:
         challenged = asked.given("code_challenge") and asked.raw("code_challenge_method") == "S256"
         if asked.raw("response_type") != "code" or not challenged:
             return _redirect(redirect, {"error": "invalid_request", **state})
-        wanted = str(asked.raw("scope") or "").split()
-        scopes = tuple(sorted({OAUTH2_SCOPES[name] for name in wanted if name in OAUTH2_SCOPES}))
-        decision = self._decision(asked)
-        if decision is None:
-            return _question(app, scopes, asked)
-        if not decision:
+        wanted = dict.fromkeys(str(asked.raw("scope") or "").split())
+        decided = await self._decision(request)
+        if decided is None:
+            return await self._question(request, app, [name for name in wanted if name in MEANINGS])
+        kept = [name for name in wanted if decided.keeps(name)]
+        scopes = tuple(name for name in kept if name in OAUTH2_SCOPES)
+        if not decided.allowed or not scopes:
             return _redirect(redirect, {"error": "access_denied", **state})
         code, until = self._hex(128), self._now() + CODE_SECONDS
-        challenge = str(asked.raw("code_challenge"))
-        self._codes[code] = Grant(app, scopes, until, "", redirect, challenge, offline=OFFLINE in wanted)
+        challenge, member = str(asked.raw("code_challenge")), self._member(decided)
+        self._codes[code] = Grant(app, scopes, until, member, "", redirect, challenge, offline=OFFLINE in kept)
         return _redirect(redirect, {"code": code, **state})
 
     async def oauth2_token(self, request: web.Request) -> web.StreamResponse:
@@ -173,32 +195,39 @@ class Consent:
         return self._refreshes.pop(asked.get("refresh_token", ""), None)
 
     def _pair(self, grant: Grant) -> dict[str, Any]:
-        now = self._now()
-        value, until = f"eyJ{self._hex(256)}", now + ACCESS_SECONDS
-        identifier = self._hex(96)
-        self._access.keep(Token(identifier, value, grant.app, self._member, grant.scopes, now, until, bearer=True))
-        names = [name for name, right in OAUTH2_SCOPES.items() if right in grant.scopes]
-        raw = {"access_token": value, "expires_in": int(ACCESS_SECONDS), "token_type": "Bearer"}
-        raw["scope"] = " ".join([*names, OFFLINE] if grant.offline else names)
+        now, seconds = self._now(), self._stage.knobs["token_seconds"]
+        value, identifier = f"eyJ{self._hex(256)}", self._hex(96)
+        rights = tuple(sorted({OAUTH2_SCOPES[name] for name in grant.scopes}))
+        self._access.keep(Token(identifier, value, grant.app, grant.member, rights, now, now + seconds, bearer=True))
+        raw = {"access_token": value, "expires_in": seconds, "token_type": "Bearer"}
+        raw["scope"] = " ".join([*grant.scopes, OFFLINE] if grant.offline else grant.scopes)
         if grant.offline:
             raw["refresh_token"] = refresh = f"eyJ{self._hex(256)}"
             grant.expires_at = now + REFRESH_SECONDS
             self._refreshes[refresh] = grant
         return raw
 
-    def _issue(self, app: App, scopes: tuple[str, ...], lifetime: float | None) -> Token:
-        return self._access.issue(self._stage.random, app, self._member, scopes, now=self._now(), lifetime=lifetime)
+    def _issue(self, app: App, member: Member, scopes: tuple[str, ...], lifetime: float | None) -> Token:
+        return self._access.issue(self._stage.random, app, member, scopes, now=self._now(), lifetime=lifetime)
 
     def _app(self, key: str) -> App:
         if key not in self._access.apps:
             raise Refusal(401, INVALID_KEY)
         return self._access.apps[key]
 
-    def _decision(self, asked: Arguments) -> bool | None:
-        """Yes, no, or still to be asked."""
-        if self._stage.knobs["auto_approve"] or asked.flag("auto_approve"):
-            return True
-        return asked.flag("approve") if asked.given("approve") else None
+    def _member(self, decided: Decision) -> Member:
+        """Who decided; the owner of the seeded token unless another one is named."""
+        return self._members.get(decided.account) or next(iter(self._members.values()))
+
+    async def _decision(self, request: web.Request) -> Decision | None:
+        return decision(await fields_of(request), automatic=self._stage.knobs["auto_approve"])
+
+    async def _question(self, request: web.Request, app: App, scopes: Iterable[str]) -> web.Response:
+        asked = await fields_of(request)
+        accounts = [Account(name, f"{member.full_name} (@{name})") for name, member in self._members.items()]
+        boxes = [Box(scope, MEANINGS[scope]) for scope in scopes]
+        name = dict(asked).get("name") or app.name
+        return Question(vendor=VENDOR, app=name, wants=(), accounts=accounts, boxes=boxes).page(request.path, asked)
 
     def _allows(self, address: str) -> bool:
         """Whether people may be sent there; an allowed origin without a port stands for all of its ports."""
@@ -235,20 +264,8 @@ def _lifetime(asked: Arguments) -> float | None:
     return LIFETIMES[asked.choice("expiration", LIFETIMES, "30days")]
 
 
-def _question(app: App, scopes: tuple[str, ...], asked: Arguments) -> web.Response:
-    hidden = "".join(
-        f'<input type="hidden" name="{escape(name)}" value="{escape(str(asked.raw(name)))}">' for name in asked
-    )
-    name = escape(str(asked.raw("name") or app.name))
-    return _page(
-        f"Let {name} use your account?",
-        f'<p>It asks to: {escape(", ".join(scopes))}</p><form method="post">{hidden}'
-        '<button name="approve" value="true">Allow</button><button name="approve" value="false">Deny</button></form>',
-    )
-
-
 def _page(title: str, body: str) -> web.Response:
-    return web.Response(text=PAGE.format(title=title, body=body), content_type="text/html")
+    return told(VENDOR, title, body)
 
 
 def _leave(return_url: str, fragment: str) -> web.StreamResponse:
@@ -258,9 +275,9 @@ def _leave(return_url: str, fragment: str) -> web.StreamResponse:
 
 
 def _redirect(address: str, query: Mapping[str, str]) -> web.Response:
-    told = urlencode({name: value for name, value in query.items() if value})
+    answer = urlencode({name: value for name, value in query.items() if value})
     joint = "&" if "?" in address else "?"
-    return web.Response(status=302, headers={"Location": f"{address}{joint}{told}"})
+    return web.Response(status=302, headers={"Location": f"{address}{joint}{answer}"})
 
 
 def _form(**values: str) -> web.Response:

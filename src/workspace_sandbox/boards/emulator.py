@@ -16,7 +16,7 @@ from workspace_sandbox.boards.arguments import Arguments, arguments_of
 from workspace_sandbox.boards.ask import Ask
 from workspace_sandbox.boards.consent import Consent
 from workspace_sandbox.boards.routes import ROUTES, ApiRoute, Page, part_of_batch
-from workspace_sandbox.boards.seed import plant
+from workspace_sandbox.boards.seed import APP, plant
 from workspace_sandbox.boards.state import Author
 from workspace_sandbox.boards.throttle import MEMBER_ROUTES, Spender, Throttle
 from workspace_sandbox.boards.wire import NoSuchRoute, Refusal, rendered
@@ -40,7 +40,8 @@ class BoardsEmulator:
     Knobs beside ``limits``: ``auto_approve`` says yes on every consent page; ``allowed_origins`` are where those pages
     may send people; ``write_status`` is answered to accepted writes (202 was seen in 2025); ``invalid_token`` is the
     text for a dead token; ``hidden_is_missing`` answers 404 instead of 401 for what the account may not see;
-    ``items_per_checklist`` is the most a checklist holds.
+    ``items_per_checklist`` is the most a checklist holds; ``token_seconds`` is the life of an OAuth 2 access token,
+    where a member chooses that of the token of a key.
     """
 
     knobs: ClassVar[Mapping[str, Any]] = {
@@ -50,6 +51,7 @@ class BoardsEmulator:
         "invalid_token": "invalid token",
         "hidden_is_missing": False,
         "items_per_checklist": 200,
+        "token_seconds": 3600,
     }
 
     def __init__(self, stage: Stage) -> None:
@@ -82,23 +84,30 @@ class BoardsEmulator:
         self.store, self.access = self.seed.store, self.seed.access
         self.store.random = self.stage.random
         self.throttle = Throttle()
-        self.consent = Consent(self.stage, self.access, self.seed.token.member)
+        self.consent = Consent(self.stage, self.access, (self.seed.token.member, self.seed.colleague))
 
     def credentials(self) -> dict[str, str]:
         """The key of the application and the token of the account."""
         return {"key": self.seed.token.app.key, "token": self.seed.token.value}
+
+    def client(self) -> dict[str, str]:
+        """The application that is registered with the vendor; its key is its id in OAuth 2."""
+        return {"client_id": APP.key, "client_secret": APP.secret}
 
     def examples(self) -> dict[str, Any]:
         """Boards, lists, cards and labels worth trying, some of them out of reach."""
         return self.seed.examples
 
     def revoke(self) -> None:
-        """Withdraw the token, as the user would in the account settings."""
-        self.access.tokens.pop(self.seed.token.value, None)
+        """Withdraw every token there is, as members would in their account settings."""
+        self.access.withdraw()
+        self.consent.withdraw()
 
     def authorise(self) -> None:
-        """Let the same token in again."""
+        """Let the same tokens in again, and the refresh tokens of their applications."""
+        self.access.restore()
         self.access.keep(self.seed.token)
+        self.consent.restore()
 
     def act(self, action: Mapping[str, Any]) -> dict[str, Any]:
         """A colleague does ``create_card``, ``move_card``, ``comment`` or ``archive_list``."""

@@ -72,13 +72,17 @@ class Grants:
     def seed(self, address: str) -> str:
         """The token that lets the sandbox's own client into that mailbox, now and always the same one."""
         token = f"ya29.a0{sha256(address.encode()).hexdigest()}"
-        self._suspended -= self._tokens(address)
         self._access[token] = Access(Grant(address, self._knobs["client_id"], ()), None)
         return token
 
     def withdraw(self, address: str) -> None:
-        """Refuse every token there is of that user until the mailbox is seeded again."""
+        """Refuse every token there is of that user until it is restored."""
         self._suspended |= self._tokens(address)
+        self._codes = {code: held for code, held in self._codes.items() if held.grant.address != address}
+
+    def restore(self) -> None:
+        """Take every token again that was withdrawn."""
+        self._suspended.clear()
 
     def access(self, token: str) -> Grant | None:
         """What *token* allows, if it is alive."""

@@ -1,6 +1,5 @@
 """The consent page and the token endpoints."""
 
-import html
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeAlias
@@ -8,26 +7,24 @@ from urllib.parse import parse_qsl, urlencode
 
 from aiohttp import web
 
-from workspace_sandbox.mail.access import LONG_NAMES, Denied, Grant, Grants, subject
+from workspace_sandbox.kit.consent import Account, Box, Decision, Question, decision, fields_of, told
+from workspace_sandbox.mail.access import AUTH, FULL, LONG_NAMES, Denied, Grant, Grants, subject
 from workspace_sandbox.mail.state import Mailbox
 
 CONSENT_PATH = "/o/oauth2/v2/auth"
 ADDRESS = re.compile(r"https?://[^\s#]+")
-TRUTHS = frozenset({"1", "true", "yes"})
-PAGE = """<!DOCTYPE html>
-<html lang=en><meta charset=utf-8><title>Sign in with Google</title>
-<h1>{client} wants access to your Google Account</h1>
-<form method=post action="{action}">
-{hidden}
-<p><label>Account <select name=login_hint>{accounts}</select></label>
-<ul>{scopes}</ul>
-<button name=decision value=approve>Allow</button> <button name=decision value=deny>Cancel</button>
-</form>
-"""
-ERROR_PAGE = (
-    "<!DOCTYPE html>\n<html lang=en><meta charset=utf-8><title>Error {status}</title><p>Error {status}: {error}\n"
-)
-
+APP = "Connector Gateway"
+MEANINGS = {
+    LONG_NAMES["email"]: "See your email address",
+    LONG_NAMES["profile"]: "See your name and picture",
+    FULL: "Read, compose, send and permanently delete all your email",
+    f"{AUTH}gmail.modify": "Read, compose and send emails, and move them to the bin",
+    f"{AUTH}gmail.readonly": "View your email messages and settings",
+    f"{AUTH}gmail.compose": "Manage drafts and send emails",
+    f"{AUTH}gmail.send": "Send email on your behalf",
+    f"{AUTH}gmail.labels": "See and edit your email labels",
+    f"{AUTH}gmail.metadata": "View your email message metadata such as labels and headers",
+}
 
 Answering: TypeAlias = "Callable[[Consent, web.Request], Awaitable[web.Response]]"
 
@@ -41,21 +38,14 @@ class Consent:
         self._knobs = knobs
 
     async def ask(self, request: web.Request) -> web.Response:
-        """Show what is asked for; with ``auto_approve`` (parameter or knob) the user says yes at once."""
-        wanted = dict(request.query)
+        """Show what is asked for, or take the user's decision, with the scopes left ticked."""
+        given = await fields_of(request)
+        wanted = dict(given)
         self._check(wanted)
-        if self._knobs["auto_approve"] or wanted.get("auto_approve", "").lower() in TRUTHS:
-            return self._decide(wanted, wanted["scope"].split())
-        return web.Response(text=self._page(wanted), content_type="text/html")
-
-    async def decide(self, request: web.Request) -> web.Response:
-        """Take the user's decision, with the scopes left ticked."""
-        given = await _pairs(request)
-        wanted = {name: value for name, value in given if name not in {"decision", "granted"}}
-        self._check(wanted)
-        if ("decision", "approve") not in given:
-            return _redirect(wanted, {"error": "access_denied"})
-        return self._decide(wanted, [scope for name, scope in given if name == "granted"])
+        decided = decision(given, automatic=self._knobs["auto_approve"])
+        if decided is None:
+            return self._question(wanted).page(CONSENT_PATH, given, wanted.get("login_hint", ""))
+        return self._decide(wanted, decided)
 
     async def token(self, request: web.Request) -> web.Response:
         """Exchange a code or a refresh token."""
@@ -98,14 +88,14 @@ class Consent:
         ):
             raise _Halted(400, "invalid_scope")
 
-    def _decide(self, wanted: Mapping[str, str], ticked: list[str]) -> web.Response:
-        address = wanted.get("login_hint") or next(iter(self._mailboxes))
-        if address not in self._mailboxes:
+    def _decide(self, wanted: Mapping[str, str], decided: Decision) -> web.Response:
+        address = decided.account or wanted.get("login_hint") or next(iter(self._mailboxes))
+        if not decided.allowed or address not in self._mailboxes:
             return _redirect(wanted, {"error": "access_denied"})
-        asked = [LONG_NAMES.get(scope, scope) for scope in wanted["scope"].split()]
         allowed = self._knobs["granted_scopes"]
-        kept = {LONG_NAMES.get(scope, scope) for scope in (ticked if allowed is None else allowed)}
-        scopes = tuple(scope for scope in dict.fromkeys(asked) if scope in kept or scope == "openid")
+        ticked = decided.keeps if allowed is None else {LONG_NAMES.get(scope, scope) for scope in allowed}.__contains__
+        # Who signs in is told in any case, so ``openid`` has no box of its own.
+        scopes = tuple(scope for scope in _asked(wanted) if scope == "openid" or ticked(scope))
         grant = Grant(address, wanted["client_id"], scopes, wanted.get("access_type") == "offline")
         code = self._grants.consent(grant, wanted)
         return _redirect(wanted, {"code": code, "scope": " ".join(scopes)})
@@ -115,20 +105,10 @@ class Consent:
         if (given.get("client_id"), given.get("client_secret")) != known:
             raise Denied("invalid_client", "Unauthorized", 401)
 
-    def _page(self, wanted: Mapping[str, str]) -> str:
-        hinted = wanted.get("login_hint")
-        fields = {name: html.escape(value) for name, value in wanted.items() if name != "login_hint"}
-        scopes = [html.escape(scope) for scope in wanted["scope"].split()]
-        return PAGE.format(
-            client=html.escape(wanted["client_id"]),
-            action=CONSENT_PATH,
-            hidden="\n".join(f'<input type=hidden name="{html.escape(n)}" value="{v}">' for n, v in fields.items()),
-            accounts="".join(f"<option{' selected' * (one == hinted)}>{one}</option>" for one in self._mailboxes),
-            scopes="".join(
-                f'<li><label><input type=checkbox name=granted value="{scope}" checked> {scope}</label>'
-                for scope in scopes
-            ),
-        )
+    def _question(self, wanted: Mapping[str, str]) -> Question:
+        accounts = [Account(address, f"{mailbox.name} ({address})") for address, mailbox in self._mailboxes.items()]
+        boxes = [Box(scope, MEANINGS.get(scope, scope)) for scope in _asked(wanted) if scope != "openid"]
+        return Question(vendor="Google", app=APP, wants=["Know who you are"], accounts=accounts, boxes=boxes)
 
 
 class _Halted(Exception):
@@ -147,16 +127,17 @@ async def served(consent: Consent, answering: Answering, request: web.Request) -
     except Denied as denied:
         return web.json_response(denied.body, status=denied.status)
     except _Halted as halted:
-        page = ERROR_PAGE.format(status=halted.status, error=halted.error)
-        return web.Response(status=halted.status, text=page, content_type="text/html")
+        said = f"<p>Error {halted.status}: {halted.error}</p>"
+        return told("Google", "Access blocked: this request is invalid", said, halted.status)
+
+
+def _asked(wanted: Mapping[str, str]) -> list[str]:
+    """The scopes that are wanted, each once, by their long names."""
+    return list(dict.fromkeys(LONG_NAMES.get(scope, scope) for scope in wanted["scope"].split()))
 
 
 async def _form(request: web.Request) -> dict[str, str]:
-    return dict(await _pairs(request))
-
-
-async def _pairs(request: web.Request) -> list[tuple[str, str]]:
-    return parse_qsl((await request.read()).decode("utf-8", "replace"), keep_blank_values=True)
+    return dict(parse_qsl((await request.read()).decode("utf-8", "replace"), keep_blank_values=True))
 
 
 def _redirect(wanted: Mapping[str, str], answer: Mapping[str, str]) -> web.Response:

@@ -101,16 +101,22 @@ class MailEmulator:
         """The access token of the full mailbox."""
         return {"token": self._token}
 
+    def client(self) -> dict[str, str]:
+        """The application that is registered with the vendor."""
+        return {name: self.stage.knobs[name] for name in ("client_id", "client_secret")}
+
     def examples(self) -> dict[str, Any]:
         """Identifiers of seeded objects worth trying."""
         return dict(self._examples)
 
     def revoke(self) -> None:
-        """Withdraw every token of the full mailbox."""
-        self._grants.withdraw(seed.ADDRESS)
+        """Withdraw every token of every mailbox."""
+        for address in self.desk.office.mailboxes:
+            self._grants.withdraw(address)
 
     def authorise(self) -> None:
         """Grant the same tokens again."""
+        self._grants.restore()
         self._token = self._grants.seed(seed.ADDRESS)
 
     def act(self, action: Mapping[str, Any]) -> dict[str, Any]:

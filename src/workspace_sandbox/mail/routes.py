@@ -351,7 +351,7 @@ BATCHES = tuple(Route(method="POST", path=path, handler=batch.read_batch) for pa
 NO_IDENTITY = "identity tokens are not told of"
 CONSENT: Sequence[Route[Answering]] = (
     Route(method="GET", path=CONSENT_PATH, handler=Consent.ask),
-    Route(method="POST", path=CONSENT_PATH, handler=Consent.decide),
+    Route(method="POST", path=CONSENT_PATH, handler=Consent.ask),
     Route(method="POST", path="/token", handler=Consent.token),
     Route(method="POST", path="/revoke", handler=Consent.revoke),
     Route(method="GET", path="/tokeninfo", handler=Consent.inspect, lacks=NO_IDENTITY),

@@ -18,7 +18,7 @@ def test_the_consent_page_asks_and_then_hands_a_token_over(trello: Trello) -> No
     asked = {"key": trello.key, "scope": "read", "expiration": "1hour", "return_url": "http://127.0.0.1:9/back?state=s"}
 
     page = trello.ask("GET", "/1/authorize", auth=None, params=asked)
-    answer = trello.ask("POST", "/1/authorize", auth=None, data={**asked, "approve": "true"})
+    answer = trello.ask("POST", "/1/authorize", auth=None, data={**asked, "decision": "allow"})
 
     assert (200, True) == (page.status_code, "<form" in page.text)
     back = urlsplit(answer.headers["Location"])
@@ -42,7 +42,7 @@ def test_consent_is_given_at_once_when_asked_to(trello: Trello) -> None:
 def test_consent_is_denied_and_sent_nowhere_unknown(trello: Trello) -> None:
     asked = {"key": trello.key, "return_url": "http://127.0.0.1/back"}
 
-    denied = trello.ask("POST", "/1/authorize", auth=None, data={**asked, "approve": "false"})
+    denied = trello.ask("POST", "/1/authorize", auth=None, data={**asked, "decision": "deny"})
     foreign = trello.ask("GET", "/1/authorize", auth=None, params={**asked, "return_url": "https://evil.example/"})
     unknown = trello.ask("GET", "/1/authorize", auth=None, params={**asked, "key": "nobody"})
 

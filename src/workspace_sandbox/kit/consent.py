@@ -1,0 +1,145 @@
+"""The page on which a person is asked whether an application may in, and what they decide there."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+
+from aiohttp import web
+from multidict import MultiDict
+
+Fields = Sequence[tuple[str, str]]
+"""What a request carries in query and form, in its order; a name may come again."""
+
+YES = frozenset({"1", "true", "yes"})
+DECIDED = frozenset({"decision", "account", "granted", "boxes", "auto_approve"})
+"""What the page adds to the parameters that an application sent people there with."""
+
+PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
+<style>
+body {{ font: 1rem/1.5 system-ui, sans-serif; margin: 0; overflow-wrap: anywhere; }}
+main {{ max-width: 32rem; margin: 0 auto; padding: 1rem; }}
+h1 {{ font-size: 1.4rem; line-height: 1.25; }}
+fieldset {{ border: 1px solid GrayText; border-radius: .5rem; margin: 1rem 0; min-width: 0; }}
+label {{ display: flex; gap: .6rem; padding: .3rem 0; }}
+button {{ font: inherit; padding: .6rem 1.4rem; margin: .5rem .5rem 0 0; cursor: pointer; }}
+.account > input {{ float: left; margin: .75rem .6rem 0 0; }}
+.account > input:not(:checked) ~ fieldset {{ display: none; }}
+.account > label {{ display: block; }}
+</style></head>
+<body><main><p>{vendor}</p><h1>{title}</h1>
+{body}
+<p><small>A page of the sandbox: it stands in for {vendor}, and nothing real is connected.</small></p>
+</main></body></html>
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """Something that may be left out of what is allowed."""
+
+    value: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """An account that may be let into, with the boxes of what lies in it, where a person picks from that."""
+
+    id: str
+    name: str
+    boxes: tuple[Box, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What a person decided; ``granted`` is None where nothing was picked, which means everything."""
+
+    allowed: bool
+    account: str
+    granted: frozenset[str] | None
+
+    def keeps(self, value: str) -> bool:
+        """Whether *value* was left ticked."""
+        return self.granted is None or value in self.granted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What a person is asked; *boxes* concern every account."""
+
+    vendor: str
+    app: str
+    wants: Sequence[str]
+    accounts: Sequence[Account]
+    boxes: Sequence[Box] = ()
+
+    def page(self, path: str, asked: Fields, chosen: str = "") -> web.Response:
+        """The page, which sends the decision to *path* with everything that was *asked*."""
+        wants = "".join(f"<li>{escape(want)}</li>" for want in self.wants)
+        # Posted, so that a browser that loads addresses ahead of time never allows anything.
+        body = (
+            f'<form method="post" action="{escape(path)}">{_kept(asked)}'
+            + (f"<p>It wants to:</p><ul>{wants}</ul>" if wants else "")
+            + (f"<fieldset><legend>Allow it to</legend>{_boxes(self.boxes)}</fieldset>" if self.boxes else "")
+            + f"<fieldset><legend>Account</legend>{self._accounts(chosen)}</fieldset>{self._mark()}"
+            + '<button name="decision" value="allow">Allow</button>'
+            + '<button name="decision" value="deny">Cancel</button></form>'
+        )
+        return told(self.vendor, f"{self.app} asks for access to your account", body)
+
+    def _accounts(self, chosen: str) -> str:
+        known = [account.id for account in self.accounts]
+        first = chosen if chosen in known else known[0]
+        return "".join(_account(account, checked=account.id == first) for account in self.accounts)
+
+    def _mark(self) -> str:
+        """Tells a form whose boxes are all unticked from one that had none."""
+        has_boxes = self.boxes or any(account.boxes for account in self.accounts)
+        return '<input type="hidden" name="boxes" value="1">' if has_boxes else ""
+
+
+async def fields_of(request: web.Request) -> Fields:
+    """Everything that *request* carries in its query and its form."""
+    posted = await request.post() if request.method == "POST" else MultiDict[str]()
+    return [*request.query.items(), *((name, value) for name, value in posted.items() if isinstance(value, str))]
+
+
+def decision(asked: Fields, *, automatic: bool) -> Decision | None:
+    """What was decided; None as long as the person has to be asked."""
+    given = dict(asked)
+    agreed = automatic or given.get("auto_approve", "").casefold() in YES
+    if "decision" not in given and not agreed:
+        return None
+    granted = frozenset(value for name, value in asked if name == "granted")
+    picked = granted if granted or "boxes" in given else None
+    return Decision(given.get("decision", "allow") == "allow", given.get("account", ""), picked)
+
+
+def told(vendor: str, title: str, body: str, status: int = 200) -> web.Response:
+    """A page of *vendor* that says *body*, which is HTML."""
+    text = PAGE.format(vendor=escape(vendor), title=escape(title), body=body)
+    return web.Response(status=status, text=text, content_type="text/html")
+
+
+def _kept(asked: Fields) -> str:
+    kept = ((escape(name), escape(value)) for name, value in asked if name not in DECIDED)
+    return "".join(f'<input type="hidden" name="{name}" value="{value}">' for name, value in kept)
+
+
+def _account(account: Account, *, checked: bool) -> str:
+    inner = f"<fieldset><legend>Share with it</legend>{_boxes(account.boxes)}</fieldset>" if account.boxes else ""
+    identifier, mark = escape(account.id), " checked" * checked
+    return (
+        f'<div class="account"><input type="radio" name="account" id="account-{identifier}" value="{identifier}"{mark}>'
+        f'<label for="account-{identifier}">{escape(account.name)}</label>{inner}</div>'
+    )
+
+
+def _boxes(boxes: Iterable[Box]) -> str:
+    return "".join(
+        f'<label><input type="checkbox" name="granted" value="{escape(box.value)}" checked>'
+        f"<span>{escape(box.label)}</span></label>"
+        for box in boxes
+    )
