@@ -3,16 +3,17 @@
 import base64
 import hashlib
 import string
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 from aiohttp import web
 from yarl import URL
 
 from workspace_sandbox.chat.arguments import Arguments
+from workspace_sandbox.chat.state import Workspace
 from workspace_sandbox.chat.wire import SlackError
+from workspace_sandbox.kit.consent import Account, Question, decision, fields_of, told
 from workspace_sandbox.kit.server import Refused
 from workspace_sandbox.kit.stage import Stage
 
@@ -24,14 +25,29 @@ CODE_SECONDS = 600
 REFRESH_GRACE_SECONDS = 60
 """How long a spent refresh token is still taken; the vendor says a short while."""
 
+UNINSTALLED = "account_inactive"
+
 ACTIVE_TOKENS = 2
 """Rotating access tokens that may be alive at once; one more ends the oldest."""
 
 LETTERS = string.ascii_letters + string.digits
 
-PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title><h1>{title}</h1>{body}</html>"""
-FORM = """<p>It asks for: {scopes}</p><form method="get">{fields}
-<button name="decision" value="allow">Allow</button> <button name="decision" value="deny">Cancel</button></form>"""
+MEANINGS = {
+    "chat:write": "Send messages as its bot",
+    "chat:write.public": "Send messages to channels that its bot is not in",
+    "channels:read": "See public channels",
+    "groups:read": "See private channels that its bot is in",
+    "im:read": "See its direct messages",
+    "channels:history": "Read messages in public channels that its bot is in",
+    "groups:history": "Read messages in private channels that its bot is in",
+    "im:history": "Read its direct messages",
+    "channels:join": "Join public channels",
+    "im:write": "Begin direct messages",
+    "reactions:read": "See reactions",
+    "reactions:write": "Add and remove reactions",
+    "users:read": "See who is in the workspace",
+    "emoji:read": "See the emoji of the workspace",
+}
 
 
 @dataclass(slots=True)
@@ -53,23 +69,27 @@ class Code:
     expires_at: float
 
 
-class Access:
-    """The application's installation in the workspace."""
+@dataclass(slots=True)
+class Removed:
+    """What an uninstalled application had: its scopes, and whether it is the seeded one."""
 
-    def __init__(self, stage: Stage) -> None:
+    seeded: bool
+    granted: dict[str, None]
+    refreshers: dict[str, float | None]
+
+
+class Access:
+    """The application's installation in one workspace; with a *token* it is there from the start."""
+
+    def __init__(self, stage: Stage, token: str = "") -> None:
         self._stage = stage
-        self.installed = True
-        self._tokens = {TOKEN: Token(TOKEN)}
-        self._seeded = True
+        self.installed = self._seeded = bool(token)
+        self._tokens = {token: Token(token)} if token else {}
         self._granted: dict[str, None] = {}
         self._codes: dict[str, Code] = {}
         self._refreshers: dict[str, float | None] = {}
         """When each refresh token was spent."""
-
-    @property
-    def automatic(self) -> bool:
-        """Whether every consent is given at once."""
-        return bool(self._stage.knobs["auto_approve"])
+        self._removed: Removed | None = None
 
     @property
     def scopes(self) -> list[str]:
@@ -90,20 +110,32 @@ class Access:
             raise SlackError("token_expired")
         return token
 
+    def knows(self, presented: Iterable[str]) -> bool:
+        """Whether any of these is a token, a code or a refresh token of this workspace, dead or alive."""
+        return any(value in known for value in presented for known in (self._tokens, self._codes, self._refreshers))
+
     def uninstall(self) -> None:
         """Remove the application: every token dies, every grant with it."""
+        if self.installed:
+            self._removed = Removed(self._seeded, dict(self._granted), dict(self._refreshers))
         self.installed = self._seeded = False
         self._granted.clear()
         self._codes.clear()
         self._refreshers.clear()
         for token in self._tokens.values():
             # A bot's token is told so after an uninstall. ``token_revoked`` is said of single tokens.
-            token.refused = "account_inactive"
+            token.refused = token.refused or UNINSTALLED
 
     def restore(self) -> None:
-        """Install the application again just as it was seeded."""
-        self.installed = self._seeded = True
-        self._tokens[TOKEN] = Token(TOKEN)
+        """Install the application again just as it was, with the tokens that it had."""
+        if self._removed is None:
+            return
+        self.installed, self._seeded = True, self._removed.seeded
+        self._granted |= self._removed.granted
+        self._refreshers |= self._removed.refreshers
+        self._removed = None
+        for token in self._tokens.values():
+            token.refused = "" if token.refused == UNINSTALLED else token.refused
 
     def revoke(self, value: str) -> bool:
         """End the token of that value; whether the application goes with it, as it does unless tokens rotate."""
@@ -114,11 +146,10 @@ class Access:
 
     def consent(self, query: Mapping[str, str]) -> str:
         """A code for what the consent page was asked for."""
-        scopes = tuple(query["scope"].replace(",", " ").split())
         expires_at = self._stage.clock.now() + CODE_SECONDS
         value = f"{self._digits(10)}.{self._digits(12)}.{self._letters(32)}"
         challenge = query.get("code_challenge", "")
-        self._codes[value] = Code(query.get("redirect_uri", ""), scopes, challenge, expires_at)
+        self._codes[value] = Code(query.get("redirect_uri", ""), scopes_of(query), challenge, expires_at)
         return value
 
     def exchange(self, arguments: Arguments) -> dict[str, Any]:
@@ -208,34 +239,56 @@ def challenge_of(verifier: str) -> str:
 # The page of consent
 
 
-def authorize(access: Access, request: web.Request, team_name: str) -> web.Response:
+@dataclass(frozen=True, slots=True)
+class Home:
+    """A workspace that the application may be installed in, and its installation there."""
+
+    workspace: Workspace
+    access: Access
+
+    @property
+    def account(self) -> Account:
+        """The workspace as the page of consent offers it."""
+        return Account(self.workspace.team.id, f"{self.workspace.team.name} ({self.workspace.team.domain}.slack.com)")
+
+
+async def authorize(homes: Mapping[str, Home], stage: Stage, request: web.Request) -> web.Response:
     """Ask, or take the decision and send the person back to the application."""
-    query = request.query
-    back = _checked(query.get("client_id", ""), query.get("scope", ""), query.get("redirect_uri", ""))
-    decision = query.get("decision", "allow" if access.automatic or query.get("auto_approve") else "")
+    fields = await fields_of(request)
+    query = dict(fields)
+    back = _checked(query, stage.knobs["redirect_uris"])
+    decided = decision(fields, automatic=stage.knobs["auto_approve"])
+    team = query.get("team", "")
+    if decided is None:
+        wants = [MEANINGS.get(scope, scope) for scope in scopes_of(query)]
+        accounts = [home.account for home in homes.values()]
+        question = Question(vendor="Slack", app="Connector Gateway", wants=wants, accounts=accounts)
+        return question.page(request.path, fields, team)
     state = {"state": query.get("state", "")}
-    if decision == "allow":
-        return _back(back, {"code": access.consent(query)} | state)
-    if decision:
+    if not decided.allowed:
         return _back(back, {"error": "access_denied"} | state)
-    hidden = "".join(f'<input type="hidden" name="{escape(n)}" value="{escape(v)}">' for n, v in query.items())
-    body = FORM.format(scopes=escape(query["scope"]), fields=hidden)
-    return _page(200, f"Let it into {team_name}?", body)
+    home = homes.get(decided.account or team) or next(iter(homes.values()))
+    return _back(back, {"code": home.access.consent(query)} | state)
 
 
-def _checked(client_id: str, scope: str, redirect_uri: str) -> URL:
-    if client_id != CLIENT_ID:
-        raise Refused(_page(200, "Invalid client_id parameter", "<p>invalid_client_id</p>"))
-    if not scope:
-        raise Refused(_page(200, "No scopes requested", "<p>no_scopes</p>"))
+def scopes_of(query: Mapping[str, str]) -> tuple[str, ...]:
+    """The scopes that are asked for."""
+    return tuple(query.get("scope", "").replace(",", " ").split())
+
+
+def _checked(query: Mapping[str, str], registered: Sequence[str]) -> URL:
+    if query.get("client_id") != CLIENT_ID:
+        raise Refused(_page("Invalid client_id parameter", "invalid_client_id"))
+    if not scopes_of(query):
+        raise Refused(_page("No scopes requested", "no_scopes"))
     try:
-        back = URL(redirect_uri)
+        back = URL(query.get("redirect_uri", ""))
     except ValueError:
         back = URL()
-    # Any such address will do, where Slack compares it with a list: the stand-in has no page to register one.
-    if back.scheme not in {"http", "https"} or back.fragment:
-        message = "redirect_uri did not match any configured URIs"
-        raise Refused(_page(200, message, "<p>bad_redirect_uri</p>"))
+    # Without a list any such address will do, where Slack always has one.
+    known = not registered or str(back) in registered
+    if back.scheme not in {"http", "https"} or back.fragment or not known:
+        raise Refused(_page("redirect_uri did not match any configured URIs", "bad_redirect_uri"))
     return back
 
 
@@ -243,6 +296,5 @@ def _back(address: URL, answer: dict[str, str]) -> web.Response:
     return web.Response(status=302, headers={"Location": str(address.update_query(answer))})
 
 
-def _page(status: int, title: str, body: str) -> web.Response:
-    text = PAGE.format(title=escape(title), body=body)
-    return web.Response(status=status, text=text, content_type="text/html")
+def _page(title: str, code: str) -> web.Response:
+    return told("Slack", title, f"<p>{code}</p>")

@@ -55,9 +55,8 @@ class Envelope:
 class Deliverer:
     """Sends events to the knob ``events_url``, on the loop of the application it was started with."""
 
-    def __init__(self, stage: Stage, team: Team) -> None:
+    def __init__(self, stage: Stage) -> None:
         self._stage = stage
-        self._team = team
         self._loop: asyncio.AbstractEventLoop | None = None
         self._session: aiohttp.ClientSession | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -85,19 +84,19 @@ class Deliverer:
             await self._session.close()
         self._loop = self._session = None
 
-    def tell(self, event: dict[str, Any]) -> None:
-        """Deliver *event*, or the remark that there were too many this hour."""
+    def tell(self, team: Team, event: dict[str, Any]) -> None:
+        """Deliver an *event* of *team*, or the remark that there were too many this hour."""
         if not self._stage.knobs["events_url"]:
             return
         now = self._stage.clock.now()
         if self._take(now):
             # Each copy has an identifier of its own: users saw one message under several, without any retry header.
             for _ in range(2 if self._stage.knobs["deliver_twice"] else 1):
-                self._send(self._envelope(event, now))
+                self._send(self._envelope(team, event, now))
         elif (minute := int(now // 60)) != self._warned_minute:
             self._warned_minute = minute
             limited = {"type": "app_rate_limited", "token": VERIFICATION_TOKEN, "minute_rate_limited": minute * 60}
-            self._send(limited | {"team_id": self._team.id, "api_app_id": self._team.app_id})
+            self._send(limited | {"team_id": team.id, "api_app_id": team.app_id})
 
     def verify(self) -> str:
         """Ask the address to prove itself; the challenge that it has to repeat."""
@@ -111,10 +110,10 @@ class Deliverer:
             self._hour = SlidingWindow(most, 3600)
         return self._hour.take(now) == 0
 
-    def _envelope(self, event: dict[str, Any], now: float) -> dict[str, Any]:
+    def _envelope(self, team: Team, event: dict[str, Any], now: float) -> dict[str, Any]:
         """The event's envelope; ids count on from the instant, so that none returns after a reset."""
         self._count += 1
-        team, micros = self._team, int(now * 1_000_000)
+        micros = int(now * 1_000_000)
         installation = {"enterprise_id": None, "team_id": team.id, "user_id": team.bot_user_id}
         context = json.dumps({"et": event["type"], "tid": team.id, "aid": team.app_id, "n": self._count})
         return {

@@ -9,7 +9,7 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from workspace_sandbox.chat import acts, seed
-from workspace_sandbox.chat.access import TOKEN, Access
+from workspace_sandbox.chat.access import CLIENT_ID, CLIENT_SECRET, TOKEN, Access, Home
 from workspace_sandbox.chat.arguments import Received, receive
 from workspace_sandbox.chat.call import Call
 from workspace_sandbox.chat.deliveries import SIGNING_SECRET, Deliverer
@@ -40,6 +40,7 @@ class ChatEmulator:
         "dedupe_client_msg_id": False,
         "fatal_after_commit": 0,
         "auto_approve": False,
+        "redirect_uris": [],
         "rotation": False,
         "token_seconds": 43_200,
         "events_url": "",
@@ -51,15 +52,17 @@ class ChatEmulator:
     }
     """The first values; what is not plain from its name:
 
-    ``history_tier`` is ``marketplace`` or ``restricted`` (once a minute, 15 items); ``long_text`` is ``whole`` or
-    ``split`` (several messages of 4000 characters); ``reply_to_reply`` is where such a post goes, ``root`` (the thread)
-    or ``stray`` (a thread of its own that nobody sees); ``fatal_after_commit`` is how many writes are done and then
-    answered with ``fatal_error``; ``edit_window_seconds`` 0 never closes; an empty ``events_url`` sends nothing.
+    ``token_seconds`` is the life of a token that rotates, as new ones do with ``rotation``; others live until they are
+    revoked; without ``redirect_uris`` any address may be gone back to; ``history_tier`` is ``marketplace`` or
+    ``restricted`` (once a minute, 15 items); ``long_text`` is ``whole`` or ``split`` (several messages of 4000
+    characters); ``reply_to_reply`` is where such a post goes, ``root`` (the thread) or ``stray`` (a thread of its own
+    that nobody sees); ``fatal_after_commit`` is how many writes are done and then answered with ``fatal_error``;
+    ``edit_window_seconds`` 0 never closes; an empty ``events_url`` sends nothing.
     """
 
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
-        self._deliverer = Deliverer(stage, seed.TEAM)
+        self._deliverer = Deliverer(stage)
         self.reset()
 
     def applications(self) -> Mapping[str, web.Application]:
@@ -72,29 +75,35 @@ class ChatEmulator:
     def reset(self) -> None:
         """Return to the seed, with nothing revoked, spent or under way."""
         self._deliverer.forget()
-        self.access = Access(self.stage)
+        self.access = Access(self.stage, TOKEN)
         self.limits = Limits(self.stage)
         self.workspace = seed.workspace(self.stage.clock.now)
-        self.workspace.emit = self._emit
+        homes = [Home(self.workspace, self.access), Home(seed.annex(self.stage.clock.now), Access(self.stage))]
+        self._homes = {home.workspace.team.id: home for home in homes}
+        for home in homes:
+            home.workspace.emit = partial(self._emit, home)
 
     def credentials(self) -> dict[str, str]:
         """The bot token, and the secret that events are signed with."""
         return {"token": TOKEN, "signing_secret": SIGNING_SECRET}
+
+    def client(self) -> dict[str, str]:
+        """The application that is registered with the vendor."""
+        return {"client_id": CLIENT_ID, "client_secret": CLIENT_SECRET}
 
     def examples(self) -> dict[str, Any]:
         """Channels of every kind, and messages of the bot's and of others."""
         return dict(seed.EXAMPLES)
 
     def revoke(self) -> None:
-        """Remove the application from the workspace; the vendor says so in two last events."""
-        bot = self.workspace.team.bot_user_id
-        self.workspace.tell(None, {"type": "tokens_revoked", "tokens": {"oauth": [], "bot": [bot]}})
-        self.workspace.tell(None, {"type": "app_uninstalled"})
-        self.access.uninstall()
+        """Remove the application from every workspace."""
+        for home in self._homes.values():
+            self._uninstall(home)
 
     def authorise(self) -> None:
-        """Install the application again, with the seeded token."""
-        self.access.restore()
+        """Install the application again where it was, with the tokens that it had."""
+        for home in self._homes.values():
+            home.access.restore()
 
     def act(self, action: Mapping[str, Any]) -> dict[str, Any]:
         """Do what a person would do, verify the events' address, or read how deliveries went."""
@@ -108,17 +117,31 @@ class ChatEmulator:
             case _:
                 return acts.perform(self.workspace, action)
 
-    def _emit(self, event: dict[str, Any]) -> None:
+    def _uninstall(self, home: Home) -> None:
+        """Remove the application from a workspace; the vendor says so in two last events."""
+        bot = home.workspace.team.bot_user_id
+        home.workspace.tell(None, {"type": "tokens_revoked", "tokens": {"oauth": [], "bot": [bot]}})
+        home.workspace.tell(None, {"type": "app_uninstalled"})
+        home.access.uninstall()
+
+    def _emit(self, home: Home, event: dict[str, Any]) -> None:
         # An uninstalled application hears nothing more.
-        if self.access.installed:
-            self._deliverer.tell(event)
+        if home.access.installed:
+            self._deliverer.tell(home.workspace.team, event)
+
+    def _home(self, received: Received) -> Home:
+        """The workspace that a request is about: where what it presents is from."""
+        given = (received.arguments.raw(name) for name in ("token", "code", "refresh_token"))
+        presented = [received.token, *(value for value in given if isinstance(value, str))]
+        homes = self._homes.values()
+        return next((home for home in homes if home.access.knows(presented)), next(iter(homes)))
 
     def _served(self, route: Method | Page) -> web.RouteDef:
         serve = partial(self._serve, route) if isinstance(route, Method) else partial(self._show, route)
         return web.route(route.method, route.path, serve)
 
     async def _show(self, page: Page, request: web.Request) -> web.StreamResponse:
-        return page.handler(self.access, request, self.workspace.team.name)
+        return await page.handler(self._homes, self.stage, request)
 
     async def _serve(self, method: Method, request: web.Request) -> web.StreamResponse:
         """Answer a call of *method*; all but a throttled one with status 200."""
@@ -128,11 +151,11 @@ class ChatEmulator:
         headers: dict[str, str] = {}
         try:
             received = await receive(request)
-            warnings = received.warnings
+            warnings, home = received.warnings, self._home(received)
             if not method.is_open:
-                self.access.admit(received.token)
-                headers = self._scope_headers(method)
-            body = {"ok": True} | self._run(method, received)
+                home.access.admit(received.token)
+                headers = _scope_headers(method, home.access)
+            body = {"ok": True} | self._run(method, received, home)
         except SlackError as refusal:
             body = {"ok": False, "error": refusal.code} | refusal.details
         except Throttled as throttled:
@@ -140,18 +163,18 @@ class ChatEmulator:
             return web.json_response({"ok": False, "error": throttled.code}, status=429, headers=headers)
         return web.json_response(warned(body, warnings), headers=headers)
 
-    def _run(self, method: Method, received: Received) -> dict[str, Any]:
+    def _run(self, method: Method, received: Received, home: Home) -> dict[str, Any]:
         """Count the call, check its scopes and do it."""
         # Counted before the scopes are checked: the cautious reading is that a refused call uses up budget too.
         self.limits.spend_call(method.name, method.per_minute)
         call = Call(
-            workspace=self.workspace,
-            access=self.access,
+            workspace=home.workspace,
+            access=home.access,
             limits=self.limits,
             knobs=self.stage.knobs,
             arguments=received.arguments,
             token=received.token,
-            uninstall=self.revoke,
+            uninstall=partial(self._uninstall, home),
             warnings=received.warnings,
         )
         call.require(*method.scopes)
@@ -161,10 +184,6 @@ class ChatEmulator:
             # The reference says of this error that part of the work may have been done.
             raise SlackError("fatal_error")
         return body
-
-    def _scope_headers(self, method: Method) -> dict[str, str]:
-        accepted = {"X-Accepted-OAuth-Scopes": ",".join(method.scopes)} if method.scopes else {}
-        return {"X-OAuth-Scopes": ",".join(self.access.scopes), **accepted}
 
     @web.middleware
     async def _dialect(self, request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -183,3 +202,8 @@ class ChatEmulator:
         except Exception:
             log.exception("The stand-in failed at %s %s", request.method, request.path)
             return web.json_response({"ok": False, "error": "internal_error"}, status=500)
+
+
+def _scope_headers(method: Method, access: Access) -> dict[str, str]:
+    accepted = {"X-Accepted-OAuth-Scopes": ",".join(method.scopes)} if method.scopes else {}
+    return {"X-OAuth-Scopes": ",".join(access.scopes), **accepted}

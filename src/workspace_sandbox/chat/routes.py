@@ -1,16 +1,17 @@
 """Every route there is: what serves it, how often it may be called, and which scopes open it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from aiohttp import web
 
 from workspace_sandbox.chat import access, auth, conversations, messages, reactions, users
-from workspace_sandbox.chat.access import Access
+from workspace_sandbox.chat.access import Home
 from workspace_sandbox.chat.call import Call
 from workspace_sandbox.chat.throttle import POSTS_PER_MINUTE, SPECIAL, TIER_2, TIER_3, TIER_4
 from workspace_sandbox.kit.routes import Route
+from workspace_sandbox.kit.stage import Stage
 
 READ = ("channels:read", "groups:read", "mpim:read", "im:read")
 HISTORY = ("channels:history", "groups:history", "mpim:history", "im:history")
@@ -35,7 +36,7 @@ class Method(Route[Callable[[Call], dict[str, Any]]]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page(Route[Callable[[Access, web.Request, str], web.Response]]):
+class Page(Route[Callable[[Mapping[str, Home], Stage, web.Request], Awaitable[web.Response]]]):
     """A page for people."""
 
 
@@ -111,5 +112,5 @@ ROUTES: Sequence[Method | Page] = (
     Method(path="/api/users.conversations", handler=conversations.list_joined, per_minute=TIER_3, scopes=READ),
     Method(path="/api/users.info", handler=users.info, per_minute=TIER_4, scopes=("users:read",)),
     Method(path="/api/users.list", handler=users.list_all, per_minute=TIER_2, scopes=("users:read",)),
-    Page(method="GET", path="/oauth/v2/authorize", handler=access.authorize, lacks="user scopes are ignored"),
+    Page(method="*", path="/oauth/v2/authorize", handler=access.authorize, lacks="user scopes are ignored"),
 )

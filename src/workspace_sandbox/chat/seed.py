@@ -26,6 +26,18 @@ TEAM = Team(
     installer_id="U04NW000001",
 )
 
+ANNEX = Team(
+    id="T09HRB0RQ2K",
+    name="Harbour Collective",
+    domain="harbour-collective",
+    app_id=TEAM.app_id,
+    bot_id="B09RELAY2HC",
+    bot_user_id="U09RELAYBOT",
+    bot_name="relay",
+    installer_id="U09HC000001",
+)
+"""A second workspace, in which the application is not installed at first."""
+
 BEGAN = 1_735_689_600
 ENDED = 1_759_000_000
 """The history lies between 2025-01-01 and late September of that year."""
@@ -66,6 +78,21 @@ PARTNERS = 14
 def workspace(now: Callable[[], float]) -> Workspace:
     """The seeded workspace, read by the clock *now*."""
     return _Seed(now).grow()
+
+
+def annex(now: Callable[[], float]) -> Workspace:
+    """The second workspace: two people and a channel."""
+    made = Workspace(ANNEX, now)
+    people = [("U09HC000001", "Marit Solheim"), ("U09HC000002", "Tadeo Ruiz")]
+    for identifier, name in people:
+        made.users[identifier] = User(identifier, name.split()[0].lower(), name, is_admin=True)
+    made.users[ANNEX.bot_user_id] = User(ANNEX.bot_user_id, ANNEX.bot_name, "Relay", is_bot=True)
+    members = dict.fromkeys([*(identifier for identifier, _ in people), ANNEX.bot_user_id])
+    general = Channel("C09HARBOUR1", "general", "public_channel", ANNEX.installer_id, BEGAN, members, is_general=True)
+    general.updated = BEGAN * 1000
+    general.add(Message(ts_of(ENDED * MICROSECONDS), "Welcome aboard ⚓", ANNEX.installer_id))
+    made.channels[general.id] = general
+    return made
 
 
 class _Seed:

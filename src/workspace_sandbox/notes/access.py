@@ -3,14 +3,15 @@
 import base64
 import binascii
 import hmac
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
+from workspace_sandbox.kit.consent import Account, Box, Decision, Question
+from workspace_sandbox.kit.stage import Stage
 from workspace_sandbox.notes import checks, values
-from workspace_sandbox.notes.state import User, Workspace
+from workspace_sandbox.notes.state import Home, Offer, User, Workspace
 from workspace_sandbox.notes.wire import Refusal, invalid
 
 CLIENT_ID = "5a1c9f0e-7d2b-4c6a-9e83-2f40b1d7c865"
@@ -30,8 +31,10 @@ class Grant:
     """A token, with the refresh token it came with if it came by OAuth."""
 
     token: str
+    workspace: Workspace
     bot: User
     issued_at: float
+    expires_at: float | None = None
     refresh_token: str | None = None
     spent: bool = False
     withdrawn: bool = False
@@ -44,6 +47,8 @@ class Code:
 
     redirect_uri: str
     expires_at: float
+    home: Home
+    shared: frozenset[str]
 
 
 def invalid_grant(message: str) -> Refusal:
@@ -52,13 +57,15 @@ def invalid_grant(message: str) -> Refusal:
 
 
 class Authorisations:
-    """All grants of one workspace."""
+    """All grants of one integration by its fixed token, and of one application by OAuth, wherever it was let in."""
 
-    def __init__(self, workspace: Workspace, internal: User, public: User) -> None:
+    def __init__(self, stage: Stage, workspace: Workspace, internal: User, homes: Sequence[Home]) -> None:
+        self._stage = stage
         self._workspace = workspace
-        self._public = public
-        self._grants = [Grant(TOKEN, internal, workspace.now())]
+        self._grants = [Grant(TOKEN, workspace, internal, workspace.now())]
         self._codes: dict[str, Code] = {}
+        self.homes = {home.workspace.id: home for home in homes}
+        """By the id of their workspace; the first is the one that a person is in at first."""
 
     def withdraw(self, *, withdrawn: bool) -> None:
         """Take all grants there are away, or give them back; later ones are not touched."""
@@ -66,29 +73,33 @@ class Authorisations:
         for grant in self._grants:
             grant.withdrawn = withdrawn
 
-    def bot(self, token: str) -> User | None:
-        """Whose *token* that is; None when it is not good."""
+    def grant(self, token: str) -> Grant | None:
+        """What *token* lets in; None when it is not good."""
         grant = self._find(token, "token")
-        return grant.bot if grant else None
+        expired = grant and grant.expires_at is not None and grant.expires_at <= self._workspace.now()
+        return None if expired else grant
 
     def has(self, bot: User) -> bool:
         """Whether *bot* is let in at all."""
         return any(grant.bot is bot for grant in self._good())
 
-    def code(self, redirect_uri: str) -> str:
-        """A new code for the public connection."""
-        code = self._workspace.new_secret("", 36)
-        self._codes[code] = Code(redirect_uri, self._workspace.now() + CODE_SECONDS)
+    def code(self, redirect_uri: str, decided: Decision) -> str:
+        """A new code for the public connection, with the workspace and the pages that the person picked."""
+        code, until = self._workspace.new_secret("", 36), self._workspace.now() + CODE_SECONDS
+        home = self.homes.get(decided.account) or next(iter(self.homes.values()))
+        kept = (offer.ids for offer in home.offers if decided.keeps(_value(home, offer)))
+        self._codes[code] = Code(redirect_uri, until, home, frozenset().union(*kept))
         return code
 
     def token(self, body: dict[str, Any]) -> dict[str, Any]:
         """A new pair for a code, or for the refresh token of a pair that dies by it."""
         kind = checks.one_of(body.get("grant_type"), "body.grant_type", ("authorization_code", "refresh_token"))
-        self._spend_code(body) if kind == "authorization_code" else self._spend_refresh_token(body)
-        secret = self._workspace.new_secret
-        grant = Grant(secret("ntn_", 46), self._public, self._workspace.now(), refresh_token=secret("nrt_", 46))
+        home = self._spend_code(body) if kind == "authorization_code" else self._spend_refresh_token(body)
+        secret, now, seconds = self._workspace.new_secret, self._workspace.now(), self._stage.knobs["token_seconds"]
+        until = None if seconds is None else now + seconds
+        grant = Grant(secret("ntn_", 46), home.workspace, home.bot, now, until, secret("nrt_", 46))
         self._grants.append(grant)
-        return self._issued(grant)
+        return _issued(grant)
 
     def revoke(self, body: dict[str, Any]) -> dict[str, Any]:
         """End the grant of an access or refresh token; an unknown one is fine too."""
@@ -112,34 +123,40 @@ class Authorisations:
     def _good(self) -> Iterator[Grant]:
         return (grant for grant in self._grants if not grant.spent and not grant.withdrawn)
 
-    def _spend_code(self, body: dict[str, Any]) -> None:
+    def _spend_code(self, body: dict[str, Any]) -> Home:
         given = checks.string(checks.need(body, "code", "body"), "body.code")
         code = self._codes.pop(given, None)
         if code is None or code.expires_at <= self._workspace.now():
             raise invalid_grant("Invalid code: this code has been revoked.")
         if body.get("redirect_uri") != code.redirect_uri:
             raise invalid_grant("Invalid redirect_uri: it does not match the authorization request.")
+        # Picking again replaces what was picked before: there is one bot of an application in a workspace.
+        code.home.bot.shared = set(code.shared)
+        return code.home
 
-    def _spend_refresh_token(self, body: dict[str, Any]) -> None:
+    def _spend_refresh_token(self, body: dict[str, Any]) -> Home:
         given = checks.string(checks.need(body, "refresh_token", "body"), "body.refresh_token")
         grant = self._find(given, "refresh_token")
         if grant is None:
             raise invalid_grant("Invalid refresh token: this token has been revoked.")
         grant.spent = True
+        return self.homes[grant.workspace.id]
 
-    def _issued(self, grant: Grant) -> dict[str, Any]:
-        owner = self._workspace.users[grant.bot.owner_id or ""]
-        return {
-            "access_token": grant.token,
-            "token_type": "bearer",
-            "refresh_token": grant.refresh_token,
-            "bot_id": grant.bot.id,
-            "workspace_id": self._workspace.id,
-            "workspace_name": self._workspace.name,
-            "workspace_icon": None,
-            "owner": {"type": "user", "user": values.user(owner, owner.id, self._workspace)},
-            "duplicated_template_id": None,
-        }
+
+def _issued(grant: Grant) -> dict[str, Any]:
+    workspace = grant.workspace
+    owner = workspace.users[grant.bot.owner_id or ""]
+    return {
+        "access_token": grant.token,
+        "token_type": "bearer",
+        "refresh_token": grant.refresh_token,
+        "bot_id": grant.bot.id,
+        "workspace_id": workspace.id,
+        "workspace_name": workspace.name,
+        "workspace_icon": None,
+        "owner": {"type": "user", "user": values.user(owner, owner.id, workspace)},
+        "duplicated_template_id": None,
+    }
 
 
 def require_client(header: str) -> None:
@@ -163,13 +180,13 @@ class Consent:
     state: str | None
 
     @classmethod
-    def asked(cls, query: Mapping[str, str]) -> "Consent":
+    def asked(cls, query: Mapping[str, str], registered: Sequence[str]) -> "Consent":
         """The consent that an authorize address asks for; refused when it is not well asked."""
         checks.one_of(query.get("client_id"), "query.client_id", (CLIENT_ID,))
         checks.one_of(query.get("response_type"), "query.response_type", ("code",))
         checks.one_of(query.get("owner"), "query.owner", ("user",))
         redirect_uri = query.get("redirect_uri", "")
-        if urlsplit(redirect_uri).scheme not in {"http", "https"}:
+        if urlsplit(redirect_uri).scheme not in {"http", "https"} or (registered and redirect_uri not in registered):
             raise invalid("Missing or invalid redirect_uri.")
         return cls(redirect_uri, query.get("state"))
 
@@ -178,10 +195,20 @@ class Consent:
         fields = given | ({} if self.state is None else {"state": self.state})
         return f"{self.redirect_uri}{'&' if '?' in self.redirect_uri else '?'}{urlencode(fields)}"
 
-    def page(self, approved: str) -> str:
-        """A page that asks the user; *approved* is the address that grants."""
-        refused = escape(self.answer(error="access_denied"))
-        return (
-            "<!doctype html><title>Connect with Notion</title><h1>The connection wants access to your workspace</h1>"
-            f'<p><a href="{escape(approved)}">Allow access</a> <a href="{refused}">Cancel</a></p>'
+
+def question(homes: Iterable[Home]) -> Question:
+    """What a person is asked: which workspace, and which pages of it."""
+    accounts = [
+        Account(
+            home.workspace.id,
+            home.workspace.name,
+            tuple(Box(_value(home, offer), offer.label) for offer in home.offers),
         )
+        for home in homes
+    ]
+    wants = ["View the content that you share with it", "Insert and update that content", "See names and addresses"]
+    return Question(vendor="Notion", app="Connector Gateway", wants=wants, accounts=accounts)
+
+
+def _value(home: Home, offer: Offer) -> str:
+    return f"{home.workspace.id}/{home.offers.index(offer)}"

@@ -8,19 +8,31 @@ from typing import Any, ClassVar
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
+from workspace_sandbox.kit.consent import decision, fields_of
 from workspace_sandbox.kit.server import application
 from workspace_sandbox.kit.stage import Stage
 from workspace_sandbox.notes import acts, seed
-from workspace_sandbox.notes.access import TOKEN, Authorisations, Consent, require_client
+from workspace_sandbox.notes.access import (
+    CLIENT_ID,
+    CLIENT_SECRET,
+    TOKEN,
+    Authorisations,
+    Consent,
+    Grant,
+    question,
+    require_client,
+)
 from workspace_sandbox.notes.answers import Answers
 from workspace_sandbox.notes.call import Call, body_of, version_of
 from workspace_sandbox.notes.deliveries import Deliverer
 from workspace_sandbox.notes.paging import Cursors
 from workspace_sandbox.notes.routes import ROUTES, Exchange, Page, Request
-from workspace_sandbox.notes.state import Change, User
+from workspace_sandbox.notes.state import Change
 from workspace_sandbox.notes.subscription import VERIFICATION_TOKEN, Subscription
 from workspace_sandbox.notes.throttle import Limits
 from workspace_sandbox.notes.wire import Refusal, answered, bad_url, refused
+
+DENIED = {"error": "access_denied"}
 
 LOG = logging.getLogger(__name__)
 
@@ -34,6 +46,8 @@ class NotesEmulator:
         "short_pages": False,
         "next_create": "",
         "auto_approve": False,
+        "redirect_uris": [],
+        "token_seconds": None,
         "events_url": "",
         "webhook_gather_seconds": 0.2,
         "webhook_ack_seconds": 5.0,
@@ -43,10 +57,11 @@ class NotesEmulator:
     }
     """The first values; what is not plain from its name:
 
-    ``row_cap`` is where a query ends; ``next_create`` is an accident of the next creation: ``503_committed``,
-    ``503_uncommitted`` or ``529``; an empty ``events_url`` sends nothing; ``webhook_gather_seconds`` is how long what
-    happens to one object is gathered; ``webhook_retry_seconds`` are the pauses before another attempt, with which the
-    eighth and last comes a day after the first.
+    ``row_cap`` is where a query ends; without ``token_seconds`` a token by OAuth lives until it is refreshed or
+    withdrawn; without ``redirect_uris`` any address may be gone back to; ``next_create`` is an accident of the next
+    creation: ``503_committed``, ``503_uncommitted`` or ``529``; an empty ``events_url`` sends nothing;
+    ``webhook_gather_seconds`` is how long what happens to one object is gathered; ``webhook_retry_seconds`` are the
+    pauses before another attempt, with which the eighth and last comes a day after the first.
     """
 
     def __init__(self, stage: Stage) -> None:
@@ -71,12 +86,16 @@ class NotesEmulator:
         self._cursors = Cursors(self.workspace.new_id)
         if self.stage.default_knobs["events_url"]:
             self._subscription = Subscription(self.workspace, self._seeded.internal, VERIFICATION_TOKEN)
-        self._authorisations = Authorisations(self.workspace, self._seeded.internal, self._seeded.public)
+        self._authorisations = Authorisations(self.stage, self.workspace, self._seeded.internal, self._seeded.homes)
         self.limits = Limits(self.stage)
 
     def credentials(self) -> dict[str, str]:
         """The token of an internal connection, and that of webhooks which are set up from the start."""
         return {"token": TOKEN, "verification_token": VERIFICATION_TOKEN}
+
+    def client(self) -> dict[str, str]:
+        """The public connection, which is authorised by OAuth."""
+        return {"client_id": CLIENT_ID, "client_secret": CLIENT_SECRET}
 
     def examples(self) -> dict[str, Any]:
         """A database with a page of it, and databases with something special."""
@@ -142,14 +161,14 @@ class NotesEmulator:
                 return web.route(route.method, route.path, self._consent)
 
     async def _serve(self, route: Request, request: web.Request) -> web.Response:
-        bot = self._admit(request)
+        grant = self._admit(request)
         version = version_of(request)
         call = Call(
-            workspace=self.workspace,
+            workspace=grant.workspace,
             stage=self.stage,
             cursors=self._cursors,
-            bot=bot,
-            answers=Answers(self.workspace, version),
+            bot=grant.bot,
+            answers=Answers(grant.workspace, version),
             path=request.match_info,
             query=request.query,
             filter_properties=[
@@ -159,21 +178,22 @@ class NotesEmulator:
         )
         return self._answer(route.handler(call))
 
-    def _admit(self, request: web.Request) -> User:
+    def _admit(self, request: web.Request) -> Grant:
         kind, _, token = request.headers.get("Authorization", "").partition(" ")
-        bot = self._authorisations.bot(token) if kind.casefold() == "bearer" else None
-        if bot is None:
+        grant = self._authorisations.grant(token) if kind.casefold() == "bearer" else None
+        if grant is None:
             raise Refusal(401, "unauthorized", "API token is invalid.")
         self.limits.spend(token)
-        return bot
+        return grant
 
     async def _consent(self, request: web.Request) -> web.Response:
-        consent = Consent.asked(request.query)
-        if self.stage.knobs["auto_approve"] or "auto_approve" in request.query:
-            code = self._authorisations.code(consent.redirect_uri)
-            return web.Response(status=302, headers={"Location": consent.answer(code=code)})
-        approved = str(request.rel_url.update_query(auto_approve="true"))
-        return web.Response(text=consent.page(approved), content_type="text/html")
+        asked = await fields_of(request)
+        consent = Consent.asked(dict(asked), self.stage.knobs["redirect_uris"])
+        decided = decision(asked, automatic=self.stage.knobs["auto_approve"])
+        if decided is None:
+            return question(self._authorisations.homes.values()).page(request.path, asked)
+        answer = {"code": self._authorisations.code(consent.redirect_uri, decided)} if decided.allowed else DENIED
+        return web.Response(status=302, headers={"Location": consent.answer(**answer)})
 
     async def _exchange(self, route: Exchange, request: web.Request) -> web.Response:
         require_client(request.headers.get("Authorization", ""))

@@ -44,6 +44,7 @@ ROUTES: Sequence[Request | Exchange | Page] = (
         lacks="blocks other than of text, and dividers",
     ),
     Page(method="GET", path="/v1/oauth/authorize", handler=None),
+    Page(method="POST", path="/v1/oauth/authorize", handler=None),
     Exchange(method="POST", path="/v1/oauth/token", handler=Authorisations.token),
     Exchange(method="POST", path="/v1/oauth/revoke", handler=Authorisations.revoke),
     Exchange(method="POST", path="/v1/oauth/introspect", handler=Authorisations.introspect),

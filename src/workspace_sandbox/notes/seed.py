@@ -13,6 +13,8 @@ from workspace_sandbox.notes.seeding import Seeder
 from workspace_sandbox.notes.state import (
     Database,
     DataSource,
+    Home,
+    Offer,
     Page,
     Parent,
     Property,
@@ -59,6 +61,8 @@ class Seeded:
     """The bot of the connection that is authorised by OAuth."""
     person: User
     """Who acts when a tester lets a person act."""
+    homes: tuple[Home, ...]
+    """Where the person may let an application in."""
     examples: dict[str, Any]
 
 
@@ -91,7 +95,34 @@ def plant(now: Callable[[], float], random: Random) -> Seeded:
         "multi_source_database_id": projects.id,
         "data_source_id": leads.id,
     }
-    return Seeded(workspace, internal, public, person, examples)
+    home = Home(workspace, public, (*_offers(leads, table, projects, handbook), _all_shelves(shelves)))
+    return Seeded(workspace, internal, public, person, (home, _bakery(now, random)), examples)
+
+
+def _offers(leads: DataSource, table: DataSource, projects: Database, handbook: Page) -> list[Offer]:
+    tables = [(leads.title, leads.parent.id), (table.title, table.parent.id), (projects.title, projects.id)]
+    return [Offer(title, frozenset({uid})) for title, uid in [*tables, (handbook.title, handbook.id)]]
+
+
+def _all_shelves(shelves: list[DataSource]) -> Offer:
+    return Offer(f"{len(shelves)} databases of the teams", frozenset(shelf.parent.id for shelf in shelves))
+
+
+def _bakery(now: Callable[[], float], random: Random) -> Home:
+    """A second, small workspace, to which the same application may be let in."""
+    workspace = Workspace("Lantern Bakery", now, Random("bakery"))
+    seeder = Seeder(workspace)
+    person = seeder.user("Noor van Dijk", email="noor@lantern.example")
+    bot = seeder.user("Connector (public)", kind="bot", owner_id=person.id, integration_id=CLIENT_ID)
+    minutes = seeder.property("number", "Minutes", config={"format": "number"})
+    recipes = seeder.table("Recipes", EPOCH, [seeder.property("title", "Name"), minutes])
+    for number, name in enumerate(("Rye loaf", "Krentenbollen", "Baguette", "メロンパン")):
+        seeder.row(recipes, EPOCH - number * HOUR, {"Name": richtext.text(name), "Minutes": 40 + 5 * number})
+    notice = seeder.page("Opening hours 🕗", EPOCH - HOUR)
+    bot.shared = {recipes.parent.id, notice.id}
+    workspace.random = random
+    offers = [Offer("Recipes", frozenset({recipes.parent.id})), Offer(notice.title, frozenset({notice.id}))]
+    return Home(workspace, bot, tuple(offers))
 
 
 def _leads(seeder: Seeder) -> DataSource:

@@ -182,6 +182,23 @@ class Change:
 Shared = TypeVar("Shared", bound=Entity)
 
 
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What a person may share with an application by one box: databases and pages, with all that lies in them."""
+
+    label: str
+    ids: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """A workspace that a person may let an application into, its bot there, and what there is to share with it."""
+
+    workspace: "Workspace"
+    bot: User
+    offers: tuple[Offer, ...]
+
+
 class Workspace:
     """Everything in one workspace of the vendor's."""
 

@@ -13,7 +13,9 @@ from urllib.parse import unquote, urlencode, urlsplit
 
 from aiohttp import web
 
+from workspace_sandbox.kit.consent import Account, Box, Decision, Question, decision, fields_of, told
 from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.tables.state import Base, User
 from workspace_sandbox.tables.wire import unauthenticated
 from workspace_sandbox.tables.workspace import Workspace
 
@@ -24,12 +26,17 @@ PUBLIC_CLIENT_ID = "e05b8a36-2f7d-4c19-a4d0-61f3c8b7e952"
 """A client without a secret, as applications on people's own machines are."""
 
 CLIENTS: Mapping[str, str | None] = {CLIENT_ID: CLIENT_SECRET, PUBLIC_CLIENT_ID: None}
-SCOPES = ("data.records:read", "data.records:write", "schema.bases:read", "user.email:read")
 CODE_SECONDS = 300.0
 CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43,128}")
 VERIFIER = re.compile(r"[A-Za-z0-9._~-]{43,128}")
 ALPHABET = string.ascii_letters + string.digits
-YES = frozenset({"1", "true", "yes"})
+MEANINGS = {
+    "data.records:read": "See the data in records",
+    "data.records:write": "Create, edit, and delete records",
+    "schema.bases:read": "See the structure of a base, like table names or field types",
+    "user.email:read": "See your email address",
+}
+SCOPES = tuple(MEANINGS)
 
 
 @dataclass
@@ -55,7 +62,15 @@ class Access:
 
     token: str
     scopes: frozenset[str]
+    user: User
+    bases: frozenset[str] | None = None
+    """Those that were picked; None where all are shared, later ones too."""
     is_oauth: bool = False
+
+    def role(self, base: Base) -> str:
+        """What its user may do in *base* by it."""
+        shared = self.bases is None or base.id in self.bases
+        return base.role(self.user) if shared else "none"
 
 
 @dataclass(slots=True)
@@ -64,12 +79,19 @@ class Grant:
 
     client_id: str
     scopes: frozenset[str]
+    user: User
+    bases: frozenset[str] | None = None
     access_token: str = ""
     access_until: float = 0.0
     access_scopes: frozenset[str] = frozenset()
     refresh_token: str = ""
     refresh_until: float = 0.0
     used: set[str] = field(default_factory=set)
+    withdrawn: bool = False
+
+    def opens(self, now: float) -> bool:
+        """Whether its access token is good."""
+        return not self.withdrawn and now < self.access_until
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,15 +102,20 @@ class Code:
     redirect_uri: str
     challenge: str
     scopes: frozenset[str]
+    user: User
+    bases: frozenset[str] | None
     until: float
 
 
 @dataclass(slots=True)
 class Authorisations:
-    """Everything the user has authorised; ``connected`` is taken away and given back as a whole."""
+    """Everything that users have authorised, by a personal token or with OAuth."""
 
     stage: Stage
-    connected: bool = True
+    workspace: Workspace
+    _withdrawn: bool = False
+    """Whether the personal token is."""
+
     _grants: list[Grant] = field(default_factory=list)
     _codes: dict[str, Code] = field(default_factory=dict)
 
@@ -96,15 +123,25 @@ class Authorisations:
         """What the token of an ``Authorization`` header opens; refused with 401 if that is nothing."""
         kind, _, token = header.partition(" ")
         token = token.strip() if kind.casefold() == "bearer" else ""
-        access = self._access(token) if token and self.connected else None
+        access = self._access(token) if token else None
         if access is None:
             raise unauthenticated(token)
         return access
 
-    def consent(self, client_id: str, redirect_uri: str, challenge: str, scopes: frozenset[str]) -> str:
+    def withdraw(self, *, withdrawn: bool) -> None:
+        """Take everything that is authorised away, or give it back; what is authorised later is not touched."""
+        self._withdrawn = withdrawn
+        self._codes.clear()
+        for grant in self._grants:
+            grant.withdrawn = withdrawn
+
+    def consent(self, consent: "Consent", challenge: str, scopes: frozenset[str], decided: Decision) -> str:
         """The code for what a user has just agreed to."""
-        code = self._secret(64)
-        self._codes[code] = Code(client_id, redirect_uri, challenge, scopes, self._now() + CODE_SECONDS)
+        code, until = self._secret(64), self._now() + CODE_SECONDS
+        user = next((user for user in self.workspace.users if user.id == decided.account), self.workspace.users[0])
+        self._codes[code] = Code(
+            consent.client_id, consent.redirect_uri, challenge, scopes, user, decided.granted, until
+        )
         return code
 
     def exchange(self, client_id: str, form: Mapping[str, str]) -> dict[str, object]:
@@ -112,14 +149,14 @@ class Authorisations:
         for name in ("code", "redirect_uri", "code_verifier"):
             _need(form, name)
         code = self._codes.pop(form["code"], None)
-        if code is None or code.until <= self._now() or not self.connected:
+        if code is None or code.until <= self._now():
             raise OAuthRefusal("invalid_grant", "The authorization code is invalid, expired or was used before.")
         if (code.client_id, code.redirect_uri) != (client_id, form["redirect_uri"]):
             raise OAuthRefusal("invalid_grant", "The authorization code was issued to another client or redirect_uri.")
         verifier = form["code_verifier"]
         if not VERIFIER.fullmatch(verifier) or not hmac.compare_digest(challenge_of(verifier), code.challenge):
             raise OAuthRefusal("invalid_grant", "The code_verifier does not match the code_challenge.")
-        grant = Grant(client_id, code.scopes)
+        grant = Grant(client_id, code.scopes, code.user, code.bases)
         self._grants.append(grant)
         return self._issue(grant, grant.scopes)
 
@@ -130,7 +167,7 @@ class Authorisations:
         self._grants = [grant for grant in self._grants if token not in grant.used]
         mine = (grant for grant in self._grants if (grant.refresh_token, grant.client_id) == (token, client_id))
         grant = next(mine, None)
-        if grant is None or grant.refresh_until <= self._now() or not self.connected:
+        if grant is None or grant.withdrawn or grant.refresh_until <= self._now():
             raise OAuthRefusal("invalid_grant", "The refresh token is invalid, expired or was used before.")
         scopes = frozenset(form.get("scope", "").split()) or grant.scopes
         if not scopes <= grant.scopes:
@@ -139,13 +176,14 @@ class Authorisations:
         return self._issue(grant, scopes)
 
     def _access(self, token: str) -> Access | None:
-        if hmac.compare_digest(token.encode(), TOKEN.encode()):
-            return Access(token, frozenset(self.stage.knobs["scopes"].split()))
-        good = (grant for grant in self._grants if grant.access_token == token and grant.access_until > self._now())
-        return next((Access(token, grant.access_scopes, is_oauth=True) for grant in good), None)
+        if not self._withdrawn and hmac.compare_digest(token.encode(), TOKEN.encode()):
+            return Access(token, frozenset(self.stage.knobs["scopes"].split()), self.workspace.users[0])
+        good = (grant for grant in self._grants if grant.access_token == token and grant.opens(self._now()))
+        grant = next(good, None)
+        return Access(token, grant.access_scopes, grant.user, grant.bases, is_oauth=True) if grant else None
 
     def _issue(self, grant: Grant, scopes: frozenset[str]) -> dict[str, object]:
-        access_seconds, refresh_seconds = (self.stage.knobs[name] for name in ("access_seconds", "refresh_seconds"))
+        access_seconds, refresh_seconds = (self.stage.knobs[name] for name in ("token_seconds", "refresh_seconds"))
         grant.access_token, grant.access_scopes = f"oaa{self._secret(14)}.v1.{self._secret(64)}", scopes
         grant.refresh_token = f"oar{self._secret(14)}.v1.{self._secret(64)}"
         grant.access_until = self._now() + access_seconds
@@ -197,26 +235,30 @@ class Consent:
         return f"{self.redirect_uri}{'&' if '?' in self.redirect_uri else '?'}{urlencode(fields)}"
 
 
-async def authorize(authorisations: Authorisations, _: Workspace, request: web.Request) -> web.Response:
+async def authorize(authorisations: Authorisations, request: web.Request) -> web.Response:
     """The consent page; at once the way back, where approval is automatic or the request is not well made."""
-    query, knobs = request.query, authorisations.stage.knobs
+    fields, knobs = await fields_of(request), authorisations.stage.knobs
+    query = dict(fields)
     try:
         consent = _asked(query, knobs["redirect_uris"])
     except OAuthRefusal as refusal:
-        return web.Response(status=400, text=_page(escape(refusal.description)), content_type="text/html")
+        return told("Airtable", "This request cannot be met", f"<p>{escape(refusal.description)}</p>", 400)
     try:
         scopes = _scopes(query)
     except OAuthRefusal as refusal:
         return _redirect(consent.back(**refusal.body()))
-    if knobs["auto_approve"] or query.get("auto_approve", "").casefold() in YES:
-        challenge = query["code_challenge"]
-        code = authorisations.consent(consent.client_id, consent.redirect_uri, challenge, scopes)
-        return _redirect(consent.back(code=code, code_challenge=challenge, code_challenge_method="S256"))
-    allow = str(request.rel_url.update_query(auto_approve="true"))
-    return web.Response(text=_question(sorted(scopes), allow, consent), content_type="text/html")
+    decided = decision(fields, automatic=knobs["auto_approve"])
+    # At least one base has to be picked, so the page is shown again without.
+    if decided is None or (decided.allowed and decided.granted == frozenset()):
+        return _question(authorisations.workspace, scopes).page(request.path, fields)
+    if not decided.allowed:
+        return _redirect(consent.back(error="access_denied", error_description="The user denied the request."))
+    challenge = query["code_challenge"]
+    code = authorisations.consent(consent, challenge, scopes, decided)
+    return _redirect(consent.back(code=code, code_challenge=challenge, code_challenge_method="S256"))
 
 
-async def token(authorisations: Authorisations, _: Workspace, request: web.Request) -> web.Response:
+async def token(authorisations: Authorisations, request: web.Request) -> web.Response:
     """Tokens for a code or a refresh token."""
     try:
         form = await _form(request)
@@ -279,14 +321,15 @@ def _redirect(location: str) -> web.Response:
     return web.Response(status=302, headers={"Location": location})
 
 
-def _question(scopes: list[str], allow: str, consent: Consent) -> str:
-    wanted = "".join(f"<li>{escape(scope)}</li>" for scope in scopes)
-    refuse = consent.back(error="access_denied", error_description="The user denied the request.")
-    return _page(
-        f"An application wants access to your bases:<ul>{wanted}</ul>"
-        f'<a href="{escape(allow)}">Grant access</a> <a href="{escape(refuse)}">Cancel</a>'
-    )
-
-
-def _page(body: str) -> str:
-    return f"<!doctype html><meta charset=utf-8><title>Connect with Airtable</title><p>{body}</p>"
+def _question(workspace: Workspace, scopes: frozenset[str]) -> Question:
+    """What a user is asked; the bases are those in which they may do anything."""
+    accounts = [
+        Account(
+            user.id,
+            f"{user.name} ({user.email})",
+            tuple(Box(base.id, base.name) for base in workspace.bases if base.role(user) != "none"),
+        )
+        for user in workspace.users
+    ]
+    wants = [MEANINGS[scope] for scope in sorted(scopes)]
+    return Question(vendor="Airtable", app="Connector Gateway", wants=wants, accounts=accounts)

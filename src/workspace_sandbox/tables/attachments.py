@@ -13,7 +13,6 @@ from workspace_sandbox.tables.access import Authorisations
 from workspace_sandbox.tables.call import Call
 from workspace_sandbox.tables.state import Attachment, Base
 from workspace_sandbox.tables.wire import Refusal, forbidden, not_found
-from workspace_sandbox.tables.workspace import Workspace
 
 PATH = "/v3/u/{until}/{attachment}/{signature}/{filename}"
 
@@ -27,7 +26,7 @@ def upload_attachment(call: Call) -> dict[str, Any]:
     if table.synced:
         raise forbidden()
     column = queries.column_of(table, call.path["field"])
-    call.workspace.upload(call.base, table, record, column, call.body)
+    call.workspace.upload(call.base, table, record, column, call.body, user=call.access.user)
     # The sample of this route has identifiers where all other routes answer with names.
     return call.reader.record(table, record, by_id=True, only=[column])
 
@@ -44,15 +43,15 @@ def address(stage: Stage, attachment: Attachment) -> str:
     return stage.addresses.get("content", "https://content.airtable.com") + path
 
 
-async def serve(_: Authorisations, workspace: Workspace, request: web.Request) -> web.Response:
+async def serve(authorisations: Authorisations, request: web.Request) -> web.Response:
     """The bytes of a file whose address is genuine and has not expired."""
-    given, stage = request.match_info, workspace.stage
+    given, stage = request.match_info, authorisations.stage
     if not given["until"].isdecimal() or given["signature"] != _signature(int(given["until"]), given["attachment"]):
         raise not_found()
     # The vendor's addresses end after some hours ("Attachments"): whoever stores them finds them dead.
     if stage.clock.now() * 1000 >= int(given["until"]):
         raise Refusal(410, "GONE", envelope="bare")
-    attachment = _find(workspace.bases, given["attachment"])
+    attachment = _find(authorisations.workspace.bases, given["attachment"])
     headers = {"Content-Disposition": f"inline; filename*=UTF-8''{_quoted(attachment.filename)}"}
     return web.Response(body=attachment.bytes(), headers=headers | {"Content-Type": attachment.type})
 

@@ -8,9 +8,9 @@ from workspace_sandbox.tables.call import Call
 
 def whoami(call: Call) -> dict[str, Any]:
     """Who the token is of; its scopes are told of OAuth tokens only."""
-    email = {"email": call.workspace.user.email} if "user.email:read" in call.access.scopes else {}
+    email = {"email": call.access.user.email} if "user.email:read" in call.access.scopes else {}
     scopes = {"scopes": sorted(call.access.scopes)} if call.access.is_oauth else {}
-    return {"id": call.workspace.user.id, **scopes, **email}
+    return {"id": call.access.user.id, **scopes, **email}
 
 
 def list_bases(call: Call) -> dict[str, Any]:

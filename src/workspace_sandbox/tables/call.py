@@ -61,7 +61,7 @@ class Call:
     def manner(self) -> Manner:
         """How it is to be written."""
         creates = PERMISSIONS.index(self.permission(self.base)) >= PERMISSIONS.index("create")
-        return Manner(self.workspace.user, self.flag("typecast"), creates, self.replaces)
+        return Manner(self.access.user, self.flag("typecast"), creates, self.replaces)
 
     def flag(self, name: str) -> bool:
         """A yes or no of the body; absent and null are no."""

@@ -10,7 +10,7 @@ from aiohttp.typedefs import Handler
 from workspace_sandbox.kit.server import application
 from workspace_sandbox.kit.stage import Stage
 from workspace_sandbox.tables import acts, attachments, queries, seed, wire
-from workspace_sandbox.tables.access import SCOPES, TOKEN, Access, Authorisations
+from workspace_sandbox.tables.access import CLIENT_ID, CLIENT_SECRET, SCOPES, TOKEN, Access, Authorisations
 from workspace_sandbox.tables.call import Call
 from workspace_sandbox.tables.routes import ROUTES, Endpoint, Host, Page
 from workspace_sandbox.tables.state import PERMISSIONS, Base
@@ -24,7 +24,6 @@ class TablesEmulator:
     """A stand-in for Airtable: three bases, one of which the token does not see."""
 
     knobs: ClassVar[Mapping[str, Any]] = {
-        "access_seconds": 3600,
         "auto_approve": False,
         "bases_per_page": 1000,
         "fetch_seconds": 2.0,
@@ -38,6 +37,7 @@ class TablesEmulator:
         "retry_after": False,
         "scopes": " ".join(SCOPES),
         "throttle_envelope": "list",
+        "token_seconds": 3600,
         "unreachable_hosts": [],
         "url_seconds": 7200.0,
     }
@@ -52,14 +52,18 @@ class TablesEmulator:
 
     def reset(self) -> None:
         """Return to the seed, with nothing revoked, spent or under way."""
-        self.authorisations = Authorisations(self.stage)
         self.limits = Limits(self.stage)
         self.iterators = queries.Iterators()
         self.workspace = seed.workspace(self.stage)
+        self.authorisations = Authorisations(self.stage, self.workspace)
 
     def credentials(self) -> dict[str, str]:
         """The personal access token."""
         return {"token": TOKEN}
+
+    def client(self) -> dict[str, str]:
+        """The application that is registered with the vendor, with its secret."""
+        return {"client_id": CLIENT_ID, "client_secret": CLIENT_SECRET}
 
     def examples(self) -> dict[str, Any]:
         """A table with everything in it, a record of it, and the other bases."""
@@ -67,11 +71,11 @@ class TablesEmulator:
 
     def revoke(self) -> None:
         """Withdraw the token, and everything that was authorised with OAuth."""
-        self.authorisations.connected = False
+        self.authorisations.withdraw(withdrawn=True)
 
     def authorise(self) -> None:
         """Give all of it back."""
-        self.authorisations.connected = True
+        self.authorisations.withdraw(withdrawn=False)
 
     def act(self, action: Mapping[str, Any]) -> dict[str, Any]:
         """Do what somebody does in the application."""
@@ -92,7 +96,7 @@ class TablesEmulator:
         """Let a request in, or not, and answer it: who it is of, how often, where, whether, what."""
         access = self.authorisations.authenticate(request.headers.get("Authorization", ""))
         self.limits.spend_token(access.token)
-        base = self._base(request.match_info.get("base"))
+        base = self._base(access, request.match_info.get("base"))
         if "base" in request.match_info:
             self.limits.spend_base(base.id)
         self._require(route, access, base)
@@ -100,23 +104,24 @@ class TablesEmulator:
         self._fail_writing(route)
         return wire.answer(request, route.handler(call))
 
-    def _base(self, identifier: str | None) -> Base:
+    def _base(self, access: Access, identifier: str | None) -> Base:
         """The base of a path; without one, it does not matter which."""
         if identifier is None:
             return self.workspace.bases[0]
         if not identifier.startswith("app"):
             raise wire.not_found()
         base = self.workspace.base(identifier)
-        if base is None or self._permission(base) == "none":
+        if base is None or self._permission(access, base) == "none":
             raise wire.no_such_model()
         return base
 
-    def _permission(self, base: Base) -> str:
+    def _permission(self, access: Access, base: Base) -> str:
         """What the token's user may do in *base*; a knob changes it in the bases that the token sees."""
-        return base.permission if base.permission == "none" else self.stage.knobs["permission_level"] or base.permission
+        role = access.role(base)
+        return role if role == "none" else self.stage.knobs["permission_level"] or role
 
     def _require(self, route: Endpoint, access: Access, base: Base) -> None:
-        held = PERMISSIONS.index(self._permission(base))
+        held = PERMISSIONS.index(self._permission(access, base))
         if (route.scope and route.scope not in access.scopes) or held < PERMISSIONS.index(route.permission):
             raise wire.forbidden()
 
@@ -129,7 +134,7 @@ class TablesEmulator:
             query=request.query,
             body=body,
             reader=self._reader(base),
-            permission=self._permission,
+            permission=partial(self._permission, access),
             replaces=request.method == "PUT",
         )
 
@@ -143,7 +148,7 @@ class TablesEmulator:
             raise wire.retriable()
 
     async def _show(self, page: Page, request: web.Request) -> web.StreamResponse:
-        return await page.handler(self.authorisations, self.workspace, request)
+        return await page.handler(self.authorisations, request)
 
     @web.middleware
     async def _dialect(self, request: web.Request, handler: Handler) -> web.StreamResponse:

@@ -22,8 +22,8 @@ def made(new_id: Identifiers, people: tuple[User, ...], beginning: float) -> lis
     for table in (*office, *hidden):
         _date(table, people[1], beginning)
     return [
-        Base(new_id("app"), "Büro & Office", "edit", office, people),
-        Base(new_id("app"), "Payroll", "none", hidden, people[1:]),
+        Base(new_id("app"), "Büro & Office", "edit", office, people, {people[1].id: "create"}),
+        Base(new_id("app"), "Payroll", "none", hidden, people[1:], {people[1].id: "owner"}),
     ]
 
 

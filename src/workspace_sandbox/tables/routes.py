@@ -10,7 +10,6 @@ from workspace_sandbox.kit.routes import Route
 from workspace_sandbox.tables import access, attachments, bases, records
 from workspace_sandbox.tables.access import Authorisations
 from workspace_sandbox.tables.call import Call
-from workspace_sandbox.tables.workspace import Workspace
 
 Host = Literal["base", "content"]
 
@@ -34,7 +33,7 @@ class Endpoint(Route[Callable[[Call], dict[str, Any]]]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page(Route[Callable[[Authorisations, Workspace, web.Request], Awaitable[web.Response]]]):
+class Page(Route[Callable[[Authorisations, web.Request], Awaitable[web.Response]]]):
     """An address that is asked without a token."""
 
     host: Host = "base"
@@ -69,12 +68,8 @@ ROUTES: Sequence[Endpoint | Page] = (
     _writes("PUT", RECORD, records.update_record),
     _writes("DELETE", RECORD, records.delete_record),
     _writes("POST", UPLOAD, attachments.upload_attachment, host="content"),
-    Page(
-        method="GET",
-        path="/oauth2/v1/authorize",
-        handler=access.authorize,
-        lacks="all bases are granted, none is chosen",
-    ),
+    Page(method="GET", path="/oauth2/v1/authorize", handler=access.authorize, lacks="workspaces are not chosen whole"),
+    Page(method="POST", path="/oauth2/v1/authorize", handler=access.authorize),
     Page(method="POST", path="/oauth2/v1/token", handler=access.token),
     Page(
         method="GET",

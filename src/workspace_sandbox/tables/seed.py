@@ -51,7 +51,7 @@ def workspace(stage: Stage) -> Workspace:
     """The three bases."""
     new_id = Identifiers(2026)
     bases = [_sales(new_id), *other_bases.made(new_id, PEOPLE, BEGINNING)]
-    return Workspace(stage, OWNER, bases)
+    return Workspace(stage, (OWNER, COLLEAGUE), bases)
 
 
 def examples(workspace: Workspace) -> dict[str, Any]:
@@ -72,7 +72,7 @@ def examples(workspace: Workspace) -> dict[str, Any]:
 def _sales(new_id: Identifiers) -> Base:
     """Companies and the leads in them; the leads have a field of every type."""
     leads, companies = _leads(new_id), _companies(new_id)
-    base = Base(new_id("app"), "Vertrieb & Sales", "create", [leads, companies], PEOPLE)
+    base = Base(new_id("app"), "Vertrieb & Sales", "create", [leads, companies], PEOPLE, {COLLEAGUE.id: "edit"})
     back = _join(new_id, leads, companies)
     leads.views.extend(_views(new_id, {field.name: field.id for field in leads.fields}))
     companies.views.append(View(new_id("viw"), "Grid view", hidden=frozenset({back.id})))

@@ -158,6 +158,12 @@ class Base:
     permission: str
     tables: list[Table]
     users: tuple[User, ...] = ()
+    roles: Mapping[str, str] = field(default_factory=dict)
+    """What others may do there, by their ids."""
+
+    def role(self, user: User) -> str:
+        """What *user* may do there."""
+        return self.roles.get(user.id, self.permission)
 
     def home(self, record_id: str) -> tuple[Table, Record] | None:
         """The record of that id with its table, wherever in the base it is."""

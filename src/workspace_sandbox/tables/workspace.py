@@ -60,8 +60,8 @@ class Workspace:
     """All bases, changed by the clock and with the randomness of the stage."""
 
     stage: Stage
-    user: User
-    """Whose token is let in."""
+    users: tuple[User, ...]
+    """Who may let an application in; the personal token is the first one's."""
 
     bases: list[Base] = field(default_factory=list)
 
@@ -107,7 +107,9 @@ class Workspace:
             unlink(base, table, record)
             del table.records[identifier]
 
-    def upload(self, base: Base, table: Table, record: Record, column: Field, body: Mapping[str, Any]) -> None:
+    def upload(
+        self, base: Base, table: Table, record: Record, column: Field, body: Mapping[str, Any], *, user: User
+    ) -> None:
         """Append a file, which comes as base64 with or without line breaks, to an attachment cell."""
         if column.type != "multipleAttachments":
             raise wire.invalid_value(column.name)
@@ -118,7 +120,7 @@ class Workspace:
         attachment = Attachment(self.new_id("att"), filename, kind, "", len(content), content=content)
         attachment.pixels = pixels(content)
         change(base, table, record, {column.id: [*record.cells.get(column.id, ()), attachment]})
-        record.modified_at, record.modified_by = self._second(), self.user
+        record.modified_at, record.modified_by = self._second(), user
 
     def new_id(self, prefix: str) -> str:
         """An identifier that is not in use."""

@@ -12,6 +12,7 @@ from slack_sdk.oauth.token_rotation import TokenRotator
 from slack_sdk.signature import SignatureVerifier
 from slack_sdk.web.async_client import AsyncWebClient
 
+from harness.consenting import Browser
 from harness.playing import playing
 from harness.receiving import receiving
 from workspace_sandbox import Sandbox
@@ -145,7 +146,8 @@ def test_the_client_installs_and_rotates(client: WebClient, emulator: ChatEmulat
         redirect_uri=back,
         authorization_url=f"{emulator.stage.addresses['base']}/oauth/v2/authorize",
     ).generate(state="s", team="T04NW2K7QLM")
-    code = emulator.access.consent({"scope": "chat:write", "redirect_uri": back})
+    with Browser() as browser:
+        code = browser.allow(page)["code"]
     secrets = {"client_id": access.CLIENT_ID, "client_secret": access.CLIENT_SECRET}
     granted = client.oauth_v2_access(code=code, redirect_uri=back, **secrets)
     bot = Bot(
@@ -158,7 +160,6 @@ def test_the_client_installs_and_rotates(client: WebClient, emulator: ChatEmulat
     )
     rotated = TokenRotator(**secrets, client=client).perform_bot_token_rotation(bot=bot, minutes_before_expiration=120)
 
-    assert page.startswith(emulator.stage.addresses["base"])
     assert rotated is not None
     assert rotated.bot_token != granted["access_token"]
     assert client.auth_test(token=rotated.bot_token)["ok"]

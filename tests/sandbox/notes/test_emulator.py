@@ -1267,8 +1267,8 @@ def test_the_user_is_asked_for_consent_and_sent_back(notes: Notes) -> None:
     query = parse_qs(urlsplit(sent.headers["location"]).query)
 
     assert "text/html" in page.headers["content-type"]
-    assert "auto_approve=true" in page.text
-    assert "error=access_denied" in page.text
+    assert "Fernweh Studios" in page.text
+    assert "Lantern Bakery" in page.text
     assert 302 == sent.status_code
     assert ["s&1"] == query["state"]
     assert {"code", "state"} == query.keys()

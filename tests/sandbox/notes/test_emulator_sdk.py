@@ -15,6 +15,7 @@ from notion_client.helpers import (
     is_full_user,
 )
 
+from harness.consenting import Browser
 from harness.playing import playing
 from workspace_sandbox.kit.throttling import TokenBucket
 from workspace_sandbox.notes import CLIENT_ID, CLIENT_SECRET, NotesEmulator
@@ -148,7 +149,9 @@ def test_the_default_version_of_the_sdk_works_too(emulator: NotesEmulator, examp
 
 
 def test_a_token_is_exchanged_refreshed_and_revoked(emulator: NotesEmulator, notion: Any) -> None:
-    code = emulator._authorisations.code("https://client.example/callback")
+    asked = f"client_id={CLIENT_ID}&response_type=code&owner=user&redirect_uri=https://client.example/callback"
+    with Browser() as browser:
+        code = browser.allow(f"{emulator.stage.addresses['base']}/v1/oauth/authorize?{asked}")["code"]
     app = {"client_id": CLIENT_ID, "client_secret": CLIENT_SECRET}
 
     first = notion.oauth.token(

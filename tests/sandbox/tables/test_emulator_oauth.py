@@ -66,12 +66,12 @@ def whoami(airtable: Played, token: str) -> requests.Response:
     return airtable.ask("GET", "/v0/meta/whoami", headers={"Authorization": f"Bearer {token}"})
 
 
-def test_the_consent_page_asks_and_its_links_lead_back(airtable: Played) -> None:
+def test_the_consent_page_tells_what_is_asked_of_whom(airtable: Played) -> None:
     page = airtable.ask("GET", "/oauth2/v1/authorize", params=asked())
 
     assert (200, "text/html") == (page.status_code, page.headers["Content-Type"].split(";")[0])
-    assert "data.records:read" in page.text
-    assert "error=access_denied" in page.text
+    assert "See the data in records" in page.text
+    assert "mara.lindqvist@example.com" in page.text
 
 
 def test_consent_gives_a_code_that_gives_tokens(airtable: Played) -> None:

@@ -1,0 +1,96 @@
+"""A person in front of a consent page: reads its form, ticks and unticks, and sends it off."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from types import TracebackType
+from typing import Self
+from urllib.parse import parse_qsl, urljoin, urlsplit
+
+import httpx
+
+
+@dataclass
+class Form(HTMLParser):
+    """The only form of a page: what is sent in any case, the accounts, the boxes, and what the buttons say."""
+
+    hidden: list[tuple[str, str]] = field(default_factory=list)
+    accounts: list[str] = field(default_factory=list)
+    account: str = ""
+    """The one that is chosen at first."""
+    boxes: list[str] = field(default_factory=list)
+    labels: list[str] = field(default_factory=list)
+    action: str = ""
+    _in_label: bool = False
+
+    def __post_init__(self) -> None:
+        super().__init__()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        about = {name: value or "" for name, value in attrs}
+        match tag, about.get("type"):
+            case "form", _:
+                self.action = about["action"]
+            case "input", "hidden":
+                self.hidden.append((about["name"], about["value"]))
+            case "input", "radio":
+                self.accounts.append(about["value"])
+                self.account = about["value"] if "checked" in about else self.account
+            case "input", "checkbox":
+                self.boxes.append(about["value"])
+            case "label", _:
+                self._in_label = True
+
+    def handle_endtag(self, tag: str) -> None:
+        self._in_label = self._in_label and tag != "label"
+
+    def handle_data(self, data: str) -> None:
+        if self._in_label:
+            self.labels.append(data)
+
+
+class Browser:
+    """Asks for pages and sends their forms; never follows the way back, which leads to a client."""
+
+    def __init__(self) -> None:
+        self._http = httpx.Client(timeout=10)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, fault: BaseException | None, tb: TracebackType | None) -> None:
+        self._http.close()
+
+    def form(self, page: str) -> Form:
+        """The form of the page at that address."""
+        shown = self._http.get(page)
+        assert 200 == shown.status_code, shown.text
+        form = Form()
+        form.feed(shown.text)
+        form.action = urljoin(page, form.action)
+        return form
+
+    def send(self, form: Form, button: str, *, account: str = "", unticked: Collection[str] = ()) -> httpx.Response:
+        """What is answered to a *button*, with some boxes unticked and perhaps another account chosen."""
+        kept = [("granted", box) for box in form.boxes if box not in unticked]
+        fields = [*form.hidden, ("account", account or form.account), *kept, ("decision", button)]
+        return self._http.post(form.action, data=_by_name(fields))
+
+    def allow(self, page: str, *, account: str = "", unticked: Collection[str] = ()) -> dict[str, str]:
+        """What a client is sent by somebody who allows what the page at that address asks for."""
+        return sent_back(self.send(self.form(page), "allow", account=account, unticked=unticked))
+
+    def cancel(self, page: str) -> dict[str, str]:
+        """What a client is sent by somebody who does not."""
+        return sent_back(self.send(self.form(page), "deny"))
+
+
+def sent_back(answer: httpx.Response) -> dict[str, str]:
+    """What the way back carries, in its query and its fragment."""
+    assert 302 == answer.status_code, answer.text
+    back = urlsplit(answer.headers["Location"])
+    return dict(parse_qsl(back.query) + parse_qsl(back.fragment))
+
+
+def _by_name(fields: list[tuple[str, str]]) -> dict[str, list[str]]:
+    return {name: [value for other, value in fields if other == name] for name, _ in fields}
