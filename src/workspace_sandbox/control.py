@@ -88,13 +88,13 @@ def turn_knobs(emulator: Emulator, wanted: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def revoke(emulator: Emulator, _: Mapping[str, Any]) -> dict[str, Any]:
-    """Withdraw the authorisation of the seeded credentials."""
+    """Withdraw every authorisation there is."""
     emulator.revoke()
     return DONE
 
 
 def authorise(emulator: Emulator, _: Mapping[str, Any]) -> dict[str, Any]:
-    """Grant it again."""
+    """Give all of it back."""
     emulator.authorise()
     return DONE
 

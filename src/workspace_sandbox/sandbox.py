@@ -58,9 +58,10 @@ class Sandbox:
         self._runners.clear()
 
     def describe(self) -> dict[str, Any]:
-        """Addresses, credentials and examples by connector: ``{"upstreams": …, "examples": …}``."""
+        """Addresses, credentials, registered applications and examples, each by connector."""
         return {
             "upstreams": {name: _upstream(emulator) for name, emulator in self.emulators.items()},
+            "clients": {name: emulator.client() for name, emulator in self.emulators.items()},
             "examples": {name: emulator.examples() for name, emulator in self.emulators.items()},
         }
 

@@ -2,9 +2,10 @@
 
 import hashlib
 from base64 import urlsafe_b64encode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from workspace_sandbox.crm.directory import Account
 from workspace_sandbox.crm.values import timestamp
 from workspace_sandbox.crm.wire import (
     GrantRejection,
@@ -35,7 +36,15 @@ class Grant:
     client_id: str
     scopes: tuple[str, ...]
     refresh_token: str
+    account: Account
     alive: bool = True
+    withdrawn: bool = False
+    """Uninstalled by a user, who may install it again."""
+
+    @property
+    def opens(self) -> bool:
+        """Whether it is good for anything."""
+        return self.alive and not self.withdrawn
 
 
 @dataclass(slots=True)
@@ -45,6 +54,7 @@ class Access:
     token: str
     app: str
     scopes: tuple[str, ...]
+    account: Account
     grant: Grant | None = None
     expires_at: float | None = None
     alive: bool = True
@@ -63,15 +73,19 @@ class Code:
     redirect_uri: str
     scopes: tuple[str, ...]
     expires_at: float
+    account: Account
     challenge: str | None = None
 
 
 @dataclass
 class Grants:
-    """Every authorisation of the portal; ``installed`` is what a user takes back in the settings."""
+    """Every authorisation of the portals that one user has; the first is that of the service key."""
 
     stage: Stage
-    installed: bool = True
+    accounts: Sequence[Account] = (Account(),)
+    _withdrawn: bool = False
+    """Whether the service key is."""
+
     _codes: dict[str, Code] = field(default_factory=dict)
     _accesses: dict[str, Access] = field(default_factory=dict)
     _grants: dict[str, Grant] = field(default_factory=dict)
@@ -90,29 +104,36 @@ class Grants:
 
     def access(self, token: str) -> Access | None:
         """The access of *token*, expired ones included, if nobody has withdrawn it."""
-        if not self.installed:
-            return None
         if token == SERVICE_KEY:
-            return Access(token, "service-key", tuple(self.stage.knobs["scopes"]))
+            key = Access(token, "service-key", tuple(self.stage.knobs["scopes"]), self.accounts[0])
+            return None if self._withdrawn else key
         access = self._accesses.get(token)
-        if access is None or not access.alive or not (access.grant and access.grant.alive):
+        if access is None or not access.alive or not (access.grant and access.grant.opens):
             return None
         return access
 
     def grant(self, refresh_token: str) -> Grant | None:
         """The living grant of that refresh token."""
         grant = self._grants.get(refresh_token)
-        return grant if grant and grant.alive and self.installed else None
+        return grant if grant and grant.opens else None
 
-    def consent(self, asked: Mapping[str, str]) -> str:
-        """The code for what a user has just agreed to."""
+    def withdraw(self, *, withdrawn: bool) -> None:
+        """Take everything that is installed away, or give it back; what is installed later is not touched."""
+        self._withdrawn = withdrawn
+        self._codes.clear()
+        for grant in self._grants.values():
+            grant.withdrawn = withdrawn
+
+    def consent(self, asked: Mapping[str, str], chosen: str) -> str:
+        """The code for what a user has just agreed to, for the portal of the *chosen* id."""
         code = self._uuid("eu1-")
         # What the portal does not have is left out without a word. The token's answer lists what was granted.
         wanted = f"{asked.get('scope', '')} {asked.get('optional_scope', '')}".split()
         scopes = tuple(scope for scope in dict.fromkeys(["oauth", *wanted]) if scope in self.stage.knobs["scopes"])
         expires_at = self.stage.clock.now() + CODE_SECONDS
         challenge = asked.get("code_challenge")
-        self._codes[code] = Code(asked["client_id"], asked["redirect_uri"], scopes, expires_at, challenge)
+        account = next((one for one in self.accounts if str(one.portal_id) == chosen), self.accounts[0])
+        self._codes[code] = Code(asked["client_id"], asked["redirect_uri"], scopes, expires_at, account, challenge)
         return code
 
     def exchange(self, form: Mapping[str, str]) -> Access:
@@ -127,7 +148,7 @@ class Grants:
             raise GrantRejection("invalid_grant", "MISMATCH_REDIRECT_URI_AUTH_CODE", message)
         if code.challenge is not None and code.challenge != challenge_of(form.get("code_verifier", "")):
             raise GrantRejection("invalid_grant", "BAD_CODE_VERIFIER", "code_verifier does not match code_challenge")
-        grant = Grant(code.client_id, code.scopes, self._uuid("eu1-"))
+        grant = Grant(code.client_id, code.scopes, self._uuid("eu1-"), code.account)
         self._grants[grant.refresh_token] = grant
         return self._issue(grant)
 
@@ -149,8 +170,8 @@ class Grants:
 
     def _issue(self, grant: Grant) -> Access:
         token = "CK" + urlsafe_b64encode(self.stage.random.randbytes(ACCESS_TOKEN_BYTES)).decode()
-        expires_at = self.stage.clock.now() + float(self.stage.knobs["access_token_seconds"])
-        access = Access(token, grant.client_id, grant.scopes, grant, expires_at)
+        expires_at = self.stage.clock.now() + float(self.stage.knobs["token_seconds"])
+        access = Access(token, grant.client_id, grant.scopes, grant.account, grant, expires_at)
         self._accesses[token] = access
         return access
 

@@ -2,49 +2,64 @@
 
 import re
 from collections.abc import Mapping
-from html import escape
 from math import ceil
 from typing import Any
 
 from aiohttp import web
 from yarl import URL
 
+from workspace_sandbox.crm import directory
 from workspace_sandbox.crm.access import Access, Grant
 from workspace_sandbox.crm.state import Portal
 from workspace_sandbox.crm.wire import GrantRejection, Rejection, invalid
+from workspace_sandbox.kit.consent import Account, Question, decision, fields_of
 
-PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>Connect to HubSpot</title></head>
-<body><h1>Connect {client} to {domain}</h1><p>It asks for: {scopes}</p>
-<p><a href="{agree}">Connect app</a> <a href="{refuse}">Cancel</a></p></body></html>
-"""
+RIGHTS = {"read": "View", "write": "Create and change"}
 REDIRECT = re.compile(r"https?://[\w.\[\]:-]+(/\S*)?")
 ASKED = ("client_id", "redirect_uri", "scope")
 
 
 async def authorise_page(portal: Portal, request: web.Request) -> web.Response:
-    """Asks the user, or sends them straight back with a code when consent is automatic."""
-    asked = request.query
+    """Asks the user, or takes the decision and sends them back."""
+    fields = await fields_of(request)
+    asked = dict(fields)
     missing = [name for name in ASKED if not asked.get(name)]
     if missing or asked.get("client_id") != portal.knob("client_id"):
         raise invalid(f"missing or unknown query parameters: {', '.join(missing) or 'client_id'}")
     if asked.get("code_challenge") and asked.get("code_challenge_method") != "S256":
         raise invalid("code_challenge_method must be S256")
-    if not REDIRECT.fullmatch(asked["redirect_uri"]):
-        raise invalid("redirect_uri must be an absolute http address")
-    if portal.knob("auto_approve") or asked.get("auto_approve") == "true":
-        location = _back(asked, code=portal.grants.consent(asked))
-        return web.Response(status=302, headers={"Location": location})
-    agree = request.rel_url.update_query(auto_approve="true")
-    refuse = _back(asked, error="access_denied", error_description="User denied access")
-    page = PAGE.format(
-        client=escape(asked["client_id"]),
-        domain=escape(portal.account.domain),
-        scopes=escape(asked["scope"]),
-        agree=escape(str(agree)),
-        refuse=escape(refuse),
-    )
-    return web.Response(text=page, content_type="text/html")
+    registered = portal.knob("redirect_uris")
+    if not REDIRECT.fullmatch(asked["redirect_uri"]) or (registered and asked["redirect_uri"] not in registered):
+        raise invalid("redirect_uri must be an absolute http address that is registered with the application")
+    decided = decision(fields, automatic=portal.knob("auto_approve"))
+    if decided is None:
+        return _question(portal, asked).page(request.path, fields)
+    if not decided.allowed:
+        return _sent(_back(asked, error="access_denied", error_description="User denied access"))
+    return _sent(_back(asked, code=portal.grants.consent(asked, decided.account)))
+
+
+def _sent(location: str) -> web.Response:
+    return web.Response(status=302, headers={"Location": location})
+
+
+def _question(portal: Portal, asked: Mapping[str, str]) -> Question:
+    accounts = [
+        Account(str(account.portal_id), f"{account.domain} ({account.portal_id})") for account in portal.grants.accounts
+    ]
+    wants = [_meaning(scope) for scope in f"{asked['scope']} {asked.get('optional_scope', '')}".split()]
+    return Question(vendor="HubSpot", app="Connector Gateway", wants=wants, accounts=accounts)
+
+
+def _meaning(scope: str) -> str:
+    """A scope in words: ``crm.objects.contacts.read`` is to view contacts."""
+    match scope.split("."):
+        case ["crm", "objects", what, right] if right in RIGHTS:
+            return f"{RIGHTS[right]} {what}"
+        case ["crm", "schemas", what, right] if right in RIGHTS:
+            return f"{RIGHTS[right]} the properties of {what}"
+        case _:
+            return "Be installed in your account" if scope == "oauth" else scope
 
 
 async def issue_token(portal: Portal, request: web.Request) -> web.Response:
@@ -66,7 +81,7 @@ async def introspect_token(portal: Portal, request: web.Request) -> web.Response
     if access := _living(portal, token):
         return web.json_response({"active": True, "token_use": "access_token"} | _access_info(portal, access))
     if grant := portal.grants.grant(token):
-        return web.json_response({"active": True, "token_use": "refresh_token"} | _refresh_info(portal, grant))
+        return web.json_response({"active": True, "token_use": "refresh_token"} | _refresh_info(grant))
     return web.json_response({"active": False})
 
 
@@ -91,7 +106,7 @@ async def read_refresh_token(portal: Portal, request: web.Request) -> web.Respon
     grant = portal.grants.grant(request.match_info["token"])
     if grant is None:
         raise Rejection(404, "OBJECT_NOT_FOUND", "refresh token was not found")
-    return web.json_response(_refresh_info(portal, grant))
+    return web.json_response(_refresh_info(grant))
 
 
 async def delete_refresh_token(portal: Portal, request: web.Request) -> web.Response:
@@ -130,23 +145,22 @@ def _token(portal: Portal, access: Access) -> dict[str, Any]:
         "access_token": access.token,
         "refresh_token": access.grant.refresh_token if access.grant else None,
         "expires_in": _seconds_left(portal, access),
-        "hub_id": portal.account.portal_id,
+        "hub_id": access.account.portal_id,
         "scopes": list(access.scopes),
     }
 
 
 def _access_info(portal: Portal, access: Access) -> dict[str, Any]:
     told = {"token": access.token, "token_type": "access", "expires_in": _seconds_left(portal, access)}
-    return told | {"app_id": portal.account.app_id} | _identity(portal, access.scopes)
+    return told | {"app_id": access.account.app_id} | _identity(access.account, access.scopes)
 
 
-def _refresh_info(portal: Portal, grant: Grant) -> dict[str, Any]:
+def _refresh_info(grant: Grant) -> dict[str, Any]:
     told = {"token": grant.refresh_token, "token_type": "refresh", "client_id": grant.client_id}
-    return told | _identity(portal, grant.scopes)
+    return told | _identity(grant.account, grant.scopes)
 
 
-def _identity(portal: Portal, scopes: tuple[str, ...]) -> dict[str, Any]:
-    account = portal.account
+def _identity(account: directory.Account, scopes: tuple[str, ...]) -> dict[str, Any]:
     return {
         "hub_id": account.portal_id,
         "hub_domain": account.domain,

@@ -9,9 +9,9 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from workspace_sandbox.crm import acts, seed
-from workspace_sandbox.crm.access import SCOPES, SERVICE_KEY
+from workspace_sandbox.crm.access import SCOPES, SERVICE_KEY, Grants
 from workspace_sandbox.crm.routes import ROUTES, ScopedRoute
-from workspace_sandbox.crm.state import Portal
+from workspace_sandbox.crm.state import MAIN, Portal
 from workspace_sandbox.crm.throttle import Throttle
 from workspace_sandbox.crm.wire import Rejection, envelope, page
 from workspace_sandbox.kit.server import application
@@ -42,7 +42,6 @@ class CrmEmulator:
         "search_limit": 5,
         "burst_limit": 110,
         "daily_limit": 650_000,
-        "access_token_seconds": 1_800,
         "scopes": list(SCOPES),
         "client_id": "1c1e7d64-6f5d-4b55-8a0d-3f0c2f6f9b1e",
         "client_secret": "d0a4b5a4-8f0e-4f3e-9a3f-6d1c6b7a2e90",
@@ -52,7 +51,10 @@ class CrmEmulator:
         "backward_lifecycle": "ignore",
         "secondary_email_lookup": False,
         "outage": None,
+        "redirect_uris": [],
+        "token_seconds": 1_800,
     }
+    """Without ``redirect_uris`` any address may be gone back to; ``token_seconds`` is for tokens by OAuth."""
 
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
@@ -69,13 +71,20 @@ class CrmEmulator:
 
     def reset(self) -> None:
         """Return to the seed, with nothing revoked and nothing spent."""
-        self.portal = Portal(self.stage)
+        grants = Grants(self.stage, (MAIN, seed.ANNEX))
+        self.portal, annex = (Portal(self.stage, account, grants) for account in grants.accounts)
         seed.plant(self.portal)
-        self.throttle = Throttle(self.stage, self.portal.account.zone)
+        seed.plant_annex(annex)
+        self._portals = {portal.account.portal_id: portal for portal in (self.portal, annex)}
+        self._throttles = {number: Throttle(self.stage, one.account.zone) for number, one in self._portals.items()}
 
     def credentials(self) -> dict[str, str]:
         """The service key of the portal."""
         return {"token": SERVICE_KEY}
+
+    def client(self) -> dict[str, str]:
+        """The application that is registered with the vendor."""
+        return {name: self.stage.knobs[name] for name in ("client_id", "client_secret")}
 
     def examples(self) -> dict[str, Any]:
         """Identifiers of seeded objects worth trying."""
@@ -83,11 +92,11 @@ class CrmEmulator:
 
     def revoke(self) -> None:
         """Uninstall: no token is worth anything, refresh tokens included."""
-        self.portal.grants.installed = False
+        self.portal.grants.withdraw(withdrawn=True)
 
     def authorise(self) -> None:
         """Install again, with the same tokens."""
-        self.portal.grants.installed = True
+        self.portal.grants.withdraw(withdrawn=False)
 
     def act(self, action: Mapping[str, Any]) -> dict[str, Any]:
         """Do what a person would do in the application."""
@@ -99,8 +108,8 @@ class CrmEmulator:
                 return outage
             headers: dict[str, str] = {}
             try:
-                self._admit(route, request, headers)
-                response = await route.handler(self.portal, request)
+                portal = self._admit(route, request, headers)
+                response = await route.handler(portal, request)
             except Rejection as rejection:
                 response = self._refusal(rejection)
             response.headers.update(headers)
@@ -115,16 +124,18 @@ class CrmEmulator:
             return None
         return OUTAGES[outage]()
 
-    def _admit(self, route: ScopedRoute, request: web.Request, headers: dict[str, str]) -> None:
-        """Refuse a request that may not be served now; *headers* gets what its answer tells of the budget."""
+    def _admit(self, route: ScopedRoute, request: web.Request, headers: dict[str, str]) -> Portal:
+        """The portal a request is for, unless it may not be served now; *headers* gets what is told of the budget."""
         if route.scopes is None:
-            return
+            return self.portal
         access = self.portal.grants.authenticate(request.headers.get("Authorization", ""))
+        throttle = self._throttles[access.account.portal_id]
         if route.limit == "search":
-            self.throttle.spend_search()
+            throttle.spend_search()
         else:
-            headers.update(self.throttle.spend(access.app, daily=access.grant is None))
+            headers.update(throttle.spend(access.app, daily=access.grant is None))
         access.require(route.scopes(request))
+        return self._portals[access.account.portal_id]
 
     def _refusal(self, rejection: Rejection) -> web.Response:
         correlation_id = str(UUID(int=self.stage.random.getrandbits(128), version=4))

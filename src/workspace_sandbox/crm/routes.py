@@ -147,6 +147,7 @@ ROUTES: tuple[ScopedRoute, ...] = (
     PROPERTIES.route("DELETE", "/{type}/{name}", properties.archive_property, changes_properties),
     ACCOUNT.route("GET", "/details", owners.read_account, installed),
     CONSENT.route("GET", "/authorize", consent.authorise_page, lacks="one application, no sign-in"),
+    CONSENT.route("POST", "/authorize", consent.authorise_page, lacks="one application, no sign-in"),
     TOKENS.route("POST", "/token", consent.issue_token, lacks="no client_credentials"),
     TOKENS.route("POST", "/token/introspect", consent.introspect_token),
     TOKENS.route("POST", "/token/revoke", consent.revoke_token),

@@ -20,7 +20,7 @@ from workspace_sandbox.crm.catalogue import (
     built_in,
 )
 from workspace_sandbox.crm.definitions import Definition, Option, options
-from workspace_sandbox.crm.directory import DealStage, Owner, Pipeline
+from workspace_sandbox.crm.directory import Account, DealStage, Owner, Pipeline
 from workspace_sandbox.crm.edges import named_type
 from workspace_sandbox.crm.records import Maker, Record
 from workspace_sandbox.crm.state import Portal
@@ -63,6 +63,11 @@ PIPELINES = (
         ),
     ),
 )
+
+ANNEX = Account(9_022_540, domain="nordwolke.example", user_id=90_411, user="ines.baum@nordwolke.example")
+"""A second portal, in which the application is not installed at first."""
+
+ANNEX_OWNER = Owner(880_101, ANNEX.user_id, ANNEX.user, "Ines", "Baum")
 
 OWNERS = (
     Owner(771_203, 88_123, "rita.poe@fjordlicht.example", "Rita", "Poe"),
@@ -150,6 +155,17 @@ PLANTER = Maker.person(OWNERS[0].user_id)
 def plant(portal: Portal) -> None:
     """Fill *portal*, always with the same."""
     portal.adopt(_planted())
+
+
+def plant_annex(portal: Portal) -> None:
+    """Fill a second, small *portal*: nothing in it is anybody's but its own."""
+    portal.owners[ANNEX_OWNER.id] = ANNEX_OWNER
+    portal.pipelines[PIPELINES[0].id] = PIPELINES[0]
+    for kind in KINDS:
+        for definition in built_in(kind):
+            portal.define(kind, definition)
+    people = [{"email": f"{name.lower()}@nordwolke.example", "firstname": name} for name in ("Ines", "Pavel", "Thu")]
+    _keep(portal, CONTACTS, people, Random(2))
 
 
 @cache

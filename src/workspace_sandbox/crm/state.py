@@ -30,6 +30,9 @@ FREE_MAIL = frozenset({"gmail.com", "outlook.com", "icloud.com", "yahoo.com", "p
 """Domains that never become companies."""
 
 
+MAIN = Account()
+
+
 @dataclass(frozen=True, slots=True)
 class Link:
     """An association that a new record comes with."""
@@ -51,15 +54,15 @@ class Draft:
 class Portal:
     """One customer's account; its clock, randomness and knobs are the stage's."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: Stage, account: Account = MAIN, grants: Grants | None = None) -> None:
         self.stage = stage
-        self.account = Account()
+        self.account = account
         self.owners: dict[int, Owner] = {}
         self.pipelines: dict[str, Pipeline] = {}
         self.definitions: dict[str, dict[str, Definition]] = {kind.plural: {} for kind in KINDS}
         self.records: dict[str, dict[int, Record]] = {kind.plural: {} for kind in KINDS}
         self.edges = Edges()
-        self.grants = Grants(stage)
+        self.grants = grants or Grants(stage)
         self.index = search.SearchIndex()
         self.rules = Rules(self)
         self.identities = Identities()

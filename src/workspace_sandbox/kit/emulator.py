@@ -12,7 +12,11 @@ class Emulator(Protocol):
     """A stateful stand-in for one vendor."""
 
     knobs: ClassVar[Mapping[str, Any]]
-    """The knobs it has beside ``limits``, with their first values."""
+    """The knobs it has beside ``limits``, with their first values.
+
+    All have ``auto_approve``, which says yes on every page of consent, and ``token_seconds``, the life of the access
+    tokens that are issued from now on.
+    """
 
     stage: Stage
 
@@ -30,16 +34,20 @@ class Emulator(Protocol):
         """What a client needs to be let in, by the vendor's names (``token``, ``key`` …)."""
         ...
 
+    def client(self) -> dict[str, str]:
+        """The application that people let in on the pages of consent: ``client_id`` and ``client_secret``."""
+        ...
+
     def examples(self) -> dict[str, Any]:
         """Identifiers of seeded objects worth trying."""
         ...
 
     def revoke(self) -> None:
-        """Withdraw the authorisation of ``credentials``, as the user would in the application."""
+        """Withdraw every authorisation, by ``credentials`` and by OAuth, as users would in the application."""
         ...
 
     def authorise(self) -> None:
-        """Grant it again."""
+        """Give all of it back."""
         ...
 
     def act(self, action: Mapping[str, Any]) -> dict[str, Any]:

@@ -1155,15 +1155,15 @@ def exchange(crm: Api, **more: str) -> requests.Response:
     return token(crm, grant_type="authorization_code", code=code, redirect_uri=redirect, **more)
 
 
-def test_the_consent_page_asks_and_offers_both_answers(crm: Api) -> None:
+def test_the_consent_page_asks_and_offers_both_portals(crm: Api) -> None:
     asked = {"client_id": crm.emulator.knobs["client_id"], "redirect_uri": "http://localhost/c", "scope": "oauth"}
     page = crm.session.get(f"{crm.base}/oauth/authorize", params=asked, timeout=10)
     wrong = [{"scope": ""}, {"client_id": "x"}, {"redirect_uri": "ftp:x"}, {"code_challenge": "x"}]
     refused = [crm.session.get(f"{crm.base}/oauth/authorize", params=asked | one, timeout=10) for one in wrong]
 
     assert page.headers["Content-Type"].startswith("text/html")
-    assert "auto_approve=true" in page.text
-    assert "error=access_denied" in page.text
+    assert "fjordlicht.example" in page.text
+    assert "nordwolke.example" in page.text
     assert [400, 400, 400, 400] == [answer.status_code for answer in refused]
 
 
