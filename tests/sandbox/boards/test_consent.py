@@ -6,7 +6,7 @@ import re
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from requests_oauthlib import OAuth1Session  # type: ignore[import-untyped]
+from requests_oauthlib import OAuth1Session
 
 from sandbox.boards.trello import JSON, Trello, refused
 from workspace_sandbox.boards.access import Credentials

@@ -6,14 +6,17 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import requests
 from google.auth.exceptions import RefreshError
 from google.auth.transport.requests import Request
 from google.oauth2.credentials import Credentials
+from google_auth_oauthlib.flow import Flow
 from googleapiclient.discovery import build_from_document
 from googleapiclient.discovery_cache import get_static_doc
 from googleapiclient.errors import HttpError, MediaUploadSizeError
 from googleapiclient.http import MediaInMemoryUpload
 
+from harness.consenting import Browser
 from harness.playing import playing
 from workspace_sandbox.mail import MailEmulator
 from workspace_sandbox.mail.access import Grant
@@ -273,3 +276,29 @@ def test_googles_auth_library_refreshes(sdk: Sdk) -> None:
     assert credentials.valid
     with pytest.raises(RefreshError, match="invalid_grant"):
         revoked.refresh(Request())  # type: ignore[no-untyped-call]
+
+
+def test_googles_flow_leads_from_consent_to_a_mailbox_and_refreshes(sdk: Sdk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OAUTHLIB_INSECURE_TRANSPORT", "1")
+    addresses = {"auth_uri": f"{sdk.address}/o/oauth2/v2/auth", "token_uri": f"{sdk.address}/token"}
+    scopes = ["openid", "https://www.googleapis.com/auth/gmail.modify"]
+    flow = Flow.from_client_config(
+        {"web": sdk.emulator.client() | addresses}, scopes, redirect_uri="http://localhost/c"
+    )
+
+    page, state = flow.authorization_url(access_type="offline", prompt="consent")
+    with Browser() as browser:
+        back = browser.allow(page, account="priya@brightfjord.test")
+    flow.fetch_token(code=back["code"])
+    credentials, first = flow.credentials, flow.credentials.token
+    credentials.refresh(Request())
+
+    assert (state, scopes) == (back["state"], credentials.scopes)
+    assert first != credentials.token
+    assert "priya@brightfjord.test" == whose(sdk, credentials.token)
+
+
+def whose(sdk: Sdk, token: str) -> str:
+    headers = {"Authorization": f"Bearer {token}"}
+    answer = requests.get(f"{sdk.address}/gmail/v1/users/me/profile", headers=headers, timeout=5)
+    return str(answer.json()["emailAddress"])
