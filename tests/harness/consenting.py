@@ -20,8 +20,11 @@ class Form(HTMLParser):
     """The one that is chosen at first."""
     boxes: list[str] = field(default_factory=list)
     labels: list[str] = field(default_factory=list)
+    named: dict[str, str] = field(default_factory=dict)
+    """The boxes by what stands beside them."""
     action: str = ""
     _in_label: bool = False
+    _box: str = ""
 
     def __post_init__(self) -> None:
         super().__init__()
@@ -38,8 +41,9 @@ class Form(HTMLParser):
                 self.account = about["value"] if "checked" in about else self.account
             case "input", "checkbox":
                 self.boxes.append(about["value"])
+                self._box = about["value"]
             case "label", _:
-                self._in_label = True
+                self._in_label, self._box = True, ""
 
     def handle_endtag(self, tag: str) -> None:
         self._in_label = self._in_label and tag != "label"
@@ -47,6 +51,7 @@ class Form(HTMLParser):
     def handle_data(self, data: str) -> None:
         if self._in_label:
             self.labels.append(data)
+            self.named |= {data: self._box} if self._box else {}
 
 
 class Browser:
