@@ -259,9 +259,13 @@ def test_a_second_one_in_the_same_folder_is_refused_and_forgets_nothing(running:
     assert 200 == running.call("notes", "/databases", limit=1).status_code
 
 
-def refused(data: Path, *options: str) -> str:
+UNPRIVILEGED = ("setpriv", "--bounding-set=-all", "--inh-caps=-all") if os.geteuid() == 0 else ()
+"""What keeps a superuser to the permissions of files."""
+
+
+def refused(data: Path, *options: str, wrapper: Iterable[str] = ()) -> str:
     """Why ``dev`` does not start."""
-    command = [sys.executable, "-m", "connector_gateway", "dev", "--data", str(data), *options]
+    command = [*wrapper, sys.executable, "-m", "connector_gateway", "dev", "--data", str(data), *options]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert ended.returncode in {1, 2}
     assert "Traceback" not in ended.stderr
@@ -303,6 +307,21 @@ def test_a_data_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     sentence = refused(tmp_path / "circle" / "data", *free_ports())
 
     assert sentence.startswith(f"Error: The folder {tmp_path / 'circle' / 'data'} cannot be made: ")
+
+
+@requirement("settings:place")
+@pytest.mark.parametrize("options", [[], ["--fresh"]])
+def test_a_data_folder_that_is_read_only_is_named_and_keeps_what_it_has(tmp_path: Path, options: list[str]) -> None:
+    with dev(tmp_path, free_block(), "--quiet") as running:
+        running.process.send_signal(signal.SIGINT)
+        running.process.wait(20)
+    before = contents(tmp_path)
+
+    tmp_path.chmod(0o500)
+    told = refused(tmp_path, *free_ports(), *options, wrapper=UNPRIVILEGED)
+
+    assert f"Error: The folder {tmp_path} cannot be written to by this user. Name another with --data." == told
+    assert before == contents(tmp_path)
 
 
 @requirement("settings:place")

@@ -10,6 +10,7 @@ from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.arguments import Arguments, Body
 from connector_gateway.kit.errors import InvalidParameters
 from connector_gateway.kit.shapes import json_pieces
+from harness.requirement import requirement
 
 UUID = "1f2e3d4c5b6a79880918273645546372"
 DASHED = "1f2e3d4c-5b6a-7988-0918-273645546372"
@@ -72,6 +73,7 @@ def understood(operation: Any, parameter: str, given: str) -> Any:
 
 
 @pytest.mark.parametrize(("operation", "parameter", "address", "meant"), TAKING)
+@requirement("calls:pasted-addresses")
 def test_an_address_is_understood_wherever_its_identifier_is(
     operation: Any, parameter: str, address: str, meant: str
 ) -> None:
@@ -80,6 +82,7 @@ def test_an_address_is_understood_wherever_its_identifier_is(
 
 
 @pytest.mark.parametrize(("operation", "parameter"), OTHERS)
+@requirement("calls:pasted-addresses")
 def test_the_address_of_something_else_is_refused_in_words(operation: Any, parameter: str) -> None:
     told = faults_of(operation, **{parameter: "https://example.com/pages/1f2e3d4c"})[parameter]
 

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from connector_gateway.kit.errors import GatewayError, catalogue
+from harness.requirement import requirement
 from harness.serving import Gateway
 
 ERRORS = [pytest.param(error, id=error.code) for error in catalogue()]
@@ -12,6 +13,7 @@ BROWSER = {"Accept": "text/html,application/xhtml+xml"}
 
 
 @pytest.mark.parametrize("error", ERRORS)
+@requirement("errors:docs")
 def test_the_page_of_a_code_says_what_it_means_and_what_to_do(gateway: Gateway, error: type[GatewayError]) -> None:
     page = gateway.http.get(f"{gateway.base_url}/docs/errors/{error.code}")
     said = re.sub(r"<[^>]+>", "", page.text).replace("&#39;", "'").replace("&lt;", "<").replace("&gt;", ">")
@@ -21,6 +23,7 @@ def test_the_page_of_a_code_says_what_it_means_and_what_to_do(gateway: Gateway, 
     assert error.remedy in said
 
 
+@requirement("errors:docs")
 def test_an_error_leads_to_its_page(gateway: Gateway) -> None:
     reply = gateway.get("/notes/databases", limit="many")
     page = gateway.http.get(gateway.base_url + reply.body["error"]["docs"])
@@ -29,6 +32,7 @@ def test_an_error_leads_to_its_page(gateway: Gateway) -> None:
     assert (200, True) == (page.status_code, "<h1>invalid_parameters</h1>" in page.text)
 
 
+@requirement("errors:docs")
 def test_a_page_names_the_operations_that_may_end_so(gateway: Gateway) -> None:
     page = gateway.http.get(f"{gateway.base_url}/docs/errors/page_in_trash").text
 

@@ -334,6 +334,7 @@ def test_a_connection_that_does_not_fit_is_refused(
         ),
     ],
 )
+@requirement("calls:did-you-mean")
 def test_an_unknown_name_within_a_parameter_lists_what_is_allowed_there(
     gateway: Gateway, workspace: str, more: dict[str, Any], told: dict[str, Any]
 ) -> None:

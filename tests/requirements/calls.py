@@ -45,6 +45,11 @@ CALLS = promised(
         "Control characters, half surrogates, deep nesting and endless numbers are refused by name.",
     ),
     ("common-26", "calls:unknown-parameter", "A parameter that nobody knows is 422 and named."),
+    ("common-182", "calls:did-you-mean", "A name that does not exist lists those that do, and the one that was meant."),
+    ("common-183", "calls:near-routes", "An address that leads nowhere is told which one was probably meant."),
+    ("common-184", "errors:docs", "Every error leads to a page about its code."),
+    ("common-185", "calls:pasted-addresses", "The address of an object is taken for its identifier."),
+    ("common-186", "calls:key-explained", "Who sends a key in another way is told what is missing."),
     ("common-27", "calls:given-twice", "A parameter that is given twice is refused by name."),
     (
         "common-28",

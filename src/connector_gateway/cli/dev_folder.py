@@ -3,6 +3,7 @@
 Only what ``dev`` has made is ever removed. A folder is known as its own by the secrets that it keeps there.
 """
 
+import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,6 +28,7 @@ MADE = (
 @contextmanager
 def claimed(data: Path, seconds: float) -> Iterator[None]:
     """Hold the folder while inside, and make it if need be; whoever is just leaving has *seconds* to be gone."""
+    _refuse_read_only(data)
     _refuse_strangers(data)
     _make_folder(data)
     deadline = time.monotonic() + seconds
@@ -59,6 +61,11 @@ def _make_folder(data: Path) -> None:
 
 def _serving(data: Path) -> FileLock:
     return FileLock((data / "gateway.db").resolve(), checked=False)
+
+
+def _refuse_read_only(data: Path) -> None:
+    if data.is_dir() and not os.access(data, os.R_OK | os.W_OK | os.X_OK):
+        raise click.ClickException(f"The folder {data} cannot be written to by this user. Name another with --data.")
 
 
 def _refuse_strangers(data: Path) -> None:

@@ -54,14 +54,17 @@ async def serve_dev(place: Place, sandbox: subprocess.Popen[bytes], *, fresh: bo
         raise click.ClickException("The sandbox did not start; the reason is above.")
     playing = from_json(line)
     _check_ports(place, playing)
-    if fresh:
-        empty(place.data)
-    (place.data / "dev.json").unlink(missing_ok=True)
-    secret = _secrets(place)
     try:
-        await _serve(place, secret, playing, quiet=quiet)
+        if fresh:
+            empty(place.data)
+        (place.data / "dev.json").unlink(missing_ok=True)
+        await _serve(place, _secrets(place), playing, quiet=quiet)
     except (GatewayError, Unusable) as fault:
         raise click.ClickException(f"The gateway could not be set up: {fault}") from fault
+    except PermissionError as fault:
+        raise click.ClickException(
+            f"{fault.filename} cannot be used by this user. Name another folder with --data."
+        ) from fault
 
 
 async def _serve(place: Place, secret: Mapping[str, str], playing: Mapping[str, Any], *, quiet: bool) -> None:

@@ -89,7 +89,10 @@ def _first_settings() -> dict[str, str]:
     try:
         path = env_file.make_secrets(f"sqlite:///{database}")
     except OSError as fault:
-        raise click.ClickException(f"Settings cannot be kept in {env_file.env_file()}: {fault.strerror}.") from fault
+        raise click.ClickException(
+            f"Settings cannot be kept in {env_file.env_file()}: {fault.strerror}. Start in a folder of your own, "
+            "or name a file with GATEWAY_ENV_FILE."
+        ) from fault
     click.echo(
         f"Made a secret key and an operator token, and keep them in {path}, which only you may read. "
         "Without that file nobody can open the connections.",
