@@ -189,16 +189,16 @@ def within(operator: Any, argument: Any) -> Iterator[Any]:
 ENDINGS = ("", "\x00", "\n\x00", " ")
 
 
-def slow_texts(pattern: re.Pattern[Any]) -> set[str]:
+def slow_texts(pattern: re.Pattern[Any], size: int = SIZE) -> set[str]:
     """Texts made from *pattern*: a lead, a run of its parts again and again, and an end that fits nothing."""
     texts = set()
     for lead, parts in sequences(parser.parse(as_text(pattern.pattern), pattern.flags)):
         for first, last in combinations(range(len(parts) + 1), 2):
             repeated = example(parts[first:last])
             if repeated:
-                begun = lead + example(parts[:first]) + repeated * (SIZE // len(repeated))
-                texts |= {begun[: SIZE - len(ending)] + ending for ending in ENDINGS}
-    return texts | {one * (SIZE - 1) + "\x00" for one in CANDIDATES}
+                begun = lead + example(parts[:first]) + repeated * (size // len(repeated))
+                texts |= {begun[: size - len(ending)] + ending for ending in ENDINGS}
+    return texts | {one * (size - 1) + "\x00" for one in CANDIDATES}
 
 
 def as_text(pattern: str | bytes) -> str:
@@ -216,9 +216,9 @@ def seconds(found: Found, text: str) -> float:
     return time.thread_time() - begun
 
 
-def slow(found: Found) -> list[str]:
-    """The first text that takes the pattern too long, in words; empty if there is none."""
-    for text in sorted(slow_texts(found.pattern)):
+def slow(found: Found, size: int = SIZE) -> list[str]:
+    """The first text of that *size* that takes the pattern too long, in words; empty if there is none."""
+    for text in sorted(slow_texts(found.pattern, size)):
         took = seconds(found, text)
         if took > MOST_SECONDS:
             return [f"{took:.2f} s for {text[:60]!r} … {text[-10:]!r}"]

@@ -2,11 +2,13 @@
 
 from typing import Any
 
+import pytest
 import schemathesis
 from hypothesis import HealthCheck, seed, settings
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from connector_gateway.connectors.notes import NOTES
+from connector_gateway.core import guesses
 from connector_gateway.http.openapi import openapi
 from harness.serving import OPERATOR, Gateway
 
@@ -21,6 +23,12 @@ few = settings(
 
 
 schema = schemathesis.openapi.from_dict(openapi([NOTES], "http://127.0.0.1"))
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wrong tokens are tried with every case; what slows down who guesses has tests of its own."""
+    monkeypatch.setattr(guesses, "PAUSE_SECONDS", 0.0)
 
 
 def called(gateway: Gateway, case: Any, key: str) -> Any:
