@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from harness.waiting import wait_until
@@ -118,14 +117,15 @@ def test_the_write_makes_one_page_however_often_it_is_repeated(shell: Shell) -> 
     assert ("ok", first["data"]) == (again["status"], again["data"])
 
 
-def polls(shell: Shell) -> int:
-    """Requests to notes so far; what changes before the first poll has read a page cannot be told."""
-    address = json.loads((shell.folder / ".data" / "dev.json").read_text())["sandbox_url"]
-    return len(httpx.get(f"{address}/_control/notes/requests").json())
+def is_watching(shell: Shell) -> bool:
+    """Whether the command that the README names tells since when changes of notes are seen."""
+    (command,) = re.findall(r"`([^`]* connections show [^`]*)`", section("Try it"))
+    (connection,) = shell.answers(f"{command} --json")
+    return connection["watching_since"] is not None
 
 
 def test_what_people_do_is_read_as_events(shell: Shell) -> None:
-    wait_until(lambda: polls(shell) > 24, 30)
+    wait_until(lambda: is_watching(shell), 60)
     *_, chat, _ = shell.answers(TRIED[3])
     last_line = TRIED[3].splitlines()[-1]
     wait_until(lambda: "4242" in str(shell.answers(last_line)), 30)

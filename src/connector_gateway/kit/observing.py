@@ -27,6 +27,10 @@ Whether they are of the same account, the next poll finds out.
 CHANGED_AT = "changed_at"
 """When the settings were changed, in a state from before."""
 
+WATCHING = "watching"
+SINCE = "since"
+"""Scope and name of the one snapshot that is not the room's: since when everything was read once."""
+
 
 @dataclass(frozen=True, slots=True)
 class Observation:
@@ -72,6 +76,9 @@ class Watch(Protocol[C]):
 
     pushed: bool
     """Whether deliveries carry the changes, so that polls are taken only after some may have been missed."""
+
+    unfinished: bool
+    """Set by the room where something is left to be read for the first time."""
 
     async def recall(self, scope: str, names: Collection[str] | None = None) -> dict[str, Any]:
         """The snapshots of *scope* by name: all, or those of *names*."""

@@ -227,7 +227,7 @@ snapshots = Table(
     Column("value", FastJson, nullable=False),
     Index("ix_snapshots_name", "scope", "name"),
 )
-"""What things were like when they were last polled, in the room's own terms."""
+"""What things were like when they were last polled, in the room's own terms, and since when all of it is polled."""
 
 wakes = Table(
     "wakes",

@@ -18,13 +18,14 @@ from connector_gateway.core.events.watchers import (
 from connector_gateway.core.events.watches import Watches
 from connector_gateway.core.processes import DEAD_AFTER_SECONDS
 from connector_gateway.core.runs import Run
+from connector_gateway.kit.clock import instant
 from connector_gateway.kit.errors import ConnectionRevoked, UpstreamRateLimited
 from connector_gateway.kit.identifiers import ProcessId
 from connector_gateway.kit.observing import Snapshot, Watch
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
 from core.events.conftest import Node, Sprouted, forget, sprouted
-from harness.clocks import HandClock
+from harness.clocks import NOON, HandClock
 from harness.requirement import requirement
 from harness.waiting import until
 
@@ -64,6 +65,55 @@ async def test_a_new_connection_is_looked_at_at_once(node: Node) -> None:
 
     (poll,) = node.garden.polls
     assert (connection, True) == (poll.connection_id, poll.whole)
+
+
+async def watching_since(node: Node, connection_id: Any) -> Any:
+    """What the connection tells of since when its changes are seen."""
+    return (await node.app.connections.show(connection_id))["watching_since"]
+
+
+@requirement("events:watching-since")
+async def test_a_connection_tells_since_when_everything_was_read(node: Node) -> None:
+    connection = await node.connect()
+    before = await watching_since(node, connection)
+    await node.watch()
+    await polled(node)
+    node.clock.at += 60
+    await node.app.connections.change(connection, settings={})
+    await polled(node, 2)
+
+    assert before is None
+    assert instant(NOON) == await watching_since(node, connection)
+
+
+@requirement("events:watching-since")
+async def test_what_was_not_read_to_its_end_is_not_watched_yet(node: Node) -> None:
+    async def leave_a_rest(watch: Watch[Any]) -> None:
+        watch.unfinished = True
+
+    node.garden.script = [leave_a_rest, UpstreamRateLimited("Later.", retry_after=1)]
+    connection = await node.connect()
+    await node.watch()
+    await polled(node)
+    after_a_rest = await watching_since(node, connection)
+    await node.app.connections.change(connection, settings={})
+    await polled(node, 2)
+
+    assert (None, None) == (after_a_rest, await watching_since(node, connection))
+
+
+@requirement("events:watching-since")
+async def test_with_new_credentials_everything_is_read_again_first(node: Node) -> None:
+    connection = await node.connect()
+    await node.watch()
+    await polled(node)
+    node.garden.gate.clear()
+    changed = await node.app.connections.change(connection, credentials={"token": "new"})
+    node.garden.gate.set()
+    await polled(node, 2)
+
+    assert changed["watching_since"] is None
+    assert await watching_since(node, connection)
 
 
 async def test_the_next_look_comes_after_the_period(node: Node) -> None:

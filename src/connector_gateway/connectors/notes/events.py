@@ -295,6 +295,7 @@ class _Source:
                 changes["since"] = self.earliest(rows[-1].created_time.timestamp() + MINUTE_SECONDS, began)
             await self.absorb(rows, replace(self.known, **changes))
             if pages >= PAGES_AT_ONCE and reached != begun:
+                self.watch.unfinished = True
                 return
         since = self.earliest(0.0, began) if not begun and pages <= 1 else self.known.since
         await self.remember(reached=None, since=since, unseen_from=None)

@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from pydantic import ValidationError
-from sqlalchemy import Row, func, insert, select, update
+from sqlalchemy import Row, and_, func, insert, select, update
 
 from connector_gateway.core.connections.changes import Changes
 from connector_gateway.core.connections.vault import Vault
@@ -26,6 +26,7 @@ from connector_gateway.kit.errors import (
     InvalidParameters,
 )
 from connector_gateway.kit.identifiers import ConnectionId, WorkspaceId, ulid
+from connector_gateway.kit.observing import SINCE, WATCHING
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.kit.redaction import Redaction
 from connector_gateway.storage import tables
@@ -33,6 +34,20 @@ from connector_gateway.storage.database import Database
 
 UNSENDABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 """What would end a header, or cannot be encoded at all."""
+SHOWN = (
+    select(tables.connections, tables.snapshots.c.value.label("watching_since"))
+    .outerjoin(
+        tables.snapshots,
+        and_(
+            tables.snapshots.c.connection_id == tables.connections.c.connection_id,
+            tables.snapshots.c.scope == WATCHING,
+            tables.snapshots.c.name == SINCE,
+        ),
+    )
+    .where(tables.connections.c.deleted.is_(False))
+)
+"""Connections, with since when their changes are seen."""
+
 _SHAPE = re.compile("conn_[0-9A-HJKMNP-TV-Z]{26}")
 
 
@@ -163,11 +178,7 @@ class Connections:
         connection_ids: Collection[str] | None = None,
     ) -> Sequence[dict[str, Any]]:
         """Connections, newest first; those of a workspace, of a connector, among *connection_ids*, where given."""
-        query = (
-            select(tables.connections)
-            .where(tables.connections.c.deleted.is_(False))
-            .order_by(tables.connections.c.connection_id.desc())
-        )
+        query = SHOWN.order_by(tables.connections.c.connection_id.desc())
         if workspace_id is not None:
             query = query.where(tables.connections.c.workspace_id == workspace_id)
         if connector is not None:
@@ -189,9 +200,7 @@ class Connections:
         connection_ids: Collection[str] | None = None,
     ) -> dict[str, Any]:
         """One connection, of *workspace_id* and among *connection_ids* where given."""
-        query = select(tables.connections).where(
-            tables.connections.c.connection_id == connection_id, tables.connections.c.deleted.is_(False)
-        )
+        query = SHOWN.where(tables.connections.c.connection_id == connection_id)
         row = await self._database.read(lambda reading: reading.execute(query).mappings().first())
         hidden = connection_ids is not None and connection_id not in connection_ids
         if row is None or hidden or workspace_id not in {None, row["workspace_id"]}:
@@ -213,7 +222,8 @@ class Connections:
             credentials=credentials is not None,
             settings="settings" in changes,
         )
-        return _public(await self._update(connection_id, changes, told))
+        await self._update(connection_id, changes, told)
+        return await self.show(connection_id)
 
     async def remove(self, connection_id: str) -> dict[str, Any]:
         """Forget a connection and its secrets; its history stays."""
@@ -348,4 +358,9 @@ def _not_found(connection_id: str) -> ConnectionNotFound:
 
 def _public(row: Mapping[Any, Any]) -> dict[str, Any]:
     shown = ("connection_id", "workspace_id", "connector", "name", "status", "settings")
-    return {name: row[name] for name in shown} | {name: instant(row[name]) for name in ("created_at", "updated_at")}
+    since = row.get("watching_since")
+    return {
+        **{name: row[name] for name in shown},
+        **{name: instant(row[name]) for name in ("created_at", "updated_at")},
+        "watching_since": None if since is None else instant(since),
+    }

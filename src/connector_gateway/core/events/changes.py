@@ -8,7 +8,7 @@ from sqlalchemy import case, delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from connector_gateway.kit.clock import Clock
-from connector_gateway.kit.observing import CHANGED_AT, FORMER, RENEWED_AT, State
+from connector_gateway.kit.observing import CHANGED_AT, FORMER, RENEWED_AT, WATCHING, State
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.storage import tables
 
@@ -94,10 +94,17 @@ def _reintroduce(writing: Writing, connection_id: str, now: float) -> None:
     Until the account is known, deliveries do not find the connection; earlier ones may not have come either.
     """
     _fall_silent(writing, connection_id, now)
+    _forget_since(writing, connection_id)
     state = _state_of(writing, connection_id)
     if state:
         state = {FORMER: state.get(FORMER, state), RENEWED_AT: now}
     _change(writing, connection_id, account=None, state=state, lease=None, leased_by=None)
+
+
+def _forget_since(writing: Writing, connection_id: str) -> None:
+    """Forget since when changes are seen, until everything was read again."""
+    kept = tables.snapshots.c
+    writing.execute(delete(tables.snapshots).where(kept.connection_id == connection_id, kept.scope == WATCHING))
 
 
 def _fall_silent(writing: Writing, connection_id: str, now: float) -> None:

@@ -20,7 +20,7 @@ from connector_gateway.core.runs import Recording, Run, Runs
 from connector_gateway.core.sites import Site
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import ConnectionRevoked, GatewayError, InternalError
-from connector_gateway.kit.observing import Observation, Observing, Snapshot, State
+from connector_gateway.kit.observing import SINCE, WATCHING, Observation, Observing, Snapshot, State
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
 
@@ -74,6 +74,7 @@ class Poll:
         self.whole = claimed.whole
         self.behind_since = claimed.behind_since
         self.pushed = False
+        self.unfinished = False
         self.upstream: Any = None
         self.missed = False
         self._database = database
@@ -129,6 +130,11 @@ class Poll:
         self.missed = True
         log.warning("events may be missing", connection_id=self.connection_id, why=why, channel=channel)
         await self._feed.miss(self.connection_id, Gap(self._run.run_id, since, until, why, channel))
+
+    async def complete(self) -> None:
+        """Note since when changes are seen, if this is the first poll that has read everything."""
+        if self.whole and not self.unfinished and not await self.recall(WATCHING):
+            await self.keep(snapshots=[Snapshot(WATCHING, SINCE, self.clock.now())])
 
     def _put(self, writing: Writing, snapshots: Sequence[Snapshot]) -> None:
         rows = [
@@ -284,6 +290,7 @@ class Watchers:
         try:
             async with asyncio.timeout(LOOK_SECONDS):
                 await observing.poll(poll)
+                await poll.complete()
         except TakenOver:
             raise
         except GatewayError as error:

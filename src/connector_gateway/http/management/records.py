@@ -54,6 +54,9 @@ class ConnectionRecord(Result):
     """``revoked`` while the third party does not accept the credentials."""
 
     settings: dict[str, Any]
+    watching_since: Instant | None
+    """When everything was read for the first time, from which on all changes become events; null until then."""
+
     created_at: Instant
     updated_at: Instant
 
