@@ -14,7 +14,7 @@ AROUND = promised(
         "A withdrawn authorisation is noticed by readers; what was missed is then looked for.",
     ),
     ("common-106", "events:beginning", "Replaced credentials and settings lose nothing of what happens meanwhile."),
-    ("common-182", "events:watching-since", "A connection tells since when all its changes become events."),
+    ("common-187", "events:watching-since", "A connection tells since when all its changes become events."),
     (
         "common-107",
         "events:leases",
