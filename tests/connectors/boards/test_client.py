@@ -6,15 +6,8 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors.boards import wire
-from connector_gateway.connectors.boards.client import (
-    Sought,
-    authorise,
-    reason,
-    refusal_of,
-    scrubbed,
-    throttled,
-    unwrap,
-)
+from connector_gateway.connectors.boards.client import authorise, throttled
+from connector_gateway.connectors.boards.refusals import Sought, reason, refusal_of, scrubbed, unwrap
 from connector_gateway.kit.errors import (
     BoardNotAuthorised,
     CardNotFound,

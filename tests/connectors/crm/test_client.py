@@ -6,7 +6,8 @@ from typing import Any, cast
 
 import pytest
 
-from connector_gateway.connectors.crm.client import CrmClient, unwrap
+from connector_gateway.connectors.crm.client import CrmClient
+from connector_gateway.connectors.crm.refusals import unwrap
 from connector_gateway.connectors.crm.wire import Record
 from connector_gateway.kit.budget import Charge
 from connector_gateway.kit.errors import (

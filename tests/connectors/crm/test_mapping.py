@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors.crm import casts, mapping
-from connector_gateway.connectors.crm.client import throttled, unwrap
+from connector_gateway.connectors.crm.client import throttled
+from connector_gateway.connectors.crm.refusals import unwrap
 from connector_gateway.connectors.crm.wire import Definition, Record
 from connector_gateway.kit.errors import (
     ConnectionRevoked,

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors.mail import wire
-from connector_gateway.connectors.mail.client import Content, Sought, throttled, unwrap
+from connector_gateway.connectors.mail.client import Content, throttled
+from connector_gateway.connectors.mail.refusals import Sought, unwrap
 from connector_gateway.kit.errors import (
     ConnectionRevoked,
     ConnectionScopeMissing,

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors.tables import wire
-from connector_gateway.connectors.tables.client import MESSAGES, REFUSALS, STATUSES, throttled, unwrap
+from connector_gateway.connectors.tables.client import throttled
+from connector_gateway.connectors.tables.refusals import MESSAGES, REFUSALS, STATUSES, unwrap
 from connector_gateway.kit.errors import (
     BaseNotFound,
     ConnectionRevoked,

@@ -1,30 +1,21 @@
 """The vendor's wire: one method per request, version 1."""
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 from urllib.parse import quote
 
 from connector_gateway.connectors.boards import wire
+from connector_gateway.connectors.boards.refusals import MESSAGES, Sought, refusal_of, scrubbed, told_by, unwrap
 from connector_gateway.kit.budget import Budget, Charge
 from connector_gateway.kit.errors import (
     BoardNotAuthorised,
     CardNotFound,
     ConnectionRevoked,
-    ConnectionScopeMissing,
-    Detail,
-    GatewayError,
     ListNotFound,
-    UpstreamConflict,
-    UpstreamForbidden,
     UpstreamRateLimited,
-    UpstreamRefused,
-    UpstreamUnexpected,
 )
-from connector_gateway.kit.reasons import vendor_reason
 from connector_gateway.kit.transport import Answer
 from connector_gateway.kit.upstream import Pause, Upstream, retry_after
 from connector_gateway.kit.walking import walk
@@ -65,48 +56,6 @@ MAX_ACTIONS = 1000
 
 CARD_FIELDS = "name,desc,due,idBoard,idList,labels,shortUrl,dateLastActivity"
 
-TEXTS: Sequence[tuple[re.Pattern[str], type[GatewayError]]] = (
-    (re.compile(r"(invalid|expired) (app )?(token|key)", re.IGNORECASE), ConnectionRevoked),
-    (re.compile(r"missing scopes", re.IGNORECASE), ConnectionScopeMissing),
-    (re.compile(r"List \S+ does not exist|model not found|could not find the board"), ListNotFound),
-    (re.compile(r"invalid value for idList$"), ListNotFound),
-)
-"""Refusals that are known by their first words."""
-
-REFUSALS: Mapping[int, type[GatewayError]] = {
-    400: UpstreamRefused,
-    401: BoardNotAuthorised,
-    403: UpstreamForbidden,
-    409: UpstreamConflict,
-    413: UpstreamRefused,
-    414: UpstreamRefused,
-    429: UpstreamRefused,
-}
-"""What others mean; a 404 depends on what was asked for, and a 429 that gets here says "too much", not "later"."""
-
-MESSAGES: Mapping[type[GatewayError], str] = {
-    BoardNotAuthorised: "The board does not exist, or the account may not do that on it.",
-    CardNotFound: "There is no such card that the account can see.",
-    ConnectionRevoked: "The authorisation of this connection was withdrawn.",
-    ConnectionScopeMissing: "This connection was authorised for reading only.",
-    ListNotFound: "There is no such list on the board.",
-    UpstreamConflict: "The application refused the change because of another one.",
-    UpstreamForbidden: "The application does not allow this, because of a limit, its plan or its policy.",
-    UpstreamRefused: "The application refused the values.",
-    UpstreamUnexpected: "The application refused in an unknown way.",
-}
-
-EXPLAINED = frozenset({UpstreamForbidden, UpstreamRefused})
-"""Refusals whose reason is the caller's to know; any other is told by its code."""
-
-REMEDIES: Mapping[type[GatewayError], str] = {
-    UpstreamForbidden: "Read the application's reason in details: stay below its limit, or have the board's "
-    "administrators allow it.",
-}
-"""Where the catalogue's remedy does not fit: most of these refusals are for a limit, which nobody can lift."""
-
-MARKUP = ("<", "{", "[")
-"""How an answer begins that is not made of sentences."""
 
 WINDOWS: Mapping[str, tuple[str, float]] = {
     "API_KEY_LIMIT_EXCEEDED": ("key", KEY_BUDGET.per_seconds),
@@ -118,18 +67,8 @@ WINDOWS: Mapping[str, tuple[str, float]] = {
 TOO_MUCH = "API_TOO_MANY_CARDS_REQUESTED"
 MEMBER_ROUTES = "/1/member"
 
+
 W = TypeVar("W")
-
-_CREDENTIALS = re.compile(r"((?:key|token|\boauth_\w+)=)[^&\s\"']+|\bATTA[0-9A-Za-z]+|\b[0-9a-fA-F]{32,}\b")
-
-
-@dataclass(frozen=True, slots=True)
-class Sought:
-    """What a request names, and the refusal when the vendor knows nothing of it."""
-
-    refusal: type[GatewayError]
-    parameter: str
-    value: str
 
 
 def authorise(credentials: Mapping[str, str]) -> Mapping[str, str]:
@@ -150,48 +89,6 @@ def throttled(answer: Answer) -> Pause | None:
     if MEMBER_ROUTES in told.words:
         budget, seconds = "members", MEMBER_BUDGET.per_seconds
     return Pause(retry_after(answer, seconds), {budget})
-
-
-def told_by(answer: Answer) -> wire.Refusal:
-    """What the vendor says of a refusal: sometimes JSON, mostly plain text."""
-    return answer.glance(wire.Refusal) or wire.Refusal(message=answer.text.strip())
-
-
-def scrubbed(text: str) -> str:
-    """*text* without credentials, which the vendor repeats when it quotes an address."""
-    return _CREDENTIALS.sub(lambda found: f"{found[1] or ''}…", text)
-
-
-def reason(answer: Answer) -> list[Detail]:
-    """The vendor's reason for callers; none where it gave a page of HTML, or JSON of an unknown shape."""
-    told = told_by(answer)
-    words = "" if told.words.startswith(MARKUP) else scrubbed(told.words)
-    return vendor_reason(scrubbed(told.code), words)
-
-
-def refusal_of(answer: Answer, sought: Sought | None) -> type[GatewayError]:
-    """What a refused request means; of a 401 that names no credentials it is taken for granted that they are good."""
-    said = told_by(answer).words
-    # A 401 means a dead token as well as a board that one may not see. Only the words tell which.
-    known = next((error for text, error in TEXTS if text.match(said)), None)
-    if known is not None and answer.status in {400, 401, 404}:
-        return known
-    if sought and (answer.status == 404 or (answer.status == 400 and said.lower() == "invalid id")):
-        return sought.refusal
-    return REFUSALS.get(answer.status, UpstreamUnexpected)
-
-
-def unwrap(answer: Answer, shape: type[W], sought: Sought | None = None) -> W:
-    """What an accepted request was answered with; a refused one raises its catalogue error."""
-    if answer.accepted:
-        return answer.read(shape)
-    refusal = refusal_of(answer, sought)
-    named = sought is not None and refusal in {sought.refusal, BoardNotAuthorised}
-    names = [{"parameter": sought.parameter, "value": sought.value}] if sought and named else []
-    reasons = reason(answer) if refusal in EXPLAINED else []
-    error = refusal(MESSAGES[refusal], *names, *reasons, private=scrubbed(answer.text))
-    error.remedy = REMEDIES.get(refusal, error.remedy)
-    raise error
 
 
 class BoardsClient:

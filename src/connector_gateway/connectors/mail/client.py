@@ -4,33 +4,24 @@ import binascii
 import re
 from base64 import urlsafe_b64encode
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import reduce
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 from pydantic_core import to_json
 
 from connector_gateway.connectors.mail import wire
+from connector_gateway.connectors.mail.refusals import Sought, reason_of, refuse, unwrap
 from connector_gateway.kit.budget import Budget, Charge
 from connector_gateway.kit.errors import (
     AttachmentNotFound,
-    ConnectionRevoked,
-    ConnectionScopeMissing,
-    Detail,
-    GatewayError,
     InvalidCursor,
     MessageNotFound,
     ThreadNotFound,
-    UpstreamConflict,
     UpstreamError,
-    UpstreamForbidden,
-    UpstreamRefused,
-    UpstreamUnexpected,
 )
-from connector_gateway.kit.reasons import vendor_reason
 from connector_gateway.kit.transport import Answer
 from connector_gateway.kit.upstream import Pause, Upstream, retry_after
 from connector_gateway.kit.walking import walk
@@ -97,48 +88,8 @@ The vendor keeps it, and replaces the header that is meant to identify a message
 THREADING_HEADERS = ("Subject", "Message-ID", "Message-Id", "Message-id", "References", "In-Reply-To", MARKER)
 """In every spelling that is about, since nobody promises that case does not matter."""
 
+
 W = TypeVar("W")
-
-REFUSALS: Mapping[int, type[GatewayError]] = {
-    400: UpstreamRefused,
-    401: ConnectionRevoked,
-    403: UpstreamForbidden,
-    409: UpstreamConflict,
-    413: UpstreamRefused,
-    414: UpstreamRefused,
-}
-"""What a refusal means; 404 depends on what was asked for."""
-
-REASONS: Mapping[str, type[GatewayError]] = {
-    "insufficientPermissions": ConnectionScopeMissing,
-    "accessNotConfigured": UpstreamUnexpected,
-    "failedPrecondition": UpstreamForbidden,
-}
-"""What a reason says more exactly than its status."""
-
-TELLING = frozenset({UpstreamForbidden, UpstreamRefused})
-"""Refusals that pass on the vendor's own reason."""
-
-REMEDIES: Mapping[str, str] = {
-    "failedPrecondition": (
-        "Check what was to be changed, and the account: the labels of a draft stay as they are, "
-        "and an account whose mail service is switched off can do nothing."
-    ),
-}
-"""What to do about a reason, where it is something else than its refusal mostly calls for."""
-
-MESSAGES: Mapping[type[GatewayError], str] = {
-    AttachmentNotFound: "The message has no such attachment.",
-    ConnectionRevoked: "The authorisation of this connection was withdrawn.",
-    ConnectionScopeMissing: "The connection was authorised without a permission that this needs.",
-    InvalidCursor: "The application does not know the cursor any more.",
-    MessageNotFound: "The mailbox has no such message.",
-    ThreadNotFound: "The mailbox has no such thread.",
-    UpstreamConflict: "The application refused because of another change.",
-    UpstreamForbidden: "The application does not allow this connection to do that.",
-    UpstreamRefused: "The application refused the values.",
-    UpstreamUnexpected: "The application refused in an unknown way.",
-}
 
 
 def authorise(credentials: Mapping[str, str]) -> Mapping[str, str]:
@@ -162,55 +113,6 @@ def throttled(answer: Answer) -> Pause | None:
     seconds = max(PAUSE_SECONDS, (until - _answered_at(answer)).total_seconds())
     # The day of sending and the minute of reading are refused in the same words. Only the length tells them apart.
     return Pause(seconds, {"sending"} if seconds > LONGEST_REST_SECONDS else {"user"})
-
-
-def fault_of(answer: Answer) -> wire.Fault:
-    """What the vendor says of its refusal; nothing where that is not told as the vendor does."""
-    told = answer.glance(wire.Refusal)
-    return wire.Fault() if told is None else told.error
-
-
-def reason_of(answer: Answer) -> str:
-    """The vendor's word for why it refused; empty where it gives none."""
-    fault = fault_of(answer)
-    return next((told.reason for told in (*fault.errors, *fault.details) if told.reason), "")
-
-
-@dataclass(frozen=True, slots=True)
-class Sought:
-    """What a request names, and the refusal when the vendor knows nothing of it."""
-
-    refusal: type[GatewayError]
-    parameter: str
-    value: str | None = None
-    """As the caller sent it; None where the vendor was given another name."""
-
-    @property
-    def detail(self) -> Detail:
-        """What a refusal tells of it."""
-        return {"parameter": self.parameter} | ({} if self.value is None else {"value": self.value})
-
-
-def unwrap(answer: Answer, shape: type[W], sought: Sought | None = None, *, named: bool = False) -> W:
-    """What an accepted request was answered with; a refused one raises its catalogue error, as of ``refuse``."""
-    if not answer.accepted:
-        refuse(answer, sought, named=named)
-    return answer.read(shape)
-
-
-def refuse(answer: Answer, sought: Sought | None = None, *, named: bool = False) -> NoReturn:
-    """Raise what a refusal means.
-
-    A 404 means that what was *sought* is missing; so does a 400 where nothing but its identifier was *named*.
-    """
-    reason, fault = reason_of(answer), fault_of(answer)
-    refusal = REASONS.get(reason) or REFUSALS.get(answer.status, UpstreamUnexpected)
-    if sought and (answer.status == 404 or (named and refusal is UpstreamRefused)):
-        raise sought.refusal(MESSAGES[sought.refusal], sought.detail, private=answer.text)
-    told = vendor_reason(reason or fault.status, fault.message) if refusal in TELLING else []
-    error = refusal(MESSAGES[refusal], *told, private=answer.text)
-    error.remedy = REMEDIES.get(reason, error.remedy)
-    raise error
 
 
 class MailClient:

@@ -1,0 +1,168 @@
+"""What the vendor's refusals mean: the one table, and the error that it leads to."""
+
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import TypeVar
+
+from connector_gateway.connectors.crm import wire
+from connector_gateway.kit.errors import (
+    CompanyNotFound,
+    ConnectionRevoked,
+    ConnectionScopeMissing,
+    ContactNotFound,
+    DealNotFound,
+    Detail,
+    GatewayError,
+    OptionMissing,
+    OutcomeUnknown,
+    PropertyNotFound,
+    ReadOnlyField,
+    UpstreamConflict,
+    UpstreamForbidden,
+    UpstreamRefused,
+    UpstreamUnexpected,
+)
+from connector_gateway.kit.reasons import vendor_reason
+from connector_gateway.kit.transport import Answer
+from connector_gateway.kit.wire import UnexpectedShape, converted, decoded
+
+W = TypeVar("W")
+
+REFUSALS: Mapping[int, type[GatewayError]] = {
+    400: UpstreamRefused,
+    401: ConnectionRevoked,
+    403: UpstreamForbidden,
+    409: UpstreamConflict,
+    414: UpstreamRefused,
+}
+"""What a refusal means; 404 depends on what was asked for, and a 400 is told apart by its codes where it has any."""
+
+CODES: Mapping[str, type[GatewayError]] = {
+    "PROPERTY_DOESNT_EXIST": PropertyNotFound,
+    "INVALID_OPTION": OptionMissing,
+    "READ_ONLY_VALUE": ReadOnlyField,
+}
+"""What the code of one fault within a 400 means; others are refused values."""
+
+DANGLING = "INVALID_OBJECT_IDS"
+"""The code of an association with a record that is not there."""
+
+MESSAGES: Mapping[type[GatewayError], str] = {
+    CompanyNotFound: "The portal has no such company.",
+    ConnectionRevoked: "The authorisation of this connection was withdrawn.",
+    ConnectionScopeMissing: "The connection was authorised without a permission that this needs.",
+    ContactNotFound: "The portal has no such contact.",
+    DealNotFound: "The portal has no such deal.",
+    OptionMissing: "The application does not know one of the options.",
+    PropertyNotFound: "The application does not know one of the properties.",
+    ReadOnlyField: "The application computes one of the properties itself.",
+    UpstreamConflict: "The application refused because of another record or another change.",
+    UpstreamForbidden: "The application does not allow this connection to do that.",
+    UpstreamRefused: "The application refused the values.",
+    UpstreamUnexpected: "The application refused in an unknown way.",
+}
+
+HOLDER = re.compile(r"Existing ID:\s*(\d+)")
+"""The only place where the vendor tells which contact has an address."""
+
+SPEAKING = (UpstreamRefused, UpstreamForbidden)
+"""Refusals that carry the vendor's own reason, as ours says little."""
+
+
+class ContactExists(UpstreamConflict):
+    """The address belongs to a contact already, perhaps as a second one."""
+
+    def __init__(self, contact_id: str, private: str) -> None:
+        super().__init__("Another contact has this address.", {"contact_id": contact_id}, private=private)
+
+
+def unwrap(answer: Answer, shape: type[W], missing: type[GatewayError] = UpstreamUnexpected, sought: str = "") -> W:
+    """What an accepted request was answered with; a refused one raises its catalogue error.
+
+    That is *missing* where the vendor does not know what was *sought*.
+    """
+    if answer.accepted:
+        return answer.read(shape)
+    raise _refusal(answer.status, answer.glance(wire.Refusal), missing, sought, answer.text)
+
+
+def refuse_taken(answer: Answer) -> None:
+    """Raise ``ContactExists`` if that is why the write was refused."""
+    # The vendor has no field for it. If the words change, the refusal is a plain conflict and nothing is guessed.
+    holder = HOLDER.search(answer.text) if answer.status == 409 else None
+    if holder:
+        raise ContactExists(holder[1], answer.text)
+
+
+def refused_within(errors: object, answer: Answer) -> GatewayError:
+    """What it means that an accepted batch of one tells of nothing done: a refusal if it says why, else a doubt."""
+    told = _each(errors, wire.Refusal)
+    if told:
+        return _refusal(400, told[0], UpstreamUnexpected, "", answer.text)
+    message = "The application answered without what it did; whether it did the work is not known."
+    return OutcomeUnknown(message, private=answer.text, doubt="garbled")
+
+
+def _refusal(
+    status: int, told: wire.Refusal | None, missing: type[GatewayError], sought: str, private: str
+) -> GatewayError:
+    """What a refusal means; a 404 that is not in the vendor's words comes from a wrong path."""
+    refusal, told_of = REFUSALS.get(status, UpstreamUnexpected), told or wire.Refusal()
+    faults, details = _faults(told_of), list[Detail]()
+    # A wrong path answers 404 without the vendor's envelope; that is our fault and not a missing record.
+    if status == 404 and told is not None:
+        refusal, details = missing, [{"value": sought}]
+    elif status == 403 and told_of.category == "MISSING_SCOPES":
+        refusal = ConnectionScopeMissing
+        details = [{"scopes": list(fault.context.required_granular_scopes)} for fault in faults if fault.context]
+    elif status == 400:
+        refusal, details = _of_faults(faults, missing)
+    if refusal in SPEAKING and not details:
+        details = vendor_reason(told_of.category, told_of.message)
+    return refusal(MESSAGES[refusal], *details, private=private)
+
+
+def _of_faults(faults: Sequence[wire.Fault], missing: type[GatewayError]) -> tuple[type[GatewayError], list[Detail]]:
+    """What the faults of a 400 mean: the first that is known decides, and each property is told with its own code."""
+    known = {**CODES, DANGLING: missing}
+    refusals = [known.get(fault.code or "", UpstreamRefused) for fault in faults]
+    refusal = next((one for one in refusals if one is not UpstreamRefused), UpstreamRefused)
+    details = [detail for one, fault in zip(refusals, faults, strict=True) for detail in _details(one, fault)]
+    first = [detail for detail in details if detail["code"] == refusal.code]
+    return refusal, first + [detail for detail in details if detail not in first]
+
+
+def _details(refusal: type[GatewayError], fault: wire.Fault) -> list[Detail]:
+    """One fault: each property that it names, or the vendor's own reason alone."""
+    context, reasons = fault.context or wire.Context(), vendor_reason(fault.code, fault.message)
+    reason = reasons[0] if reasons and refusal in SPEAKING else {}
+    named = [{"property": name} for name in (*context.property_name, *context.properties)]
+    return [{"code": refusal.code, **name, **reason} for name in named or [{}] if name or reason]
+
+
+def _faults(told: wire.Refusal) -> Sequence[wire.Fault]:
+    """The faults of a refusal; some are told only within its message, as a JSON list at its end."""
+    listed = _each(told.errors, wire.Fault)
+    if listed or not isinstance(told.message, str):
+        return listed
+    # The vendor puts JSON into the text of a message, and leaves ``errors`` empty then.
+    _, bracket, rest = told.message.partition("[")
+    try:
+        embedded = _each(decoded((bracket + rest).encode(), list[object]), wire.EmbeddedFault)
+    except UnexpectedShape:
+        return []
+    return [_unfolded(fault) for fault in embedded]
+
+
+def _unfolded(fault: wire.EmbeddedFault) -> wire.Fault:
+    return wire.Fault(code=fault.error, message=fault.message, context=wire.Context(property_name=[fault.name]))
+
+
+def _each(listed: object, shape: type[W]) -> list[W]:
+    """Those of *listed* that have that shape; a refusal means something however it looks."""
+    found = []
+    for one in listed if isinstance(listed, list) else ():
+        with suppress(UnexpectedShape):
+            found.append(converted(one, shape))
+    return found

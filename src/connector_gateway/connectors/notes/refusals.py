@@ -1,0 +1,105 @@
+"""What the vendor's refusals mean: the one table, and the error that it leads to."""
+
+import re
+from collections.abc import Mapping
+from typing import TypeVar
+from uuid import UUID
+
+from connector_gateway.connectors.notes import wire
+from connector_gateway.kit.errors import (
+    ConnectionRevoked,
+    DatabaseNotShared,
+    GatewayError,
+    PageNotFound,
+    UpstreamConflict,
+    UpstreamError,
+    UpstreamForbidden,
+    UpstreamRefused,
+    UpstreamUnexpected,
+)
+from connector_gateway.kit.reasons import vendor_reason
+from connector_gateway.kit.transport import Answer
+
+W = TypeVar("W")
+
+REFUSALS: Mapping[int, type[GatewayError]] = {
+    400: UpstreamRefused,
+    401: ConnectionRevoked,
+    403: UpstreamForbidden,
+    409: UpstreamConflict,
+    413: UpstreamRefused,
+    429: UpstreamForbidden,
+}
+"""What a refusal means; 404 depends on what was asked for, and a 429 that gets here says "blocked", not "later"."""
+
+MESSAGES: Mapping[type[GatewayError], str] = {
+    ConnectionRevoked: "The authorisation of this connection was withdrawn.",
+    DatabaseNotShared: "The database does not exist or is not shared with this connection.",
+    PageNotFound: "The page does not exist or is not shared with this connection.",
+    UpstreamConflict: "The application refused the change because another one was being saved.",
+    UpstreamForbidden: "The application does not allow this connection to do that.",
+    UpstreamRefused: "The application refused the values.",
+    UpstreamUnexpected: "The application refused in an unknown way.",
+}
+
+Names = Mapping[str, tuple[str, str]]
+"""Kind and name of the properties in which a request names pages or people, by the identifiers of these."""
+
+NO_NAMES: Names = {}
+
+REASONED = {UpstreamForbidden, UpstreamRefused}
+"""The refusals with which the vendor's own reason is passed on."""
+
+_UUID = re.compile(r"\b[0-9a-fA-F]{8}(?:-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}\b")
+COLLISION = "conflict_error"
+
+
+def collides(answer: Answer) -> bool:
+    """Whether another change was being saved; other conflicts, such as a limit of rows, last."""
+    return answer.status == 409 and (answer.glance(wire.Refusal) or wire.Refusal()).code == COLLISION
+
+
+def unwrap(
+    answer: Answer, shape: type[W], missing: type[GatewayError] = UpstreamUnexpected, names: Names = NO_NAMES
+) -> W:
+    """What an accepted request was answered with; a refused one raises its catalogue error, *missing* for a 404."""
+    if answer.accepted:
+        return answer.read(shape)
+    # The vendor's front end answers in HTML: such a 403 says nothing about rights.
+    if answer.raw is None:
+        raise UpstreamError("The application's doorkeeper turned the request away.", private=answer.text)
+    raise refusal_of(answer, missing, names)
+
+
+def refusal_of(answer: Answer, missing: type[GatewayError], names: Names) -> GatewayError:
+    """The catalogue error of a refusal; of a value that names something unknown, the one that tells its property."""
+    told = answer.glance(wire.Refusal) or wire.Refusal()
+    named = _named(answer, told, names)
+    if named:
+        return _unknown_value(answer, told, named)
+    refusal = missing if answer.status == 404 else REFUSALS.get(answer.status, UpstreamUnexpected)
+    # A full table is a 409 as well. Trying again never helps there.
+    if refusal is UpstreamConflict and not collides(answer):
+        refusal = UpstreamForbidden
+    reason = vendor_reason(told.code, told.message) if refusal in REASONED else []
+    return refusal(MESSAGES[refusal], *reason, private=answer.text)
+
+
+def _named(answer: Answer, told: wire.Refusal, names: Names) -> Names:
+    """Those of the identifiers sent that a refusal is about; all of them where a 404 names nothing at all."""
+    said = told.message if isinstance(told.message, str) else ""
+    mentioned = {str(UUID(found)) for found in _UUID.findall(said)} if answer.status in {400, 404} else set()
+    # A 404 without any identifier may be about each of the pages that were named.
+    if answer.status == 404 and not mentioned:
+        return names
+    return {identifier: named for identifier, named in names.items() if identifier in mentioned}
+
+
+def _unknown_value(answer: Answer, told: wire.Refusal, names: Names) -> GatewayError:
+    details = [{"property": name, "value": identifier} for identifier, (_, name) in names.items()]
+    listed = ", ".join(dict.fromkeys(f'"{name}"' for _, name in names.values()))
+    if answer.status == 404 and {kind for kind, _ in names.values()} == {"relation"}:
+        message = f"A page that {listed} names does not exist or is not shared with this connection."
+        return PageNotFound(message, *details, private=answer.text)
+    message = f"The application refused what {listed} names."
+    return UpstreamRefused(message, *details, *vendor_reason(told.code, told.message), private=answer.text)
