@@ -167,7 +167,7 @@ def test_every_computed_property_is_named() -> None:
     known = dict.fromkeys("ab", computed)
 
     with pytest.raises(ReadOnlyField) as refused:
-        mapping.values(known, {"a": 1, "b": 2})
+        mapping.properties.values(known, {"a": 1, "b": 2})
 
     assert [
         {"code": "read_only_field", "property": "a"},
@@ -187,23 +187,23 @@ def test_every_computed_property_is_named() -> None:
     ],
 )
 def test_a_company_goes_by_its_bare_domain(reference: str, domain: str | None) -> None:
-    assert mapping.company_domain(reference) == domain
+    assert mapping.companies.company_domain(reference) == domain
 
 
 def test_a_note_keeps_its_words_and_lines() -> None:
-    note = mapping.note_properties('a < b & "c"\r\nd\re', mapping.instant("2026-11-20T09:12:00Z"))
+    note = mapping.notes.note_properties('a < b & "c"\r\nd\re', mapping.records.instant("2026-11-20T09:12:00Z"))
 
     assert {"hs_timestamp": "2026-11-20T09:12:00.000Z", "hs_note_body": 'a &lt; b &amp; "c"<br>d<br>e'} == note
 
 
 def test_a_note_that_grows_too_long_is_refused() -> None:
     with pytest.raises(InvalidParameters):
-        mapping.note_properties("&" * 13_108, mapping.instant("2026-11-20T09:12:00Z"))
+        mapping.notes.note_properties("&" * 13_108, mapping.records.instant("2026-11-20T09:12:00Z"))
 
 
 @pytest.mark.parametrize("text", ["2026-11-20T09:12:00Z", "2026-11-20T10:12:00.000+01:00", "1795165920000"])
 def test_an_instant_is_read_in_all_its_forms(text: str) -> None:
-    assert mapping.instant(text).isoformat() in {"2026-11-20T09:12:00+00:00", "2026-11-20T10:12:00+01:00"}
+    assert mapping.records.instant(text).isoformat() in {"2026-11-20T09:12:00+00:00", "2026-11-20T10:12:00+01:00"}
 
 
 def answer(status: int, body: Any = "", **headers: str) -> Answer:

@@ -35,7 +35,7 @@ OPTIONED = {"select", "multi_select", "status"}
 
 
 def cast(kind: str, value: Any) -> Any:
-    return casts.cast("P", described(kind), value)
+    return casts.writing.cast("P", described(kind), value)
 
 
 def text(*parts: str) -> list[dict[str, Any]]:
@@ -265,14 +265,14 @@ def test_every_option_that_is_not_configured_is_named() -> None:
 @pytest.mark.parametrize("letter", ["a", "é", "会", "👩‍👩‍👧", "🎉"])
 def test_long_text_is_split_into_parts_that_the_vendor_takes(letter: str) -> None:
     content = letter * 3000
-    parts = [part["text"]["content"] for part in casts.rich_text(content)]
+    parts = [part["text"]["content"] for part in casts.writing.rich_text(content)]
 
     assert content == "".join(parts)
     assert max(map(utf16_length, parts)) <= 2000
 
 
 def test_the_longest_text_is_what_a_hundred_parts_hold() -> None:
-    assert len(casts.rich_text("x" * 190_000)) <= 100
+    assert len(casts.writing.rich_text("x" * 190_000)) <= 100
 
 
 @requirement("notes:skipped:computed")
@@ -284,7 +284,7 @@ def test_several_properties_are_written_by_their_ids_and_computed_ones_skipped()
         "Mood": {"id": "m", "name": "Mood", "type": "sentiment", "sentiment": {}},
     }
     known = converted(schema, dict[str, wire.Property])
-    written, skipped = mapping.writable(known, {"Score": 1, "Stage": "Open", "Mood": "good", "Name": "Acme"})
+    written, skipped = mapping.properties.writable(known, {"Score": 1, "Stage": "Open", "Mood": "good", "Name": "Acme"})
 
     assert {"a%3Ab": {"select": {"id": "o1"}}, "title": {"title": text("Acme")}} == written
     assert ["Score", "Mood"] == skipped
@@ -293,7 +293,7 @@ def test_several_properties_are_written_by_their_ids_and_computed_ones_skipped()
 @requirement("notes:property-not-found")
 def test_every_unknown_property_is_named() -> None:
     with pytest.raises(PropertyNotFound) as refused:
-        mapping.writable({"Name": described("title")}, {"Name": "a", "name": "b", "Nope": "c"})
+        mapping.properties.writable({"Name": described("title")}, {"Name": "a", "name": "b", "Nope": "c"})
 
     assert ["name", "Nope"] == [detail["property"] for detail in refused.value.details]
 
@@ -301,7 +301,7 @@ def test_every_unknown_property_is_named() -> None:
 def test_everything_that_cannot_be_written_is_told_at_once_in_the_order_of_the_request() -> None:
     schema = {"Name": described("title"), "Stage": described("select"), "Value": described("number")}
     with pytest.raises(LossyCast) as refused:
-        mapping.writable(schema, {"Value": "12 €", "Nope": 1, "Stage": "Shut", "Name": "fine"})
+        mapping.properties.writable(schema, {"Value": "12 €", "Nope": 1, "Stage": "Shut", "Name": "fine"})
 
     assert [("lossy_cast", "Value"), ("property_not_found", "Nope"), ("select_option_missing", "P")] == [
         (detail["code"], detail["property"]) for detail in refused.value.details
@@ -391,7 +391,7 @@ READ = [
 @requirement("notes:search:types")
 @pytest.mark.parametrize(("kind", "content", "found"), READ)
 def test_a_value_is_found_by_its_texts(kind: str, content: Any, found: list[str]) -> None:
-    assert found == casts.texts(value(kind, content))
+    assert found == casts.reading.texts(value(kind, content))
 
 
 @requirement("notes:search:trimmed", "notes:search:match", "notes:search:types")
@@ -423,7 +423,7 @@ def test_a_value_is_found_by_its_texts(kind: str, content: Any, found: list[str]
 def test_values_match_as_text_after_trimming(
     kind: str, content: Any, wanted: str, match: str, *, matches: bool
 ) -> None:
-    assert matches == mapping.matches(value(kind, content), wanted, match)
+    assert matches == mapping.searches.matches(value(kind, content), wanted, match)
 
 
 @requirement("notes:search:dates")
@@ -453,7 +453,7 @@ def test_dates_are_compared_as_days_or_instants(kind: str, start: str, wanted: s
         "created_time": start,
     }
 
-    assert is_same == mapping.matches(value(kind, contents[kind]), wanted, "exact")
+    assert is_same == mapping.searches.matches(value(kind, contents[kind]), wanted, "exact")
 
 
 @requirement("notes:search:dates")
@@ -473,7 +473,7 @@ def test_dates_are_compared_as_days_or_instants(kind: str, start: str, wanted: s
     ],
 )
 def test_periods_and_times_of_a_zone_are_compared_so_too(held: dict[str, Any], wanted: str, *, is_same: bool) -> None:
-    assert is_same == mapping.matches(value("date", held), wanted, "exact")
+    assert is_same == mapping.searches.matches(value("date", held), wanted, "exact")
 
 
 # Recognising
@@ -500,7 +500,7 @@ def test_periods_and_times_of_a_zone_are_compared_so_too(held: dict[str, Any], w
     ],
 )
 def test_a_page_bears_what_was_written_on_it(kind: str, written: Any, held: Any) -> None:
-    assert mapping.bears(page(kind, held), {"p1": {kind: cast(kind, written)}})
+    assert mapping.evidence.bears(page(kind, held), {"p1": {kind: cast(kind, written)}})
 
 
 @pytest.mark.parametrize("kind", ["people", "relation"])
@@ -508,7 +508,7 @@ def test_a_page_that_shows_only_part_of_a_long_list_bears_it_nevertheless(kind: 
     ids = [f"{number:08x}-4f50-4617-8293-a4b5c6d7e8f9" for number in range(40)]
     part = page(kind, [{"id": uid} for uid in ids[:25]], has_more=True)
 
-    assert mapping.bears(part, {"p1": {kind: cast(kind, ids)}})
+    assert mapping.evidence.bears(part, {"p1": {kind: cast(kind, ids)}})
 
 
 @pytest.mark.parametrize(
@@ -528,7 +528,7 @@ def test_a_page_that_shows_only_part_of_a_long_list_bears_it_nevertheless(kind: 
     ],
 )
 def test_a_page_that_holds_something_else_does_not_bear_it(kind: str, written: Any, held: Any) -> None:
-    assert not mapping.bears(page(kind, held), {"p1": {kind: cast(kind, written)}})
+    assert not mapping.evidence.bears(page(kind, held), {"p1": {kind: cast(kind, written)}})
 
 
 @pytest.mark.parametrize(
@@ -552,14 +552,14 @@ def test_a_page_that_holds_something_else_does_not_bear_it(kind: str, written: A
     ],
 )
 def test_a_value_that_was_not_written_is_as_on_a_new_page(kind: str, held: Any, *, is_blank: bool) -> None:
-    assert is_blank == casts.blank(value(kind, held), "o1")
+    assert is_blank == casts.comparing.blank(value(kind, held), "o1")
 
 
 # Blocks in doubt
 
 
 def blocks(*texts: str) -> list[dict[str, Any]]:
-    return [mapping.block(0, line)[0] for line in texts]
+    return [mapping.blocks.block(0, line)[0] for line in texts]
 
 
 @pytest.mark.parametrize(
@@ -581,9 +581,11 @@ def blocks(*texts: str) -> list[dict[str, Any]]:
 def test_blocks_are_appended_if_ours_go_beyond_those_before_or_say_what_nothing_above_them_says(
     groups: list[str], ours: str, *, is_there: bool
 ) -> None:
-    wanted = mapping.appended("p", [blocks(*group) for group in groups])[-1]
+    wanted = mapping.blocks.appended("p", [blocks(*group) for group in groups])[-1]
 
-    assert is_there == mapping.is_appended([mapping.signature_written(block) for block in blocks(*ours)], wanted)
+    assert is_there == mapping.evidence.is_appended(
+        [mapping.evidence.signature_written(block) for block in blocks(*ours)], wanted
+    )
 
 
 # Body blocks
@@ -600,7 +602,7 @@ def test_blocks_are_appended_if_ours_go_beyond_those_before_or_say_what_nothing_
     ],
 )
 def test_a_body_block_is_a_string_or_a_kind_with_text(child: Any, kind: str) -> None:
-    ((block,),) = mapping.block_groups([child])
+    ((block,),) = mapping.blocks.block_groups([child])
 
     assert {"object": "block", "type": kind, kind: {"rich_text": text("Hello")}} == block
 
@@ -609,7 +611,7 @@ def test_a_body_block_is_a_string_or_a_kind_with_text(child: Any, kind: str) -> 
 @pytest.mark.parametrize("kind", ["heading_1", "", None, 5, ["paragraph"], {}])
 def test_other_kinds_of_blocks_are_refused_by_place(kind: Any) -> None:
     with pytest.raises(UnsupportedBlock) as refused:
-        mapping.block_groups(["fine", {"type": kind, "text": "x"}])
+        mapping.blocks.block_groups(["fine", {"type": kind, "text": "x"}])
 
     assert (1, "children.1.type") == (refused.value.details[0]["index"], refused.value.details[0]["parameter"])
 
@@ -628,7 +630,7 @@ def test_other_kinds_of_blocks_are_refused_by_place(kind: Any) -> None:
 )
 def test_a_malformed_block_is_refused_by_place(child: Any) -> None:
     with pytest.raises(InvalidParameters) as refused:
-        mapping.block_groups([child])
+        mapping.blocks.block_groups([child])
 
     assert refused.value.details[0]["parameter"].startswith("children.0")
 
@@ -636,7 +638,7 @@ def test_a_malformed_block_is_refused_by_place(child: Any) -> None:
 @requirement("calls:all-faults")
 def test_every_block_that_cannot_be_one_is_told() -> None:
     with pytest.raises(InvalidParameters) as refused:
-        mapping.block_groups([5, "fine", {"type": "image", "text": "x"}, {"type": "paragraph"}])
+        mapping.blocks.block_groups([5, "fine", {"type": "image", "text": "x"}, {"type": "paragraph"}])
 
     assert [
         ("invalid_parameters", "children.0"),
@@ -648,11 +650,11 @@ def test_every_block_that_cannot_be_one_is_told() -> None:
 @requirement("notes:blocks:hundred")
 @pytest.mark.parametrize(("count", "sizes"), [(0, [0]), (1, [1]), (100, [100]), (101, [100, 1]), (250, [100, 100, 50])])
 def test_blocks_travel_in_groups_that_a_request_may_carry(count: int, sizes: list[int]) -> None:
-    assert sizes == [len(group) for group in mapping.block_groups(["x"] * count)]
+    assert sizes == [len(group) for group in mapping.blocks.block_groups(["x"] * count)]
 
 
 def test_heavy_blocks_travel_in_smaller_groups() -> None:
-    groups = mapping.block_groups(["会" * 30_000] * 20)
+    groups = mapping.blocks.block_groups(["会" * 30_000] * 20)
 
     assert max(len(to_json(group)) for group in groups) < 500_000
 
@@ -677,14 +679,14 @@ def source(uid: str, title: str, *names: str) -> wire.DataSource:
 def test_of_several_sources_the_first_that_has_all_names_is_meant() -> None:
     sources = [source("1", "One", "A"), source("2", "Two", "A", "B")]
 
-    assert "1" == mapping.choose_source(sources, ["A"]).id
-    assert "2" == mapping.choose_source(sources, ["B"]).id
+    assert "1" == mapping.databases.choose_source(sources, ["A"]).id
+    assert "2" == mapping.databases.choose_source(sources, ["B"]).id
 
 
 @requirement("notes:sources:ambiguous")
 def test_names_that_only_several_sources_have_together_are_ambiguous() -> None:
     with pytest.raises(AmbiguousDatabase) as refused:
-        mapping.choose_source([source("1", "One", "A"), source("2", "Two", "B")], ["A", "B"])
+        mapping.databases.choose_source([source("1", "One", "A"), source("2", "Two", "B")], ["A", "B"])
 
     assert ["One", "Two"] == [detail["data_source"] for detail in refused.value.details]
 
@@ -692,7 +694,7 @@ def test_names_that_only_several_sources_have_together_are_ambiguous() -> None:
 @requirement("notes:sources:property-nowhere")
 def test_names_that_no_source_has_are_named_rather_than_ambiguous() -> None:
     with pytest.raises(PropertyNotFound) as refused:
-        mapping.choose_source([source("1", "One", "A"), source("2", "Two", "B")], ["A", "C", "D"])
+        mapping.databases.choose_source([source("1", "One", "A"), source("2", "Two", "B")], ["A", "C", "D"])
 
     assert [("C", ["A", "B"]), ("D", ["A", "B"])] == [
         (detail["property"], detail["allowed"]) for detail in refused.value.details

@@ -36,9 +36,9 @@ def page(value: dict[str, Any]) -> wire.Page:
 
 def changes(before: dict[str, Any], after: dict[str, Any], described: Any = None) -> list[tuple[str, str]]:
     """What changed of a property that had one value and has another."""
-    known = mapping.entries(page(before))
+    known = mapping.changes.entries(page(before))
     schema = {"P": {"id": "p%3A1", "name": "P", "type": after["type"], **(described or {})}}
-    found = mapping.changes(page(after), known, converted(schema, dict[str, wire.Property]))
+    found = mapping.changes.changes(page(after), known, converted(schema, dict[str, wire.Property]))
     return [(change.before, change.after) for change in found]
 
 
@@ -83,11 +83,11 @@ def changes(before: dict[str, Any], after: dict[str, Any], described: Any = None
     ],
 )
 def test_a_value_is_told_as_one_text(kind: str, content: Any, text: str) -> None:
-    assert text == casts.text(converted(value(kind, content), wire.Value))
+    assert text == casts.observing.text(converted(value(kind, content), wire.Value))
 
 
 def test_every_type_that_can_be_written_is_observed() -> None:
-    assert casts.CASTS.keys() == casts.ONE_TEXT.keys()
+    assert casts.writing.CASTS.keys() == casts.observing.ONE_TEXT.keys()
 
 
 @requirement("notes:events:computed")
@@ -104,7 +104,7 @@ def test_every_type_that_can_be_written_is_observed() -> None:
     ],
 )
 def test_computed_values_are_not_observed(kind: str, content: Any) -> None:
-    assert {} == mapping.entries(page(value(kind, content)))
+    assert {} == mapping.changes.entries(page(value(kind, content)))
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_computed_values_are_not_observed(kind: str, content: Any) -> None:
     ids=lambda empty: str(empty["type"]),
 )
 def test_what_a_new_page_is_like_is_not_remembered(empty: dict[str, Any]) -> None:
-    assert {} == mapping.entries(page(empty))
+    assert {} == mapping.changes.entries(page(empty))
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_long_texts_are_cut_off_but_compared_whole() -> None:
 
     ((first, second),) = changes(before, after)
     assert first == second
-    assert mapping.MAX_EVENT_TEXT + 1 == len(first)
+    assert mapping.changes.MAX_EVENT_TEXT + 1 == len(first)
     assert [] == changes(before, before)
 
 
@@ -208,7 +208,7 @@ def test_long_texts_are_cut_off_but_compared_whole() -> None:
     ],
 )
 def test_a_delivery_says_which_data_source_it_is_about(raw: dict[str, Any], source_id: str | None) -> None:
-    assert source_id == mapping.data_source_id(json.dumps(raw).encode())
+    assert source_id == mapping.deliveries.data_source_id(json.dumps(raw).encode())
 
 
 @pytest.mark.parametrize(
@@ -227,4 +227,4 @@ def test_a_delivery_says_which_data_source_it_is_about(raw: dict[str, Any], sour
     ],
 )
 def test_nothing_but_a_handshake_is_a_handshake(body: bytes) -> None:
-    assert mapping.verification_token(body) is None
+    assert mapping.deliveries.verification_token(body) is None

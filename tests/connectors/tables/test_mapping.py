@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors.tables import mapping, wire
-from connector_gateway.connectors.tables.mapping import Draft
+from connector_gateway.connectors.tables.mapping.batches import Draft
 from connector_gateway.kit.errors import (
     GatewayError,
     OutcomeUnknown,
@@ -51,13 +51,13 @@ def test_a_table_named_like_the_identifier_of_another_is_not_mistaken_for_it() -
     first = wire.Table(id="tblA", name="tblB", primary_field_id="fld1", fields=[])
     second = wire.Table(id="tblB", name="Other", primary_field_id="fld2", fields=[])
 
-    assert second == mapping.find_table([first, second], "tblB")
-    assert first == mapping.find_table([first, second], "tblA")
+    assert second == mapping.schemas.find_table([first, second], "tblB")
+    assert first == mapping.schemas.find_table([first, second], "tblA")
 
 
 def test_names_of_tables_are_compared_by_every_character() -> None:
     with pytest.raises(TableNotFound):
-        mapping.find_table([TABLE], "Leads ")
+        mapping.schemas.find_table([TABLE], "Leads ")
 
 
 def wanted(*rows: Mapping[str, Any]) -> dict[str, Any]:
@@ -72,14 +72,14 @@ def test_a_record_that_holds_more_than_was_written_is_another() -> None:
     full, bare = held("rec1", fldName="A", fldStage="Open"), held("rec2", fldName="A")
     intent = wanted({"fldName": "A"}, {"fldName": "A", "fldStage": "Open"})
 
-    assert [(0, "rec2"), (1, "rec1")] == slots(mapping.made_of(TABLE, intent, [full, bare]))
+    assert [(0, "rec2"), (1, "rec1")] == slots(mapping.evidence.made_of(TABLE, intent, [full, bare]))
 
 
 def test_what_is_computed_or_not_known_makes_no_other_record() -> None:
     table = leads({"id": "fldNo", "name": "No.", "type": "autoNumber"})
     cells = {"fldName": "A", "fldNo": 7, "fldHidden": "x"}
 
-    assert mapping.is_record(table, cells, {"fldName": "A"}, {})
+    assert mapping.evidence.is_record(table, cells, {"fldName": "A"}, {})
 
 
 @pytest.mark.parametrize(
@@ -88,14 +88,16 @@ def test_what_is_computed_or_not_known_makes_no_other_record() -> None:
 def test_what_a_table_was_seen_to_fill_in_by_itself_makes_no_other_record(
     fields: dict[str, Any], *, expected: bool
 ) -> None:
-    filled = mapping.filled_in(row(fldName="Z", fldStage="Open"), {"fldName": "Z"})
+    filled = mapping.batches.filled_in(row(fldName="Z", fldStage="Open"), {"fldName": "Z"})
 
-    assert expected == mapping.is_record(TABLE, {"fldName": "A", **fields}, {"fldName": "A"}, filled)
+    assert expected == mapping.evidence.is_record(TABLE, {"fldName": "A", **fields}, {"fldName": "A"}, filled)
 
 
 def test_equal_rows_may_have_each_of_the_records_the_oldest_first() -> None:
     younger, older = held("rec1", fldName="A"), held("rec2", "2026-11-02T09:29:59.000Z", fldName="A")
-    found = mapping.made_of(TABLE, wanted({"fldName": "A"}, {"fldName": " A", "fldStage": None}), [younger, older])
+    found = mapping.evidence.made_of(
+        TABLE, wanted({"fldName": "A"}, {"fldName": " A", "fldStage": None}), [younger, older]
+    )
 
     assert [(0, "rec2"), (0, "rec1"), (1, "rec2"), (1, "rec1")] == slots(found)
 
@@ -104,13 +106,13 @@ def test_equal_rows_may_have_each_of_the_records_the_oldest_first() -> None:
     "rows", [[{"fldName": "A"}, {"fldName": "B"}], [{"fldName": "A"}, {"fldName": "A"}], [{"fldName": "A", "fldX": 1}]]
 )
 def test_a_part_of_the_records_is_none_of_them(rows: list[dict[str, Any]]) -> None:
-    assert [] == mapping.made_of(TABLE, wanted(*rows), [held("rec1", fldName="A")])
+    assert [] == mapping.evidence.made_of(TABLE, wanted(*rows), [held("rec1", fldName="A")])
 
 
 def test_rows_that_make_records_which_look_alike_have_equal_contents() -> None:
     first = {"fldName": "A ", "fldStage": "", "fldCompany": ["recB", "recA"]}
     second = {"fldCompany": ["recA", "recB"], "fldName": "A"}
-    contents = mapping.contents(wanted(first, second, {"fldName": "A"}))
+    contents = mapping.evidence.contents(wanted(first, second, {"fldName": "A"}))
 
     assert contents[0] == contents[1]
     assert contents[1] != contents[2]
@@ -121,18 +123,18 @@ def test_a_record_that_says_who_made_it_is_theirs(author: Any, *, expected: bool
     table = leads({"id": "fldBy", "name": "By", "type": "createdBy"})
     record = held("rec1", **({"fldBy": author} if author else {}))
 
-    assert expected == mapping.may_be_by(table, record, "usrMe")
+    assert expected == mapping.evidence.may_be_by(table, record, "usrMe")
 
 
 def test_an_author_in_an_unknown_shape_is_no_author() -> None:
     table = leads({"id": "fldBy", "name": "By", "type": "createdBy"})
 
     with pytest.raises(UpstreamUnexpected):
-        mapping.may_be_by(table, held("rec1", fldBy="usrMe"), "usrMe")
+        mapping.evidence.may_be_by(table, held("rec1", fldBy="usrMe"), "usrMe")
 
 
 def test_what_a_draft_links_to_is_told_by_table() -> None:
-    assert {"Company": ("tblB", ["recX"])} == mapping.links(TABLE, draft(fldName="A", fldCompany=["recX"]))
+    assert {"Company": ("tblB", ["recX"])} == mapping.batches.links(TABLE, draft(fldName="A", fldCompany=["recX"]))
 
 
 @pytest.mark.parametrize(
@@ -149,7 +151,7 @@ def test_what_a_draft_links_to_is_told_by_table() -> None:
 def test_a_refusal_is_told_with_the_field_that_it_names(private: str, error: str, field: str | None) -> None:
     fields = {"Name": "A", "Stage": "Paused", "Company": ["recX"]}
     made = draft(3, fldName="A", fldStage="Paused", fldCompany=["recX"])
-    failed = mapping.refused_record(NAMES, made, fields, UpstreamRefused("No.", private=private))
+    failed = mapping.batches.refused_record(NAMES, made, fields, UpstreamRefused("No.", private=private))
 
     assert (3, error, field) == (failed.index, failed.error, failed.field)
     assert (fields[field] if field else None) == failed.value
@@ -157,7 +159,7 @@ def test_a_refusal_is_told_with_the_field_that_it_names(private: str, error: str
 
 def test_a_missing_option_stays_one_when_its_field_is_known() -> None:
     refused = SelectOptionMissing("No.", private='Insufficient permissions to create ""Paused""')
-    failed = mapping.refused_record(NAMES, draft(fldStage="Paused"), {"Stage": "Paused"}, refused)
+    failed = mapping.batches.refused_record(NAMES, draft(fldStage="Paused"), {"Stage": "Paused"}, refused)
 
     assert ("select_option_missing", "Stage", "Paused") == (failed.error, failed.field, failed.value)
 
@@ -179,12 +181,12 @@ def test_an_attachment_is_known_by_its_name_and_if_it_was_sent_along_its_size(
 ) -> None:
     intent = {"filename": "a.png", "size_bytes": 10, "digest": digest}
 
-    assert expected == mapping.is_attachment(wire.Attachment(id="att1", **item), intent)
+    assert expected == mapping.attachments.is_attachment(wire.Attachment(id="att1", **item), intent)
 
 
 @pytest.mark.parametrize("name", ["fldFiles", "Files"])
 def test_attachments_are_found_whichever_way_their_field_is_named(name: str) -> None:
-    found = mapping.attachments(row(**{name: [{"id": "att1"}]}), FILES)
+    found = mapping.attachments.attachments(row(**{name: [{"id": "att1"}]}), FILES)
 
     assert ["att1"] == [item.id for item in found]
 
@@ -194,7 +196,7 @@ def test_attachments_are_found_whichever_way_their_field_is_named(name: str) -> 
 )
 def test_attachments_in_an_unknown_shape_are_never_taken_for_none(cell: Any) -> None:
     with pytest.raises(UpstreamUnexpected):
-        mapping.attachments(row(fldFiles=cell), FILES)
+        mapping.attachments.attachments(row(fldFiles=cell), FILES)
 
 
 @pytest.mark.parametrize("cell", [None, [], "att1", [{"filename": "a"}], [{"id": "att0"}]])
@@ -202,7 +204,7 @@ def test_a_file_that_the_answer_does_not_show_is_in_doubt(cell: Any) -> None:
     intent = {"field": FILES, "filename": "a.png", "size_bytes": 10, "digest": "d1"}
 
     with pytest.raises(OutcomeUnknown) as raised:
-        mapping.made_attachment(row(fldFiles=cell), intent, ["att0"])
+        mapping.attachments.made_attachment(row(fldFiles=cell), intent, ["att0"])
 
     assert "garbled" == raised.value.doubt
 
@@ -214,7 +216,7 @@ def test_bases_that_the_account_sees_from_outside_only_are_not_asked() -> None:
         wire.Base(id="appC"),
     ]
 
-    assert ["appB", "appC"] == mapping.open_bases(bases)
+    assert ["appB", "appC"] == mapping.schemas.open_bases(bases)
 
 
 # Several faults
@@ -222,7 +224,7 @@ def test_bases_that_the_account_sees_from_outside_only_are_not_asked() -> None:
 
 def test_all_faults_are_told_in_the_order_given_and_the_first_names_the_error() -> None:
     with pytest.raises(GatewayError) as raised:
-        mapping.writable(TABLE, {"Company": 5, "Nmae": "x", "Name": "fine", "Stage": "Open"})
+        mapping.records.writable(TABLE, {"Company": 5, "Nmae": "x", "Name": "fine", "Stage": "Open"})
 
     assert "lossy_cast" == raised.value.code
     assert [("lossy_cast", "Company"), ("field_not_found", "Nmae"), ("select_option_missing", "Stage")] == [

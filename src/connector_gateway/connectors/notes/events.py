@@ -86,7 +86,7 @@ async def _begin(watch: NotesWatch) -> None:
 
 def receive(delivery: Delivery, secrets: Sequence[str]) -> Receipt:
     """Read a delivery, which only says where something changed, or hands over the secret of all others."""
-    token = mapping.verification_token(delivery.body)
+    token = mapping.deliveries.verification_token(delivery.body)
     if token is not None and not secrets:
         return Receipt(secret=token)
     # A handshake may come again before somebody has confirmed it; with the same secret it is genuine.
@@ -95,9 +95,9 @@ def receive(delivery: Delivery, secrets: Sequence[str]) -> Receipt:
     given = delivery.headers.get(SIGNATURE, "")
     if not _is_among(given, [_signature(secret, delivery.body) for secret in secrets]):
         raise InvalidSignature("The delivery is not signed with a secret that is known here.")
-    if not mapping.is_object(delivery.body):
+    if not mapping.deliveries.is_object(delivery.body):
         raise InvalidJson("The delivery is no JSON object.")
-    source_id, accounts = mapping.data_source_id(delivery.body), mapping.bots(delivery.body)
+    source_id, accounts = mapping.deliveries.data_source_id(delivery.body), mapping.deliveries.bots(delivery.body)
     # Without accounts, whoever watches the data source is concerned.
     about = (SOURCES, source_id) if source_id and not accounts else None
     return Receipt(accounts=accounts, wakes=[source_id] if source_id else [], about=about)
@@ -282,13 +282,13 @@ class _Source:
     async def discover(self) -> None:
         """Read all rows for the first time, newest first, from where that was left."""
         begun, began, pages = self.known.reached, self.watch.clock.now(), 0
-        start = mapping.instant(begun) if begun else None
+        start = mapping.pages.instant(begun) if begun else None
         async for rows in self.watch.upstream.rows(self.source.id, newest_first=True, reached=start):
             if not rows:
                 await self.miss(self.known.watermark, began)
                 continue
             pages += 1
-            reached = mapping.stamp(rows[-1].created_time)
+            reached = mapping.pages.stamp(rows[-1].created_time)
             changes: dict[str, Any] = {"reached": reached}
             if not self.known.reached:
                 # All later rows are on this page: one that is not has been created since.
@@ -339,14 +339,14 @@ class _Source:
         """Note that rows were edited of which nobody knows what they were like before."""
         if not self.told and self.known.unseen_from is not None:
             self.told = True
-            title = casts.plain_text(self.source.title)
+            title = casts.reading.plain_text(self.source.title)
             why = f"Pages of the data source {title!r} were edited about when the watch began, before they were read."
             await self.watch.miss(self.known.unseen_from, self.watch.clock.now(), why)
 
     async def miss(self, since: float, until: float) -> None:
         """Note, once for the same edits, that more rows were created in a minute than can be listed."""
         if since >= self.known.missed:
-            title = casts.plain_text(self.source.title)
+            title = casts.reading.plain_text(self.source.title)
             why = f"More pages of the data source {title!r} were created in one minute than the application lists."
             await self.watch.miss(since, until, why)
             await self.remember(missed=until)
@@ -366,9 +366,9 @@ async def _whole(upstream: NotesClient, page: wire.Page) -> wire.Page:
     """A page with those values read whole of which it shows only a part."""
     properties = dict(page.properties)
     for name, value in page.properties.items():
-        if casts.truncated(value):
+        if casts.reading.truncated(value):
             items = [item async for item in upstream.retrieve_page_property(page.id, value.id)]
-            properties[name] = casts.completed(value, items)
+            properties[name] = casts.reading.completed(value, items)
     return msgspec.structs.replace(page, properties=properties)
 
 
@@ -376,13 +376,13 @@ def _compare(
     source: wire.DataSource, page: wire.Page, before: Kept | None, since: float
 ) -> tuple[list[Observation], Kept]:
     """What is new about a page, and what to remember of it; *before* itself where nothing is."""
-    values = mapping.entries(page)
+    values = mapping.changes.entries(page)
     if before is None:
         is_new = page.created_time.timestamp() >= since
         return [_created(page)] if is_new else [], {"changes": 0, "values": values}
     if values == before["values"]:
         return [], before
-    changes = mapping.changes(page, before["values"], source.properties)
+    changes = mapping.changes.changes(page, before["values"], source.properties)
     number = before["changes"] + bool(changes)
     return [_updated(source, page, number, change) for change in changes], {"changes": number, "values": values}
 
@@ -392,7 +392,7 @@ def _created(page: wire.Page) -> Observation:
     return Observation(("created", page.id), "page.created", data)
 
 
-def _updated(source: wire.DataSource, page: wire.Page, number: int, change: mapping.Change) -> Observation:
+def _updated(source: wire.DataSource, page: wire.Page, number: int, change: mapping.changes.Change) -> Observation:
     """A change; the *number* of the page's changes tells it from an earlier one between the same values."""
     data = {"page_id": page.id, "property": change.name, "from": change.before, "to": change.after}
     identity = (source.id, page.id, change.property_id, str(number))

@@ -34,11 +34,11 @@ async def _send_company(call: CrmCall, intent: Intent, _: str) -> Learned:
 async def _find_companies(call: CrmCall, intent: Intent, sent: Sent) -> Sequence[Found]:
     """The companies of that domain made by this application; what else they hold the application has filled in."""
     ids, maker = await ids_since(call, "companies", sent.earliest), known_maker(call, intent)
-    found = await call.upstream.batch_read_objects("companies", ids, ["domain", *mapping.MADE_BY])
+    found = await call.upstream.batch_read_objects("companies", ids, ["domain", *mapping.records.MADE_BY])
     return in_order(
         Found({"id": company.id}, company.id, company.created_at.timestamp())
         for company in found
-        if mapping.domain_of(company) == intent["domain"] and mapping.may_be_ours(company, maker)
+        if mapping.companies.domain_of(company) == intent["domain"] and mapping.records.may_be_ours(company, maker)
     )
 
 
@@ -59,7 +59,7 @@ CREATE_COMPANY = Step(
     _find_companies,
     makes="company",
     contents=lambda intent: [intent["domain"]],
-    tells=mapping.told_company,
+    tells=mapping.companies.told_company,
 )
 LINK_CONTACT = Step("link the contact to the company", _send_link, _find_link)
 
@@ -74,7 +74,7 @@ def remember_company(call: CrmCall, domain: str, company_id: str) -> None:
 
 def alone_with_company(call: CrmCall, params: CreateOrUpdateContact) -> AbstractAsyncContextManager[None]:
     """Locks the domain, so that no other call creates the same company."""
-    domain = mapping.company_domain(params.associate_company or "")
+    domain = mapping.companies.company_domain(params.associate_company or "")
     return call.exclusive(f"company {domain}") if domain and params.create_company else nullcontext()
 
 
@@ -82,7 +82,7 @@ async def planned_company(
     call: CrmCall, params: CreateOrUpdateContact, reference: str
 ) -> tuple[str | None, str | None]:
     """The id of the company to link to, or the domain of the one to be made; ``CompanyNotFound`` if neither."""
-    domain, company_id = mapping.company_domain(reference), await _known_company(call, reference)
+    domain, company_id = mapping.companies.company_domain(reference), await _known_company(call, reference)
     if company_id is None and not params.create_company:
         raise CompanyNotFound(
             f'No company has the domain "{domain}".', {"parameter": "associate_company", "value": reference}
@@ -92,18 +92,18 @@ async def planned_company(
 
 async def _known_company(call: CrmCall, reference: str) -> str | None:
     """The id of the company with that domain or identifier, even if it was made a moment ago."""
-    domain = mapping.company_domain(reference)
+    domain = mapping.companies.company_domain(reference)
     if domain is None:
-        if not mapping.is_record_id(reference.strip()):
+        if not mapping.records.is_record_id(reference.strip()):
             message = "A company is named by its domain, or by its identifier, which is a number."
             raise CompanyNotFound(message, {"parameter": "associate_company", "value": reference})
         return (await call.upstream.read_object("companies", reference.strip(), ["domain"])).id
-    found = (await call.upstream.search_objects("companies", mapping.domain_search(domain))).results
+    found = (await call.upstream.search_objects("companies", mapping.companies.domain_search(domain))).results
     if found:
         return found[0].id
     since = call.clock.now() - LOOK_BACK_SECONDS
     latest = [*await _just_made(call, domain), *await listed_since(call, "companies", ["domain"], since)]
-    return next((company.id for company in latest if mapping.domain_of(company) == domain), None)
+    return next((company.id for company in latest if mapping.companies.domain_of(company) == domain), None)
 
 
 async def _just_made(call: CrmCall, domain: str) -> Sequence[wire.Record]:

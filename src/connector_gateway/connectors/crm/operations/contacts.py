@@ -5,7 +5,8 @@ from functools import partial
 from typing import Any, Literal
 
 from connector_gateway.connectors.crm import mapping, wire
-from connector_gateway.connectors.crm.mapping import CASTING, Kept, Values
+from connector_gateway.connectors.crm.mapping.properties import CASTING, Values
+from connector_gateway.connectors.crm.mapping.records import Kept
 from connector_gateway.connectors.crm.models import Contact, CreateOrUpdateContact, LookUpContacts, WrittenContact
 from connector_gateway.connectors.crm.operations.companies import (
     CREATE_COMPANY,
@@ -61,8 +62,8 @@ async def _send_new_contact(call: CrmCall, intent: Intent, _: str) -> Learned:
 async def _find_new_contact(call: CrmCall, intent: Intent, _: Sent) -> Sequence[Found]:
     """The contact with that address, if it holds every value and was made by this application."""
     sent = await _values(call, intent)
-    contact = await _contact_of(call, intent["email"], [*sent.texts, *mapping.MADE_BY])
-    if contact is None or not mapping.may_be_ours(contact, known_maker(call, intent)):
+    contact = await _contact_of(call, intent["email"], [*sent.texts, *mapping.records.MADE_BY])
+    if contact is None or not mapping.records.may_be_ours(contact, known_maker(call, intent)):
         return []
     held = _if_held(contact, sent, intent, "created")
     return [Found(kept, contact.id, contact.created_at.timestamp()) for kept in held]
@@ -89,25 +90,27 @@ async def _values(call: CrmCall, intent: Intent) -> Values:
 def _written(call: CrmCall, intent: Intent, sent: Values, contact: wire.Record, *, created: bool) -> Learned:
     if created:
         note_maker(call, contact)
-    return mapping.kept_contact(contact, sent, intent["email"], "created" if created else "updated")
+    return mapping.contacts.kept_contact(contact, sent, intent["email"], "created" if created else "updated")
 
 
 def _if_held(contact: wire.Record | None, sent: Values, intent: Intent, action: Action) -> list[Kept]:
     """What is kept of a contact, if it is there and holds every value."""
     held = contact is not None and sent.all_held_by(contact)
-    return [mapping.kept_contact(contact, sent, intent["email"], action)] if contact is not None and held else []
+    return (
+        [mapping.contacts.kept_contact(contact, sent, intent["email"], action)] if contact is not None and held else []
+    )
 
 
-WRITE_CONTACT = Step("write the contact", _send_contact, _find_contact, tells=mapping.told_contact)
+WRITE_CONTACT = Step("write the contact", _send_contact, _find_contact, tells=mapping.contacts.told_contact)
 CREATE_CONTACT = Step(
     "create the contact",
     _send_new_contact,
     _find_new_contact,
     makes="contact",
     contents=lambda intent: [[intent["email"], intent["texts"]]],
-    tells=mapping.told_contact,
+    tells=mapping.contacts.told_contact,
 )
-UPDATE_HOLDER = Step("update the contact", _send_holder, _find_holder, tells=mapping.told_contact)
+UPDATE_HOLDER = Step("update the contact", _send_holder, _find_holder, tells=mapping.contacts.told_contact)
 
 
 # The operations
@@ -128,7 +131,7 @@ async def create_or_update_contact(call: CrmCall, params: CreateOrUpdateContact)
     kept = plan["skipped"] or await _write_contact(call, params, plan["contact"])
     if company_id is not None and kept["action"] != "skipped":
         await call.step(LINK_CONTACT, {"contact_id": kept["id"], "company_id": company_id})
-    return mapping.written_contact(kept, plan["portal_id"])
+    return mapping.contacts.written_contact(kept, plan["portal_id"])
 
 
 @reads("GET /contacts", errors=[PropertyNotFound, LossyCast])
@@ -138,10 +141,10 @@ async def look_up_contacts(call: CrmCall, params: LookUpContacts) -> Page[Contac
     By email and by properties whose values are unique, contacts are found as they are now; by other properties as the
     application's search knows them, which learns of changes within a minute or so.
     """
-    shown = mapping.shown_properties(params.property)
+    shown = mapping.contacts.shown_properties(params.property)
     found, position = await _look_up(call, params, shown)
     emails = await owner_emails(call, found)
-    items = [mapping.contact(record, emails, params.property) for record in found]
+    items = [mapping.contacts.contact(record, emails, params.property) for record in found]
     return Page[Contact](items=items, position=position)
 
 
@@ -156,7 +159,7 @@ async def _plan(call: CrmCall, params: CreateOrUpdateContact) -> Kept:
     contact = {"email": params.email, "texts": texts, "known": existing is not None, **by_us(call)}
     plan = {"portal_id": portal, "contact": contact, "skipped": None, "company_id": None, "company": None}
     if existing is not None and params.on_conflict == "skip":
-        return plan | {"skipped": mapping.skipped_contact(existing)}
+        return plan | {"skipped": mapping.contacts.skipped_contact(existing)}
     if params.associate_company is None:
         return plan
     company_id, domain = await planned_company(call, params, params.associate_company)
@@ -166,7 +169,7 @@ async def _plan(call: CrmCall, params: CreateOrUpdateContact) -> Kept:
 async def _texts(call: CrmCall, given: Mapping[str, Any]) -> Mapping[str, str]:
     """The properties of a contact in the vendor's form, without the address that it is matched by."""
     properties = {name: value for name, value in given.items() if name != "email"}
-    return (await on_definitions(call, "contacts", lambda known: mapping.values(known, properties))).texts
+    return (await on_definitions(call, "contacts", lambda known: mapping.properties.values(known, properties))).texts
 
 
 async def _contact_of(call: CrmCall, email: str, properties: Iterable[str] = ()) -> wire.Record | None:
@@ -185,7 +188,7 @@ async def _write_contact(call: CrmCall, params: CreateOrUpdateContact, contact: 
         taken_by = next((detail["contact_id"] for detail in refusal.details if "contact_id" in detail), None)
         if taken_by is None:
             raise
-    holder = mapping.skipped_contact(await call.upstream.read_object("contacts", taken_by, ["email"]))
+    holder = mapping.contacts.skipped_contact(await call.upstream.read_object("contacts", taken_by, ["email"]))
     if skipping:
         return holder
     change = {"contact_id": holder["id"], "email": holder["email"] or params.email, "texts": contact["texts"]}
@@ -206,24 +209,26 @@ async def _look_up(call: CrmCall, params: LookUpContacts, shown: Sequence[str]) 
     if name == "owner_email":
         return await _look_up_by_owner(call, value.lower(), params.limit, shown)
     [described] = await all_checked(
-        partial(on_definitions, call, "contacts", lambda known: mapping.definition(known, name))
+        partial(on_definitions, call, "contacts", lambda known: mapping.properties.definition(known, name))
     )
-    if mapping.unique(described):
-        id_property, record_id = mapping.identity(name, value)
+    if mapping.properties.unique(described):
+        id_property, record_id = mapping.properties.identity(name, value)
         return await call.upstream.batch_read_objects("contacts", [record_id], shown, id_property), None
-    return await _search(call, mapping.equals(described, value), params.limit, shown)
+    return await _search(call, mapping.searches.equals(described, value), params.limit, shown)
 
 
 async def _look_up_by_owner(call: CrmCall, email: str, limit: int, shown: Sequence[str]) -> Some:
     """One page of what belongs to whoever has that address, those who have left included."""
-    known = await owners(call, lambda known: email in map(mapping.lowered, known.values()))
-    owner_ids = [owner_id for owner_id, address in known.items() if mapping.lowered(address) == email]
-    return await _search(call, mapping.owned_by(owner_ids), limit, shown) if owner_ids else ([], None)
+    known = await owners(call, lambda known: email in map(mapping.contacts.lowered, known.values()))
+    owner_ids = [owner_id for owner_id, address in known.items() if mapping.contacts.lowered(address) == email]
+    return await _search(call, mapping.searches.owned_by(owner_ids), limit, shown) if owner_ids else ([], None)
 
 
 async def _search(call: CrmCall, condition: Intent, limit: int, shown: Sequence[str]) -> Some:
     """One page of what a condition finds; the next one starts behind the last id."""
-    page = await call.upstream.search_objects("contacts", mapping.page_search(condition, shown, limit, _after(call)))
+    page = await call.upstream.search_objects(
+        "contacts", mapping.searches.page_search(condition, shown, limit, _after(call))
+    )
     return page.results, {"after": page.results[-1].id} if page.results and page.after else None
 
 

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from connector_gateway.connectors.crm import mapping, wire
-from connector_gateway.connectors.crm.mapping import CASTING, Kept
+from connector_gateway.connectors.crm.mapping.properties import CASTING
+from connector_gateway.connectors.crm.mapping.records import Kept
 from connector_gateway.connectors.crm.models import CreatedDeal, CreateDeal, UpdatedDeal, UpdateDeal
 from connector_gateway.connectors.crm.operations.evidence import (
     by_us,
@@ -35,7 +36,7 @@ async def _send_deal(call: CrmCall, intent: Intent, _: str) -> Learned:
     creation = call.upstream.create_deal(properties, contact_id)
     deal = await (until_indexed(creation) if contact_id is None else creation)
     note_maker(call, deal)
-    return mapping.kept_deal(deal, properties)
+    return mapping.deals.kept_deal(deal, properties)
 
 
 async def _find_deals(call: CrmCall, intent: Intent, sent: Sent) -> Sequence[Found]:
@@ -49,13 +50,13 @@ async def _find_deals(call: CrmCall, intent: Intent, sent: Sent) -> Sequence[Fou
     else:
         ids = await call.upstream.read_associations("contacts", contact_id, "deals")
     known = await on_definitions(call, "deals", lambda known: known)
-    shown = [*intent["properties"], *mapping.left_empty(known, intent), *mapping.MADE_BY]
+    shown = [*intent["properties"], *mapping.deals.left_empty(known, intent), *mapping.records.MADE_BY]
     found, maker = await call.upstream.batch_read_objects("deals", ids, shown), known_maker(call, intent)
-    alike = [deal for deal in found if mapping.is_deal(deal, intent, known, maker)]
+    alike = [deal for deal in found if mapping.deals.is_deal(deal, intent, known, maker)]
     wanted = [] if contact_id is None else [contact_id]
     return in_order(
         [
-            Found(mapping.kept_deal(deal, intent["properties"]), deal.id, deal.created_at.timestamp())
+            Found(mapping.deals.kept_deal(deal, intent["properties"]), deal.id, deal.created_at.timestamp())
             for deal in alike
             if await call.upstream.read_associations("deals", deal.id, "contacts") == wanted
         ]
@@ -63,14 +64,14 @@ async def _find_deals(call: CrmCall, intent: Intent, sent: Sent) -> Sequence[Fou
 
 
 async def _send_change(call: CrmCall, intent: Intent, _: str) -> Learned:
-    return mapping.kept_change(await call.upstream.update_object("deals", intent["deal_id"], intent["texts"]))
+    return mapping.deals.kept_change(await call.upstream.update_object("deals", intent["deal_id"], intent["texts"]))
 
 
 async def _find_change(call: CrmCall, intent: Intent, _: Sent) -> Sequence[Found]:
     """The deal, if it holds every value."""
     sent = await known_values(call, "deals", intent["texts"])
     deal = await call.upstream.read_object("deals", intent["deal_id"], sent.texts)
-    return [Found(mapping.kept_change(deal))] if sent.all_held_by(deal) else []
+    return [Found(mapping.deals.kept_change(deal))] if sent.all_held_by(deal) else []
 
 
 async def _send_note(call: CrmCall, intent: Intent, _: str) -> Learned:
@@ -84,7 +85,7 @@ async def _find_notes(call: CrmCall, intent: Intent, _: Sent) -> Sequence[Found]
     return in_order(
         Found({"id": note.id}, note.id, note.created_at.timestamp())
         for note in found
-        if mapping.is_note(note, intent["note"])
+        if mapping.notes.is_note(note, intent["note"])
     )
 
 
@@ -94,10 +95,10 @@ CREATE_DEAL = Step(
     _find_deals,
     makes="deal",
     contents=lambda intent: [[intent["properties"], intent["contact_id"]]],
-    tells=mapping.told_deal,
+    tells=mapping.deals.told_deal,
 )
-CHANGE_DEAL = Step("change the deal", _send_change, _find_change, tells=mapping.told_deal)
-LOG_NOTE = Step("log the note", _send_note, _find_notes, makes="note", tells=mapping.told_note)
+CHANGE_DEAL = Step("change the deal", _send_change, _find_change, tells=mapping.deals.told_deal)
+LOG_NOTE = Step("log the note", _send_note, _find_notes, makes="note", tells=mapping.notes.told_note)
 
 
 # The operations
@@ -107,7 +108,7 @@ LOG_NOTE = Step("log the note", _send_note, _find_notes, makes="note", tells=map
 async def create_deal(call: CrmCall, params: CreateDeal) -> CreatedDeal:
     """Open a deal in a stage of a pipeline."""
     deal = await call.plan(partial(_new_deal, call, params))
-    return mapping.created_deal(await call.step(CREATE_DEAL, deal), deal["contact_id"])
+    return mapping.deals.created_deal(await call.step(CREATE_DEAL, deal), deal["contact_id"])
 
 
 @writes("PATCH /deals/{deal_id}", errors=[DealNotFound, UpstreamConflict, *CASTING, *MOVING])
@@ -121,7 +122,7 @@ async def update_deal(call: CrmCall, params: UpdateDeal) -> UpdatedDeal:
         change = {"deal_id": plan["id"], "texts": plan["texts"]}
         kept = await call.step(CHANGE_DEAL, change) if plan["texts"] else plan
         note_logged = plan["note"] is not None and await _log(call, plan)
-    return mapping.updated_deal(plan, kept, note_logged=note_logged)
+    return mapping.deals.updated_deal(plan, kept, note_logged=note_logged)
 
 
 # Planning
@@ -129,7 +130,7 @@ async def update_deal(call: CrmCall, params: UpdateDeal) -> UpdatedDeal:
 
 async def _new_deal(call: CrmCall, params: CreateDeal) -> Kept:
     """The vendor's form of a new deal, with everything that it names looked up."""
-    [deal] = await all_checked(partial(on_pipelines, call, lambda pipelines: mapping.new_deal(params, pipelines)))
+    [deal] = await all_checked(partial(on_pipelines, call, lambda pipelines: mapping.deals.new_deal(params, pipelines)))
     contact_id = params.contact_id
     if contact_id is not None:
         contact_id = (await call.upstream.read_object("contacts", contact_id, ["email"])).id
@@ -138,12 +139,12 @@ async def _new_deal(call: CrmCall, params: CreateDeal) -> Kept:
 
 async def _change(call: CrmCall, params: UpdateDeal) -> Kept:
     """A deal as it is, how it is to be changed, and the note, whose millisecond marks it."""
-    note = None if params.note is None else mapping.note_properties(params.note, instant(call.clock.now()))
+    note = None if params.note is None else mapping.notes.note_properties(params.note, instant(call.clock.now()))
     shown = dict.fromkeys(["pipeline", "dealstage", *(params.properties or {})])
     deal = await call.upstream.read_object("deals", params.deal_id, shown)
     written, moved = await all_checked(partial(_texts, call, params), partial(_move, call, params, deal))
     stage_from = deal.properties.get("dealstage")
-    return {**mapping.kept_change(deal), "stage_from": stage_from, "texts": {**written, **moved}, "note": note}
+    return {**mapping.deals.kept_change(deal), "stage_from": stage_from, "texts": {**written, **moved}, "note": note}
 
 
 async def _texts(call: CrmCall, params: UpdateDeal) -> Mapping[str, str]:
@@ -152,7 +153,7 @@ async def _texts(call: CrmCall, params: UpdateDeal) -> Mapping[str, str]:
     properties = {name: value for name, value in given if name not in {"dealstage", "pipeline"}}
     if not properties:
         return {}
-    return (await on_definitions(call, "deals", lambda known: mapping.values(known, properties))).texts
+    return (await on_definitions(call, "deals", lambda known: mapping.properties.values(known, properties))).texts
 
 
 async def _move(call: CrmCall, params: UpdateDeal, deal: wire.Record) -> Mapping[str, str]:
@@ -161,7 +162,7 @@ async def _move(call: CrmCall, params: UpdateDeal, deal: wire.Record) -> Mapping
     stage, pipeline = given.get("dealstage", params.dealstage), given.get("pipeline")
     if stage is None and pipeline is None:
         return {}
-    return await on_pipelines(call, lambda pipelines: mapping.move(pipelines, deal, pipeline, stage))
+    return await on_pipelines(call, lambda pipelines: mapping.deals.move(pipelines, deal, pipeline, stage))
 
 
 async def _log(call: CrmCall, plan: Kept) -> bool:

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from connector_gateway.connectors.crm import mapping, wire
 from connector_gateway.connectors.crm.client import PAGE_SIZE
-from connector_gateway.connectors.crm.mapping import Kept
+from connector_gateway.connectors.crm.mapping.records import Kept
 from connector_gateway.connectors.crm.operations.portal import CrmCall
 from connector_gateway.kit.errors import GatewayError
 from connector_gateway.kit.writing import Found, Intent
@@ -31,21 +31,23 @@ async def ids_since(call: CrmCall, kind: str, since: float) -> list[str]:
     A listing shows the latest records sooner if ids grow with time. That is not promised, so an id that is missing in
     it proves nothing.
     """
-    made = mapping.made_since(since)
-    found = await call.upstream.search_every(kind, lambda after: mapping.page_search(made, [], PAGE_SIZE, after))
+    made = mapping.searches.made_since(since)
+    found = await call.upstream.search_every(
+        kind, lambda after: mapping.searches.page_search(made, [], PAGE_SIZE, after)
+    )
     latest = await listed_since(call, kind, [], since)
     return list(dict.fromkeys(record.id for record in (*found, *latest)))
 
 
 async def listed_since(call: CrmCall, kind: str, properties: Sequence[str], since: float) -> Sequence[wire.Record]:
     """The records behind the newest that the search knows to be older."""
-    older = (await call.upstream.search_objects(kind, mapping.newest_before(since))).results
+    older = (await call.upstream.search_objects(kind, mapping.searches.newest_before(since))).results
     return await call.upstream.objects_behind(kind, properties, older[0].id if older else None)
 
 
 def note_maker(call: CrmCall, record: wire.Record) -> None:
     """Remember how the vendor names this application, if it told that of a record just made."""
-    if (maker := mapping.maker(record)) is not None:
+    if (maker := mapping.records.maker(record)) is not None:
         call.memory.put("maker", maker, MAKER_SECONDS)
 
 

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from connector_gateway.connectors.crm import mapping, wire
 from connector_gateway.connectors.crm.client import CrmClient
-from connector_gateway.connectors.crm.mapping import CASTING, Definitions, Values
+from connector_gateway.connectors.crm.mapping.properties import CASTING, Definitions, Values
 from connector_gateway.connectors.crm.models import ListProperties, PropertyDefinition
 from connector_gateway.kit.call import Call, LookUp
 from connector_gateway.kit.errors import AmbiguousPipeline, CallerError, PipelineNotFound, StageNotFound
@@ -30,7 +30,7 @@ MOVING = (PipelineNotFound, AmbiguousPipeline, StageNotFound)
 @reads("GET /properties")
 async def list_properties(call: CrmCall, params: ListProperties) -> Listing[PropertyDefinition]:
     """List the properties of an object type."""
-    listed = map(mapping.property_definition, await call.upstream.list_properties(params.object_type))
+    listed = map(mapping.properties.property_definition, await call.upstream.list_properties(params.object_type))
     return Listing[PropertyDefinition](items=[item for item in listed if item.custom or not params.custom_only])
 
 
@@ -38,7 +38,7 @@ async def on_definitions(call: CrmCall, kind: str, check: Callable[[Definitions]
     """What *check* makes of the properties of an object type."""
 
     async def find() -> Definitions:
-        return mapping.definitions(await call.upstream.list_properties(kind))
+        return mapping.properties.definitions(await call.upstream.list_properties(kind))
 
     async def use(known: Definitions) -> T:
         return check(known)
@@ -96,7 +96,7 @@ async def owner_emails(call: CrmCall, found: Iterable[wire.Record]) -> Mapping[s
     An owner who is missing, or has no address, is remembered as such only after two lists said so, since one may have
     been incomplete.
     """
-    wanted = {owner_id for record in found if (owner_id := record.properties.get(mapping.OWNER))}
+    wanted = {owner_id for record in found if (owner_id := record.properties.get(mapping.searches.OWNER))}
     if not wanted:
         return {}
     seen: Mapping[str, int] = call.memory.get(UNTOLD) or {}

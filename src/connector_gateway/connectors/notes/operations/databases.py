@@ -97,18 +97,18 @@ async def _databases(call: NotesCall) -> Sequence[NotesDatabase]:
             if since is not None and sources and sources[-1].last_edited_time < since:
                 break
         if pages <= 1 or found == known:
-            return mapping.databases(found.values(), await _titles(call, list(found.values())))
+            return mapping.databases.databases(found.values(), await _titles(call, list(found.values())))
         since = newest
     raise UpstreamError("The application's list of databases changes faster than it can be read.")
 
 
 async def _titles(call: NotesCall, sources: Sequence[wire.DataSource]) -> Mapping[str, str]:
     """The titles of the databases that have several data sources, and so other titles than those."""
-    owners = Counter(mapping.database_id(source) for source in sources)
+    owners = Counter(mapping.databases.database_id(source) for source in sources)
     several = [database_id for database_id, count in owners.items() if count > 1]
-    return {uid: casts.plain_text((await call.upstream.retrieve_database(uid)).title) for uid in several}
+    return {uid: casts.reading.plain_text((await call.upstream.retrieve_database(uid)).title) for uid in several}
 
 
 def _key(database: NotesDatabase) -> list[str]:
     """Where a database stands in the order of the listing."""
-    return [mapping.stamp(database.last_edited_at), database.database_id]
+    return [mapping.pages.stamp(database.last_edited_at), database.database_id]

@@ -11,22 +11,22 @@ from connector_gateway.kit.writing import Intent
 
 async def is_page(call: NotesCall, page: wire.Page, intent: Intent) -> bool:
     """Whether a page is what was to be made, with its first blocks and without others."""
-    if not mapping.is_new_page(page, intent) or not await bears(call, page, intent["properties"]):
+    if not mapping.evidence.is_new_page(page, intent) or not await bears(call, page, intent["properties"]):
         return False
     blocks = [block async for block in call.upstream.retrieve_block_children(page.id)]
-    return mapping.is_body(blocks, intent["children"])
+    return mapping.evidence.is_body(blocks, intent["children"])
 
 
 async def bears(call: NotesCall, page: wire.Page, written: Mapping[str, Any]) -> bool:
     """Whether a page holds every value of *written*; those that it shows in part are read whole."""
-    if not mapping.bears(page, written):
+    if not mapping.evidence.bears(page, written):
         return False
-    held = mapping.by_id(page)
+    held = mapping.evidence.by_id(page)
     for property_id, payload in written.items():
         for kind, content in payload.items():
-            if casts.truncated(held[property_id]):
+            if casts.reading.truncated(held[property_id]):
                 whole = await whole_value(call, page, property_id)
-                if whole is None or not casts.holds(whole, kind, content):
+                if whole is None or not casts.comparing.holds(whole, kind, content):
                     return False
     return True
 

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from connector_gateway.connectors.notes import mapping, wire
 from connector_gateway.connectors.notes.client import MINUTE
-from connector_gateway.connectors.notes.mapping import Kept
+from connector_gateway.connectors.notes.mapping.pages import Kept
 from connector_gateway.connectors.notes.models import CreatedPage, CreatePage, UpdatedPage, UpdatePage
 from connector_gateway.connectors.notes.operations.evidence import bears, is_page, told_apart
 from connector_gateway.connectors.notes.operations.reading import CASTING, NotesCall, me_of, source_of, sources_of
@@ -36,7 +36,7 @@ async def _send_page(call: NotesCall, intent: Intent, _: str) -> Learned:
     made = await call.upstream.create_page(
         intent["source_id"], intent["properties"], intent["children"], intent.get("references", {})
     )
-    return mapping.kept_page(made)
+    return mapping.pages.kept_page(made)
 
 
 async def _find_pages(call: NotesCall, intent: Intent, sent: Sent) -> Sequence[Found]:
@@ -45,7 +45,7 @@ async def _find_pages(call: NotesCall, intent: Intent, sent: Sent) -> Sequence[F
     earliest = datetime.fromtimestamp(sent.earliest, UTC).replace(second=0, microsecond=0)
     condition = {"timestamp": "created_time", "created_time": {"on_or_after": earliest.isoformat()}}
     return [
-        Found(mapping.kept_page(page), page.id, page.created_time.timestamp())
+        Found(mapping.pages.kept_page(page), page.id, page.created_time.timestamp())
         async for rows in call.upstream.rows(intent["source_id"], condition)
         for page in told_apart(rows)
         if page.created_by.id == me and await is_page(call, page, intent)
@@ -63,8 +63,8 @@ async def _find_blocks(call: NotesCall, intent: Intent, _: Sent) -> Sequence[Fou
     """The blocks, if this integration put more on the page than was there before; people's are disregarded."""
     me = await me_of(call)
     blocks = call.upstream.retrieve_block_children(intent["page_id"])
-    ours = [mapping.signature(block) async for block in blocks if block.created_by.id == me]
-    done = mapping.is_appended(ours, intent)
+    ours = [mapping.evidence.signature(block) async for block in blocks if block.created_by.id == me]
+    done = mapping.evidence.is_appended(ours, intent)
     return [Found({"blocks": intent["start"] + len(intent["children"])})] if done else []
 
 
@@ -72,7 +72,7 @@ async def _send_change(call: NotesCall, intent: Intent, _: str) -> Learned:
     if intent["since"] is not None:
         await _require_left_alone(call, intent)
     page = await call.upstream.update_page(intent["page_id"], intent["body"], intent.get("references", {}))
-    return mapping.kept_state(page) | {"told": intent["told"]}
+    return mapping.pages.kept_state(page) | {"told": intent["told"]}
 
 
 async def _find_change(call: NotesCall, intent: Intent, _: Sent) -> Sequence[Found]:
@@ -80,7 +80,7 @@ async def _find_change(call: NotesCall, intent: Intent, _: Sent) -> Sequence[Fou
     page, body = await call.upstream.retrieve_page(intent["page_id"]), intent["body"]
     done = page.in_trash == body.get("in_trash", page.in_trash)
     if done and await bears(call, page, body.get("properties", {})):
-        return [Found(mapping.kept_state(page) | {"told": intent["told"]})]
+        return [Found(mapping.pages.kept_state(page) | {"told": intent["told"]})]
     return []
 
 
@@ -90,11 +90,11 @@ CREATE_PAGE = Step(
     _find_pages,
     makes="page",
     made_within_seconds=MINUTE.total_seconds(),
-    tells=mapping.told_page,
+    tells=mapping.pages.told_page,
 )
 
 APPEND_BLOCKS = Step("append blocks", _send_blocks, _find_blocks)
-CHANGE_PAGE = Step("change the page", _send_change, _find_change, tells=mapping.told_change)
+CHANGE_PAGE = Step("change the page", _send_change, _find_change, tells=mapping.pages.told_change)
 
 
 # The operations
@@ -106,7 +106,7 @@ async def create_page(call: NotesCall, params: CreatePage) -> CreatedPage:
 
     Values are cast to the type of their property; where that would lose something, nothing is created.
     """
-    groups = mapping.block_groups(params.children)
+    groups = mapping.blocks.block_groups(params.children)
     plan = await call.plan(partial(_new_page, call, params, groups[0]))
     try:
         made = await call.step(CREATE_PAGE, plan["page"])
@@ -115,10 +115,10 @@ async def create_page(call: NotesCall, params: CreatePage) -> CreatedPage:
             raise
         plan = await call.plan(partial(_page_of_today, call, params, groups[0]))
         made = await call.step(CREATE_PAGE, plan["page"])
-    for blocks in mapping.appended(made["id"], groups):
+    for blocks in mapping.blocks.appended(made["id"], groups):
         await call.step(APPEND_BLOCKS, blocks)
-    kept = made if "url" in made else mapping.kept_page(await call.upstream.retrieve_page(made["id"]))
-    return mapping.created_page(kept, plan)
+    kept = made if "url" in made else mapping.pages.kept_page(await call.upstream.retrieve_page(made["id"]))
+    return mapping.pages.created_page(kept, plan)
 
 
 @writes("PATCH /pages/{page_id}", errors=[PageNotFound, PageModified, PageInTrash, UpstreamConflict, *CASTING])
@@ -133,7 +133,7 @@ async def update_page(call: NotesCall, params: UpdatePage) -> UpdatedPage:
         for change in plan["changes"]:
             page = await call.step(CHANGE_PAGE, {"page_id": page["id"], **change, **guard})
             guard = {"since": guard["since"] and page["last_edited_time"], "ours": True}
-    return mapping.updated_page(page, plan)
+    return mapping.pages.updated_page(page, plan)
 
 
 # Planning
@@ -145,8 +145,8 @@ async def _new_page(call: NotesCall, params: CreatePage, blocks: Sequence[Kept])
     remembered = call.memory.get(wanted.name)
 
     async def cast(sources: Sequence[wire.DataSource]) -> Kept:
-        source = mapping.choose_source(sources, params.properties)
-        return mapping.new_page(source, params.properties, blocks) | {"remembered": sources is remembered}
+        source = mapping.databases.choose_source(sources, params.properties)
+        return mapping.pages.new_page(source, params.properties, blocks) | {"remembered": sources is remembered}
 
     return await call.with_recalled(wanted, cast, outdated=OUTDATED)
 
@@ -154,7 +154,9 @@ async def _new_page(call: NotesCall, params: CreatePage, blocks: Sequence[Kept])
 async def _page_of_today(call: NotesCall, params: CreatePage, blocks: Sequence[Kept]) -> Kept:
     """The same by the schema that the database has now."""
     sources = await call.renew(sources_of(call, params.database_id))
-    return mapping.new_page(mapping.choose_source(sources, params.properties), params.properties, blocks)
+    return mapping.pages.new_page(
+        mapping.databases.choose_source(sources, params.properties), params.properties, blocks
+    )
 
 
 async def _update(call: NotesCall, params: UpdatePage) -> Kept:
@@ -166,9 +168,9 @@ async def _update(call: NotesCall, params: UpdatePage) -> Kept:
     if written and page.in_trash and params.archived is not False:
         raise PageInTrash(f"Page {params.page_id} is in the trash.", {"parameter": "archived"})
     return {
-        "page": mapping.kept_state(page),
-        "changes": mapping.updates(page, written, archived=params.archived),
-        "names": mapping.names(page, written),
+        "page": mapping.pages.kept_state(page),
+        "changes": mapping.pages.updates(page, written, archived=params.archived),
+        "names": mapping.properties.names(page, written),
         "since": params.if_unmodified_since,
     }
 
@@ -177,10 +179,10 @@ async def _written(call: NotesCall, page: wire.Page, properties: Mapping[str, An
     """The values of a page in the vendor's form, cast by the properties that it can have."""
     source_id = page.parent.data_source_id
     if source_id is None:
-        return mapping.writable(mapping.shown_schema(page), properties)[0]
+        return mapping.properties.writable(mapping.properties.shown_schema(page), properties)[0]
 
     async def cast(source: wire.DataSource) -> Kept:
-        return mapping.writable(source.properties, properties)[0]
+        return mapping.properties.writable(source.properties, properties)[0]
 
     return await call.with_recalled(source_of(call, source_id), cast, outdated=CASTING)
 
@@ -192,7 +194,8 @@ def _require_unmodified(page: wire.Page, since: datetime) -> None:
     edited_at = page.last_edited_time
     if edited_at > since:
         raise PageModified(
-            f"The page was changed at {mapping.stamp(edited_at)}.", {"last_edited_at": mapping.stamp(edited_at)}
+            f"The page was changed at {mapping.pages.stamp(edited_at)}.",
+            {"last_edited_at": mapping.pages.stamp(edited_at)},
         )
 
 
@@ -202,9 +205,9 @@ async def _require_left_alone(call: NotesCall, intent: Intent) -> None:
     It is looked right before each sending: the first may be long ago when a step in doubt is sent again.
     """
     page = await call.upstream.retrieve_page(intent["page_id"])
-    _require_unmodified(page, mapping.instant(intent["since"]))
+    _require_unmodified(page, mapping.pages.instant(intent["since"]))
     if intent["ours"] and page.last_edited_by.id != await me_of(call):
         raise PageModified(
             "Somebody changed the page after the first of these changes.",
-            {"last_edited_at": mapping.stamp(page.last_edited_time)},
+            {"last_edited_at": mapping.pages.stamp(page.last_edited_time)},
         )

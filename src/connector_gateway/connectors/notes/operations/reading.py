@@ -38,8 +38,8 @@ async def me_of(call: NotesCall) -> str:
 
 async def whole_value(call: NotesCall, page: wire.Page, property_id: str) -> wire.Value | None:
     """A page's value of a property, made whole where the vendor shows only part of it within a page."""
-    value = mapping.by_id(page).get(property_id)
-    if value is None or not casts.truncated(value):
+    value = mapping.evidence.by_id(page).get(property_id)
+    if value is None or not casts.reading.truncated(value):
         return value
     items = [item async for item in call.upstream.retrieve_page_property(page.id, value.id)]
-    return casts.completed(value, items)
+    return casts.reading.completed(value, items)

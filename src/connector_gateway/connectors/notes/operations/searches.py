@@ -15,7 +15,7 @@ async def search_pages(call: NotesCall, params: SearchPages) -> FoundPages:
 
     async def search(sources: Sequence[wire.DataSource]) -> FoundPages:
         found: list[FoundPage] = []
-        for source in mapping.sources_with(sources, params.property):
+        for source in mapping.databases.sources_with(sources, params.property):
             found += await _matches(call, source, params)
         return FoundPages(match_count=len(found), pages=found)
 
@@ -26,15 +26,15 @@ async def search_pages(call: NotesCall, params: SearchPages) -> FoundPages:
 async def _matches(call: NotesCall, source: wire.DataSource, params: SearchPages) -> list[FoundPage]:
     """The rows of one data source that match."""
     described, wanted = source.properties[params.property], params.value.strip()
-    if mapping.hopeless(described, wanted, params.match):
+    if mapping.searches.hopeless(described, wanted, params.match):
         return []
     found = []
-    condition = mapping.search_filter(described, wanted, params.match)
+    condition = mapping.searches.search_filter(described, wanted, params.match)
     async for rows in call.upstream.rows(source.id, condition, _shown(source, described)):
         for page in _required(rows):
             value = await whole_value(call, page, described.id)
-            if value is not None and mapping.matches(value, wanted, params.match):
-                found.append(mapping.found_page(page, params.property))
+            if value is not None and mapping.searches.matches(value, wanted, params.match):
+                found.append(mapping.pages.found_page(page, params.property))
     return found
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from connector_gateway.connectors.tables import mapping, wire
-from connector_gateway.connectors.tables.mapping import Kept
+from connector_gateway.connectors.tables.mapping.records import Kept
 from connector_gateway.connectors.tables.models import AttachedFile, AttachFile
 from connector_gateway.connectors.tables.operations.bases import MISSING, TablesCall, see, tables_of, with_table
 from connector_gateway.kit.call import RemoteFile
@@ -53,20 +53,20 @@ async def _send_file(at_hand: AtHand, call: TablesCall, intent: Intent, _: str) 
     base_id, record_id = intent["base_id"], intent["record_id"]
     present = await _present(call, intent) if at_hand.present is None else at_hand.present
     if intent["digest"] is None:
-        values = mapping.with_link(intent, present)
+        values = mapping.attachments.with_link(intent, present)
         row = await call.upstream.update_record(base_id, intent["table_id"], record_id, values)
     else:
-        upload = mapping.upload(intent, await _content(call, intent, at_hand))
+        upload = mapping.attachments.upload(intent, await _content(call, intent, at_hand))
         row = await call.upstream.upload_attachment(base_id, record_id, intent["field"]["id"], upload)
-    return mapping.kept_attachment(mapping.made_attachment(row, intent, present), intent)
+    return mapping.attachments.kept_attachment(mapping.attachments.made_attachment(row, intent, present), intent)
 
 
 async def _find_file(call: TablesCall, intent: Intent, _: Sent) -> Sequence[Found]:
     """The attachments in the cell that look like the file and were not there before."""
     with suppress(RecordNotFound):
         row = await call.upstream.get_record(intent["base_id"], intent["table_id"], intent["record_id"])
-        alike = mapping.alike(row, intent, intent["before"])
-        return [Found(mapping.kept_attachment(item, intent), item.id) for item in alike]
+        alike = mapping.attachments.alike(row, intent, intent["before"])
+        return [Found(mapping.attachments.kept_attachment(item, intent), item.id) for item in alike]
     return []
 
 
@@ -77,8 +77,8 @@ def attach_step(at_hand: AtHand) -> Step[TablesCall]:
         partial(_send_file, at_hand),
         _find_file,
         makes="attachment",
-        contents=lambda intent: [mapping.attachment_content(intent)],
-        tells=mapping.told_attachment,
+        contents=lambda intent: [mapping.attachments.attachment_content(intent)],
+        tells=mapping.attachments.told_attachment,
     )
 
 
@@ -108,7 +108,7 @@ async def attach_file(call: TablesCall, params: AttachFile) -> AttachedFile:
     async with call.exclusive(f"record {params.record_id}"):
         before = await call.plan(partial(_plan_cell, call, file, at_hand))
         learned = await call.step(attach_step(at_hand), {**file, "before": before})
-    return mapping.attached_file(learned, params.record_id, params.field)
+    return mapping.attachments.attached_file(learned, params.record_id, params.field)
 
 
 # Planning
@@ -118,7 +118,7 @@ async def _plan_file(call: TablesCall, params: AttachFile, at_hand: AtHand) -> K
     """A file and where it is to go."""
     place = await _place(call, params)
     file = at_hand.file = await call.files.fetch(params.url, UPLOAD_BYTES)
-    return mapping.planned_file(place, params.url, params.filename or file.name, file)
+    return mapping.attachments.planned_file(place, params.url, params.filename or file.name, file)
 
 
 async def _plan_cell(call: TablesCall, place: Kept, at_hand: AtHand) -> Sequence[str]:
@@ -130,13 +130,13 @@ async def _plan_cell(call: TablesCall, place: Kept, at_hand: AtHand) -> Sequence
 async def _present(call: TablesCall, place: Kept) -> Sequence[str]:
     """The attachments that are in the cell now."""
     row = await call.upstream.get_record(place["base_id"], place["table_id"], place["record_id"])
-    return [item.id for item in mapping.attachments(row, place["field"])]
+    return [item.id for item in mapping.attachments.attachments(row, place["field"])]
 
 
 async def _content(call: TablesCall, intent: Intent, at_hand: AtHand) -> bytes:
     """The bytes of a file, fetched again unless this attempt has them; they must be those that were planned."""
     file = at_hand.file or await call.files.fetch(intent["url"], UPLOAD_BYTES)
-    if file.content is None or mapping.digest_of(file.content) != intent["digest"]:
+    if file.content is None or mapping.attachments.digest_of(file.content) != intent["digest"]:
         raise UrlUnreachable(
             "The link leads to another file now than when this call was first made; nothing was attached.",
             {"parameter": "url"},
@@ -155,7 +155,7 @@ async def _place(call: TablesCall, params: AttachFile) -> Kept:
 
 async def _place_in(call: TablesCall, params: AttachFile, base_id: str, table_id: str) -> Kept:
     async def place(table: wire.Table) -> Kept:
-        cell = mapping.attachment_cell(table, params.field)
+        cell = mapping.attachments.attachment_cell(table, params.field)
         return {"base_id": base_id, "table_id": table.id, "record_id": params.record_id, "field": cell}
 
     return await with_table(call, base_id, table_id, place)
@@ -163,7 +163,7 @@ async def _place_in(call: TablesCall, params: AttachFile, base_id: str, table_id
 
 async def _home(call: TablesCall, params: AttachFile) -> tuple[str, str]:
     """The base and table of a record that was not seen yet: every base is asked, a few at a time."""
-    base_ids = mapping.open_bases([base async for base in call.upstream.list_bases()])
+    base_ids = mapping.schemas.open_bases([base async for base in call.upstream.list_bases()])
     for start in range(0, len(base_ids), BASES_AT_ONCE):
         asked = (_home_in(call, params, base_id) for base_id in base_ids[start : start + BASES_AT_ONCE])
         for home in await asyncio.gather(*asked, return_exceptions=True):
@@ -187,7 +187,7 @@ async def _home_in(call: TablesCall, params: AttachFile, base_id: str) -> tuple[
         await call.upstream.get_record(base_id, tables[0].id, params.record_id)
     except NOT_HERE:
         return None
-    for table_id in mapping.tables_with(tables, params.field):
+    for table_id in mapping.attachments.tables_with(tables, params.field):
         if await call.upstream.existing_records(base_id, table_id, [params.record_id]):
             return base_id, table_id
-    raise mapping.no_attachment_field(f"The table of record {params.record_id}", params.field)
+    raise mapping.attachments.no_attachment_field(f"The table of record {params.record_id}", params.field)

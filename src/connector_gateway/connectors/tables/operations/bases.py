@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from connector_gateway.connectors.tables import mapping, wire
 from connector_gateway.connectors.tables.client import TablesClient
-from connector_gateway.connectors.tables.mapping import REFUSED
+from connector_gateway.connectors.tables.mapping.records import REFUSED
 from connector_gateway.connectors.tables.models import ListTables, Table
 from connector_gateway.kit.call import Call, LookUp
 from connector_gateway.kit.errors import BaseNotFound, TableNotFound, ViewNotFound
@@ -30,14 +30,14 @@ OUTDATED = (*REFUSED, TableNotFound, ViewNotFound)
 async def list_tables(call: TablesCall, params: ListTables) -> Listing[Table]:
     """List the tables of a base with their views and field types."""
     tables = await tables_of(call, params.base_id)
-    return Listing[Table](items=mapping.tables(tables, include_views=params.include_views))
+    return Listing[Table](items=mapping.schemas.tables(tables, include_views=params.include_views))
 
 
 async def with_table(call: TablesCall, base_id: str, wanted: str, use: Callable[[wire.Table], Awaitable[T]]) -> T:
     """The result of *use* for the table; called again with a new schema if the remembered one may be outdated."""
 
     async def use_one(tables: Sequence[wire.Table]) -> T:
-        return await use(mapping.find_table(tables, wanted))
+        return await use(mapping.schemas.find_table(tables, wanted))
 
     return await call.with_recalled(schema_of(call, base_id), use_one, outdated=OUTDATED)
 
@@ -53,7 +53,7 @@ async def known_table(call: TablesCall, intent: Intent) -> wire.Table:
     def is_there(tables: Sequence[wire.Table]) -> bool:
         return any(table.id == intent["table_id"] for table in tables)
 
-    return mapping.find_table(
+    return mapping.schemas.find_table(
         await call.recall(schema_of(call, intent["base_id"]), suffices=is_there), intent["table_id"]
     )
 

@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 from functools import partial
 
 from connector_gateway.connectors.tables import mapping, wire
-from connector_gateway.connectors.tables.mapping import REFUSED, Batch, Draft, Kept
+from connector_gateway.connectors.tables.mapping.batches import Batch, Draft
+from connector_gateway.connectors.tables.mapping.records import REFUSED, Kept
 from connector_gateway.connectors.tables.models import MAX_RECORDS, CreatedRecords, CreateRecords, FailedRecord
 from connector_gateway.connectors.tables.operations.bases import (
     MISSING,
@@ -41,7 +42,7 @@ async def _send_records(call: TablesCall, intent: Intent, _: str) -> Learned:
     made = await call.upstream.create_records(base_id, table_id, rows, typecast=intent["typecast"])
     if len(made) != len(rows):
         raise OutcomeUnknown("The application tells of another number of records than it was given.", doubt="garbled")
-    call.memory.put(f"filled in {table_id}", mapping.filled_in(made[0], rows[0]), REMEMBER_SECONDS)
+    call.memory.put(f"filled in {table_id}", mapping.batches.filled_in(made[0], rows[0]), REMEMBER_SECONDS)
     return {"created": [row.id for row in made]}
 
 
@@ -50,12 +51,12 @@ async def _find_records(call: TablesCall, intent: Intent, sent: Sent) -> Sequenc
     table = await known_table(call, intent)
     since = datetime.fromtimestamp(sent.earliest, UTC)
     made = [item async for item in call.upstream.list_records_created_since(intent["base_id"], table.id, since)]
-    if made and mapping.tells_authors(table):
+    if made and mapping.evidence.tells_authors(table):
         user = await call.recall(LookUp("user", REMEMBER_SECONDS, call.upstream.get_user))
-        made = [item for item in made if mapping.may_be_by(table, item, user.id)]
+        made = [item for item in made if mapping.evidence.may_be_by(table, item, user.id)]
     return [
         Found({"created": [item.id]}, item.id, item.created_time.timestamp(), slot)
-        for slot, item in mapping.made_of(table, intent, made)
+        for slot, item in mapping.evidence.made_of(table, intent, made)
     ]
 
 
@@ -72,7 +73,7 @@ CREATE_RECORDS = Step(
     _send_records,
     _find_records,
     makes="record",
-    contents=mapping.contents,
+    contents=mapping.evidence.contents,
     object_ids=_created,
     joined=_joined,
     tells=lambda learned: {"created": learned["created"]},
@@ -116,7 +117,7 @@ async def _plan_records(call: TablesCall, params: CreateRecords) -> Kept:
     """The records of a call, checked against the table as it is now before one of them is reported as failed."""
 
     async def check(tables: Sequence[wire.Table]) -> Kept:
-        table = mapping.find_table(tables, params.table)
+        table = mapping.schemas.find_table(tables, params.table)
         return await _check(call, params, table, range(len(params.records)))
 
     schema = schema_of(call, params.base_id)
@@ -125,26 +126,26 @@ async def _plan_records(call: TablesCall, params: CreateRecords) -> Kept:
 
 async def _plan_again(call: TablesCall, params: CreateRecords, table_id: str, indices: Collection[int]) -> Kept:
     """Some of the records, checked against the table as it is now."""
-    table = mapping.find_table(await tables_of(call, params.base_id), table_id)
+    table = mapping.schemas.find_table(await tables_of(call, params.base_id), table_id)
     return await _check(call, params, table, indices)
 
 
 async def _check(call: TablesCall, params: CreateRecords, table: wire.Table, indices: Collection[int]) -> Kept:
     """The plan of those of the records: which fit the table, and which do not."""
-    drafts, failed = mapping.drafts(table, params.records, new_options=params.allow_new_options)
+    drafts, failed = mapping.batches.drafts(table, params.records, new_options=params.allow_new_options)
     wanted = [draft for draft in drafts if draft.index in indices]
     failed = [item for item in failed if item.index in indices]
     failed += await _astray(call, params.base_id, table, [draft for draft in wanted if draft.new_options])
-    return mapping.batch(table, wanted, failed, call.memory.get(f"filled in {table.id}") or {})
+    return mapping.batches.batch(table, wanted, failed, call.memory.get(f"filled in {table.id}") or {})
 
 
 async def _astray(call: TablesCall, base_id: str, table: wire.Table, group: Sequence[Draft]) -> list[FailedRecord]:
     """The links of *group* to records that do not exist; with ``typecast`` the vendor would create those."""
     failed = []
     for draft in group:
-        for name, (table_id, record_ids) in mapping.links(table, draft).items():
+        for name, (table_id, record_ids) in mapping.batches.links(table, draft).items():
             there = await call.upstream.existing_records(base_id, table_id, record_ids)
-            failed += mapping.astray(draft, name, record_ids, there)
+            failed += mapping.batches.astray(draft, name, record_ids, there)
     return failed
 
 

@@ -5,7 +5,7 @@ from contextlib import suppress
 from functools import partial
 
 from connector_gateway.connectors.tables import mapping, wire
-from connector_gateway.connectors.tables.mapping import CASTING, REFUSED, Kept
+from connector_gateway.connectors.tables.mapping.records import CASTING, REFUSED, Kept
 from connector_gateway.connectors.tables.models import ReadRecords, Record, UpdatedRecord, UpdateRecord
 from connector_gateway.connectors.tables.operations.bases import (
     MISSING,
@@ -34,7 +34,7 @@ async def _find_change(call: TablesCall, intent: Intent, _: Sent) -> Sequence[Fo
     table = await known_table(call, intent)
     with suppress(RecordNotFound):
         row = await call.upstream.get_record(intent["base_id"], table.id, intent["record_id"])
-        if mapping.bears(table, row.fields, intent["values"]):
+        if mapping.evidence.bears(table, row.fields, intent["values"]):
             return [Found({"id": row.id, "updated_at": call.clock.now()})]
     return []
 
@@ -53,13 +53,13 @@ async def read_records(call: TablesCall, params: ReadRecords) -> Page[Record]:
         found = await call.upstream.list_records(
             params.base_id,
             table.id,
-            view_id=mapping.view_id(table, params.view),
+            view_id=mapping.schemas.view_id(table, params.view),
             page_size=params.limit,
             offset=(call.position or {}).get("offset"),
         )
         for record in found.records:
             see(call, record.id, params.base_id, table.id)
-        return mapping.page(found)
+        return mapping.records.page(found)
 
     return await with_table(call, params.base_id, params.table, read)
 
@@ -89,15 +89,15 @@ async def _plan_change(call: TablesCall, params: UpdateRecord) -> Kept:
     """A change, cast to the types of the table."""
 
     async def change(table: wire.Table) -> Kept:
-        return mapping.change(table, params)
+        return mapping.records.change(table, params)
 
     return await with_table(call, params.base_id, params.table, change)
 
 
 async def _plan_change_again(call: TablesCall, params: UpdateRecord, refused: Kept, refusal: GatewayError) -> Kept:
     """The change cast by the table as it is now, after *refusal*; raises *refusal* if the cast is the same."""
-    table = mapping.find_table(await tables_of(call, params.base_id), refused["table_id"])
-    change = mapping.change(table, params)
+    table = mapping.schemas.find_table(await tables_of(call, params.base_id), refused["table_id"])
+    change = mapping.records.change(table, params)
     if change == refused:
         raise refusal
     return change

@@ -1,0 +1,5 @@
+"""Between the vendor's shapes and ours, by noun: pure functions."""
+
+from connector_gateway.connectors.crm.mapping import companies, contacts, deals, notes, properties, records, searches
+
+__all__ = ["companies", "contacts", "deals", "notes", "properties", "records", "searches"]

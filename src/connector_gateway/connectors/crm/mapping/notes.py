@@ -1,0 +1,44 @@
+"""Notes on deals."""
+
+import html
+import re
+from collections.abc import Mapping
+from datetime import datetime
+
+from connector_gateway.connectors.crm import casts, wire
+from connector_gateway.connectors.crm.mapping.records import Kept, instant
+from connector_gateway.connectors.crm.models import MAX_TEXT
+from connector_gateway.kit.errors import InvalidParameters
+
+BODY = "hs_note_body"
+MARKUP = re.compile(r"<[^<>]*>")
+
+
+def note_properties(text: str, at: datetime) -> dict[str, str]:
+    """The vendor's form of a note: its text is shown as HTML, so what is plain must be made so."""
+    # The vendor shows notes as HTML, so a "<" of the caller would vanish.
+    body = html.escape(text, quote=False).replace("\r\n", "\n").replace("\r", "\n").replace("\n", "<br>")
+    if len(body) > MAX_TEXT:
+        raise InvalidParameters(
+            "The note is too long.",
+            {"parameter": "note", "message": f"Should have at most {MAX_TEXT} characters once written as HTML"},
+        )
+    return {"hs_timestamp": casts.timestamp(at), BODY: body}
+
+
+def told_note(kept: Kept) -> Kept:
+    """What callers are told of a note when something else fails."""
+    return {"note_id": kept["id"]}
+
+
+def is_note(record: wire.Record, sent: Mapping[str, str]) -> bool:
+    """Whether a note of the same deal is what was *sent*: of that very millisecond, and saying the same.
+
+    The words are compared, since the vendor may clean the markup.
+    """
+    at, body = (record.properties.get(name) or "" for name in ("hs_timestamp", BODY))
+    return _words(body) == _words(sent[BODY]) and bool(at) and instant(at) == instant(sent["hs_timestamp"])
+
+
+def _words(body: str) -> list[str]:
+    return html.unescape(MARKUP.sub(" ", body)).split()

@@ -1,0 +1,107 @@
+"""Properties: what a caller gave for them, in the portal's form."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from connector_gateway.connectors.crm import casts, wire
+from connector_gateway.connectors.crm.mapping.records import RECORD_ID
+from connector_gateway.connectors.crm.models import PropertyDefinition
+from connector_gateway.kit.errors import GatewayError, LossyCast, OptionMissing, PropertyNotFound, ReadOnlyField
+from connector_gateway.kit.faults import gathered
+
+Definitions = Mapping[str, wire.Definition]
+"""What is known of properties, by their internal names."""
+
+CASTING = (PropertyNotFound, ReadOnlyField, OptionMissing, LossyCast)
+"""The errors with which a value is refused."""
+
+UNKNOWN = wire.Definition(name="", label="", type="string")
+"""What is known of a property that is checked elsewhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """Property values in the vendor's form, and what is known of their properties."""
+
+    definitions: Definitions
+    texts: Mapping[str, str]
+
+    def held_by(self, record: wire.Record) -> list[str]:
+        """The names of the values that a record holds; a property that the answer does not show counts as accepted."""
+        held = record.properties
+        return [
+            name
+            for name, text in self.texts.items()
+            if name not in held or casts.same(self.definitions.get(name, UNKNOWN), text, held[name])
+        ]
+
+    def all_held_by(self, record: wire.Record) -> bool:
+        """Whether a record holds every one of them."""
+        return len(self.held_by(record)) == len(self.texts)
+
+
+def definitions(listed: Iterable[wire.Definition]) -> Definitions:
+    """What is known of properties, by their internal names."""
+    return {described.name: described for described in listed}
+
+
+def definition(known: Definitions, name: str) -> wire.Definition:
+    """What is known of one property."""
+    if name not in known:
+        raise gathered([_unknown(known, name)])
+    return known[name]
+
+
+def values(known: Definitions, properties: Mapping[str, Any]) -> Values:
+    """The vendor's form of *properties*.
+
+    ``PropertyNotFound``, ``ReadOnlyField``, ``OptionMissing`` or ``LossyCast``, whichever comes first, tells of every
+    property that cannot be written, and of every value.
+    """
+    texts, refusals = dict[str, str](), list[GatewayError]()
+    for name, value in properties.items():
+        try:
+            texts[name] = _value(known, name, value)
+        except CASTING as refusal:
+            refusals.append(refusal)
+    if refusals:
+        raise gathered(refusals)
+    return Values(known, texts)
+
+
+def _value(known: Definitions, name: str, value: Any) -> str:
+    if name not in known:
+        raise _unknown(known, name)
+    if known[name].modification_metadata.read_only_value:
+        raise ReadOnlyField(f'The application computes "{name}" itself.', {"property": name})
+    return casts.cast(known[name], value)
+
+
+def unique(described: wire.Definition) -> bool:
+    """Whether a record can be read by its value of the property."""
+    return described.name in {"email", RECORD_ID} or described.has_unique_value
+
+
+def identity(name: str, value: str) -> tuple[str | None, str]:
+    """How a read names a record by a unique property: the property, unless it is the record's own id, and the value."""
+    # The vendor keeps addresses in lower case.
+    return None if name == RECORD_ID else name, value.lower() if name == "email" else value
+
+
+def property_definition(described: wire.Definition) -> PropertyDefinition:
+    """A property as callers see it."""
+    return PropertyDefinition(
+        name=described.name,
+        label=described.label,
+        type=described.type,
+        options=casts.options(described),
+        custom=not described.hubspot_defined,
+    )
+
+
+def _unknown(known: Definitions, name: str) -> PropertyNotFound:
+    allowed = [one.name for one in known.values() if not one.hidden]
+    return PropertyNotFound(
+        f"The portal has no property {casts.quoted([name])}.", {"property": name, "allowed": allowed}
+    )

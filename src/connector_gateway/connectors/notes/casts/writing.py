@@ -1,0 +1,255 @@
+"""Into the vendor's form, without loss."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from decimal import Decimal, InvalidOperation
+from typing import Any
+from urllib.parse import SplitResult, urlsplit
+from uuid import UUID
+
+from connector_gateway.connectors.notes import wire
+from connector_gateway.connectors.notes.casts.reading import moment, number_text
+from connector_gateway.connectors.notes.wire import Property
+from connector_gateway.kit.errors import LossyCast, SelectOptionMissing, UpstreamUnexpected
+
+TEXT_PART = 1900
+"""UTF-16 units of one rich-text item; the vendor takes 2,000 and does not say how it counts, but is written in
+JavaScript."""
+
+MAX_PARTS = 100
+MAX_TEXT = 2000
+MAX_CONTACT = 200
+MAX_ITEMS = 100
+MAX_EXACT_INTEGER = 2**53
+MAX_EXPONENT = 400
+
+_FINER = re.compile(r"[.,]\d{6}0*[1-9]")
+"""Digits that are beyond a microsecond, where parsing ends."""
+
+
+def cast(name: str, described: Property, value: Any) -> Any:
+    """The vendor's form of *value* for the property *described*; ``LossyCast`` where it would lose something."""
+    kind = described.type
+    if value is None and kind not in UNCLEARABLE:
+        return [] if kind in LISTS else None
+    try:
+        return CASTS[kind](described, value)
+    except ValueError as fault:
+        raise LossyCast(
+            f'The value of "{name}" cannot become {kind} without loss: {fault}.',
+            {"property": name, "type": kind, "value": value},
+        ) from fault
+
+
+def _text(_: Property, value: Any) -> list[dict[str, Any]]:
+    return rich_text(_words(value))
+
+
+def _number(_: Property, value: Any) -> int | float:
+    if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
+        raise ValueError("it is no number")
+    return exact_number(value)
+
+
+def exact_number(value: str | float | Decimal) -> int | float:
+    """*value* as a JSON number that says exactly the same; ``ValueError`` if there is none."""
+    text = value.strip() if isinstance(value, str) else str(value)
+    if not text.replace("_", "x").isascii():
+        raise ValueError("it is no plain decimal number")
+    number = _decimal("x" if "_" in text else text)
+    if not number.is_finite() or abs(number.adjusted()) > MAX_EXPONENT:
+        raise ValueError("it is beyond what the application keeps")
+    if number == number.to_integral_value():
+        if abs(number) > MAX_EXACT_INTEGER:
+            raise ValueError("it has more digits than the application keeps")
+        return int(number)
+    if Decimal(repr(float(number))) != number:
+        raise ValueError("it has more digits than the application keeps")
+    return float(number)
+
+
+def _decimal(text: str) -> Decimal:
+    try:
+        return Decimal(text)
+    except InvalidOperation as fault:
+        raise ValueError("it is no plain decimal number") from fault
+
+
+def _checkbox(_: Property, value: Any) -> bool:
+    choices = {True: True, False: False, "true": True, "false": False}
+    if not isinstance(value, bool | str) or value not in choices:
+        raise ValueError("it is neither true nor false")
+    return choices[value]
+
+
+def _select(described: Property, value: Any) -> dict[str, str]:
+    if not isinstance(value, str):
+        raise ValueError("it is no option name")
+    # By identifier: a name that was changed a moment ago would make the vendor add an option.
+    return {"id": _options(described, [value])[0]}
+
+
+def _multi_select(described: Property, value: Any) -> list[dict[str, str]]:
+    return [{"id": uid} for uid in _options(described, list(dict.fromkeys(_strings(value))))]
+
+
+def _options(described: Property, wanted: Sequence[str]) -> list[str]:
+    """The options of those names; ``SelectOptionMissing`` names every one that there is not."""
+    known = {option.name: option.id for option in options(described)}
+    missing = [name for name in wanted if name not in known]
+    if missing:
+        listed = ", ".join(f'"{name}"' for name in missing)
+        raise SelectOptionMissing(
+            f'"{described.name}" has no option {listed}.',
+            *({"property": described.name, "value": name, "allowed": list(known)} for name in missing),
+        )
+    return [known[name] for name in wanted]
+
+
+def options(described: Property) -> Sequence[wire.Option]:
+    """What can be chosen of a select, multi-select or status."""
+    choices: wire.Choices | None = getattr(described, described.type)
+    if choices is None:
+        raise UpstreamUnexpected(f'The application describes "{described.name}" without its options.')
+    return choices.options
+
+
+def _date(_: Property, value: Any) -> dict[str, str]:
+    if not isinstance(value, str):
+        raise ValueError("it is no ISO 8601 date")
+    return {"start": iso_date(value.strip())}
+
+
+def iso_date(text: str) -> str:
+    """*text* if it is an ISO 8601 date, or a date and time with an offset; otherwise ``ValueError``."""
+    found = moment(text)
+    if found is None:
+        raise ValueError("it is no ISO 8601 date, and no date and time")
+    # The vendor would take it for UTC, which the caller may not have meant.
+    if isinstance(found, datetime) and found.tzinfo is None:
+        raise ValueError("a time needs an offset, such as Z")
+    if isinstance(found, datetime) and (found.microsecond % 1000 or _FINER.search(text)):
+        raise ValueError("the application keeps milliseconds only")
+    return found.isoformat()
+
+
+def _url(_: Property, value: Any) -> str:
+    return _bounded(value, MAX_TEXT)
+
+
+def _contact(_: Property, value: Any) -> str:
+    return _bounded(value, MAX_CONTACT)
+
+
+def _identifiers(_: Property, value: Any) -> list[dict[str, str]]:
+    return [{"id": uid} for uid in dict.fromkeys(map(_uuid, _strings(value)))]
+
+
+def _uuid(text: str) -> str:
+    try:
+        return str(UUID(text.strip()))
+    except ValueError as fault:
+        raise ValueError("it names something by other than its identifier") from fault
+
+
+def _files(_: Property, value: Any) -> list[dict[str, Any]]:
+    return [_file(text) for text in _strings(value)]
+
+
+def _file(text: str) -> dict[str, Any]:
+    parts = _split(text)
+    if parts is None or parts.scheme not in {"http", "https"} or not parts.netloc or _units(text) > MAX_TEXT:
+        raise ValueError("it is no http or https URL")
+    name = parts.path.rpartition("/")[2] or parts.netloc
+    return {"name": name[:MAX_ITEMS], "type": "external", "external": {"url": text}}
+
+
+def _split(text: str) -> SplitResult | None:
+    """The parts of an address; None where it cannot be one."""
+    try:
+        return urlsplit(text)
+    except ValueError:
+        return None
+
+
+def _place(_: Property, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict) or not {"lat", "lon"} <= value.keys() <= {"lat", "lon", "name", "address"}:
+        raise ValueError("it is no object of lat, lon, and perhaps name and address")
+    if not all(isinstance(value.get(name), str | None) for name in ("name", "address")):
+        raise ValueError("its name and address should be text")
+    return {**value, "lat": exact_number(value["lat"]), "lon": exact_number(value["lon"])}
+
+
+CASTS: Mapping[str, Callable[[Property, Any], Any]] = {
+    "title": _text,
+    "rich_text": _text,
+    "number": _number,
+    "checkbox": _checkbox,
+    "select": _select,
+    "status": _select,
+    "multi_select": _multi_select,
+    "date": _date,
+    "url": _url,
+    "email": _contact,
+    "phone_number": _contact,
+    "people": _identifiers,
+    "relation": _identifiers,
+    "files": _files,
+    "place": _place,
+}
+
+LISTS = frozenset({"title", "rich_text", "multi_select", "people", "relation", "files"})
+
+UNCLEARABLE = frozenset({"checkbox", "status"})
+"""Types that the vendor gives a value of its own where none is sent."""
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
+        return number_text(value)
+    raise ValueError("it is no text")
+
+
+def _bounded(value: Any, most: int) -> str:
+    if not isinstance(value, str):
+        raise ValueError("it is no text")
+    if not value or _units(value) > most:
+        raise ValueError(f"it should have 1 to {most} characters")
+    return value
+
+
+def _units(text: str) -> int:
+    """The length of *text* as JavaScript counts it."""
+    return len(text.encode("utf-16-le")) // 2
+
+
+def _strings(value: Any) -> list[str]:
+    items = [value] if isinstance(value, str) else value
+    if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
+        raise ValueError("it is no string or list of strings")
+    if len(items) > MAX_ITEMS:
+        raise ValueError(f"it has more than {MAX_ITEMS} items")
+    return items
+
+
+def rich_text(text: str) -> list[dict[str, Any]]:
+    """*text* in as many items as the vendor's limit asks for."""
+    parts = [text] if 0 < len(text) <= TEXT_PART // 2 else list(_parts(text.encode("utf-16-le")))
+    if len(parts) > MAX_PARTS:
+        raise ValueError(f"it is longer than {TEXT_PART * MAX_PARTS} characters")
+    return [{"type": "text", "text": {"content": part}} for part in parts]
+
+
+def _parts(units: bytes) -> Iterator[str]:
+    """Pieces of a text that end between whole characters."""
+    start = 0
+    while start < len(units):
+        end = start + 2 * TEXT_PART
+        # Cut here, an emoji would be halved, and both halves would be lost.
+        if units[end - 1 : end] and 0xD8 <= units[end - 1] < 0xDC:
+            end -= 2
+        yield units[start:end].decode("utf-16-le")
+        start = end

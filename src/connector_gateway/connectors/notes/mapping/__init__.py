@@ -1,0 +1,14 @@
+"""Between the vendor's shapes and ours, by noun: pure functions."""
+
+from connector_gateway.connectors.notes.mapping import (
+    blocks,
+    changes,
+    databases,
+    deliveries,
+    evidence,
+    pages,
+    properties,
+    searches,
+)
+
+__all__ = ["blocks", "changes", "databases", "deliveries", "evidence", "pages", "properties", "searches"]

@@ -1,0 +1,82 @@
+"""The blocks of a page's body."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from connector_gateway.connectors.notes.casts.writing import rich_text
+from connector_gateway.connectors.notes.mapping.evidence import is_run, signatures
+from connector_gateway.connectors.notes.mapping.pages import Kept
+from connector_gateway.connectors.notes.models import BLOCK_KINDS
+from connector_gateway.kit.errors import GatewayError, InvalidParameters, UnsupportedBlock
+from connector_gateway.kit.faults import gathered
+
+BLOCKS_PER_REQUEST = 100
+
+BYTES_PER_REQUEST = 400_000
+"""The vendor takes 500 KB a request; what surrounds the text is left room."""
+
+
+def block_groups(children: Sequence[Any]) -> list[list[dict[str, Any]]]:
+    """The vendor's form of body blocks, in groups that one request may carry; at least one, perhaps empty.
+
+    ``UnsupportedBlock`` or ``InvalidParameters`` tells of every block that cannot be one.
+    """
+    groups: list[list[dict[str, Any]]] = [[]]
+    faults: list[GatewayError] = []
+    size = 0
+    for index, child in enumerate(children):
+        try:
+            made, weight = block(index, child)
+        except (UnsupportedBlock, InvalidParameters) as fault:
+            faults.append(fault)
+            continue
+        if len(groups[-1]) == BLOCKS_PER_REQUEST or size + weight > BYTES_PER_REQUEST:
+            groups.append([])
+            size = 0
+        groups[-1].append(made)
+        size += weight
+    if faults:
+        raise gathered(faults)
+    return groups
+
+
+def block(index: int, child: Any) -> tuple[dict[str, Any], int]:
+    """The vendor's form of one body block, and about how many bytes it weighs."""
+    described = {"type": "paragraph", "text": child} if isinstance(child, str) else child
+    where = f"children.{index}"
+    if not isinstance(described, dict):
+        raise _no_block(where, child, "Should be text or a block")
+    kind = described.get("type")
+    if kind not in BLOCK_KINDS:
+        raise UnsupportedBlock(
+            f"{where} is of another kind than {', '.join(BLOCK_KINDS)}.",
+            {"parameter": f"{where}.type", "index": index, "value": kind, "allowed": list(BLOCK_KINDS)},
+        )
+    if described.keys() != {"type", "text"} or not isinstance(described["text"], str):
+        raise _no_block(f"{where}.text", described.get("text"), "A block has the fields type and text, which is a text")
+    try:
+        content = {"rich_text": rich_text(described["text"])}
+    except ValueError as fault:
+        raise _no_block(f"{where}.text", described["text"], f"Cannot be written: {fault}") from fault
+    weight = 200 + len(described["text"].encode()) + 80 * len(content["rich_text"])
+    return {"object": "block", "type": kind, kind: content}, weight
+
+
+def _no_block(where: str, value: Any, message: str) -> InvalidParameters:
+    return InvalidParameters(
+        f"{where} cannot be used as given.", {"parameter": where, "message": message, "value": value}
+    )
+
+
+def appended(page_id: str, groups: Sequence[Sequence[Kept]]) -> list[Kept]:
+    """What is to be appended to a page that has the first of *groups*: where each of the others begins.
+
+    ``unique`` says that the same blocks do not stand further up, so that they are known wherever they are found.
+    """
+    steps: list[Kept] = []
+    above = list(groups[0])
+    for group in groups[1:]:
+        unique = not is_run(signatures(group), signatures(above))
+        steps.append({"page_id": page_id, "start": len(above), "children": list(group), "unique": unique})
+        above += group
+    return steps

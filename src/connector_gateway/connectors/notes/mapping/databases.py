@@ -1,0 +1,68 @@
+"""Databases and their data sources."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from connector_gateway.connectors.notes import wire
+from connector_gateway.connectors.notes.casts.reading import plain_text
+from connector_gateway.connectors.notes.mapping.properties import no_property
+from connector_gateway.connectors.notes.models import NotesDatabase
+from connector_gateway.kit.errors import AmbiguousDatabase, UpstreamUnexpected
+from connector_gateway.kit.faults import gathered
+
+
+def databases(sources: Iterable[wire.DataSource], titles: Mapping[str, str]) -> list[NotesDatabase]:
+    """The databases that *sources* belong to, each once, last edited first; properties of its sources together.
+
+    One is called like its source unless *titles* says otherwise.
+    """
+    grouped: dict[str, list[wire.DataSource]] = {}
+    for source in sources:
+        if not source.in_trash:
+            grouped.setdefault(database_id(source), []).append(source)
+    found = [database(uid, parts, titles.get(uid)) for uid, parts in grouped.items()]
+    return sorted(found, key=lambda item: (item.last_edited_at, item.database_id), reverse=True)
+
+
+def database_id(source: wire.DataSource) -> str:
+    """The database that a data source belongs to."""
+    if source.parent.database_id is None:
+        raise UpstreamUnexpected("The application lists a data source without its database.")
+    return source.parent.database_id
+
+
+def database(database_id: str, sources: Sequence[wire.DataSource], title: str | None) -> NotesDatabase:
+    """The database of *sources*, titled like the first where no *title* is known."""
+    names = dict.fromkeys(name for source in sources for name in source.properties)
+    return NotesDatabase(
+        database_id=database_id,
+        title=plain_text(sources[0].title) if title is None else title,
+        properties=list(names),
+        last_edited_at=max(source.last_edited_time for source in sources),
+    )
+
+
+def choose_source(sources: Sequence[wire.DataSource], names: Iterable[str]) -> wire.DataSource:
+    """The only source, or the first that has all of *names*.
+
+    ``PropertyNotFound`` names all that no source has; otherwise ``AmbiguousDatabase`` lists the sources.
+    """
+    wanted = dict.fromkeys(names)
+    for source in sources:
+        if len(sources) == 1 or wanted.keys() <= source.properties.keys():
+            return source
+    known = dict.fromkeys(name for source in sources for name in source.properties)
+    unknown = [name for name in wanted if name not in known]
+    if unknown:
+        raise gathered([no_property(name, known) for name in unknown])
+    raise AmbiguousDatabase(
+        "The database has several data sources, and no single one has all these properties.",
+        *({"data_source": plain_text(source.title), "properties": list(source.properties)} for source in sources),
+    )
+
+
+def sources_with(sources: Sequence[wire.DataSource], name: str) -> list[wire.DataSource]:
+    """All sources that have a property of that name; ``PropertyNotFound`` where none has."""
+    found = [source for source in sources if name in source.properties]
+    if not found:
+        raise no_property(name, dict.fromkeys(known for source in sources for known in source.properties))
+    return found

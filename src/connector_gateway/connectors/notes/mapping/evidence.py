@@ -1,0 +1,75 @@
+"""Recognises what a write has made."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from connector_gateway.connectors.notes import casts, wire
+from connector_gateway.connectors.notes.casts.reading import plain_text
+from connector_gateway.connectors.notes.mapping.pages import Kept
+from connector_gateway.connectors.notes.models import BLOCK_KINDS
+from connector_gateway.kit.writing import Intent
+
+Signature = tuple[str, str, bool]
+"""The signature of a block, equal whether it is written or read: its kind, its text, and whether it has children."""
+
+
+def by_id(page: wire.Page) -> dict[str, wire.Value]:
+    """The property values that a page shows, by their ids, which stay when they are renamed."""
+    return {value.id: value for value in page.properties.values()}
+
+
+def bears(page: wire.Page, written: Mapping[str, Any]) -> bool:
+    """Whether a page holds every value of *written*, the vendor's form by property id."""
+    held = by_id(page)
+    return all(
+        property_id in held and casts.comparing.holds(held[property_id], kind, content)
+        for property_id, payload in written.items()
+        for kind, content in payload.items()
+    )
+
+
+def is_new_page(page: wire.Page, wanted: Intent) -> bool:
+    """Whether a page shows what was *wanted* of it, and nothing else: neither another value nor icon nor cover."""
+    others = [value for property_id, value in by_id(page).items() if property_id not in wanted["properties"]]
+    return (
+        page.icon is None
+        and page.cover is None
+        and bears(page, wanted["properties"])
+        and all(casts.comparing.blank(value, wanted["statuses"].get(value.id)) for value in others)
+    )
+
+
+def is_body(blocks: Sequence[wire.Block], wanted: Sequence[Kept]) -> bool:
+    """Whether blocks of a page are those *wanted*, and no others."""
+    return [signature(block) for block in blocks] == [signature_written(block) for block in wanted]
+
+
+def signature(block: wire.Block) -> Signature:
+    """The signature of a block of a page; kinds that are never written here are told by their name alone."""
+    says: wire.Text | None = getattr(block, block.type) if block.type in BLOCK_KINDS else None
+    return block.type, plain_text(says.rich_text) if says else "", block.has_children
+
+
+def signature_written(block: Kept) -> Signature:
+    """The signature of a block that was to be made."""
+    kind = block["type"]
+    return kind, casts.comparing.written_text(block[kind]["rich_text"]), False
+
+
+def signatures(blocks: Iterable[Kept]) -> list[Signature]:
+    """What identifies each of the blocks that are written."""
+    return [signature_written(block) for block in blocks]
+
+
+def is_run(sought: Sequence[Signature], there: Sequence[Signature]) -> bool:
+    """Whether the blocks *sought* stand together somewhere within others."""
+    return any(there[at : at + len(sought)] == sought for at in range(len(there) - len(sought) + 1))
+
+
+def is_appended(ours: Sequence[Signature], wanted: Intent) -> bool:
+    """Whether a page has more blocks that are *ours* than before, so that the request was carried out.
+
+    The vendor takes the blocks of a request all together or not at all. If people removed or moved some of ours, the
+    wanted blocks are recognised by their content, unless the same content stands further up.
+    """
+    return len(ours) > wanted["start"] or (wanted["unique"] and is_run(signatures(wanted["children"]), ours))

@@ -1,0 +1,63 @@
+"""Properties: what a caller gave for them, in the vendor's form."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from connector_gateway.connectors.notes import casts, wire
+from connector_gateway.kit.errors import GatewayError, LossyCast, PropertyNotFound, SelectOptionMissing
+from connector_gateway.kit.faults import gathered
+
+Schema = Mapping[str, wire.Property]
+"""The properties of a data source by their names."""
+
+
+def writable(schema: Schema, properties: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """The vendor's form of *properties* by property id, and the names of those that are computed.
+
+    ``PropertyNotFound``, ``SelectOptionMissing`` or ``LossyCast`` tells everything that cannot be written.
+    """
+    written: dict[str, Any] = {}
+    skipped: list[str] = []
+    faults: list[GatewayError] = []
+    for name, value in properties.items():
+        described = schema.get(name)
+        if described is None:
+            faults.append(no_property(name, schema))
+        elif described.type not in casts.writing.CASTS:
+            skipped.append(name)
+        else:
+            try:
+                written[described.id] = {described.type: casts.writing.cast(name, described, value)}
+            except (SelectOptionMissing, LossyCast) as fault:
+                faults.append(fault)
+    if faults:
+        raise gathered(faults)
+    return written, skipped
+
+
+def shown_schema(page: wire.Page) -> Schema:
+    """The properties that a page shows, which tells no more than their types."""
+    return {name: wire.Property(id=value.id, name=name, type=value.type) for name, value in page.properties.items()}
+
+
+def references(schema: Schema, written: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Kind and name of the properties in which pages or people are named, by the identifiers of these."""
+    names = {described.id: name for name, described in schema.items()}
+    return {
+        item["id"]: [kind, names[property_id]]
+        for property_id, payload in written.items()
+        for kind, content in payload.items()
+        if kind in {"relation", "people"}
+        for item in content
+    }
+
+
+def names(page: wire.Page, written: Mapping[str, Any]) -> list[str]:
+    """The names of the properties written, in the order they were given."""
+    known = {value.id: name for name, value in page.properties.items()}
+    return [known[property_id] for property_id in written if property_id in known]
+
+
+def no_property(name: str, known: Iterable[str]) -> PropertyNotFound:
+    """The refusal of a name that no property has."""
+    return PropertyNotFound(f'The database has no property "{name}".', {"property": name, "allowed": list(known)})

@@ -1,0 +1,94 @@
+"""Searches: what the vendor is asked, and what matches."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from connector_gateway.connectors.notes import casts, wire
+
+
+def matches(value: wire.Value, wanted: str, match: str) -> bool:
+    """Whether a property value is (``exact``) or holds (``contains``) the trimmed text *wanted*."""
+    found = [text.strip() for text in casts.reading.texts(value)]
+    if not wanted:
+        return match == "contains" or not any(found)
+    if match == "contains":
+        return any(wanted in text for text in found)
+    return any(same(value.type, text, wanted) for text in found) or _is_date(value, wanted)
+
+
+def same(kind: str, text: str, wanted: str) -> bool:
+    """Whether two texts say the same: numbers by value, identifiers with or without dashes, others by character."""
+    if text == wanted:
+        return True
+    if kind in {"number", "formula", "rollup"}:
+        return _numerically_equal(text, wanted)
+    if kind in {"people", "relation", "created_by", "last_edited_by"}:
+        return text.replace("-", "").lower() == wanted.replace("-", "").lower()
+    return False
+
+
+def _is_date(value: wire.Value, wanted: str) -> bool:
+    """Whether a value is the day, instant or period *wanted*, however either is written."""
+    return any(_same_period(text, wanted) for text in casts.reading.dates(value))
+
+
+def _same_period(text: str, wanted: str) -> bool:
+    ours, theirs = wanted.split("/"), text.split("/")
+    return len(ours) == len(theirs) and all(map(_same_moment, theirs, ours))
+
+
+def _same_moment(text: str, wanted: str) -> bool:
+    """Whether a vendor's day or time is the instant *wanted*, or lies on the day *wanted* where it is told."""
+    found, sought = casts.reading.moment(text), casts.reading.moment(wanted)
+    if found is None or sought is None:
+        return False
+    if not isinstance(sought, datetime):
+        return (found.date() if isinstance(found, datetime) else found) == sought
+    return isinstance(found, datetime) and _in_utc(found) == _in_utc(sought)
+
+
+def _in_utc(moment: datetime) -> datetime:
+    """An instant; one without an offset is read as UTC."""
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _numerically_equal(text: str, wanted: str) -> bool:
+    try:
+        return casts.writing.exact_number(text) == casts.writing.exact_number(wanted)
+    except ValueError:
+        return False
+
+
+def search_filter(described: wire.Property, wanted: str, match: str) -> dict[str, Any] | None:
+    """A vendor's filter that lets every match through, so that fewer rows are read; None where there is none."""
+    kind = described.type
+    condition: dict[str, Any] | None = None
+    if wanted and kind in {"title", "rich_text", "url", "email", "phone_number"}:
+        condition = {"contains": wanted}
+    elif match == "exact" and kind in {"select", "status", "multi_select"}:
+        known = wanted in {option.name for option in casts.writing.options(described)}
+        condition = {"contains" if kind == "multi_select" else "equals": wanted} if known else None
+    elif match == "exact" and kind == "checkbox" and wanted in {"true", "false"}:
+        condition = {"equals": wanted == "true"}
+    elif match == "exact" and kind == "number":
+        condition = _equal_number(wanted)
+    return None if condition is None else {"property": described.id, kind: condition}
+
+
+def _equal_number(wanted: str) -> dict[str, Any] | None:
+    try:
+        return {"equals": casts.writing.exact_number(wanted)}
+    except ValueError:
+        return None
+
+
+def hopeless(described: wire.Property, wanted: str, match: str) -> bool:
+    """Whether no row can match, so that none needs to be read."""
+    kind = described.type
+    if match == "contains" or not wanted:
+        return False
+    if kind in {"select", "status", "multi_select"}:
+        return all(option.name.strip() != wanted for option in casts.writing.options(described))
+    return (kind == "checkbox" and wanted not in {"true", "false"}) or (
+        kind == "number" and _equal_number(wanted) is None
+    )

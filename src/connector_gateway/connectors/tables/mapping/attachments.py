@@ -1,0 +1,131 @@
+"""Attachments: what is to be attached, and what is there."""
+
+from base64 import b64encode
+from collections.abc import Collection, Iterable, Sequence
+from hashlib import sha256
+
+from connector_gateway.connectors.tables import casts, wire
+from connector_gateway.connectors.tables.mapping.records import Kept, Values, read_cell
+from connector_gateway.connectors.tables.models import AttachedFile
+from connector_gateway.kit.call import RemoteFile
+from connector_gateway.kit.errors import (
+    FieldNotFound,
+    GatewayError,
+    LossyCast,
+    OutcomeUnknown,
+    ReadOnlyField,
+    UpstreamUnexpected,
+)
+from connector_gateway.kit.faults import gathered
+
+ATTACHMENTS = "multipleAttachments"
+
+
+def attachment_cell(table: wire.Table, name: str) -> Kept:
+    """Identifier and name of the attachment field of that name."""
+    field = next((field for field in table.fields if field.name == name), None)
+    if field is None:
+        allowed = [field.name for field in table.fields if field.type == ATTACHMENTS]
+        raise no_attachment_field(f'Table "{table.name}"', name, allowed=allowed)
+    about = {"parameter": "field", "field": name, "value": name, "type": field.type}
+    if field.type not in casts.CASTS:
+        raise gathered([ReadOnlyField(f'"{name}" cannot be written.', about)])
+    if field.type != ATTACHMENTS:
+        raise gathered([LossyCast(f'"{name}" is of type {field.type}, which holds no files.', about)])
+    return {"id": field.id, "name": field.name}
+
+
+def no_attachment_field(table: str, name: str, **more: list[str]) -> GatewayError:
+    """The error for a field that *table*, in words, lacks."""
+    about = {"parameter": "field", "field": name, "value": name, **more}
+    return gathered([FieldNotFound(f'{table} has no field "{name}".', about)])
+
+
+def upload(intent: Kept, content: bytes) -> Values:
+    """The vendor's form of a file that is sent along."""
+    file = b64encode(content).decode()
+    return {"contentType": intent["mime_type"], "filename": intent["filename"], "file": file}
+
+
+def with_link(intent: Kept, attachment_ids: Iterable[str]) -> Values:
+    """The vendor's form of a cell that keeps its attachments and gains one that the vendor is to fetch."""
+    there = [{"id": attachment_id} for attachment_id in attachment_ids]
+    return {intent["field"]["id"]: [*there, {"url": intent["url"], "filename": intent["filename"]}]}
+
+
+def tables_with(tables: Iterable[wire.Table], field: str) -> list[str]:
+    """The identifiers of the tables that have a field of that name."""
+    return [table.id for table in tables if any(described.name == field for described in table.fields)]
+
+
+def attachments(row: wire.Row, cell: Kept) -> Sequence[wire.Attachment]:
+    """The attachments in a cell, whichever way its field is named."""
+    held = row.fields.get(cell["id"]) or row.fields.get(cell["name"]) or []
+    return read_cell(held, list[wire.Attachment], cell["id"])
+
+
+def planned_file(place: Kept, url: str, filename: str, file: RemoteFile) -> Kept:
+    """A file that is to be attached at a *place*; large ones have no digest, since the vendor fetches them itself."""
+    digest = None if file.content is None else digest_of(file.content)
+    about = {"filename": filename, "mime_type": file.mime_type, "size_bytes": file.size_bytes, "digest": digest}
+    return {**place, "url": url, **about}
+
+
+def digest_of(content: bytes) -> str:
+    """What tells a file from another one."""
+    return sha256(content).hexdigest()
+
+
+def attachment_content(intent: Kept) -> Kept:
+    """What identifies an attachment; the size of a file that the vendor fetches is known only to the vendor."""
+    known = ("base_id", "record_id", "field", "filename") + (() if intent["digest"] is None else ("size_bytes",))
+    return {name: intent[name] for name in known}
+
+
+def added(row: wire.Row, intent: Kept, before: Collection[str]) -> list[wire.Attachment]:
+    """The attachments in a cell that were not there *before*."""
+    return [item for item in attachments(row, intent["field"]) if item.id not in before]
+
+
+def alike(row: wire.Row, intent: Kept, before: Collection[str]) -> list[wire.Attachment]:
+    """The new attachments that look like the one to be made."""
+    return [item for item in added(row, intent, before) if is_attachment(item, intent)]
+
+
+def is_attachment(item: wire.Attachment, intent: Kept) -> bool:
+    """Whether an attachment looks like the one that was to be made."""
+    is_size = intent["digest"] is None or item.size == intent["size_bytes"]
+    return item.filename == intent["filename"] and is_size
+
+
+def made_attachment(row: wire.Row, intent: Kept, before: Collection[str]) -> wire.Attachment:
+    """The attachment that a request has made; ``OutcomeUnknown`` if its answer does not show one."""
+    try:
+        new = alike(row, intent, before) or added(row, intent, before)
+    except UpstreamUnexpected as fault:
+        raise OutcomeUnknown(fault.message, *fault.details, private=fault.private, doubt="garbled") from fault
+    if not new:
+        raise OutcomeUnknown("The application took the file, but does not show it.", doubt="garbled")
+    return new[-1]
+
+
+def kept_attachment(item: wire.Attachment, intent: Kept) -> Values:
+    """What is kept of an attachment that was made; the vendor knows its size only once it has fetched it."""
+    size_bytes = item.size or intent["size_bytes"]
+    return {"id": item.id, "filename": item.filename or intent["filename"], "size_bytes": size_bytes}
+
+
+def told_attachment(kept: Kept) -> Values:
+    """What callers are told of an attachment when something else fails."""
+    return {"attachment_id": kept["id"]}
+
+
+def attached_file(kept: Kept, record_id: str, field: str) -> AttachedFile:
+    """The result of an attachment."""
+    return AttachedFile(
+        record_id=record_id,
+        field=field,
+        attachment_id=kept["id"],
+        filename=kept["filename"],
+        size_bytes=kept["size_bytes"],
+    )

@@ -1,0 +1,188 @@
+"""Records that are created together, and what becomes of each."""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from connector_gateway.connectors.tables import casts, wire
+from connector_gateway.connectors.tables.mapping.records import CASTING, REFUSED, Kept, Values, fitted
+from connector_gateway.connectors.tables.models import CreatedRecords, CreateRecords, FailedRecord
+from connector_gateway.kit.errors import GatewayError, UpstreamUnexpected
+
+LINKS = "multipleRecordLinks"
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A record that can be made: its place in the request, its values by field id, and whether it brings options."""
+
+    index: int
+    values: Values
+    new_options: bool
+
+
+@dataclass
+class Batch:
+    """The records of one call: those that fit the table, and what became of each."""
+
+    params: CreateRecords
+    table_id: str = ""
+    names: dict[str, str] = field(default_factory=dict)
+    """The names of the fields that are written, by identifier."""
+
+    filled_in: Kept = field(default_factory=dict)
+    """What fields were seen to hold by themselves, by identifier."""
+
+    drafts: dict[int, Draft] = field(default_factory=dict)
+    created: dict[int, str] = field(default_factory=dict)
+    failed: dict[int, list[FailedRecord]] = field(default_factory=dict)
+
+    @property
+    def left(self) -> list[Draft]:
+        """The drafts that were neither made nor refused yet."""
+        return [draft for index, draft in sorted(self.drafts.items()) if index not in {*self.created, *self.failed}]
+
+    def follow(self, plan: Kept) -> None:
+        """Take over a plan: of all records, or a later one of some."""
+        self.table_id = plan["table_id"]
+        self.names |= plan["names"]
+        self.filled_in = plan["filled_in"]
+        self.drafts |= {draft["index"]: Draft(**draft) for draft in plan["drafts"]}
+        failed = defaultdict(list)
+        for item in plan["failed"]:
+            failed[item["index"]].append(FailedRecord.model_validate(item))
+        self.failed |= failed
+
+    def creation(self, group: Sequence[Draft]) -> Kept:
+        """A request for records, all of them with new options or none."""
+        return {
+            "base_id": self.params.base_id,
+            "table_id": self.table_id,
+            "rows": [draft.values for draft in group],
+            "typecast": group[0].new_options,
+            "filled_in": self.filled_in,
+        }
+
+    def refuse(self, draft: Draft, refusal: GatewayError) -> None:
+        """Report a record as not made because the application did not take it."""
+        self.failed[draft.index] = [refused_record(self.names, draft, self.params.records[draft.index], refusal)]
+
+    def result(self) -> CreatedRecords:
+        """What the caller is told, in the order of the request."""
+        return CreatedRecords(
+            created=[self.created[index] for index in sorted(self.created)],
+            failed=[item for index in sorted(self.failed) for item in self.failed[index]],
+        )
+
+
+def drafts(
+    table: wire.Table, records: Sequence[Mapping[str, Any]], *, new_options: bool
+) -> tuple[list[Draft], list[FailedRecord]]:
+    """Those of *records* that fit the table, and everything that is wrong with the others."""
+    fit: list[Draft] = []
+    failed: list[FailedRecord] = []
+    for index, fields in enumerate(records):
+        values, faults = fitted(table, fields, new_options=new_options)
+        failed += [failed_record(index, fault) for fault in faults]
+        if not faults:
+            fit.append(Draft(index, values, _brings_options(table, values)))
+    return fit, failed
+
+
+def _brings_options(table: wire.Table, values: Values) -> bool:
+    return any(casts.missing_options(field, values.get(field.id)) for field in table.fields)
+
+
+def failed_record(index: int, fault: GatewayError) -> FailedRecord:
+    """The entry for one fault of a record."""
+    (detail,) = fault.details
+    return FailedRecord(index=index, error=fault.code, field=detail["field"], value=detail["value"])
+
+
+def refused_record(
+    names: Mapping[str, str], draft: Draft, fields: Mapping[str, Any], refusal: GatewayError
+) -> FailedRecord:
+    """The entry of a record that the application refused, with the field that it speaks of, if that can be told.
+
+    *names* are those of the fields, by identifier.
+    """
+    name = _blamed(names, draft, fields, refusal.private) if isinstance(refusal, REFUSED) else None
+    return FailedRecord(
+        index=draft.index,
+        error=refusal.code if isinstance(refusal, CASTING) and name else "upstream_refused",
+        field=name,
+        value=casts.plain(fields[name]) if name else None,
+        vendor_code=_told(refusal, "vendor_code"),
+        vendor_message=_told(refusal, "vendor_message"),
+    )
+
+
+def _told(refusal: GatewayError, what: str) -> str | None:
+    """What the application gave as its reason, if it did."""
+    return next((detail[what] for detail in refusal.details if what in detail), None)
+
+
+def _blamed(names: Mapping[str, str], draft: Draft, fields: Mapping[str, Any], text: str) -> str | None:
+    """The field that a refusal is about: the only one there is, the one it names, or the one whose value it names."""
+    written = {names[field_id]: value for field_id, value in draft.values.items()}
+    named = [name for name in written if f'"{name}"' in text]
+    valued = [name for name, value in written.items() if any(_speaks_of(text, word) for word in _words(value))]
+    return next((found[0] for found in (list(fields), named, valued) if len(found) == 1), None)
+
+
+def _speaks_of(text: str, word: str) -> bool:
+    return f'"{word}"' in text or (casts.RECORD_ID.fullmatch(word) is not None and word in text)
+
+
+def _words(value: Any) -> list[str]:
+    parts = value if isinstance(value, list) else [value]
+    return [part for part in parts if isinstance(part, str) and part]
+
+
+def links(table: wire.Table, draft: Draft) -> dict[str, tuple[str, list[str]]]:
+    """The links of a draft: by field name, the identifiers of the linked table and of the records."""
+    return {
+        field.name: (_linked_table(field), draft.values[field.id])
+        for field in table.fields
+        if field.type == LINKS and draft.values.get(field.id)
+    }
+
+
+def _linked_table(field: wire.Field) -> str:
+    linked = field.options().linked_table_id
+    if not linked:
+        raise UpstreamUnexpected("The application does not tell where a field links to.", {"place": field.id})
+    return linked
+
+
+def astray(draft: Draft, field: str, linked: Sequence[str], there: Collection[str]) -> list[FailedRecord]:
+    """The entries of a field's links to records that are not *there*."""
+    return [
+        FailedRecord(index=draft.index, error="upstream_refused", field=field, value=record_id)
+        for record_id in linked
+        if record_id not in there
+    ]
+
+
+def batch(table: wire.Table, drafts: Sequence[Draft], failed: Sequence[FailedRecord], filled_in: Kept) -> Kept:
+    """What is planned for the records of a call; records with an entry in *failed* are not made.
+
+    *filled_in* is what the table is known to fill in by itself.
+    """
+    unfit = {item.index for item in failed}
+    fit = [draft for draft in drafts if draft.index not in unfit]
+    written = {field_id for draft in fit for field_id in draft.values}
+    writable = {field.id for field in table.fields if field.type in casts.CASTS}
+    return {
+        "table_id": table.id,
+        "names": {field.id: field.name for field in table.fields if field.id in written},
+        "drafts": [asdict(draft) for draft in fit],
+        "failed": [item.model_dump(mode="json") for item in failed],
+        "filled_in": {field_id: value for field_id, value in filled_in.items() if field_id in writable},
+    }
+
+
+def filled_in(row: wire.Row, written: Kept) -> Values:
+    """The values of a new record that were not written: computed ones, and defaults, which no schema tells."""
+    return {field_id: value for field_id, value in row.fields.items() if field_id not in written}
