@@ -70,7 +70,7 @@ def said(**fields: Any) -> wire.Message:
     ],
 )
 def test_a_keyword_is_found_as_a_reader_would_find_it(keyword: str, text: str) -> None:
-    assert [keyword] == mapping.matching(text, [keyword])
+    assert [keyword] == mapping.keywords.matching(text, [keyword])
 
 
 @requirement("chat:watching:words")
@@ -98,11 +98,11 @@ def test_a_keyword_is_found_as_a_reader_would_find_it(keyword: str, text: str) -
     ],
 )
 def test_a_part_of_a_word_is_no_keyword(keyword: str, text: str) -> None:
-    assert [] == mapping.matching(text, [keyword])
+    assert [] == mapping.keywords.matching(text, [keyword])
 
 
 def test_keywords_that_are_the_same_to_a_reader_count_once() -> None:
-    assert ["Deploy", "now"] == mapping.matching("deploy now", ["Deploy", "DEPLOY", "now", "never"])
+    assert ["Deploy", "now"] == mapping.keywords.matching("deploy now", ["Deploy", "DEPLOY", "now", "never"])
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_keywords_that_are_the_same_to_a_reader_count_once() -> None:
     ],
 )
 def test_markup_is_read_as_it_is_shown(text: str, shown: str) -> None:
-    assert shown == mapping.shown(text)
+    assert shown == mapping.texts.shown(text)
 
 
 @pytest.mark.parametrize(
@@ -137,20 +137,23 @@ def test_markup_is_read_as_it_is_shown(text: str, shown: str) -> None:
 def test_what_is_searched_grows_no_faster_than_the_message(text: str) -> None:
     keywords = ["a" * 99 + "b", "<a|" * 33, *(f"deploy deploy {number}" for number in range(98))]
 
-    assert "deploy deploy 7" not in mapping.matching(text, keywords)
-    assert len(mapping._within_edges(mapping._folded_text(mapping.shown(text)))) <= 3 * len(text) + 2
+    assert "deploy deploy 7" not in mapping.keywords.matching(text, keywords)
+    assert (
+        len(mapping.keywords._within_edges(mapping.keywords.folded_text(mapping.texts.shown(text))))
+        <= 3 * len(text) + 2
+    )
 
 
 @requirement("chat:events:fields", "chat:watching:posted")
 def test_without_keywords_a_message_is_one_observation() -> None:
-    (seen,) = mapping.observed(said(text="R&amp;D <@U1>"), "C1", {}, STATE)
+    (seen,) = mapping.events.observed(said(text="R&amp;D <@U1>"), "C1", {}, STATE)
 
     assert ("message.posted", "C1") == (seen.type, seen.channel)
     assert {"channel_id": "C1", "author": "U7", "text": "R&amp;D <@U1>", "matched_keyword": None} == seen.data
 
 
 def test_each_keyword_is_an_observation_of_its_own() -> None:
-    seen = mapping.observed(said(), "C1", {"keywords": ["now", "deploy", "never"]}, STATE)
+    seen = mapping.events.observed(said(), "C1", {"keywords": ["now", "deploy", "never"]}, STATE)
 
     assert ["now", "deploy"] == [one.data["matched_keyword"] for one in seen]
     assert {"message.keyword"} == {one.type for one in seen}
@@ -158,15 +161,15 @@ def test_each_keyword_is_an_observation_of_its_own() -> None:
 
 
 def test_a_keyword_spelt_anew_is_the_same_observation() -> None:
-    (before,) = mapping.observed(said(), "C1", {"keywords": ["Deploy"]}, STATE)
-    (after,) = mapping.observed(said(team="T2"), "C1", {"keywords": ["DEPLOY "]}, STATE)
+    (before,) = mapping.events.observed(said(), "C1", {"keywords": ["Deploy"]}, STATE)
+    (after,) = mapping.events.observed(said(team="T2"), "C1", {"keywords": ["DEPLOY "]}, STATE)
 
     assert before.identity == after.identity
 
 
 @pytest.mark.parametrize("subtype", [None, "bot_message", "file_share", "me_message", "thread_broadcast"])
 def test_what_somebody_wrote_is_observed(subtype: str | None) -> None:
-    assert mapping.observed(said(subtype=subtype), "C1", {}, STATE)
+    assert mapping.events.observed(said(subtype=subtype), "C1", {}, STATE)
 
 
 @pytest.mark.parametrize(
@@ -185,11 +188,11 @@ def test_what_somebody_wrote_is_observed(subtype: str | None) -> None:
     ids=str,
 )
 def test_anything_else_is_not(fields: dict[str, Any]) -> None:
-    assert [] == mapping.observed(said(**fields), "C1", {}, STATE)
+    assert [] == mapping.events.observed(said(**fields), "C1", {}, STATE)
 
 
 def test_a_message_without_a_person_is_by_its_bot() -> None:
-    (seen,) = mapping.observed(said(user=None, bot_id="B9", subtype="bot_message"), "C1", {}, STATE)
+    (seen,) = mapping.events.observed(said(user=None, bot_id="B9", subtype="bot_message"), "C1", {}, STATE)
 
     assert "B9" == seen.data["author"]
 
@@ -209,7 +212,7 @@ def test_a_message_without_a_person_is_by_its_bot() -> None:
 def test_channels_are_watched_by_identifier_or_by_the_name_they_were_found_by(
     channels: list[str], *, watched: bool
 ) -> None:
-    assert watched is mapping.is_watched("C1", {"channels": channels}, STATE)
+    assert watched is mapping.events.is_watched("C1", {"channels": channels}, STATE)
 
 
 @pytest.mark.parametrize(
@@ -223,7 +226,7 @@ def test_channels_are_watched_by_identifier_or_by_the_name_they_were_found_by(
     ids=["public", "private", "direct", "none"],
 )
 def test_conversations_are_read_where_both_permissions_are_held(scopes: set[str], types: str) -> None:
-    assert types == mapping.readable_types(scopes)
+    assert types == mapping.events.readable_types(scopes)
 
 
 def test_threads_are_read_that_were_replied_to_since() -> None:
@@ -234,9 +237,9 @@ def test_threads_are_read_that_were_replied_to_since() -> None:
         wire.Message(ts="4.000000", reply_count=1),
     ]
 
-    assert ["2.000000", "4.000000"] == mapping.threads(messages, "4.500000")
+    assert ["2.000000", "4.000000"] == mapping.events.threads(messages, "4.500000")
 
 
 @pytest.mark.parametrize(("seconds", "ts"), [(1_790_000_000.5, "1790000000.500000"), (0.0, "0000000000.000000")])
 def test_the_identifier_of_an_instant_sorts_as_text(seconds: float, ts: str) -> None:
-    assert ts == mapping.message_ts(seconds)
+    assert ts == mapping.messages.message_ts(seconds)

@@ -45,73 +45,73 @@ def message(**fields: Any) -> wire.Message:
     ],
 )
 def test_identifiers_are_told_from_names(named: str, *, is_channel: bool, is_user: bool) -> None:
-    assert (is_channel, is_user) == (mapping.is_channel_id(named), mapping.is_user_id(named))
+    assert (is_channel, is_user) == (mapping.channels.is_channel_id(named), mapping.channels.is_user_id(named))
 
 
 @pytest.mark.parametrize("name", ["büro", "#büro", "BÜRO", "bu\u0308ro"])
 def test_a_name_is_found_however_it_is_written(name: str) -> None:
-    known = mapping.names([channel(id="C7", name="büro")])
+    known = mapping.channels.names([channel(id="C7", name="büro")])
 
-    assert "C7" == mapping.named(known, name)
+    assert "C7" == mapping.channels.named(known, name)
 
 
 @pytest.mark.parametrize("complete", [True, False])
 def test_capitals_are_an_identifier_where_no_channel_is_called_that(*, complete: bool) -> None:
-    known = mapping.names([channel(id="C7", name="general")], complete=complete)
+    known = mapping.channels.names([channel(id="C7", name="general")], complete=complete)
 
     assert ("C7", "CGENERAL", "UPDATES") == tuple(
-        mapping.named(known, name) for name in ("GENERAL", "CGENERAL", "UPDATES")
+        mapping.channels.named(known, name) for name in ("GENERAL", "CGENERAL", "UPDATES")
     )
 
 
 @pytest.mark.parametrize(("found", "expected"), [("UPDATES", True), ("W04NW000002", True), ("C1", False), ("", False)])
 def test_people_are_told_from_channels(found: str, *, expected: bool) -> None:
-    assert expected is mapping.is_person(found)
+    assert expected is mapping.channels.is_person(found)
 
 
 def test_a_channel_that_is_listed_twice_is_one() -> None:
-    assert {"ops": ["C1"]} == mapping.names([channel(), channel()]).ids
+    assert {"ops": ["C1"]} == mapping.channels.names([channel(), channel()]).ids
 
 
 def test_an_archived_channel_lends_its_name_to_one_that_is_not() -> None:
-    assert {"ops": ["C2"]} == mapping.names([channel(id="C1", is_archived=True), channel(id="C2")]).ids
+    assert {"ops": ["C2"]} == mapping.channels.names([channel(id="C1", is_archived=True), channel(id="C2")]).ids
 
 
 def test_an_archived_channel_keeps_a_name_that_no_other_has() -> None:
-    assert {"ops": ["C1"]} == mapping.names([channel(id="C1", is_archived=True)]).ids
+    assert {"ops": ["C1"]} == mapping.channels.names([channel(id="C1", is_archived=True)]).ids
 
 
 def test_a_name_of_two_channels_is_refused_with_both() -> None:
-    known = mapping.names([channel(id="C1"), channel(id="G2")])
+    known = mapping.channels.names([channel(id="C1"), channel(id="G2")])
 
     with pytest.raises(AmbiguousChannel) as refusal:
-        mapping.named(known, "ops")
+        mapping.channels.named(known, "ops")
 
     assert ["C1", "G2"] == [detail["channel_id"] for detail in refusal.value.details]
 
 
 def test_a_name_that_is_not_among_some_of_the_channels_is_not_called_unknown() -> None:
-    known = mapping.names([channel(id="C1", name="dev")], complete=False)
+    known = mapping.channels.names([channel(id="C1", name="dev")], complete=False)
 
     with pytest.raises(ChannelListTooLong) as refusal:
-        mapping.named(known, "#ops")
+        mapping.channels.named(known, "#ops")
 
-    assert "C1" == mapping.named(known, "dev")
+    assert "C1" == mapping.channels.named(known, "dev")
     assert [{"parameter": "channel", "value": "#ops"}] == refusal.value.details
 
 
 def test_a_name_of_no_channel_is_refused() -> None:
     with pytest.raises(ChannelNotFound) as refusal:
-        mapping.named(mapping.names([]), "#ops")
+        mapping.channels.named(mapping.channels.names([]), "#ops")
 
     assert [{"parameter": "channel", "value": "#ops"}] == refusal.value.details
 
 
 @pytest.mark.parametrize(("count", "listed"), [(1, 1), (100, 100), (101, 0)])
 def test_the_channels_there_are_are_listed_where_they_are_few(count: int, listed: int) -> None:
-    known = mapping.names([channel(id=f"C{number}", name=f"ops-{number}") for number in range(count)])
+    known = mapping.channels.names([channel(id=f"C{number}", name=f"ops-{number}") for number in range(count)])
     with pytest.raises(ChannelNotFound) as refusal:
-        mapping.named(known, "opps-0")
+        mapping.channels.named(known, "opps-0")
 
     assert listed == len(refusal.value.details[0].get("allowed", ()))
 
@@ -127,7 +127,7 @@ def test_the_channels_there_are_are_listed_where_they_are_few(count: int, listed
     ],
 )
 def test_types_become_the_vendors(types: str, expected: str) -> None:
-    assert expected == mapping.vendor_types(types)
+    assert expected == mapping.channels.vendor_types(types)
 
 
 @requirement("chat:channels:postable")
@@ -147,11 +147,11 @@ def test_types_become_the_vendors(types: str, expected: str) -> None:
 def test_only_channels_that_can_be_posted_into_are_shown(
     seen: wire.Conversation, scopes: set[str], *, listed: bool
 ) -> None:
-    assert listed == bool(mapping.channels([seen], scopes))
+    assert listed == bool(mapping.channels.channels([seen], scopes))
 
 
 def test_a_conversation_is_called_by_the_person_it_is_with() -> None:
-    shown = mapping.channel(conversation())
+    shown = mapping.channels.channel(conversation())
 
     assert {"channel_id": "D1", "name": "U1", "is_private": True, "member_count": 2} == shown.model_dump()
 
@@ -167,7 +167,7 @@ def test_a_conversation_is_called_by_the_person_it_is_with() -> None:
     ],
 )
 def test_a_permalink_names_the_thread_if_there_is_one(thread_ts: str | None, expected: str) -> None:
-    assert expected == mapping.permalink("https://acme.slack.com/", "C1", "1790000001.000200", thread_ts)
+    assert expected == mapping.messages.permalink("https://acme.slack.com/", "C1", "1790000001.000200", thread_ts)
 
 
 @pytest.mark.parametrize(
@@ -179,15 +179,15 @@ def test_a_permalink_names_the_thread_if_there_is_one(thread_ts: str | None, exp
     ],
 )
 def test_a_message_identifier_names_an_instant_to_the_microsecond(ts: str, expected: datetime) -> None:
-    assert expected == mapping.instant(ts)
+    assert expected == mapping.messages.instant(ts)
 
 
 def test_an_edit_that_the_vendor_does_not_date_happened_now() -> None:
     now = datetime(2026, 11, 2, tzinfo=UTC)
 
-    kept = mapping.kept_edit("C1", "1790000001.000200", None, now.timestamp())
+    kept = mapping.messages.kept_edit("C1", "1790000001.000200", None, now.timestamp())
 
-    assert mapping.edited_message(kept).edited_at == now
+    assert mapping.messages.edited_message(kept).edited_at == now
 
 
 @requirement("chat:reactions:colons")
@@ -196,7 +196,7 @@ def test_an_edit_that_the_vendor_does_not_date_happened_now() -> None:
     [("eyes", "eyes"), (":eyes:", "eyes"), (":+1:", "+1"), (":wave::skin-tone-3:", "wave::skin-tone-3")],
 )
 def test_an_emoji_loses_the_colons_around_it(given: str, expected: str) -> None:
-    assert expected == mapping.emoji_name(given)
+    assert expected == mapping.reactions.emoji_name(given)
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_an_emoji_loses_the_colons_around_it(given: str, expected: str) -> None:
     ],
 )
 def test_a_message_is_ours_by_its_marker(metadata: Any, *, expected: bool) -> None:
-    assert expected == mapping.bears(message(metadata=metadata), "mark", "m1")
+    assert expected == mapping.evidence.bears(message(metadata=metadata), "mark", "m1")
 
 
 @pytest.mark.parametrize(
@@ -219,7 +219,7 @@ def test_a_message_is_ours_by_its_marker(metadata: Any, *, expected: bool) -> No
 def test_a_reaction_is_ours_by_name_and_user(name: str, user_id: str, *, expected: bool) -> None:
     seen = message(reactions=[{"name": "eyes", "users": ["U2", "U1"], "count": 2}])
 
-    assert expected == mapping.has_reaction(seen, name, user_id)
+    assert expected == mapping.reactions.has_reaction(seen, name, user_id)
 
 
 @pytest.mark.parametrize(
@@ -234,4 +234,4 @@ def test_a_reaction_is_ours_by_name_and_user(name: str, user_id: str, *, expecte
     ],
 )
 def test_a_body_is_recognised_through_the_vendors_escaping(stored: str | None, text: str, *, expected: bool) -> None:
-    assert expected == mapping.says(message(text=stored), text)
+    assert expected == mapping.evidence.says(message(text=stored), text)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from connector_gateway.connectors.mail.mapping import attachment_id
+from connector_gateway.connectors.mail.mapping.attachments import attachment_id
 from harness.calls import Examples, Reading
 
 WRITE = ("mail.create_draft", "/gmail/v1/users/me/drafts")

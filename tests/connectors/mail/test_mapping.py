@@ -24,25 +24,27 @@ NAMES = {"INBOX": "INBOX", "Label_1": "Clients", "Label_2": "clients", "Label_3"
     ],
 )
 def test_a_label_is_found_exactly_or_but_for_case(name: str, label_id: str | None) -> None:
-    assert mapping.label_id(NAMES, name) == label_id
+    assert mapping.labels.label_id(NAMES, name) == label_id
 
 
 @pytest.mark.parametrize("part_id", ["", "0", "1.0.2"])
 def test_a_name_of_an_attachment_leads_back_to_its_part(part_id: str) -> None:
-    name = mapping.attachment_id("19a3f0c2b7d4e851", part_id)
+    name = mapping.attachments.attachment_id("19a3f0c2b7d4e851", part_id)
 
     assert name.startswith("att_")
-    assert mapping.part_id(name, "19a3f0c2b7d4e851") == part_id
+    assert mapping.attachments.part_id(name, "19a3f0c2b7d4e851") == part_id
 
 
 def test_a_name_of_the_vendors_leads_to_no_part_of_ours() -> None:
-    assert mapping.part_id("ANGjdJ8", "19a3f0c2b7d4e851") is None
+    assert mapping.attachments.part_id("ANGjdJ8", "19a3f0c2b7d4e851") is None
 
 
-@pytest.mark.parametrize("name", ["att_", "att_A", "att_____", mapping.attachment_id("19a3f0c2b7d4e852", "1")])
+@pytest.mark.parametrize(
+    "name", ["att_", "att_A", "att_____", mapping.attachments.attachment_id("19a3f0c2b7d4e852", "1")]
+)
 def test_a_name_of_another_message_is_refused(name: str) -> None:
     with pytest.raises(AttachmentNotFound):
-        mapping.part_id(name, "19a3f0c2b7d4e851")
+        mapping.attachments.part_id(name, "19a3f0c2b7d4e851")
 
 
 def message(at: int, *labels: str, **headers: str) -> wire.Message:
@@ -54,21 +56,21 @@ def message(at: int, *labels: str, **headers: str) -> wire.Message:
 @pytest.mark.parametrize(
     ("messages", "parent"),
     [
-        ([message(1, Subject="Plan", Message_ID="<a@x>")], mapping.Parent("Re: Plan", "<a@x>", ["<a@x>"])),
-        ([message(1, Subject="re: Plan", Message_Id="<a@x>")], mapping.Parent("re: Plan", "<a@x>", ["<a@x>"])),
-        ([message(1, Subject="", Message_ID="<a@x>")], mapping.Parent("Re:", "<a@x>", ["<a@x>"])),
-        ([message(1, SUBJECT="Plan")], mapping.Parent("Re: Plan")),
+        ([message(1, Subject="Plan", Message_ID="<a@x>")], mapping.letters.Parent("Re: Plan", "<a@x>", ["<a@x>"])),
+        ([message(1, Subject="re: Plan", Message_Id="<a@x>")], mapping.letters.Parent("re: Plan", "<a@x>", ["<a@x>"])),
+        ([message(1, Subject="", Message_ID="<a@x>")], mapping.letters.Parent("Re:", "<a@x>", ["<a@x>"])),
+        ([message(1, SUBJECT="Plan")], mapping.letters.Parent("Re: Plan")),
         (
             [message(1, Subject="Plan", Message_ID="<b@x>", References="<a@x>\r\n <r@x>")],
-            mapping.Parent("Re: Plan", "<b@x>", ["<a@x>", "<r@x>", "<b@x>"]),
+            mapping.letters.Parent("Re: Plan", "<b@x>", ["<a@x>", "<r@x>", "<b@x>"]),
         ),
         (
             [message(1, Subject="Plan", Message_ID="<b@x>", In_Reply_To="<a@x> (by Ben)")],
-            mapping.Parent("Re: Plan", "<b@x>", ["<a@x>", "<b@x>"]),
+            mapping.letters.Parent("Re: Plan", "<b@x>", ["<a@x>", "<b@x>"]),
         ),
         (
             [message(2, Subject="Two", Message_ID="<b@x>"), message(1, Subject="One", Message_ID="<a@x>")],
-            mapping.Parent("Re: Two", "<b@x>", ["<b@x>"]),
+            mapping.letters.Parent("Re: Two", "<b@x>", ["<b@x>"]),
         ),
         (
             [
@@ -76,13 +78,15 @@ def message(at: int, *labels: str, **headers: str) -> wire.Message:
                 message(2, "DRAFT", Subject="Two", Message_ID="<b@x>"),
                 message(3, "TRASH", Subject="Three", Message_ID="<c@x>"),
             ],
-            mapping.Parent("Re: One", "<a@x>", ["<a@x>"]),
+            mapping.letters.Parent("Re: One", "<a@x>", ["<a@x>"]),
         ),
-        ([message(1, Subject="Plan", Message_ID="<é@x> <a b@x>")], mapping.Parent("Re: Plan")),
+        ([message(1, Subject="Plan", Message_ID="<é@x> <a b@x>")], mapping.letters.Parent("Re: Plan")),
     ],
 )
-def test_a_reply_follows_the_last_message_that_counts(messages: list[wire.Message], parent: mapping.Parent) -> None:
-    found = mapping.parent(wire.Thread(messages=messages), "t")
+def test_a_reply_follows_the_last_message_that_counts(
+    messages: list[wire.Message], parent: mapping.letters.Parent
+) -> None:
+    found = mapping.letters.parent(wire.Thread(messages=messages), "t")
 
     assert (found.subject, found.message_id, list(found.references)) == (
         parent.subject,
@@ -94,7 +98,9 @@ def test_a_reply_follows_the_last_message_that_counts(messages: list[wire.Messag
 def test_a_long_chain_keeps_its_first_and_its_last_identifiers() -> None:
     chain = [f"<{number}@x>" for number in range(60)]
 
-    found = mapping.parent(wire.Thread(messages=[message(1, Message_ID="<60@x>", References=" ".join(chain))]), "t")
+    found = mapping.letters.parent(
+        wire.Thread(messages=[message(1, Message_ID="<60@x>", References=" ".join(chain))]), "t"
+    )
 
     assert list(found.references) == ["<0@x>", *chain[41:], "<60@x>"]
 
@@ -102,7 +108,7 @@ def test_a_long_chain_keeps_its_first_and_its_last_identifiers() -> None:
 @pytest.mark.parametrize("messages", [[], [message(1, "DRAFT")], [message(1, "TRASH", "INBOX")]])
 def test_a_thread_without_a_message_that_counts_is_none(messages: list[wire.Message]) -> None:
     with pytest.raises(ThreadNotFound):
-        mapping.parent(wire.Thread(messages=messages), "t")
+        mapping.letters.parent(wire.Thread(messages=messages), "t")
 
 
 @pytest.mark.parametrize(
@@ -118,7 +124,7 @@ def test_a_thread_without_a_message_that_counts_is_none(messages: list[wire.Mess
     ],
 )
 def test_a_recipient_is_an_address_perhaps_with_a_name(written: str, recipient: Mailbox) -> None:
-    assert mapping.recipients([written]) == [recipient]
+    assert mapping.letters.recipients([written]) == [recipient]
 
 
 ALIAS = SendAs(send_as_email="alias@x.test", display_name="Sales")
@@ -133,7 +139,7 @@ PRIMARY = SendAs(send_as_email="a@x.test", display_name="Ana", is_primary=True)
     ],
 )
 def test_mail_is_sent_from_the_connected_address(addresses: list[SendAs], own: Mailbox) -> None:
-    assert mapping.own_mailbox(addresses) == own
+    assert mapping.letters.own_mailbox(addresses) == own
 
 
 @pytest.mark.parametrize(
@@ -141,7 +147,7 @@ def test_mail_is_sent_from_the_connected_address(addresses: list[SendAs], own: M
 )
 def test_an_address_that_fits_no_header_is_not_sent_from(addresses: list[SendAs]) -> None:
     with pytest.raises(UpstreamUnexpected):
-        mapping.own_mailbox(addresses)
+        mapping.letters.own_mailbox(addresses)
 
 
 @pytest.mark.parametrize("told", ["", "soon", "1e9", "1795125600000000", "-99999999999999"])
@@ -156,4 +162,4 @@ def test_an_instant_that_is_none_is_not_decoded(told: str) -> None:
 def test_an_instant_that_is_decoded_is_one(told: str) -> None:
     message = converted({"id": "1", "threadId": "1", "internalDate": told}, wire.Message)
 
-    assert mapping.message(message, {}).received_at.timestamp() * 1000 == int(told)
+    assert mapping.messages.message(message, {}).received_at.timestamp() * 1000 == int(told)

@@ -32,12 +32,12 @@ def described(kind: str) -> Field:
 
 
 def test_every_type_that_the_application_lets_write_has_a_cast() -> None:
-    assert STRICT.keys() == casts.CASTS.keys()
+    assert STRICT.keys() == casts.writing.CASTS.keys()
 
 
-@pytest.mark.parametrize("kind", casts.CASTS)
+@pytest.mark.parametrize("kind", casts.writing.CASTS)
 def test_null_clears_a_field_of_any_type(kind: str) -> None:
-    assert casts.cast(described(kind), None) is None
+    assert casts.writing.cast(described(kind), None) is None
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_null_clears_a_field_of_any_type(kind: str) -> None:
     ],
 )
 def test_a_value_that_fits_is_cast_exactly(kind: str, value: Any, expected: Any) -> None:
-    cast = casts.cast(described(kind), value)
+    cast = casts.writing.cast(described(kind), value)
 
     assert (type(expected), expected) == (type(cast), cast)
 
@@ -153,9 +153,9 @@ def test_a_value_that_fits_is_cast_exactly(kind: str, value: Any, expected: Any)
 )
 def test_a_value_that_would_lose_something_is_refused(kind: str, value: Any) -> None:
     with pytest.raises(LossyCast) as refused:
-        casts.cast(described(kind), value)
+        casts.writing.cast(described(kind), value)
 
-    assert [{"field": "It", "type": kind, "value": casts.plain(value)}] == refused.value.details
+    assert [{"field": "It", "type": kind, "value": casts.writing.plain(value)}] == refused.value.details
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_a_value_that_would_lose_something_is_refused(kind: str, value: Any) -> 
 )
 def test_why_a_value_is_refused_is_said_without_words_of_python(kind: str, value: Any) -> None:
     with pytest.raises(LossyCast) as refused:
-        casts.cast(described(kind), value)
+        casts.writing.cast(described(kind), value)
 
     assert not re.search(r"decimal\.|isoformat|[Ii]nvalid|<class|must be|range|limit|digits \(", refused.value.message)
 
@@ -178,9 +178,9 @@ def test_why_a_value_is_refused_is_said_without_words_of_python(kind: str, value
 def test_digits_are_counted_as_the_field_shows_them() -> None:
     whole = Field(id="fld1", name="It", type="duration", told={"durationFormat": "h:mm"})
 
-    assert 61 == casts.cast(whole, 61)
+    assert 61 == casts.writing.cast(whole, 61)
     with pytest.raises(LossyCast):
-        casts.cast(whole, "61.5")
+        casts.writing.cast(whole, "61.5")
 
 
 # Options
@@ -200,7 +200,7 @@ def test_digits_are_counted_as_the_field_shows_them() -> None:
     ],
 )
 def test_options_are_compared_by_every_character(kind: str, written: Any, missing: list[str]) -> None:
-    assert missing == casts.missing_options(described(kind), written)
+    assert missing == casts.options.missing_options(described(kind), written)
 
 
 # Showing
@@ -216,7 +216,7 @@ def test_options_are_compared_by_every_character(kind: str, written: Any, missin
     ],
 )
 def test_values_are_shown_as_they_were_given(value: Any, shown: Any) -> None:
-    assert shown == casts.plain(value)
+    assert shown == casts.writing.plain(value)
 
 
 # Comparing
@@ -244,7 +244,7 @@ def test_values_are_shown_as_they_were_given(value: Any, shown: Any) -> None:
     ],
 )
 def test_what_was_written_is_recognised_when_it_is_read(kind: str, written: Any, held: Any) -> None:
-    assert casts.same(kind, written, held)
+    assert casts.comparing.same(kind, written, held)
 
 
 @pytest.mark.parametrize(
@@ -266,4 +266,4 @@ def test_what_was_written_is_recognised_when_it_is_read(kind: str, written: Any,
     ],
 )
 def test_what_is_different_is_not_taken_for_the_same(kind: str, written: Any, held: Any) -> None:
-    assert not casts.same(kind, written, held)
+    assert not casts.comparing.same(kind, written, held)

@@ -9,7 +9,7 @@ from typing import Any
 
 from connector_gateway.connectors.chat import mapping, wire
 from connector_gateway.connectors.chat.client import ChatClient, Scopes
-from connector_gateway.connectors.chat.mapping import Names
+from connector_gateway.connectors.chat.mapping.channels import Names
 from connector_gateway.kit.errors import (
     AmbiguousChannel,
     ChannelListTooLong,
@@ -110,9 +110,9 @@ def read(event: Mapping[str, Any], settings: Mapping[str, Any], state: State) ->
         spoken = converted(event, wire.Spoken)
     except UnexpectedShape:
         return []
-    if "team_id" not in state or not mapping.is_watched(spoken.channel, settings, state):
+    if "team_id" not in state or not mapping.events.is_watched(spoken.channel, settings, state):
         return []
-    return mapping.observed(spoken, spoken.channel, settings, state)
+    return mapping.events.observed(spoken, spoken.channel, settings, state)
 
 
 def _require_signature(delivery: Delivery, secrets: Sequence[str]) -> None:
@@ -223,14 +223,14 @@ async def _names(watch: ChatWatch, noted: State) -> Mapping[str, Any]:
     One that was renamed since it was found stays the same, unless another one goes by its name now.
     """
     known, named_at = noted.get("names", {}), noted.get("named_at", 0.0)
-    wanted = {named for named in watch.settings.get("channels", []) if not mapping.is_channel_id(named)}
+    wanted = {named for named in watch.settings.get("channels", []) if not mapping.channels.is_channel_id(named)}
     now = watch.clock.now()
     if not watch.pushed and wanted == known.keys() and now - named_at < NAMES_SECONDS:
         return {"names": known, "named_at": named_at}
     by_name = Names({}, complete=True)
-    if not all(map(mapping.is_user_id, wanted)):
+    if not all(map(mapping.channels.is_user_id, wanted)):
         channels, complete = await watch.upstream.channels()
-        by_name = mapping.names(channels, complete=complete)
+        by_name = mapping.channels.names(channels, complete=complete)
     names = {named: await _channel_id(watch, named, by_name, known.get(named)) for named in wanted}
     return {"names": names, "named_at": now}
 
@@ -238,8 +238,8 @@ async def _names(watch: ChatWatch, noted: State) -> Mapping[str, Any]:
 async def _channel_id(watch: ChatWatch, named: str, by_name: Names, known: str | None) -> str | None:
     """The channel of that name, or the conversation with that person."""
     try:
-        found = named if mapping.is_user_id(named) else mapping.named(by_name, named)
-        if not mapping.is_person(found):
+        found = named if mapping.channels.is_user_id(named) else mapping.channels.named(by_name, named)
+        if not mapping.channels.is_person(found):
             return found
         if known is None:
             return (await watch.upstream.open_conversation(found)).id
@@ -331,7 +331,7 @@ class _Filling:
         if configured:
             return {channel_id for named in configured if (channel_id := names.get(named, named))}
         found: set[str] = set()
-        types = mapping.readable_types(scopes)
+        types = mapping.events.readable_types(scopes)
         pages = self.watch.upstream.own_conversations(types)
         if types:
             async for page in pages:
@@ -342,7 +342,7 @@ class _Filling:
 
     async def _fill_channel(self, channel_id: str, since: float) -> _Stretch:
         """Store the messages of a channel, without replies; returns what was read."""
-        after = mapping.message_ts(max(since - SKEW_SECONDS, self._watched_since(channel_id, since)))
+        after = mapping.messages.message_ts(max(since - SKEW_SECONDS, self._watched_since(channel_id, since)))
         stretch = _Stretch(channel_id, since, self.watch.clock.now(), after)
         found: Found = {}
         try:
@@ -366,11 +366,11 @@ class _Filling:
 
     async def _read_channel(self, stretch: _Stretch, found: Found) -> None:
         """Read back to the beginning of the stretch, and at least one page, for threads that are still going on."""
-        earliest = mapping.message_ts(self.began)
+        earliest = mapping.messages.message_ts(self.began)
         pages = self.watch.upstream.history_pages(stretch.channel_id)
         async for page in pages:
             found |= self._observed(stretch, page.messages)
-            stretch.threads.extend(mapping.threads(page.messages, stretch.after))
+            stretch.threads.extend(mapping.events.threads(page.messages, stretch.after))
             earliest = min([earliest, *(message.ts for message in page.messages)])
             if earliest <= stretch.after or self._is_late():
                 break
@@ -407,7 +407,7 @@ class _Filling:
     def _observed(self, stretch: _Stretch, messages: Sequence[wire.Message]) -> Found:
         """The observations that messages of the stretch give."""
         return {
-            message.ts: mapping.observed(message, stretch.channel_id, self.watch.settings, self.state)
+            message.ts: mapping.events.observed(message, stretch.channel_id, self.watch.settings, self.state)
             for message in messages
             if message.ts > stretch.after
         }

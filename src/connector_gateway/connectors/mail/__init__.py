@@ -10,7 +10,7 @@ from connector_gateway.connectors.mail.client import (
     authorise,
     throttled,
 )
-from connector_gateway.connectors.mail.mapping import attachment_id
+from connector_gateway.connectors.mail.mapping.attachments import attachment_id
 from connector_gateway.kit.operation import Connector, SampleCall
 
 MAIL = Connector(

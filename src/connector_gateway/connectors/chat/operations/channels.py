@@ -6,7 +6,8 @@ from typing import TypeVar
 
 from connector_gateway.connectors.chat import mapping
 from connector_gateway.connectors.chat.client import next_cursor
-from connector_gateway.connectors.chat.mapping import Kept, Names
+from connector_gateway.connectors.chat.mapping.channels import Names
+from connector_gateway.connectors.chat.mapping.messages import Kept
 from connector_gateway.connectors.chat.models import Channel, ListChannels
 from connector_gateway.connectors.chat.operations.reading import ChatCall
 from connector_gateway.kit.call import LookUp
@@ -40,12 +41,12 @@ async def list_channels(call: ChatCall, params: ListChannels) -> Page[Channel]:
 
     A page may hold fewer than were asked for, even none, while there is a next one.
     """
-    types = mapping.vendor_types(params.types)
+    types = mapping.channels.vendor_types(params.types)
     cursor = call.position["cursor"] if call.position else None
     items: list[Channel] = []
     for _ in range(REQUESTS_PER_PAGE):
         page, scopes = await call.upstream.list_conversations(types, params.limit - len(items), cursor)
-        items += mapping.channels(page.channels, scopes)
+        items += mapping.channels.channels(page.channels, scopes)
         cursor = next_cursor(page)
         if not cursor or len(items) == params.limit:
             break
@@ -57,13 +58,13 @@ async def list_channels(call: ChatCall, params: ListChannels) -> Page[Channel]:
 
 async def in_channel(call: ChatCall, named: str, use: Callable[[str], Awaitable[T]]) -> T:
     """What *use* reads of the channel; *use* is called again with new names if a remembered one may be outdated."""
-    if mapping.is_channel_id(named):
+    if mapping.channels.is_channel_id(named):
         return await use(named)
-    if mapping.is_user_id(named):
+    if mapping.channels.is_user_id(named):
         return await use(await _conversation(call, named))
 
     async def use_one(names: Names) -> T:
-        return await use(await _identified(call, mapping.named(names, named)))
+        return await use(await _identified(call, mapping.channels.named(names, named)))
 
     return await call.with_recalled(_names(call), use_one, outdated=NAMING)
 
@@ -93,7 +94,7 @@ async def write_in_channel(call: ChatCall, named: str, use: Callable[[str], Awai
 
 async def _channel(call: ChatCall, named: str) -> Kept:
     """The channel that is meant, and whether by a name that was remembered."""
-    is_identified = mapping.is_channel_id(named) or mapping.is_user_id(named)
+    is_identified = mapping.channels.is_channel_id(named) or mapping.channels.is_user_id(named)
     known: Names | None = None if is_identified else call.memory.get(NAMES)
 
     async def find(channel_id: str) -> Kept:
@@ -104,13 +105,13 @@ async def _channel(call: ChatCall, named: str) -> Kept:
 
 async def _channel_now(call: ChatCall, named: str) -> Kept:
     """The channel that has that name now."""
-    found = mapping.named(await call.renew(_names(call)), named)
+    found = mapping.channels.named(await call.renew(_names(call)), named)
     return {"channel_id": await _identified(call, found)}
 
 
 async def _identified(call: ChatCall, found: str) -> str:
     """The channel of what a name was found to mean; of a person, the conversation with them."""
-    return await _conversation(call, found) if mapping.is_person(found) else found
+    return await _conversation(call, found) if mapping.channels.is_person(found) else found
 
 
 def _names(call: ChatCall) -> LookUp[Names]:
@@ -118,7 +119,7 @@ def _names(call: ChatCall) -> LookUp[Names]:
 
     async def find() -> Names:
         channels, complete = await call.upstream.channels()
-        return mapping.names(channels, complete=complete)
+        return mapping.channels.names(channels, complete=complete)
 
     return LookUp(NAMES, NAMES_SECONDS, find)
 

@@ -34,30 +34,32 @@ async def _send_post(call: ChatCall, intent: Intent, mark: str) -> Learned:
     posted = await call.upstream.post_message(intent["channel_id"], intent["text"], intent["thread_ts"], mark)
     ts = posted.message.ts
     call.memory.put(_root_of(posted.channel, ts), posted.message.thread_ts or ts, ROOT_SECONDS)
-    return mapping.kept_post(posted.channel, posted.message)
+    return mapping.messages.kept_post(posted.channel, posted.message)
 
 
 async def _find_post(call: ChatCall, intent: Intent, sent: Sent) -> Sequence[Found]:
     """The message whose metadata bears the mark; the first, should the application have split a long one."""
     channel_id = intent["channel_id"]
-    posted = [one async for one in since_post(call, intent, sent.earliest) if mapping.bears(one, MARK, sent.mark)]
-    return [Found(mapping.kept_post(channel_id, one)) for one in sorted(posted, key=lambda one: one.ts)[:1]]
+    posted = [
+        one async for one in since_post(call, intent, sent.earliest) if mapping.evidence.bears(one, MARK, sent.mark)
+    ]
+    return [Found(mapping.messages.kept_post(channel_id, one)) for one in sorted(posted, key=lambda one: one.ts)[:1]]
 
 
 async def _send_edit(call: ChatCall, intent: Intent, _: str) -> Learned:
     updated = await call.upstream.update_message(intent["channel_id"], intent["ts"], intent["text"])
-    return mapping.kept_edit(intent["channel_id"], updated.ts, updated.message.edited, call.clock.now())
+    return mapping.messages.kept_edit(intent["channel_id"], updated.ts, updated.message.edited, call.clock.now())
 
 
 async def _find_edit(call: ChatCall, intent: Intent, _: Sent) -> Sequence[Found]:
     """The message, if it says what it should."""
     message = await call.upstream.retrieve_message(intent["channel_id"], intent["ts"])
-    kept = mapping.kept_edit(intent["channel_id"], message.ts, message.edited, call.clock.now())
-    return [Found(kept)] if mapping.says(message, intent["text"]) else []
+    kept = mapping.messages.kept_edit(intent["channel_id"], message.ts, message.edited, call.clock.now())
+    return [Found(kept)] if mapping.evidence.says(message, intent["text"]) else []
 
 
-POST = Step("post the message", _send_post, _find_post, tells=mapping.told_message)
-EDIT = Step("edit the message", _send_edit, _find_edit, tells=mapping.told_message)
+POST = Step("post the message", _send_post, _find_post, tells=mapping.messages.told_message)
+EDIT = Step("edit the message", _send_edit, _find_edit, tells=mapping.messages.told_message)
 
 
 # The operations
@@ -75,7 +77,7 @@ async def post_message(call: ChatCall, params: PostMessage) -> PostedMessage:
             thread_ts = await call.plan(partial(_root, call, channel_id, thread_ts))
         return await call.step(POST, {"channel_id": channel_id, "text": params.text, "thread_ts": thread_ts})
 
-    return mapping.posted_message(workspace, await write_in_channel(call, params.channel, post))
+    return mapping.messages.posted_message(workspace, await write_in_channel(call, params.channel, post))
 
 
 @writes(
@@ -92,7 +94,7 @@ async def edit_message(call: ChatCall, params: EditMessage) -> EditedMessage:
         async with call.exclusive(f"message {channel_id} {params.message_ts}"):
             return await call.step(EDIT, {"channel_id": channel_id, "ts": params.message_ts, "text": params.text})
 
-    return mapping.edited_message(await write_in_channel(call, params.channel, edit))
+    return mapping.messages.edited_message(await write_in_channel(call, params.channel, edit))
 
 
 # Threads

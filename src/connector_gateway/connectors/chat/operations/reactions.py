@@ -30,7 +30,7 @@ async def _find_reaction(call: ChatCall, intent: Intent, sent: Sent) -> Sequence
     with suppress(OutcomeUnknown):
         message = await call.upstream.retrieve_message(intent["channel_id"], intent["ts"])
         identity = await call.recall(identity_of(call))
-        if mapping.has_reaction(message, intent["name"], identity.user_id):
+        if mapping.reactions.has_reaction(message, intent["name"], identity.user_id):
             return [Found({"already_present": False})]
     return []
 
@@ -45,10 +45,10 @@ REACT = Step("add the reaction", _send_reaction, _find_reaction)
 @writes("POST /reactions", errors=[MessageNotFound, EmojiNotFound, NotInChannel, *NAMING])
 async def add_reaction(call: ChatCall, params: AddReaction) -> AddedReaction:
     """Add an emoji reaction to a message; one that is there already is left as it is."""
-    name = mapping.emoji_name(params.emoji)
+    name = mapping.reactions.emoji_name(params.emoji)
 
     def react(channel_id: str) -> Awaitable[Learned]:
         return call.step(REACT, {"channel_id": channel_id, "ts": params.message_ts, "name": name})
 
     added = await write_in_channel(call, params.channel, react)
-    return mapping.added_reaction(params.message_ts, name, already_present=added["already_present"])
+    return mapping.reactions.added_reaction(params.message_ts, name, already_present=added["already_present"])

@@ -21,7 +21,7 @@ async def fetch_attachment(call: MailCall, params: FetchAttachment) -> FetchedAt
     """Fetch an attachment as a short-lived download link, or as base64."""
     message = await call.upstream.get_message(params.message_id)
     part = await _part(call, message, params.attachment_id)
-    found = mapping.attachment(message.id, part).model_dump()
+    found = mapping.attachments.attachment(message.id, part).model_dump()
     if params.form == "base64":
         # It is held whole until it is sent: as many at once as a mailbox has readers, and no more.
         async with reader(call, randrange(READERS)):  # noqa: S311  # nothing depends on which it is
@@ -37,8 +37,8 @@ async def open_attachment(client: MailClient, content: Position) -> AsyncIterato
     message = await client.get_message(content["message"])
     part = mime.find(message.payload, content["part"])
     if part is None:
-        raise mapping.no_attachment(content["part"], message.id)
-    found = mapping.attachment(message.id, part)
+        raise mapping.attachments.no_attachment(content["part"], message.id)
+    found = mapping.attachments.attachment(message.id, part)
     async with aclosing(pieces_of(client, message.id, part)) as pieces:
         yield Download(found.filename, found.mime_type, found.size_bytes or None, pieces)
 
@@ -48,10 +48,10 @@ async def open_attachment(client: MailClient, content: Position) -> AsyncIterato
 
 async def _part(call: MailCall, message: wire.Message, wanted: str) -> wire.Part:
     """The part that an attachment's name stands for, whether it is ours or the vendor's."""
-    part_id = mapping.part_id(wanted, message.id)
+    part_id = mapping.attachments.part_id(wanted, message.id)
     part = await _same_file(call, message, wanted) if part_id is None else mime.find(message.payload, part_id)
     if part is None:
-        raise mapping.no_attachment(wanted, message.id)
+        raise mapping.attachments.no_attachment(wanted, message.id)
     return part
 
 

@@ -44,7 +44,7 @@ async def not_older(
         message = await _headers(call, message_id(listed))
         if message is None:
             continue
-        older = older + 1 if mapping.seconds(message) < earliest else 0
+        older = older + 1 if mapping.messages.seconds(message) < earliest else 0
         if older == OLDER_IN_A_ROW:
             return
         yield listed, message

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from connector_gateway.connectors.mail import mapping
-from connector_gateway.connectors.mail.mapping import Kept
+from connector_gateway.connectors.mail.mapping.messages import Kept
 from connector_gateway.connectors.mail.models import ChangedLabels, ChangeMessageLabels
 from connector_gateway.connectors.mail.operations.reading import MailCall
 from connector_gateway.kit.call import LookUp
@@ -23,9 +23,9 @@ async def _send_label(call: MailCall, intent: Intent, _: str) -> Learned:
     """Create a label; where somebody did so meanwhile, it is taken as it is."""
     label = await call.upstream.create_label(intent["name"])
     if label is not None:
-        return mapping.kept_label(label)
+        return mapping.labels.kept_label(label)
     names = await _every_label(call)
-    label_id = mapping.label_id(names, intent["name"])
+    label_id = mapping.labels.label_id(names, intent["name"])
     if label_id is None:
         raise UpstreamConflict("A label of that name was created and deleted at the same time.")
     return {"id": label_id, "name": names[label_id], "created": False}
@@ -34,7 +34,7 @@ async def _send_label(call: MailCall, intent: Intent, _: str) -> Learned:
 async def _find_label(call: MailCall, intent: Intent, _: Sent) -> Sequence[Found]:
     """The label of that name, which was not there when the call was planned; in another spelling it is not ours."""
     names = await _every_label(call)
-    label_id = mapping.label_id(names, intent["name"])
+    label_id = mapping.labels.label_id(names, intent["name"])
     if label_id is None:
         return []
     name = names[label_id]
@@ -42,19 +42,19 @@ async def _find_label(call: MailCall, intent: Intent, _: Sent) -> Sequence[Found
 
 
 async def _send_change(call: MailCall, intent: Intent, _: str) -> Learned:
-    return mapping.kept_labels(
+    return mapping.labels.kept_labels(
         await call.upstream.modify_message(intent["message_id"], intent["add"], intent["remove"])
     )
 
 
 async def _find_change(call: MailCall, intent: Intent, _: Sent) -> Sequence[Found]:
     """The message, if it bears what was to be put on, and nothing of what was to be taken off."""
-    kept = mapping.kept_labels(await call.upstream.get_message_labels(intent["message_id"]))
-    return [Found(kept)] if mapping.is_changed(kept, intent) else []
+    kept = mapping.labels.kept_labels(await call.upstream.get_message_labels(intent["message_id"]))
+    return [Found(kept)] if mapping.labels.is_changed(kept, intent) else []
 
 
-CREATE_LABEL = Step("create the label", _send_label, _find_label, tells=mapping.told_label)
-CHANGE_LABELS = Step("change the labels", _send_change, _find_change, tells=mapping.told_message)
+CREATE_LABEL = Step("create the label", _send_label, _find_label, tells=mapping.labels.told_label)
+CHANGE_LABELS = Step("change the labels", _send_change, _find_change, tells=mapping.letters.told_message)
 
 
 # The operation
@@ -88,9 +88,9 @@ async def _change(call: MailCall, params: ChangeMessageLabels, *, renewed: bool 
     names = await (
         call.renew(labels)
         if renewed
-        else call.recall(labels, suffices=lambda names: all(mapping.label_id(names, name) for name in wanted))
+        else call.recall(labels, suffices=lambda names: all(mapping.labels.label_id(names, name) for name in wanted))
     )
-    change = mapping.change(names, params.add, params.remove, create_missing=params.create_missing)
+    change = mapping.labels.change(names, params.add, params.remove, create_missing=params.create_missing)
     if change["missing"]:
         await call.upstream.get_message_labels(params.message_id)
     return change | {"remembered": names is known}
@@ -115,14 +115,14 @@ async def _change_labels(call: MailCall, message_id: str, change: Kept) -> Chang
     names = await call.recall(
         labels_of(call), suffices=lambda names: names.keys() | new.keys() >= set(changed["label_ids"])
     )
-    return mapping.changed_labels(changed, {**new, **names}, created)
+    return mapping.labels.changed_labels(changed, {**new, **names}, created)
 
 
 async def _changed(call: MailCall, intent: Intent) -> Kept:
     """The message after a change, which may be none."""
     if intent["add"] or intent["remove"]:
         return await call.step(CHANGE_LABELS, intent)
-    return mapping.kept_labels(await call.upstream.get_message_labels(intent["message_id"]))
+    return mapping.labels.kept_labels(await call.upstream.get_message_labels(intent["message_id"]))
 
 
 # The labels that there are

@@ -6,7 +6,7 @@ from functools import partial
 
 from connector_gateway.connectors.mail import mapping, mime
 from connector_gateway.connectors.mail.client import MARKER
-from connector_gateway.connectors.mail.mapping import Kept
+from connector_gateway.connectors.mail.mapping.messages import Kept
 from connector_gateway.connectors.mail.mime import Mailbox
 from connector_gateway.connectors.mail.models import CreatedDraft, CreateDraft, SendMessage, SentMessage
 from connector_gateway.connectors.mail.operations.evidence import (
@@ -35,9 +35,9 @@ SENDER_SECONDS = 60 * 60.0
 
 async def _send_new_draft(body_html: str, call: MailCall, intent: Intent, mark: str) -> Learned:
     """Make a draft of a letter, which bears the mark in a header."""
-    letter = mapping.letter(intent, body_html, (MARKER, mark))
+    letter = mapping.letters.letter(intent, body_html, (MARKER, mark))
     draft = await call.upstream.create_draft(await asyncio.to_thread(mime.written, letter), intent["thread_id"])
-    return mapping.kept_draft(draft.id, draft.message, mark, call.clock.now())
+    return mapping.letters.kept_draft(draft.id, draft.message, mark, call.clock.now())
 
 
 async def _find_draft(call: MailCall, _: Intent, sent: Sent) -> Sequence[Found]:
@@ -45,7 +45,7 @@ async def _find_draft(call: MailCall, _: Intent, sent: Sent) -> Sequence[Found]:
     drafts = call.upstream.list_drafts()
     async for draft, message in not_older(call, drafts, lambda draft: draft.message.id, sent.earliest):
         if is_marked(message, sent.mark):
-            return [Found(mapping.kept_draft(draft.id, message, sent.mark, mapping.seconds(message)))]
+            return [Found(mapping.letters.kept_draft(draft.id, message, sent.mark, mapping.messages.seconds(message)))]
     return []
 
 
@@ -53,7 +53,7 @@ async def _send_message(call: MailCall, intent: Intent, _: str) -> Learned:
     message = await call.upstream.send_draft(intent["draft_id"])
     if message is None:
         raise UpstreamConflict("The draft was taken away before it could be sent.", doubt="failed")
-    return mapping.kept_message(message, call.clock.now())
+    return mapping.letters.kept_message(message, call.clock.now())
 
 
 async def _find_message(call: MailCall, intent: Intent, sent: Sent) -> Sequence[Found]:
@@ -63,7 +63,7 @@ async def _find_message(call: MailCall, intent: Intent, sent: Sent) -> Sequence[
     message = await marked_in_thread(call, intent) or await marked_among_sent(call, intent, sent)
     if message is None:
         raise OutcomeUnknown("The draft is gone, and no message that it became can be found.", doubt="silent")
-    return [Found(mapping.kept_message(message, mapping.seconds(message)))]
+    return [Found(mapping.letters.kept_message(message, mapping.messages.seconds(message)))]
 
 
 async def _send_no_draft(call: MailCall, intent: Intent, _: str) -> Learned:
@@ -77,10 +77,10 @@ async def _find_no_draft(call: MailCall, intent: Intent, _: Sent) -> Sequence[Fo
 
 def _drafting(body_html: str) -> "Step[MailCall]":
     """The step that makes a draft; its body, which may be large, is kept with the call's arguments alone."""
-    return Step("make the draft", partial(_send_new_draft, body_html), _find_draft, tells=mapping.told_draft)
+    return Step("make the draft", partial(_send_new_draft, body_html), _find_draft, tells=mapping.letters.told_draft)
 
 
-SEND_DRAFT = Step("send the draft", _send_message, _find_message, tells=mapping.told_message)
+SEND_DRAFT = Step("send the draft", _send_message, _find_message, tells=mapping.letters.told_message)
 DELETE_DRAFT = Step("delete the draft", _send_no_draft, _find_no_draft)
 
 
@@ -97,19 +97,19 @@ async def send_message(call: MailCall, params: SendMessage) -> SentMessage:
     letter = await call.plan(partial(_letter, call, params, params.thread_id))
     draft = await call.step(_drafting(params.body_html), letter)
     try:
-        sent = await call.step(SEND_DRAFT, mapping.sending(draft))
+        sent = await call.step(SEND_DRAFT, mapping.letters.sending(draft))
     except GatewayError:
         # A draft that is left behind would look to its owner like a mail that was never finished.
         await call.undo(DELETE_DRAFT, {"draft_id": draft["id"]})
         raise
-    return mapping.sent_message(sent, letter)
+    return mapping.letters.sent_message(sent, letter)
 
 
 @writes("POST /drafts", errors=[InvalidRecipient])
 async def create_draft(call: MailCall, params: CreateDraft) -> CreatedDraft:
     """Create an unsent draft; nothing is sent."""
     letter = await call.plan(partial(_letter, call, params, None))
-    return mapping.created_draft(await call.step(_drafting(params.body_html), letter))
+    return mapping.letters.created_draft(await call.step(_drafting(params.body_html), letter))
 
 
 # Planning
@@ -117,17 +117,17 @@ async def create_draft(call: MailCall, params: CreateDraft) -> CreatedDraft:
 
 async def _letter(call: MailCall, params: SendMessage | CreateDraft, thread_id: str | None) -> Kept:
     """Everything of a letter but its body."""
-    to = mapping.recipients(params.to)
-    parent = mapping.Parent(params.subject)
+    to = mapping.letters.recipients(params.to)
+    parent = mapping.letters.Parent(params.subject)
     if thread_id is not None:
-        parent = mapping.parent(await call.upstream.get_thread(thread_id), thread_id)
-    return mapping.planned_letter(await _sender(call), to, parent, thread_id, call.clock.now())
+        parent = mapping.letters.parent(await call.upstream.get_thread(thread_id), thread_id)
+    return mapping.letters.planned_letter(await _sender(call), to, parent, thread_id, call.clock.now())
 
 
 async def _sender(call: MailCall) -> Mailbox:
     """The connected address."""
 
     async def find() -> Mailbox:
-        return mapping.own_mailbox(await call.upstream.list_send_as())
+        return mapping.letters.own_mailbox(await call.upstream.list_send_as())
 
     return await call.recall(LookUp("sender", SENDER_SECONDS, find))

@@ -24,11 +24,13 @@ async def search_messages(call: MailCall, params: SearchMessages) -> Page[Messag
     token = call.position["token"] if call.position else None
     async with reader(call, randrange(READERS)):  # noqa: S311  # nothing depends on which it is
         listed = await call.upstream.list_messages({"q": params.q, "maxResults": params.limit}, token)
-    message_ids, position = mapping.page_of(listed)
+    message_ids, position = mapping.messages.page_of(listed)
     found = [item for item in await _read_each(call, message_ids, with_body=params.include_body) if item is not None]
     carried = {label_id for message, _ in found for label_id in message.label_ids}
     names = await call.recall(labels_of(call), suffices=lambda names: names.keys() >= carried)
-    return Page[Message](items=[mapping.message(message, names, body) for message, body in found], position=position)
+    return Page[Message](
+        items=[mapping.messages.message(message, names, body) for message, body in found], position=position
+    )
 
 
 async def _read_each(

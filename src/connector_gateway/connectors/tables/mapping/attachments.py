@@ -28,7 +28,7 @@ def attachment_cell(table: wire.Table, name: str) -> Kept:
         allowed = [field.name for field in table.fields if field.type == ATTACHMENTS]
         raise no_attachment_field(f'Table "{table.name}"', name, allowed=allowed)
     about = {"parameter": "field", "field": name, "value": name, "type": field.type}
-    if field.type not in casts.CASTS:
+    if field.type not in casts.writing.CASTS:
         raise gathered([ReadOnlyField(f'"{name}" cannot be written.', about)])
     if field.type != ATTACHMENTS:
         raise gathered([LossyCast(f'"{name}" is of type {field.type}, which holds no files.', about)])

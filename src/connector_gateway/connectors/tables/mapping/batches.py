@@ -91,7 +91,7 @@ def drafts(
 
 
 def _brings_options(table: wire.Table, values: Values) -> bool:
-    return any(casts.missing_options(field, values.get(field.id)) for field in table.fields)
+    return any(casts.options.missing_options(field, values.get(field.id)) for field in table.fields)
 
 
 def failed_record(index: int, fault: GatewayError) -> FailedRecord:
@@ -112,7 +112,7 @@ def refused_record(
         index=draft.index,
         error=refusal.code if isinstance(refusal, CASTING) and name else "upstream_refused",
         field=name,
-        value=casts.plain(fields[name]) if name else None,
+        value=casts.writing.plain(fields[name]) if name else None,
         vendor_code=_told(refusal, "vendor_code"),
         vendor_message=_told(refusal, "vendor_message"),
     )
@@ -132,7 +132,7 @@ def _blamed(names: Mapping[str, str], draft: Draft, fields: Mapping[str, Any], t
 
 
 def _speaks_of(text: str, word: str) -> bool:
-    return f'"{word}"' in text or (casts.RECORD_ID.fullmatch(word) is not None and word in text)
+    return f'"{word}"' in text or (casts.writing.RECORD_ID.fullmatch(word) is not None and word in text)
 
 
 def _words(value: Any) -> list[str]:
@@ -173,7 +173,7 @@ def batch(table: wire.Table, drafts: Sequence[Draft], failed: Sequence[FailedRec
     unfit = {item.index for item in failed}
     fit = [draft for draft in drafts if draft.index not in unfit]
     written = {field_id for draft in fit for field_id in draft.values}
-    writable = {field.id for field in table.fields if field.type in casts.CASTS}
+    writable = {field.id for field in table.fields if field.type in casts.writing.CASTS}
     return {
         "table_id": table.id,
         "names": {field.id: field.name for field in table.fields if field.id in written},

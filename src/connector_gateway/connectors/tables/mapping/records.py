@@ -63,21 +63,21 @@ def fitted(table: wire.Table, fields: Mapping[str, Any], *, new_options: bool) -
     for name, value in fields.items():
         try:
             field = _writable_field(table, known, name, value)
-            values[field.id] = casts.cast(field, value)
+            values[field.id] = casts.writing.cast(field, value)
         except CASTING as fault:
             faults.append(fault)
         else:
-            faults += casts.option_faults(field, values[field.id], new_options=new_options)
+            faults += casts.options.option_faults(field, values[field.id], new_options=new_options)
     return values, faults
 
 
 def _writable_field(table: wire.Table, known: Mapping[str, wire.Field], name: str, value: Any) -> wire.Field:
     """The field of that name; ``FieldNotFound`` or ``ReadOnlyField`` for one that cannot be written."""
-    field, shown = known.get(name), casts.plain(value)
+    field, shown = known.get(name), casts.writing.plain(value)
     if field is None:
         about = {"field": name, "value": shown, "allowed": list(known)}
         raise FieldNotFound(f'Table "{table.name}" has no field "{name}".', about)
-    if field.type not in casts.CASTS:
+    if field.type not in casts.writing.CASTS:
         raise ReadOnlyField(f'"{name}" cannot be written.', {"field": name, "type": field.type, "value": shown})
     return field
 

@@ -1,7 +1,7 @@
-"""Cell values, one small function per field type: into the vendor's form without loss, and what is the same of both."""
+"""Into the vendor's form, without loss."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -10,13 +10,13 @@ from urllib.parse import unquote, urlsplit
 from email_validator import EmailNotValidError, validate_email
 
 from connector_gateway.connectors.tables.wire import Field
-from connector_gateway.kit.errors import GatewayError, LossyCast, SelectOptionMissing
+from connector_gateway.kit.errors import LossyCast
 
 Person = Mapping[str, Any]
-
 MAX_EXACT_INTEGER = 2**53
 MAX_ITEMS = 1000
 MAX_STARS = 10
+
 MAX_DIGITS = 8
 """Digits after the point of a number whose field does not say how many it has."""
 
@@ -27,11 +27,9 @@ RECORD_ID = re.compile(r"rec[A-Za-z0-9]+")
 USER_ID = re.compile(r"usr[A-Za-z0-9]+")
 NO_DATE = "it should be a date without a time, such as 2026-11-02"
 NO_MOMENT = "it should be a date and time with an offset, such as 2026-11-02T09:30:00Z"
+
 HOST = re.compile(r"(?=[^\s/@]+\.[^\s/@])[^\s/@]+(/\S*)?")
 """Something with a dot inside; that is looked for once, ahead, since two runs with a dot between them backtrack."""
-
-
-# Writing
 
 
 class Unfit(ValueError):
@@ -48,12 +46,13 @@ def cast(field: Field, value: Any) -> Any:
     try:
         return CASTS[field.type](field, value)
     except Unfit as fault:
-        raise _lossy(field, value, str(fault)) from fault
+        raise lossy(field, value, str(fault)) from fault
     except (ValueError, InvalidOperation, OverflowError) as fault:
-        raise _lossy(field, value, "it is no such value") from fault
+        raise lossy(field, value, "it is no such value") from fault
 
 
-def _lossy(field: Field, value: Any, why: str) -> LossyCast:
+def lossy(field: Field, value: Any, why: str) -> LossyCast:
+    """The refusal of a value that its field cannot hold, and why."""
     message = f'The value of "{field.name}" cannot become {field.type} without loss: {why}.'
     return LossyCast(message, {"field": field.name, "type": field.type, "value": plain(value)})
 
@@ -285,36 +284,6 @@ def _strings(value: Any) -> list[str]:
     return [_string(item, "it is no string or list of strings") for item in _items(value)]
 
 
-# Options
-
-
-def missing_options(field: Field, written: Any) -> list[str]:
-    """The options that *written*, in the vendor's form, names and the select *field* lacks."""
-    if written is None or field.type not in {"singleSelect", "multipleSelects"}:
-        return []
-    wanted = [written] if isinstance(written, str) else written
-    known = options(field)
-    return [name for name in wanted if name not in known]
-
-
-def options(field: Field) -> list[str]:
-    """The names of a select's options."""
-    return [choice.name for choice in field.options().choices]
-
-
-def option_faults(field: Field, written: Any, *, new_options: bool) -> Iterator[GatewayError]:
-    """Why a select cannot take *written*: options it lacks, or cannot gain if *new_options* are allowed."""
-    for missing in missing_options(field, written):
-        if not new_options:
-            about = {"field": field.name, "value": missing, "allowed": options(field)}
-            yield SelectOptionMissing(f'"{missing}" is not an option of "{field.name}".', about)
-        elif missing != missing.strip() or not missing:
-            yield _lossy(field, missing, "an option has no blanks around its name")
-
-
-# Showing
-
-
 def plain(value: Any) -> Any:
     """*value* as JSON that loses nothing: decimals as numbers if a double holds them exactly, otherwise as text."""
     if isinstance(value, Decimal):
@@ -325,77 +294,6 @@ def plain(value: Any) -> Any:
     return [plain(part) for part in value] if isinstance(value, list) else value
 
 
-# Comparing
-
-
-def same(kind: str, written: Any, held: Any) -> bool:
-    """Whether a cell that holds *held* says what was *written*; an empty cell is told in several ways."""
-    if is_empty(written) or is_empty(held):
-        return is_empty(written) and is_empty(held)
-    try:
-        return SAMES.get(kind, _equal)(written, held)
-    except (AttributeError, TypeError, ValueError):
-        # The field has become one of another type since it was written.
-        return False
-
-
-def is_empty(value: Any) -> bool:
-    """Whether a value counts as empty."""
-    return value is None or value is False or value in ("", [])
-
-
-def told_apart(written: Any) -> Any:
-    """*written* without what ``same`` ignores: blanks around it, or the order of a set."""
-    if isinstance(written, str):
-        return written.strip()
-    is_set = isinstance(written, list) and all(isinstance(item, str) for item in written)
-    return sorted(written) if is_set else written
-
-
-def _equal(written: Any, held: Any) -> bool:
-    return bool(written == held)
-
-
-def _same_text(written: str, held: str) -> bool:
-    return written.strip() == held.strip()
-
-
-def _same_set(written: list[str], held: list[str]) -> bool:
-    return set(written) == set(held)
-
-
-def _same_moment(written: str, held: str) -> bool:
-    return datetime.fromisoformat(written) == datetime.fromisoformat(held)
-
-
-def _same_person(written: Person, held: Person) -> bool:
-    return all(held.get(name) == part for name, part in written.items())
-
-
-def _same_people(written: list[Person], held: list[Person]) -> bool:
-    return len(written) == len(held) and all(any(_same_person(one, other) for other in held) for one in written)
-
-
-def _same_files(written: list[dict[str, Any]], held: list[dict[str, Any]]) -> bool:
-    """By name: a file is kept under another link than it was fetched from."""
-    return [item.get("filename") or last_segment(item["url"]) for item in written] == [
-        item.get("filename") for item in held
-    ]
-
-
 def last_segment(url: str) -> str:
     """The file name at the end of a link."""
     return unquote(urlsplit(url).path.rpartition("/")[2])
-
-
-SAMES: Mapping[str, Callable[[Any, Any], bool]] = {
-    **dict.fromkeys(("singleLineText", "multilineText", "richText", "email", "url", "phoneNumber"), _same_text),
-    "multipleSelects": _same_set,
-    "singleCollaborator": _same_person,
-    "multipleCollaborators": _same_people,
-    "dateTime": _same_moment,
-    "multipleRecordLinks": _same_set,
-    "multipleAttachments": _same_files,
-    "barcode": _same_person,
-}
-"""The types whose cells may be read in another form than they were written."""

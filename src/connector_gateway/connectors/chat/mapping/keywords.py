@@ -1,0 +1,91 @@
+"""Keywords, and where they stand in a text."""
+
+from collections.abc import Iterable
+from functools import lru_cache
+from unicodedata import category, combining, normalize
+
+from connector_gateway.connectors.chat.mapping.texts import shown
+
+EDGE = "\0"
+
+MAX_MARKS = 30
+"""Combining marks in a row that count; normalising takes ever longer with more.
+
+Source: Unicode Standard Annex 15, Stream-Safe Text Format.
+"""
+
+UNSPACED = (
+    range(0x0E00, 0x0F00),  # Thai, Lao
+    range(0x1000, 0x10A0),  # Myanmar
+    range(0x1100, 0x1200),  # Hangul
+    range(0x1780, 0x1800),  # Khmer
+    range(0x1950, 0x1AB0),  # Tai Le to Tai Tham
+    range(0x1B00, 0x1B80),  # Balinese
+    range(0x3000, 0xA4D0),  # kana, Bopomofo, Han, Yi
+    range(0xA960, 0xA9E0),  # Hangul, Javanese
+    range(0xA9E0, 0xAA00),  # Myanmar
+    range(0xAA60, 0xAAE0),  # Myanmar, Tai Viet
+    range(0xAC00, 0xD800),  # Hangul
+    range(0xF900, 0xFB00),  # Han
+    range(0x1AFF0, 0x1B170),  # kana
+    range(0x20000, 0x323B0),  # Han
+)
+"""Scripts in which words stand side by side, or have particles attached."""
+
+
+def matching(text: str, keywords: Iterable[str]) -> list[str]:
+    """The *keywords* that *text* contains as whole words, whatever their case, each once."""
+    wanted: dict[str, str] = {}
+    for keyword in keywords:
+        wanted.setdefault(_within_edges(folded_text(keyword)), keyword)
+    found = _within_edges(folded_text(shown(text)))
+    return [keyword for words, keyword in wanted.items() if words.strip(EDGE) and words in found]
+
+
+def folded_text(text: str) -> str:
+    """*text* normalised for comparison: case, width, composition and kinds of white space make no difference."""
+    text = normalize("NFKC", _with_few_marks(" ".join(text.split())))
+    return normalize("NFKC", text.casefold()).replace("i\u0307", "i")
+
+
+def _with_few_marks(text: str) -> str:
+    if text.isascii():
+        return text
+    kept: list[str] = []
+    marks = 0
+    for character in text:
+        marks = marks + 1 if combining(character) else 0
+        if marks <= MAX_MARKS:
+            kept.append(character)
+    return "".join(kept)
+
+
+def _within_edges(text: str) -> str:
+    """*text* with a mark at every place where a word may begin or end.
+
+    A word of *text* then stands between marks, so that a plain search finds it.
+    """
+    marked = text.translate(_EDGES)
+    return f"{'' if marked.startswith(EDGE) else EDGE}{marked}{'' if marked.endswith(EDGE) else EDGE}"
+
+
+@lru_cache(maxsize=20_000)
+def _edged(code: int) -> str:
+    """A character with an edge on either side, unless it is one that words are written together with."""
+    character = chr(code)
+    kind = category(character)
+    if kind == "Cf" or 0xFE00 <= code <= 0xFE0F:
+        return ""
+    if kind[0] in "LMN" and not any(code in block for block in UNSPACED):
+        return character
+    return f"{EDGE}{character}{EDGE}"
+
+
+class _Edges:
+    """The table by which ``str.translate`` puts the edges in."""
+
+    def __getitem__(self, code: int) -> str:
+        return _edged(code)
+
+
+_EDGES = _Edges()

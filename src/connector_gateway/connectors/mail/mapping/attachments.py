@@ -1,0 +1,54 @@
+"""Attachments, and the names that they are given."""
+
+import mimetypes
+import re
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+
+from connector_gateway.connectors.mail import mime, wire
+from connector_gateway.connectors.mail.models import Attachment
+from connector_gateway.kit.errors import AttachmentNotFound
+
+ATTACHMENT_PREFIX = "att_"
+
+
+def attachments(told: wire.Message) -> list[Attachment]:
+    """What came with a message, in its order; pictures within the text and signatures are no attachments."""
+    return [attachment(told.id, part) for part in mime.attachments(told.payload)]
+
+
+def attachment(message_id: str, part: wire.Part) -> Attachment:
+    """A part as an attachment."""
+    mime_type = part.mime_type or "application/octet-stream"
+    named = re.split(r"[/\\]", mime.decoded(part.filename))[-1].strip()
+    return Attachment(
+        attachment_id=attachment_id(message_id, part.part_id),
+        filename=named if named.strip(". ") else f"attachment{mimetypes.guess_extension(mime_type) or ''}",
+        mime_type=mime_type,
+        size_bytes=part.body.size,
+    )
+
+
+def attachment_id(message_id: str, part_id: str) -> str:
+    """A name for a part that stays, which the vendor's own does not."""
+    return ATTACHMENT_PREFIX + urlsafe_b64encode(f"{message_id}:{part_id}".encode()).decode().rstrip("=")
+
+
+def part_id(wanted: str, message_id: str) -> str | None:
+    """The part that one of our names stands for, or None for a name of the vendor's."""
+    if not wanted.startswith(ATTACHMENT_PREFIX):
+        return None
+    encoded = wanted.removeprefix(ATTACHMENT_PREFIX)
+    try:
+        named, _, part = urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)).decode().rpartition(":")
+    except ValueError:
+        named, part = "", ""
+    if named != message_id:
+        raise no_attachment(wanted, message_id)
+    return part
+
+
+def no_attachment(wanted: str, message_id: str) -> AttachmentNotFound:
+    """The refusal of a name that stands for nothing in that message."""
+    return AttachmentNotFound(
+        f"Message {message_id} has no such attachment.", {"parameter": "attachment_id", "value": wanted}
+    )

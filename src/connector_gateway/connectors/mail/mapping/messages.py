@@ -1,0 +1,39 @@
+"""Messages: found, and as they are kept."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from connector_gateway.connectors.mail import mime, wire
+from connector_gateway.connectors.mail.mapping.attachments import attachments
+from connector_gateway.connectors.mail.models import Message, MessageBody
+from connector_gateway.kit.clock import instant
+
+Kept = Mapping[str, Any]
+"""What is planned or was learned: JSON of our own, kept until the call has ended."""
+
+
+def message(told: wire.Message, names: Mapping[str, str], body: MessageBody | None = None) -> Message:
+    """A message in short, with its *body* and the list of its attachments where there is one."""
+    found = attachments(told)
+    return Message(
+        message_id=told.id,
+        thread_id=told.thread_id,
+        sender=mime.header(told.payload, "From"),
+        subject=mime.header(told.payload, "Subject"),
+        received_at=instant(seconds(told)),
+        has_attachments=bool(found),
+        labels=[names.get(label_id, label_id) for label_id in told.label_ids],
+        body=body,
+        attachments=None if body is None else found,
+    )
+
+
+def seconds(told: wire.Message) -> float:
+    """When a message arrived, in seconds since the epoch; the vendor tells milliseconds."""
+    return int(told.internal_date) / 1000
+
+
+def page_of(listed: wire.MessageList) -> tuple[list[str], Kept | None]:
+    """The identifiers of a page, and where the next one starts."""
+    token = listed.next_page_token
+    return [found.id for found in listed.messages], {"token": token} if token else None

@@ -1,0 +1,75 @@
+"""Values of a record beside those that were written."""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any
+
+from connector_gateway.connectors.tables.casts.writing import Person, last_segment
+
+
+def same(kind: str, written: Any, held: Any) -> bool:
+    """Whether a cell that holds *held* says what was *written*; an empty cell is told in several ways."""
+    if is_empty(written) or is_empty(held):
+        return is_empty(written) and is_empty(held)
+    try:
+        return SAMES.get(kind, _equal)(written, held)
+    except (AttributeError, TypeError, ValueError):
+        # The field has become one of another type since it was written.
+        return False
+
+
+def is_empty(value: Any) -> bool:
+    """Whether a value counts as empty."""
+    return value is None or value is False or value in ("", [])
+
+
+def told_apart(written: Any) -> Any:
+    """*written* without what ``same`` ignores: blanks around it, or the order of a set."""
+    if isinstance(written, str):
+        return written.strip()
+    is_set = isinstance(written, list) and all(isinstance(item, str) for item in written)
+    return sorted(written) if is_set else written
+
+
+def _equal(written: Any, held: Any) -> bool:
+    return bool(written == held)
+
+
+def _same_text(written: str, held: str) -> bool:
+    return written.strip() == held.strip()
+
+
+def _same_set(written: list[str], held: list[str]) -> bool:
+    return set(written) == set(held)
+
+
+def _same_moment(written: str, held: str) -> bool:
+    return datetime.fromisoformat(written) == datetime.fromisoformat(held)
+
+
+def _same_person(written: Person, held: Person) -> bool:
+    return all(held.get(name) == part for name, part in written.items())
+
+
+def _same_people(written: list[Person], held: list[Person]) -> bool:
+    return len(written) == len(held) and all(any(_same_person(one, other) for other in held) for one in written)
+
+
+def _same_files(written: list[dict[str, Any]], held: list[dict[str, Any]]) -> bool:
+    """By name: a file is kept under another link than it was fetched from."""
+    return [item.get("filename") or last_segment(item["url"]) for item in written] == [
+        item.get("filename") for item in held
+    ]
+
+
+SAMES: Mapping[str, Callable[[Any, Any], bool]] = {
+    **dict.fromkeys(("singleLineText", "multilineText", "richText", "email", "url", "phoneNumber"), _same_text),
+    "multipleSelects": _same_set,
+    "singleCollaborator": _same_person,
+    "multipleCollaborators": _same_people,
+    "dateTime": _same_moment,
+    "multipleRecordLinks": _same_set,
+    "multipleAttachments": _same_files,
+    "barcode": _same_person,
+}
+"""The types whose cells may be read in another form than they were written."""

@@ -1,0 +1,32 @@
+"""The options of a field."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from connector_gateway.connectors.tables.casts.writing import lossy
+from connector_gateway.connectors.tables.wire import Field
+from connector_gateway.kit.errors import GatewayError, SelectOptionMissing
+
+
+def missing_options(field: Field, written: Any) -> list[str]:
+    """The options that *written*, in the vendor's form, names and the select *field* lacks."""
+    if written is None or field.type not in {"singleSelect", "multipleSelects"}:
+        return []
+    wanted = [written] if isinstance(written, str) else written
+    known = options(field)
+    return [name for name in wanted if name not in known]
+
+
+def options(field: Field) -> list[str]:
+    """The names of a select's options."""
+    return [choice.name for choice in field.options().choices]
+
+
+def option_faults(field: Field, written: Any, *, new_options: bool) -> Iterator[GatewayError]:
+    """Why a select cannot take *written*: options it lacks, or cannot gain if *new_options* are allowed."""
+    for missing in missing_options(field, written):
+        if not new_options:
+            about = {"field": field.name, "value": missing, "allowed": options(field)}
+            yield SelectOptionMissing(f'"{missing}" is not an option of "{field.name}".', about)
+        elif missing != missing.strip() or not missing:
+            yield lossy(field, missing, "an option has no blanks around its name")
