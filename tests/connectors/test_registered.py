@@ -11,6 +11,9 @@ from workspace_sandbox import APPLICATIONS
 
 FOLDER = Path(connectors.__file__).parent
 
+MAX_LINES = 400
+"""A module of a room that grows beyond them has a second noun, and becomes a package of the same name."""
+
 
 def test_every_room_is_registered() -> None:
     assert set(ROOMS) == {path.parent.name for path in FOLDER.glob("*/__init__.py")}
@@ -49,3 +52,10 @@ def test_operations_are_kept_by_noun_and_handed_on_together(room: str) -> None:
 
     assert list(operations) == handed_on
     assert homes <= {path.stem for path in (FOLDER / room / "operations").glob("*.py")} - {"__init__"}
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_module_of_a_room_is_about_one_noun_and_short(room: str) -> None:
+    lengths = {path.name: len(path.read_text().splitlines()) for path in (FOLDER / room).rglob("*.py")}
+
+    assert {} == {name: length for name, length in lengths.items() if length > MAX_LINES}

@@ -49,7 +49,7 @@ class Watching:
         claimed = replace(self.claimed, behind_since=behind_since, state=self.state)
         taken = self.gateway.run(self._prepare(claimed, clock or ShiftedClock()))
         taken.pushed = pushed
-        self.gateway.run(events.poll(taken))
+        self.gateway.run(events.polls.poll(taken))
         return taken
 
     async def _prepare(self, claimed: Claimed, clock: ShiftedClock) -> Poll:
@@ -86,7 +86,7 @@ class Watching:
     def notes(self) -> Any:
         """The snapshots of channels that were read."""
         poll = self.gateway.run(self._prepare(self.claimed, ShiftedClock()))
-        return self.gateway.run(poll.recall(events.SEEN))
+        return self.gateway.run(poll.recall(events.filling.SEEN))
 
 
 @pytest.fixture(scope="module")
@@ -209,7 +209,7 @@ def test_what_was_delivered_is_not_read_once_more(gateway: Gateway, channel_id: 
     ts = say(gateway, channel_id, "delivered")
     event = {"type": "message", "channel": channel_id, "user": PERSON, "text": "delivered", "ts": ts, "team": "T0X"}
     state = watch.state
-    gateway.run(gateway.app._feed.add({watch.connection_id: events.read(event, {}, state)}))
+    gateway.run(gateway.app._feed.add({watch.connection_id: events.deliveries.read(event, {}, state)}))
     say(gateway, channel_id, "missed")
     watch.poll(behind_since=watch.began)
 
@@ -329,7 +329,7 @@ def test_threads_that_are_not_reached_in_time_are_told_to_be_missing(gateway: Ga
     for number in range(3):
         parent = say(gateway, channel_id, f"question {number}")
         say(gateway, channel_id, f"answer {number}", thread_ts=parent)
-    watch.poll(ShiftedClock(step=events.FILL_SECONDS * 0.3), behind_since=watch.began)
+    watch.poll(ShiftedClock(step=events.filling.FILL_SECONDS * 0.3), behind_since=watch.began)
 
     (warning,) = watch.warnings
     assert channel_id in warning
@@ -352,7 +352,7 @@ def test_channels_that_are_not_reached_in_time_are_told_to_be_missing_and_read_n
     watch = watching(gateway, channels=[channel_id, RANDOM])
     say(gateway, channel_id, "in one")
     say(gateway, RANDOM, "in the other")
-    watch.poll(ShiftedClock(step=events.FILL_SECONDS / 3), behind_since=watch.began)
+    watch.poll(ShiftedClock(step=events.filling.FILL_SECONDS / 3), behind_since=watch.began)
     reached = watch.texts
     (warning,) = watch.warnings
     (late,) = watch.notes.items()
@@ -512,7 +512,7 @@ def test_where_looks_are_frequent_what_is_late_is_read_by_the_next(gateway: Gate
     watch = watching(gateway, channels=[channel_id, RANDOM])
     say(gateway, channel_id, "in one")
     say(gateway, RANDOM, "in the other")
-    watch.poll(ShiftedClock(step=events.FILL_SECONDS / 3), behind_since=watch.began, pushed=False)
+    watch.poll(ShiftedClock(step=events.filling.FILL_SECONDS / 3), behind_since=watch.began, pushed=False)
     watch.poll(behind_since=watch.began + HOUR, pushed=False)
 
     assert {"in one", "in the other"} == set(watch.texts)
@@ -538,7 +538,7 @@ def test_where_looks_are_frequent_what_is_late_is_read_by_the_next(gateway: Gate
         (callback({"type": "message", "ts": "1"}), Receipt(accounts={TEAM}, event={"type": "message", "ts": "1"})),
         (
             {"type": "app_rate_limited", "team_id": TEAM, "minute_rate_limited": 1000},
-            Receipt(accounts={TEAM}, wakes=["limited 1000"], missed_since=1000 - events.RETRIED_SECONDS),
+            Receipt(accounts={TEAM}, wakes=["limited 1000"], missed_since=1000 - events.deliveries.RETRIED_SECONDS),
         ),
         ({"type": "url_verification", "challenge": "abc"}, Receipt(reply={"challenge": "abc"})),
     ],
@@ -548,4 +548,4 @@ def test_deliveries_are_about_what_they_say(envelope: dict[str, Any], receipt: R
     body = json.dumps(envelope).encode()
     headers = {name.lower(): value for name, value in signed(body, AT).items()}
 
-    assert receipt == events.receive(Delivery(headers, body, AT), [SIGNING_SECRET])
+    assert receipt == events.deliveries.receive(Delivery(headers, body, AT), [SIGNING_SECRET])

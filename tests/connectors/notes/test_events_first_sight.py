@@ -90,7 +90,7 @@ def test_changes_that_a_search_finds_are_seen_first(watched: Watched) -> None:
     asked = queries(watched)
 
     assert watched.source("Design bugs").id in asked[:4]
-    assert len(asked) <= events.SOURCES_AT_ONCE + 4
+    assert len(asked) <= events.polls.SOURCES_AT_ONCE + 4
     assert 1 == len(watched.changes(page_id))
 
 

@@ -24,11 +24,11 @@ CHAT = Connector(
     settle_seconds=SETTLE_SECONDS,
     settings=Watching,
     observing=Observing(
-        poll=events.poll,
+        poll=events.polls.poll,
         every_seconds=60.0,
         signed_with="signing_secret",
-        receive=events.receive,
-        read=events.read,
+        receive=events.deliveries.receive,
+        read=events.deliveries.read,
     ),
     sample=SampleCall(
         "a message that is posted once, however often it is sent",

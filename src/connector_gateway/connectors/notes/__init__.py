@@ -29,11 +29,11 @@ NOTES = Connector(
     throttled=throttled,
     settle_seconds=SETTLE_SECONDS,
     observing=Observing(
-        poll=events.poll,
+        poll=events.polls.poll,
         every_seconds=60.0,
         signed_with="verification_token",
         hands_over=True,
-        receive=events.receive,
+        receive=events.deliveries.receive,
     ),
     sample=SampleCall("the first databases", operations.list_databases, lambda _: {"limit": 3}),
 )

@@ -1,0 +1,91 @@
+"""Polls: what deliveries have missed, or all of it where there are none."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from connector_gateway.connectors.chat import mapping
+from connector_gateway.connectors.chat.events.deliveries import LIMITED
+from connector_gateway.connectors.chat.events.filling import SKEW_SECONDS, ChatWatch, Filling
+from connector_gateway.connectors.chat.mapping.channels import Names
+from connector_gateway.kit.errors import (
+    AmbiguousChannel,
+    ChannelListTooLong,
+    ChannelNotFound,
+    ConnectionScopeMissing,
+    UpstreamRateLimited,
+)
+from connector_gateway.kit.observing import CHANGED_AT, FORMER, RENEWED_AT, State
+
+NAMES_SECONDS = 300.0
+"""How long it is taken for granted which channel a name means, where polls are frequent."""
+
+MINUTE_SECONDS = 60.0
+
+
+async def poll(watch: ChatWatch) -> None:
+    """Find out whose account it is and what it watches, then read what was written while no deliveries came."""
+    _require_deliveries(watch)
+    identity, scopes = await watch.upstream.auth_test()
+    known = _known(watch, identity.team_id)
+    state = {
+        "team_id": identity.team_id,
+        "user_id": identity.user_id,
+        "bot_id": identity.bot_id,
+        **await _names(watch, known),
+        "began_at": known.get("began_at", watch.state.get(RENEWED_AT, watch.behind_since or watch.clock.now())),
+        "blind": known.get("blind", []),
+        "listed": known.get("listed", False),
+        CHANGED_AT: watch.state.get(CHANGED_AT, known.get(CHANGED_AT)),
+    }
+    await watch.keep(state=state, account=identity.team_id)
+    if watch.behind_since is not None:
+        await Filling(watch, state, watch.behind_since).fill(scopes)
+
+
+def _require_deliveries(watch: ChatWatch) -> None:
+    """Postpone the poll while deliveries are left out, since it would miss what is left out after it."""
+    minutes = [int(wake.removeprefix(LIMITED)) for wake in watch.wakes if wake.startswith(LIMITED)]
+    wait = max(minutes, default=0) + MINUTE_SECONDS + SKEW_SECONDS - watch.clock.now()
+    if wait > 0:
+        raise UpstreamRateLimited("The application leaves deliveries out for now.", retry_after=wait)
+
+
+def _known(watch: ChatWatch, team_id: str) -> State:
+    """The former state; empty if it is of another workspace than the connection's present one."""
+    former: State = watch.state.get(FORMER, watch.state)
+    return former if former.get("team_id") == team_id else {}
+
+
+async def _names(watch: ChatWatch, noted: State) -> Mapping[str, Any]:
+    """The channels that the settings name otherwise than by identifier, None for what there is not, and since when.
+
+    One that was renamed since it was found stays the same, unless another one goes by its name now.
+    """
+    known, named_at = noted.get("names", {}), noted.get("named_at", 0.0)
+    wanted = {named for named in watch.settings.get("channels", []) if not mapping.channels.is_channel_id(named)}
+    now = watch.clock.now()
+    if not watch.pushed and wanted == known.keys() and now - named_at < NAMES_SECONDS:
+        return {"names": known, "named_at": named_at}
+    by_name = Names({}, complete=True)
+    if not all(map(mapping.channels.is_user_id, wanted)):
+        channels, complete = await watch.upstream.channels()
+        by_name = mapping.channels.names(channels, complete=complete)
+    names = {named: await _channel_id(watch, named, by_name, known.get(named)) for named in wanted}
+    return {"names": names, "named_at": now}
+
+
+async def _channel_id(watch: ChatWatch, named: str, by_name: Names, known: str | None) -> str | None:
+    """The channel of that name, or the conversation with that person."""
+    try:
+        found = named if mapping.channels.is_user_id(named) else mapping.channels.named(by_name, named)
+        if not mapping.channels.is_person(found):
+            return found
+        if known is None:
+            return (await watch.upstream.open_conversation(found)).id
+    except ChannelListTooLong as refusal:
+        if known is None:
+            now = watch.clock.now()
+            await watch.miss(watch.behind_since or now, now, refusal.message)
+    except (AmbiguousChannel, ChannelNotFound, ConnectionScopeMissing):
+        pass
+    return known

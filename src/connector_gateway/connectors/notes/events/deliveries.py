@@ -1,0 +1,39 @@
+"""Deliveries: proven to be the vendor's, and which connections they concern."""
+
+import hmac
+from collections.abc import Sequence
+
+from connector_gateway.connectors.notes import mapping
+from connector_gateway.connectors.notes.events.known import SOURCES
+from connector_gateway.kit.errors import InvalidJson, InvalidSignature
+from connector_gateway.kit.observing import Delivery, Receipt
+
+SIGNATURE = "x-notion-signature"
+
+
+def receive(delivery: Delivery, secrets: Sequence[str]) -> Receipt:
+    """Read a delivery, which only says where something changed, or hands over the secret of all others."""
+    token = mapping.deliveries.verification_token(delivery.body)
+    if token is not None and not secrets:
+        return Receipt(secret=token)
+    # A handshake may come again before somebody has confirmed it; with the same secret it is genuine.
+    if token is not None and _is_among(token, secrets):
+        return Receipt()
+    given = delivery.headers.get(SIGNATURE, "")
+    if not _is_among(given, [_signature(secret, delivery.body) for secret in secrets]):
+        raise InvalidSignature("The delivery is not signed with a secret that is known here.")
+    if not mapping.deliveries.is_object(delivery.body):
+        raise InvalidJson("The delivery is no JSON object.")
+    source_id, accounts = mapping.deliveries.data_source_id(delivery.body), mapping.deliveries.bots(delivery.body)
+    # Without accounts, whoever watches the data source is concerned.
+    about = (SOURCES, source_id) if source_id and not accounts else None
+    return Receipt(accounts=accounts, wakes=[source_id] if source_id else [], about=about)
+
+
+def _signature(secret: str, body: bytes) -> str:
+    return "sha256=" + hmac.new(secret.encode(), body, "sha256").hexdigest()
+
+
+def _is_among(given: str, expected: Sequence[str]) -> bool:
+    """Whether *given* is one of *expected*, compared in constant time."""
+    return any(hmac.compare_digest(given.encode(), one.encode()) for one in expected)

@@ -1,0 +1,150 @@
+"""Polls: which data sources there are, and which of them have changed."""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+
+from connector_gateway.connectors.notes import wire
+from connector_gateway.connectors.notes.events.known import (
+    OVERLAP_SECONDS,
+    SOURCES,
+    Known,
+    NotesWatch,
+    began_at,
+    first_sight,
+    minute_of,
+)
+from connector_gateway.connectors.notes.events.sources import ReadSource
+from connector_gateway.kit.errors import (
+    DatabaseNotShared,
+    GatewayError,
+    UpstreamError,
+    UpstreamForbidden,
+    UpstreamRefused,
+    UpstreamTimeout,
+    UpstreamUnexpected,
+)
+from connector_gateway.kit.observing import FORMER, RENEWED_AT, Snapshot
+
+LISTED_SECONDS = 600.0
+"""How long it may be until data sources are listed again and the time is noted."""
+
+SOURCES_AT_ONCE = 30
+"""Data sources that one poll reads without a sign of change; the next poll continues with others."""
+
+MAX_SEARCHED = 1000
+"""Pages edited lately of which a search is asked for signs of change."""
+
+MAX_FAULTS = 3
+"""When so many data sources cannot be read, the poll ends: the fault lies elsewhere."""
+
+OWN_FAULTS = (UpstreamError, UpstreamForbidden, UpstreamRefused, UpstreamTimeout, UpstreamUnexpected)
+"""Errors that may concern one data source while others can be read."""
+
+
+async def poll(watch: NotesWatch) -> None:
+    """Look for changes in the data sources that are shared, or only where deliveries say that there are some."""
+    if "user_id" not in watch.state:
+        await _begin(watch)
+    tour = _Tour(watch)
+    # Where deliveries point comes first: callers wait for these changes.
+    await tour.visit(watch.wakes)
+    if watch.whole:
+        # The vendor floors times to the minute, and its search lags: a little is read twice, so that nothing is missed.
+        since = minute_of(watch.state.get("listed_at", began_at(watch))) - OVERLAP_SECONDS
+        await tour.list_sources()
+        await tour.visit(await _edited(watch, since))
+        await tour.visit_in_turn()
+    if tour.faults:
+        raise tour.faults[0]
+
+
+async def _begin(watch: NotesWatch) -> None:
+    """Find out whose account it is, and continue with the former state if the account is the same."""
+    me, ahead = await watch.upstream.introduce(watch.clock.now())
+    state = watch.state.get(FORMER, {})
+    if state.get("user_id") != me.id:
+        state = {"user_id": me.id, "began_at": watch.state.get(RENEWED_AT, watch.behind_since)}
+    await watch.keep(state={**state, "ahead": ahead}, account=me.id)
+
+
+async def _edited(watch: NotesWatch, since: float) -> Sequence[str]:
+    """Data sources in which pages were edited *since*, as far as a search tells; none where all are visited anyway."""
+    known = await watch.recall(SOURCES)
+    # All of them are visited anyway, so that a search would tell nothing new.
+    if len(known) <= SOURCES_AT_ONCE:
+        return []
+    found: dict[str, None] = {}
+    count = 0
+    async for page in watch.upstream.search_pages():
+        count += 1
+        if page.last_edited_time.timestamp() < since or count > MAX_SEARCHED:
+            break
+        found[page.parent.data_source_id or ""] = None
+    return [source_id for source_id in found if source_id in known]
+
+
+@dataclass
+class _Tour:
+    """One poll, which visits data sources one after the other."""
+
+    watch: NotesWatch
+    listed: dict[str, wire.DataSource] = field(default_factory=dict)
+    visited: set[str] = field(default_factory=set)
+    faults: list[GatewayError] = field(default_factory=list)
+
+    async def list_sources(self) -> None:
+        """List the shared data sources, and remember those that were never seen before."""
+        watch, now = self.watch, self.watch.clock.now()
+        async for source in watch.upstream.search_data_sources():
+            if not source.in_trash:
+                self.listed[source.id] = source
+        known = await watch.recall(SOURCES, self.listed)
+        fresh = [source for source_id, source in self.listed.items() if source_id not in known]
+        if fresh or now > watch.state.get("listed_at", 0.0) + LISTED_SECONDS:
+            snapshots = [Snapshot(SOURCES, source.id, asdict(first_sight(watch, source))) for source in fresh]
+            await watch.keep(snapshots=snapshots, state={**watch.state, "listed_at": now})
+
+    async def visit_in_turn(self) -> None:
+        """Visit the data sources whose rows were not all read yet, and a limited number of others in turn."""
+        watch, known = self.watch, await self.watch.recall(SOURCES)
+        await self.visit([source_id for source_id in self.listed if known[source_id]["reached"] is not None])
+        others = sorted(name for name, remembered in known.items() if name in self.listed or not remembered["gone"])
+        first = bisect_right(others, watch.state.get("turn", ""))
+        in_turn = [*others[first:], *others[:first]][:SOURCES_AT_ONCE]
+        if len(in_turn) < len(others):
+            await watch.keep(state={**watch.state, "turn": in_turn[-1]})
+        await self.visit(in_turn)
+
+    async def visit(self, source_ids: Iterable[str]) -> None:
+        """Poll each data source once, and in between those that deliveries have named since."""
+        for source_id in source_ids:
+            if source_id not in self.visited:
+                await self.enter(source_id)
+                for wake in await self.watch.overhear():
+                    await self.enter(wake)
+
+    async def enter(self, source_id: str) -> None:
+        """Poll one data source; its error is kept, to be raised after the others were polled."""
+        self.visited.add(source_id)
+        try:
+            await _look_at(self.watch, source_id, self.listed.get(source_id))
+        except OWN_FAULTS as fault:
+            self.faults.append(fault)
+            # One data source may be at fault by itself; several mean that the vendor is away.
+            if len(self.faults) == MAX_FAULTS:
+                raise
+
+
+async def _look_at(watch: NotesWatch, source_id: str, listed: wire.DataSource | None) -> None:
+    """Poll one data source, unless it is no longer shared."""
+    remembered = (await watch.recall(SOURCES, [source_id])).get(source_id)
+    try:
+        source = listed or await watch.upstream.retrieve_data_source(source_id)
+        if not source.in_trash:
+            await ReadSource(watch, source, Known(**remembered) if remembered else first_sight(watch, source)).poll()
+            return
+    except DatabaseNotShared:
+        pass
+    if remembered:
+        await watch.keep(snapshots=[Snapshot(SOURCES, source_id, {**remembered, "gone": True})])

@@ -1,0 +1,191 @@
+"""One data source: its pages that were edited, and what has changed of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import msgspec
+
+from connector_gateway.connectors.notes import casts, mapping, wire
+from connector_gateway.connectors.notes.client import NotesClient
+from connector_gateway.connectors.notes.events.known import (
+    MINUTE_SECONDS,
+    OVERLAP_SECONDS,
+    SOURCES,
+    Known,
+    NotesWatch,
+    minute_of,
+)
+from connector_gateway.kit.clock import instant
+from connector_gateway.kit.errors import PageNotFound
+from connector_gateway.kit.observing import Observation, Snapshot
+
+Kept = Mapping[str, Any]
+"""What is remembered: JSON of our own."""
+
+PAGES_AT_ONCE = 100
+"""Upstream pages that are read of a new data source before others get their turn."""
+
+MAX_WALKS = 3
+
+
+@dataclass
+class ReadSource:
+    """A data source under poll."""
+
+    watch: NotesWatch
+    source: wire.DataSource
+    known: Known
+    told: bool = False
+    """Whether it was told that changes were not seen."""
+
+    async def poll(self) -> None:
+        """Read what was edited, and go on with reading what was never read."""
+        if self.known.gone:
+            await self.remember(gone=False)
+        if self.known.reached != "":
+            await self.follow()
+        if self.known.reached is not None:
+            await self.discover()
+
+    async def follow(self) -> None:
+        """Read the rows that were edited since the last poll that found any."""
+        # A row that is edited meanwhile may be passed by, but not by the next poll, which asks for edits from now on.
+        # A row that enters the trash moves others up, so that one may slip to the upstream page that was read before.
+        # Whoever reads several pages therefore reads them again, until nothing from before this poll is new.
+        began = self.watch.clock.now()
+        since = minute_of(self.known.watermark) - OVERLAP_SECONDS
+        condition = {"timestamp": "last_edited_time", "last_edited_time": {"on_or_after": instant(since).isoformat()}}
+        for _ in range(MAX_WALKS):
+            pages, slipped = 0, False
+            async for rows in self.watch.upstream.rows(self.source.id, condition, newest_first=True):
+                if not rows:
+                    await self.miss(since, began)
+                    continue
+                edited = await self.absorb(rows, self.known)
+                pages, slipped = pages + 1, slipped or any(at < minute_of(began) for at in edited)
+            if pages <= 1 or not slipped:
+                break
+        # Where nothing was edited, the next poll may as well ask from the same instant on.
+        if pages:
+            await self.remember(watermark=began)
+
+    async def discover(self) -> None:
+        """Read all rows for the first time, newest first, from where that was left."""
+        begun, began, pages = self.known.reached, self.watch.clock.now(), 0
+        start = mapping.pages.instant(begun) if begun else None
+        async for rows in self.watch.upstream.rows(self.source.id, newest_first=True, reached=start):
+            if not rows:
+                await self.miss(self.known.watermark, began)
+                continue
+            pages += 1
+            reached = mapping.pages.stamp(rows[-1].created_time)
+            changes: dict[str, Any] = {"reached": reached}
+            if not self.known.reached:
+                # All later rows are on this page: one that is not has been created since.
+                changes["since"] = self.earliest(rows[-1].created_time.timestamp() + MINUTE_SECONDS, began)
+            await self.absorb(rows, replace(self.known, **changes))
+            if pages >= PAGES_AT_ONCE and reached != begun:
+                self.watch.unfinished = True
+                return
+        since = self.earliest(0.0, began) if not begun and pages <= 1 else self.known.since
+        await self.remember(reached=None, since=since, unseen_from=None)
+
+    def earliest(self, since: float, began: float) -> float:
+        """From when on unknown rows are new, after rows created from *since* on were read in a poll that began then."""
+        return min(self.known.since, max(since, minute_of(began) - OVERLAP_SECONDS))
+
+    async def absorb(self, rows: Sequence[wire.Page], known: Known) -> list[float]:
+        """Commit what is new about *rows*, with what is then *known*; when those were edited in which anything is."""
+        pages = await self.watch.recall(self.source.id, [row.id for row in rows])
+        observations: list[Observation] = []
+        snapshots: list[Snapshot] = []
+        edited: list[float] = []
+        for row in sorted(rows, key=lambda row: (row.last_edited_time, row.created_time)):
+            try:
+                page = await _whole(self.watch.upstream, row)
+            except PageNotFound:
+                continue
+            if page.id not in pages and self.was_edited_unseen(page):
+                await self.tell_unseen()
+            before = pages.get(page.id)
+            found, now = _compare(self.source, page, before, self.known.since)
+            if now is not before:
+                observations += found
+                snapshots.append(Snapshot(self.source.id, page.id, now))
+                edited.append(page.last_edited_time.timestamp())
+        if known != self.known:
+            snapshots.append(self.note(known))
+        if snapshots:
+            await self.watch.keep(observations, snapshots)
+        self.known = known
+        return edited
+
+    def was_edited_unseen(self, page: wire.Page) -> bool:
+        """Whether a row that was there before the watch began may have been edited after that, before it was read."""
+        began = self.known.unseen_from
+        return began is not None and page.created_time.timestamp() < began <= page.last_edited_time.timestamp()
+
+    async def tell_unseen(self) -> None:
+        """Note that rows were edited of which nobody knows what they were like before."""
+        if not self.told and self.known.unseen_from is not None:
+            self.told = True
+            title = casts.reading.plain_text(self.source.title)
+            why = f"Pages of the data source {title!r} were edited about when the watch began, before they were read."
+            await self.watch.miss(self.known.unseen_from, self.watch.clock.now(), why)
+
+    async def miss(self, since: float, until: float) -> None:
+        """Note, once for the same edits, that more rows were created in a minute than can be listed."""
+        if since >= self.known.missed:
+            title = casts.reading.plain_text(self.source.title)
+            why = f"More pages of the data source {title!r} were created in one minute than the application lists."
+            await self.watch.miss(since, until, why)
+            await self.remember(missed=until)
+
+    async def remember(self, **changes: Any) -> None:
+        """Commit what is known now."""
+        known = replace(self.known, **changes)
+        if known != self.known:
+            await self.watch.keep(snapshots=[self.note(known)])
+            self.known = known
+
+    def note(self, known: Known) -> Snapshot:
+        """What is to be kept of the data source: *known*."""
+        return Snapshot(SOURCES, self.source.id, asdict(known))
+
+
+async def _whole(upstream: NotesClient, page: wire.Page) -> wire.Page:
+    """A page with those values read whole of which it shows only a part."""
+    properties = dict(page.properties)
+    for name, value in page.properties.items():
+        if casts.reading.truncated(value):
+            items = [item async for item in upstream.retrieve_page_property(page.id, value.id)]
+            properties[name] = casts.reading.completed(value, items)
+    return msgspec.structs.replace(page, properties=properties)
+
+
+def _compare(
+    source: wire.DataSource, page: wire.Page, before: Kept | None, since: float
+) -> tuple[list[Observation], Kept]:
+    """What is new about a page, and what to remember of it; *before* itself where nothing is."""
+    values = mapping.changes.entries(page)
+    if before is None:
+        is_new = page.created_time.timestamp() >= since
+        return [_created(page)] if is_new else [], {"changes": 0, "values": values}
+    if values == before["values"]:
+        return [], before
+    changes = mapping.changes.changes(page, before["values"], source.properties)
+    number = before["changes"] + bool(changes)
+    return [_updated(source, page, number, change) for change in changes], {"changes": number, "values": values}
+
+
+def _created(page: wire.Page) -> Observation:
+    data = {"page_id": page.id, "property": None, "from": None, "to": None}
+    return Observation(("created", page.id), "page.created", data)
+
+
+def _updated(source: wire.DataSource, page: wire.Page, number: int, change: mapping.changes.Change) -> Observation:
+    """A change; the *number* of the page's changes tells it from an earlier one between the same values."""
+    data = {"page_id": page.id, "property": change.name, "from": change.before, "to": change.after}
+    identity = (source.id, page.id, change.property_id, str(number))
+    return Observation(identity, "page.property_updated", data)
