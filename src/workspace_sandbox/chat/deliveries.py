@@ -1,6 +1,5 @@
 """The events sender: signs, sends, waits briefly, tries again, and writes down how it went."""
 
-import asyncio
 import base64
 import hashlib
 import hmac
@@ -11,9 +10,9 @@ from typing import Any
 from urllib.parse import parse_qs
 
 import aiohttp
-from aiohttp import web
 
 from workspace_sandbox.chat.state import Team
+from workspace_sandbox.kit.sending import HOLD_SECONDS, JOURNAL_LENGTH, Background
 from workspace_sandbox.kit.stage import Stage
 from workspace_sandbox.kit.throttling import SlidingWindow
 
@@ -21,10 +20,6 @@ SIGNING_SECRET = "8d1e5c0b7a9f4e6d2c3b1a0f9e8d7c6b"  # noqa: S105 - signs nothin
 VERIFICATION_TOKEN = "Nw0rthW1ndSandb0xEvents1"  # noqa: S105 - the vendor's older, unsafe proof of origin
 
 MOST_REDIRECTS = 2
-HOLD_SECONDS = 0.25
-"""How long every other event is held back when they are to arrive in disorder."""
-
-JOURNAL_LENGTH = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +48,11 @@ class Envelope:
 
 
 class Deliverer:
-    """Sends events to the knob ``events_url``, on the loop of the application it was started with."""
+    """Sends events to the knob ``events_url``, in the background."""
 
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._session: aiohttp.ClientSession | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
+        self.background = Background()
         self.forget()
 
     def forget(self) -> None:
@@ -68,21 +61,7 @@ class Deliverer:
         self._hour: SlidingWindow | None = None
         self._warned_minute = 0
         self.journal: deque[Delivery] = deque(maxlen=JOURNAL_LENGTH)
-        if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._cancel)
-
-    async def start(self, _: web.Application) -> None:
-        """Be ready to send from the running loop."""
-        self._loop = asyncio.get_running_loop()
-
-    async def stop(self, _: web.Application) -> None:
-        """Drop what is under way and close."""
-        tasks = list(self._tasks)
-        self._cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        if self._session is not None:
-            await self._session.close()
-        self._loop = self._session = None
+        self.background.drop()
 
     def tell(self, team: Team, event: dict[str, Any]) -> None:
         """Deliver an *event* of *team*, or the remark that there were too many this hour."""
@@ -133,20 +112,10 @@ class Deliverer:
 
     def _send(self, body: dict[str, Any]) -> None:
         url = self._stage.knobs["events_url"]
-        if self._loop is None or not url:
+        if not url:
             return
         held = HOLD_SECONDS if self._stage.knobs["deliver_disordered"] and self._count % 2 else 0.0
-        # Acts arrive from the thread of a test as well as from the loop of the server.
-        self._loop.call_soon_threadsafe(self._start, Envelope(url, body), held)
-
-    def _start(self, envelope: Envelope, held: float) -> None:
-        task = asyncio.get_running_loop().create_task(self._deliver(envelope, held))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    def _cancel(self) -> None:
-        for task in self._tasks:
-            task.cancel()
+        self.background.begin(self._deliver, Envelope(url, body), held)
 
     async def _deliver(self, envelope: Envelope, held: float) -> None:
         if held:
@@ -165,22 +134,18 @@ class Deliverer:
         headers = self._signed(envelope.raw)
         if reason is not None:
             headers |= {"X-Slack-Retry-Num": str(number), "X-Slack-Retry-Reason": reason}
-        if self._session is None:
-            self._session = aiohttp.ClientSession()
-        tried = await self._post(self._session, envelope, number, headers)
+        tried = await self._post(envelope, number, headers)
         self.journal.append(tried)
         return tried
 
-    async def _post(
-        self, session: aiohttp.ClientSession, envelope: Envelope, number: int, headers: dict[str, str]
-    ) -> Delivery:
+    async def _post(self, envelope: Envelope, number: int, headers: dict[str, str]) -> Delivery:
         within = aiohttp.ClientTimeout(total=self._stage.knobs["ack_seconds"])
         status: int | None = None
         reason: str | None
         may_retry = True
         try:
             # aiohttp refuses the last of the redirects it is allowed.
-            async with session.post(
+            async with self.background.session.post(
                 envelope.url, data=envelope.raw, headers=headers, timeout=within, max_redirects=MOST_REDIRECTS + 1
             ) as answer:
                 status = answer.status

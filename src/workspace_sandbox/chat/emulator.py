@@ -68,8 +68,8 @@ class ChatEmulator:
     def applications(self) -> Mapping[str, web.Application]:
         """One host serves the methods and the consent page."""
         made = application([self._served(route) for route in ROUTES], self._dialect)
-        made.on_startup.append(self._deliverer.start)
-        made.on_cleanup.append(self._deliverer.stop)
+        made.on_startup.append(self._deliverer.background.start)
+        made.on_cleanup.append(self._deliverer.background.stop)
         return {"base": made}
 
     def reset(self) -> None:

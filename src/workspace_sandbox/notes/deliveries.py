@@ -1,26 +1,19 @@
 """The sender of webhooks: gathers, signs, sends, waits briefly, tries again, and writes down how it went."""
 
-import asyncio
 import json
 from collections import deque
-from collections.abc import Callable, Coroutine
 from dataclasses import asdict, dataclass
 from random import Random
 from typing import Any
 from uuid import UUID
 
 import aiohttp
-from aiohttp import web
 
+from workspace_sandbox.kit.sending import HOLD_SECONDS, JOURNAL_LENGTH, Background
 from workspace_sandbox.kit.stage import Stage
 from workspace_sandbox.notes.events import APART, gathered
 from workspace_sandbox.notes.state import Change
 from workspace_sandbox.notes.subscription import Subscription
-
-HOLD_SECONDS = 0.25
-"""How long every other event is held back when they are to arrive in disorder."""
-
-JOURNAL_LENGTH = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,67 +37,33 @@ class Delivery:
 
 
 class Deliverer:
-    """Sends to the knob ``events_url``, on the loop of the application it was started with."""
+    """Sends to the knob ``events_url``, in the background."""
 
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._session: aiohttp.ClientSession | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
         self._windows: dict[str, list[Change]] = {}
         """What has happened to objects whose first change is still waiting for others, by their ids."""
+        self.background = Background(self._windows.clear, headers={"Content-Type": "application/json"})
         self.forget()
 
     def forget(self) -> None:
         """Drop what is under way, and begin the count and the journal again."""
         self._count = 0
         self.journal: deque[Delivery] = deque(maxlen=JOURNAL_LENGTH)
-        self.drop()
-
-    def drop(self) -> None:
-        """Send nothing more of what is under way."""
-        if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._cancel)
-
-    async def start(self, _: web.Application) -> None:
-        """Be ready to send from the running loop."""
-        self._loop = asyncio.get_running_loop()
-
-    async def stop(self, _: web.Application) -> None:
-        """Drop what is under way and close."""
-        tasks = list(self._tasks)
-        self._cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        if self._session is not None:
-            await self._session.close()
-        self._loop = self._session = None
+        self.background.drop()
 
     def hand_over(self, subscription: Subscription) -> None:
         """Send the token of *subscription* to its address: once, and unsigned."""
-        self._begin(self._hand_over, subscription)
+        self.background.begin(self._hand_over, subscription)
 
     def tell(self, subscription: Subscription, change: Change) -> None:
         """Deliver *change*, with what else happens to the same object within the window."""
         if self._stage.knobs["events_url"]:
-            self._begin(self._deliver if change.type in APART else self._gather, subscription, change)
+            self.background.begin(self._deliver if change.type in APART else self._gather, subscription, change)
 
     def described(self) -> list[dict[str, Any]]:
         """The journal as JSON."""
         return [asdict(delivery) for delivery in self.journal]
-
-    def _begin(self, work: Callable[..., Coroutine[Any, Any, None]], *about: Any) -> None:
-        if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._start, work, *about)
-
-    def _start(self, work: Callable[..., Coroutine[Any, Any, None]], *about: Any) -> None:
-        task = asyncio.get_running_loop().create_task(work(*about))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    def _cancel(self) -> None:
-        self._windows.clear()
-        for task in self._tasks:
-            task.cancel()
 
     async def _hand_over(self, subscription: Subscription) -> None:
         raw = _encoded({"verification_token": subscription.token})
@@ -120,7 +79,7 @@ class Deliverer:
         await self._stage.clock.sleep(self._stage.knobs["webhook_gather_seconds"])
         del self._windows[change.entity.id]
         for left in gathered(window):
-            self._start(self._deliver, subscription, left)
+            self.background.spawn(self._deliver, subscription, left)
 
     async def _deliver(self, subscription: Subscription, change: Change) -> None:
         event = Event(self._new_id(change.at), subscription, change)
@@ -155,12 +114,10 @@ class Deliverer:
 
     async def _post(self, raw: bytes, headers: dict[str, str]) -> tuple[int | None, str | None]:
         """The status that *raw* was answered with, and why it does not count as received."""
-        if self._session is None:
-            self._session = aiohttp.ClientSession(headers={"Content-Type": "application/json"})
         url, seconds = self._stage.knobs["events_url"], self._stage.knobs["webhook_ack_seconds"]
         within = aiohttp.ClientTimeout(total=seconds)
         try:
-            async with self._session.post(
+            async with self.background.session.post(
                 url, data=raw, headers=headers, timeout=within, allow_redirects=False
             ) as answer:
                 return answer.status, None if 200 <= answer.status < 300 else "http_error"

@@ -72,8 +72,8 @@ class NotesEmulator:
     def applications(self) -> dict[str, web.Application]:
         """The API, on one address."""
         made = application([self._served(route) for route in ROUTES], self._answering)
-        made.on_startup.append(self._deliverer.start)
-        made.on_cleanup.append(self._deliverer.stop)
+        made.on_startup.append(self._deliverer.background.start)
+        made.on_cleanup.append(self._deliverer.background.stop)
         return {"base": made}
 
     def reset(self) -> None:
@@ -132,7 +132,7 @@ class NotesEmulator:
             raise ValueError("a url is needed, in the action or in the knob events_url")
         self.stage.knobs["events_url"] = url
         self._subscription = Subscription(self.workspace, bot)
-        self._deliverer.drop()
+        self._deliverer.background.drop()
         self._deliverer.hand_over(self._subscription)
         return self._subscription.described()
 

@@ -39,7 +39,7 @@ def token(room: Watched) -> str:
 def watched(room: Watched, token: str) -> Watched:
     """The room, with nothing under way."""
     room.emulator.stage.knobs["events_url"] = ""
-    room.emulator._deliverer.drop()
+    room.emulator._deliverer.background.drop()
     room.settle()
     return room
 
