@@ -1,4 +1,4 @@
-"""The vendor stand-ins, each on ports of its own, and the address they are steered by."""
+"""The vendor stand-ins, each on ports of its own, and the address by which tests control them."""
 
 from collections.abc import Mapping
 from importlib import import_module

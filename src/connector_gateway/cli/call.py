@@ -84,7 +84,7 @@ def _option(name: str, declared: FieldInfo) -> click.Option:
 
 
 def _tell(answer: Answered, *, json: bool) -> None:
-    """Print the answer; its end is the command's: 0 for all, 1 for nothing, 4 for a part."""
+    """Print the answer and end the command: with 0 if all was done, 1 if nothing was, 4 if a part was."""
     body = answer.body
     if "error" in body and not json:
         fail(body["error"], json=False, run_id=body.get("run_id"))
@@ -97,7 +97,7 @@ def _tell(answer: Answered, *, json: bool) -> None:
 
 
 def _note_the_rest(answer: Answered) -> None:
-    """What an envelope says beside its data."""
+    """Print what an envelope says besides its data."""
     for name in ("run_id", "next_cursor"):
         if answer.body.get(name):
             note(name, answer.body[name])

@@ -1,4 +1,4 @@
-"""``dev``: everything from nothing, for trying and for tests of others; one make run away."""
+"""``dev``: a gateway and its sandbox, set up from nothing, to try things out; ``make run`` starts it."""
 
 import asyncio
 import socket
@@ -25,7 +25,7 @@ PORT_PATIENCE = 5.0
 
 @dataclass(frozen=True)
 class Place:
-    """Where everything is."""
+    """The ports and the folder of a dev installation."""
 
     port: int
     sandbox_port: int

@@ -39,7 +39,7 @@ def claimed(data: Path, seconds: float) -> Iterator[None]:
 
 
 def empty(data: Path) -> None:
-    """Remove what earlier runs have kept, and nothing else; nobody may be serving on it."""
+    """Remove what earlier runs have kept, and nothing else; no gateway may be running on it."""
     with _held(_serving(data), 0.0):
         for name in MADE:
             try:
@@ -69,7 +69,7 @@ def _refuse_read_only(data: Path) -> None:
 
 
 def _refuse_strangers(data: Path) -> None:
-    """Refuse a folder with files of ours by name that are not ours."""
+    """Refuse a folder whose files have the names of ours and were not made by ``dev``."""
     present = [name for name in MADE if (data / name).exists()]
     if present and secrets_of(data) is None:
         raise click.ClickException(
@@ -79,7 +79,7 @@ def _refuse_strangers(data: Path) -> None:
 
 @contextmanager
 def _held(lock: FileLock, deadline: float) -> Iterator[None]:
-    """Hold *lock* while inside; it is waited for until *deadline*."""
+    """Hold *lock*, after waiting for it until *deadline* at most."""
     while True:
         try:
             lock.take()

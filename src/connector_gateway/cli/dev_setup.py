@@ -95,9 +95,9 @@ def _addresses(described: Mapping[str, str]) -> dict[str, str]:
 
 @contextlib.asynccontextmanager
 async def _serving(running: Server) -> AsyncIterator[None]:
-    """Serve while inside, and from then on until told to stop.
+    """Serve while the block runs, and then until told to stop.
 
-    What goes wrong inside ends the server first, and is raised; but for what goes wrong because of being told to stop.
+    An exception in the block ends the server first and is then raised, unless being told to stop has caused it.
     """
     serving = asyncio.create_task(running.serve())
     try:

@@ -22,7 +22,7 @@ def env_file() -> Path:
 
 
 def kept() -> dict[str, str]:
-    """The settings in the file; lines about anything else are left to whom they are for."""
+    """The settings in the file; lines about anything else are ignored."""
     path = env_file()
     try:
         text = path.read_text(encoding="utf-8")

@@ -86,13 +86,13 @@ def manage(data: Path | None, work: Callable[[App], Awaitable[T]], *, json: bool
 
 
 def _told(error: GatewayError) -> Mapping[str, Any]:
-    """What whoever owns the installation is told: also why its database is away."""
+    """An error as the owner of the installation is told it: also why the database does not answer."""
     why = f" {error.private}" if isinstance(error, StorageUnavailable) and error.private else ""
     return {**described(error), "message": f"{error.message}{why}"}
 
 
 def _chosen(data: Path | None) -> dict[str, str]:
-    """The settings to work with, and a word about it where somebody could have meant another installation."""
+    """The settings to work with; says which they are where another installation could have been meant."""
     if data is not None:
         return environment(data)
     found = environment()

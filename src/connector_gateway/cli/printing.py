@@ -1,4 +1,4 @@
-"""Text of others, made fit for a terminal: what is not seen, or would steer it, is shown as an escape."""
+"""Text from elsewhere, made safe for a terminal: invisible and control characters are shown as escapes."""
 
 import re
 
@@ -14,12 +14,12 @@ NAMED = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 
 
 def printable(text: str) -> str:
-    """*text* on one line, with escapes in place of what is not seen."""
+    """*text* on one line, with escapes for invisible characters."""
     return HIDDEN.sub(_escape, text)
 
 
 def printable_json(text: str) -> str:
-    """A JSON text that means the same, with escapes in place of what is not seen; lines stay."""
+    """A JSON text that means the same, with escapes for invisible characters; line ends stay."""
     return HIDDEN.sub(lambda found: found[0] if found[0] in NAMED else f"\\u{ord(found[0]):04x}", text)
 
 

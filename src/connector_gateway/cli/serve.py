@@ -79,7 +79,7 @@ def _settings(data: Path | None, listening: socket.socket) -> Settings:
 
 
 def _first_settings() -> dict[str, str]:
-    """Settings made and kept for an installation that begins; none where its database is there already."""
+    """New settings for a new installation, which are kept; None if its database is there already."""
     database = Path(DATABASE_URL.removeprefix("sqlite:///")).resolve()
     if database.exists():
         raise click.ClickException(

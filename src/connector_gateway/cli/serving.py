@@ -46,7 +46,7 @@ class PortTaken(Exception):
 class Server(uvicorn.Server):
     """uvicorn's server, which ends quietly, and leaves what was built at the start out of garbage collection.
 
-    It has its port before anything is opened, and what stands behind it until every call was answered.
+    It binds its port before anything is opened, and closes the database and the rest after the last answer.
     """
 
     def __init__(self, config: uvicorn.Config, application: Application | AccessLog, ready: Ready | None) -> None:
@@ -110,7 +110,7 @@ def _has_the_process() -> bool:
 
 
 def bind(host: str, port: int) -> list[socket.socket]:
-    """Sockets at *host* and *port*, not listening yet; ``PortTaken`` where somebody else is."""
+    """Sockets at *host* and *port*, not listening yet; ``PortTaken`` if another process listens there."""
     bound: list[socket.socket] = []
     fault: OSError | None = None
     for family, address in _addresses(host, port):

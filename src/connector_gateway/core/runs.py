@@ -155,7 +155,7 @@ class Runs:
         connection_id: str | None,
         key_id: KeyId | None = None,
     ) -> "Recording":
-        """Have *run* committed when it ends, however it ends; a fault that nobody foresaw becomes ``InternalError``.
+        """Commit *run* when it ends, however it ends; an unexpected exception becomes ``InternalError``.
 
         It has no key where no caller asked for it: what is observed, and downloads by their link.
         """
@@ -200,7 +200,7 @@ class Runs:
     ) -> "RunsPage":
         """Runs, newest first: those *before* a run, started *since* an instant, equal in all *filters*.
 
-        However few are found, no more than ``EXAMINED`` are looked at.
+        However few match, no more than ``EXAMINED`` are examined.
         """
         conditions = _indexed(workspace_id, before, filters)
         examined = select(tables.runs).where(*conditions).order_by(_runs.run_id.desc()).limit(EXAMINED).subquery()
@@ -238,7 +238,7 @@ class Runs:
         since: float | None = None,
         **filters: str | None,
     ) -> Sequence[dict[str, Any]]:
-        """The same, however many have to be looked at; page by page, so that nobody waits for all of them."""
+        """The same, however many have to be examined; page by page, so that no other reader waits for all of them."""
         found: list[dict[str, Any]] = []
         while True:
             rest = limit - len(found)
@@ -249,11 +249,11 @@ class Runs:
                 return found
 
     async def interrupt_abandoned(self) -> int:
-        """Mark the runs of processes that are gone as ``interrupted``; how many there were."""
+        """Mark the runs of dead processes as ``interrupted``; returns how many there were."""
         return await self.database.write(lambda writing: writing.execute(INTERRUPT_ABANDONED).rowcount)
 
     async def interrupt_lost(self) -> int:
-        """Mark the runs of this process as ``interrupted`` whose end was never committed; how many there were."""
+        """Mark the runs of this process whose end was never committed as ``interrupted``; returns how many."""
         runs = tables.runs.c
         mine = select(runs.run_id).where(runs.process_id == self.process_id)
         running = await self.database.read(lambda reading: reading.execute(mine).scalars().all())
@@ -268,7 +268,7 @@ class Runs:
         return await self.database.write(lambda writing: writing.execute(interrupt).rowcount)
 
     async def purge(self, before: float) -> int:
-        """Delete a bounded number of runs that started *before* an instant; how many it were.
+        """Delete a bounded number of runs that started *before* an instant; returns how many.
 
         Only the oldest are looked at: identifiers are in the order in which calls began.
         """
@@ -349,7 +349,7 @@ class Recording:
         self._runs.unexpected.count(self._identity["connector"], error)
 
     def _end(self, fault: BaseException | None) -> GatewayError | None:
-        """Note how it ended; returns what is told in place of a *fault* that nobody foresaw."""
+        """Note how it ended; returns the error that is told in place of an unexpected *fault*."""
         if isinstance(fault, GatewayError):
             self.refuse(fault)
             return None
@@ -381,7 +381,7 @@ class Recording:
         return [(PUT_RUN, self._row(None))]
 
     async def close(self) -> None:
-        """Commit how it ended; where storage is away the run ends with that, on record once storage is back."""
+        """Commit how it ended; while storage is away it ends with ``StorageUnavailable``, which is recorded later."""
         try:
             await self._runs.database.put(PUT_RUN, self._row(None))
         except StorageUnavailable as away:
@@ -407,9 +407,9 @@ class Recording:
 
 
 def _indexed(workspace_id: str | None, before: str | None, filters: Mapping[str, str | None]) -> list[Condition]:
-    """What an index answers: the runs of a workspace, of one of its connections, or those that did not go well.
+    """The conditions that an index answers: the workspace, one of its connections, or only runs that did not go well.
 
-    Of a connection's workspace there is one; that the operator need not name it costs nothing.
+    A connection belongs to one workspace, so the operator may leave the workspace out.
     """
     connection_id, status = filters.get("connection_id"), filters.get("status")
     conditions: list[Condition] = [] if before is None else [_runs.run_id < before]
@@ -427,7 +427,7 @@ def _indexed(workspace_id: str | None, before: str | None, filters: Mapping[str,
 def _unindexed(
     examined: Any, connection_ids: Collection[str] | None, since: float | None, filters: Mapping[str, str | None]
 ) -> list[ColumnElement[bool]]:
-    """What has to be looked at in each run."""
+    """The conditions that are checked on each run."""
     conditions = [examined[name] == value for name, value in filters.items() if value is not None]
     if connection_ids is not None:
         conditions.append(examined.connection_id.in_(connection_ids))

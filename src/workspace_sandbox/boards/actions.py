@@ -15,7 +15,7 @@ def read_of_card(ask: Ask) -> Any:
 
 
 def comment(ask: Ask) -> Any:
-    """A new comment."""
+    """Create a comment."""
     card = ask.card
     return views.action(ask.store.comment(ask.author, card, ask.arguments.text("text", shortest=1)), Arguments({}))
 
@@ -29,7 +29,7 @@ def _comment_of(ask: Ask) -> Action:
 
 
 def edit_comment(ask: Ask) -> Any:
-    """A comment with another text."""
+    """Change the text of a comment."""
     action = _comment_of(ask)
     if action.author.member is not ask.author.member:
         raise Refusal(401, HIDDEN_CARD)
@@ -38,7 +38,7 @@ def edit_comment(ask: Ask) -> Any:
 
 
 def delete_comment(ask: Ask) -> Any:
-    """No comment any more."""
+    """Delete a comment."""
     ask.store.delete_action(_comment_of(ask))
     return {"_value": None}
 

@@ -1,4 +1,4 @@
-"""Reads what a caller sent: one bag of arguments, whether they came by query, form or JSON."""
+"""Reads what a caller sent by query, form or JSON as one set of arguments."""
 
 import json
 import math

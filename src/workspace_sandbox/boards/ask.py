@@ -1,4 +1,4 @@
-"""One request after the wire has been taken off it, and how it finds what it is about."""
+"""One request as the handlers see it, and how the objects in its path are found."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -68,7 +68,7 @@ class Ask:
 
     @property
     def author(self) -> Author:
-        """The visitor, about to change something."""
+        """The visitor as the author of a change."""
         return self.visitor.author(self.now)
 
     @property

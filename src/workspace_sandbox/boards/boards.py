@@ -29,7 +29,7 @@ def read_field(ask: Ask) -> Any:
 
 
 def create(ask: Ask) -> Any:
-    """A new board, with lists and labels unless they are not wanted."""
+    """Create a board, with lists and labels unless they are not wanted."""
     name = ask.arguments.name(error="ERROR")
     board = ask.store.add_board(ask.author, name, ask.arguments.text("desc"))
     if ask.arguments.flag("defaultLists", default=True):
@@ -42,7 +42,7 @@ def create(ask: Ask) -> Any:
 
 
 def update(ask: Ask) -> Any:
-    """A board with other values."""
+    """Update a board."""
     board, arguments = ask.board, ask.arguments
     if "name" in arguments:
         board.name = arguments.text("name", shortest=1)
@@ -55,12 +55,12 @@ def update(ask: Ask) -> Any:
 
 
 def update_field(ask: Ask) -> Any:
-    """A board with one other value."""
+    """Update one field of a board."""
     return update(ask.as_update(PUTTABLE))
 
 
 def delete(ask: Ask) -> Any:
-    """No board any more."""
+    """Delete a board."""
     ask.store.delete_board(ask.board)
     return {"_value": None}
 
@@ -103,7 +103,7 @@ def read_members(ask: Ask) -> Any:
 
 
 def read_nothing(ask: Ask) -> Any:
-    """The empty collection of a board or card, once it is seen."""
+    """An empty collection of a board or card that the visitor sees."""
     _ = ask.card if "card" in ask.path else ask.board
     return []
 

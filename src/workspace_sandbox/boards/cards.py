@@ -26,7 +26,7 @@ IGNORED = frozenset({"dueReminder", "cover", "idAttachmentCover"})
 
 
 def create(ask: Ask) -> Any:
-    """A new card."""
+    """Create a card."""
     card_list = _list_for_card(ask)
     arguments = ask.arguments
     values: dict[str, Any] = {
@@ -78,7 +78,7 @@ def read_field(ask: Ask) -> Any:
 
 
 def update(ask: Ask) -> Any:
-    """A card with other values, perhaps in another list."""
+    """Update a card, perhaps in another list."""
     card, arguments = ask.card, ask.arguments
     # Everything is read before anything changes, so that a refused request leaves the card as it was.
     target = _target(ask, card)
@@ -99,7 +99,7 @@ def update(ask: Ask) -> Any:
 
 
 def update_field(ask: Ask) -> Any:
-    """A card with one other value."""
+    """Update one field of a card."""
     if ask.path["field"] in IGNORED:
         return pick(CARD, ask.card)
     return update(ask.as_update(PUTTABLE))
@@ -136,7 +136,7 @@ def _first_open(board: Board) -> CardList:
 
 
 def delete(ask: Ask) -> Any:
-    """No card any more."""
+    """Delete a card."""
     ask.store.delete_card(ask.card)
     return {"limits": {}}
 
@@ -147,7 +147,7 @@ def read_members(ask: Ask) -> Any:
 
 
 def add_label(ask: Ask) -> Any:
-    """The labels of a card, with one more of its board."""
+    """Put a label of the board on a card."""
     card = ask.card
     label = card.board.labels.get(ask.arguments.identifier("value"))
     if label is None:
@@ -156,7 +156,7 @@ def add_label(ask: Ask) -> Any:
 
 
 def create_label(ask: Ask) -> Any:
-    """A new label of the board, worn by a card."""
+    """Create a label of the board and put it on a card."""
     card = ask.card
     label = new_label(ask, card.board)
     _wear(ask, card, label)
@@ -172,7 +172,7 @@ def _wear(ask: Ask, card: Card, label: Label) -> list[str]:
 
 
 def remove_label(ask: Ask) -> Any:
-    """A card without one of its labels."""
+    """Take a label off a card."""
     card, label = ask.card, ask.label
     if label not in card.labels:
         raise Refusal(400, "that label is not on the card")
@@ -181,7 +181,7 @@ def remove_label(ask: Ask) -> Any:
 
 
 def add_member(ask: Ask) -> Any:
-    """The members of a card, with one more of its board."""
+    """Add a member of the board to a card."""
     card = ask.card
     member = card.board.members.get(ask.arguments.identifier("value"))
     if member is None:
@@ -193,7 +193,7 @@ def add_member(ask: Ask) -> Any:
 
 
 def remove_member(ask: Ask) -> Any:
-    """The members of a card, without one."""
+    """Take a member off a card."""
     card, member = ask.card, ask.member
     if member not in card.members:
         raise Refusal(400, "member is not on the card")

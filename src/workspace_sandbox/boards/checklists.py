@@ -19,7 +19,7 @@ def read_of_card(ask: Ask) -> Any:
 
 
 def create(ask: Ask) -> Any:
-    """A new checklist, on the card of the path or of the body; perhaps a copy of another."""
+    """Create a checklist, on the card of the path or of the body; perhaps a copy of another."""
     card = ask.card if "card" in ask.path else _card_of_body(ask)
     source = _source(ask)
     name = ask.arguments.text("name") or (source.name if source else DEFAULT_NAME)
@@ -49,7 +49,7 @@ def read(ask: Ask) -> Any:
 
 
 def update(ask: Ask) -> Any:
-    """A checklist with another name or place."""
+    """Update the name or the place of a checklist."""
     checklist, arguments = ask.checklist, ask.arguments
     name = arguments.text("name", shortest=1) if "name" in arguments else checklist.name
     place = arguments.place() if "pos" in arguments else checklist.pos
@@ -58,12 +58,12 @@ def update(ask: Ask) -> Any:
 
 
 def update_field(ask: Ask) -> Any:
-    """A checklist with one other value."""
+    """Update one field of a checklist."""
     return update(ask.as_update(frozenset({"name", "pos"})))
 
 
 def delete(ask: Ask) -> Any:
-    """No checklist any more."""
+    """Delete a checklist."""
     checklist = ask.checklist
     if "card" in ask.path and checklist.card is not ask.card:
         raise Refusal(404, NOT_FOUND)
@@ -78,7 +78,7 @@ def read_items(ask: Ask) -> Any:
 
 # One item for each request: Trello has no route for several, and its ``/batch`` only reads.
 def create_item(ask: Ask) -> Any:
-    """A new item of a checklist."""
+    """Create an item of a checklist."""
     checklist, arguments = ask.checklist, ask.arguments
     item = ask.store.add_item(
         ask.now,
@@ -98,7 +98,7 @@ def read_item(ask: Ask) -> Any:
 
 
 def update_item(ask: Ask) -> Any:
-    """An item with other values."""
+    """Update an item."""
     author, item, arguments = ask.author, ask.item, ask.arguments
     name = arguments.text("name", shortest=1) if "name" in arguments else item.name
     due = arguments.date("due") if "due" in arguments else item.due
@@ -115,7 +115,7 @@ def _complete(arguments: Arguments, item: CheckItem) -> bool:
 
 
 def delete_item(ask: Ask) -> Any:
-    """No item any more."""
+    """Delete an item."""
     item = ask.item
     del item.checklist.items[item.id]
     return {"limits": {}}

@@ -11,7 +11,7 @@ PUTTABLE = frozenset({"name", "color"})
 
 
 def create(ask: Ask) -> Any:
-    """A new label."""
+    """Create a label."""
     board = ask.board if "board" in ask.path else ask.having(board=ask.arguments.identifier("idBoard")).board
     return views.label(new_label(ask, board), Arguments({}))
 
@@ -27,7 +27,7 @@ def read(ask: Ask) -> Any:
 
 
 def update(ask: Ask) -> Any:
-    """A label with another name or colour."""
+    """Update the name or the colour of a label."""
     label = ask.label
     if "name" in ask.arguments:
         label.name = ask.arguments.text("name")
@@ -37,12 +37,12 @@ def update(ask: Ask) -> Any:
 
 
 def update_field(ask: Ask) -> Any:
-    """A label with one other value."""
+    """Update one field of a label."""
     return update(ask.as_update(PUTTABLE))
 
 
 def delete(ask: Ask) -> Any:
-    """No label any more."""
+    """Delete a label."""
     ask.store.delete_label(ask.label)
     return {"limits": {}}
 

@@ -13,7 +13,7 @@ PUTTABLE = frozenset({"name", "closed", "pos", "idBoard", "subscribed"})
 
 
 def create(ask: Ask) -> Any:
-    """A new list, on the board of the path or of the body."""
+    """Create a list, on the board of the path or of the body."""
     board = ask.board if "board" in ask.path else _board_of_body(ask)
     name = ask.arguments.name(error="BAD_REQUEST_ERROR")
     return views.card_list(
@@ -50,7 +50,7 @@ def read_actions(ask: Ask) -> Any:
 
 
 def update(ask: Ask) -> Any:
-    """A list with other values."""
+    """Update a list."""
     card_list, arguments = ask.card_list, ask.arguments
     changes: dict[str, Any] = {}
     if "name" in arguments:
@@ -68,7 +68,7 @@ def update(ask: Ask) -> Any:
 
 
 def update_field(ask: Ask) -> Any:
-    """A list with one other value."""
+    """Update one field of a list."""
     return update(ask.as_update(PUTTABLE))
 
 
@@ -79,14 +79,14 @@ def _target_board(ask: Ask, card_list: CardList) -> Board:
 
 
 def archive_cards(ask: Ask) -> Any:
-    """Nothing, after every card of a list was archived."""
+    """Archive every card of a list."""
     for card in ask.card_list.cards.values():
         ask.store.update_card(ask.author, card, {"closed": True})
     return {}
 
 
 def move_cards(ask: Ask) -> Any:
-    """The cards of the target list, after every card of a list was moved there."""
+    """Move every card of a list to another one, whose cards are answered."""
     target = ask.store.lists.get(ask.arguments.identifier("idList"))
     if target is None or not ask.sees(target) or target.board.id != ask.arguments.identifier("idBoard"):
         raise Refusal(404, LIST_NOT_FOUND)

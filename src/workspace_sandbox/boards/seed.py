@@ -149,12 +149,12 @@ class Gardener:
             self.store.comment(self.by(member), card, text)
 
     def archive(self, cards: list[Card]) -> None:
-        """Put cards away."""
+        """Archive cards."""
         for card in cards:
             self.store.update_card(self.by(self.colleague), card, {"closed": True})
 
     def archived_list(self, board: Board, name: str, amount: int) -> CardList:
-        """A list that was put away, with the cards still in it."""
+        """An archived list, with the cards still in it."""
         card_list = self.store.add_list(self.by(self.owner), board, name)
         self.cards(card_list, amount)
         self.store.update_list(self.by(self.owner), card_list, {"closed": True})

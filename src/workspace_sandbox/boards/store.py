@@ -63,7 +63,7 @@ class Store:
         return short_link
 
     def add_member(self, at: float, username: str, full_name: str, email: str, bio: str = "") -> Member:
-        """Sign somebody up."""
+        """Add a person."""
         member = Member(self.mint(at), username, full_name, email, bio)
         self.members[member.id] = member
         return member
@@ -184,7 +184,7 @@ class Store:
         action.data |= {"text": text, "dateLastEdited": stamp(at)}
 
     def delete_action(self, action: Action) -> None:
-        """Take a comment out of the log."""
+        """Delete a comment from the log."""
         del self.actions[action.id]
         action.board.actions.remove(action)
         if action.card:

@@ -21,7 +21,7 @@ def read_member(ask: Ask) -> Any:
 
 
 def delete(ask: Ask) -> Any:
-    """Nothing, and the token is worth nothing from now on."""
+    """Revoke a token."""
     del ask.access.tokens[_token(ask).value]
     return {}
 

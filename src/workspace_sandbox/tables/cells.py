@@ -20,7 +20,7 @@ LARGEST = 1e300
 
 
 def write(draft: Draft, field: Field, record: Record | None, raw: Any) -> Any:
-    """What is kept for *raw*; None for nothing."""
+    """The value that is kept for *raw*; None where the cell becomes empty."""
     if field.type not in STRICT:
         raise computed_field(field.name)
     cell = Cell(draft, field, record)

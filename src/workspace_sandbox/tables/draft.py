@@ -50,7 +50,7 @@ class Draft:
         )
 
     def apply(self) -> None:
-        """Make it so."""
+        """Carry out the changes."""
         self._apply_options()
         for (table_id, name), record in self.linked.items():
             table = next(table for table in self.base.tables if table.id == table_id)

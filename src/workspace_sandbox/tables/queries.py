@@ -1,4 +1,4 @@
-"""Listing records: parameters of both forms, views, order, filters, and pages that can be gone through for a while."""
+"""Listing records: parameters of both forms, views, order, filters, and pages that can be read for a while."""
 
 import re
 from collections import OrderedDict

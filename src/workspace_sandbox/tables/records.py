@@ -1,4 +1,4 @@
-"""Records: listed, read, made, changed and taken away."""
+"""Records: listed, read, created, updated and deleted."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -81,7 +81,7 @@ def update_records(call: Call) -> dict[str, Any]:
 
 
 def delete_record(call: Call) -> dict[str, Any]:
-    """Take one record away."""
+    """Delete one record."""
     table = call.written_table()
     record = call.own_record(table)
     call.workspace.delete(call.base, table, [record.id])
@@ -89,7 +89,7 @@ def delete_record(call: Call) -> dict[str, Any]:
 
 
 def delete_records(call: Call) -> dict[str, Any]:
-    """Take the records away that the address lists."""
+    """Delete the records that the address lists."""
     table, identifiers = call.written_table(), queries.listed(call.query, "records")
     _count(identifiers, "delete")
     call.workspace.delete(call.base, table, identifiers)

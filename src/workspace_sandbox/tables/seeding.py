@@ -1,4 +1,4 @@
-"""Making the seeded tables: fields, options and views with identifiers that are the same every time."""
+"""Makes the seeded tables: fields, options and views with identifiers that are the same every time."""
 
 import string
 from collections.abc import Mapping, Sequence

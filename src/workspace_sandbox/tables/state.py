@@ -193,5 +193,5 @@ def media_type(filename: str) -> str:
 
 
 def plain(number: Any) -> Any:
-    """*number* without a fraction that says nothing."""
+    """*number* as an integer where it is whole."""
     return int(number) if isinstance(number, float) and number.is_integer() else number

@@ -97,7 +97,7 @@ class Workspace:
         return Merged(written, created, updated)
 
     def delete(self, base: Base, table: Table, identifiers: Sequence[str]) -> None:
-        """Take records away; all of them or none."""
+        """Delete records; all of them or none."""
         for identifier in identifiers:
             if identifier not in table.records:
                 raise wire.no_such_row(identifier)

@@ -43,7 +43,7 @@ def decoded(value: str) -> str:
 
 
 def in_characters(content: bytes, charset: str) -> str:
-    """*content* by its character set; by the likely one where it is not named, or not known."""
+    """*content* decoded by its character set, or by the likeliest one if none or an unknown one is named."""
     try:
         if charset.lower() not in {"", "us-ascii", "ascii"}:
             return content.decode(charset, "replace")
@@ -56,7 +56,7 @@ def in_characters(content: bytes, charset: str) -> str:
 
 
 def leaves(part: Part, around: Part = NOWHERE) -> Iterator[tuple[Part, Part]]:
-    """Every part that holds no others, with the one it is in; an attached message is one part, whatever it holds."""
+    """Every part without parts of its own, with the part around it; an attached message counts as one part."""
     inner = () if part.mime_type == "message/rfc822" else part.parts
     if not inner:
         yield part, around
@@ -100,7 +100,7 @@ def files(part: Part) -> Iterator[Part]:
 
 
 def body_parts(part: Part, mime_type: str) -> Sequence[Part]:
-    """The parts, in order, that say in *mime_type* what the message says; what stands behind a file belongs to it.
+    """The parts that hold the message's text in *mime_type*, in order; text that follows a file belongs to it.
 
     Of alternatives the last is the best; of things that belong together the first holds the others.
     """

@@ -62,7 +62,7 @@ class _Tag:
 
 
 def _pieces(markup: str) -> Iterator[str | _Tag]:
-    """Texts and tags in order; what is never closed hides all the rest, as in browsers."""
+    """Texts and tags in order; an element that is never closed hides all the rest, as in browsers."""
     at, quoting = 0, True
     while found := TAG.search(markup, at):
         yield markup[at : found.start()]

@@ -29,7 +29,7 @@ def attachment(message_id: str, part: wire.Part) -> Attachment:
 
 
 def attachment_id(message_id: str, part_id: str) -> str:
-    """A name for a part that stays, which the vendor's own does not."""
+    """A lasting name for a part; the vendor's own name changes with every reading."""
     return ATTACHMENT_PREFIX + urlsafe_b64encode(f"{message_id}:{part_id}".encode()).decode().rstrip("=")
 
 

@@ -17,7 +17,7 @@ UNMOVABLE_MESSAGE = "Is put on and taken off by the application alone"
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A label that is named in a call, and which of the mailbox's it is."""
+    """A label that a call names, and the label of the mailbox that it means."""
 
     parameter: str
     index: int
@@ -26,7 +26,7 @@ class Wanted:
 
     @property
     def sameness(self) -> str:
-        """What two that mean the same label have in common."""
+        """Equal for two names of the same label."""
         return self.known or self.name.strip().casefold()
 
     def fault(self, code: str, message: str) -> Detail:

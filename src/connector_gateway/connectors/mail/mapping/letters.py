@@ -67,7 +67,7 @@ def own_mailbox(addresses: Sequence[wire.SendAs]) -> mime.Mailbox:
 
 @dataclass(frozen=True, slots=True)
 class Parent:
-    """What a message follows: under which subject, and as a reply to what."""
+    """What a reply takes over from the message that it answers: the subject and the references."""
 
     subject: str
     message_id: str = ""
