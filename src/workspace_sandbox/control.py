@@ -1,4 +1,4 @@
-"""The control routes: what testers read and steer, on the sandbox's own port only."""
+"""The control routes: what tests read and set, on the sandbox's own port only."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, fields
@@ -65,13 +65,13 @@ def clear_journal(emulator: Emulator, _: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def add_fault(emulator: Emulator, wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """Let the next matching requests go wrong."""
+    """Add a fault for the next matching requests."""
     emulator.stage.faults.append(Fault(**{name: value for name, value in wanted.items() if name in FAULT_FIELDS}))
     return DONE
 
 
 def clear_faults(emulator: Emulator, _: Mapping[str, Any]) -> dict[str, Any]:
-    """Let everything go right again; requests that a fault holds up go on at once."""
+    """Remove all faults; requests that a fault holds up go on at once."""
     emulator.stage.forget_faults()
     return DONE
 

@@ -1,4 +1,4 @@
-"""Starts and stops the emulators, and steers them through the control routes."""
+"""Starts and stops the emulators and their control routes."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,6 +1,7 @@
 """What must hold for every operation of every room."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,7 +10,7 @@ from pydantic import ValidationError
 
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.details import faults_of
-from connector_gateway.kit.operation import AnyConnector, AnyOperation
+from connector_gateway.kit.operation import EVERY_CALL, AnyConnector, AnyOperation
 from connector_gateway.kit.shapes import Listing, Page, Params
 from harness.playing import playing
 from harness.requirement import requirement
@@ -138,6 +139,13 @@ def test_a_read_key_is_refused_before_anything_else_is_looked_at(
     reply = call(reader, connector, operation, {"nonsense": True})
 
     assert (403, "write_scope_required") == (reply.status, reply.code)
+
+
+@every_operation
+def test_it_declares_each_error_once(connector: AnyConnector, operation: AnyOperation) -> None:
+    declared = [*EVERY_CALL, *operation.errors]
+
+    assert [] == [error.code for error, count in Counter(declared).items() if count > 1]
 
 
 @pytest.mark.parametrize("value", ["", "a : b, c\n", 10**9, {}, [], [""], ["x"] * 1000], ids=range(7))

@@ -1,4 +1,4 @@
-"""What people do in the workspace, for testers to let happen."""
+"""What people do in the workspace, played for tests."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

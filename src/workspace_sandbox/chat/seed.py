@@ -96,7 +96,7 @@ def annex(now: Callable[[], float]) -> Workspace:
 
 
 class _Seed:
-    """Fills a workspace, with luck of its own."""
+    """Fills a workspace, with randomness of its own."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         self.luck = Random(20_250_101)

@@ -56,7 +56,7 @@ class Limits:
         self._spend(self._channels[channel_id], "rate_limited")
 
     def items(self, asked: int) -> int:
-        """How many messages a history shows for a ``limit``: the restricted tier shortens it without a word."""
+        """How many messages a history shows for a ``limit``; the restricted tier shortens it and does not say so."""
         return min(asked, RESTRICTED_ITEMS) if self.restricted else asked
 
     def _per_minute(self, method: str, per_minute: int) -> int:

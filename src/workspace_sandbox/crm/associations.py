@@ -40,13 +40,13 @@ MOST_WRITTEN = 2_000
 
 
 async def associate_default(portal: Portal, request: web.Request) -> web.Response:
-    """Two records associated without a label; doing it again changes nothing."""
+    """Associate two records without a label; doing it again changes nothing."""
     source, target = _ends(portal, request)
     return batch(portal.now, _default(portal, source, target))
 
 
 async def associate(portal: Portal, request: web.Request) -> web.Response:
-    """Two records associated by the types that the body names."""
+    """Associate two records by the types that the body names."""
     source, target = _ends(portal, request)
     kinds = _types(await body(request), source.kind, target.kind)
     for kind in kinds:
@@ -55,7 +55,7 @@ async def associate(portal: Portal, request: web.Request) -> web.Response:
 
 
 async def dissociate(portal: Portal, request: web.Request) -> web.Response:
-    """Two records no longer associated."""
+    """Remove every association of two records."""
     source, target = _ends(portal, request)
     portal.edges.remove(source.reference, target.reference)
     return web.Response(status=204)
@@ -69,7 +69,7 @@ async def associate_by_type(portal: Portal, request: web.Request) -> web.Respons
 
 
 async def dissociate_by_type(portal: Portal, request: web.Request) -> web.Response:
-    """One association of two records taken away."""
+    """Remove one association of two records."""
     source, target = _ends(portal, request)
     portal.edges.remove_type(source.reference, target.reference, _path_type(request, source.kind, target.kind))
     return web.Response(status=204)
@@ -103,7 +103,7 @@ async def batch_read(portal: Portal, request: web.Request) -> web.Response:
 
 
 async def batch_create(portal: Portal, request: web.Request) -> web.Response:
-    """Many pairs of records associated by the types that each input names."""
+    """Associate many pairs of records by the types that each input names."""
     _, given = await inputs(request, MOST_WRITTEN)
     labelled = _labelled_pairs(portal, request, given)
     for source, target, kinds in labelled:
@@ -113,14 +113,14 @@ async def batch_create(portal: Portal, request: web.Request) -> web.Response:
 
 
 async def batch_associate_default(portal: Portal, request: web.Request) -> web.Response:
-    """Many pairs of records associated without a label."""
+    """Associate many pairs of records without a label."""
     _, given = await inputs(request, MOST_WRITTEN)
     pairs = _pairs(portal, request, given)
     return batch(portal.now, [row for source, target in pairs for row in _default(portal, source, target)])
 
 
 async def batch_archive(portal: Portal, request: web.Request) -> web.Response:
-    """Many records no longer associated with those that each input names."""
+    """Remove the associations of many records with those that each input names."""
     kind, target = kind_of(request), kind_of(request, "to_type")
     _, given = await inputs(request, MOST_WRITTEN)
     for one in given:
@@ -133,7 +133,7 @@ async def batch_archive(portal: Portal, request: web.Request) -> web.Response:
 
 
 async def batch_archive_labels(portal: Portal, request: web.Request) -> web.Response:
-    """Many associations taken away, each of the types that its input names."""
+    """Remove many associations, each of the types that its input names."""
     _, given = await inputs(request, MOST_WRITTEN)
     for source, target, kinds in _labelled_pairs(portal, request, given):
         for kind in kinds:

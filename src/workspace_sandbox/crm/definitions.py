@@ -93,7 +93,7 @@ class Definition:
         return shown | {name: value for name, value in told.items() if value is not None}
 
     def archived(self, at: str) -> "Definition":
-        """The same one, put away."""
+        """The same one, archived."""
         return replace(self, archived_at=at, updated=at)
 
     def _modification(self) -> dict[str, bool]:

@@ -101,7 +101,7 @@ class Edges:
             self._edges[source] = {target: set(kinds) for target, kinds in targets.items()}
 
     def copy(self) -> "Edges":
-        """The same edges, to go on from."""
+        """An independent copy."""
         return Edges(self._edges)
 
     def associate(self, source: Reference, target: Reference, kind: AssociationType | None = None) -> AssociationType:
@@ -118,12 +118,12 @@ class Edges:
         return kind or plain
 
     def remove(self, source: Reference, target: Reference) -> None:
-        """Forget every association of the two."""
+        """Remove every association of the two."""
         self._edges[source].pop(target, None)
         self._edges[target].pop(source, None)
 
     def remove_type(self, source: Reference, target: Reference, kind: AssociationType) -> None:
-        """Forget one association of the two; without its unlabelled type nothing is left."""
+        """Remove one association of the two; without its unlabelled type nothing is left."""
         if kind == _PLAIN[kind.source, kind.target]:
             self.remove(source, target)
             return

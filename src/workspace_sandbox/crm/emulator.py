@@ -91,7 +91,7 @@ class CrmEmulator:
         return seed.examples(self.portal)
 
     def revoke(self) -> None:
-        """Uninstall: no token is worth anything, refresh tokens included."""
+        """Uninstall the application: no token is accepted any more, refresh tokens included."""
         self.portal.grants.withdraw(withdrawn=True)
 
     def authorise(self) -> None:

@@ -16,7 +16,7 @@ class Identities:
         self._holders = dict(holders or {})
 
     def copy(self) -> "Identities":
-        """The same values in the same hands, to go on from."""
+        """An independent copy."""
         return Identities(self._unique, self._holders)
 
     def watch(self, plural: str, name: str) -> None:
@@ -28,11 +28,11 @@ class Identities:
         return self._holders.get((plural, name, value.strip().lower()))
 
     def take(self, record: Record) -> None:
-        """Let *record* hold what it has."""
+        """Register the unique values of *record*."""
         self._holders.update(dict.fromkeys(self._of(record), record.id))
 
     def release(self, record: Record) -> None:
-        """Free what *record* had."""
+        """Release the unique values of *record*."""
         for identity in self._of(record):
             if self._holders.get(identity) == record.id:
                 del self._holders[identity]

@@ -35,7 +35,7 @@ async def list_records(portal: Portal, request: web.Request) -> web.Response:
 
 
 async def create_record(portal: Portal, request: web.Request) -> web.Response:
-    """A new record, with the associations it starts with."""
+    """Create a record, with the associations it starts with."""
     kind, raw = kind_of(request), await record_body(request)
     draft = portal.draft_new(kind, raw.get("properties"), raw.get("associations"))
     portal.commit(draft)
@@ -51,7 +51,7 @@ async def read_record(portal: Portal, request: web.Request) -> web.Response:
 
 
 async def update_record(portal: Portal, request: web.Request) -> web.Response:
-    """Other values for one record."""
+    """Update one record."""
     raw = await record_body(request)
     record = portal.find(kind_of(request), request.match_info["id"], request.query.get("idProperty"))
     draft = portal.draft_change(record, raw.get("properties"))
@@ -60,7 +60,7 @@ async def update_record(portal: Portal, request: web.Request) -> web.Response:
 
 
 async def archive_record(portal: Portal, request: web.Request) -> web.Response:
-    """One record put away; doing it again is no fault."""
+    """Archive one record; doing it again is no fault."""
     kind, identifier = kind_of(request), request.match_info["id"]
     if record := portal.find_live(kind, identifier):
         portal.archive(record)
@@ -106,7 +106,7 @@ async def batch_read(portal: Portal, request: web.Request) -> web.Response:
 
 
 async def batch_create(portal: Portal, request: web.Request) -> web.Response:
-    """Several new records, or none."""
+    """Create several records, or none."""
     kind, (_, given) = kind_of(request), await inputs(request)
     drafts = [portal.draft_new(kind, one.get("properties"), one.get("associations")) for one in given]
     portal.commit(*drafts)
@@ -115,7 +115,7 @@ async def batch_create(portal: Portal, request: web.Request) -> web.Response:
 
 
 async def batch_update(portal: Portal, request: web.Request) -> web.Response:
-    """Other values for several records; those that are not there are named among the errors."""
+    """Update several records; those that are not there are named among the errors."""
     kind, (_, given) = kind_of(request), await inputs(request)
     _refuse_repeated(given)
     found = [(one, portal.find_live(kind, _identifier(one), _id_property(one))) for one in given]
@@ -126,7 +126,7 @@ async def batch_update(portal: Portal, request: web.Request) -> web.Response:
 
 
 async def batch_upsert(portal: Portal, request: web.Request) -> web.Response:
-    """Several records written by a unique property, made where there are none; all of them or none."""
+    """Update or create several records by a unique property; all of them or none."""
     kind, (_, given) = kind_of(request), await inputs(request)
     _refuse_repeated(given)
     # All are checked before any is kept: the guide says that there are no partial upserts by address.
@@ -140,7 +140,7 @@ async def batch_upsert(portal: Portal, request: web.Request) -> web.Response:
 
 
 async def batch_archive(portal: Portal, request: web.Request) -> web.Response:
-    """Several records put away; those that are not there are passed over."""
+    """Archive several records; those that are not there are passed over."""
     kind, (_, given) = kind_of(request), await inputs(request)
     for identifier in dict.fromkeys(_identifier(one) for one in given):
         if record := portal.find_live(kind, identifier):
@@ -174,13 +174,13 @@ def _read(portal: Portal, request: web.Request, record: Record) -> dict[str, Any
 
 
 def _made(portal: Portal, draft: Draft) -> dict[str, Any]:
-    """A new record: what was sent, and the defaults that have a value, who made it among them."""
+    """The answer to a creation: what was sent, and the defaults that have a value, who made it among them."""
     defaults = [name for name in (*draft.record.kind.defaults, *MADE_BY) if name in draft.record.properties]
     return draft.record.described((*draft.sent, *defaults), portal.account.portal_id)
 
 
 def _changed(portal: Portal, draft: Draft, *more: str) -> dict[str, Any]:
-    """A changed record: what was sent, and what always comes."""
+    """The answer to an update: what was sent, and what always comes."""
     return draft.record.described((*draft.sent, *more), portal.account.portal_id)
 
 

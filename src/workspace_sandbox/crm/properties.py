@@ -47,7 +47,7 @@ async def read_property(portal: Portal, request: web.Request) -> web.Response:
 
 
 async def create_property(portal: Portal, request: web.Request) -> web.Response:
-    """A new custom property."""
+    """Create a custom property."""
     kind, raw = kind_of(request), await record_body(request)
     definition = _custom(portal, kind, raw)
     portal.define(kind, definition)
@@ -55,7 +55,7 @@ async def create_property(portal: Portal, request: web.Request) -> web.Response:
 
 
 async def update_property(portal: Portal, request: web.Request) -> web.Response:
-    """Another label, description or set of options for a custom property."""
+    """Update the label, the description or the options of a custom property."""
     definition, raw = _definition(portal, request), await record_body(request)
     if definition.built_in:
         raise invalid(f"Property {definition.name} is defined by HubSpot and cannot be changed")
@@ -65,7 +65,7 @@ async def update_property(portal: Portal, request: web.Request) -> web.Response:
 
 
 async def archive_property(portal: Portal, request: web.Request) -> web.Response:
-    """A custom property put away; records keep their values, but nobody sees them."""
+    """Archive a custom property; records keep their values, but nobody sees them."""
     definition = _definition(portal, request)
     if definition.built_in:
         raise invalid(f"Property {definition.name} is defined by HubSpot and cannot be archived")

@@ -50,7 +50,7 @@ class Surroundings(Protocol):
         ...
 
     def knob(self, name: str) -> Any:
-        """How that knob stands."""
+        """The value of that knob."""
         ...
 
 

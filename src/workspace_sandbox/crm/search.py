@@ -40,18 +40,18 @@ class SearchIndex:
         self._pending: deque[tuple[float, Record]] = deque()
 
     def copy(self) -> "SearchIndex":
-        """The same documents, to go on from; what is still pending stays behind."""
+        """An independent copy of the documents, without what is still pending."""
         return SearchIndex(self._documents)
 
     def load(self, record: Record) -> None:
-        """Let *record* be found at once."""
+        """Index *record* at once."""
         documents = self._documents.setdefault(record.kind.plural, {})
         documents[record.id] = record
         if record.archived_at is not None:
             del documents[record.id]
 
     def note(self, record: Record, at: float) -> None:
-        """Let *record* be found, or no longer, once the lag has passed."""
+        """Index *record* or remove it from the index, once the lag has passed."""
         self._pending.append((at, record))
 
     def documents(self, plural: str, now: float, lag_seconds: float) -> Iterable[Record]:

@@ -1,4 +1,4 @@
-"""The portal as it is found: a lighting maker with its customers, its two pipelines and its sales team."""
+"""The portal at the start: a lighting maker with its customers, its two pipelines and its sales team."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -153,7 +153,7 @@ PLANTER = Maker.person(OWNERS[0].user_id)
 
 
 def plant(portal: Portal) -> None:
-    """Fill *portal*, always with the same."""
+    """Fill *portal*, the same every time."""
     portal.adopt(_planted())
 
 
@@ -170,7 +170,7 @@ def plant_annex(portal: Portal) -> None:
 
 @cache
 def _planted() -> Portal:
-    """A portal that nobody calls; records never change, so that they can be shared."""
+    """A filled portal that is only copied from; records never change, so that they can be shared."""
     portal = Portal(Stage(SystemClock()))
     random = Random(20_240_205)
     portal.owners.update((owner.id, owner) for owner in OWNERS)
@@ -265,7 +265,7 @@ def _names(number: int) -> tuple[str, str]:
 
 
 def _address(number: int, first: str, last: str) -> str:
-    """An address as somebody typed it, kept the way the vendor keeps it."""
+    """An address as somebody typed it, in the form that the vendor keeps."""
     typed = ".".join(filter(None, (_plain(first), _plain(last)))) or "info"
     word, ending = COMPANY_WORDS[number % len(COMPANY_WORDS)], COMPANY_KINDS[number // 16 % 4][1]
     tag = f"+{number}" if number >= len(COMPANY_WORDS) else ""

@@ -1,4 +1,4 @@
-"""How the vendor says no: every error body it sends, by name."""
+"""Every error body that the vendor sends, by name."""
 
 from collections.abc import Callable, Mapping
 

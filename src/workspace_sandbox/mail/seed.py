@@ -1,4 +1,4 @@
-"""The mailbox as it is found: months of an office's mail, the same every time."""
+"""The mailbox at the start: months of an office's mail, the same every time."""
 
 from collections.abc import Sequence
 from random import Random
@@ -95,7 +95,7 @@ class _Writer:
         self._mailbox = mailbox
 
     def write(self) -> dict[str, Any]:
-        """Everything; answers the examples."""
+        """Write everything; returns the examples."""
         threads = [self._conversation(LATEST - 2 * DAY - number * 2 * DAY) for number in range(CONVERSATIONS)]
         for count, sender, domain, category in CIRCULARS:
             for number in range(count):

@@ -1,4 +1,4 @@
-"""The ledger of what each user may still ask for: units a minute, requests at once, messages a day."""
+"""Counts what each user may still ask for: units a minute, requests at once, messages a day."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""The wire: a request on its way in, and its answer or refusal on its way out, whether alone or inside a batch."""
+"""Requests as they come in, and answers and refusals as they go out, alone or inside a batch."""
 
 import json
 from collections.abc import Mapping, Sequence

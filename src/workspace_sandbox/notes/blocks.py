@@ -15,7 +15,7 @@ def retrieve_block(call: Call) -> dict[str, Any]:
 
 
 def delete_block(call: Call) -> dict[str, Any]:
-    """A block, page or database into the trash."""
+    """Move a block, page or database into the trash."""
     block = call.workspace.block(call.bot, call.uid("block_id"))
     edits.trash(call.workspace, block, call.bot, into=True)
     return call.answers.block(block)
@@ -34,7 +34,7 @@ def list_children(call: Call) -> dict[str, Any]:
 
 
 def append_children(call: Call) -> dict[str, Any]:
-    """New blocks among what a block or page holds."""
+    """Append blocks to what a block or page holds."""
     into = bodies.holder(call.workspace.block(call.bot, call.uid("block_id")))
     older = call.answers.version < WITHOUT_ARCHIVED
     body = call.fields("children", "position", *(("after",) if older else ()))

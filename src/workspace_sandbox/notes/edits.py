@@ -136,7 +136,7 @@ def erase(workspace: Workspace, page: Page, author: User) -> None:
 
 
 def _rewrite(workspace: Workspace, within: Container, author: User, block_ids: Iterable[str]) -> None:
-    """Note that blocks are not as they were, on *within*, which they are or lie in, and on the page that holds it."""
+    """Record that blocks changed: on *within*, which they are or lie in, and on the page that holds it."""
     page = next(upper for upper in workspace.lineage(within) if isinstance(upper, Page))
     workspace.touch(page, author.id, "page.content_updated", events.blocks("block", block_ids))
     within.edited_at, within.edited_by = page.edited_at, author.id

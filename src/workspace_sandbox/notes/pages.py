@@ -24,7 +24,7 @@ UNCOMMITTED: dict[str, Callable[[], wire.Refusal]] = {
 
 
 def create_page(call: Call) -> dict[str, Any]:
-    """A new page; a 503 afterwards, or instead, where the knob ``next_create`` says so."""
+    """Create a page; answer 503 afterwards, or instead, where the knob ``next_create`` says so."""
     for key in ("template", "markdown", "content", "position"):
         if key in call.body:
             raise wire.Refusal(400, "invalid_request", f"Unsupported request: page creation with {key}.")
@@ -62,7 +62,7 @@ def retrieve_page(call: Call) -> dict[str, Any]:
 
 
 def update_page(call: Call) -> dict[str, Any]:
-    """Other values, icon and cover, and the way into the trash or out of it."""
+    """Update values, icon and cover, and move the page into the trash or out of it."""
     page = call.workspace.page(call.bot, call.uid("page_id"))
     body = call.fields(*UPDATE_KEYS)
     in_trash = checks.boolean(body["in_trash"], "body.in_trash") if "in_trash" in body else page.in_trash

@@ -1,4 +1,4 @@
-"""The hand that plants a seed: makes objects at given instants, without the checks of a request."""
+"""Makes the seeded objects at given instants, without the checks of a request."""
 
 from collections.abc import Iterable
 from typing import Any

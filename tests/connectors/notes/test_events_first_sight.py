@@ -184,7 +184,7 @@ def test_what_is_no_longer_shared_is_left_alone_until_it_is_shared_again(tmp_pat
 
 @requirement("notes:events:restart", "notes:events:first-sight")
 def test_a_large_data_source_is_read_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events, "PAGES_AT_ONCE", 2)
+    monkeypatch.setattr(events.sources, "PAGES_AT_ONCE", 2)
     with watched_from_now(tmp_path, "Everything") as watched:
         newest, *_, oldest = (page.id for page in watched.rows("Everything"))
         begun = remembered_rows(watched, "Everything")

@@ -4,12 +4,11 @@ import hashlib
 from base64 import b64encode
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
-from random import randrange
 
 from connector_gateway.connectors.mail import mapping, mime, wire
-from connector_gateway.connectors.mail.client import READERS, MailClient
+from connector_gateway.connectors.mail.client import MailClient
 from connector_gateway.connectors.mail.models import FetchAttachment, FetchedAttachment
-from connector_gateway.connectors.mail.operations.reading import MailCall, pieces_of, reader
+from connector_gateway.connectors.mail.operations.reading import MailCall, any_place, pieces_of, reader
 from connector_gateway.kit.call import Download
 from connector_gateway.kit.errors import AttachmentNotFound, MessageNotFound
 from connector_gateway.kit.operation import reads
@@ -24,7 +23,7 @@ async def fetch_attachment(call: MailCall, params: FetchAttachment) -> FetchedAt
     found = mapping.attachments.attachment(message.id, part).model_dump()
     if params.form == "base64":
         # It is held whole until it is sent: as many at once as a mailbox has readers, and no more.
-        async with reader(call, randrange(READERS)):  # noqa: S311  # nothing depends on which it is
+        async with reader(call, any_place()):
             size_bytes, content = await _content_base64(call, message.id, part)
         return FetchedAttachment(**found | {"size_bytes": size_bytes}, content_base64=content)
     link = call.links.issue({"message": message.id, "part": part.part_id})

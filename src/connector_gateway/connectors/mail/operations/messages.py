@@ -3,13 +3,12 @@
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
-from random import randrange
 
 from connector_gateway.connectors.mail import mapping, mime, wire
-from connector_gateway.connectors.mail.client import OUTLINE, READERS
+from connector_gateway.connectors.mail.client import OUTLINE
 from connector_gateway.connectors.mail.models import Message, MessageBody, SearchMessages
 from connector_gateway.connectors.mail.operations.labels import labels_of
-from connector_gateway.connectors.mail.operations.reading import MailCall, content_of, reader
+from connector_gateway.connectors.mail.operations.reading import MailCall, any_place, content_of, reader
 from connector_gateway.kit.errors import AttachmentNotFound, MessageNotFound, UpstreamConflict
 from connector_gateway.kit.operation import reads
 from connector_gateway.kit.shapes import Page
@@ -22,7 +21,7 @@ async def search_messages(call: MailCall, params: SearchMessages) -> Page[Messag
     Attachments are files that came with a message; pictures within its text and signatures do not count.
     """
     token = call.position["token"] if call.position else None
-    async with reader(call, randrange(READERS)):  # noqa: S311  # nothing depends on which it is
+    async with reader(call, any_place()):
         listed = await call.upstream.list_messages({"q": params.q, "maxResults": params.limit}, token)
     message_ids, position = mapping.messages.page_of(listed)
     found = [item for item in await _read_each(call, message_ids, with_body=params.include_body) if item is not None]
@@ -37,7 +36,7 @@ async def _read_each(
     call: MailCall, message_ids: Sequence[str], *, with_body: bool
 ) -> list[tuple[wire.Message, MessageBody | None] | None]:
     """The messages in their order, several at once; None for those that are gone since they were listed."""
-    first = randrange(READERS)  # noqa: S311  # nothing depends on which it is
+    first = any_place()
 
     async def read(index: int, message_id: str) -> tuple[wire.Message, MessageBody | None] | None:
         async with reader(call, first + index):
