@@ -325,6 +325,10 @@ class Attempt:
         except BaseException:
             self._sent(entry, "interrupted")
             raise
+        return await self._found(step, entry, doubtful)
+
+    async def _found(self, step: Step[Any], entry: JournalEntry, doubtful: GatewayError) -> Learned:
+        """What a step in doubt is proven to have done within the grace time; otherwise raises *doubtful*."""
         learned = None
         with suppress(GatewayError):
             await self._writing.database.put_all(self._doubtful_rows())
