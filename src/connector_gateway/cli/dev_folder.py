@@ -27,7 +27,7 @@ MADE = (
 
 @contextmanager
 def claimed(data: Path, seconds: float) -> Iterator[None]:
-    """Hold the folder while inside, and make it if need be; whoever is just leaving has *seconds* to be gone."""
+    """Hold the folder, which is made if need be; a process that is just ending has *seconds* to release it."""
     _refuse_read_only(data)
     _refuse_strangers(data)
     _make_folder(data)
