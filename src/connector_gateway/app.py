@@ -9,7 +9,16 @@ from starlette.routing import Router
 
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.claims import Claims
-from connector_gateway.core.connections import Connections, Vault
+from connector_gateway.core.connections import (
+    Accounts,
+    Connecting,
+    Connections,
+    ConnectLinks,
+    Consents,
+    Renewals,
+    Tokens,
+    Vault,
+)
 from connector_gateway.core.cursors import Cursors
 from connector_gateway.core.events.changes import WatchChanges
 from connector_gateway.core.events.feed import Feed
@@ -87,31 +96,73 @@ class App:
         self.workspaces = Workspaces(self.database, self.clock)
         self.keys = Keys(self.database, self.clock, self._steady)
         self._vault = Vault(secrets)
-        self.connections = Connections(
-            self.database,
-            self._vault,
-            connectors,
-            self.clock,
-            WatchChanges(connectors, self.clock, self.database.time),
-            steady=self._steady,
-        )
+        self._shared = InMemory(self._steady, settings.timeouts)
+        self._transport = transport or Transport(settings.upstream_timeout_seconds)
+        self._tokens = Tokens(settings.sites, self._transport, self._shared, self._steady)
+        self.connections = self._new_connections(connectors)
+        self._connect_links = ConnectLinks(self.database, self.clock, settings.base_url, settings.connect_seconds)
+        self._accounts = self._new_accounts()
+        self.connecting = self._new_connecting()
         self.rotation = Rotation(self.database, self._vault)
         self.runs = Runs(self.database, process_id, self.clock, self.stopping, steady=self._steady)
         self._connectors = connectors
         self._cursors = Cursors(secrets)
         self._links = Links(secrets, settings.download_base, settings.link_seconds, self.clock)
         self._files = files or Files(settings.upstream_timeout_seconds, settings.max_file_bytes)
-        self._shared = InMemory(self._steady, settings.timeouts)
         self._limits = Limits(self._shared)
         self._claims = Claims(self.database, process_id, self._steady, self.stopping)
         self._owners = Owners(self.database, process_id)
-        self._transport = transport or Transport(settings.upstream_timeout_seconds)
         self._feed = Feed(self.database, self.clock, self._steady)
         self._watches = Watches(self.database, process_id)
         self._observed = observed(settings.sites)
         self.hooks = self._new_hooks(Handover(secrets, settings.base_url, self.clock))
         self._processes = self._new_processes(process_id, stopwatch, alone=alone)
         self._retention = self._new_retention()
+
+    def _new_connections(self, connectors: Mapping[str, AnyConnector]) -> Connections:
+        changes = WatchChanges(connectors, self.clock, self.database.time)
+        renewals = Renewals(self.database, self._vault, self._tokens, changes, self.clock)
+        return Connections(
+            self.database, self._vault, connectors, self.clock, changes, renewals=renewals, steady=self._steady
+        )
+
+    def _new_accounts(self) -> Accounts:
+        return Accounts(
+            sites=self.settings.sites,
+            shared=self._shared,
+            transport=self._transport,
+            clock=self._steady,
+            timeouts=self.settings.timeouts,
+            time=self.database.time,
+        )
+
+    def _new_connecting(self) -> Connecting:
+        return Connecting(
+            database=self.database,
+            connections=self.connections,
+            links=self._connect_links,
+            tokens=self._tokens,
+            accounts=self._accounts,
+            clock=self._steady,
+        )
+
+    def _new_consents(self) -> Consents:
+        return Consents(
+            database=self.database,
+            vault=self._vault,
+            connections=self.connections,
+            links=self._connect_links,
+            tokens=self._tokens,
+            accounts=self._accounts,
+            clock=self.clock,
+            base_url=self.settings.base_url,
+        )
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[None]:
+        """What commands work with, open while inside: the database, and the way to the third parties."""
+        async with self.database, self._transport:
+            yield
 
     def _new_hooks(self, handover: Handover) -> Hooks:
         return Hooks(
@@ -133,7 +184,7 @@ class App:
             runs=self.runs,
             claims=self._claims,
             alone=alone,
-            also=(self._stay_alone, self.runs.refusals.commit, self._shared.tidy),
+            also=(self._stay_alone, self.runs.refusals.commit, self.connections.note_uses, self._shared.tidy),
             stopwatch=stopwatch,
         )
 
@@ -145,7 +196,7 @@ class App:
             return await self.runs.purge_refused(self.clock.now() - DAY_SECONDS)
 
         jobs = (purge_runs, purge_refused, self._claims.purge, self._owners.purge)
-        return Retention(self._steady, always=jobs, seldom=(self._feed.purge,))
+        return Retention(self._steady, always=jobs, seldom=(self._feed.purge, self._connect_links.purge))
 
     def http(self) -> Application | AccessLog:
         """The service over HTTP; what stands behind it is opened and closed with it."""
@@ -159,6 +210,7 @@ class App:
             edge,
             self._management(edge),
             self.hooks,
+            self._new_consents(),
             self.clock,
             metrics,
             {"database": self._processes.prove_writable},
@@ -176,6 +228,7 @@ class App:
             self.workspaces,
             self.keys,
             self.connections,
+            self.connecting,
             self.runs,
             self.hooks,
             self._cursors,
@@ -223,6 +276,7 @@ class App:
             runs=self.runs,
             limits=self._limits,
             connections=self.connections,
+            connecting=self.connecting,
             writing=Writing(
                 database=self.database,
                 claims=self._claims,

@@ -9,6 +9,7 @@ from connector_gateway.core.sites import Site
 from connector_gateway.environment import PREFIX, Environment, SettingsError
 from connector_gateway.http.clients import ClientLimits
 from connector_gateway.kit.budget import Budget
+from connector_gateway.kit.oauth import OAuthClient
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.kit.upstream import Timeouts
 from connector_gateway.storage.engines import url_of
@@ -38,6 +39,9 @@ class Settings:
     base_url: str
     download_base: str
     link_seconds: float
+    connect_seconds: float
+    """How long a connect link works."""
+
     max_file_bytes: int
     workers: int
     max_body_bytes: int
@@ -90,6 +94,7 @@ class Settings:
             base_url=base_url,
             download_base=environment.address("DOWNLOAD_BASE", f"{base_url}/v1/downloads"),
             link_seconds=environment.number("LINK_SECONDS", 15 * 60.0),
+            connect_seconds=environment.number("CONNECT_SECONDS", 60 * 60.0),
             max_file_bytes=environment.number("MAX_FILE_BYTES", 100 * 1024 * 1024),
             workers=environment.number("WORKERS", 1),
             max_body_bytes=environment.number("MAX_BODY_BYTES", 1024 * 1024),
@@ -171,12 +176,23 @@ def _site(environment: Environment, connector: AnyConnector) -> Site:
         for host, address in connector.addresses.items()
     }
     settle = environment.number(f"{prefix}_SETTLE_SECONDS", connector.settle_seconds)
-    observing = connector.observing
+    observing, client = connector.observing, _client(environment, connector)
     if observing is None:
-        return Site(connector, addresses, _budgets(environment, connector), settle, None, ())
+        return Site(connector, addresses, _budgets(environment, connector), settle, client=client)
     every = environment.number(f"{prefix}_WATCH_SECONDS", observing.every_seconds)
     secrets = tuple(filter(None, environment.text(f"{prefix}_HOOK_SECRET", "").split(",")))
-    return Site(connector, addresses, _budgets(environment, connector), settle, every, secrets)
+    return Site(connector, addresses, _budgets(environment, connector), settle, every, secrets, client)
+
+
+def _client(environment: Environment, connector: AnyConnector) -> OAuthClient | None:
+    """What this installation is called at the third party; None where it is not registered."""
+    if connector.oauth is None:
+        return None
+    prefix = connector.name.upper()
+    client_id, secret = (environment.text(f"{prefix}_CLIENT_{part}", "") for part in ("ID", "SECRET"))
+    if bool(client_id) != bool(secret):
+        raise SettingsError(f"{PREFIX}{prefix}_CLIENT_ID and {PREFIX}{prefix}_CLIENT_SECRET belong together; set both.")
+    return OAuthClient(client_id, secret) if client_id else None
 
 
 def _budgets(environment: Environment, connector: AnyConnector) -> dict[str, Budget]:

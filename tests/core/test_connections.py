@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.core.connections import Connections, Vault
+from connector_gateway.core.connections import Connections, Renewals, Tokens, Vault
 from connector_gateway.core.events.changes import WatchChanges
 from connector_gateway.core.keys import Caller
 from connector_gateway.core.secrets import SecretKeys
@@ -20,7 +20,10 @@ from connector_gateway.kit.errors import (
     WorkspaceNotFound,
 )
 from connector_gateway.kit.identifiers import KeyId, WorkspaceId
+from connector_gateway.kit.transport import Transport
+from connector_gateway.kit.upstream import Timeouts
 from connector_gateway.storage.database import Database
+from connector_gateway.storage.shared import InMemory
 from harness.clocks import HandClock
 from harness.rehearsing import Shelf, connectors
 from harness.requirement import requirement
@@ -47,16 +50,24 @@ def vault(*secrets: str) -> Vault:
     return Vault(SecretKeys(secrets or ["a secret that only tests know"]))
 
 
+def connected(database: Database, sealing: Vault, clock: HandClock, steady: HandClock | None = None) -> Connections:
+    """The connections of a process, which are never renewed."""
+    known = connectors(Shelf())
+    watching = WatchChanges(known, clock)
+    tokens = Tokens({}, Transport(1.0), InMemory(clock, Timeouts()), clock)
+    renewals = Renewals(database, sealing, tokens, watching, clock)
+    return Connections(database, sealing, known, clock, watching, renewals=renewals, steady=steady)
+
+
 @pytest.fixture
 async def office(common_database_url: str, clock: HandClock) -> AsyncIterator[Office]:
     async with Database(common_database_url) as here, Database(common_database_url) as elsewhere:
-        workspaces, known = Workspaces(here, clock), connectors(Shelf())
-        watching = WatchChanges(known, clock)
+        workspaces = Workspaces(here, clock)
         workspace_id = (await workspaces.create("tests"))["workspace_id"]
         caller = Caller(KeyId("key_1"), workspace_id, "read_write", 120, None, None)
         yield Office(
-            Connections(here, vault(), known, clock, watching),
-            Connections(elsewhere, vault(), known, clock, watching),
+            connected(here, vault(), clock),
+            connected(elsewhere, vault(), clock),
             workspaces,
             caller,
             clock,
@@ -165,7 +176,7 @@ async def test_missing_secrets_are_named(office: Office) -> None:
     with pytest.raises(InvalidParameters) as refused:
         await office.make(credentials={"password": "x"})
 
-    assert ["credentials.token"] == [detail["parameter"] for detail in refused.value.details]
+    assert ["credentials.token", "credentials.password"] == [one["parameter"] for one in refused.value.details]
 
 
 async def test_secrets_sealed_with_a_key_that_is_gone_end_in_a_fault_of_ours(
@@ -173,9 +184,7 @@ async def test_secrets_sealed_with_a_key_that_is_gone_end_in_a_fault_of_ours(
 ) -> None:
     uid = await office.make()
     async with Database(common_database_url) as other:
-        rotated = Connections(
-            other, vault("another secret of ours"), connectors(Shelf()), office.clock, WatchChanges({}, office.clock)
-        )
+        rotated = connected(other, vault("another secret of ours"), office.clock)
         with pytest.raises(InternalError):
             await rotated.open(office.caller, "shelf", uid)
 
@@ -188,8 +197,7 @@ async def test_a_workspace_that_does_not_exist_cannot_be_changed(office: Office)
 @requirement("bounds:clock-set-back")
 async def test_a_connection_removed_elsewhere_is_gone_in_time_though_the_clock_was_set_back(office: Office) -> None:
     wall, steady = HandClock(), HandClock()
-    known = connectors(Shelf())
-    here = Connections(office.here._database, vault(), known, wall, WatchChanges(known, wall), steady=steady)
+    here = connected(office.here._database, vault(), wall, steady)
     connection_id = await office.make()
     await here.open(office.caller, "shelf", connection_id)
     await office.elsewhere.remove(connection_id)

@@ -72,7 +72,7 @@ async def test_runs_of_a_connection_are_found_with_or_without_its_workspace(
     good, bad = await node.record(connection_id="conn_7"), await node.record(NO, connection_id="conn_7")
     await node.record(NO, connection_id="conn_8")
     connection = "INSERT INTO connections VALUES (:id, :ws, 'shelf', '', 'active', :none, '{}', 1, 1, :no)"
-    workspace = "INSERT INTO workspaces VALUES (:ws, '', 'free', 1)"
+    workspace = "INSERT INTO workspaces VALUES (:ws, '', 'free', 1, '[]')"
     clear = "DELETE FROM connections WHERE connection_id = :id"
     values = {"id": "conn_7", "ws": node.workspace_id, "none": b"", "no": False}
     await node.database.write(lambda writing: writing.execute(text(workspace), values))

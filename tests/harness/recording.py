@@ -40,7 +40,13 @@ WATCHING: Mapping[str, Any] = {
 SHOWN = 3
 """Items that are shown of an array."""
 
-SECRETS = {"key": "cgw_…", "ending": "x7Qf", "token": "ntn_…", "verification_token": "secret_…"}
+SECRETS = {
+    "connect_url": "http://127.0.0.1:8080/connect/…",
+    "key": "cgw_…",
+    "ending": "x7Qf",
+    "token": "ntn_…",
+    "verification_token": "secret_…",
+}
 """What is shown for what nobody should see."""
 
 
@@ -158,6 +164,8 @@ def managing(gateway: Gateway) -> Iterator[tuple[str, Arguments]]:
     yield "list_connections", {"workspace_id": workspace_id}
     yield "show_connection", {"connection_id": connection_id}
     yield "change_connection", {"connection_id": connection_id, "name": "Launch board"}
+    yield "reconnect_connection", {"connection_id": extra["connection_id"]}
+    yield "test_connection", {"connection_id": extra["connection_id"]}
     yield "remove_connection", {"connection_id": extra["connection_id"]}
     yield "open_hook", {"connector": "notes"}
     yield "show_run", {"run_id": gateway.get("/boards/lists", board_id=board(gateway)).body["run_id"]}
@@ -201,7 +209,7 @@ def shown(answer: Any, given: Arguments) -> dict[str, Any]:
 def _shown(value: Any) -> Any:
     """*value* without secrets, with the beginnings of its arrays, and with addresses that stay true."""
     if isinstance(value, dict):
-        return {name: SECRETS.get(name, _shown(one)) for name, one in value.items()}
+        return {name: _shown(one) if one is None else SECRETS.get(name, _shown(one)) for name, one in value.items()}
     if isinstance(value, list):
         return [_shown(one) for one in value[:SHOWN]]
     return re.sub(r"http://127\.0\.0\.1:\d+", "http://127.0.0.1:8080", value) if isinstance(value, str) else value

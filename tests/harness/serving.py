@@ -198,7 +198,8 @@ def serving(
     }
     budgets = {f"GATEWAY_{name.upper()}_BUDGET": WIDE for name in connectors}
     settling = {f"GATEWAY_{name.upper()}_SETTLE_SECONDS": SETTLE_SECONDS for name in connectors}
-    read = Settings.read(addresses | environment | budgets | settling | FAST | settings, connectors)
+    clients = clients_of(sandbox, connectors)
+    read = Settings.read(addresses | environment | budgets | settling | clients | FAST | settings, connectors)
     app = App(read, connectors=connectors, files=files, alone=alone)
     running = server(app.http(), "127.0.0.1", 0)
     thread = threading.Thread(target=running.run, name="gateway", daemon=True)
@@ -214,6 +215,16 @@ def serving(
     finally:
         running.should_exit = True
         thread.join(20)
+
+
+def clients_of(sandbox: Sandbox, connectors: Mapping[str, AnyConnector]) -> dict[str, str]:
+    """The settings that tell what the gateway is called at the stand-ins of *sandbox*."""
+    return {
+        f"GATEWAY_{name.upper()}_{part.upper()}": value
+        for name, connector in connectors.items()
+        if connector.oauth is not None and name in sandbox.emulators
+        for part, value in sandbox.emulators[name].client().items()
+    }
 
 
 def _caller(

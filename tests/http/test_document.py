@@ -97,7 +97,7 @@ def test_the_errors_of_a_status_are_told_apart_by_their_code() -> None:
     error = SCHEMAS["CreatePageConflictError"]["properties"]["error"]
 
     assert "code" == error["discriminator"]["propertyName"]
-    assert {"idempotency_in_progress", "select_option_missing", "ambiguous_database"} == {
+    assert {"idempotency_in_progress", "select_option_missing", "ambiguous_database", "connection_pending"} == {
         *error["discriminator"]["mapping"]
     }
     assert [one["$ref"] for one in error["oneOf"]] == [*error["discriminator"]["mapping"].values()]

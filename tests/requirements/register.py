@@ -7,6 +7,7 @@ from itertools import chain
 from connector_gateway.connectors import ROOMS
 from requirements.around import AROUND
 from requirements.calls import CALLS
+from requirements.connections import CONNECTIONS
 from requirements.requirement import Requirement
 
 
@@ -16,4 +17,4 @@ def of_room(room: str) -> Sequence[Requirement]:
     return found
 
 
-REGISTER: Sequence[Requirement] = (*CALLS, *chain.from_iterable(map(of_room, ROOMS)), *AROUND)
+REGISTER: Sequence[Requirement] = (*CALLS, *chain.from_iterable(map(of_room, ROOMS)), *AROUND, *CONNECTIONS)

@@ -31,7 +31,9 @@ async def forget_applications(database: Database, clock: Clock) -> None:
         for table in FORGOTTEN:
             writing.execute(delete(table))
         connections = tables.connections.c
-        kept = select(connections.connection_id, connections.connector).where(connections.deleted.is_(False))
+        kept = select(connections.connection_id, connections.connector).where(
+            connections.deleted.is_(False), connections.status != "pending"
+        )
         for connection_id, connector in writing.execute(kept).all():
             changes.made(writing, connection_id, connector)
 

@@ -68,7 +68,7 @@ async def serve_dev(place: Place, sandbox: subprocess.Popen[bytes], *, fresh: bo
 
 
 async def _serve(place: Place, secret: Mapping[str, str], playing: Mapping[str, Any], *, quiet: bool) -> None:
-    settings = settings_of(_seldom() | environment() | _environment(place, playing["upstreams"]))
+    settings = settings_of(_seldom() | environment() | _environment(place, playing))
     await forget_applications(Database(settings.database_url), SystemClock())
     app = App(settings)
     running = server(app.http(), HOST, place.port, settings.stop_seconds, log_level=settings.log_level)
@@ -127,13 +127,25 @@ def _secrets(place: Place) -> Mapping[str, str]:
     return kept
 
 
-def _environment(place: Place, upstreams: Mapping[str, Any]) -> dict[str, str]:
+def _environment(place: Place, playing: Mapping[str, Any]) -> dict[str, str]:
+    upstreams = playing["upstreams"]
     addresses = {
         f"GATEWAY_{connector.upper()}_{name.upper()}": value
         for connector, described in upstreams.items()
         for name, value in _addresses(described).items()
     }
-    return addresses | environment_of(place.data) | _deliveries(upstreams) | {"GATEWAY_BASE_URL": place.base_url}
+    own = {"GATEWAY_BASE_URL": place.base_url}
+    return addresses | environment_of(place.data) | _deliveries(upstreams) | _clients(playing["clients"]) | own
+
+
+def _clients(clients: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """What the gateway is called at the stand-ins through which accounts can be connected."""
+    return {
+        f"GATEWAY_{name.upper()}_{part.upper()}": value
+        for name, client in clients.items()
+        if CONNECTORS[name].oauth is not None
+        for part, value in client.items()
+    }
 
 
 def _deliveries(upstreams: Mapping[str, Any]) -> dict[str, str]:
@@ -164,7 +176,15 @@ async def _set_up(app: App, place: Place, secret: Mapping[str, str], sandbox: Ma
         for name, described in sandbox["upstreams"].items()
         if name in CONNECTORS
     }
-    _write(place.data / "kept.json", kept | {"connections": connections})
+    invited = {
+        name: await _invitation(app, kept["workspace_id"], name, kept.get("invited", {}).get(name))
+        for name, connector in CONNECTORS.items()
+        if connector.oauth is not None
+    }
+    _write(
+        place.data / "kept.json",
+        kept | {"connections": connections, "invited": {name: made["connection_id"] for name, made in invited.items()}},
+    )
     return {
         "base_url": place.base_url,
         "sandbox_url": sandbox["sandbox_url"],
@@ -172,6 +192,7 @@ async def _set_up(app: App, place: Place, secret: Mapping[str, str], sandbox: Ma
         "workspace_id": kept["workspace_id"],
         "keys": kept["keys"],
         "connections": connections,
+        "connect_urls": {name: made["connect_url"] for name, made in invited.items()},
         "upstreams": sandbox["upstreams"],
         "examples": {name: CONNECTORS[name].examples(given) for name, given in sandbox["examples"].items()},
     }
@@ -206,6 +227,14 @@ async def _connection(
     return str(created["connection_id"])
 
 
+async def _invitation(app: App, workspace_id: Any, connector: str, kept: str | None) -> dict[str, Any]:
+    """A link by which an account of the emulator is connected in a browser, to the same connection each time."""
+    if kept is not None:
+        with contextlib.suppress(GatewayError):
+            return await app.connecting.reconnect(kept, allow_other_account=True)
+    return await app.connecting.create(workspace_id, connector, None, name=f"{connector} in the browser")
+
+
 async def _show(described: Mapping[str, Any], data: Path) -> None:
     """Make one call through each connector, and print its envelope and how to call it again."""
     async with aiohttp.ClientSession() as session:
@@ -218,6 +247,9 @@ async def _show(described: Mapping[str, Any], data: Path) -> None:
                 answer = json.dumps(await response.json(), ensure_ascii=False)
             console.print(JSON(printable_json(answer)), soft_wrap=True)
             console.print(f"\n{curl(described, stop)}\n", soft_wrap=True, style="cyan")
+    console.rule("connect an account in the browser", align="left")
+    for connector, url in described["connect_urls"].items():
+        console.print(f"{connector:9} {url}", soft_wrap=True)
     console.rule("ready", align="left")
     console.print(
         f"gateway   {described['base_url']}  (reference: {described['base_url']}/docs)\n"

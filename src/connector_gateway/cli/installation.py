@@ -74,7 +74,7 @@ def manage(data: Path | None, work: Callable[[App], Awaitable[T]], *, json: bool
     app = App(settings_of(chosen))
 
     async def run() -> T:
-        async with app.database:
+        async with app.opened():
             return await work(app)
 
     try:

@@ -19,13 +19,21 @@ Act = Callable[[App], Awaitable[Any]]
 
 WORKSPACES = ("workspace_id", "name", "plan", "created_at")
 KEYS = ("key_id", "name", "scope", "ending", "revoked_at", "expires_at", "calls_per_minute", "workspace_id")
-CONNECTIONS = ("connection_id", "connector", "status", "name", "updated_at", "workspace_id")
+CONNECTIONS = ("connection_id", "connector", "status", "account_name", "name", "updated_at", "workspace_id")
 """The columns of lists, what matters most first: narrow terminals drop the last ones."""
 
 SEALS = ("kind", "resealed", "unreadable")
 
 plan = click.Choice(["free", "paid"])
 connector = click.Choice(list(CONNECTORS))
+return_url_list = click.option(
+    "--return-url",
+    "return_urls",
+    multiple=True,
+    help="An address that users may be sent back to after connecting an account; may be repeated.",
+)
+return_url_option = click.option("--return-url", help="Where the user is sent afterwards.")
+no_verify = click.option("--no-verify", is_flag=True, help="Do not ask the application whose the credentials are.")
 
 
 def _act(data: Path | None, act: Act, *, json: bool, columns: tuple[str, ...] = ()) -> None:
@@ -40,11 +48,12 @@ def workspaces() -> None:
 @workspaces.command("create")
 @click.argument("name")
 @click.option("--plan", type=plan, default="free", show_default=True)
+@return_url_list
 @data_folder
 @as_json
-def create_workspace(name: str, plan: Any, data: Path | None, *, as_json: bool) -> None:
+def create_workspace(name: str, plan: Any, return_urls: tuple[str, ...], data: Path | None, *, as_json: bool) -> None:
     """Create a workspace."""
-    _act(data, lambda app: app.workspaces.create(name, plan), json=as_json)
+    _act(data, lambda app: app.workspaces.create(name, plan, return_urls), json=as_json)
 
 
 @workspaces.command("list")
@@ -59,13 +68,20 @@ def list_workspaces(data: Path | None, *, as_json: bool) -> None:
 @click.argument("workspace_id")
 @click.option("--name", help="A new name.")
 @click.option("--plan", type=plan, help="Another plan.")
+@return_url_list
 @data_folder
 @as_json
 def change_workspace(
-    workspace_id: str, name: str | None, plan: str | None, data: Path | None, *, as_json: bool
+    workspace_id: str,
+    name: str | None,
+    plan: str | None,
+    return_urls: tuple[str, ...],
+    data: Path | None,
+    *,
+    as_json: bool,
 ) -> None:
-    """Change the name or plan of a workspace."""
-    changes = _given(name=name, plan=plan)
+    """Change the name or plan of a workspace, or where its users may be sent back to."""
+    changes = _given(name=name, plan=plan, return_urls=list(return_urls) or None)
     _act(data, lambda app: app.workspaces.change(WorkspaceId(workspace_id), **changes), json=as_json)
 
 
@@ -143,7 +159,7 @@ def revoke_key(key_id: str, data: Path | None, *, as_json: bool) -> None:
 
 @click.group()
 def connections() -> None:
-    """Create, list, change and remove connections."""
+    """Create, connect, test, list, change and remove connections."""
 
 
 @connections.command("create")
@@ -151,18 +167,83 @@ def connections() -> None:
 @click.argument("connector", type=connector)
 @click.option("--name", default="", help="What people call it.")
 @click.option("--settings", default="{}", help="Settings as a JSON object.")
+@no_verify
 @data_folder
 @as_json
 def create_connection(
-    workspace_id: str, connector: str, name: str, settings: str, data: Path | None, *, as_json: bool
+    workspace_id: str,
+    connector: str,
+    name: str,
+    settings: str,
+    data: Path | None,
+    *,
+    no_verify: bool,
+    as_json: bool,
 ) -> None:
     """Create a connection; its credentials are read from standard input, as a JSON object such as {"token": "…"}."""
     credentials, wanted = _credentials(), _object(settings, "--settings")
 
     def create(app: App) -> Awaitable[Any]:
-        return app.connections.create(WorkspaceId(workspace_id), connector, credentials, name=name, settings=wanted)
+        return app.connecting.create(
+            WorkspaceId(workspace_id), connector, credentials, name=name, settings=wanted, verify=not no_verify
+        )
 
     _act(data, create, json=as_json)
+
+
+@connections.command("connect")
+@click.argument("workspace_id")
+@click.argument("connector", type=connector)
+@click.option("--name", default="", help="What people call it.")
+@click.option("--settings", default="{}", help="Settings as a JSON object.")
+@return_url_option
+@data_folder
+@as_json
+def connect_connection(
+    workspace_id: str,
+    connector: str,
+    name: str,
+    settings: str,
+    return_url: str | None,
+    data: Path | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Make a link by which a user connects an account in a browser."""
+    wanted = _object(settings, "--settings")
+
+    def create(app: App) -> Awaitable[Any]:
+        return app.connecting.create(
+            WorkspaceId(workspace_id), connector, None, name=name, settings=wanted, return_url=return_url
+        )
+
+    _act(data, create, json=as_json)
+
+
+@connections.command("reconnect")
+@click.argument("connection_id")
+@return_url_option
+@click.option("--allow-other-account", is_flag=True, help="Let another account than before be connected.")
+@data_folder
+@as_json
+def reconnect_connection(
+    connection_id: str, return_url: str | None, data: Path | None, *, allow_other_account: bool, as_json: bool
+) -> None:
+    """Make a link by which the user connects the account again; the connection keeps its identifier."""
+
+    def reconnect(app: App) -> Awaitable[Any]:
+        return app.connecting.reconnect(connection_id, return_url=return_url, allow_other_account=allow_other_account)
+
+    _act(data, reconnect, json=as_json)
+
+
+@connections.command("test")
+@click.argument("connection_id")
+@data_folder
+@as_json
+def test_connection(connection_id: str, data: Path | None, *, as_json: bool) -> None:
+    """Ask the application whose a connection is and what it allows."""
+    _act(data, lambda app: app.connecting.test(connection_id), json=as_json)
 
 
 @connections.command("list")
@@ -190,10 +271,20 @@ def show_connection(connection_id: str, data: Path | None, *, as_json: bool) -> 
 @click.option("--name", help="A new name.")
 @click.option("--settings", help="New settings, as a JSON object.")
 @click.option("--credentials", is_flag=True, help="Read new credentials from standard input, as a JSON object.")
+@click.option("--allow-other-account", is_flag=True, help="Let the credentials be those of another account.")
+@no_verify
 @data_folder
 @as_json
 def change_connection(
-    connection_id: str, name: str | None, settings: str | None, data: Path | None, *, credentials: bool, as_json: bool
+    connection_id: str,
+    name: str | None,
+    settings: str | None,
+    data: Path | None,
+    *,
+    credentials: bool,
+    allow_other_account: bool,
+    no_verify: bool,
+    as_json: bool,
 ) -> None:
     """Change the name, settings or credentials of a connection."""
     changes = _given(
@@ -201,7 +292,13 @@ def change_connection(
         settings=None if settings is None else _object(settings, "--settings"),
         credentials=_credentials() if credentials else None,
     )
-    _act(data, lambda app: app.connections.change(connection_id, **changes), json=as_json)
+
+    def change(app: App) -> Awaitable[Any]:
+        return app.connecting.change(
+            connection_id, verify=not no_verify, allow_other_account=allow_other_account, **changes
+        )
+
+    _act(data, change, json=as_json)
 
 
 @connections.command("watch")
@@ -224,7 +321,7 @@ def watch_connection(
 @as_json
 def remove_connection(connection_id: str, data: Path | None, *, as_json: bool) -> None:
     """Remove a connection and its secrets; its history stays."""
-    _act(data, lambda app: app.connections.remove(connection_id), json=as_json)
+    _act(data, lambda app: app.connecting.remove(connection_id), json=as_json)
 
 
 @click.group()

@@ -7,7 +7,7 @@ from typing import Any
 
 from connector_gateway.core.arguments import Arguments, Body
 from connector_gateway.core.concurrency import ConcurrencyLimit, Downloads
-from connector_gateway.core.connections import Connection, Connections
+from connector_gateway.core.connections import Connecting, Connection, Connections
 from connector_gateway.core.cursors import Cursors
 from connector_gateway.core.envelope import Envelope
 from connector_gateway.core.files import Files
@@ -28,7 +28,7 @@ from connector_gateway.kit.observing import Events
 from connector_gateway.kit.operation import AnyOperation
 from connector_gateway.kit.shapes import Params, Position
 from connector_gateway.kit.transport import Transport
-from connector_gateway.kit.upstream import Timeouts, Upstream
+from connector_gateway.kit.upstream import Timeouts, Upstream, unauthorised
 from connector_gateway.storage.shared import Shared
 
 DOWNLOAD = "download"
@@ -48,6 +48,7 @@ class Gateway:
         runs: Runs,
         limits: Limits,
         connections: Connections,
+        connecting: Connecting,
         writing: Writing,
         cursors: Cursors,
         links: Links,
@@ -66,6 +67,7 @@ class Gateway:
         self._runs = runs
         self._limits = limits
         self._connections = connections
+        self._connecting = connecting
         self._writing = writing
         self._cursors = cursors
         self._links = links
@@ -118,8 +120,8 @@ class Gateway:
             try:
                 with self._under_way:
                     envelope = await self._carry_out(work, arguments, recording, key)
-            except ConnectionRevoked:
-                await self._connections.observe(connection, "revoked")
+            except ConnectionRevoked as error:
+                await self._note_revoked(connection, error)
                 raise
             # The third party has taken the credentials, so the connection lives, whatever was seen before (decision 5).
             if connection.status != "active" and run.trace.exchanges:
@@ -145,9 +147,16 @@ class Gateway:
                     async with site.connector.download(self._client(run, connection), linked.content) as download:
                         run.succeed("ok")
                         yield replace(download, pieces=_to_the_end(download.pieces, run))
-                except ConnectionRevoked:
-                    await self._connections.observe(connection, "revoked")
+                except ConnectionRevoked as error:
+                    await self._note_revoked(connection, error)
                     raise
+
+    async def _note_revoked(self, connection: Connection, error: ConnectionRevoked) -> None:
+        """Note that the authorisation is gone, and tell by which link the account can be connected again."""
+        await self._connections.observe(connection, "revoked")
+        url = await self._connecting.reconnect_url(connection)
+        if url is not None:
+            error.details.append({"reconnect_url": url})
 
     def _carry_out(
         self, work: Work, arguments: Arguments, recording: Recording, key: str | None
@@ -227,6 +236,7 @@ class Gateway:
             timeouts=timeouts or self._timeouts,
             trace=run.trace,
             time=self._time,
+            expired=connector.oauth.expired if connector.oauth else unauthorised,
             fence=self._fence(),
         )
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from connector_gateway.kit.budget import Budget
+from connector_gateway.kit.oauth import OAuth, OAuthClient
 from connector_gateway.kit.operation import AnyConnector
 
 
@@ -22,6 +23,14 @@ class Site:
 
     hook_secrets: tuple[str, ...] = field(default=(), repr=False)
     """What deliveries are signed with; any of them will do, so that they can be rotated."""
+
+    client: OAuthClient | None = None
+    """What this installation is called there, where it is registered."""
+
+    @property
+    def oauth(self) -> OAuth | None:
+        """How accounts are connected in a browser; None where this installation is not set up for it."""
+        return self.connector.oauth if self.client else None
 
     @property
     def pushed(self) -> bool:

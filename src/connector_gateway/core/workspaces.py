@@ -5,8 +5,9 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, insert, select, update
 
+from connector_gateway.core.return_urls import wrong_with
 from connector_gateway.kit.clock import Clock, instant
-from connector_gateway.kit.errors import WorkspaceNotFound
+from connector_gateway.kit.errors import InvalidParameters, WorkspaceNotFound
 from connector_gateway.kit.identifiers import WorkspaceId, ulid
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
@@ -21,9 +22,16 @@ class Workspaces:
         self._database = database
         self._clock = clock
 
-    async def create(self, name: str, plan: Plan = "free") -> dict[str, Any]:
-        """A new workspace."""
-        row = {"workspace_id": f"ws_{ulid()}", "name": name, "plan": plan, "created_at": self._clock.now()}
+    async def create(self, name: str, plan: Plan = "free", return_urls: Sequence[str] = ()) -> dict[str, Any]:
+        """A new workspace, whose users may be sent back to *return_urls*."""
+        _check(return_urls)
+        row = {
+            "workspace_id": f"ws_{ulid()}",
+            "name": name,
+            "plan": plan,
+            "created_at": self._clock.now(),
+            "return_urls": list(return_urls),
+        }
         await self._database.put(insert(tables.workspaces), row)
         return _public(row)
 
@@ -34,7 +42,8 @@ class Workspaces:
         return [_public(row) for row in rows]
 
     async def change(self, workspace_id: WorkspaceId, **changes: Any) -> dict[str, Any]:
-        """The workspace with *changes* (``name``, ``plan``) made."""
+        """The workspace with *changes* (``name``, ``plan``, ``return_urls``) made."""
+        _check(changes.get("return_urls", ()))
         change = (
             update(tables.workspaces)
             .where(tables.workspaces.c.workspace_id == workspace_id)
@@ -45,6 +54,17 @@ class Workspaces:
         if row is None:
             raise _not_found(workspace_id)
         return _public(row)
+
+
+def _check(return_urls: Sequence[str]) -> None:
+    """Refuse addresses that users cannot safely be sent to."""
+    faults = [
+        {"parameter": f"return_urls[{place}]", "value": url, "message": wrong}
+        for place, url in enumerate(return_urls)
+        if (wrong := wrong_with(url) or ("has a query" if "?" in url else ""))
+    ]
+    if faults:
+        raise InvalidParameters("Users cannot be sent back to these addresses.", *faults)
 
 
 def require_workspace(connection: Connection, workspace_id: WorkspaceId) -> None:

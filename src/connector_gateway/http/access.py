@@ -12,6 +12,7 @@ from connector_gateway.http.application import Application
 
 MAX_PATH = 200
 HOOKS = "/hooks"
+CONNECT = "/connect"
 UNSEEN = "…"
 
 log = structlog.get_logger()
@@ -52,10 +53,12 @@ class AccessLog:
             )
 
     def _path(self, scope: Mapping[str, Any]) -> str:
-        """The path without its query, and without the token of a download or what follows the name of a hook."""
+        """The path without its query, the token of a download or connect link, and what follows the name of a hook."""
         path = str(scope["path"])
         if path.startswith(self._downloads):
             return self._downloads + UNSEEN
+        if path.startswith(f"{CONNECT}/") and not path.endswith("/callback"):
+            return f"{CONNECT}/{UNSEEN}"
         if path.startswith(f"{HOOKS}/"):
             name, _, rest = path.removeprefix(f"{HOOKS}/").partition("/")
             path = f"{HOOKS}/{name}/{UNSEEN}" if rest else path

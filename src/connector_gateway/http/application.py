@@ -13,11 +13,13 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route, Router, request_response
 from starlette.types import Receive, Scope, Send
 
+from connector_gateway.core.connections import Consents
 from connector_gateway.core.envelope import DOCS
 from connector_gateway.core.events.hooks import Hooks
 from connector_gateway.core.stopping import Stopping
 from connector_gateway.http.addresses import Addresses
 from connector_gateway.http.clients import Clients
+from connector_gateway.http.connect import ConnectPages
 from connector_gateway.http.documents import InParts, MadeOnce
 from connector_gateway.http.downloads import download_routes
 from connector_gateway.http.error_pages import CODES, error_page, errors_page
@@ -45,6 +47,7 @@ class Service:
     edge: Edge
     management: Management
     hooks: Hooks
+    consents: Consents
     clock: Clock
     metrics: Metrics
     checks: Mapping[str, Check]
@@ -147,6 +150,7 @@ def application(service: Service, lifespan: Callable[[Router], AbstractAsyncCont
         Route("/", Front(not_found)),
         *management_routes(service.management, MANAGEMENT),
         *hook_routes(service.edge, service.hooks, service.clock),
+        *ConnectPages(service.consents, service.connectors, service.pages).routes(service.edge),
         shown("/healthz", alive),
         shown("/readyz", ready),
         Route("/metrics", Methods(service.edge, {"GET": metrics, "HEAD": metrics})),

@@ -6,9 +6,10 @@ GatewayError
 │   ├── how it was asked     InvalidJson, UnsupportedMediaType, PayloadTooLarge, MalformedRequest, HeadersTooLarge,
 │   │                        RequestIncomplete, InvalidParameters, InvalidCursor, RouteNotFound, MethodNotAllowed,
 │   │                        IdempotencyInProgress
-│   ├── what was named       ConnectionNotFound, ConnectionMismatch, WorkspaceNotFound, KeyNotFound, RunNotFound,
-│   │                        RunNotRecorded, and what the rooms look for: PageNotFound, CardNotFound, ChannelNotFound …
-│   └── what cannot be done  LossyCast, SelectOptionMissing, LabelNotOnBoard, InvalidRecipient, ReadOnlyField …
+│   ├── what was named       ConnectionNotFound, ConnectionMismatch, ConnectionPending, WorkspaceNotFound, KeyNotFound,
+│   │                        RunNotFound, RunNotRecorded, and what the rooms look for: PageNotFound, CardNotFound …
+│   └── what cannot be done  CredentialsRefused, OtherAccount, ConnectNotSetUp, LossyCast, SelectOptionMissing,
+│                            LabelNotOnBoard, InvalidRecipient, ReadOnlyField …
 ├── UpstreamFailure          the third party refused, failed or fell silent
 │   ├── refused              ConnectionRevoked, ConnectionScopeMissing, UpstreamForbidden, UpstreamRefused,
 │   │                        UpstreamConflict, UpstreamRateLimited
@@ -237,6 +238,38 @@ class ConnectionMismatch(CallerError):
     status = 422
     code = "connection_mismatch"
     remedy = "Use a connection of the connector named in the route."
+
+
+class ConnectionPending(CallerError):
+    """The connection was made without credentials, and nobody has connected an account yet."""
+
+    status = 409
+    code = "connection_pending"
+    remedy = "Have the user open the connect link of the connection, and allow the access it asks for."
+
+
+class CredentialsRefused(CallerError):
+    """The third party does not accept the credentials that were given."""
+
+    status = 422
+    code = "credentials_refused"
+    remedy = "Check the credentials at the application, copy them anew, and send them again."
+
+
+class OtherAccount(CallerError):
+    """The credentials are those of another account than the one the connection belongs to."""
+
+    status = 409
+    code = "other_account"
+    remedy = "Connect the account that was connected before, or say allow_other_account."
+
+
+class ConnectNotSetUp(CallerError):
+    """Accounts of this connector cannot be connected in a browser, since the installation is not registered for it."""
+
+    status = 409
+    code = "connect_not_set_up"
+    remedy = "Set GATEWAY_<CONNECTOR>_CLIENT_ID and _CLIENT_SECRET, or pass credentials."
 
 
 class WorkspaceNotFound(CallerError):

@@ -15,6 +15,7 @@ from connector_gateway.kit.call import Call, Download
 from connector_gateway.kit.errors import (
     ConnectionMismatch,
     ConnectionNotFound,
+    ConnectionPending,
     ConnectionRevoked,
     ConnectionScopeMissing,
     GatewayError,
@@ -43,6 +44,7 @@ from connector_gateway.kit.errors import (
     WriteScopeRequired,
     catalogue,
 )
+from connector_gateway.kit.oauth import Account, OAuth
 from connector_gateway.kit.observing import Observing
 from connector_gateway.kit.shapes import Listing, Page, Params, Position, Result
 from connector_gateway.kit.transport import Answer
@@ -64,6 +66,7 @@ EVERY_CALL: Errors = (
     InvalidParameters,
     ConnectionNotFound,
     ConnectionMismatch,
+    ConnectionPending,
     ConnectionRevoked,
     ConnectionScopeMissing,
     UpstreamForbidden,
@@ -229,6 +232,12 @@ class Connector(Generic[C]):
 
     observing: Observing[C] | None = None
     """How changes are observed, where they are."""
+
+    oauth: OAuth | None = None
+    """How accounts are connected in a browser, where they can be."""
+
+    identify: Callable[[C], Awaitable[Account]] | None = None
+    """Asks the third party whose the credentials are."""
 
     sample: SampleCall | None = None
     """The call that ``dev`` shows first."""

@@ -32,6 +32,11 @@ class Redaction:
     def __init__(self, secrets: Callable[[], Iterable[str]] = tuple) -> None:
         self._secrets = secrets
 
+    def learn(self, secrets: Iterable[str]) -> None:
+        """Hide these *secrets* as well, from now on."""
+        self._known = (*self._known, *_long(secrets))
+        vars(self).pop("_pattern", None)
+
     def text(self, text: str) -> str:
         """*text* without the secrets: as they are, escaped, or in Base64; one that a cut left half of is one too."""
         if self._pattern is None or not text:
@@ -62,7 +67,7 @@ class Redaction:
 
     @cached_property
     def _known(self) -> tuple[str, ...]:
-        return tuple(secret for secret in self._secrets() if len(secret) >= LEAST_LENGTH)
+        return tuple(_long(self._secrets()))
 
     @cached_property
     def _pattern(self) -> re.Pattern[str] | None:
@@ -77,6 +82,10 @@ class Redaction:
                 if kept.endswith(secret[:length]):
                     return kept[:-length] + HIDDEN
         return text
+
+
+def _long(secrets: Iterable[str]) -> Iterator[str]:
+    return (secret for secret in secrets if len(secret) >= LEAST_LENGTH)
 
 
 def _forms(secret: str) -> Iterator[str]:

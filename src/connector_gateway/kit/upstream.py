@@ -39,6 +39,11 @@ MAX_REFUSAL_BYTES = 1024 * 1024
 """How much is read of a refusal that came where a large body was asked for."""
 
 
+def unauthorised(answer: Answer) -> bool:
+    """Whether an answer says that the credentials are not good, or no longer: status 401."""
+    return answer.status == 401
+
+
 def standard_throttle(answer: Answer) -> float | None:
     """Seconds to wait if *answer* is a 429: its ``Retry-After``, else a second."""
     if answer.status != 429:
@@ -105,6 +110,10 @@ class CredentialSource(Protocol):
         """The secrets, by the connector's names."""
         ...
 
+    async def renew(self, used: Mapping[str, str]) -> bool:
+        """Whether there are newer ones than those that were *used* and that the third party does not take any more."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
@@ -139,6 +148,8 @@ class Request:
     writes: bool
     expects: Container[int]
     collides: Callable[[Answer], bool]
+    used: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """The credentials it was sent with last."""
 
 
 @dataclass(slots=True)
@@ -166,6 +177,9 @@ class Upstream:
     trace: Trace
     time: Callable[[], float]
     """Returns the time in epoch seconds, by a clock that nobody sets; other processes may compare it with theirs."""
+
+    expired: Callable[[Answer], bool] = unauthorised
+    """Whether an answer says that the credentials may have ended."""
 
     fence: Callable[[], None] = lambda: None
     """Raises an error if other processes may have taken over this one's work, so that it must not write."""
@@ -236,7 +250,7 @@ class Upstream:
     async def _deliver(self, request: Request, exchange: Callable[[Request, float], Awaitable[A]]) -> A:
         """Send the request, again if it may be, until an answer can be returned or the attempts are used up."""
         deadline = self.clock.now() + (self.timeouts.run_seconds if self._begun else self.timeouts.queue_seconds)
-        attempt = 0
+        attempt, renewed = 0, False
         while True:
             attempt += 1
             last = attempt >= self.timeouts.attempts
@@ -247,7 +261,10 @@ class Upstream:
                 await self._back_off(attempt)
                 continue
             pause = self.throttled(answer)
-            if pause is not None:
+            # Nothing was done for a token that has ended, so even a write is sent again, once, with a new one.
+            if not renewed and self.expired(answer) and await self.credential_source.renew(request.used):
+                renewed, attempt = True, attempt - 1
+            elif pause is not None:
                 await self._rest(request, pause, deadline)
             # Nothing was done, so even a write may be sent again.
             elif not last and request.collides(answer):
@@ -265,7 +282,7 @@ class Upstream:
 
     async def _exchange(self, request: Request, deadline: float) -> Answer:
         """Wait for a turn, send the request once, and record it however it ends."""
-        secrets = await self.credential_source.credentials()
+        secrets = request.used = await self.credential_source.credentials()
         queued = time.perf_counter()
         turn = await self.pacer.admit(request.charges, deadline)
         if request.writes:
@@ -291,7 +308,7 @@ class Upstream:
 
     async def _open(self, stack: AsyncExitStack, request: Request, deadline: float) -> Streamed:
         """Wait for a turn and send the request once; an accepted body stays open on *stack*, timed to its end."""
-        secrets = await self.credential_source.credentials()
+        secrets = request.used = await self.credential_source.credentials()
         queued = time.perf_counter()
         turn = await self.pacer.admit(request.charges, deadline)
         sent = time.perf_counter()

@@ -58,6 +58,7 @@ workspaces = Table(
     Column("name", String(200), nullable=False),
     Column("plan", String(10), nullable=False),
     Column("created_at", Double, nullable=False),
+    Column("return_urls", JSON, nullable=False, server_default="[]"),
 )
 
 keys = Table(
@@ -89,7 +90,49 @@ connections = Table(
     Column("created_at", Double, nullable=False),
     Column("updated_at", Double, nullable=False),
     Column("deleted", Boolean, nullable=False),
+    Column("account_id", String(200)),
+    Column("account_name", String(500)),
+    Column("scopes", JSON(none_as_null=True)),
+    Column("reason", String(40)),
+    Column("refresh_lease", String(40)),
+    Column("expires_at", Double),
+    Column("last_used_at", Double),
+    Column("last_refreshed_at", Double),
+    Column("refresh_began_at", Double),
+    Column("refresh_until", Double),
 )
+"""``status`` is ``pending``, ``active``, ``revoked`` or ``removed``; ``reason`` is why it is revoked.
+
+``expires_at`` is when the access token ends. ``refresh_lease`` names the renewal under way, until ``refresh_until``;
+``refresh_began_at`` is set from before its request until its outcome is known.
+"""
+
+connect_links = Table(
+    "connect_links",
+    metadata,
+    Column("digest", LargeBinary(32), primary_key=True),
+    Column("connection_id", String(40), nullable=False, index=True),
+    Column("return_url", Text),
+    Column("allow_other_account", Boolean, nullable=False),
+    Column("expires_at", Double, nullable=False, index=True),
+    Column("used_at", Double),
+)
+"""Links by which users connect an account; ``digest`` is that of the token in the address."""
+
+consents = Table(
+    "consents",
+    metadata,
+    Column("digest", LargeBinary(32), primary_key=True),
+    Column("link", LargeBinary(32), nullable=False, index=True),
+    Column("browser", LargeBinary(32), nullable=False),
+    Column("sealed", LargeBinary, nullable=False),
+    Column("expires_at", Double, nullable=False, index=True),
+    Column("used_at", Double),
+)
+"""Browsers that were sent to a third party, by the digest of the ``state`` they come back with.
+
+``browser`` is the digest of the cookie; ``sealed`` holds the verifier and the link's token.
+"""
 
 processes = Table(
     "processes",

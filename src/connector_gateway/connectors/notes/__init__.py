@@ -9,6 +9,7 @@ from connector_gateway.connectors.notes.client import (
     authorise,
     throttled,
 )
+from connector_gateway.connectors.notes.oauth import OAUTH, identify
 from connector_gateway.kit.observing import Observing
 from connector_gateway.kit.operation import Connector, SampleCall
 
@@ -35,5 +36,7 @@ NOTES = Connector(
         hands_over=True,
         receive=events.deliveries.receive,
     ),
+    oauth=OAUTH,
+    identify=identify,
     sample=SampleCall("the first databases", operations.list_databases, lambda _: {"limit": 3}),
 )

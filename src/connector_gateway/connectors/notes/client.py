@@ -212,18 +212,18 @@ class NotesClient:
 
         return walk(fetch, most=MAX_PAGES)
 
-    async def retrieve_me(self) -> wire.Reference:
+    async def retrieve_me(self) -> wire.Me:
         """The integration's own user. Source: developers.notion.com/reference/get-self, read 2026-11."""
         me, _ = await self.introduce(0.0)
         return me
 
-    async def introduce(self, now: float) -> tuple[wire.Reference, float]:
+    async def introduce(self, now: float) -> tuple[wire.Me, float]:
         """The integration's own user, and how many seconds the vendor's clock is ahead of ours, by which it is *now*.
 
         Source: as of the user.
         """
         answer = await self._read("/v1/users/me")
-        return unwrap(answer, wire.Reference), ahead(answer.headers.get("Date"), now)
+        return unwrap(answer, wire.Me), ahead(answer.headers.get("Date"), now)
 
     def _listed(
         self, path: str, body: Mapping[str, Any], kind: type[T], query: Sequence[tuple[str, str]] = ()

@@ -63,6 +63,20 @@ class User(Wire):
     person: Person | None = None
 
 
+class Bot(Wire):
+    """What is told of a user who is no person."""
+
+    workspace_name: str | None = None
+
+
+class Me(Wire):
+    """The integration's own user."""
+
+    id: str
+    name: str | None = None
+    bot: Bot | None = None
+
+
 class Link(Wire):
     """Where a file is."""
 

@@ -5,13 +5,14 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 from pydantic import ValidationError
-from sqlalchemy import Row, and_, func, insert, select, update
+from sqlalchemy import Row, and_, bindparam, func, insert, or_, select, update
 
 from connector_gateway.core.connections.changes import Changes
+from connector_gateway.core.connections.refresh import RELEASED, WITHDRAWN, Held, Renewals
 from connector_gateway.core.connections.vault import Vault
 from connector_gateway.core.details import UNKNOWN, cut, faults_of, listing
 from connector_gateway.core.keys import Caller
@@ -21,11 +22,13 @@ from connector_gateway.kit.clock import Clock, instant
 from connector_gateway.kit.errors import (
     ConnectionMismatch,
     ConnectionNotFound,
+    ConnectionPending,
     Detail,
     InternalError,
     InvalidParameters,
 )
 from connector_gateway.kit.identifiers import ConnectionId, WorkspaceId, ulid
+from connector_gateway.kit.oauth import Account
 from connector_gateway.kit.observing import SINCE, WATCHING
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.kit.redaction import Redaction
@@ -48,6 +51,31 @@ SHOWN = (
 )
 """Connections, with since when their changes are seen."""
 
+PENDING = "pending"
+"""The status of a connection to which no account was connected yet."""
+
+NOTE_SECONDS = 60.0
+"""How often it is noted when connections were last used."""
+
+NOTE_STEP = 500
+"""How many of them in one transaction."""
+
+TOLD = (
+    "connection_id",
+    "workspace_id",
+    "connector",
+    "name",
+    "status",
+    "reason",
+    "account_id",
+    "account_name",
+    "scopes",
+    "settings",
+)
+TOLD_INSTANTS = ("created_at", "updated_at", "expires_at", "last_used_at", "last_refreshed_at")
+NOT_YET: Mapping[str, Any] = dict.fromkeys(("reason", "expires_at", "last_used_at", "last_refreshed_at"))
+"""What a new connection has not."""
+
 _SHAPE = re.compile("conn_[0-9A-HJKMNP-TV-Z]{26}")
 
 
@@ -63,21 +91,36 @@ class Connection:
     account: str
     """A text that differs for each account of the third party and does not reveal who that is."""
 
-    _vault: Vault = field(repr=False)
-    _sealed: bytes = field(repr=False)
+    redaction: Redaction = field(repr=False)
+    """Hides the secrets in what the third party says."""
+
+    _held: Held = field(repr=False)
+    _renewals: Renewals = field(repr=False)
 
     async def credentials(self) -> Mapping[str, str]:
-        """The secrets, by the connector's names."""
-        return self._opened
+        """The secrets, by the connector's names; those that end soon are renewed first."""
+        if self._held.renew_at is not None:
+            self._take(await self._renewals.in_time(self.connection_id, self._held))
+        return self._held.secrets
 
-    @cached_property
-    def redaction(self) -> Redaction:
-        """Hides the secrets in what the third party says."""
-        return Redaction(self._opened.values)
+    @property
+    def stored(self) -> Mapping[str, str]:
+        """The secrets as they are, however old."""
+        return self._held.secrets
 
-    @cached_property
-    def _opened(self) -> Mapping[str, str]:
-        return self._vault.open(self._sealed, self.connection_id)
+    async def renew(self, used: Mapping[str, str]) -> bool:
+        """Whether there are newer secrets than those that were *used* and refused."""
+        newer = await self._renewals.renewed(self.connection_id, used)
+        if newer is None:
+            return False
+        self._take(newer)
+        return True
+
+    def _take(self, newer: Held) -> None:
+        if newer.secrets is not self._held.secrets:
+            self.redaction.learn(newer.secrets.values())
+        self._held.secrets, self._held.renew_at = newer.secrets, newer.renew_at
+        self._held.expires_at = newer.expires_at
 
 
 class Connections:
@@ -91,6 +134,7 @@ class Connections:
         clock: Clock,
         changes: Changes,
         *,
+        renewals: Renewals,
         steady: Clock | None = None,
     ) -> None:
         self._database = database
@@ -98,6 +142,11 @@ class Connections:
         self._connectors = connectors
         self._clock = clock
         self._changes = changes
+        self._renewals = renewals
+        self._used: dict[ConnectionId, float] = {}
+        """When connections were used that are not noted yet."""
+
+        self._noted_at = clock.now()
         self._known: SingleFlight[str, Connection | None] = SingleFlight(steady or clock, MOST_ROWS, from_start=True)
 
     async def open(self, caller: Caller, connector: str, connection_id: str) -> Connection:
@@ -114,6 +163,9 @@ class Connections:
                 f"Connection {connection_id} is a connection of {connection.connector}, not of {connector}.",
                 {"parameter": "connection_id", "connector": connection.connector},
             )
+        if connection.status == PENDING:
+            raise ConnectionPending(f"No account is connected to {connection_id} yet.")
+        self._used[connection.connection_id] = self._clock.now()
         return connection
 
     async def find(self, connection_id: str) -> Connection | None:
@@ -141,13 +193,14 @@ class Connections:
         self,
         workspace_id: WorkspaceId,
         connector: str,
-        credentials: Mapping[str, str],
+        credentials: Mapping[str, str] | None,
         *,
         name: str = "",
         settings: Mapping[str, Any] | None = None,
+        account: Account | None = None,
     ) -> dict[str, Any]:
-        """A new connection, with *credentials* sealed."""
-        self._check(connector, credentials, settings or {})
+        """A new connection, with *credentials* sealed; without any it is pending, and nothing is watched."""
+        self.check(connector, credentials, settings or {})
         connection_id = ConnectionId(f"conn_{ulid()}")
         now = self._clock.now()
         row = {
@@ -155,18 +208,21 @@ class Connections:
             "workspace_id": workspace_id,
             "connector": connector,
             "name": name,
-            "status": "active",
-            "sealed": self._vault.seal(credentials, connection_id),
+            "status": PENDING if credentials is None else "active",
+            "sealed": self._vault.seal(credentials or {}, connection_id),
             "settings": dict(settings or {}),
             "created_at": now,
             "updated_at": now,
             "deleted": False,
+            **NOT_YET,
+            **told_of(account),
         }
 
         def create(connection: Any) -> None:
             require_workspace(connection, workspace_id)
             connection.execute(insert(tables.connections), row)
-            self._changes.made(connection, connection_id, connector)
+            if credentials is not None:
+                self._changes.made(connection, connection_id, connector)
 
         await self._database.write(create)
         return _public(row)
@@ -207,27 +263,66 @@ class Connections:
             raise _not_found(connection_id)
         return _public(row)
 
-    async def change(self, connection_id: str, **changes: Any) -> dict[str, Any]:
-        """The connection with *changes* (``name``, ``settings``, ``credentials``, ``status``) made."""
+    async def change(self, connection_id: str, account: Account | None = None, **changes: Any) -> dict[str, Any]:
+        """The connection with *changes* (``name``, ``settings``, ``credentials``, ``status``) made.
+
+        The *account* is whose the credentials are, where that was asked.
+        """
         connection = await self.find(connection_id)
         if connection is None:
             raise _not_found(connection_id)
         credentials = changes.pop("credentials", None)
-        self._check(connection.connector, credentials, changes.get("settings", {}))
+        self.check(connection.connector, credentials, changes.get("settings", {}))
         if credentials is not None:
-            changes |= {"sealed": self._vault.seal(credentials, connection_id), "status": "active"}
-        told = partial(
-            self._changes.changed,
-            connection_id=connection_id,
-            credentials=credentials is not None,
-            settings="settings" in changes,
-        )
-        await self._update(connection_id, changes, told)
+            changes |= self._authorised(connection_id, credentials, account, None)
+
+        def tell(writing: Any) -> None:
+            if credentials is not None:
+                self._changes.made(writing, connection_id, connection.connector)
+            self._changes.changed(
+                writing, connection_id, credentials=credentials is not None, settings="settings" in changes
+            )
+
+        await self._update(connection_id, changes, tell)
         return await self.show(connection_id)
+
+    async def authorise(
+        self,
+        connection: Connection,
+        secrets: Mapping[str, str],
+        account: Account | None,
+        expires_at: float | None,
+        also: Callable[[Any], None],
+    ) -> dict[str, Any]:
+        """The connection with tokens that its user has granted, stored together with what *also* writes."""
+
+        def tell(writing: Any) -> None:
+            also(writing)
+            # A connection that was pending is watched from now on; one that was not is watched already.
+            self._changes.made(writing, connection.connection_id, connection.connector)
+            self._changes.changed(writing, connection.connection_id, credentials=True, settings=False)
+
+        changes = self._authorised(connection.connection_id, secrets, account, expires_at)
+        await self._update(connection.connection_id, changes, tell)
+        return await self.show(connection.connection_id)
+
+    def _authorised(
+        self, connection_id: str, secrets: Mapping[str, str], account: Account | None, expires_at: float | None
+    ) -> dict[str, Any]:
+        """The columns of a connection with new credentials; a renewal of the former ones ends here."""
+        self._renewals.forget(connection_id)
+        return {
+            "sealed": self._vault.seal(secrets, connection_id),
+            "status": "active",
+            "reason": None,
+            "expires_at": expires_at,
+            **RELEASED,
+            **told_of(account),
+        }
 
     async def remove(self, connection_id: str) -> dict[str, Any]:
         """Forget a connection and its secrets; its history stays."""
-        removed = {"deleted": True, "sealed": b"", "status": "removed"}
+        removed = {"deleted": True, "sealed": b"", "status": "removed", **RELEASED}
         told = partial(self._changes.removed, connection_id=connection_id)
         return _public(await self._update(connection_id, removed, told))
 
@@ -243,7 +338,7 @@ class Connections:
             update(tables.connections)
             .where(tables.connections.c.connection_id == connection_id, tables.connections.c.deleted.is_(False))
             .where(tables.connections.c.status != status)
-            .values(status=status, updated_at=now)
+            .values(status=status, updated_at=now, reason=WITHDRAWN if status == "revoked" else None)
         )
 
         def note(writing: Any) -> None:
@@ -256,6 +351,24 @@ class Connections:
 
         await self._database.write(note)
         self._known.forget(connection_id)
+
+    async def introduce(self, connection: Connection, account: Account | None) -> None:
+        """Note whose a connection is, as the third party has told it."""
+        if account is None:
+            return
+        told = {name: value for name, value in told_of(account).items() if value is not None}
+        await self._update(connection.connection_id, told, lambda _: None)
+
+    async def note_uses(self) -> None:
+        """Note when connections were last used: seldom, and many at once, for it is told to people only."""
+        now = self._clock.now()
+        if now - self._noted_at < NOTE_SECONDS:
+            return
+        self._noted_at, used, self._used = now, self._used, {}
+        rows = [{"used": connection_id, "at": at} for connection_id, at in used.items()]
+        for start in range(0, len(rows), NOTE_STEP):
+            step = rows[start : start + NOTE_STEP]
+            await self._database.write(partial(_note, step))
 
     async def _update(
         self, connection_id: str, changes: Mapping[str, Any], also: Callable[[Any], None]
@@ -279,7 +392,8 @@ class Connections:
             raise _not_found(connection_id)
         return row
 
-    def _check(self, name: str, credentials: Mapping[str, str] | None, settings: Mapping[str, Any]) -> None:
+    def check(self, name: str, credentials: Mapping[str, str] | None, settings: Mapping[str, Any]) -> None:
+        """Refuse what does not fit a connection of the connector *name*."""
         connector = self._connectors.get(name)
         if connector is None:
             raise InvalidParameters(
@@ -303,7 +417,8 @@ class Connections:
     def _connection(self, row: Row[Any]) -> Connection:
         connector = self._connectors.get(row.connector)
         secrets = self._vault.open(row.sealed, row.connection_id)
-        account = secrets.get(connector.credentials[-1] if connector else "token", row.connection_id)
+        # Tokens that are renewed would give an account another budget each time.
+        account = row.account_id or secrets.get(connector.credentials[-1] if connector else "token", row.connection_id)
         return Connection(
             connection_id=row.connection_id,
             workspace_id=row.workspace_id,
@@ -311,9 +426,25 @@ class Connections:
             status=row.status,
             settings=row.settings,
             account=hashlib.sha256(account.encode()).hexdigest()[:24],
-            _vault=self._vault,
-            _sealed=row.sealed,
+            redaction=Redaction(secrets.values),
+            _held=self._renewals.held(row.connector, secrets, row.expires_at),
+            _renewals=self._renewals,
         )
+
+
+def _note(rows: Sequence[Mapping[str, Any]], writing: Any) -> None:
+    table = tables.connections.c
+    later = or_(table.last_used_at.is_(None), table.last_used_at < bindparam("at"))
+    change = update(tables.connections).where(table.connection_id == bindparam("used"), later)
+    writing.execute(change.values(last_used_at=bindparam("at")), rows)
+
+
+def told_of(account: Account | None) -> dict[str, Any]:
+    """The columns that tell whose a connection is."""
+    if account is None:
+        return {"account_id": None, "account_name": None, "scopes": None}
+    scopes = None if account.scopes is None else sorted(account.scopes)
+    return {"account_id": account.account_id, "account_name": account.name, "scopes": scopes}
 
 
 def _missing(connector: AnyConnector, credentials: Mapping[str, str] | None) -> list[Detail]:
@@ -357,10 +488,9 @@ def _not_found(connection_id: str) -> ConnectionNotFound:
 
 
 def _public(row: Mapping[Any, Any]) -> dict[str, Any]:
-    shown = ("connection_id", "workspace_id", "connector", "name", "status", "settings")
     since = row.get("watching_since")
     return {
-        **{name: row[name] for name in shown},
-        **{name: instant(row[name]) for name in ("created_at", "updated_at")},
+        **{name: row[name] for name in TOLD},
+        **{name: None if row[name] is None else instant(row[name]) for name in TOLD_INSTANTS},
         "watching_since": None if since is None else instant(since),
     }

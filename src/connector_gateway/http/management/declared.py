@@ -8,7 +8,7 @@ from typing import Any, TypeVar, get_type_hints
 
 from pydantic import BaseModel
 
-from connector_gateway.core.connections import Connections
+from connector_gateway.core.connections import Connecting, Connections
 from connector_gateway.core.cursors import Cursors
 from connector_gateway.core.events.hooks import Hooks
 from connector_gateway.core.guesses import Guesses
@@ -58,6 +58,7 @@ class Management:
     workspaces: Workspaces
     keys: Keys
     connections: Connections
+    connecting: Connecting
     runs: Runs
     hooks: Hooks
     cursors: Cursors

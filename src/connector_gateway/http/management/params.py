@@ -10,12 +10,18 @@ from connector_gateway.kit.shapes import Cursor, Identifier, Instant, Params
 NAME = Annotated[str, Field(min_length=1, max_length=200)]
 
 
+RETURN_URLS = Annotated[list[Annotated[str, Field(max_length=2000)]], Field(max_length=20)]
+
+
 class CreateWorkspace(Params):
     """A workspace to be made."""
 
     name: NAME
     plan: Plan = "free"
     """Decides how long observed events are kept."""
+
+    return_urls: RETURN_URLS = Field(default_factory=list)
+    """Where users may be sent back to after they have connected an account: https addresses without query."""
 
 
 class ListAll(Params):
@@ -28,6 +34,8 @@ class ChangeWorkspace(Params):
     workspace_id: Identifier
     name: NAME | None = None
     plan: Plan | None = None
+    return_urls: RETURN_URLS | None = None
+    """Where users may be sent back to, in place of the former addresses."""
 
 
 class CreateKey(Params):
@@ -60,9 +68,17 @@ class CreateConnection(Params):
     workspace_id: Identifier
     connector: str
     name: Annotated[str, Field(max_length=200)] = ""
-    credentials: dict[str, str] = Field(repr=False)
-    """The secrets of the authorisation, by the connector's names, such as ``token``; they are stored encrypted."""
+    credentials: dict[str, str] | None = Field(default=None, repr=False)
+    """The secrets of the authorisation, by the connector's names, such as ``token``; they are stored encrypted.
+
+    Without them the connection is pending, and the answer has a link by which its user connects an account.
+    """
     settings: dict[str, Any] = Field(default_factory=dict)
+    verify: bool = True
+    """Whether the application is asked first whose the credentials are."""
+
+    return_url: str | None = None
+    """Where the user is sent afterwards; one of the workspace's ``return_urls``, with a query of its own if need be."""
 
 
 class ListConnections(Params):
@@ -85,6 +101,22 @@ class ChangeConnection(Params):
     name: Annotated[str, Field(max_length=200)] | None = None
     settings: dict[str, Any] | None = None
     credentials: dict[str, str] | None = Field(default=None, repr=False)
+    verify: bool = True
+    """Whether the application is asked first whose the credentials are."""
+
+    allow_other_account: bool = False
+    """Whether the credentials may be those of another account than before."""
+
+
+class Reconnect(Params):
+    """Which connection is to be connected again."""
+
+    connection_id: Identifier
+    return_url: str | None = None
+    """Where the user is sent afterwards; one of the workspace's ``return_urls``, with a query of its own if need be."""
+
+    allow_other_account: bool = False
+    """Whether another account than before may be connected."""
 
 
 class NameHook(Params):

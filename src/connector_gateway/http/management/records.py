@@ -15,6 +15,8 @@ class WorkspaceRecord(Result):
     """Decides how long observed events are kept."""
 
     created_at: Instant
+    return_urls: list[str]
+    """Where users may be sent back to after they have connected an account."""
 
 
 class KeyRecord(Result):
@@ -50,8 +52,18 @@ class ConnectionRecord(Result):
     workspace_id: str
     connector: str
     name: str
-    status: Literal["active", "revoked", "removed"]
-    """``revoked`` while the third party does not accept the credentials."""
+    status: Literal["pending", "active", "revoked", "removed"]
+    """``pending`` until an account is connected, ``revoked`` while the application does not accept the credentials."""
+
+    reason: str | None
+    """Why it is revoked: ``withdrawn``, or ``refresh_interrupted`` where renewed credentials were lost."""
+
+    account_id: str | None
+    """Whose the connection is, by the application's own identifier; null where that was not asked."""
+
+    account_name: str | None
+    scopes: list[str] | None
+    """What the application says was granted; null where it says nothing."""
 
     settings: dict[str, Any]
     watching_since: Instant | None
@@ -59,6 +71,44 @@ class ConnectionRecord(Result):
 
     created_at: Instant
     updated_at: Instant
+    expires_at: Instant | None
+    """When the present credentials end, which are renewed before; null where nobody knows."""
+
+    last_used_at: Instant | None
+    """When a call last went through it, to the minute."""
+
+    last_refreshed_at: Instant | None
+
+
+class CreatedConnection(ConnectionRecord):
+    """A new connection."""
+
+    connect_url: str | None
+    """Where its user connects an account, if none was given; ``expires_at`` is then when this link ends."""
+
+
+class ConnectLinkRecord(Result):
+    """A link by which the user of a connection connects its account."""
+
+    connection_id: str
+    status: Literal["pending", "active", "revoked"]
+    connect_url: str
+    expires_at: Instant
+    """When the link ends."""
+
+
+class MissingScope(Result):
+    """What was not granted."""
+
+    scope: str
+    operations: list[str]
+    """The operations that need it."""
+
+
+class TestedConnection(ConnectionRecord):
+    """A connection, as the application has just described it."""
+
+    missing_scopes: list[MissingScope]
 
 
 class HookWindow(Result):

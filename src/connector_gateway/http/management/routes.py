@@ -15,35 +15,58 @@ from connector_gateway.http.management.params import (
     ListRuns,
     NameConnection,
     NameHook,
+    Reconnect,
     RevokeKey,
     ShowRun,
 )
 from connector_gateway.http.management.records import (
     ConnectionRecord,
+    ConnectLinkRecord,
+    CreatedConnection,
     CreatedKey,
     HookSecret,
     HookWindow,
     KeyRecord,
     RunRecord,
+    TestedConnection,
     WorkspaceRecord,
 )
 from connector_gateway.kit.errors import (
     ConnectionNotFound,
+    ConnectNotSetUp,
+    CredentialsRefused,
     HookNotFound,
     HookSecretKnown,
     KeyNotFound,
+    OtherAccount,
     RunNotFound,
     RunNotRecorded,
+    UpstreamError,
+    UpstreamForbidden,
+    UpstreamRateLimited,
+    UpstreamTimeout,
+    UpstreamUnavailable,
+    UpstreamUnexpected,
     WorkspaceNotFound,
 )
 from connector_gateway.kit.identifiers import ConnectionId, KeyId, WorkspaceId
 from connector_gateway.kit.shapes import Listing, Page
 
+ASKING = (
+    UpstreamForbidden,
+    UpstreamRateLimited,
+    UpstreamError,
+    UpstreamUnexpected,
+    UpstreamTimeout,
+    UpstreamUnavailable,
+)
+"""What asking the application can end with."""
+
 
 @manages("POST /v1/workspaces")
 async def create_workspace(asked: Asked, params: CreateWorkspace) -> WorkspaceRecord:
     """Create a workspace."""
-    return WorkspaceRecord(**await asked.management.workspaces.create(params.name, params.plan))
+    return WorkspaceRecord(**await asked.management.workspaces.create(params.name, params.plan, params.return_urls))
 
 
 @manages("GET /v1/workspaces")
@@ -88,17 +111,22 @@ async def revoke_key(asked: Asked, params: RevokeKey) -> KeyRecord:
     return KeyRecord(**await asked.management.keys.revoke(KeyId(params.key_id)))
 
 
-@manages("POST /v1/connections", errors=[WorkspaceNotFound])
-async def create_connection(asked: Asked, params: CreateConnection) -> ConnectionRecord:
-    """Create a connection from credentials."""
-    created = await asked.management.connections.create(
+@manages("POST /v1/connections", errors=[WorkspaceNotFound, CredentialsRefused, ConnectNotSetUp, *ASKING])
+async def create_connection(asked: Asked, params: CreateConnection) -> CreatedConnection:
+    """Create a connection from credentials, or a link by which its user connects an account.
+
+    The application is asked whose the credentials are; wrong ones are refused.
+    """
+    created = await asked.management.connecting.create(
         WorkspaceId(params.workspace_id),
         params.connector,
         params.credentials,
         name=params.name,
         settings=params.settings,
+        verify=params.verify,
+        return_url=params.return_url,
     )
-    return ConnectionRecord(**created)
+    return CreatedConnection(**created)
 
 
 @manages("GET /v1/connections", open_to_keys=True)
@@ -116,17 +144,35 @@ async def show_connection(asked: Asked, params: NameConnection) -> ConnectionRec
     return ConnectionRecord(**found)
 
 
-@manages("PATCH /v1/connections/{connection_id}", errors=[ConnectionNotFound])
+@manages(
+    "PATCH /v1/connections/{connection_id}",
+    errors=[ConnectionNotFound, CredentialsRefused, OtherAccount, *ASKING],
+)
 async def change_connection(asked: Asked, params: ChangeConnection) -> ConnectionRecord:
     """Change the name, settings or credentials of a connection."""
     changes = params.model_dump(exclude={"connection_id"}, exclude_none=True)
-    return ConnectionRecord(**await asked.management.connections.change(params.connection_id, **changes))
+    return ConnectionRecord(**await asked.management.connecting.change(params.connection_id, **changes))
+
+
+@manages("POST /v1/connections/{connection_id}/reconnect", errors=[ConnectionNotFound, ConnectNotSetUp])
+async def reconnect_connection(asked: Asked, params: Reconnect) -> ConnectLinkRecord:
+    """Create a link by which the user connects the account of a connection again; its identifier stays."""
+    issued = await asked.management.connecting.reconnect(
+        params.connection_id, return_url=params.return_url, allow_other_account=params.allow_other_account
+    )
+    return ConnectLinkRecord(**issued)
+
+
+@manages("POST /v1/connections/{connection_id}/test", errors=[ConnectionNotFound, *ASKING])
+async def test_connection(asked: Asked, params: NameConnection) -> TestedConnection:
+    """Ask the application whose a connection is and what it allows; credentials that have ended are renewed."""
+    return TestedConnection(**await asked.management.connecting.test(params.connection_id))
 
 
 @manages("DELETE /v1/connections/{connection_id}", errors=[ConnectionNotFound])
 async def remove_connection(asked: Asked, params: NameConnection) -> ConnectionRecord:
-    """Remove a connection and its secrets; its history stays."""
-    return ConnectionRecord(**await asked.management.connections.remove(params.connection_id))
+    """Remove a connection and its secrets, which are given back where the application takes them; its history stays."""
+    return ConnectionRecord(**await asked.management.connecting.remove(params.connection_id))
 
 
 @manages("POST /v1/hooks/{connector}/window", errors=[HookNotFound, HookSecretKnown])
@@ -183,6 +229,8 @@ MANAGEMENT: Sequence[ManagementRoute] = (
     list_connections,
     show_connection,
     change_connection,
+    reconnect_connection,
+    test_connection,
     remove_connection,
     open_hook,
     show_hook,

@@ -1,0 +1,100 @@
+"""Whose credentials are: the third party is asked."""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from connector_gateway.core.connections.connections import Connection
+from connector_gateway.core.pacing import ConnectionPacer, stretched
+from connector_gateway.core.sites import Site
+from connector_gateway.kit.clock import Clock
+from connector_gateway.kit.errors import ConnectionRevoked, CredentialsRefused, GatewayError
+from connector_gateway.kit.oauth import Account
+from connector_gateway.kit.redaction import Redaction
+from connector_gateway.kit.transport import Transport
+from connector_gateway.kit.upstream import CredentialSource, Timeouts, Trace, Upstream, unauthorised
+from connector_gateway.storage.shared import Shared
+
+
+@dataclass(frozen=True, slots=True)
+class Unstored:
+    """Credentials that belong to no connection yet."""
+
+    secrets: Mapping[str, str] = field(repr=False)
+
+    async def credentials(self) -> Mapping[str, str]:
+        """These."""
+        return self.secrets
+
+    async def renew(self, used: Mapping[str, str]) -> bool:  # noqa: ARG002  # as the protocol has it
+        """There are no others."""
+        return False
+
+
+class Accounts:
+    """Asks third parties whose credentials are."""
+
+    def __init__(
+        self,
+        *,
+        sites: Mapping[str, Site],
+        shared: Shared,
+        transport: Transport,
+        clock: Clock,
+        timeouts: Timeouts,
+        time: Callable[[], float],
+    ) -> None:
+        self._sites = sites
+        self._shared = shared
+        self._transport = transport
+        self._clock = clock
+        self._timeouts = timeouts
+        self._time = time
+
+    async def of(self, connector: str, secrets: Mapping[str, str]) -> Account | None:
+        """Whose *secrets* are; None where the connector cannot tell. ``CredentialsRefused`` if they are not good."""
+        redaction = Redaction(secrets.values)
+        whose = hashlib.sha256("\n".join(secrets.values()).encode()).hexdigest()[:24]
+        try:
+            return await self._ask(connector, Unstored(secrets), whose)
+        except ConnectionRevoked as refused:
+            redaction.error(refused)
+            raise CredentialsRefused(
+                f"The application does not accept these credentials for {connector}.",
+                *refused.details,
+                private=refused.private,
+            ) from None
+        except GatewayError as error:
+            redaction.error(error)
+            raise
+
+    async def of_connection(self, connection: Connection) -> Account | None:
+        """Whose *connection* is, by its stored credentials; ``ConnectionRevoked`` if they are not good any more."""
+        try:
+            return await self._ask(connection.connector, connection, connection.account)
+        except GatewayError as error:
+            connection.redaction.error(error)
+            raise
+
+    async def _ask(self, connector: str, source: CredentialSource, whose: str) -> Account | None:
+        site = self._sites.get(connector)
+        if site is None or site.connector.identify is None:
+            return None
+        return await site.connector.identify(site.connector.client(self._upstream(site, source, whose)))
+
+    def _upstream(self, site: Site, source: CredentialSource, whose: str) -> Upstream:
+        connector = site.connector
+        budgets = stretched(site.budgets)
+        return Upstream(
+            addresses=site.addresses,
+            authorise=connector.authorise,
+            throttled=connector.throttled,
+            credential_source=source,
+            pacer=ConnectionPacer(connector.name, budgets, whose, self._shared, self._clock),
+            transport=self._transport,
+            clock=self._clock,
+            timeouts=self._timeouts,
+            trace=Trace(),
+            time=self._time,
+            expired=connector.oauth.expired if connector.oauth else unauthorised,
+        )

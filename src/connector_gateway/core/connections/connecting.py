@@ -1,0 +1,173 @@
+"""Connecting accounts: by credentials that are asked about first, or by a link that is given to the user."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from sqlalchemy import Connection as Transaction
+from sqlalchemy import select
+
+from connector_gateway.core.connections.accounts import Accounts
+from connector_gateway.core.connections.connections import Connection, Connections
+from connector_gateway.core.connections.links import ConnectLinks
+from connector_gateway.core.connections.tokens import Tokens
+from connector_gateway.core.return_urls import check_return_url
+from connector_gateway.core.single_flight import MOST_ROWS, SingleFlight
+from connector_gateway.core.workspaces import require_workspace
+from connector_gateway.kit.clock import Clock
+from connector_gateway.kit.errors import (
+    ConnectionNotFound,
+    ConnectionRevoked,
+    ConnectNotSetUp,
+    GatewayError,
+    OtherAccount,
+)
+from connector_gateway.kit.identifiers import WorkspaceId
+from connector_gateway.kit.oauth import Account
+from connector_gateway.storage import tables
+from connector_gateway.storage.database import Database
+
+
+class Connecting:
+    """Makes connections and changes what they hold, after asking the third party."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        connections: Connections,
+        links: ConnectLinks,
+        tokens: Tokens,
+        accounts: Accounts,
+        clock: Clock,
+    ) -> None:
+        self._database = database
+        self._connections = connections
+        self._links = links
+        self._tokens = tokens
+        self._accounts = accounts
+        self._issued: SingleFlight[str, str] = SingleFlight(clock, MOST_ROWS)
+
+    async def create(
+        self,
+        workspace_id: WorkspaceId,
+        connector: str,
+        credentials: Mapping[str, str] | None,
+        *,
+        name: str = "",
+        settings: Mapping[str, Any] | None = None,
+        verify: bool = True,
+        return_url: str | None = None,
+    ) -> dict[str, Any]:
+        """A new connection; without *credentials* it is pending, and comes with a link for its user."""
+        if credentials is None:
+            return await self._invite(workspace_id, connector, return_url, name=name, settings=settings)
+        self._connections.check(connector, credentials, settings or {})
+        await self._return_urls(workspace_id)
+        account = await self._accounts.of(connector, credentials) if verify else None
+        made = await self._connections.create(
+            workspace_id, connector, credentials, name=name, settings=settings, account=account
+        )
+        return made | {"connect_url": None}
+
+    async def _invite(
+        self, workspace_id: WorkspaceId, connector: str, return_url: str | None, **more: Any
+    ) -> dict[str, Any]:
+        self._connections.check(connector, None, more["settings"] or {})
+        self._require_set_up(connector)
+        await self._check_return(workspace_id, return_url)
+        made = await self._connections.create(workspace_id, connector, None, **more)
+        return made | await self._links.issue(made["connection_id"], return_url=return_url)
+
+    async def reconnect(
+        self, connection_id: str, *, return_url: str | None = None, allow_other_account: bool = False
+    ) -> dict[str, Any]:
+        """A link by which the user connects the account of a connection again."""
+        shown = await self._connections.show(connection_id)
+        self._require_set_up(shown["connector"])
+        await self._check_return(shown["workspace_id"], return_url)
+        issued = await self._links.issue(connection_id, return_url=return_url, allow_other_account=allow_other_account)
+        return {"connection_id": connection_id, "status": shown["status"], **issued}
+
+    async def reconnect_url(self, connection: Connection) -> str | None:
+        """A link to give to whoever calls through a revoked *connection*; None where there can be none.
+
+        One link is told for half of its life, so that calls which are refused do not write.
+        """
+
+        async def issue() -> str:
+            return str((await self._links.issue(connection.connection_id))["connect_url"])
+
+        if self._tokens.oauth(connection.connector) is None:
+            return None
+        return await self._issued.get(connection.connection_id, issue, self._links.seconds / 2)
+
+    async def change(
+        self, connection_id: str, *, verify: bool = True, allow_other_account: bool = False, **changes: Any
+    ) -> dict[str, Any]:
+        """The connection with *changes* made; credentials are asked about first."""
+        account = None
+        credentials = changes.get("credentials")
+        if credentials is not None:
+            shown = await self._connections.show(connection_id)
+            self._connections.check(shown["connector"], credentials, changes.get("settings", {}))
+            account = await self._accounts.of(shown["connector"], credentials) if verify else None
+            require_same(shown["account_id"], account, allowed=allow_other_account)
+        return await self._connections.change(connection_id, account, **changes)
+
+    async def test(self, connection_id: str) -> dict[str, Any]:
+        """Whose a connection is and what it allows, asked now; its status is noted."""
+        connection = await self._find(connection_id)
+        try:
+            account = await self._accounts.of_connection(connection)
+        except ConnectionRevoked:
+            await self._connections.observe(connection, "revoked")
+        else:
+            await self._connections.observe(connection, "active")
+            await self._connections.introduce(connection, account)
+        shown = await self._connections.show(connection_id)
+        oauth = self._tokens.oauth(connection.connector)
+        missing = oauth.missing(shown["scopes"]) if oauth else {}
+        return shown | {"missing_scopes": [{"scope": scope, "operations": needed} for scope, needed in missing.items()]}
+
+    async def remove(self, connection_id: str) -> dict[str, Any]:
+        """Forget a connection, and give its tokens back where the third party takes them."""
+        with suppress(GatewayError):
+            connection = await self._find(connection_id)
+            await self._tokens.revoke(connection.connector, connection.stored)
+        return await self._connections.remove(connection_id)
+
+    async def _find(self, connection_id: str) -> Connection:
+        connection = await self._connections.find(connection_id)
+        if connection is None:
+            raise ConnectionNotFound(
+                "There is no such connection.", {"parameter": "connection_id", "value": connection_id}
+            )
+        return connection
+
+    def _require_set_up(self, connector: str) -> None:
+        if self._tokens.oauth(connector) is None:
+            raise ConnectNotSetUp(
+                f"This installation is not set up to connect accounts of {connector} in a browser.",
+                {"parameter": "connector", "value": connector},
+            )
+
+    async def _check_return(self, workspace_id: str, return_url: str | None) -> None:
+        check_return_url(return_url, await self._return_urls(workspace_id))
+
+    async def _return_urls(self, workspace_id: str) -> Sequence[str]:
+        """Where the users of a workspace may be sent back to; ``WorkspaceNotFound`` if there is none."""
+        table = tables.workspaces.c
+
+        def ask(reading: Transaction) -> Sequence[str]:
+            require_workspace(reading, WorkspaceId(workspace_id))
+            query = select(table.return_urls).where(table.workspace_id == workspace_id)
+            return tuple(reading.execute(query).scalar_one())
+
+        return await self._database.read(ask)
+
+
+def require_same(known: str | None, account: Account | None, *, allowed: bool) -> None:
+    """Refuse to make a connection that of another account, unless that is *allowed*."""
+    if not allowed and account is not None and known not in {None, account.account_id}:
+        raise OtherAccount("These are the credentials of another account than that of the connection.")

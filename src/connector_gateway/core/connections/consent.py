@@ -1,0 +1,259 @@
+"""Consent in a browser: from a connect link to the third party, and back with a code that becomes tokens.
+
+What comes back counts only from the browser that was sent, once, and for a short time (decision 42).
+"""
+
+import hmac
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from secrets import token_urlsafe
+from typing import Literal
+
+import structlog
+from sqlalchemy import Connection as Transaction
+from sqlalchemy import insert, select, update
+
+from connector_gateway.core.connections.accounts import Accounts
+from connector_gateway.core.connections.connections import Connection, Connections
+from connector_gateway.core.connections.links import PATH, ConnectLink, ConnectLinks, digest
+from connector_gateway.core.connections.refresh import ends_at, renewed_secrets
+from connector_gateway.core.connections.tokens import GrantRefused, Tokens
+from connector_gateway.core.connections.vault import Vault
+from connector_gateway.core.return_urls import is_allowed
+from connector_gateway.kit.clock import Clock
+from connector_gateway.kit.errors import ConnectNotSetUp, CredentialsRefused, UpstreamFailure
+from connector_gateway.kit.oauth import Account, Grant, OAuth, new_verifier
+from connector_gateway.storage import tables
+from connector_gateway.storage.database import Database
+
+CONSENT_SECONDS = 15 * 60.0
+"""How long a user may take at the third party."""
+
+OWNER = "consent"
+"""What the secrets of a consent are sealed for, with its state."""
+
+log = structlog.get_logger()
+_consents = tables.consents.c
+
+Problem = Literal[
+    "unknown",
+    "expired",
+    "used",
+    "removed",
+    "not_set_up",
+    "other_browser",
+    "refused",
+    "broken",
+    "no_code",
+    "wrong_sender",
+    "code_refused",
+    "unavailable",
+    "partial",
+    "other_account",
+]
+"""What keeps an account from being connected; the pages have a sentence for each."""
+
+
+class NotConnected(Exception):
+    """No account was connected; *problem* says why, and *token* is that of the link by which to try again."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        token: str | None = None,
+        invitation: "Invitation | None" = None,
+        missing: Mapping[str, Sequence[str]] | None = None,
+        account: Account | None = None,
+    ) -> None:
+        super().__init__(problem)
+        self.problem: Problem = problem
+        self.token = token
+        self.invitation = invitation
+        self.missing = missing or {}
+        self.account = account
+
+
+@dataclass(frozen=True, slots=True)
+class Invitation:
+    """What a connect link invites to."""
+
+    link: ConnectLink
+    connection: Connection
+    oauth: OAuth
+    workspace: str
+    """The name of the customer."""
+
+    return_urls: Sequence[str]
+
+    @property
+    def return_url(self) -> str | None:
+        """Where the user is sent back to, as long as the workspace allows it."""
+        url = self.link.return_url
+        return url if url is not None and is_allowed(url, self.return_urls) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Departure:
+    """Where a browser is sent, and the secret by which it is known when it comes back."""
+
+    url: str
+    state: str = field(repr=False)
+    browser: str = field(repr=False)
+    invitation: Invitation
+
+
+@dataclass(frozen=True, slots=True)
+class Connected:
+    """An account was connected."""
+
+    invitation: Invitation
+    account: Account | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Awaited:
+    """A browser that was sent and came back."""
+
+    invitation: Invitation
+    token: str = field(repr=False)
+    verifier: str = field(repr=False)
+
+
+class Consents:
+    """Sends browsers to third parties, and makes connections of what they come back with."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        vault: Vault,
+        connections: Connections,
+        links: ConnectLinks,
+        tokens: Tokens,
+        accounts: Accounts,
+        clock: Clock,
+        base_url: str,
+    ) -> None:
+        self._database = database
+        self._vault = vault
+        self._connections = connections
+        self._links = links
+        self._tokens = tokens
+        self._accounts = accounts
+        self._clock = clock
+        self._base_url = base_url
+
+    async def invitation(self, token: str) -> Invitation:
+        """What the link with *token* invites to; ``NotConnected`` if it is not good any more."""
+        link = await self._links.find(token)
+        if link is None:
+            raise NotConnected("unknown")
+        connection = await self._connections.find(link.connection_id)
+        if connection is None:
+            raise NotConnected("removed")
+        oauth = self._tokens.oauth(connection.connector)
+        if oauth is None:
+            raise NotConnected("not_set_up")
+        workspace = select(tables.workspaces).where(tables.workspaces.c.workspace_id == connection.workspace_id)
+        row = await self._database.read(lambda reading: reading.execute(workspace).one())
+        return Invitation(link, connection, oauth, row.name, row.return_urls)
+
+    async def begin(self, token: str) -> Departure:
+        """Send a browser to the third party, for the link with *token*."""
+        invitation = await self.invitation(token)
+        if invitation.link.used:
+            raise NotConnected("used", invitation=invitation)
+        connector = invitation.connection.connector
+        state, browser, verifier = token_urlsafe(32), token_urlsafe(32), new_verifier()
+        row = {
+            "digest": digest(state),
+            "link": digest(token),
+            "browser": digest(browser),
+            "sealed": self._vault.seal({"verifier": verifier, "token": token}, OWNER + state),
+            "expires_at": self._clock.now() + CONSENT_SECONDS,
+        }
+        await self._database.put(insert(tables.consents), row)
+        url = self._tokens.consent_url(connector, self.callback(connector), state, verifier)
+        return Departure(url, state, browser, invitation)
+
+    def callback(self, connector: str) -> str:
+        """The address that the third party sends browsers back to; one for each, so that none answers for another."""
+        return f"{self._base_url}{PATH}/{connector}/callback"
+
+    async def finish(self, connector: str, answer: Mapping[str, str], browser: str) -> Connected:
+        """The account that was connected by what the *browser* came back with; otherwise ``NotConnected``."""
+        awaited = await self._awaited(connector, answer.get("state", ""), browser)
+        failed = partial(NotConnected, token=awaited.token, invitation=awaited.invitation)
+        issuer = awaited.invitation.oauth.issuer
+        if issuer is not None and answer.get("iss", issuer) != issuer:
+            raise failed("wrong_sender")
+        if "error" in answer:
+            raise failed("refused" if answer["error"] == "access_denied" else "broken")
+        if not answer.get("code"):
+            raise failed("no_code")
+        try:
+            return await self._connect(awaited, answer["code"])
+        except (GrantRefused, CredentialsRefused) as refused:
+            raise failed("code_refused") from refused
+        except (UpstreamFailure, ConnectNotSetUp) as failure:
+            log.warning("an account was not connected", connector=connector, code=failure.code, why=failure.private)
+            raise failed("unavailable") from failure
+
+    async def _awaited(self, connector: str, state: str, browser: str) -> _Awaited:
+        """What is known of the browser that comes back with *state*, which is good once."""
+        query = select(tables.consents).where(_consents.digest == digest(state))
+        row = await self._database.read(lambda reading: reading.execute(query).first())
+        if row is None:
+            raise NotConnected("unknown")
+        if not hmac.compare_digest(row.browser, digest(browser)):
+            raise NotConnected("other_browser")
+        secrets = self._vault.open(row.sealed, OWNER + state)
+        invitation = await self.invitation(secrets["token"])
+        if invitation.connection.connector != connector:
+            raise NotConnected("unknown")
+        await self._spend(row.digest, secrets["token"], invitation)
+        if row.expires_at <= self._clock.now():
+            raise NotConnected("expired", token=secrets["token"], invitation=invitation)
+        return _Awaited(invitation, secrets["token"], secrets["verifier"])
+
+    async def _spend(self, state: bytes, token: str, invitation: Invitation) -> None:
+        """Let a state be good once, whoever else comes with it at the same time."""
+        unspent = update(tables.consents).where(_consents.digest == state, _consents.used_at.is_(None))
+        change = unspent.values(used_at=self._clock.now())
+        if not await self._database.write(lambda writing: writing.execute(change).rowcount):
+            raise NotConnected("used", token=token, invitation=invitation)
+
+    async def _connect(self, awaited: _Awaited, code: str) -> Connected:
+        invitation, connection = awaited.invitation, awaited.invitation.connection
+        callback, now = self.callback(connection.connector), self._clock.now()
+        grant = await self._tokens.redeem(connection.connector, code, callback, awaited.verifier)
+        secrets = renewed_secrets({}, grant)
+        account = _granted(await self._accounts.of(connection.connector, secrets), grant)
+        await self._check(awaited, account, grant)
+
+        def use(writing: Transaction) -> None:
+            self._links.use(awaited.token, writing)
+
+        await self._connections.authorise(connection, secrets, account, ends_at(grant, now), use)
+        return Connected(invitation, account)
+
+    async def _check(self, awaited: _Awaited, account: Account | None, grant: Grant) -> None:
+        """Refuse what allows too little, and what belongs to somebody else than before."""
+        failed = partial(NotConnected, token=awaited.token, invitation=awaited.invitation, account=account)
+        missing = awaited.invitation.oauth.missing(account.scopes if account else grant.scopes)
+        if missing:
+            raise failed("partial", missing=missing)
+        before = await self._connections.show(awaited.invitation.connection.connection_id)
+        known = before["account_id"]
+        same = account is None or known in {None, account.account_id}
+        if not same and not awaited.invitation.link.allow_other_account:
+            raise failed("other_account")
+
+
+def _granted(account: Account | None, grant: Grant) -> Account | None:
+    """*account* with the scopes that came with the tokens, where it does not tell any itself."""
+    if account is None or account.scopes is not None or grant.scopes is None:
+        return account
+    return Account(account.account_id, account.name, grant.scopes)

@@ -1,0 +1,94 @@
+"""Connect links: addresses by which a user connects an account, each for one connection and a short time."""
+
+import hashlib
+from dataclasses import dataclass
+from secrets import token_urlsafe
+from typing import Any
+
+from sqlalchemy import Connection as Transaction
+from sqlalchemy import delete, insert, select, update
+
+from connector_gateway.kit.clock import Clock, instant
+from connector_gateway.storage import tables
+from connector_gateway.storage.database import Database
+
+PATH = "/connect"
+PURGE_STEP = 200
+_links = tables.connect_links.c
+_consents = tables.consents.c
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectLink:
+    """A link that is good."""
+
+    connection_id: str
+    return_url: str | None
+    allow_other_account: bool
+    used: bool
+    """Whether an account was connected by it."""
+
+
+class ConnectLinks:
+    """Issues connect links, and finds those it issued while they last."""
+
+    def __init__(self, database: Database, clock: Clock, base_url: str, seconds: float) -> None:
+        self._database = database
+        self._clock = clock
+        self._base_url = base_url
+        self._seconds = seconds
+
+    @property
+    def seconds(self) -> float:
+        """How long a link is good."""
+        return self._seconds
+
+    async def issue(
+        self, connection_id: str, *, return_url: str | None = None, allow_other_account: bool = False
+    ) -> dict[str, Any]:
+        """A new link: ``connect_url`` and ``expires_at``."""
+        token, expires_at = token_urlsafe(32), self._clock.now() + self._seconds
+        row = {
+            "digest": digest(token),
+            "connection_id": connection_id,
+            "return_url": return_url,
+            "allow_other_account": allow_other_account,
+            "expires_at": expires_at,
+        }
+        await self._database.put(insert(tables.connect_links), row)
+        return {"connect_url": self.url(token), "expires_at": instant(expires_at)}
+
+    def url(self, token: str) -> str:
+        """The address of the link with *token*."""
+        return f"{self._base_url}{PATH}/{token}"
+
+    async def find(self, token: str) -> ConnectLink | None:
+        """The link with *token*; None if there is none, or none any more."""
+        query = select(tables.connect_links).where(_links.digest == digest(token))
+        row = await self._database.read(lambda reading: reading.execute(query).first())
+        if row is None or row.expires_at <= self._clock.now():
+            return None
+        return ConnectLink(row.connection_id, row.return_url, row.allow_other_account, row.used_at is not None)
+
+    def use(self, token: str, writing: Transaction) -> None:
+        """Note that an account was connected by the link with *token*."""
+        change = update(tables.connect_links).where(_links.digest == digest(token))
+        writing.execute(change.values(used_at=self._clock.now()))
+
+    async def purge(self) -> int:
+        """Delete a step of the links and consents that are past their time; how many there were."""
+        now = self._clock.now()
+
+        def purge(writing: Transaction) -> int:
+            done = 0
+            for table, column in ((tables.consents, _consents), (tables.connect_links, _links)):
+                past = select(column.digest).where(column.expires_at <= now).limit(PURGE_STEP)
+                done += writing.execute(delete(table).where(column.digest.in_(past))).rowcount
+            return done
+
+        return await self._database.write(purge)
+
+
+def digest(secret: str) -> bytes:
+    """What is stored of a random secret; it is found by it, and cannot be made from it."""
+    return hashlib.sha256(secret.encode()).digest()

@@ -1,0 +1,130 @@
+"""Requests for tokens to the third parties: paced, limited in time, and each failure told for what it is."""
+
+from collections.abc import Mapping
+
+import structlog
+
+from connector_gateway.core.pacing import ConnectionPacer
+from connector_gateway.core.sites import Site
+from connector_gateway.kit.budget import Budget, Charge
+from connector_gateway.kit.clock import Clock
+from connector_gateway.kit.errors import (
+    ConnectNotSetUp,
+    UpstreamError,
+    UpstreamFailure,
+    UpstreamRateLimited,
+    UpstreamTimeout,
+    UpstreamUnavailable,
+)
+from connector_gateway.kit.oauth import Endpoint, Grant, OAuth, OAuthClient
+from connector_gateway.kit.redaction import Redaction
+from connector_gateway.kit.transport import Answer, Cut, NotSent, TimedOut, Transport
+from connector_gateway.kit.upstream import standard_throttle
+from connector_gateway.storage.shared import Shared
+
+BUDGETS = {"tokens": Budget(10, per_seconds=1)}
+"""Requests for tokens of one installation; no third party says how many it takes, so that these are few."""
+
+CHARGE = Charge("tokens")
+INSTALLATION = "installation"
+QUEUE_SECONDS = 20.0
+"""How long a request for tokens waits for its turn."""
+
+log = structlog.get_logger()
+
+
+class GrantRefused(Exception):
+    """The third party takes this code or refresh token no more; it is not a failure that passes."""
+
+
+class Tokens:
+    """Asks third parties for tokens."""
+
+    def __init__(self, sites: Mapping[str, Site], transport: Transport, shared: Shared, clock: Clock) -> None:
+        self._sites = sites
+        self._transport = transport
+        self._shared = shared
+        self._clock = clock
+
+    def oauth(self, connector: str) -> OAuth | None:
+        """How accounts are connected; None where this installation is not set up for it."""
+        site = self._sites.get(connector)
+        return site.oauth if site else None
+
+    def consent_url(self, connector: str, redirect_uri: str, state: str, verifier: str) -> str:
+        """Where a browser is sent for consent."""
+        site, oauth, client = self._set_up(connector)
+        return oauth.consent_url(site.addresses, client.client_id, redirect_uri, state, verifier)
+
+    async def redeem(self, connector: str, code: str, redirect_uri: str, verifier: str) -> Grant:
+        """The tokens for a code; ``GrantRefused`` if it is not good, an ``UpstreamFailure`` if that is not known."""
+        _, oauth, _ = self._set_up(connector)
+        fields = {"grant_type": "authorization_code", "code": code, "redirect_uri": redirect_uri}
+        return await self._grant(connector, fields | ({"code_verifier": verifier} if oauth.pkce else {}))
+
+    async def refresh(self, connector: str, refresh_token: str) -> Grant:
+        """New tokens; errors as for a code."""
+        return await self._grant(connector, {"grant_type": "refresh_token", "refresh_token": refresh_token})
+
+    async def revoke(self, connector: str, credentials: Mapping[str, str]) -> bool:
+        """Give tokens back where the third party takes them; whether it did."""
+        oauth = self.oauth(connector)
+        if oauth is None or oauth.revoke is None or "refresh_token" not in credentials:
+            return False
+        try:
+            answer = await self._send(connector, oauth.revoke, {"token": credentials["refresh_token"]})
+        except UpstreamFailure as failure:
+            log.warning("tokens were not given back", connector=connector, code=failure.code, private=failure.private)
+            return False
+        return answer.accepted
+
+    async def _grant(self, connector: str, fields: Mapping[str, str]) -> Grant:
+        _, oauth, client = self._set_up(connector)
+        redaction = Redaction(lambda: (*fields.values(), client.client_secret))
+        try:
+            answer = await self._send(connector, oauth.token, fields)
+            code = oauth.refused(answer)
+            if code is None:
+                return oauth.granted(answer)
+            if code in oauth.withdrawn:
+                raise GrantRefused(code)
+            raise _failed(answer, code)
+        except UpstreamFailure as failure:
+            redaction.error(failure)
+            raise
+
+    async def _send(self, connector: str, endpoint: Endpoint, fields: Mapping[str, str]) -> Answer:
+        site, oauth, client = self._set_up(connector)
+        headers, body = oauth.request(client, fields)
+        pacer = ConnectionPacer(connector, BUDGETS, INSTALLATION, self._shared, self._clock)
+        turn = await pacer.admit([CHARGE], self._clock.now() + QUEUE_SECONDS)
+        try:
+            answer = await self._transport.exchange("POST", endpoint.at(site.addresses), headers, body)
+        except NotSent as fault:
+            raise UpstreamUnavailable("The application cannot be reached.", private=str(fault)) from fault
+        except TimedOut as fault:
+            raise UpstreamTimeout("The application did not answer in time.", private=str(fault)) from fault
+        except Cut as fault:
+            raise UpstreamError("The connection to the application broke.", private=str(fault), doubt="cut") from fault
+        await turn.answered()
+        if (seconds := standard_throttle(answer)) is not None:
+            await pacer.close([CHARGE], seconds)
+            raise UpstreamRateLimited("The application throttles requests for tokens.", retry_after=seconds)
+        return answer
+
+    def _set_up(self, connector: str) -> tuple[Site, OAuth, OAuthClient]:
+        site = self._sites.get(connector)
+        if site is None or site.connector.oauth is None or site.client is None:
+            raise ConnectNotSetUp(
+                f"This installation is not set up to connect accounts of {connector}.",
+                {"parameter": "connector", "value": connector},
+            )
+        return site, site.connector.oauth, site.client
+
+
+def _failed(answer: Answer, code: str) -> UpstreamError:
+    """A refusal that is not about the grant: the third party fails, or does not know this installation's client."""
+    if answer.status >= 500 or not code:
+        return UpstreamError(f"The application failed with status {answer.status}.", private=answer.text, doubt="edge")
+    log.error("the application refused a request for tokens", code=code, status=answer.status)
+    return UpstreamError("The application refused this installation's request for tokens.", private=answer.text)

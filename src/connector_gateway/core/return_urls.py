@@ -1,0 +1,38 @@
+"""Where users may be sent back to after they have connected an account: never to where nobody has allowed it."""
+
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+from connector_gateway.kit.errors import InvalidParameters
+
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+def check_return_url(url: str | None, allowed: Sequence[str]) -> None:
+    """Refuse to send users anywhere but to the addresses that the workspace allows."""
+    if url is not None and not is_allowed(url, allowed):
+        raise InvalidParameters(
+            "Users are only sent back to an address that is among the return_urls of the workspace.",
+            {"parameter": "return_url", "value": url, "allowed": list(allowed)},
+        )
+
+
+def is_allowed(url: str, allowed: Sequence[str]) -> bool:
+    """Whether *url* is one of *allowed*, in all but the query that the application may add."""
+    return wrong_with(url) == "" and url.partition("?")[0] in allowed
+
+
+def wrong_with(url: str) -> str:
+    """What keeps *url* from being an address that users are sent back to; empty if nothing does."""
+    if not url.isascii() or not url.isprintable() or set(url) & set(" \\<>\"'`"):
+        return "has characters that an address cannot have"
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        return "cannot be read"
+    if not host or parts.username is not None or "#" in url:
+        return "needs a host, and has neither a user nor a fragment"
+    if parts.scheme == "https" or (parts.scheme == "http" and host in LOOPBACK):
+        return ""
+    return "should begin with https://; http:// is for this machine only"

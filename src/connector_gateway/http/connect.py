@@ -1,0 +1,164 @@
+"""The pages on which a user connects an account: what is asked for, the way to the third party, and how it ended."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+import structlog
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route, request_response
+
+from connector_gateway.core.connections.consent import (
+    CONSENT_SECONDS,
+    Connected,
+    Consents,
+    Invitation,
+    NotConnected,
+    Problem,
+)
+from connector_gateway.core.connections.links import PATH, digest
+from connector_gateway.http.pages import Pages
+from connector_gateway.http.routes import Edge, Methods
+from connector_gateway.kit.errors import GatewayError
+from connector_gateway.kit.operation import AnyConnector
+
+log = structlog.get_logger()
+Show = Callable[[Request], Awaitable[Response]]
+
+TITLES: Mapping[Problem, str] = {
+    "unknown": "This link is not valid",
+    "expired": "That took too long",
+    "used": "This link was used already",
+    "removed": "This connection was removed",
+    "not_set_up": "Not set up yet",
+    "other_browser": "Another browser",
+    "refused": "You did not allow the access",
+    "broken": "The application reported a problem",
+    "no_code": "The application reported a problem",
+    "wrong_sender": "The answer came from somebody else",
+    "code_refused": "The consent does not hold any more",
+    "unavailable": "The application did not answer",
+    "partial": "Not everything was allowed",
+    "other_account": "This is another account",
+}
+"""How each way of not connecting an account is headed; the template has the sentences."""
+
+STATUSES: Mapping[Problem, int] = {"unknown": 404, "removed": 404, "used": 410, "not_set_up": 409, "unavailable": 502}
+"""The status of their pages; of the others 400."""
+
+
+class ConnectPages:
+    """Answers browsers that were given a connect link, and those that third parties send back."""
+
+    def __init__(self, consents: Consents, connectors: Mapping[str, AnyConnector], pages: Pages) -> None:
+        self._consents = consents
+        self._connectors = connectors
+        self._pages = pages
+
+    def routes(self, edge: Edge) -> list[Route]:
+        """The addresses of the pages."""
+        asks, begins, ends = (request_response(self._told(show)) for show in (self._ask, self._begin, self._finish))
+        return [
+            Route(f"{PATH}/{{token}}", Methods(edge, {"GET": asks, "HEAD": asks, "POST": begins})),
+            Route(f"{PATH}/{{connector}}/callback", Methods(edge, {"GET": ends})),
+        ]
+
+    async def _ask(self, request: Request) -> Response:
+        """What the application is asked for, and a button that leads there."""
+        token = request.path_params["token"]
+        invitation = await self._consents.invitation(token)
+        if invitation.link.used:
+            raise NotConnected("used", invitation=invitation)
+        operations = self._connectors[invitation.connection.connector].operations
+        return self._pages.show(
+            "connect/ask.html",
+            invitation=invitation,
+            token=token,
+            reads=[operation.title for operation in operations if operation.scope == "read"],
+            writes=[operation.title for operation in operations if operation.scope == "write"],
+        )
+
+    async def _begin(self, request: Request) -> Response:
+        """Send the browser to the third party, with a cookie by which it is known when it comes back.
+
+        It is sent by a page, since a redirect would have to be allowed for every server on the third party's own way.
+        """
+        if not self._is_own(request):
+            raise NotConnected("other_browser")
+        departure = await self._consents.begin(request.path_params["token"])
+        page = self._pages.show(
+            "connect/leave.html",
+            headers={"Refresh": f"0; url={departure.url}"},
+            url=departure.url,
+            invitation=departure.invitation,
+        )
+        name = _cookie(departure.state)
+        page.set_cookie(name, departure.browser, max_age=int(CONSENT_SECONDS), **self._cookie_scope)
+        return page
+
+    async def _finish(self, request: Request) -> Response:
+        """Take what the third party sent the browser back with."""
+        answer = dict(request.query_params)
+        if len(answer) < len(request.query_params.multi_items()):
+            # What stands twice could be read differently here and there.
+            raise NotConnected("unknown")
+        name = _cookie(answer.get("state", ""))
+        connected = await self._consents.finish(request.path_params["connector"], answer, request.cookies.get(name, ""))
+        response = self._connected(connected)
+        response.delete_cookie(name, **self._cookie_scope)
+        return response
+
+    def _connected(self, connected: Connected) -> Response:
+        invitation = connected.invitation
+        if (url := _returning(invitation, status="connected")) is not None:
+            return RedirectResponse(url, 303, {"Referrer-Policy": "no-referrer", "Cache-Control": "no-store"})
+        return self._pages.show("connect/done.html", invitation=invitation, account=connected.account)
+
+    @property
+    def _cookie_scope(self) -> dict[str, Any]:
+        path = self._pages.root + PATH
+        return {"path": path, "secure": self._pages.secure, "httponly": True, "samesite": "lax"}
+
+    def _is_own(self, request: Request) -> bool:
+        """Whether the button was pressed on our own page, as far as the browser tells."""
+        return request.headers.get("sec-fetch-site", "same-origin") in {"same-origin", "none"}
+
+    def _told(self, show: Show) -> Show:
+        """*show*, with a page for whatever keeps an account from being connected."""
+
+        async def told(request: Request) -> Response:
+            try:
+                return await show(request)
+            except NotConnected as end:
+                return self._problem(end)
+            except GatewayError as error:
+                log.warning("refused", code=error.code, private=error.private)
+                return self._problem(NotConnected("unavailable"))
+
+        return told
+
+    def _problem(self, end: NotConnected) -> Response:
+        invitation = end.invitation
+        return self._pages.show(
+            "connect/problem.html",
+            status=STATUSES.get(end.problem, 400),
+            end=end,
+            title=TITLES[end.problem],
+            application=invitation.oauth.application if invitation else "the application",
+            back=_returning(invitation, status=end.problem) if invitation else None,
+        )
+
+
+def _cookie(state: str) -> str:
+    """The cookie of one consent, so that several may be under way in a browser."""
+    return f"connect_{digest(state).hex()[:16]}"
+
+
+def _returning(invitation: Invitation, status: str) -> str | None:
+    """The customer's address, told which connection it is about; None if there is none."""
+    url = invitation.return_url
+    if url is None:
+        return None
+    told = urlencode({"connection_id": invitation.connection.connection_id, "status": status})
+    return f"{url}{'&' if urlsplit(url).query else '?'}{told}"

@@ -1,0 +1,197 @@
+"""How an account is connected by OAuth 2: a connector's dialect as data, and the addresses and bodies made from it.
+
+Decision 40 tells why there is no library beneath.
+"""
+
+import hashlib
+import re
+from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from secrets import token_urlsafe
+from typing import Literal
+from urllib.parse import quote, quote_plus, urlencode
+
+from pydantic_core import to_json
+
+from connector_gateway.kit.transport import Answer
+from connector_gateway.kit.upstream import unauthorised
+from connector_gateway.kit.wire import Wire
+
+MARGIN_SECONDS = 60.0
+"""How long before its end a token is renewed, unless a connector says otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """An address of the third party: one of the connector's hosts, and a path there."""
+
+    host: str
+    path: str
+
+    def at(self, addresses: Mapping[str, str]) -> str:
+        """The whole address, in an installation with these *addresses*."""
+        return addresses[self.host] + self.path
+
+
+@dataclass(frozen=True, slots=True)
+class OAuthClient:
+    """What this installation is called at the third party, and how it proves that."""
+
+    client_id: str
+    client_secret: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """Tokens that the third party has issued."""
+
+    token: str = field(repr=False)
+    refresh_token: str | None = field(default=None, repr=False)
+    """None where there is none, and where the one there is stays good."""
+
+    seconds: float | None = None
+    """How long the token is good; None where nobody says."""
+
+    scopes: Collection[str] | None = None
+    """What was granted; None where it is not told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Whose a connection is."""
+
+    account_id: str
+    """The third party's own identifier, which stays when somebody is renamed."""
+
+    name: str
+    scopes: Collection[str] | None = None
+    """What the credentials allow; None where it is not told here."""
+
+
+class Issued(Wire):
+    """The answer to a request for tokens. Source: RFC 6749, section 5.1."""
+
+    access_token: str
+    refresh_token: str | None = None
+    expires_in: float | None = None
+    scope: str | None = None
+
+
+class Refused(Wire):
+    """The answer to a refused request for tokens. Source: RFC 6749, section 5.2; some say ``code`` instead."""
+
+    error: str = ""
+    code: str = ""
+
+
+def standard_grant(answer: Answer) -> Grant:
+    """The tokens of an answer as RFC 6749 has it; ``UpstreamFailure`` if it has another shape."""
+    issued = answer.read(Issued)
+    scopes = None if issued.scope is None else frozenset(filter(None, re.split(r"[\s,]+", issued.scope)))
+    return Grant(issued.access_token, issued.refresh_token, issued.expires_in, scopes)
+
+
+def standard_refusal(answer: Answer) -> str | None:
+    """The error code of a refused request for tokens; empty if it has none, None if it was accepted."""
+    if answer.accepted:
+        return None
+    refused = answer.glance(Refused)
+    return refused.error or refused.code if refused else ""
+
+
+@dataclass(frozen=True)
+class OAuth:
+    """How accounts of one connector are connected: where, with what, and in which dialect."""
+
+    application: str
+    """What people know the application as."""
+
+    authorize: Endpoint
+    """Where the browser asks for consent."""
+
+    token: Endpoint
+    """Where codes and refresh tokens become tokens."""
+
+    revoke: Endpoint | None = None
+    """Where tokens are given back, if anywhere."""
+
+    scopes: Mapping[str, Collection[str]] = field(default_factory=dict)
+    """What is asked for, with the operations that need it; what none needs may be left out by the user."""
+
+    separator: str = " "
+    """Stands between scopes."""
+
+    pkce: bool = False
+    """Whether the third party takes a code challenge. Source: RFC 7636."""
+
+    client_auth: Literal["basic", "body"] = "body"
+    """How the client proves itself: by HTTP Basic, or in the body."""
+
+    body: Literal["form", "json"] = "form"
+    """How requests for tokens are written."""
+
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    """What the address for consent has besides."""
+
+    issuer: str | None = None
+    """What the third party calls itself in ``iss``, where it sends one. Source: RFC 9207."""
+
+    margin_seconds: float = MARGIN_SECONDS
+    """How long before its end a token is renewed."""
+
+    withdrawn: Collection[str] = ("invalid_grant",)
+    """Error codes that say that a refresh token is not good any more."""
+
+    granted: Callable[[Answer], Grant] = standard_grant
+    """Reads the tokens of an accepted request."""
+
+    refused: Callable[[Answer], str | None] = standard_refusal
+    """Reads the error code of a refused request; None if it was accepted."""
+
+    expired: Callable[[Answer], bool] = unauthorised
+    """Whether an answer to a call says that the token may have ended."""
+
+    def missing(self, granted: Collection[str] | None) -> dict[str, list[str]]:
+        """The scopes that operations need and that were not *granted*, with these operations; none if untold."""
+        if granted is None:
+            return {}
+        return {scope: list(needed) for scope, needed in self.scopes.items() if needed and scope not in granted}
+
+    def consent_url(
+        self, addresses: Mapping[str, str], client_id: str, redirect_uri: str, state: str, verifier: str
+    ) -> str:
+        """The address that asks the user for consent."""
+        asked = {"client_id": client_id, "response_type": "code", "redirect_uri": redirect_uri, "state": state}
+        if self.scopes:
+            asked["scope"] = self.separator.join(self.scopes)
+        if self.pkce:
+            asked |= {"code_challenge": challenge(verifier), "code_challenge_method": "S256"}
+        return f"{self.authorize.at(addresses)}?{urlencode({**asked, **self.parameters}, quote_via=quote)}"
+
+    def request(self, client: OAuthClient, fields: Mapping[str, str]) -> tuple[Mapping[str, str], bytes]:
+        """Headers and body of a request of *client* with *fields*."""
+        headers = {"Accept": "application/json"}
+        if self.client_auth == "basic":
+            headers["Authorization"] = _basic(client)
+        else:
+            fields = {"client_id": client.client_id, "client_secret": client.client_secret, **fields}
+        if self.body == "json":
+            return headers | {"Content-Type": "application/json"}, to_json(fields)
+        return headers | {"Content-Type": "application/x-www-form-urlencoded"}, urlencode(fields).encode()
+
+
+def new_verifier() -> str:
+    """A secret that proves that who redeems a code asked for it. Source: RFC 7636, section 4.1."""
+    return token_urlsafe(48)
+
+
+def challenge(verifier: str) -> str:
+    """What is shown of *verifier* beforehand. Source: RFC 7636, section 4.2."""
+    return urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
+
+
+def _basic(client: OAuthClient) -> str:
+    # Both are form-encoded first, which only shows where they hold special characters. Source: RFC 6749, section 2.3.1.
+    pair = f"{quote_plus(client.client_id)}:{quote_plus(client.client_secret)}"
+    return f"Basic {b64encode(pair.encode()).decode()}"

@@ -1,0 +1,245 @@
+"""Renewal of tokens, on both databases, by clocks that are set by hand."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+import pytest
+
+from connector_gateway.core.connections import Connection, Connections, Renewals, Tokens, Vault
+from connector_gateway.core.connections.refresh import LEASE_SECONDS
+from connector_gateway.core.connections.tokens import GrantRefused
+from connector_gateway.core.events.changes import WatchChanges
+from connector_gateway.core.secrets import SecretKeys
+from connector_gateway.core.single_flight import TRUSTED_SECONDS
+from connector_gateway.core.workspaces import Workspaces
+from connector_gateway.kit.errors import ConnectionRevoked, StorageUnavailable, UpstreamError, UpstreamUnavailable
+from connector_gateway.kit.oauth import Endpoint, Grant, OAuth
+from connector_gateway.storage.database import Database
+from harness.clocks import HandClock
+from harness.rehearsing import Shelf, connectors
+from harness.requirement import requirement
+
+HOUR = 3600.0
+OAUTH = OAuth("Shelf", Endpoint("base", "/authorize"), Endpoint("base", "/token"), margin_seconds=60)
+FIRST = {"token": "access 1", "refresh_token": "refresh 1"}
+
+
+@dataclass
+class Issuer:
+    """The third party: each refresh token is good once, and the next pair has the next number."""
+
+    troubles: list[BaseException] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+    gate: asyncio.Event = field(default_factory=asyncio.Event)
+    visited: asyncio.Event = field(default_factory=asyncio.Event)
+    good: int = 1
+
+    def __post_init__(self) -> None:
+        self.gate.set()
+
+    def oauth(self, connector: str) -> OAuth:
+        return OAUTH
+
+    async def refresh(self, connector: str, refresh_token: str) -> Grant:
+        self.asked.append(refresh_token)
+        self.visited.set()
+        await self.gate.wait()
+        if self.troubles:
+            raise self.troubles.pop(0)
+        if refresh_token != f"refresh {self.good}":
+            raise GrantRefused("invalid_grant")
+        self.good += 1
+        return Grant(f"access {self.good}", f"refresh {self.good}", HOUR)
+
+
+@dataclass
+class Desk:
+    """Two processes on one database, and a connection with tokens that end in an hour."""
+
+    here: Connections
+    elsewhere: Connections
+    issuer: Issuer
+    clock: HandClock
+    connection_id: str
+
+    async def connection(self, of: Connections | None = None) -> Connection:
+        found = await (of or self.here).find(self.connection_id)
+        assert found is not None
+        return found
+
+    async def status(self) -> tuple[str, str | None]:
+        shown = await self.here.show(self.connection_id)
+        return shown["status"], shown["reason"]
+
+
+def process(database: Database, issuer: Issuer, clock: HandClock) -> Connections:
+    vault = Vault(SecretKeys(["a secret that only tests know"]))
+    known = {name: replace(one, oauth=OAUTH) for name, one in connectors(Shelf()).items()}
+    changes = WatchChanges(known, clock)
+    renewals = Renewals(database, vault, cast(Tokens, issuer), changes, clock)
+    return Connections(database, vault, known, clock, changes, renewals=renewals)
+
+
+@pytest.fixture
+async def desk(database_url: str, clock: HandClock) -> AsyncIterator[Desk]:
+    async with Database(database_url, clock=clock.now) as here, Database(database_url, clock=clock.now) as elsewhere:
+        issuer = Issuer()
+        workspace_id = (await Workspaces(here, clock).create("tests"))["workspace_id"]
+        connections = process(here, issuer, clock)
+        made = await connections.create(workspace_id, "shelf", FIRST)
+        yield_to = Desk(connections, process(elsewhere, issuer, clock), issuer, clock, made["connection_id"])
+        await authorise(yield_to, FIRST)
+        yield yield_to
+
+
+async def authorise(desk: Desk, secrets: Mapping[str, str]) -> None:
+    """Store *secrets* that end in an hour."""
+    await desk.here.authorise(await desk.connection(), secrets, None, desk.clock.at + HOUR, lambda _: None)
+
+
+@requirement("renewal:in-time")
+async def test_a_token_is_used_until_shortly_before_its_end(desk: Desk) -> None:
+    connection = await desk.connection()
+    desk.clock.at += HOUR - OAUTH.margin_seconds - 1
+    before = await connection.credentials()
+    desk.clock.at += 2
+    after = await connection.credentials()
+
+    assert ("access 1", "access 2") == (before["token"], after["token"])
+    assert ["refresh 1"] == desk.issuer.asked
+
+
+@requirement("renewal:stored")
+async def test_a_new_pair_is_stored_before_it_is_used(desk: Desk) -> None:
+    connection = await desk.connection()
+    desk.clock.at += HOUR
+    await connection.credentials()
+    stored = await desk.connection(desk.elsewhere)
+
+    assert {"token": "access 2", "refresh_token": "refresh 2"} == stored.stored
+
+
+@requirement("renewal:once")
+async def test_two_hundred_tasks_renew_a_token_once(desk: Desk) -> None:
+    connection = await desk.connection()
+    desk.clock.at += HOUR
+    told = await asyncio.gather(*(connection.credentials() for _ in range(200)))
+
+    assert {"access 2"} == {secrets["token"] for secrets in told}
+    assert ["refresh 1"] == desk.issuer.asked
+
+
+@requirement("renewal:once")
+async def test_two_processes_renew_a_token_once(desk: Desk) -> None:
+    here, elsewhere = await desk.connection(), await desk.connection(desk.elsewhere)
+    desk.clock.at += HOUR
+    told = await asyncio.gather(here.credentials(), elsewhere.credentials())
+
+    assert ["access 2", "access 2"] == [secrets["token"] for secrets in told]
+    assert ["refresh 1"] == desk.issuer.asked
+
+
+@requirement("renewal:patient")
+async def test_a_renewal_that_fails_for_a_minute_and_then_succeeds_revokes_nobody(desk: Desk) -> None:
+    connection = await desk.connection()
+    desk.clock.at += HOUR
+    desk.issuer.troubles = [UpstreamUnavailable("Away.") for _ in range(100)]
+    minute = desk.clock.at + 60
+    while desk.clock.at < minute:
+        with pytest.raises(UpstreamUnavailable):
+            await connection.credentials()
+        desk.clock.at += 0.5
+    between, asked = await desk.status(), len(desk.issuer.asked)
+    desk.issuer.troubles.clear()
+    desk.clock.at += 1
+    secrets = await connection.credentials()
+
+    assert ("active", None) == between == await desk.status()
+    assert "access 2" == secrets["token"]
+    assert asked <= 60
+
+
+@requirement("renewal:patient")
+async def test_a_token_that_is_still_good_is_used_while_a_renewal_fails(desk: Desk) -> None:
+    connection = await desk.connection()
+    desk.clock.at += HOUR - 30
+    desk.issuer.troubles = [UpstreamError("Failed.")]
+
+    assert "access 1" == (await connection.credentials())["token"]
+
+
+@requirement("renewal:revoked")
+async def test_a_refused_renewal_revokes_and_is_not_asked_for_again_at_once(desk: Desk) -> None:
+    connection = await desk.connection()
+    desk.clock.at += HOUR
+    desk.issuer.good = 5
+    for _ in range(3):
+        with pytest.raises(ConnectionRevoked):
+            await connection.credentials()
+
+    assert ("revoked", "withdrawn") == await desk.status()
+    assert ["refresh 1"] == desk.issuer.asked
+
+
+@requirement("renewal:once")
+async def test_a_renewal_of_a_process_that_died_is_taken_over(desk: Desk) -> None:
+    here, elsewhere = await desk.connection(), await desk.connection(desk.elsewhere)
+    desk.clock.at += HOUR
+    desk.issuer.gate.clear()
+    dying = asyncio.create_task(here.credentials())
+    await desk.issuer.visited.wait()
+    desk.clock.at += LEASE_SECONDS + 1
+    desk.issuer.gate.set()
+    desk.issuer.troubles = [asyncio.CancelledError()]
+    secrets = await elsewhere.credentials()
+    await asyncio.gather(dying, return_exceptions=True)
+
+    assert secrets["token"].startswith("access")
+    assert "active" == (await desk.status())[0]
+
+
+@requirement("renewal:stored")
+async def test_a_pair_that_cannot_be_stored_is_kept_and_not_asked_for_again(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connection = await desk.connection()
+    desk.clock.at += HOUR
+    refused = StorageUnavailable("Away.")
+    real = desk.here._database.write
+    away = [True]
+
+    def write(work: Any) -> Any:
+        if away and "_store" in repr(work):
+            return failing(refused)
+        return real(work)
+
+    monkeypatch.setattr(desk.here._database, "write", write)
+    with pytest.raises(StorageUnavailable):
+        await connection.credentials()
+    with pytest.raises(StorageUnavailable):
+        await connection.credentials()
+    away.clear()
+    secrets = await connection.credentials()
+
+    assert ("access 2", ["refresh 1"]) == (secrets["token"], desk.issuer.asked)
+
+
+async def failing(error: BaseException) -> None:
+    raise error
+
+
+@requirement("renewal:revoked")
+async def test_credentials_that_are_replaced_meanwhile_stay(desk: Desk) -> None:
+    connection = await desk.connection()
+    desk.clock.at += HOUR
+    desk.issuer.gate.clear()
+    renewing = asyncio.create_task(connection.credentials())
+    await desk.issuer.visited.wait()
+    await authorise(desk, {"token": "chosen", "refresh_token": "refresh 9"})
+    desk.issuer.gate.set()
+    await renewing
+    desk.clock.at += TRUSTED_SECONDS + 1
+
+    assert "chosen" == (await desk.connection()).stored["token"]

@@ -1,0 +1,96 @@
+"""Somebody with a browser who was given a connect link."""
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from html import unescape
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+import httpx
+
+from harness.consenting import Browser
+from harness.serving import Gateway
+
+
+@dataclass
+class User:
+    """A browser with its cookies, in front of a gateway and the stand-ins behind it."""
+
+    gateway: Gateway
+    http: httpx.Client
+
+    def open(self, url: str) -> httpx.Response:
+        """The page at an address of the gateway, whose redirects are not followed."""
+        return self.http.get(self._here(url))
+
+    def press(self, url: str, headers: Mapping[str, str] | None = None) -> httpx.Response:
+        """The page behind the button of the connect link *url*."""
+        return self.http.post(self._here(url), headers=headers)
+
+    def depart(self, url: str) -> str:
+        """The address of the consent page to which the connect link *url* leads."""
+        page = self.press(url)
+        assert 200 == page.status_code, page.text
+        return page.headers["refresh"].removeprefix("0; url=")
+
+    def allow(self, url: str, **decided: Any) -> httpx.Response:
+        """The page on which somebody ends who follows *url* and allows the access."""
+        consent = self.depart(url)
+        with Browser() as there:
+            return self.come_back(consent, there.allow(consent, **decided))
+
+    def cancel(self, url: str) -> httpx.Response:
+        """The page on which somebody ends who does not."""
+        consent = self.depart(url)
+        with Browser() as there:
+            return self.come_back(consent, there.cancel(consent))
+
+    def come_back(self, consent: str, answer: Mapping[str, str]) -> httpx.Response:
+        """The page to which the third party sends back, with its *answer*."""
+        callback = dict(parse_qsl(urlsplit(consent).query))["redirect_uri"]
+        return self.http.get(f"{self._here(callback)}?{urlencode(answer)}")
+
+    def _here(self, url: str) -> str:
+        parts = urlsplit(url)
+        return f"{self.gateway.base_url}{parts.path}{'?' if parts.query else ''}{parts.query}"
+
+
+@contextmanager
+def user(gateway: Gateway) -> Iterator[User]:
+    """Somebody with a new browser."""
+    with httpx.Client(timeout=30) as http:
+        yield User(gateway, http)
+
+
+def heading(page: httpx.Response) -> str:
+    """What a page is headed with."""
+    found = re.search("<h1>(.*?)</h1>", page.text)
+    assert found is not None, page.text
+    return unescape(found[1])
+
+
+def invited(gateway: Gateway, **more: Any) -> dict[str, Any]:
+    """A connection that is pending, with its link."""
+    body = {"workspace_id": gateway.workspace_id, "connector": "notes"} | more
+    data: dict[str, Any] = gateway.operator("POST", "/v1/connections", json=body).data
+    return data
+
+
+def connected(someone: User) -> str:
+    """A connection that *someone* has connected."""
+    invitation = invited(someone.gateway)
+    assert 200 == someone.allow(invitation["connect_url"]).status_code
+    return str(invitation["connection_id"])
+
+
+def reconnecting(gateway: Gateway, connection_id: str, **more: Any) -> str:
+    """A link by which a connection is connected again."""
+    return str(gateway.operator("POST", f"/v1/connections/{connection_id}/reconnect", json=more).data["connect_url"])
+
+
+def shown(gateway: Gateway, connection_id: str) -> dict[str, Any]:
+    """A connection as it is now."""
+    data: dict[str, Any] = gateway.operator("GET", f"/v1/connections/{connection_id}").data
+    return data

@@ -1,0 +1,118 @@
+"""Credentials are asked about before they are stored, and connections can be tested."""
+
+from typing import Any
+
+import pytest
+
+from connector_gateway.core.connections.connections import NOTE_SECONDS
+from harness.connecting import User, connected, shown
+from harness.requirement import requirement
+from harness.serving import Gateway, Reply
+
+
+def create(gateway: Gateway, **more: Any) -> Reply:
+    """What is answered to a connection with the credentials of the stand-in, unless *more* says otherwise."""
+    credentials = {"token": gateway.sandbox.emulators["notes"].credentials()["token"]}
+    body = {"workspace_id": gateway.workspace_id, "connector": "notes", "credentials": credentials}
+    return gateway.operator("POST", "/v1/connections", json=body | more)
+
+
+@requirement("accounts:told")
+def test_a_new_connection_tells_whose_it_is(gateway: Gateway) -> None:
+    made = create(gateway).data
+    me = gateway.sandbox.emulators["notes"].credentials()["token"]
+
+    assert ("active", "reason") == (made["status"], next(name for name in made if made[name] is None))
+    assert made["account_id"]
+    assert made["account_name"]
+    assert me not in str(made)
+
+
+@requirement("accounts:refused")
+def test_a_wrong_token_is_refused_at_once_and_not_stored(gateway: Gateway) -> None:
+    before = len(gateway.operator("GET", "/v1/connections").data)
+    reply = create(gateway, credentials={"token": "ntn_wrong_token"})
+    after = len(gateway.operator("GET", "/v1/connections").data)
+
+    assert (422, "credentials_refused", before) == (reply.status, reply.code, after)
+    assert "ntn_wrong_token" not in str(reply.body)
+
+
+@requirement("accounts:refused")
+def test_a_wrong_token_is_stored_where_the_application_is_not_to_be_asked(gateway: Gateway) -> None:
+    made = create(gateway, credentials={"token": "ntn_wrong_token"}, verify=False).data
+
+    assert ("active", None) == (made["status"], made["account_id"])
+
+
+@requirement("accounts:refused")
+def test_new_credentials_that_are_wrong_leave_the_old_ones(gateway: Gateway) -> None:
+    made = create(gateway).data["connection_id"]
+    reply = gateway.operator("PATCH", f"/v1/connections/{made}", json={"credentials": {"token": "ntn_wrong_token"}})
+    call = gateway.get("/notes/databases", connection_id=made)
+
+    assert ("credentials_refused", 200) == (reply.code, call.status)
+
+
+@requirement("accounts:refused")
+def test_an_application_that_fails_is_no_reason_to_refuse_credentials(gateway: Gateway) -> None:
+    gateway.fault("notes", fault="status", status=500, times=10)
+    reply = create(gateway)
+    gateway.clear("notes")
+
+    assert (502, "upstream_error") == (reply.status, reply.code)
+
+
+@requirement("accounts:other")
+def test_credentials_of_another_account_are_refused_unless_it_is_allowed(gateway: Gateway, someone: User) -> None:
+    connection_id = connected(someone)
+    body = {"credentials": {"token": gateway.sandbox.emulators["notes"].credentials()["token"]}}
+    refused = gateway.operator("PATCH", f"/v1/connections/{connection_id}", json=body)
+    allowed = gateway.operator("PATCH", f"/v1/connections/{connection_id}", json=body | {"allow_other_account": True})
+
+    assert (409, "other_account") == (refused.status, refused.code)
+    assert shown(gateway, connection_id)["account_id"] == allowed.data["account_id"]
+
+
+@requirement("accounts:tested")
+def test_a_connection_is_tested(gateway: Gateway) -> None:
+    made = create(gateway).data
+    tested = gateway.operator("POST", f"/v1/connections/{made['connection_id']}/test").data
+    gateway.revoke("notes")
+    revoked = gateway.operator("POST", f"/v1/connections/{made['connection_id']}/test").data
+    gateway.authorise("notes")
+    again = gateway.operator("POST", f"/v1/connections/{made['connection_id']}/test").data
+
+    assert ("active", made["account_id"], []) == (tested["status"], tested["account_id"], tested["missing_scopes"])
+    assert ("revoked", "withdrawn", "active", None) == (
+        revoked["status"],
+        revoked["reason"],
+        again["status"],
+        again["reason"],
+    )
+
+
+@requirement("connect:set-up")
+def test_without_a_registered_client_nobody_is_invited(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gateway.app._tokens, "_sites", {})
+    reply = create(gateway, credentials=None)
+
+    assert (409, "connect_not_set_up") == (reply.status, reply.code)
+
+
+@requirement("accounts:times")
+def test_a_connection_tells_when_it_was_last_used(gateway: Gateway) -> None:
+    made = create(gateway).data["connection_id"]
+    call = gateway.get("/notes/databases", connection_id=made)
+    gateway.app.connections._noted_at -= NOTE_SECONDS
+    gateway.run(gateway.app.connections.note_uses())
+
+    assert (200, True) == (call.status, shown(gateway, made)["last_used_at"] is not None)
+
+
+@requirement("connect:removed")
+def test_removing_a_connection_gives_its_tokens_back(gateway: Gateway, someone: User) -> None:
+    connection_id = connected(someone)
+    gateway.operator("DELETE", f"/v1/connections/{connection_id}")
+
+    assert ("POST", "/v1/oauth/revoke", 200) == gateway.journal("notes")[-1]

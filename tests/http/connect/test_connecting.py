@@ -1,0 +1,301 @@
+"""A user connects an account in a browser: the whole way, and every way in which it does not come to that."""
+
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+
+from harness.connecting import User, connected, heading, invited, reconnecting, shown, user
+from harness.consenting import Browser
+from harness.requirement import requirement
+from harness.serving import Gateway
+
+RETURN_URL = "https://app.example.com/connected"
+
+
+@requirement("connect:link", "connect:pending")
+def test_without_credentials_a_connection_is_pending_and_comes_with_a_link(gateway: Gateway) -> None:
+    made = invited(gateway)
+    refused = gateway.get("/notes/databases", connection_id=made["connection_id"])
+
+    assert ("pending", True) == (made["status"], made["connect_url"].startswith("http://127.0.0.1:8080/connect/"))
+    assert made["expires_at"] > made["created_at"]
+    assert (409, "connection_pending") == (refused.status, refused.code)
+
+
+@requirement("connect:page", "connect:consent")
+def test_a_user_who_allows_the_access_has_connected_an_account(gateway: Gateway, someone: User) -> None:
+    made = invited(gateway)
+    asked = someone.open(made["connect_url"])
+    done = someone.allow(made["connect_url"])
+    connection = shown(gateway, made["connection_id"])
+    call = gateway.get("/notes/databases", connection_id=made["connection_id"])
+
+    assert ["Notion", "Acme", "Create page"] == [one for one in ("Notion", "Acme", "Create page") if one in asked.text]
+    assert (200, "Connected") == (done.status_code, heading(done))
+    assert ("active", None) == (connection["status"], connection["expires_at"])
+    assert connection["account_name"] in done.text
+    assert 200 == call.status
+
+
+@requirement("connect:return")
+def test_the_user_is_sent_back_to_the_customer_with_the_connection(gateway: Gateway, someone: User) -> None:
+    made = invited(gateway, return_url=f"{RETURN_URL}?user=5")
+    sent = someone.allow(made["connect_url"])
+
+    told = {"user": "5", "connection_id": made["connection_id"], "status": "connected"}
+    assert (303, RETURN_URL) == (sent.status_code, sent.headers["location"].partition("?")[0])
+    assert told == dict(parse_qsl(urlsplit(sent.headers["location"]).query))
+
+
+@requirement("connect:return")
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://app.example.com.evil.test/connected",
+        "https://app.example.com@evil.test/connected",
+        "https://evil.test/connected",
+        "https://app.example.com/connected/../elsewhere",
+        "https://app.example.com/connected#token",
+        "http://app.example.com/connected",
+        "//app.example.com/connected",
+        "/connected",
+        "javascript:alert(1)",
+        "https://app.example.com/connected?\n",
+        "https:/\\app.example.com/connected",
+        "",
+    ],
+)
+def test_nobody_is_sent_where_the_workspace_does_not_allow_it(gateway: Gateway, url: str) -> None:
+    body = {"workspace_id": gateway.workspace_id, "connector": "notes", "return_url": url}
+    reply = gateway.operator("POST", "/v1/connections", json=body)
+
+    assert (422, ["return_url"]) == (reply.status, [detail["parameter"] for detail in reply.details])
+
+
+@requirement("connect:return")
+def test_an_address_that_is_allowed_no_longer_is_not_gone_back_to(gateway: Gateway, someone: User) -> None:
+    made = invited(gateway, return_url=RETURN_URL)
+    gateway.operator("PATCH", f"/v1/workspaces/{gateway.workspace_id}", json={"return_urls": []})
+
+    assert "Connected" == heading(someone.allow(made["connect_url"]))
+
+
+@requirement("connect:return")
+@pytest.mark.parametrize(
+    "url", ["http://app.example.com/x", "https://a@b.test/", "https://b.test/?a=1", "ftp://b.test/", "https://", "b"]
+)
+def test_a_workspace_allows_only_addresses_that_are_safe_to_go_to(gateway: Gateway, url: str) -> None:
+    reply = gateway.operator("PATCH", f"/v1/workspaces/{gateway.workspace_id}", json={"return_urls": [url]})
+
+    assert (422, ["return_urls[0]"]) == (reply.status, [detail["parameter"] for detail in reply.details])
+
+
+# Ways in which it does not come to that
+
+
+@requirement("connect:refused")
+def test_a_user_who_does_not_allow_it_is_told_and_may_try_again(gateway: Gateway, someone: User) -> None:
+    made = invited(gateway)
+    refused = someone.cancel(made["connect_url"])
+    before = shown(gateway, made["connection_id"])["status"]
+    again = someone.allow(made["connect_url"])
+
+    assert (400, "You did not allow the access") == (refused.status_code, heading(refused))
+    assert urlsplit(made["connect_url"]).path in refused.text
+    assert ("pending", "Connected") == (before, heading(again))
+
+
+@requirement("connect:state")
+@pytest.mark.parametrize("state", ["", "forged", "x" * 5000])
+def test_a_forged_state_is_not_known(gateway: Gateway, someone: User, state: str) -> None:
+    made = invited(gateway)
+    consent = someone.depart(made["connect_url"])
+    page = someone.come_back(consent, {"code": "abc", "state": state})
+
+    assert (404, "This link is not valid") == (page.status_code, heading(page))
+    assert "pending" == shown(gateway, made["connection_id"])["status"]
+
+
+@requirement("connect:state")
+def test_an_answer_is_good_once(gateway: Gateway, someone: User) -> None:
+    made = invited(gateway)
+    consent = someone.depart(made["connect_url"])
+    cookies = dict(someone.http.cookies)
+    with Browser() as there:
+        answer = there.allow(consent)
+    first = someone.come_back(consent, answer)
+    someone.http.cookies.update(cookies)
+    second = someone.come_back(consent, answer)
+
+    assert ("Connected", "This link was used already") == (heading(first), heading(second))
+
+
+@requirement("connect:state")
+def test_an_answer_counts_only_in_the_browser_that_was_sent(gateway: Gateway, someone: User) -> None:
+    made = invited(gateway)
+    consent = someone.depart(made["connect_url"])
+    with Browser() as there, user(gateway) as other:
+        answer = there.allow(consent)
+        stolen = other.come_back(consent, answer)
+    own = someone.come_back(consent, answer)
+
+    assert (400, "Another browser") == (stolen.status_code, heading(stolen))
+    assert "Connected" == heading(own)
+
+
+@requirement("connect:state")
+def test_a_cookie_that_somebody_else_has_set_does_not_fit(gateway: Gateway, someone: User) -> None:
+    made = invited(gateway)
+    with Browser() as there, user(gateway) as attacker:
+        consent = attacker.depart(made["connect_url"])
+        someone.depart(made["connect_url"])
+        page = someone.come_back(consent, there.allow(consent))
+
+    assert "Another browser" == heading(page)
+    assert "pending" == shown(gateway, made["connection_id"])["status"]
+
+
+@requirement("connect:state")
+def test_a_callback_of_another_connector_is_not_known(gateway: Gateway, someone: User) -> None:
+    consent = someone.depart(invited(gateway)["connect_url"])
+    with Browser() as there:
+        answer = there.allow(consent)
+    page = someone.come_back(consent.replace("notes%2Fcallback", "mail%2Fcallback"), answer)
+
+    assert 404 == page.status_code
+
+
+@requirement("connect:broken")
+@pytest.mark.parametrize("more", [{}, {"code": ""}, {"error": "server_error"}, {"error": ""}])
+def test_an_answer_without_a_code_connects_nothing(gateway: Gateway, someone: User, more: dict[str, str]) -> None:
+    made = invited(gateway)
+    consent = someone.depart(made["connect_url"])
+    state = dict(parse_qsl(urlsplit(consent).query))["state"]
+    page = someone.come_back(consent, {"state": state, **more})
+
+    assert (400, "The application reported a problem") == (page.status_code, heading(page))
+    assert "Try again" in page.text
+    assert "pending" == shown(gateway, made["connection_id"])["status"]
+
+
+@requirement("connect:broken")
+@pytest.mark.parametrize(
+    ("fault", "status"),
+    [
+        ({"fault": "garbage"}, 502),
+        ({"fault": "status", "status": 500}, 502),
+        ({"fault": "status", "status": 429, "headers": {"Retry-After": "1"}}, 502),
+        ({"fault": "status", "status": 200, "body": "<html>Sign in</html>"}, 502),
+        ({"fault": "status", "status": 200, "body": {"access_token": 5}}, 502),
+        ({"fault": "status", "status": 401, "body": {"error": "invalid_client"}}, 502),
+        ({"fault": "drop_after"}, 502),
+        ({"fault": "status", "status": 400, "body": {"error": "invalid_grant"}}, 400),
+    ],
+    ids=["garbage", "failed", "throttled", "page", "wrong shape", "our client", "cut", "code refused"],
+)
+def test_a_token_endpoint_that_fails_connects_nothing_and_says_so(
+    gateway: Gateway, someone: User, fault: dict[str, object], status: int
+) -> None:
+    made = invited(gateway)
+    gateway.fault("notes", path="/v1/oauth/token", times=1, **fault)
+    page = someone.allow(made["connect_url"])
+    gateway.clear("notes")
+
+    assert (status, "pending") == (page.status_code, shown(gateway, made["connection_id"])["status"])
+    assert "Try again" in page.text
+
+
+@requirement("connect:link")
+def test_a_link_that_nobody_issued_is_not_known(someone: User) -> None:
+    page = someone.open("/connect/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA")
+
+    assert (404, "This link is not valid") == (page.status_code, heading(page))
+
+
+@requirement("connect:csrf")
+def test_a_link_is_good_until_an_account_is_connected(gateway: Gateway, someone: User) -> None:
+    made = invited(gateway)
+    someone.allow(made["connect_url"])
+    page, pressed = someone.open(made["connect_url"]), someone.press(made["connect_url"])
+
+    assert [(410, "This link was used already")] * 2 == [(one.status_code, heading(one)) for one in (page, pressed)]
+
+
+@requirement("connect:csrf")
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_the_button_is_only_pressed_on_our_own_page(gateway: Gateway, someone: User, site: str) -> None:
+    page = someone.press(invited(gateway)["connect_url"], headers={"Sec-Fetch-Site": site})
+
+    assert (400, {}) == (page.status_code, dict(page.cookies))
+
+
+@requirement("connect:page")
+def test_names_are_shown_as_text(gateway: Gateway, someone: User) -> None:
+    name = "<script>alert(1)</script> \u202egnp.exe 🎉"
+    gateway.operator("PATCH", f"/v1/workspaces/{gateway.workspace_id}", json={"name": name})
+    page = someone.open(invited(gateway)["connect_url"])
+
+    assert "<script>alert" not in page.text
+    assert "\u202e" not in page.text
+    assert "🎉" in page.text
+
+
+@requirement("connect:page")
+def test_pages_let_nothing_in_and_are_kept_by_nobody(gateway: Gateway, someone: User) -> None:
+    page = someone.open(invited(gateway)["connect_url"])
+
+    assert page.headers["content-security-policy"].startswith("default-src 'none'")
+    assert ("no-store", "same-origin") == (page.headers["cache-control"], page.headers["referrer-policy"])
+
+
+# Again
+
+
+@requirement("connect:again")
+def test_connecting_again_keeps_the_connection_and_its_account(gateway: Gateway, someone: User) -> None:
+    connection_id = connected(someone)
+    before = shown(gateway, connection_id)
+    done = someone.allow(reconnecting(gateway, connection_id))
+    after = shown(gateway, connection_id)
+
+    assert "Connected" == heading(done)
+    assert (before["account_id"], "active") == (after["account_id"], after["status"])
+    assert 200 == gateway.get("/notes/databases", connection_id=connection_id).status
+
+
+@requirement("connect:other-account")
+def test_another_account_is_refused_unless_it_is_allowed(gateway: Gateway, someone: User) -> None:
+    connection_id = connected(someone)
+    other = second_account(someone)
+    refused = someone.allow(reconnecting(gateway, connection_id), account=other)
+    between = shown(gateway, connection_id)
+    done = someone.allow(reconnecting(gateway, connection_id, allow_other_account=True), account=other)
+    after = shown(gateway, connection_id)
+
+    assert (400, "This is another account", "Connected") == (refused.status_code, heading(refused), heading(done))
+    assert between["account_id"] != after["account_id"]
+    assert "active" == between["status"] == after["status"]
+
+
+def second_account(someone: User) -> str:
+    """An account of the stand-in that nobody picks at first."""
+    consent = someone.depart(invited(someone.gateway)["connect_url"])
+    with Browser() as there:
+        form = there.form(consent)
+    return next(account for account in form.accounts if account != form.account)
+
+
+@requirement("connect:revoked")
+def test_a_refused_call_tells_where_to_connect_again(gateway: Gateway, someone: User) -> None:
+    connection_id = connected(someone)
+    gateway.revoke("notes")
+    first = gateway.get("/notes/databases", connection_id=connection_id)
+    second = gateway.get("/notes/databases", connection_id=connection_id)
+    gateway.authorise("notes")
+    url = first.details[-1]["reconnect_url"]
+    done = someone.allow(url)
+    after = gateway.get("/notes/databases", connection_id=connection_id)
+
+    assert (401, "connection_revoked") == (first.status, first.code)
+    assert url == second.details[-1]["reconnect_url"]
+    assert ("Connected", 200) == (heading(done), after.status)

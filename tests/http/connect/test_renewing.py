@@ -1,0 +1,144 @@
+"""Tokens that have ended are renewed once, for all calls, and a failure that passes costs nobody the connection."""
+
+from collections.abc import Callable
+
+import pytest
+
+from harness.connecting import User, connected, shown
+from harness.requirement import requirement
+from harness.serving import Gateway, Reply
+
+TOKEN = "/v1/oauth/token"
+
+
+@pytest.fixture
+def connection(someone: User) -> str:
+    """A connection whose token the third party does not take any more, though its refresh token is good."""
+    connection_id = connected(someone)
+    end(someone.gateway)
+    someone.gateway.sandbox.emulators["notes"].stage.journal.clear()
+    return connection_id
+
+
+def end(gateway: Gateway) -> None:
+    """End all tokens that were issued by OAuth."""
+    for grant in gateway.sandbox.emulators["notes"]._authorisations._grants:  # type: ignore[attr-defined]
+        grant.expires_at = grant.issued_at if grant.refresh_token else None
+
+
+def asked(gateway: Gateway) -> int:
+    """How often tokens were asked for."""
+    return sum(path == TOKEN for _, path, _ in gateway.journal("notes"))
+
+
+def calls(gateway: Gateway, connection_id: str, count: int) -> list[Reply]:
+    """Calls at the same time."""
+    call: Callable[[], Reply] = lambda: gateway.get("/notes/databases", connection_id=connection_id)  # noqa: E731
+    return gateway.together(*[call] * count)
+
+
+def rested(gateway: Gateway) -> None:
+    """Let the pause after a failure pass."""
+    gateway.app.connections._renewals._resting.clear()
+
+
+@requirement("renewal:in-time", "accounts:times")
+def test_a_token_that_is_refused_is_renewed_and_the_call_sent_again(gateway: Gateway, connection: str) -> None:
+    reply = gateway.get("/notes/databases", connection_id=connection)
+    after = shown(gateway, connection)
+
+    assert (200, 1) == (reply.status, asked(gateway))
+    assert ("active", True) == (after["status"], after["last_refreshed_at"] is not None)
+
+
+@requirement("renewal:in-time")
+def test_a_write_is_sent_again_with_a_new_token_and_writes_once(gateway: Gateway, connection: str) -> None:
+    database_id = gateway.examples("notes")["database_id"]
+    reply = gateway.post(
+        "/notes/pages", connection_id=connection, database_id=database_id, properties={"Name": "Renewed"}
+    )
+    created = [seen for seen in gateway.journal("notes") if seen[:2] == ("POST", "/v1/pages")]
+
+    assert (200, 1) == (reply.status, asked(gateway))
+    assert 1 == len([seen for seen in created if seen[2] == 200])
+
+
+@requirement("renewal:once")
+def test_two_hundred_calls_on_an_ended_token_renew_it_once_and_are_all_answered(
+    gateway: Gateway, connection: str
+) -> None:
+    replies = calls(gateway, connection, 200)
+
+    assert [200] * 200 == [reply.status for reply in replies]
+    assert 1 == asked(gateway)
+
+
+@requirement("renewal:patient")
+@pytest.mark.parametrize(
+    ("fault", "code"),
+    [
+        ({"fault": "status", "status": 500}, "upstream_error"),
+        ({"fault": "status", "status": 429, "headers": {"Retry-After": "1"}}, "upstream_rate_limited"),
+        ({"fault": "status", "status": 200, "body": "<html>Sign in</html>"}, "upstream_error"),
+        ({"fault": "status", "status": 200, "body": {"token": 1}}, "upstream_unexpected"),
+        ({"fault": "status", "status": 401, "body": {"error": "invalid_client"}}, "upstream_error"),
+        ({"fault": "drop_before"}, "upstream_error"),
+    ],
+    ids=["failed", "throttled", "page", "wrong shape", "our client", "cut"],
+)
+def test_a_renewal_that_fails_for_a_time_revokes_nothing(
+    gateway: Gateway, connection: str, fault: dict[str, object], code: str
+) -> None:
+    gateway.fault("notes", path=TOKEN, times=1, **fault)
+    failed = calls(gateway, connection, 20)
+    between = shown(gateway, connection)["status"]
+    gateway.clear("notes")
+    rested(gateway)
+    after = gateway.get("/notes/databases", connection_id=connection)
+
+    assert {code} == {reply.code for reply in failed}
+    assert ("active", 200) == (between, after.status)
+
+
+@requirement("renewal:revoked")
+def test_a_renewal_that_is_refused_for_good_revokes_the_connection(gateway: Gateway, connection: str) -> None:
+    gateway.fault("notes", path=TOKEN, fault="status", status=400, body={"error": "invalid_grant"}, times=1)
+    reply = gateway.get("/notes/databases", connection_id=connection)
+    after = shown(gateway, connection)
+
+    assert (401, "connection_revoked") == (reply.status, reply.code)
+    assert ("revoked", "withdrawn") == (after["status"], after["reason"])
+
+
+@requirement("renewal:revoked")
+@pytest.mark.parametrize(
+    ("fault", "code"),
+    [
+        ({"fault": "drop_after"}, "upstream_error"),
+        ({"fault": "garbage"}, "upstream_error"),
+    ],
+    ids=["cut", "garbage"],
+)
+def test_tokens_that_were_lost_on_the_way_back_are_told(
+    gateway: Gateway, connection: str, fault: dict[str, object], code: str
+) -> None:
+    gateway.fault("notes", path=TOKEN, times=1, **fault)
+    first = gateway.get("/notes/databases", connection_id=connection)
+    rested(gateway)
+    second = gateway.get("/notes/databases", connection_id=connection)
+    after = shown(gateway, connection)
+
+    assert (code, "connection_revoked") == (first.code, second.code)
+    assert ("revoked", "refresh_interrupted") == (after["status"], after["reason"])
+
+
+@requirement("connect:discreet")
+def test_no_token_is_told_when_a_renewal_is_refused_with_an_echo(gateway: Gateway, connection: str) -> None:
+    stored = gateway.run(gateway.app.connections.find(connection))
+    assert stored is not None
+    secret = stored.stored["refresh_token"]
+    gateway.fault("notes", path=TOKEN, fault="status", status=500, body={"error": f"bad {secret}"}, times=1)
+    reply = gateway.get("/notes/databases", connection_id=connection)
+    run = gateway.request("GET", f"/v1/runs/{reply.body['run_id']}")
+
+    assert secret not in f"{reply.body} {run.body}"
