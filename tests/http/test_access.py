@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -18,6 +19,18 @@ from workspace_sandbox.notes import NotesEmulator
 def gateway(tmp_path: Path) -> Iterator[Gateway]:
     with playing(notes=NotesEmulator) as sandbox, serving(sandbox, tmp_path, GATEWAY_ACCESS_LOG="on") as gateway:
         yield gateway
+
+
+def printed(capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """What was printed since the last look, which is one line at least."""
+    told: list[str] = []
+
+    def some() -> bool:
+        told.extend(capsys.readouterr().out.splitlines())
+        return bool(told)
+
+    wait_until(some)
+    return told
 
 
 def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
@@ -63,6 +76,18 @@ def test_tokens_in_paths_are_left_out_and_long_paths_are_cut(
     (line,) = lines(capsys)
 
     assert logged == line["path"]
+
+
+@pytest.mark.parametrize("text", ["<b>[/docs]", "\x1b[31mred\x07\x9b2J", "a\nb", "\u202efdp.exe", "x" * 150])
+@requirement("settings:access-log")
+def test_whatever_an_address_holds_is_logged_on_one_line_of_ascii(
+    gateway: Gateway, capsys: pytest.CaptureFixture[str], text: str
+) -> None:
+    gateway.request("GET", f"/{quote(text)}")
+    told = printed(capsys)
+
+    assert [f"/{text}"] == [json.loads(line)["path"] for line in told]
+    assert all(line.isascii() and line.isprintable() for line in told)
 
 
 @requirement("settings:access-log")

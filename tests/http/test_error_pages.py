@@ -1,6 +1,7 @@
 """Every code of the catalogue has its page, where errors lead; the front leads a browser to the reference."""
 
 import re
+from urllib.parse import quote
 
 import pytest
 
@@ -54,6 +55,14 @@ def test_the_pages_let_nothing_in(gateway: Gateway) -> None:
     assert "default-src 'none'" == policy[0]
     assert {"'self'", "'none'"} == {source for rule in policy for source in rule.split()[1:]}
     assert "http" not in re.sub(r"&#39;|https? address", "", page.text).replace("<!doctype html>", "").lower()
+
+
+@pytest.mark.parametrize("text", ["<script>alert(1)</script>", "\u202efdp.exe", "\x1b[31mred", "x" * 500])
+@pytest.mark.parametrize("below", ["/docs/errors/", "/docs/", "/"])
+def test_no_page_is_made_of_what_an_address_holds(gateway: Gateway, below: str, text: str) -> None:
+    answer = gateway.http.get(f"{gateway.base_url}{below}{quote(text, safe='')}", headers=BROWSER)
+
+    assert (404, "application/json") == (answer.status_code, answer.headers["content-type"])
 
 
 def test_a_mistyped_code_is_recognised(gateway: Gateway) -> None:

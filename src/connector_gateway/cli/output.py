@@ -5,7 +5,7 @@ Data of others is text and nothing else: never markup, never a command to the te
 
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO
 
 import click
 import msgspec
@@ -61,6 +61,12 @@ def fail(error: Mapping[str, Any], *, json: bool, run_id: str | None = None) -> 
     sys.exit(1)
 
 
+def to_terminal() -> bool:
+    """Whether somebody is looking; whoever has closed the standard output is not."""
+    output: TextIO | None = sys.stdout
+    return output is not None and output.isatty()
+
+
 def fitting(widths: Sequence[int], width: int) -> int:
     """How many of the first columns fit into *width*; at least one."""
     taken = -GAP
@@ -105,7 +111,7 @@ def _complain(error: Mapping[str, Any], run_id: str | None) -> None:
 
 def _fields(data: Row) -> None:
     """A line for each field, never folded, so that what is copied is whole."""
-    width = max(map(cell_len, data), default=0) if sys.stdout.isatty() else 0
+    width = max(map(cell_len, data), default=0) if to_terminal() else 0
     for name, value in data.items():
         gap = " " * (width - cell_len(name) + GAP) if width else "\t"
         click.echo(click.style(printable(name), bold=True) + gap + cell(value))
@@ -113,7 +119,7 @@ def _fields(data: Row) -> None:
 
 def _rows(rows: Sequence[Row], columns: Sequence[str]) -> None:
     names = columns or list(dict.fromkeys(name for row in rows for name in row))
-    if not sys.stdout.isatty():
+    if not to_terminal():
         lines = [map(printable, names), *([cell(row.get(name)) for name in names] for row in rows)]
         click.echo("\n".join(map("\t".join, lines)))
     elif rows:

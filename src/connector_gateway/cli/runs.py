@@ -1,7 +1,6 @@
 """``runs``: the history, and one call explained."""
 
 import asyncio
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -14,7 +13,7 @@ from pydantic_core import to_json
 
 from connector_gateway.app import App
 from connector_gateway.cli.installation import data_folder, manage
-from connector_gateway.cli.output import as_json, cell, console, fitting, note, show, show_json
+from connector_gateway.cli.output import as_json, cell, console, fitting, note, show, show_json, to_terminal
 from connector_gateway.cli.printing import printable
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.kit.identifiers import WorkspaceId
@@ -122,9 +121,9 @@ def _print_line(run: Mapping[str, Any], *, json: bool) -> None:
         return
     summary = _summary(run)
     cells = [cell(summary[name]) for name in SUMMARY]
-    if sys.stdout.isatty():
+    if to_terminal():
         cells = [text.ljust(width) for text, width in zip(cells, WIDTHS, strict=True)][: fitting(WIDTHS, console.width)]
-    click.echo(("  " if sys.stdout.isatty() else "\t").join(cells).rstrip(" "))
+    click.echo(("  " if to_terminal() else "\t").join(cells).rstrip(" "))
 
 
 async def _newest(app: App, wanted: Mapping[str, str | None], **more: Any) -> Sequence[dict[str, Any]]:

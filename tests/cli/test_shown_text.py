@@ -1,0 +1,148 @@
+"""Names, titles, texts and keys are shown as what they are, in tables, in JSON, in complaints and in pipes."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from connector_gateway.cli import main
+from connector_gateway.cli.printing import printable
+from harness.playing import playing
+from harness.serving import Gateway, serving
+from harness.terminals import typed
+from workspace_sandbox import EMULATORS
+
+STORABLE = {
+    "markup": "see [/docs] [bold]x[/bold] :smile: <b>&amp;</b>",
+    "right to left": "\u202efdp.exe \u2067\u05e9\u05dc\u05d5\u05dd\u2069",
+    "a very long word": "x" * 500,
+    "tabs and lines": "a\tb\nc",
+}
+"""What applications keep as it is."""
+
+HOSTILE = STORABLE | {"controls": "\x1b[31mred\x07\x9b2J", "a title of the window": "\x1b]0;owned\x07"}
+
+each_storable = pytest.mark.parametrize("text", STORABLE.values(), ids=STORABLE)
+each_hostile = pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    with (
+        playing(notes=EMULATORS["notes"]) as sandbox,
+        serving(sandbox, tmp_path_factory.mktemp("shown")) as gateway,
+    ):
+        yield gateway
+
+
+@pytest.fixture
+def environment(gateway: Gateway) -> dict[str, str]:
+    return {
+        "GATEWAY_DATABASE_URL": gateway.app.settings.database_url,
+        "GATEWAY_SECRET_KEYS": ",".join(gateway.app.settings.secret_keys),
+        "GATEWAY_URL": gateway.base_url,
+        "GATEWAY_API_KEY": gateway.key,
+        "COLUMNS": "200",
+    }
+
+
+def run(environment: dict[str, str], *command: str, given: str | None = None) -> Result:
+    return CliRunner().invoke(main, list(command), env=environment, input=given)
+
+
+def made(environment: dict[str, str], *command: str, given: str | None = None) -> Any:
+    """What *command* says that it has made."""
+    return json.loads(run(environment, *command, "--json", given=given).stdout)
+
+
+def row_of(result: Result, identifier: str) -> list[str]:
+    """The cells of the line that begins with *identifier*."""
+    return next(line.split("\t") for line in result.stdout.split("\n") if line.startswith(identifier))
+
+
+@each_hostile
+def test_the_name_of_a_key_is_text(gateway: Gateway, environment: dict[str, str], text: str) -> None:
+    key = made(environment, "keys", "create", str(gateway.workspace_id), "--scope", "read", "--name", text)
+    listed = run(environment, "keys", "list")
+
+    assert text == key["name"]
+    assert printable(text) in row_of(listed, key["key_id"])
+
+
+@each_hostile
+def test_the_name_of_a_connection_is_text(gateway: Gateway, environment: dict[str, str], text: str) -> None:
+    command = ["connections", "create", str(gateway.workspace_id), "notes", "--name", text]
+    connection = made(environment, *command, given='{"token": "t"}')
+    listed = run(environment, "connections", "list")
+    shown = run(environment, "connections", "show", connection["connection_id"])
+
+    assert text == connection["name"]
+    assert printable(text) in row_of(listed, connection["connection_id"])
+    assert f"name\t{printable(text)}" in shown.stdout.split("\n")
+
+
+@each_storable
+def test_the_title_of_a_page_is_text(gateway: Gateway, environment: dict[str, str], text: str) -> None:
+    example = gateway.examples("notes")
+    page = gateway.post("/notes/pages", database_id=example["database_id"], properties={"Name": text}).data
+    where = ["--connection", gateway.connections["notes"], "--database-id", example["database_id"]]
+    command = ["call", "notes", "search-pages", *where, "--property", "Name", "--value", text]
+
+    told = run(environment, *command)
+    envelope = json.loads(run(environment, *command, "--json").stdout)
+
+    assert 0 == told.exit_code
+    assert printable(text) in told.stdout
+    assert (page["page_id"], text) in [(found["page_id"], found["title"]) for found in envelope["data"]["pages"]]
+
+
+@each_hostile
+def test_what_is_wrong_with_a_text_is_told_without_its_effects(
+    gateway: Gateway, environment: dict[str, str], text: str
+) -> None:
+    where = ["--connection", gateway.connections["notes"], "--database-id", text]
+
+    told = run(environment, "call", "notes", "create-page", *where, "--properties", "{}")
+
+    assert 1 == told.exit_code
+    assert "invalid_parameters: Parameter database_id cannot be used as given." == told.stderr.split("\n")[0]
+    assert printable(text)[:100] in told.stderr
+    assert told.stderr.replace("\n", "") == printable(told.stderr.replace("\n", ""))
+
+
+@pytest.fixture(scope="module")
+def apart(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """An installation that no gateway of this process serves."""
+    return {
+        "GATEWAY_DATABASE_URL": f"sqlite:///{tmp_path_factory.mktemp('apart') / 'gateway.db'}",
+        "GATEWAY_SECRET_KEYS": "a secret that only tests know",
+    }
+
+
+@pytest.fixture(scope="module")
+def workspaces(apart: dict[str, str]) -> list[str]:
+    """Workspaces with every hostile name."""
+    return [made(apart, "workspaces", "create", text)["workspace_id"] for text in HOSTILE.values()]
+
+
+@pytest.mark.parametrize("columns", [80, 40])
+def test_a_terminal_is_steered_by_no_name(apart: dict[str, str], workspaces: list[str], columns: int) -> None:
+    ended, lines = typed(columns, "workspaces", "list", environment=apart)
+
+    identified = [line.split()[0] for line in lines if line.startswith("ws_")]
+    assert 0 == ended
+    assert sorted(workspaces) == sorted(identified)
+    assert lines == [printable(line) for line in lines]
+
+
+def test_without_a_standard_output_a_command_ends_without_a_traceback(apart: dict[str, str]) -> None:
+    command = ["sh", "-c", 'exec "$@" >&-', "sh", sys.executable, "-m", "connector_gateway", "workspaces", "list"]
+
+    ended = subprocess.run(command, env={**os.environ, **apart}, capture_output=True, text=True, check=False)
+
+    assert "Traceback" not in ended.stderr
