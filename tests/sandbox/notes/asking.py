@@ -1,11 +1,13 @@
 """The notes stand-in asked over real HTTP, without any library of the vendor's."""
 
+import base64
 from itertools import chain
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import httpx
 
-from workspace_sandbox.notes import NotesEmulator
+from workspace_sandbox.notes import CLIENT_ID, CLIENT_SECRET, NotesEmulator
 from workspace_sandbox.notes.seed import EPOCH
 from workspace_sandbox.sandbox import Sandbox
 
@@ -90,3 +92,51 @@ class Notes:
 
 def text(content: str) -> list[dict[str, Any]]:
     return [{"text": {"content": content}}]
+
+
+def title(page: dict[str, Any]) -> str:
+    """The title of a page, whatever the property is called."""
+    of_title = next(raw for raw in page["properties"].values() if raw["type"] == "title")
+    return "".join(item["plain_text"] for item in of_title["title"])
+
+
+def paragraph(content: str, *children: Any) -> dict[str, Any]:
+    nested = {"children": list(children)} if children else {}
+    return {"object": "block", "type": "paragraph", "paragraph": {"rich_text": text(content)} | nested}
+
+
+def plain(page: dict[str, Any], name: str) -> Any:
+    """The value of a property as a person would read it."""
+    value = page["properties"][name][page["properties"][name]["type"]]
+    if isinstance(value, dict) and "color" in value:
+        return value["name"]
+    if isinstance(value, dict) and "start" in value:
+        return value["start"]
+    if isinstance(value, list) and value and "plain_text" in value[0]:
+        return "".join(item["plain_text"] for item in value)
+    return value
+
+
+REDIRECT = "https://client.example/callback"
+ASKED = {"client_id": CLIENT_ID, "response_type": "code", "owner": "user", "redirect_uri": REDIRECT, "state": "s&1"}
+BASIC = {"Authorization": "Basic " + base64.b64encode(f"{CLIENT_ID}:{CLIENT_SECRET}".encode()).decode()}
+
+
+def consent(notes: Notes) -> str:
+    sent = notes.http.get("/v1/oauth/authorize", params=ASKED | {"auto_approve": "true"})
+    return parse_qs(urlsplit(sent.headers["location"]).query)["code"][0]
+
+
+def exchange(notes: Notes, **body: Any) -> httpx.Response:
+    return notes.http.post("/v1/oauth/token", json=body, headers=BASIC)
+
+
+def pair(notes: Notes) -> dict[str, Any]:
+    answer = exchange(notes, grant_type="authorization_code", code=consent(notes), redirect_uri=REDIRECT)
+    assert 200 == answer.status_code
+    made: dict[str, Any] = answer.json()
+    return made
+
+
+def status_with(notes: Notes, token: str) -> int:
+    return notes.http.get("/v1/users/me", headers={"Authorization": f"Bearer {token}"}).status_code

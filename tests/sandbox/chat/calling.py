@@ -1,0 +1,78 @@
+"""Calls to the chat stand-in, without any library of the vendor's."""
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import requests
+
+from workspace_sandbox import Sandbox
+from workspace_sandbox.chat import access
+from workspace_sandbox.chat.routes import ROUTES, Method
+
+GENERAL = "C04GENERAL1"
+UNJOINED_PUBLIC = "C04FINANCE1"
+DELETED_IM = "D04IM000014"
+FOREIGN_IM = "D04IM000015"
+METHODS = {route.name: route for route in ROUTES if isinstance(route, Method)}
+
+
+@dataclass
+class Chat:
+    """A client with no opinion: forms out, JSON back."""
+
+    sandbox: Sandbox
+    token: str
+    http: requests.Session
+
+    @property
+    def address(self) -> str:
+        return self.sandbox.emulators["chat"].stage.addresses["base"]
+
+    def send(self, method: str, **options: Any) -> requests.Response:
+        headers = {"Authorization": f"Bearer {self.token}"} | options.pop("headers", {})
+        verb = options.pop("verb", "POST")
+        return self.http.request(verb, f"{self.address}/api/{method}", headers=headers, timeout=10, **options)
+
+    def let_in_by(self, token: str) -> "Chat":
+        return Chat(self.sandbox, token, self.http)
+
+    def __call__(self, method: str, **arguments: Any) -> dict[str, Any]:
+        return dict(self.send(method, data=arguments).json())
+
+    def post(self, text: str, channel: str = GENERAL, **arguments: Any) -> str:
+        return str(self("chat.postMessage", channel=channel, text=text, **arguments)["ts"])
+
+    def steer(self, what: str, **body: Any) -> Any:
+        answer = self.http.post(f"{self.sandbox.address}/_control/chat/{what}", json=body, timeout=10)
+        assert 200 == answer.status_code, answer.text
+        return answer.json()
+
+    def act(self, action: str, **fields: Any) -> dict[str, Any]:
+        return dict(self.steer("act", action=action, **fields))
+
+    def reset(self) -> None:
+        self.http.post(f"{self.sandbox.address}/_control/reset", timeout=10)
+
+    def pages(self, method: str, key: str, **arguments: Any) -> list[list[dict[str, Any]]]:
+        pages, cursor = [], ""
+        while True:
+            answer = self(method, cursor=cursor, **arguments)
+            pages.append(answer[key])
+            cursor = answer.get("response_metadata", {}).get("next_cursor", "")
+            if not cursor:
+                return pages
+
+
+def consent(chat: Chat, **query: str) -> requests.Response:
+    asked = {
+        "client_id": access.CLIENT_ID,
+        "scope": "chat:write,channels:read",
+        "redirect_uri": "https://app.example/back?a=1",
+        "state": "s t",
+    } | query
+    return requests.get(f"{chat.address}/oauth/v2/authorize", params=asked, allow_redirects=False, timeout=10)
+
+
+def code_of(answer: requests.Response) -> str:
+    return parse_qs(urlsplit(answer.headers["Location"]).query)["code"][0]

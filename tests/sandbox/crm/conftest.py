@@ -1,0 +1,44 @@
+"""What the tests of the crm stand-in share."""
+
+from collections.abc import Iterator
+
+import pytest
+import requests
+
+from connector_gateway.kit.clock import SystemClock
+from harness.clocks import HandClock
+from harness.playing import playing
+from sandbox.crm.portal import BEGAN, Api
+from workspace_sandbox.crm import CrmEmulator
+
+
+@pytest.fixture(scope="module")
+def played() -> Iterator[Api]:
+    with playing(crm=CrmEmulator) as sandbox, requests.Session() as session:
+        session.trust_env = False
+        emulator = sandbox.emulators["crm"]
+        assert isinstance(emulator, CrmEmulator)
+        yield Api(emulator.stage.addresses["base"], sandbox.address, emulator, session)
+
+
+@pytest.fixture
+def limited(played: Api) -> Api:
+    """The seed, with everything as it is at first."""
+    played.emulator.stage.clock = SystemClock()
+    played.control("reset")
+    return played
+
+
+@pytest.fixture
+def crm(limited: Api) -> Api:
+    """The seed, without limits and without lag."""
+    limited.knobs(limits=False, search_lag_seconds=0)
+    return limited
+
+
+@pytest.fixture
+def clock(limited: Api) -> HandClock:
+    """A clock in the emulator's hands."""
+    clock = HandClock(BEGAN)
+    limited.emulator.stage.clock = clock
+    return clock

@@ -1,0 +1,93 @@
+"""Calls to the crm stand-in at the dated paths."""
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import requests
+
+from workspace_sandbox.crm import CrmEmulator
+
+OBJECTS = "/crm/objects/2026-09"
+LINKS = "/crm/associations/2026-09"
+BEGAN = 1_780_000_000.0
+
+
+@dataclass
+class Api:
+    """A caller with the seeded token, and the hand on the control routes."""
+
+    base: str
+    control_base: str
+    emulator: CrmEmulator
+    session: requests.Session
+
+    def __call__(self, method: str, path: str, body: Any = None, **more: Any) -> requests.Response:
+        headers = {"Authorization": f"Bearer {self.emulator.credentials()['token']}", **more.pop("headers", {})}
+        sent = {"json": body} if body is not None else {}
+        return self.session.request(method, self.base + path, headers=headers, timeout=10, **sent, **more)
+
+    def control(self, path: str, method: str = "POST", **body: Any) -> Any:
+        answer = self.session.request(method, f"{self.control_base}/_control/{path}", json=body, timeout=10)
+        return answer.json()
+
+    def knobs(self, **knobs: Any) -> None:
+        self.control("crm/knobs", **knobs)
+
+    def example(self, name: str) -> Any:
+        return self.emulator.examples()[name]
+
+    def make(self, kind: str, associations: Any = None, **properties: Any) -> str:
+        """The id of a new record."""
+        body = {"properties": properties, "associations": associations or []}
+        answer = self("POST", f"{OBJECTS}/{kind}", body)
+        assert 201 == answer.status_code, answer.text
+        return str(answer.json()["id"])
+
+    def read(self, kind: str, identifier: str, *properties: str) -> dict[str, Any]:
+        answer = self("GET", f"{OBJECTS}/{kind}/{identifier}", params={"properties": ",".join(properties)})
+        assert 200 == answer.status_code, answer.text
+        return dict(answer.json()["properties"])
+
+    def find(self, kind: str, *filters: dict[str, Any], **more: Any) -> dict[str, Any]:
+        answer = self("POST", f"{OBJECTS}/{kind}/search", {"filterGroups": [{"filters": list(filters)}], **more})
+        assert 200 == answer.status_code, answer.text
+        return dict(answer.json())
+
+
+def equal(name: str, value: str) -> dict[str, Any]:
+    return {"propertyName": name, "operator": "EQ", "value": value}
+
+
+def ids(answer: dict[str, Any]) -> list[str]:
+    return [record["id"] for record in answer["results"]]
+
+
+def codes(answer: requests.Response) -> list[str]:
+    return [error["code"] for error in answer.json()["errors"]]
+
+
+def consent(crm: Api, **more: str) -> dict[str, list[str]]:
+    """What the consent page sends back."""
+    asked = {
+        "client_id": crm.emulator.knobs["client_id"],
+        "redirect_uri": "http://localhost/callback?x=1",
+        "scope": "oauth crm.objects.contacts.read",
+        "auto_approve": "true",
+        "state": "s1",
+        **more,
+    }
+    answer = crm.session.get(f"{crm.base}/oauth/authorize", params=asked, allow_redirects=False, timeout=10)
+    assert 302 == answer.status_code, answer.text
+    return parse_qs(urlsplit(answer.headers["Location"]).query)
+
+
+def token(crm: Api, path: str = "/oauth/2026-09/token", **form: str) -> requests.Response:
+    secrets = {name: crm.emulator.knobs[name] for name in ("client_id", "client_secret")}
+    return crm.session.post(crm.base + path, data={**secrets, **form}, timeout=10)
+
+
+def exchange(crm: Api, **more: str) -> requests.Response:
+    code = consent(crm)["code"][0]
+    redirect = "http://localhost/callback?x=1"
+    return token(crm, grant_type="authorization_code", code=code, redirect_uri=redirect, **more)

@@ -1,0 +1,52 @@
+"""Routes and seed of the mail stand-in."""
+
+from sandbox.mail.calling import OWN, Mail, found, parts, written
+from workspace_sandbox.mail.routes import ROUTES
+
+# --- what is there
+
+
+def test_the_table_of_routes_is_what_the_application_serves(mail: Mail) -> None:
+    application = mail.emulator.applications()["base"]
+
+    routes = [(route.method, route.resource) for route in application.router.routes()]
+    served = {f"{method} {resource.canonical}" for method, resource in routes if resource and method != "HEAD"}
+
+    assert served == {f"{route.method} {route.path}" for route in ROUTES}
+    assert {"fully", "partly"} == {route.support for route in ROUTES}
+
+
+def test_the_seed_is_large_and_has_every_kind_of_place(mail: Mail) -> None:
+    mail.control.post("/reset")
+
+    profile = mail.get("/profile")
+    counts = {name: mail.get(f"/labels/{name}")["messagesTotal"] for name in ("INBOX", "DRAFT", "SPAM", "TRASH")}
+
+    assert OWN == profile["emailAddress"]
+    assert profile["messagesTotal"] >= 500
+    assert all(counts.values())
+
+
+def test_a_reset_brings_back_the_same_state_and_the_same_future(mail: Mail) -> None:
+    mail.control.post("/reset")
+    before = (mail.get("/messages"), mail.get("/labels"), mail.get("/profile"), mail.get("/drafts"))
+    label = mail.post("/labels", {"name": "Short lived"})
+    mail.post("/messages/send", written())
+    mail.control.post("/reset")
+
+    after = (mail.get("/messages"), mail.get("/labels"), mail.get("/profile"), mail.get("/drafts"))
+
+    assert before == after
+    assert label == mail.post("/labels", {"name": "Short lived"})
+
+
+def test_the_examples_can_be_used(mail: Mail) -> None:
+    names = {label["name"] for label in mail.get("/labels")["labels"]}
+    message = mail.get(f"/messages/{mail.examples['attachment_message_id']}")
+
+    attached = [part for part in parts(message["payload"]) if part["partId"] == mail.examples["attachment_part_id"]]
+
+    assert mail.examples["thread_id"] == mail.get(f"/messages/{mail.examples['message_id']}")["threadId"]
+    assert set(mail.examples["labels"]) <= names
+    assert ["manifest-41.pdf"] == [part["filename"] for part in attached]
+    assert found(mail, mail.examples["q"])
