@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from harness.clocks import HandClock
 from workspace_sandbox.kit.stage import Stage
 from workspace_sandbox.mail import compose
 from workspace_sandbox.mail.mime import Part, parse
@@ -15,16 +16,6 @@ NOON = 1_795_176_000.0
 """2026-11-20T12:00:00Z."""
 
 DAY = 86_400
-
-
-class Still:
-    """A clock that stands at noon."""
-
-    def now(self) -> float:
-        return NOON
-
-    async def sleep(self, seconds: float) -> None:
-        """Return at once."""
 
 
 def letter(number: int, headers: dict[str, str], body: str) -> bytes:
@@ -68,7 +59,7 @@ MESSAGES: dict[str, tuple[int, list[str], bytes]] = {
 
 @pytest.fixture(scope="module")
 def mailbox() -> Mailbox:
-    stage = Stage(Still())
+    stage = Stage(HandClock(NOON))
     office = PostOffice(stage.random, stage.clock.now, stage.knobs)
     made = office.open("me@own.test", "Me Own")
     for number, name in enumerate(("Clients", "Clients/Acme Freight"), 1):
