@@ -22,6 +22,7 @@ from sqlalchemy.sql.base import Executable
 
 from connector_gateway.kit.clock import SteadyClock, elapsed
 from connector_gateway.kit.errors import StorageUnavailable
+from connector_gateway.storage.checkpoints import Checkpoints
 from connector_gateway.storage.engines import Now, database_file, engine_of, now_of
 from connector_gateway.storage.faults import translated, unavailable
 from connector_gateway.storage.files import Unusable, check_file, make_private
@@ -120,6 +121,7 @@ class Database:
         self._readers = _Readers(readers or ThreadPoolExecutor(READERS, thread_name_prefix="database-read"))
         self._browsers = _Readers(readers or ThreadPoolExecutor(HISTORY_READERS, thread_name_prefix="database-history"))
         self._writer = writer or ThreadPoolExecutor(1, thread_name_prefix="database-write")
+        self._checkpoints = self._new_checkpoints() if readers is None else None
         self._waiting: list[_Puts | _Work] = []
         self._called = asyncio.Event()
         """Set when somebody waits for a commit, or the database is to be closed."""
@@ -136,6 +138,8 @@ class Database:
         await asyncio.get_running_loop().run_in_executor(self._writer, self._translating, self.migrate)
         self._committer = asyncio.create_task(self._commit_until_closed(), name="group commit")
         await self.set_time()
+        if self._checkpoints is not None:
+            await self._checkpoints.__aenter__()
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -145,6 +149,8 @@ class Database:
         self._closing = True
         self._called.set()
         ended = await self._last_commit()
+        if self._checkpoints is not None:
+            await self._checkpoints.__aexit__()
         for executor in (self._readers.executor, self._browsers.executor, self._writer):
             executor.shutdown(wait=ended, cancel_futures=not ended)
         self._engine.dispose()
@@ -157,6 +163,10 @@ class Database:
         self._committer.cancel()
         await asyncio.wait({self._committer})
         return bool(done)
+
+    def _new_checkpoints(self) -> Checkpoints | None:
+        file = database_file(self.url) if self.embedded else None
+        return None if file is None else Checkpoints(self._engine, file, self._writer)
 
     def migrate(self) -> None:
         """Bring the schema up to date; ``Unusable`` if the database is none, or a newer version's."""
