@@ -5,7 +5,10 @@ import re
 import pytest
 
 import connector_gateway
-from harness.slowing import Found, patterns_of, slow
+from connector_gateway import connectors
+from connector_gateway.kit.pasting import LONGEST
+from connector_gateway.kit.redaction import Redaction
+from harness.slowing import Found, modules, patterns_of, seconds, slow, slow_texts
 
 PATTERNS = patterns_of(connector_gateway)
 KIB = 1024
@@ -31,3 +34,32 @@ def test_a_pattern_that_backtracks_is_found(pattern: str, *, searched: bool, siz
     backtracking = Found("here", re.compile(pattern), searched)
 
     assert slow(backtracking, size)
+
+
+# Patterns that are made while the service runs
+
+ADDRESSES = {
+    form
+    for module in modules(connectors)
+    if module.__name__.endswith(".addresses")
+    for value in vars(module).values()
+    if isinstance(value, tuple)
+    for form in value
+}
+SECRETS = ("aaaaaaaa", "%&#0%&#0", 'a +/=\\"<')
+
+
+@pytest.mark.parametrize("form", sorted(ADDRESSES))
+def test_the_form_of_a_pasted_address_costs_little_at_the_length_up_to_which_it_is_looked_at(form: str) -> None:
+    found = Found(form, re.compile(form), searched=False)
+    texts = slow_texts(found.pattern, LONGEST)
+
+    assert max(seconds(found, text) for text in texts) < 0.02
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+def test_a_secret_is_looked_for_in_such_texts_without_backtracking(secret: str) -> None:
+    pattern = Redaction(lambda: [secret])._pattern
+    assert pattern is not None
+
+    assert [] == slow(Found(secret, pattern, searched=True))

@@ -25,6 +25,8 @@ NOT_STARTED = 3
 OWN = ("GATEWAY_SECRET_KEYS", "GATEWAY_OPERATOR_TOKEN", "GATEWAY_DATABASE_URL")
 """Where none of these is set, and no database is there yet, the first start makes them."""
 
+LEFT_OUT = ("(Background on", "[SQL:", "[parameters:", "Is the server running")
+
 ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # compared with, not listened on
 
 
@@ -122,9 +124,9 @@ def _address(listening: socket.socket) -> str:
 
 
 def _on_one_line(said: str) -> str:
-    """What a driver said, without what SQLAlchemy adds on lines of its own."""
+    """What a driver said, without what it asks, and what SQLAlchemy adds, on lines of their own."""
     lines = (line.strip() for line in said.splitlines())
-    return "; ".join(line for line in lines if not line.startswith(("(Background on", "[SQL:", "[parameters:")))
+    return "; ".join(line for line in lines if not line.startswith(LEFT_OUT))
 
 
 def _fail(sentence: str) -> NoReturn:

@@ -17,8 +17,14 @@ LOOK_SECONDS = 1.0
 LONG_BYTES = 4 * 1024 * 1024
 """A log up to this size is left alone, as SQLite would."""
 
-FEW_PAGES = 200
-"""What may be left to move while writers wait: a few milliseconds."""
+TURNS = 4
+"""How often is moved what was written meanwhile, until nothing is left."""
+
+CALM_PAGES = 250
+"""A log that has begun anew and has no more than that is made short again: nobody is in a hurry."""
+
+MANY_PAGES = 65_536
+"""So long, 256 MiB, the log must not become: then writers wait for what is left to be moved, and it begins anew."""
 
 log = structlog.get_logger()
 
@@ -64,15 +70,19 @@ class Checkpoints:
         return found.st_size >= LONG_BYTES and found.st_mtime_ns != before
 
     async def _move(self) -> None:
-        """Move everything, and then, with next to nothing left to move, begin the log anew between two commits."""
+        """Move everything; once nothing is left, whoever writes next begins the log anew."""
         loop = asyncio.get_running_loop()
-        # What is written meanwhile is left over, and moved by the second turn, which is far shorter.
-        await loop.run_in_executor(self._mover, self._checkpoint, "PASSIVE")
-        if await loop.run_in_executor(self._mover, self._checkpoint, "PASSIVE") <= FEW_PAGES:
+        for _ in range(TURNS):
+            # What is written meanwhile is left over for the next turn, which is the shorter for that.
+            pages, left = await loop.run_in_executor(self._mover, self._checkpoint, "PASSIVE")
+            if not left:
+                break
+        if pages <= CALM_PAGES or pages >= MANY_PAGES:
+            # In the thread that writes: elsewhere it would make that one wait for a lock, longer and longer each time.
             await loop.run_in_executor(self._writer, self._checkpoint, "TRUNCATE")
 
-    def _checkpoint(self, how: str) -> int:
-        """Move what can be moved without waiting for anybody; how many pages are left."""
+    def _checkpoint(self, how: str) -> tuple[int, int]:
+        """Move what can be moved without waiting for anybody; how many pages the log has, and how many are left."""
         with self._engine.connect() as connection:
             cursor = connection.connection.cursor()
             (waits,) = cursor.execute("PRAGMA busy_timeout").fetchone()
@@ -81,7 +91,7 @@ class Checkpoints:
                 _, pages, moved = cursor.execute(f"PRAGMA wal_checkpoint({how})").fetchone()
             finally:
                 cursor.execute(f"PRAGMA busy_timeout={waits}")
-        return int(pages - moved)
+        return pages, pages - moved
 
 
 def _leave_log(connection: Any, _: object) -> None:
