@@ -3,6 +3,7 @@
 import asyncio
 import sqlite3
 from contextlib import closing
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -15,19 +16,24 @@ from connector_gateway.storage.database import Database
 LETTERS = "x" * 50_000
 
 
-async def written(database: Database, first: int, count: int = 100) -> None:
+async def written(database: Database, first: int, many: int = 100) -> None:
     """Write so many rows of 50 KB, each in a transaction of its own."""
-    for number in range(first, first + count):
+    for number in range(first, first + many):
         row = {"workspace_id": f"ws {number}", "name": LETTERS, "plan": "free", "created_at": 1.0}
         await database.put(insert(tables.workspaces), row)
 
 
+def size_of(log: Path) -> int:
+    return log.stat().st_size
+
+
 async def shortened(database: Database, log: Path) -> None:
     """Write a little again and again until the log has been made short."""
+    numbers = count()
     async with asyncio.timeout(20):
-        while log.stat().st_size > LONG_BYTES // 2:
+        while size_of(log) > LONG_BYTES // 2:
             await asyncio.sleep(0.05)
-            beat = {"process_id": str(log.stat().st_mtime_ns), "started_at": 1.0, "seen_at": 1.0}
+            beat = {"process_id": str(next(numbers)), "started_at": 1.0, "seen_at": 1.0}
             await database.put(insert(tables.processes), beat)
 
 
@@ -45,7 +51,7 @@ async def test_a_long_log_is_moved_and_cut_while_the_database_is_open(tmp_path: 
         await shortened(database, file.with_name("gateway.db-wal"))
         with closing(sqlite3.connect(f"file:{file}?immutable=1", uri=True)) as other:
             (moved,) = other.execute("SELECT count(*) FROM workspaces").fetchone()
-        size = file.stat().st_size
+        size = size_of(file)
 
     assert 100 == moved
     assert size > LONG_BYTES

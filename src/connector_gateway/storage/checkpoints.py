@@ -17,14 +17,18 @@ LOOK_SECONDS = 1.0
 LONG_BYTES = 4 * 1024 * 1024
 """A log up to this size is left alone, as SQLite would."""
 
-TURNS = 4
+TURNS = 8
 """How often is moved what was written meanwhile, until nothing is left."""
 
 CALM_PAGES = 250
 """A log that has begun anew and has no more than that is made short again: nobody is in a hurry."""
 
-MANY_PAGES = 65_536
-"""So long, 256 MiB, the log must not become: then writers wait for what is left to be moved, and it begins anew."""
+LONG_PAGES = 16_384
+FEW_PAGES = 30
+"""From 64 MiB on the log begins anew between two commits, if next to nothing is left to move."""
+
+MOST_PAGES = 131_072
+"""At 512 MiB it does so whatever is left."""
 
 log = structlog.get_logger()
 
@@ -77,9 +81,11 @@ class Checkpoints:
             pages, left = await loop.run_in_executor(self._mover, self._checkpoint, "PASSIVE")
             if not left:
                 break
-        if pages <= CALM_PAGES or pages >= MANY_PAGES:
-            # In the thread that writes: elsewhere it would make that one wait for a lock, longer and longer each time.
+        # In the thread that writes: elsewhere it would make that one wait for a lock, longer and longer each time.
+        if pages <= CALM_PAGES:
             await loop.run_in_executor(self._writer, self._checkpoint, "TRUNCATE")
+        elif pages >= (LONG_PAGES if left <= FEW_PAGES else MOST_PAGES):
+            await loop.run_in_executor(self._writer, self._checkpoint, "RESTART")
 
     def _checkpoint(self, how: str) -> tuple[int, int]:
         """Move what can be moved without waiting for anybody; how many pages the log has, and how many are left."""
