@@ -115,7 +115,7 @@ class App:
         self._feed = Feed(self.database, self.clock, self._steady)
         self._watches = Watches(self.database, process_id)
         self._observed = observed(settings.sites)
-        self.hooks = self._new_hooks(Handover(secrets, settings.base_url, self.clock))
+        self.hooks = self._new_hooks(Handover(self.database, secrets, settings.base_url, self.clock))
         self._processes = self._new_processes(process_id, stopwatch, alone=alone)
         self._retention = self._new_retention()
 

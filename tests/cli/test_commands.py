@@ -422,6 +422,9 @@ def test_a_window_for_an_applications_token_is_opened(shell: Shell) -> None:
     opened = shell.json("hooks", "open", "notes")
     refused = shell.run("hooks", "open", "chat")
 
+    closed = shell.json("hooks", "close", "notes")
+
     assert "/hooks/notes/" in opened["url"]
+    assert "notes" == closed["connector"]
     assert 1 == refused.exit_code
     assert "hook_not_found" in refused.output

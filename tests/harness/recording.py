@@ -168,6 +168,7 @@ def managing(gateway: Gateway) -> Iterator[tuple[str, Arguments]]:
     yield "test_connection", {"connection_id": extra["connection_id"]}
     yield "remove_connection", {"connection_id": extra["connection_id"]}
     yield "open_hook", {"connector": "notes"}
+    yield "close_hook", {"connector": "notes"}
     yield "show_run", {"run_id": gateway.get("/boards/lists", board_id=board(gateway)).body["run_id"]}
     yield "list_runs", {"connection_id": connection_id, "limit": 1}
 

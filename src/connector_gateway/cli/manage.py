@@ -338,6 +338,15 @@ def open_hook(connector: str, data: Path, *, as_json: bool) -> None:
     _act(data, lambda app: app.hooks.open(connector), json=as_json)
 
 
+@hooks.command("close")
+@click.argument("connector", type=connector)
+@data_folder
+@as_json
+def close_hook(connector: str, data: Path, *, as_json: bool) -> None:
+    """Take no token any more at the addresses that were opened so far."""
+    _act(data, lambda app: app.hooks.close(connector), json=as_json)
+
+
 @hooks.command("show")
 @click.argument("connector", type=connector)
 @data_folder

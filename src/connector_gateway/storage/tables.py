@@ -318,3 +318,11 @@ hooks = Table(
     Column("received_at", Double, nullable=False),
 )
 """Secrets that third parties handed over, with which their deliveries are signed."""
+
+hook_windows = Table(
+    "hook_windows",
+    metadata,
+    Column("connector", String(20), primary_key=True),
+    Column("closed_at", Double, nullable=False),
+)
+"""When the windows for handing over a secret were closed before their time; those opened later are not concerned."""

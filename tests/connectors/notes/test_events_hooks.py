@@ -207,12 +207,15 @@ def test_without_a_handshake_nothing_is_taken(tmp_path_factory: pytest.TempPathF
         unasked = deliver(watched, HANDSHAKE, {})
         path = opened(watched)
         elsewhere = [deliver(watched, HANDSHAKE, {}, other).status for other in ("/hooks/notes", path[:-1], path + "A")]
-        handed_over = deliver(watched, HANDSHAKE, {}, path)
+        watched.gateway.operator("DELETE", "/v1/hooks/notes/window")
+        closed = deliver(watched, HANDSHAKE, {}, path)
+        handed_over = deliver(watched, HANDSHAKE, {}, opened(watched))
         taken = deliver(watched, body, signed(body, "secret_1"))
 
     assert (401, "invalid_signature") == (reply.status, reply.code)
     assert (401, "invalid_signature") == (unasked.status, unasked.code)
     assert [401, 401, 401] == elsewhere
+    assert (401, "invalid_signature") == (closed.status, closed.code)
     assert (200, 200) == (handed_over.status, taken.status)
 
 
@@ -225,9 +228,10 @@ def test_while_a_secret_is_known_none_can_be_asked_for(watched: Watched) -> None
 
 @requirement("notes:hooks:handshake")
 def test_only_where_the_application_makes_up_the_secret_one_can_be_asked_for(watched: Watched) -> None:
-    asked = [watched.gateway.operator("POST", f"/v1/hooks/{room}/window") for room in ("chat", "boards", "nowhere")]
+    rooms = ("chat", "boards", "nowhere")
+    asked = [watched.gateway.operator(way, f"/v1/hooks/{room}/window") for room in rooms for way in ("POST", "DELETE")]
 
-    assert [(404, "hook_not_found")] * 3 == [(reply.status, reply.code) for reply in asked]
+    assert [(404, "hook_not_found")] * 6 == [(reply.status, reply.code) for reply in asked]
 
 
 @requirement("notes:hooks:handshake", "notes:hooks:signature")

@@ -1,5 +1,7 @@
 """Windows for handing over a secret."""
 
+from collections.abc import AsyncIterator
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -8,6 +10,7 @@ from connector_gateway.core.events.handover import WINDOW_SECONDS, Handover
 from connector_gateway.core.secrets import SecretKeys
 from connector_gateway.kit.clock import instant
 from connector_gateway.kit.errors import InvalidSignature
+from connector_gateway.storage.database import Database
 from harness.clocks import HandClock
 from harness.requirement import requirement
 
@@ -20,15 +23,21 @@ def clock() -> HandClock:
 
 
 @pytest.fixture
-def handover(clock: HandClock) -> Handover:
-    return Handover(SECRETS, "https://gateway.example", clock)
+async def database(tmp_path: Path) -> AsyncIterator[Database]:
+    async with Database(f"sqlite:///{tmp_path / 'gateway.db'}") as opened:
+        yield opened
+
+
+@pytest.fixture
+def handover(database: Database, clock: HandClock) -> Handover:
+    return Handover(database, SECRETS, "https://gateway.example", clock)
 
 
 def address_in(opened: dict[str, str]) -> str:
     return urlsplit(opened["url"]).path.removeprefix("/hooks/notes/")
 
 
-def test_a_window_has_an_address_of_its_own_and_an_end(handover: Handover, clock: HandClock) -> None:
+async def test_a_window_has_an_address_of_its_own_and_an_end(handover: Handover, clock: HandClock) -> None:
     opened = handover.open("notes")
 
     assert opened["url"].startswith("https://gateway.example/hooks/notes/")
@@ -36,30 +45,55 @@ def test_a_window_has_an_address_of_its_own_and_an_end(handover: Handover, clock
 
 
 @requirement("notes:hooks:handshake")
-def test_a_secret_is_let_in_until_the_window_closes(handover: Handover, clock: HandClock) -> None:
+async def test_a_secret_is_let_in_until_the_window_closes(handover: Handover, clock: HandClock) -> None:
     address = address_in(handover.open("notes"))
     clock.at += WINDOW_SECONDS - 1
-    handover.require("notes", address)
+    await handover.require("notes", address)
     clock.at += 1
 
     with pytest.raises(InvalidSignature, match="time for handing over"):
-        handover.require("notes", address)
+        await handover.require("notes", address)
+
+
+@requirement("notes:hooks:handshake")
+async def test_a_window_can_be_closed_before_its_time(handover: Handover, clock: HandClock) -> None:
+    address = address_in(handover.open("notes"))
+    clock.at += 60
+    closed = await handover.close("notes")
+
+    assert {"connector": "notes", "closed_at": instant(clock.now())} == closed
+    with pytest.raises(InvalidSignature, match="time for handing over"):
+        await handover.require("notes", address)
+
+
+async def test_a_window_that_is_opened_after_another_was_closed_lets_a_secret_in(
+    handover: Handover, clock: HandClock
+) -> None:
+    await handover.close("notes")
+    await handover.close("notes")
+    clock.at += 1
+    await handover.require("notes", address_in(handover.open("notes")))
+
+    with pytest.raises(InvalidSignature):
+        await handover.require("notes", "")
 
 
 @requirement("notes:hooks:handshake")
 @pytest.mark.parametrize("address", ["", "x", "A" * 60, "ä", "../..", "\ud800"])
-def test_a_guessed_address_lets_nothing_in(handover: Handover, address: str) -> None:
+async def test_a_guessed_address_lets_nothing_in(handover: Handover, address: str) -> None:
     with pytest.raises(InvalidSignature, match="No secret is taken"):
-        handover.require("notes", address)
+        await handover.require("notes", address)
 
 
-def test_the_address_of_one_connector_lets_nothing_in_for_another(handover: Handover) -> None:
+async def test_the_address_of_one_connector_lets_nothing_in_for_another(handover: Handover) -> None:
     with pytest.raises(InvalidSignature):
-        handover.require("chat", address_in(handover.open("notes")))
+        await handover.require("chat", address_in(handover.open("notes")))
 
 
-def test_the_address_of_another_installation_lets_nothing_in(clock: HandClock, handover: Handover) -> None:
-    other = Handover(SecretKeys(["a secret of another one"]), "https://gateway.example", clock)
+async def test_the_address_of_another_installation_lets_nothing_in(
+    database: Database, clock: HandClock, handover: Handover
+) -> None:
+    other = Handover(database, SecretKeys(["a secret of another one"]), "https://gateway.example", clock)
 
     with pytest.raises(InvalidSignature):
-        handover.require("notes", address_in(other.open("notes")))
+        await handover.require("notes", address_in(other.open("notes")))

@@ -58,7 +58,7 @@ class Hooks:
             raise RouteNotFound("There is nothing at this address.")
         receipt = observing.receive(delivery, site.hook_secrets or await self._handed_over(connector))
         if receipt.secret is not None:
-            self._handover.require(connector, address)
+            await self._handover.require(connector, address)
             await self._keep_secret(connector, receipt.secret)
         if receipt.wakes:
             await self._watches.wake(await self._watches.unintroduced(connector), receipt.wakes)
@@ -69,13 +69,23 @@ class Hooks:
 
     async def open(self, connector: str) -> dict[str, Any]:
         """Let an application hand over its secret for some minutes; ``HookSecretKnown`` while there is one."""
+        site = self._handing_over(connector)
+        if site.hook_secrets or await self._handed_over(connector):
+            raise HookSecretKnown(f"The secret of {connector} is known.", {"parameter": "connector"})
+        return self._handover.open(connector)
+
+    async def close(self, connector: str) -> dict[str, Any]:
+        """Take no secret at the addresses that were opened so far."""
+        self._handing_over(connector)
+        return await self._handover.close(connector)
+
+    def _handing_over(self, connector: str) -> Site:
+        """Where the application is whose secret is handed over."""
         site = self._sites.get(connector)
         observing = site.connector.observing if site else None
         if site is None or observing is None or not observing.hands_over:
             raise HookNotFound(f"Nothing hands over a secret for {connector}.", {"parameter": "connector"})
-        if site.hook_secrets or await self._handed_over(connector):
-            raise HookSecretKnown(f"The secret of {connector} is known.", {"parameter": "connector"})
-        return self._handover.open(connector)
+        return site
 
     async def show(self, connector: str) -> dict[str, Any]:
         """The secret that was handed over for a connector, for the operator to confirm it with."""

@@ -121,6 +121,13 @@ class HookWindow(Result):
     closes_at: Instant
 
 
+class ClosedWindow(Result):
+    """From when on no secret is taken at addresses that were opened before."""
+
+    connector: str
+    closed_at: Instant
+
+
 class HookSecret(Result):
     """The token that an application handed over for its deliveries."""
 

@@ -20,6 +20,7 @@ from connector_gateway.http.management.params import (
     ShowRun,
 )
 from connector_gateway.http.management.records import (
+    ClosedWindow,
     ConnectionRecord,
     ConnectLinkRecord,
     CreatedConnection,
@@ -181,6 +182,12 @@ async def open_hook(asked: Asked, params: NameHook) -> HookWindow:
     return HookWindow(**await asked.management.hooks.open(params.connector))
 
 
+@manages("DELETE /v1/hooks/{connector}/window", errors=[HookNotFound])
+async def close_hook(asked: Asked, params: NameHook) -> ClosedWindow:
+    """Take no token any more at the addresses that were made for handing one over."""
+    return ClosedWindow(**await asked.management.hooks.close(params.connector))
+
+
 @manages("GET /v1/hooks/{connector}", errors=[HookNotFound])
 async def show_hook(asked: Asked, params: NameHook) -> HookSecret:
     """Show the token that an application handed over for its deliveries, to be confirmed in its settings."""
@@ -233,6 +240,7 @@ MANAGEMENT: Sequence[ManagementRoute] = (
     test_connection,
     remove_connection,
     open_hook,
+    close_hook,
     show_hook,
     forget_hook,
     show_run,
