@@ -1,7 +1,7 @@
 # One word per habit. Nothing is needed beforehand but python3, git and make.
 PYTHON ?= python3
 BIN := .venv/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-virtualenv --no-compile
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-virtualenv
 
 .DEFAULT_GOAL := help
 .PHONY: help run test check fast fix bench examples hostile simulate generate clean

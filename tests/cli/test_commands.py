@@ -71,6 +71,7 @@ def shell(gateway: Gateway) -> Shell:
             "GATEWAY_SECRET_KEYS": ",".join(gateway.app.settings.secret_keys),
             "GATEWAY_URL": gateway.base_url,
             "GATEWAY_API_KEY": gateway.key,
+            "GATEWAY_NOTES_BASE_URL": gateway.sandbox.emulators["notes"].stage.addresses["base"],
         }
     )
 

@@ -47,6 +47,7 @@ def environment(gateway: Gateway) -> dict[str, str]:
         "GATEWAY_SECRET_KEYS": ",".join(gateway.app.settings.secret_keys),
         "GATEWAY_URL": gateway.base_url,
         "GATEWAY_API_KEY": gateway.key,
+        "GATEWAY_NOTES_BASE_URL": gateway.sandbox.emulators["notes"].stage.addresses["base"],
         "COLUMNS": "200",
     }
 
@@ -77,7 +78,7 @@ def test_the_name_of_a_key_is_text(gateway: Gateway, environment: dict[str, str]
 @each_hostile
 def test_the_name_of_a_connection_is_text(gateway: Gateway, environment: dict[str, str], text: str) -> None:
     command = ["connections", "create", str(gateway.workspace_id), "notes", "--name", text]
-    connection = made(environment, *command, given='{"token": "t"}')
+    connection = made(environment, *command, given=json.dumps(gateway.sandbox.emulators["notes"].credentials()))
     listed = run(environment, "connections", "list")
     shown = run(environment, "connections", "show", connection["connection_id"])
 
