@@ -4,7 +4,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-virtualenv
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check fast fix bench examples hostile simulate generate clean
+.PHONY: help run test check fast fix bench screenshots examples hostile simulate generate clean
 
 help:  ## What there is
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile
@@ -36,6 +36,9 @@ generate: .venv/test  ## Make the generated files again
 
 examples: .venv/test  ## Record the calls that the reference shows
 	@cd tests && ../$(BIN)/python -m harness.recording
+
+screenshots: .venv/test  ## Draw the pages that the guide shows; needs Chromium
+	@cd tests && ../$(BIN)/python -m browser.screenshots
 
 bench: .venv/test  ## Measure; ratios within one run
 	@$(BIN)/python -m benchmarks $(ARGS)

@@ -40,8 +40,10 @@ from connector_gateway.core.rotation import Rotation
 from connector_gateway.core.runs import Runs
 from connector_gateway.core.seals import check_seals
 from connector_gateway.core.secrets import SecretKeys
+from connector_gateway.core.sessions import Sessions
 from connector_gateway.core.sites import observed
 from connector_gateway.core.stopping import Stopping
+from connector_gateway.core.usage import Usage
 from connector_gateway.core.workspaces import Workspaces
 from connector_gateway.core.writing import Writing
 from connector_gateway.http import AccessLog, Application, Service, application
@@ -110,6 +112,8 @@ class App:
         self._links = Links(secrets, settings.download_base, settings.link_seconds, self.clock)
         self._files = files or Files(settings.upstream_timeout_seconds, settings.max_file_bytes)
         self._limits = Limits(self._shared)
+        self._usage = Usage(self._shared, self._steady)
+        self._sessions = Sessions(self.database, secrets, settings.operator_token, self.clock)
         self._claims = Claims(self.database, process_id, self._steady, self.stopping)
         self._owners = Owners(self.database, process_id)
         self._feed = Feed(self.database, self.clock, self._steady)
@@ -196,7 +200,8 @@ class App:
             return await self.runs.purge_refused(self.clock.now() - DAY_SECONDS)
 
         jobs = (purge_runs, purge_refused, self._claims.purge, self._owners.purge)
-        return Retention(self._steady, always=jobs, seldom=(self._feed.purge, self._connect_links.purge))
+        rarely = (self._feed.purge, self._connect_links.purge, self._sessions.purge, self.keys.note_uses)
+        return Retention(self._steady, always=jobs, seldom=rarely)
 
     def http(self) -> Application | AccessLog:
         """The service over HTTP; what stands behind it is opened and closed with it."""
@@ -218,6 +223,9 @@ class App:
             self.settings.metrics_token,
             self.settings.base_url,
             self.settings.download_path,
+            self._feed,
+            self._usage,
+            self._sessions,
         )
         made = application(service, partial(self._lifespan, self._watchers(gateway)))
         return AccessLog(made, self.settings.download_path) if self.settings.access_log else made
@@ -296,4 +304,5 @@ class App:
             time=self.database.time,
             fence=self._processes.fence,
             stopping=self.stopping,
+            usage=self._usage,
         )

@@ -12,10 +12,12 @@ from sqlalchemy import select
 from connector_gateway.core.keys import Caller, Keys, bearer, new_key, well_formed
 from connector_gateway.core.single_flight import TRUSTED_SECONDS
 from connector_gateway.core.workspaces import Workspaces
+from connector_gateway.kit.clock import instant
 from connector_gateway.kit.errors import (
     InvalidApiKey,
     KeyNotFound,
     MissingApiKey,
+    StorageUnavailable,
     WorkspaceNotFound,
     WriteScopeRequired,
 )
@@ -24,6 +26,7 @@ from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
 from harness.clocks import HandClock
 from harness.requirement import requirement
+from harness.storage import read_only
 
 
 @dataclass
@@ -288,3 +291,67 @@ async def test_a_key_revoked_elsewhere_is_refused_in_time_though_the_clock_was_s
     steady.at += TRUSTED_SECONDS
 
     assert (True, False) == (before, await knows(keys, issued["key"]))
+
+
+# When they were used last
+
+
+async def test_a_key_that_was_never_used_says_so(office: Office) -> None:
+    created = await office.issue()
+
+    assert created["last_used_at"] is None
+
+
+async def test_the_last_use_is_told_at_once_where_the_key_was_used(office: Office) -> None:
+    created = await office.issue()
+    await office.here.authenticate(f"Bearer {created['key']}")
+    newest, *_ = await office.here.list(office.workspace_id)
+
+    assert instant(office.clock.now()) == newest["last_used_at"]
+
+
+async def test_the_last_use_is_told_elsewhere_once_it_was_noted(office: Office) -> None:
+    created = await office.issue()
+    await office.here.authenticate(f"Bearer {created['key']}")
+    before, *_ = await office.elsewhere.list(office.workspace_id)
+    noted = await office.here.note_uses()
+    after, *_ = await office.elsewhere.list(office.workspace_id)
+
+    assert before["last_used_at"] is None
+    assert (1, instant(office.clock.now())) == (noted, after["last_used_at"])
+
+
+async def test_an_earlier_use_does_not_replace_a_later_one(office: Office) -> None:
+    created = await office.issue()
+    await office.here.authenticate(f"Bearer {created['key']}")
+    office.clock.at += 5
+    await office.elsewhere.authenticate(f"Bearer {created['key']}")
+    await office.elsewhere.note_uses()
+    await office.here.note_uses()
+    newest, *_ = await office.here.list(office.workspace_id)
+
+    assert instant(office.clock.now()) == newest["last_used_at"]
+
+
+async def test_what_is_noted_once_is_not_noted_again(office: Office) -> None:
+    created = await office.issue()
+    await office.here.authenticate(f"Bearer {created['key']}")
+    counts = [await office.here.note_uses(), await office.here.note_uses()]
+
+    assert [1, 0] == counts
+
+
+async def test_a_use_that_could_not_be_noted_is_noted_later(office: Office) -> None:
+    created = await office.issue()
+    await office.here.authenticate(f"Bearer {created['key']}")
+    with read_only(office.here._database), pytest.raises(StorageUnavailable):
+        await office.here.note_uses()
+
+    assert 1 == await office.here.note_uses()
+
+
+async def test_a_refused_key_is_not_used(office: Office) -> None:
+    created = await office.issue(expires_at=office.clock.now() - 1)
+
+    assert not await knows(office.here, created["key"])
+    assert 0 == await office.here.note_uses()

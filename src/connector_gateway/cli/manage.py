@@ -18,7 +18,17 @@ from connector_gateway.kit.shapes import Instant, Params
 Act = Callable[[App], Awaitable[Any]]
 
 WORKSPACES = ("workspace_id", "name", "plan", "created_at")
-KEYS = ("key_id", "name", "scope", "ending", "revoked_at", "expires_at", "calls_per_minute", "workspace_id")
+KEYS = (
+    "key_id",
+    "name",
+    "scope",
+    "ending",
+    "last_used_at",
+    "revoked_at",
+    "expires_at",
+    "calls_per_minute",
+    "workspace_id",
+)
 CONNECTIONS = ("connection_id", "connector", "status", "account_name", "name", "updated_at", "workspace_id")
 """The columns of lists, what matters most first: narrow terminals drop the last ones."""
 

@@ -19,6 +19,7 @@ from connector_gateway.core.pacing import ConnectionPacer, YieldingPacer, stretc
 from connector_gateway.core.runs import Recording, Run, Runs
 from connector_gateway.core.sites import Site
 from connector_gateway.core.stopping import Stopping
+from connector_gateway.core.usage import Usage
 from connector_gateway.core.work import NoSteps, Work, binding, exclusive_to
 from connector_gateway.core.writing import Writing
 from connector_gateway.kit.call import Call, Download
@@ -62,6 +63,7 @@ class Gateway:
         time: Callable[[], float],
         fence: Callable[[], Callable[[], None]],
         stopping: Stopping,
+        usage: Usage,
     ) -> None:
         self._sites = sites
         self._runs = runs
@@ -80,6 +82,7 @@ class Gateway:
         self._time = time
         self._fence = fence
         self._stopping = stopping
+        self._usage = usage
         self._under_way = ConcurrencyLimit(max_calls)
         self._downloads = Downloads()
         self._memories = Memories(clock)
@@ -230,6 +233,8 @@ class Gateway:
                 self._shared,
                 self._clock,
                 stopping=self._stopping,
+                usage=self._usage,
+                connection_id=connection.connection_id,
             ),
             transport=self._transport,
             clock=self._clock,

@@ -7,9 +7,10 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Row, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
 
 from connector_gateway.core.single_flight import MOST_ROWS, TRUSTED_SECONDS, SingleFlight
 from connector_gateway.core.workspaces import require_workspace
@@ -32,6 +33,17 @@ SECRET_LENGTH = 43
 """Characters of 32 random bytes in url-safe base 64; six hexadecimal digits of a checksum follow."""
 
 CALLS_PER_MINUTE = 120
+
+NOTED_STEP = 200
+"""Keys whose last use is stored in one go."""
+
+_keys = tables.keys.c
+NOTE_USE = (
+    update(tables.keys)
+    .where(_keys.key_id == bindparam("_key_id"), func.coalesce(_keys.last_used_at, 0.0) < bindparam("_at"))
+    .values(last_used_at=bindparam("_at"))
+)
+"""Other processes may have noted a later use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +74,8 @@ class Keys:
         self._database = database
         self._clock = clock
         self._callers: SingleFlight[bytes, Caller | None] = SingleFlight(steady or clock, MOST_ROWS, from_start=True)
+        self._used: dict[KeyId, float] = {}
+        """When keys were used last, as far as that is not stored yet."""
 
     async def authenticate(self, authorization: str | None) -> Caller:
         """The caller of an ``Authorization`` header."""
@@ -72,6 +86,7 @@ class Keys:
         # Also where it is remembered: an answer of three seconds ago may have expired since (decision 25).
         if caller is None or (caller.expires_at is not None and caller.expires_at <= self._clock.now()):
             raise InvalidApiKey("The API key is unknown, revoked or expired.")
+        self._used[caller.key_id] = self._clock.now()
         return caller
 
     async def create(
@@ -98,6 +113,7 @@ class Keys:
             "created_at": self._clock.now(),
             "expires_at": expires_at,
             "revoked_at": None,
+            "last_used_at": None,
         }
 
         def create(connection: Connection) -> None:
@@ -113,7 +129,24 @@ class Keys:
         if workspace_id is not None:
             query = query.where(tables.keys.c.workspace_id == workspace_id)
         rows = await self._database.read(lambda connection: connection.execute(query).mappings().all())
-        return [_public(row) for row in rows]
+        return [self._as_used(row) for row in rows]
+
+    async def note_uses(self) -> int:
+        """Store when some keys were used last, now and then, since a call is not to cost a write more; how many."""
+        used = dict(islice(self._used.items(), NOTED_STEP))
+        if not used:
+            return 0
+        values = [{"_key_id": key_id, "_at": at} for key_id, at in used.items()]
+        await self._database.write(lambda writing: writing.execute(NOTE_USE, values).rowcount)
+        for key_id, at in used.items():
+            if self._used.get(key_id) == at:
+                del self._used[key_id]
+        return len(used)
+
+    def _as_used(self, row: Mapping[Any, Any]) -> dict[str, Any]:
+        """What is told of a key, with its last use even where that is not stored yet."""
+        used = self._used.get(row["key_id"])
+        return _public(dict(row) | {"last_used_at": used} if used else row)
 
     async def revoke(self, key_id: KeyId) -> dict[str, Any]:
         """Revoke a key: at once in this process, within seconds in others."""
@@ -128,7 +161,7 @@ class Keys:
             raise KeyNotFound(f"There is no key {key_id}.")
         # Other processes trust what they looked up for three seconds more.
         self._callers.forget(row["digest"])
-        return _public(row)
+        return self._as_used(row)
 
     async def _look_up(self, key: str, digest: bytes) -> Caller | None:
         # The checksum keeps guesses and typing errors away from the database.
@@ -198,7 +231,7 @@ def _caller(row: Row[Any]) -> Caller:
 
 def _public(row: Mapping[Any, Any]) -> dict[str, Any]:
     shown = ("key_id", "workspace_id", "name", "scope", "calls_per_minute", "connection_ids", "ending")
-    times = ("created_at", "expires_at", "revoked_at")
+    times = ("created_at", "expires_at", "revoked_at", "last_used_at")
     return {name: row[name] for name in shown} | {
         name: None if row[name] is None else instant(row[name]) for name in times
     }

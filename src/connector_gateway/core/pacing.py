@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
 
 from connector_gateway.core.stopping import Stopping
+from connector_gateway.core.usage import Usage
 from connector_gateway.kit.budget import Budget, Charge
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import UpstreamRateLimited
@@ -47,6 +48,8 @@ class ConnectionPacer:
         clock: Clock,
         *,
         stopping: Stopping | None = None,
+        usage: Usage | None = None,
+        connection_id: str = "",
     ) -> None:
         self._connector = connector
         self._budgets = budgets
@@ -54,6 +57,8 @@ class ConnectionPacer:
         self._shared = shared
         self._clock = clock
         self._stopping = stopping or Stopping()
+        self._usage = usage or Usage(shared, clock)
+        self._connection_id = connection_id
         self._begun = False
         """Whether a request was let through; a call that has sent one may go on while the process stops."""
 
@@ -68,6 +73,13 @@ class ConnectionPacer:
     async def _turn(self, charges: Sequence[Charge], deadline: float) -> "SharedTurn":
         takes = self._takes(charges)
         slot = await self._shared.reserve(takes, deadline)
+        if slot.wait > 0:
+            with self._usage.waiting(takes, self._connection_id):
+                await self._wait(slot, deadline)
+        return self._taken(takes, slot)
+
+    async def _wait(self, slot: Slot, deadline: float) -> None:
+        """Wait until the turn of *slot* has come."""
         wait = slot.wait
         try:
             while wait > 0:
@@ -79,6 +91,9 @@ class ConnectionPacer:
         except BaseException:
             await self._shared.release(slot)
             raise
+
+    def _taken(self, takes: Sequence[Take], slot: Slot) -> SharedTurn:
+        self._usage.sent(takes, self._connection_id)
         return SharedTurn(self._shared, slot)
 
     def _pause(self, seconds: float) -> Awaitable[None]:
@@ -111,7 +126,7 @@ class YieldingPacer(ConnectionPacer):
             if all([await self._leaves_room(take) for take in takes]):
                 slot = await self._shared.reserve(takes, 0.0)
                 if slot.wait <= 0:
-                    return SharedTurn(self._shared, slot)
+                    return self._taken(takes, slot)
                 wait = slot.wait
             await self._clock.sleep(min(wait, max(0.0, yields_until - self._clock.now())))
         self._begun = True

@@ -1,9 +1,9 @@
 """Workspaces: whose connections, keys and runs are whose."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, func, insert, select, update
 
 from connector_gateway.core.return_urls import wrong_with
 from connector_gateway.kit.clock import Clock, instant
@@ -40,6 +40,26 @@ class Workspaces:
         query = select(tables.workspaces).order_by(tables.workspaces.c.workspace_id.desc())
         rows = await self._database.read(lambda connection: connection.execute(query).mappings().all())
         return [_public(row) for row in rows]
+
+    async def show(self, workspace_id: str) -> dict[str, Any]:
+        """One workspace."""
+        query = select(tables.workspaces).where(tables.workspaces.c.workspace_id == workspace_id)
+        row = await self._database.read(lambda reading: reading.execute(query).mappings().first())
+        if row is None:
+            raise _not_found(workspace_id)
+        return _public(row)
+
+    async def count(self) -> int:
+        """How many workspaces there are."""
+        query = select(func.count()).select_from(tables.workspaces)
+        return await self._database.read(lambda reading: reading.execute(query).scalar_one())
+
+    async def names(self, workspace_ids: Collection[str]) -> Mapping[str, str]:
+        """The names of those of *workspace_ids* that there are."""
+        workspaces = tables.workspaces.c
+        query = select(workspaces.workspace_id, workspaces.name).where(workspaces.workspace_id.in_(workspace_ids))
+        rows = await self._database.read(lambda reading: reading.execute(query).all()) if workspace_ids else []
+        return {row.workspace_id: row.name for row in rows}
 
     async def change(self, workspace_id: WorkspaceId, **changes: Any) -> dict[str, Any]:
         """The workspace with *changes* (``name``, ``plan``, ``return_urls``) made."""

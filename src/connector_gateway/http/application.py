@@ -15,11 +15,15 @@ from starlette.types import Receive, Scope, Send
 
 from connector_gateway.core.connections import Consents
 from connector_gateway.core.envelope import DOCS
+from connector_gateway.core.events.feed import Feed
 from connector_gateway.core.events.hooks import Hooks
+from connector_gateway.core.sessions import Sessions
 from connector_gateway.core.stopping import Stopping
+from connector_gateway.core.usage import Usage
 from connector_gateway.http.addresses import Addresses
 from connector_gateway.http.clients import Clients
 from connector_gateway.http.connect import ConnectPages
+from connector_gateway.http.console import Console, console_routes
 from connector_gateway.http.documents import InParts, MadeOnce
 from connector_gateway.http.downloads import download_routes
 from connector_gateway.http.error_pages import CODES, error_page, errors_page
@@ -33,7 +37,16 @@ from connector_gateway.http.routes import ROOT, Edge, Methods, NotFound, Operati
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.operation import AnyConnector
 
-SHOWN = ("/docs", "/docs/errors", *(DOCS + code for code in CODES), "/openapi.json", "/healthz", "/readyz", "/metrics")
+SHOWN = (
+    "/docs",
+    "/docs/errors",
+    *(DOCS + code for code in CODES),
+    "/console",
+    "/openapi.json",
+    "/healthz",
+    "/readyz",
+    "/metrics",
+)
 """What the service tells of itself."""
 
 Check = Callable[[], Awaitable[None]]
@@ -57,6 +70,9 @@ class Service:
     metrics_token: str
     base_url: str
     download_path: str
+    feed: Feed
+    usage: Usage
+    sessions: Sessions
 
     @cached_property
     def document(self) -> MadeOnce[bytes]:
@@ -72,6 +88,11 @@ class Service:
     def pages(self) -> Pages:
         """What makes pages for people."""
         return Pages(self.base_url)
+
+    @property
+    def console(self) -> Console:
+        """What the pages of the console work on."""
+        return Console(self.management, self.feed, self.usage, self.sessions, self.pages, self.connectors, self.clock)
 
     @cached_property
     def _described(self) -> dict[str, Any]:
@@ -149,6 +170,7 @@ def application(service: Service, lifespan: Callable[[Router], AbstractAsyncCont
     routes: list[BaseRoute] = [
         Route("/", Front(not_found)),
         *management_routes(service.management, MANAGEMENT),
+        *console_routes(service.edge, service.console),
         *hook_routes(service.edge, service.hooks, service.clock),
         *ConnectPages(service.consents, service.connectors, service.pages).routes(service.edge),
         shown("/healthz", alive),

@@ -75,7 +75,17 @@ keys = Table(
     Column("created_at", Double, nullable=False),
     Column("expires_at", Double),
     Column("revoked_at", Double),
+    Column("last_used_at", Double),
 )
+"""``last_used_at`` is written now and then, and may be some seconds behind."""
+
+console_sessions = Table(
+    "console_sessions",
+    metadata,
+    Column("digest", LargeBinary(32), primary_key=True),
+    Column("expires_at", Double, nullable=False, index=True),
+)
+"""Browsers that are signed in to the console, by the digest of the identifier that they hold."""
 
 connections = Table(
     "connections",

@@ -165,3 +165,35 @@ async def _count(node: Node, table: Any) -> int:
         lambda reading: reading.execute(select(func.count()).select_from(table)).scalar_one()
     )
     return count
+
+
+# What operators see of it
+
+
+async def test_the_latest_events_come_newest_first_page_by_page(node: Node) -> None:
+    connection = await node.connect()
+    await node.see(connection, *map(sprouted, "abc"))
+    first, before = await node.app._feed.latest(connection, limit=2)
+    second, end = await node.app._feed.latest(connection, limit=2, before=before)
+
+    assert ["c", "b"] == [event["data"]["plant"] for event in first]
+    assert ["a"] == [event["data"]["plant"] for event in second]
+    assert end is None
+
+
+async def test_the_latest_events_are_those_of_one_connection(node: Node) -> None:
+    connection, other = await node.connect(), await node.connect()
+    await node.see(other, sprouted("a"))
+
+    assert ([], None) == await node.app._feed.latest(connection)
+
+
+async def test_the_latest_events_are_told_though_the_connection_was_revoked(node: Node) -> None:
+    connection = await node.connect()
+    await node.see(connection, sprouted("a", bed="b"))
+    known = await node.app.connections.find(connection)
+    assert known is not None
+    await node.app.connections.observe(known, "revoked")
+    (event,), _ = await node.app._feed.latest(connection)
+
+    assert ("sprouted", "b", instant(NOON)) == (event["type"], event["channel"], event["observed_at"])

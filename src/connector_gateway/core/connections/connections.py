@@ -244,6 +244,13 @@ class Connections:
         rows = await self._database.read(lambda reading: reading.execute(query).mappings().all())
         return [_public(row) for row in rows]
 
+    async def names(self, connection_ids: Collection[str]) -> Mapping[str, str]:
+        """The names of those of *connection_ids* that there are or were."""
+        connections = tables.connections.c
+        query = select(connections.connection_id, connections.name).where(connections.connection_id.in_(connection_ids))
+        rows = await self._database.read(lambda reading: reading.execute(query).all()) if connection_ids else []
+        return {row.connection_id: row.name for row in rows}
+
     async def count(self) -> int:
         """How many connections there are."""
         query = select(func.count()).select_from(tables.connections).where(tables.connections.c.deleted.is_(False))

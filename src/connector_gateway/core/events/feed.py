@@ -148,6 +148,25 @@ class Feed:
             warnings=[*_no_longer_kept(since, kept_from), *map(_missing, gaps)],
         )
 
+    async def latest(
+        self, connection_id: str, *, limit: int = 50, before: int | None = None
+    ) -> tuple[Sequence[dict[str, Any]], int | None]:
+        """What was observed last of a connection, newest first, and before which number there may be more.
+
+        For operators, who see what is kept whether or not the connection is still authorised.
+        """
+        query = (
+            select(_events.sequence, _events.event_id, _events.type, _events.channel, _events.observed_at, _events.data)
+            .where(_events.connection_id == connection_id)
+            .order_by(_events.observed_at.desc(), _events.sequence.desc())
+            .limit(limit + 1)
+        )
+        if before is not None:
+            query = query.where(_events.sequence < before)
+        rows = await self._database.browse(lambda reading: reading.execute(query).mappings().all())
+        shown = [dict(row) | {"observed_at": instant(row["observed_at"])} for row in rows[:limit]]
+        return shown, shown[-1]["sequence"] if len(rows) > limit else None
+
     async def add(self, observations: Mapping[str, Sequence[Observation]]) -> None:
         """Commit observations to the feeds of connections, all of them or none."""
         now = self._clock.now()

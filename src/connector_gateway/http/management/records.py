@@ -36,6 +36,8 @@ class KeyRecord(Result):
     created_at: Instant
     expires_at: Instant | None
     revoked_at: Instant | None
+    last_used_at: Instant | None
+    """When it was used last, to some seconds."""
 
 
 class CreatedKey(KeyRecord):

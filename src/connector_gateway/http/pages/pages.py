@@ -9,7 +9,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from starlette.responses import HTMLResponse
 
 from connector_gateway.http.pages.assets import version
-from connector_gateway.http.pages.text import isolated, visible, with_code
+from connector_gateway.http.pages.text import duration, isolated, moment, visible, with_code
 
 POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -41,7 +41,12 @@ class Pages:
             undefined=StrictUndefined,
             finalize=visible,
         )
-        self._environment.filters |= {"isolated": isolated, "with_code": with_code}
+        self._environment.filters |= {
+            "duration": duration,
+            "isolated": isolated,
+            "moment": moment,
+            "with_code": with_code,
+        }
         self._environment.globals |= {"root": self.root, "asset": self._asset}
 
     def show(

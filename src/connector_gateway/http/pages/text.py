@@ -1,6 +1,7 @@
 """Text that others chose, made fit to be shown: nothing in it is invisible, or turns around what stands beside it."""
 
 import re
+from datetime import datetime
 
 from markupsafe import Markup, escape
 
@@ -27,6 +28,20 @@ def visible(value: object) -> object:
 def isolated(value: object) -> Markup:
     """A name that others chose, which decides on its own direction and on nobody else's."""
     return Markup("<bdi>{}</bdi>").format(visible(value))
+
+
+def moment(at: datetime) -> Markup:
+    """An instant, to the second; pages say that all of them are UTC."""
+    text = at.isoformat(sep=" ", timespec="seconds").removesuffix("+00:00")
+    return Markup('<time datetime="{}">{}</time>').format(at.isoformat(), text)
+
+
+def duration(milliseconds: float) -> str:
+    """A duration, as exactly as somebody wants to read it."""
+    if milliseconds < 1000:
+        return f"{milliseconds:.0f} ms"
+    seconds = milliseconds / 1000
+    return f"{seconds:.1f} s" if seconds < 60 else f"{int(seconds // 60)} min {int(seconds % 60)} s"
 
 
 def with_code(words: str) -> Markup:

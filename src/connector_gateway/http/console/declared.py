@@ -1,0 +1,119 @@
+"""What the pages of the console work with."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlencode
+
+from starlette.responses import RedirectResponse, Response
+
+from connector_gateway.core.arguments import Arguments
+from connector_gateway.core.envelope import described
+from connector_gateway.core.events.feed import Feed
+from connector_gateway.core.sessions import Session, Sessions
+from connector_gateway.core.usage import Usage
+from connector_gateway.http.answers import HttpExchange
+from connector_gateway.http.management.declared import Asked, Management, ManagementRoute
+from connector_gateway.http.pages import Pages
+from connector_gateway.kit.clock import Clock
+from connector_gateway.kit.errors import GatewayError
+from connector_gateway.kit.operation import AnyConnector
+from connector_gateway.kit.shapes import Position
+
+ROOT = "/console"
+SIGN_IN = f"{ROOT}/sign-in"
+
+NAVIGATION = (
+    (ROOT, "Overview"),
+    (f"{ROOT}/workspaces", "Workspaces"),
+    (f"{ROOT}/keys", "Keys"),
+    (f"{ROOT}/connections", "Connections"),
+    (f"{ROOT}/runs", "Runs"),
+    (f"{ROOT}/budgets", "Budgets"),
+)
+
+
+@dataclass(frozen=True)
+class Console:
+    """What the console works on."""
+
+    management: Management
+    feed: Feed
+    usage: Usage
+    sessions: Sessions
+    pages: Pages
+    connectors: Mapping[str, AnyConnector]
+    clock: Clock
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One request for a page, of a browser in which somebody signed in, or of a visitor."""
+
+    console: Console
+    exchange: HttpExchange
+    session: Session
+    signed_in: bool
+    query: Mapping[str, str]
+    form: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def management(self) -> Management:
+        """What the management routes work on."""
+        return self.console.management
+
+    @property
+    def path(self) -> str:
+        """The path of the page."""
+        return str(self.exchange.scope["path"])
+
+    def named(self, name: str) -> str:
+        """A part of the path, such as the identifier of a run."""
+        return str(self.exchange.scope["path_params"][name])
+
+    async def ask(self, route: ManagementRoute, given: Mapping[str, str], position: Position | None = None) -> Any:
+        """What *route* answers the operator who has *given* these texts; those that are empty are left out."""
+        named = [(name, text) for name, text in given.items() if text]
+        params = Arguments(path={}, query=named).read(route.params, connection=False)
+        return await route.perform(Asked(self.management, None, position), params)
+
+    def show(self, template: str, *, status: int = 200, problem: GatewayError | None = None, **values: Any) -> Response:
+        """The page of *template*; with a *problem* it says what was wrong, and shows what was given once more."""
+        return self.console.pages.show(
+            f"console/{template}",
+            status=problem.status if problem else status,
+            headers={"retry-after": str(problem.retry_after)} if problem and problem.retry_after else {},
+            navigation=NAVIGATION if self.signed_in else (),
+            here=self._here,
+            form_token=self.session.form_token,
+            problem=described(problem) if problem else None,
+            given=self.form,
+            done=self.query.get("done", ""),
+            now=self.console.clock.now(),
+            **values,
+        )
+
+    def lead(self, path: str, **query: str) -> Response:
+        """Send the browser on to a page, after a form was carried out."""
+        address = self.console.pages.root + path + (f"?{urlencode(query)}" if query else "")
+        return RedirectResponse(address, 303, {"Cache-Control": "no-store"})
+
+    @property
+    def _here(self) -> str:
+        """The entry of the navigation that this page belongs to."""
+        parts = self.path.split("/")
+        return "/".join(parts[:3])
+
+
+Perform = Callable[[Visit], Awaitable[Response]]
+
+
+@dataclass(frozen=True)
+class ConsoleRoute:
+    """A page, or what a form does."""
+
+    method: str
+    path: str
+    perform: Perform
+    for_visitors: bool = False
+    """Whether it is there for who has not signed in."""

@@ -1,0 +1,113 @@
+"""Pages of the console at their addresses: who may see them, whether a form is ours, and what is told of faults."""
+
+import hmac
+from collections.abc import Mapping
+from dataclasses import replace
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qsl, quote
+
+import structlog
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from connector_gateway.http.answers import HttpExchange
+from connector_gateway.http.bodies import read_raw
+from connector_gateway.http.console.cookies import SESSION, VISITOR, VISITOR_SECONDS, keep
+from connector_gateway.http.console.declared import SIGN_IN, Console, ConsoleRoute, Visit
+from connector_gateway.http.console.routes import ROUTES
+from connector_gateway.http.routes import Edge, Methods, query_of, unforeseen
+from connector_gateway.kit.errors import GatewayError, ServiceFailure
+
+MAX_FORM_BYTES = 64 * 1024
+
+log = structlog.get_logger()
+
+
+class ConsoleEndpoint:
+    """One page, or what one form does."""
+
+    def __init__(self, console: Console, route: ConsoleRoute) -> None:
+        self._console = console
+        self._route = route
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        exchange = HttpExchange(scope, receive)
+        visit = Visit(self._console, exchange, self._console.sessions.visitor(), signed_in=False, query={})
+        try:
+            visit = await self._visit(exchange)
+            answer = await self._answer(visit)
+        except GatewayError as error:
+            answer = _problem(visit, error)
+        except Exception as fault:  # noqa: BLE001  # the edge of a surface: nothing leaves without our shape
+            answer = _problem(visit, unforeseen(fault))
+        await answer(scope, receive, send)
+
+    async def _visit(self, exchange: HttpExchange) -> Visit:
+        """Who asks, and for what."""
+        held = _cookies(exchange)
+        found = await self._console.sessions.find(held[SESSION]) if SESSION in held else None
+        session = found or self._console.sessions.visitor(held.get(VISITOR))
+        query = dict(query_of(exchange.scope))
+        return Visit(self._console, exchange, session, signed_in=found is not None, query=query)
+
+    async def _answer(self, visit: Visit) -> Response:
+        if not visit.signed_in and not self._route.for_visitors:
+            return _to_sign_in(visit)
+        if self._route.method == "POST":
+            visit = replace(visit, form=await _form(visit.exchange))
+            if not _ours(visit):
+                return visit.show("refused.html", status=403)
+        answer = await self._route.perform(visit)
+        if self._route.for_visitors and self._route.method == "GET":
+            keep(answer, self._console.pages, VISITOR, visit.session.token, VISITOR_SECONDS)
+        return answer
+
+
+def console_routes(edge: Edge, console: Console) -> list[Route]:
+    """Every page at its address."""
+    paths: dict[str, dict[str, ASGIApp]] = {}
+    for route in ROUTES:
+        methods = ["GET", "HEAD"] if route.method == "GET" else [route.method]
+        paths.setdefault(route.path, {}).update(dict.fromkeys(methods, ConsoleEndpoint(console, route)))
+    return [Route(path, Methods(edge, endpoints)) for path, endpoints in paths.items()]
+
+
+def _to_sign_in(visit: Visit) -> Response:
+    """Where to sign in, and from there back to the page that was asked for."""
+    if visit.exchange.scope["method"] == "POST":
+        return visit.lead(SIGN_IN)
+    wanted = quote(visit.path) + ("?" + visit.exchange.scope["query_string"].decode("latin-1")).rstrip("?")
+    return visit.lead(SIGN_IN, next=wanted)
+
+
+async def _form(exchange: HttpExchange) -> Mapping[str, str]:
+    """The fields of a form; of one that stands more than once the last."""
+    body = await read_raw(exchange, MAX_FORM_BYTES)
+    named = parse_qsl(body.decode("latin-1"), keep_blank_values=True, errors="surrogateescape")
+    return {name: text.strip() for name, text in named}
+
+
+def _ours(visit: Visit) -> bool:
+    """Whether a form was shown by this console, to this browser."""
+    site = visit.exchange.header("sec-fetch-site")
+    given = visit.form.get("form_token", "")
+    return site in {None, "same-origin"} and hmac.compare_digest(
+        given.encode(errors="replace"), visit.session.form_token.encode()
+    )
+
+
+def _cookies(exchange: HttpExchange) -> Mapping[str, str]:
+    try:
+        jar = SimpleCookie(exchange.header("cookie") or "")
+    except CookieError:
+        return {}
+    return {name: morsel.value for name, morsel in jar.items()}
+
+
+def _problem(visit: Visit, error: GatewayError) -> Response:
+    """A page that says what went wrong; what is private goes to the log."""
+    if error.private or isinstance(error, ServiceFailure):
+        log.warning("refused", run_id=visit.exchange.run.run_id, code=error.code, private=error.private)
+    return visit.show("problem.html", problem=error)

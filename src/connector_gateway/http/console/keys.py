@@ -1,0 +1,70 @@
+"""API keys: made, shown once, told by their last characters, and revoked."""
+
+from datetime import timedelta
+
+from starlette.responses import Response
+
+from connector_gateway.http.console.declared import ROOT, Visit
+from connector_gateway.http.console.workspaces import SHOWN
+from connector_gateway.http.management.records import KeyRecord
+from connector_gateway.http.management.routes import create_key, list_keys, revoke_key
+from connector_gateway.kit.clock import instant
+from connector_gateway.kit.errors import GatewayError, InvalidParameters, KeyNotFound, WorkspaceNotFound
+
+FIELDS = ("workspace_id", "scope", "name", "calls_per_minute")
+
+
+async def show_all(visit: Visit, problem: GatewayError | None = None) -> Response:
+    """The keys of a workspace, or of all, and a form for another one."""
+    wanted = visit.query.get("workspace_id", "")
+    found = await visit.ask(list_keys, {"workspace_id": wanted})
+    names = await visit.management.workspaces.names({row.workspace_id for row in found.items[:SHOWN]})
+    return visit.show(
+        "keys.html",
+        problem=problem,
+        rows=found.items[:SHOWN],
+        more=len(found.items) > SHOWN,
+        names=names,
+        wanted=wanted,
+    )
+
+
+async def create(visit: Visit) -> Response:
+    """Create a key, and show it this once."""
+    given = {name: visit.form.get(name, "") for name in FIELDS} | {"expires_at": _end(visit)}
+    try:
+        made = await visit.ask(create_key, given)
+    except (InvalidParameters, WorkspaceNotFound) as error:
+        return await show_all(visit, error)
+    # Shown with this answer, and with no address that could be opened again: it is stored nowhere.
+    return visit.show("key_made.html", key=made)
+
+
+async def ask_to_revoke(visit: Visit) -> Response:
+    """Ask whether a key is to be revoked."""
+    return visit.show("key_revoke.html", key=await _one(visit))
+
+
+async def revoke(visit: Visit) -> Response:
+    """Revoke a key."""
+    revoked = await visit.ask(revoke_key, {"key_id": visit.named("key_id")})
+    return visit.lead(f"{ROOT}/keys", workspace_id=revoked.workspace_id, done="revoked")
+
+
+async def _one(visit: Visit) -> KeyRecord:
+    wanted = visit.named("key_id")
+    found = (await visit.ask(list_keys, {})).items
+    one: KeyRecord | None = next((row for row in found if row.key_id == wanted), None)
+    if one is None:
+        raise KeyNotFound(f"There is no key {wanted[:200]}.")
+    return one
+
+
+def _end(visit: Visit) -> str:
+    """When the key is to end, as the route takes it; empty for never."""
+    days = visit.form.get("days", "")
+    if not days:
+        return ""
+    if not (days.isdecimal() and days.isascii() and len(days) <= 4):
+        raise InvalidParameters("A key lasts for a number of days, or for ever.", {"parameter": "days"})
+    return (instant(visit.console.clock.now()) + timedelta(days=int(days))).isoformat()

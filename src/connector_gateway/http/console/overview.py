@@ -1,0 +1,28 @@
+"""The first page of the console: how much there is, what needs somebody, and what happened last."""
+
+from starlette.responses import Response
+
+from connector_gateway.http.console.budgets import MINUTES, charts_of
+from connector_gateway.http.console.declared import Visit
+from connector_gateway.http.console.runs import rows_of
+from connector_gateway.http.management.routes import list_runs
+
+SHOWN = "8"
+
+
+async def show(visit: Visit) -> Response:
+    """The page."""
+    failed = await visit.ask(list_runs, {"status": "error", "limit": SHOWN})
+    latest = await visit.ask(list_runs, {"limit": SHOWN})
+    uses = await visit.console.usage.list()
+    return visit.show(
+        "overview.html",
+        workspaces=await visit.management.workspaces.count(),
+        connections=await visit.management.connections.count(),
+        waiting=sum(use.waiting for use in uses),
+        sent=sum(slot.sent for use in uses for slot in use.history[-12:]),
+        budgets=await charts_of(visit, uses[:3]),
+        minutes=MINUTES,
+        failed=await rows_of(visit, failed.items),
+        latest=await rows_of(visit, latest.items),
+    )

@@ -1,0 +1,31 @@
+"""Every page of the console, and what each of its forms does."""
+
+from connector_gateway.http.console import budgets, connections, keys, overview, runs, sign_in, workspaces
+from connector_gateway.http.console.declared import ROOT, SIGN_IN, ConsoleRoute
+
+WORKSPACE = f"{ROOT}/workspaces/{{workspace_id}}"
+KEY = f"{ROOT}/keys/{{key_id}}"
+CONNECTION = f"{ROOT}/connections/{{connection_id}}"
+
+ROUTES = (
+    ConsoleRoute("GET", SIGN_IN, sign_in.show, for_visitors=True),
+    ConsoleRoute("POST", SIGN_IN, sign_in.sign_in, for_visitors=True),
+    ConsoleRoute("POST", f"{ROOT}/sign-out", sign_in.sign_out),
+    ConsoleRoute("GET", ROOT, overview.show),
+    ConsoleRoute("GET", f"{ROOT}/workspaces", workspaces.show_all),
+    ConsoleRoute("POST", f"{ROOT}/workspaces", workspaces.create),
+    ConsoleRoute("GET", WORKSPACE, workspaces.show),
+    ConsoleRoute("POST", WORKSPACE, workspaces.change),
+    ConsoleRoute("GET", f"{ROOT}/keys", keys.show_all),
+    ConsoleRoute("POST", f"{ROOT}/keys", keys.create),
+    ConsoleRoute("GET", f"{KEY}/revoke", keys.ask_to_revoke),
+    ConsoleRoute("POST", f"{KEY}/revoke", keys.revoke),
+    ConsoleRoute("GET", f"{ROOT}/connections", connections.show_all),
+    ConsoleRoute("GET", CONNECTION, connections.show),
+    ConsoleRoute("GET", f"{CONNECTION}/events", connections.events),
+    ConsoleRoute("GET", f"{CONNECTION}/disconnect", connections.ask_to_remove),
+    ConsoleRoute("POST", f"{CONNECTION}/disconnect", connections.remove),
+    ConsoleRoute("GET", f"{ROOT}/runs", runs.show_all),
+    ConsoleRoute("GET", f"{ROOT}/runs/{{run_id}}", runs.show),
+    ConsoleRoute("GET", f"{ROOT}/budgets", budgets.show),
+)

@@ -1,0 +1,63 @@
+"""Workspaces: who they are for, their plan, and what they have."""
+
+from starlette.responses import Response
+
+from connector_gateway.http.console.declared import ROOT, Visit
+from connector_gateway.http.management.routes import (
+    change_workspace,
+    create_workspace,
+    list_connections,
+    list_keys,
+    list_workspaces,
+)
+from connector_gateway.kit.errors import GatewayError, InvalidParameters
+
+SHOWN = 200
+"""Rows of a list; whoever has more narrows it."""
+
+
+async def show_all(visit: Visit, problem: GatewayError | None = None) -> Response:
+    """All workspaces whose name or identifier contains what was looked for, and a form for another one."""
+    found, wanted = (await visit.ask(list_workspaces, {})).items, visit.query.get("q", "").casefold()
+    rows = [row for row in found if wanted in row.name.casefold() or wanted in row.workspace_id.casefold()]
+    return visit.show(
+        "workspaces.html", problem=problem, rows=rows[:SHOWN], more=len(rows) > SHOWN, wanted=visit.query.get("q", "")
+    )
+
+
+async def create(visit: Visit) -> Response:
+    """Create a workspace."""
+    try:
+        made = await visit.ask(create_workspace, _given(visit, "name", "plan"))
+    except InvalidParameters as error:
+        return await show_all(visit, error)
+    return visit.lead(f"{ROOT}/workspaces/{made.workspace_id}", done="created")
+
+
+async def show(visit: Visit, problem: GatewayError | None = None) -> Response:
+    """One workspace, with its keys and connections."""
+    workspace = await visit.management.workspaces.show(visit.named("workspace_id"))
+    whose = {"workspace_id": workspace["workspace_id"]}
+    keys, connections = await visit.ask(list_keys, whose), await visit.ask(list_connections, whose)
+    return visit.show(
+        "workspace.html",
+        problem=problem,
+        workspace=workspace,
+        keys=keys.items[:SHOWN],
+        connections=connections.items[:SHOWN],
+        whose=None,
+    )
+
+
+async def change(visit: Visit) -> Response:
+    """Change the name or plan of a workspace."""
+    workspace_id = visit.named("workspace_id")
+    try:
+        await visit.ask(change_workspace, {**_given(visit, "name", "plan"), "workspace_id": workspace_id})
+    except InvalidParameters as error:
+        return await show(visit, error)
+    return visit.lead(f"{ROOT}/workspaces/{workspace_id}", done="changed")
+
+
+def _given(visit: Visit, *names: str) -> dict[str, str]:
+    return {name: visit.form.get(name, "") for name in names}

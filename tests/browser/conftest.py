@@ -1,0 +1,61 @@
+"""One Chromium for all tests of a worker, in front of a gateway with two rooms and names that are hard to show."""
+
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+from playwright.async_api import Browser
+
+from connector_gateway.connectors.boards import BOARDS
+from connector_gateway.connectors.notes import NOTES
+from connector_gateway.kit.operation import AnyConnector
+from harness.chromium import Window, chromium, chromium_path, window
+from harness.playing import playing
+from harness.serving import Gateway, serving
+from workspace_sandbox.boards import BoardsEmulator
+from workspace_sandbox.notes import NotesEmulator
+
+HARD = "<b>Ärger</b> \u202e\u05e9\u05dc\u05d5\u05dd \U0001f642 & " + "W" * 150
+"""A name with markup, both directions, a picture, and a word that fits no line."""
+
+
+@pytest.fixture(scope="session")
+def executable() -> str:
+    return chromium_path()
+
+
+@pytest.fixture(scope="session")
+async def browser(executable: str) -> AsyncIterator[Browser]:
+    async with chromium(executable) as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def house(executable: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    rooms: dict[str, AnyConnector] = {"notes": NOTES, "boards": BOARDS}
+    folder = tmp_path_factory.mktemp("browser")
+    with (
+        playing(notes=NotesEmulator, boards=BoardsEmulator) as sandbox,
+        serving(sandbox, folder, connectors=rooms, GATEWAY_NOTES_BUDGET="3/1") as gateway,
+    ):
+        gateway.clear("notes")
+        gateway.clear("boards")
+        furnish(gateway)
+        yield gateway
+
+
+def furnish(gateway: Gateway) -> None:
+    """Workspaces, keys, connections and runs, with names that are hard to show."""
+    gateway.run(gateway.app.workspaces.change(gateway.workspace_id, name=HARD))  # type: ignore[arg-type]
+    gateway.run(gateway.app.keys.create(gateway.workspace_id, "read", name=HARD))  # type: ignore[arg-type]
+    gateway.run(gateway.app.connections.change(gateway.connections["notes"], name=HARD))
+    gateway.get("/notes/databases")
+    gateway.get("/notes/databases", limit="many")
+    gateway.get("/boards/lists", board_id=gateway.examples("boards")["board_id"])
+
+
+@pytest.fixture
+async def operator(browser: Browser, house: Gateway) -> AsyncIterator[Window]:
+    """A wide window in which somebody signed in."""
+    async with window(browser, house.base_url) as opened:
+        await opened.sign_in()
+        yield opened

@@ -1,0 +1,184 @@
+"""The console in a real browser: narrow and wide, light and dark, by keyboard, with scripts and without."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+from playwright.async_api import Browser, expect
+
+from harness.chromium import NARROW, WIDE, Window, window
+from harness.serving import OPERATOR, Gateway
+
+PAGES = {
+    "overview": "",
+    "workspaces": "/workspaces",
+    "workspace": "/workspaces/{workspace}",
+    "keys": "/keys",
+    "revoking": "/keys/{key}/revoke",
+    "connections": "/connections",
+    "connection": "/connections/{connection}",
+    "events": "/connections/{connection}/events",
+    "disconnecting": "/connections/{connection}/disconnect",
+    "runs": "/runs",
+    "run": "/runs/{run}",
+    "budgets": "/budgets",
+    "missing": "/runs/nowhere",
+}
+LOOKS = [(WIDE, False), (NARROW, True)]
+
+
+@pytest.fixture(scope="module")
+def places(house: Gateway) -> dict[str, str]:
+    """What stands for the names in addresses."""
+    keys = house.operator("GET", "/v1/keys").data
+    runs = house.operator("GET", "/v1/runs?operation=list_databases&status=ok").data
+    return {
+        "workspace": house.workspace_id,
+        "connection": house.connections["notes"],
+        "key": keys[0]["key_id"],
+        "run": runs[0]["run_id"],
+    }
+
+
+@pytest.fixture(scope="module", params=LOOKS, ids=["wide and light", "narrow and dark"])
+async def signed_in(request: pytest.FixtureRequest, browser: Browser, house: Gateway) -> AsyncIterator[Window]:
+    """A window of each look, in which somebody signed in."""
+    width, dark = request.param
+    async with window(browser, house.base_url, width=width, dark=dark) as opened:
+        await opened.sign_in()
+        yield opened
+
+
+@pytest.mark.parametrize("name", PAGES)
+async def test_a_page_fits_the_window_and_can_be_read(signed_in: Window, places: dict[str, str], name: str) -> None:
+    await signed_in.open("/console" + PAGES[name].format(**places))
+
+    assert 0 >= await signed_in.sideways()
+    assert [] == await signed_in.poor_contrasts()
+    assert [] == signed_in.troubles
+
+
+@pytest.mark.parametrize(("width", "dark"), LOOKS, ids=["wide and light", "narrow and dark"])
+@pytest.mark.parametrize("path", ["/console", "/docs/errors", "/docs/errors/rate_limited"])
+async def test_a_page_without_a_session_fits_the_window_too(
+    browser: Browser,
+    house: Gateway,
+    path: str,
+    width: int,
+    dark: bool,  # noqa: FBT001
+) -> None:
+    async with window(browser, house.base_url, width=width, dark=dark) as opened:
+        await opened.open(path)
+        sideways, poor = await opened.sideways(), await opened.poor_contrasts()
+
+    assert (True, []) == (sideways <= 0, poor)
+
+
+async def test_light_and_dark_are_as_the_reader_prefers(browser: Browser, house: Gateway) -> None:
+    async with window(browser, house.base_url) as light, window(browser, house.base_url, dark=True) as dark:
+        colours = [await background(one) for one in (light, dark)]
+
+    assert ["rgb(255, 255, 255)", "rgb(17, 21, 27)"] == colours
+
+
+async def background(opened: Window) -> str:
+    """The colour of a page's paper."""
+    await opened.open("/console")
+    colour: str = await opened.page.evaluate("getComputedStyle(document.body).backgroundColor")
+    return colour
+
+
+async def test_signing_in_needs_no_more_than_a_keyboard(browser: Browser, house: Gateway) -> None:
+    async with window(browser, house.base_url) as opened:
+        keyboard = opened.page.keyboard
+        await opened.open("/console/runs")
+        await keyboard.type("wrong")
+        await keyboard.press("Enter")
+        await expect(opened.page.get_by_role("alert")).to_contain_text("not the operator token")
+        await keyboard.type(OPERATOR)
+        await keyboard.press("Enter")
+        await expect(opened.page.get_by_role("heading", level=1)).to_have_text("Runs")
+        await keyboard.press("Tab")
+        skip = await opened.page.evaluate("document.activeElement.textContent")
+        await keyboard.press("Enter")
+        inside = await opened.page.evaluate("document.activeElement.id")
+        await keyboard.press("Tab")
+        next_one = await opened.page.evaluate("document.activeElement.id")
+
+    assert ("Skip to the content", "main", "status") == (skip, inside, next_one)
+
+
+async def test_where_the_keyboard_is_can_be_seen(operator: Window) -> None:
+    await operator.page.keyboard.press("Tab")
+    await operator.page.keyboard.press("Tab")
+    outline = await operator.page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+
+    assert "solid" == outline
+
+
+async def test_a_list_refreshes_itself_and_the_keyboard_stays_where_it_was(operator: Window, house: Gateway) -> None:
+    page = operator.page
+    await page.clock.install()
+    await operator.open("/console/runs")
+    await page.locator("td a").first.focus()
+    before = await page.locator("tbody tr").count()
+    house.get("/notes/databases", limit="many")
+    await page.clock.run_for(5_500)
+
+    await expect(page.locator("tbody tr")).to_have_count(before + 1)
+    assert "A" == await page.evaluate("document.activeElement.tagName")
+    await expect(page.locator("#live-state")).to_have_text("This page keeps itself up to date.")
+
+
+async def test_a_page_that_nobody_sees_asks_for_nothing(operator: Window) -> None:
+    page, asked = operator.page, list[str]()
+    await page.clock.install()
+    await operator.open("/console/runs")
+    await page.evaluate("Object.defineProperty(document, 'hidden', { value: true, configurable: true })")
+    page.on("request", lambda request: asked.append(request.url))
+    await page.clock.run_for(30_000)
+    unseen = len(asked)
+    await page.evaluate("Object.defineProperty(document, 'hidden', { value: false, configurable: true })")
+    async with page.expect_request("**/console/runs"):
+        await page.clock.run_for(5_500)
+
+    assert (0, 1) == (unseen, len(asked))
+
+
+async def test_a_page_whose_session_has_ended_leads_to_signing_in(operator: Window) -> None:
+    page = operator.page
+    await page.clock.install()
+    await operator.open("/console/runs")
+    await page.context.clear_cookies()
+    await page.clock.run_for(5_500)
+
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Sign in to the console")
+
+
+async def test_everything_works_without_scripts(browser: Browser, house: Gateway) -> None:
+    async with window(browser, house.base_url, scripts=False) as opened:
+        page = opened.page
+        await opened.sign_in()
+        await expect(page.locator("#live-state")).to_have_text("Reload the page to see what is new.")
+        await page.get_by_role("link", name="Workspaces", exact=True).click()
+        await page.get_by_label("Name", exact=True).fill("Without scripts")
+        await page.get_by_role("button", name="Create the workspace").click()
+        await expect(page.get_by_role("heading", level=1)).to_have_text("Without scripts")
+        await page.get_by_label("Name What it is for").fill("A key")
+        await page.get_by_role("button", name="Create the key").click()
+        key = await page.locator("#key").text_content()
+        await page.get_by_role("link", name="Back to the workspace").click()
+        await page.get_by_role("link", name="Revoke").click()
+        await page.get_by_role("button", name="Revoke the key").click()
+        await expect(page.get_by_role("status").first).to_have_text("The key was revoked.")
+
+    assert (key or "").startswith("cgw_")
+    assert 401 == house.request("GET", "/v1/connections", headers={"Authorization": f"Bearer {key}"}).status
+
+
+async def test_a_run_is_drawn_along_its_time(operator: Window, places: dict[str, str]) -> None:
+    await operator.open(f"/console/runs/{places['run']}")
+    bars = operator.page.get_by_role("img", name="waited from")
+    boxes = [await bar.bounding_box() for bar in await bars.all()]
+
+    assert len(boxes) >= 2
+    assert {True} == {box is not None and box["width"] > 200 and box["height"] > 5 for box in boxes}

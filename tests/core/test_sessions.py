@@ -1,0 +1,127 @@
+"""Sessions of the console, on both databases."""
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import AsyncIterator
+
+import pytest
+from sqlalchemy import func, select
+
+from connector_gateway.core.secrets import SecretKeys
+from connector_gateway.core.sessions import SESSION_SECONDS, Session, Sessions
+from connector_gateway.storage import tables
+from connector_gateway.storage.database import Database
+from harness.clocks import HandClock
+
+SECRETS = ["the first secret of tests", "the second secret of tests"]
+
+
+@pytest.fixture
+async def database(common_database_url: str) -> AsyncIterator[Database]:
+    async with Database(common_database_url) as opened:
+        yield opened
+
+
+@pytest.fixture
+def sessions(database: Database, clock: HandClock) -> Sessions:
+    return Sessions(database, SecretKeys(SECRETS[:1]), "operator", clock)
+
+
+def altered(token: str, place: int) -> str:
+    """*token* with one bit turned over."""
+    raw = bytearray(urlsafe_b64decode(token + "=" * (-len(token) % 4)))
+    raw[place] ^= 1
+    return urlsafe_b64encode(bytes(raw)).decode().rstrip("=")
+
+
+async def test_a_session_is_found_by_what_the_browser_holds(sessions: Sessions) -> None:
+    session = await sessions.begin()
+
+    assert session == await sessions.find(session.token)
+
+
+async def test_no_two_sessions_are_the_same(sessions: Sessions) -> None:
+    one, other = await sessions.begin(), await sessions.begin()
+
+    assert (True, True) == (one.token != other.token, one.form_token != other.form_token)
+
+
+@pytest.mark.parametrize("place", [0, 31, 32, 63])
+async def test_an_altered_token_is_no_session(sessions: Sessions, place: int) -> None:
+    session = await sessions.begin()
+
+    assert await sessions.find(altered(session.token, place)) is None
+
+
+@pytest.mark.parametrize("token", ["", "x", "\u00e9", "=" * 86, "A" * 86, "a b"])
+async def test_anything_else_is_no_session(sessions: Sessions, token: str) -> None:
+    assert await sessions.find(token) is None
+
+
+async def test_a_session_ends_when_it_is_ended(sessions: Sessions) -> None:
+    session = await sessions.begin()
+    await sessions.end(session)
+
+    assert await sessions.find(session.token) is None
+
+
+async def test_who_never_signed_in_can_sign_out(sessions: Sessions) -> None:
+    await sessions.end(sessions.visitor())
+
+    assert await sessions.find(sessions.visitor().token) is None
+
+
+async def test_a_session_ends_after_its_time_and_is_deleted(
+    sessions: Sessions, database: Database, clock: HandClock
+) -> None:
+    session = await sessions.begin()
+    clock.at += SESSION_SECONDS - 1
+    lasting = await sessions.find(session.token)
+    clock.at += 2
+    ended = await sessions.find(session.token)
+    deleted = await sessions.purge()
+    count = select(func.count()).select_from(tables.console_sessions)
+
+    assert (session, None) == (lasting, ended)
+    assert deleted >= 1
+    assert 0 == await database.read(lambda reading: reading.execute(count).scalar())
+
+
+async def test_what_is_stored_opens_nothing(sessions: Sessions, database: Database) -> None:
+    session = await sessions.begin()
+    rows = await database.read(lambda reading: reading.execute(select(tables.console_sessions)).all())
+
+    assert [] == [row for row in rows if urlsafe_b64encode(row.digest).decode().rstrip("=") in session.token]
+
+
+async def test_another_operator_token_ends_all_sessions(
+    sessions: Sessions, database: Database, clock: HandClock
+) -> None:
+    session = await sessions.begin()
+    changed = Sessions(database, SecretKeys(SECRETS[:1]), "another", clock)
+
+    assert await changed.find(session.token) is None
+
+
+async def test_sessions_outlive_a_new_secret_key_until_the_old_one_is_gone(
+    sessions: Sessions, database: Database, clock: HandClock
+) -> None:
+    session = await sessions.begin()
+    rotated = await Sessions(database, SecretKeys(SECRETS[::-1]), "operator", clock).find(session.token)
+    replaced = await Sessions(database, SecretKeys(SECRETS[1:]), "operator", clock).find(session.token)
+
+    assert (True, None) == (rotated is not None, replaced)
+
+
+def test_a_visitor_who_comes_back_gets_the_same_form(sessions: Sessions) -> None:
+    first = sessions.visitor()
+
+    assert first == sessions.visitor(first.token)
+
+
+@pytest.mark.parametrize("planted", ["", "short", "x" * 44, "x" * 42 + "\n", "\u00e9" * 43])
+def test_a_visitor_cannot_choose_any_token(sessions: Sessions, planted: str) -> None:
+    assert planted != sessions.visitor(planted).token
+
+
+def test_a_session_does_not_show_its_secrets() -> None:
+    assert "Session()" == repr(Session("held", "carried"))

@@ -1,0 +1,169 @@
+"""How the use of upstream budgets is noted, and told."""
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from connector_gateway.core.pacing import ConnectionPacer, stretched
+from connector_gateway.core.usage import MOST, SLOT_SECONDS, SLOTS, BudgetUse, Usage
+from connector_gateway.kit.budget import Budget, Charge
+from connector_gateway.kit.errors import UpstreamRateLimited
+from connector_gateway.storage.shared import InMemory, Take
+from harness.clocks import HandClock, LoopClock, in_no_time
+
+BUDGETS = {"all": Budget(2, 10), "each": Budget(5, 10)}
+
+
+@dataclass
+class Street:
+    """A pacer whose use is noted."""
+
+    clock: LoopClock = field(default_factory=LoopClock)
+
+    def __post_init__(self) -> None:
+        self.shared = InMemory(self.clock)
+        self.usage = Usage(self.shared, self.clock)
+
+    async def send(self, *charges: Charge, account: str = "account", seconds: float = 100.0) -> None:
+        pacer = ConnectionPacer(
+            "notes",
+            stretched(BUDGETS),
+            account,
+            self.shared,
+            self.clock,
+            usage=self.usage,
+            connection_id=f"of {account}",
+        )
+        await pacer.admit(charges or (Charge("all"),), self.clock.now() + seconds)
+
+    async def one(self) -> BudgetUse:
+        (use,) = await self.usage.list()
+        return use
+
+
+def test_what_was_sent_is_told_with_what_is_left() -> None:
+    async def story() -> BudgetUse:
+        street = Street()
+        await street.send()
+        return await street.one()
+
+    use = in_no_time(story())
+
+    assert ("notes", "all", "account", "of account") == (use.connector, use.budget, use.whose, use.connection_id)
+    assert (2, 1, 0) == (use.limit, use.left, use.waiting)
+    assert 1 == sum(slot.sent for slot in use.history)
+
+
+def test_who_waits_is_counted_until_his_turn_comes() -> None:
+    async def story() -> list[tuple[int, int, float]]:
+        street = Street()
+        callers = [asyncio.create_task(street.send()) for _ in range(4)]
+        await asyncio.sleep(1)
+        before = await street.one()
+        await asyncio.gather(*callers)
+        after = await street.one()
+        return [_told(before), _told(after)]
+
+    assert [(2, 2, 2), (0, 2, 4)] == in_no_time(story())
+
+
+def _told(use: BudgetUse) -> tuple[int, int, float]:
+    """How many wait, how many waited at most, and what was sent."""
+    return use.waiting, max(slot.waiting for slot in use.history), sum(slot.sent for slot in use.history)
+
+
+def test_a_queue_is_in_the_history_of_every_moment_that_it_lasted() -> None:
+    async def story() -> list[int]:
+        street = Street()
+        callers = [asyncio.create_task(street.send()) for _ in range(3)]
+        await asyncio.sleep(9)
+        use = await street.one()
+        await asyncio.gather(*callers)
+        return [slot.waiting for slot in use.history[-2:]]
+
+    assert [1, 1] == in_no_time(story())
+
+
+def test_who_gives_up_waits_no_more() -> None:
+    async def story() -> int:
+        street = Street()
+        await asyncio.gather(street.send(), street.send())
+        caller = asyncio.create_task(street.send())
+        await asyncio.sleep(0.1)
+        caller.cancel()
+        await asyncio.gather(caller, return_exceptions=True)
+        return (await street.one()).waiting
+
+    assert 0 == in_no_time(story())
+
+
+def test_who_is_refused_at_once_never_waited_and_sent_nothing() -> None:
+    async def story() -> tuple[int, int, float]:
+        street = Street()
+        await asyncio.gather(street.send(), street.send())
+        with pytest.raises(UpstreamRateLimited):
+            await street.send(seconds=0.5)
+        return _told(await street.one())
+
+    waiting, _, sent = in_no_time(story())
+
+    assert (0, 2) == (waiting, sent)
+
+
+def test_each_budget_of_a_request_is_noted_and_those_with_a_queue_come_first() -> None:
+    async def story() -> list[tuple[str, str]]:
+        street = Street()
+        await street.send(Charge("each", on="a place"), account="first")
+        callers = [asyncio.create_task(street.send(account="second")) for _ in range(3)]
+        await asyncio.sleep(0.1)
+        seen = [(use.budget, use.whose) for use in await street.usage.list()]
+        await asyncio.gather(*callers)
+        return seen
+
+    assert [("all", "second"), ("each", "a place")] == in_no_time(story())
+
+
+def test_only_the_budgets_of_some_connections_are_told() -> None:
+    async def story() -> list[str]:
+        street = Street()
+        await street.send(account="first")
+        await street.send(account="second")
+        return [use.whose for use in await street.usage.list({"of second"})]
+
+    assert ["second"] == in_no_time(story())
+
+
+async def test_what_is_older_than_the_history_is_told_no_more(clock: HandClock) -> None:
+    usage = Usage(InMemory(clock), clock)
+    usage.sent([_take("a")], "conn")
+    clock.at += SLOT_SECONDS * (SLOTS - 1)
+    still = await usage.list()
+    clock.at += SLOT_SECONDS * 2
+    gone = await usage.list()
+
+    assert [1, 0] == [len(still), len(gone)]
+    assert 1 == still[0].history[0].sent
+
+
+async def test_only_so_many_budgets_are_remembered(clock: HandClock) -> None:
+    usage = Usage(InMemory(clock), clock)
+    for number in range(MOST + 3):
+        usage.sent([_take(str(number))], "conn")
+
+    assert MOST == len(await usage.list())
+
+
+async def test_a_budget_without_requests_for_a_while_has_a_gap_in_its_history(clock: HandClock) -> None:
+    usage: Any = Usage(InMemory(clock), clock)
+    usage.sent([_take("a")], "conn")
+    clock.at += 3 * SLOT_SECONDS
+    usage.sent([_take("a")], "conn")
+    (use,) = await usage.list()
+
+    assert [1, 0, 0, 1] == [slot.sent for slot in use.history[-4:]]
+
+
+def _take(whose: str) -> Take:
+    return Take(f"upstream:notes:all:{whose}", Budget(10, 1))

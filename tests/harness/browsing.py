@@ -1,0 +1,92 @@
+"""Somebody with a browser without scripts: opens pages, follows links, fills forms in, and keeps cookies."""
+
+from dataclasses import dataclass, field
+from urllib.parse import urljoin
+
+import httpx
+from bs4 import BeautifulSoup, Tag
+
+from harness.serving import OPERATOR, Gateway
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A page as it came."""
+
+    response: httpx.Response = field(repr=False)
+
+    @property
+    def status(self) -> int:
+        return self.response.status_code
+
+    @property
+    def path(self) -> str:
+        """Where the browser is, with the query."""
+        return self.response.url.raw_path.decode()
+
+    @property
+    def html(self) -> BeautifulSoup:
+        return BeautifulSoup(self.response.text, "html.parser")
+
+    @property
+    def text(self) -> str:
+        """What can be read, in one line."""
+        return " ".join(self.html.get_text(" ").split())
+
+    @property
+    def heading(self) -> str:
+        """The heading of the page."""
+        return self.one("h1").get_text(" ", strip=True)
+
+    @property
+    def alert(self) -> str:
+        """What the page says first of all, because something did not work."""
+        return " ".join(self.one("[role=alert]").get_text(" ").split())
+
+    def one(self, selector: str) -> Tag:
+        """The one element that *selector* finds."""
+        (found,) = self.html.select(selector)
+        return found
+
+    def rows(self, selector: str = "table") -> list[list[str]]:
+        """The cells of a table, row by row."""
+        found = self.html.select(f"{selector} tbody tr")
+        return [[" ".join(cell.get_text(" ").split()) for cell in row.select("td")] for row in found]
+
+    def link(self, words: str) -> str:
+        """Where the first link leads that reads as *words*."""
+        found = [str(link["href"]) for link in self.html.select("a[href]") if words == link.get_text(" ", strip=True)]
+        return urljoin(str(self.response.url), found[0])
+
+    def form(self, button: str) -> Tag:
+        """The form that has a button of that name."""
+        (form,) = [form for form in self.html.select("form") if button in [one.text for one in form.select("button")]]
+        return form
+
+
+class Browser:
+    """A browser that runs no scripts."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self.http = httpx.Client(base_url=gateway.base_url, follow_redirects=True, timeout=60)
+
+    def open(self, address: str, **query: str) -> Shown:
+        """Go to an address."""
+        return Shown(self.http.get(address, params=query or None))
+
+    def submit(self, page: Shown, button: str, **fields: str) -> Shown:
+        """Fill in the form of *page* that has this button, and press it."""
+        form = page.form(button)
+        values = {str(one["name"]): str(one.get("value", "")) for one in form.select("input[name]")}
+        chosen = {str(one["name"]): _chosen(one) for one in form.select("select[name]")}
+        address = urljoin(str(page.response.url), str(form.get("action", "")))
+        return Shown(self.http.post(address, data={**values, **chosen, **fields}))
+
+    def sign_in(self, token: str = OPERATOR, at: str = "/console") -> Shown:
+        """Enter the operator token where the page at this address asks for it."""
+        return self.submit(self.open(at), "Sign in", operator_token=token)
+
+
+def _chosen(select: Tag) -> str:
+    option = select.select_one("option[selected]") or select.select_one("option")
+    return "" if option is None else str(option.get("value", option.text))

@@ -1,0 +1,148 @@
+"""A headless Chromium that is watched: what it asks for elsewhere, and what pages do that they must not."""
+
+import os
+import shutil
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import pytest
+from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page, Request, Response, async_playwright
+
+from harness.serving import OPERATOR
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+WIDE, NARROW = 1400, 400
+HEIGHT = 900
+
+CONTRAST = """() => {
+  const canvas = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
+  const read = (colour) => {
+    canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1);
+    return canvas.getImageData(0, 0, 1, 1).data;
+  };
+  const light = (rgb) => [0.2126, 0.7152, 0.0722].reduce((sum, weight, i) => {
+    const c = rgb[i] / 255; return sum + weight * (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+  }, 0);
+  const behind = (node) => {
+    for (let one = node; one; one = one.parentElement) {
+      const colour = getComputedStyle(one).backgroundColor;
+      if (read(colour)[3] === 255) return read(colour);
+    }
+    return read(getComputedStyle(document.documentElement).colorScheme.includes("dark") &&
+      matchMedia("(prefers-color-scheme: dark)").matches ? "#121212" : "#fff");
+  };
+  const poor = [];
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const node = texts.currentNode.parentElement;
+    if (!texts.currentNode.data.trim() || !node.checkVisibility() || node.closest("svg, option, noscript")) continue;
+    const [one, other] = [light(read(getComputedStyle(node).color)), light(behind(node))].sort((a, b) => b - a);
+    const ratio = (one + 0.05) / (other + 0.05);
+    if (ratio < 4.5) poor.push(`${texts.currentNode.data.trim().slice(0, 40)}: ${ratio.toFixed(2)}`);
+  }
+  return poor;
+}"""
+"""Tells the texts of a page that stand out too little from what is behind them."""
+
+
+def chromium_path() -> str:
+    """Where Chromium is; skips, or fails on CI, where there is none."""
+    found = next(filter(None, map(shutil.which, NAMES)), None)
+    if found is None:
+        assert os.environ.get("CI") != "true", "Chromium is missing"
+        pytest.skip("there is no Chromium here; Debian's is enough: apt-get install chromium")
+    return found
+
+
+@asynccontextmanager
+async def chromium(path: str) -> AsyncIterator[Browser]:
+    """A started Chromium, the one at *path*."""
+    async with async_playwright() as playwright:
+        # Root has no sandbox in a container, and the pages are our own.
+        browser = await playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        try:
+            yield browser
+        finally:
+            await browser.close()
+
+
+@dataclass
+class Window:
+    """One page of a browser in front of a gateway, and what was seen of it."""
+
+    page: Page
+    base_url: str
+    visited: Sequence[str] = ()
+    """Addresses that may be asked as well, by how they begin: those of third parties."""
+
+    troubles: list[str] = field(default_factory=list)
+    """Requests that went elsewhere, what the policy forbade, and faults of scripts."""
+
+    def __post_init__(self) -> None:
+        self.page.on("request", self._asked)
+        self.page.on("response", self._answered)
+        self.page.on("console", self._told)
+        self.page.on("pageerror", lambda fault: self.troubles.append(f"script: {fault}"))
+
+    async def open(self, path: str) -> int:
+        """Go to a page of the gateway, and return how it was answered."""
+        answer = await self.page.goto(self.base_url + path)
+        assert answer is not None
+        return answer.status
+
+    async def sign_in(self) -> None:
+        """Sign in to the console."""
+        await self.open("/console")
+        await self.page.get_by_label("Operator token").fill(OPERATOR)
+        await self.page.get_by_role("button", name="Sign in").click()
+        await self.page.get_by_role("heading", name="Overview").wait_for()
+
+    async def sideways(self) -> int:
+        """How many pixels the page is wider than the window."""
+        wider: int = await self.page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        return wider
+
+    async def poor_contrasts(self) -> list[str]:
+        """The texts that stand out too little."""
+        found: list[str] = await self.page.evaluate(CONTRAST)
+        return found
+
+    def _asked(self, request: Request) -> None:
+        if not request.url.startswith((self.base_url, *self.visited, "data:")):
+            self.troubles.append(f"elsewhere: {request.url}")
+
+    def _answered(self, response: Response) -> None:
+        if response.status >= 500:
+            self.troubles.append(f"{response.status}: {response.url}")
+
+    def _told(self, message: ConsoleMessage) -> None:
+        # A page that was refused with a status is told as an error too, and is meant to be.
+        if message.type in {"error", "warning"} and "Failed to load resource" not in message.text:
+            self.troubles.append(f"console: {message.text}")
+
+
+@asynccontextmanager
+async def window(
+    browser: Browser,
+    base_url: str,
+    *,
+    width: int = WIDE,
+    dark: bool = False,
+    scripts: bool = True,
+    visited: Sequence[str] = (),
+    context: BrowserContext | None = None,
+) -> AsyncIterator[Window]:
+    """A window with cookies of its own, or another one of *context*; nothing in it may have gone wrong at the end."""
+    own = context or await browser.new_context(
+        viewport={"width": width, "height": HEIGHT},
+        color_scheme="dark" if dark else "light",
+        java_script_enabled=scripts,
+        reduced_motion="reduce",
+    )
+    opened = Window(await own.new_page(), base_url, visited)
+    try:
+        yield opened
+    finally:
+        await (opened.page if context else own).close()
+    assert [] == opened.troubles

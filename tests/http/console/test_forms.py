@@ -1,0 +1,85 @@
+"""Forms do nothing unless this console has shown them to this browser."""
+
+import pytest
+
+from connector_gateway.http.console.routes import ROUTES
+from harness.browsing import Browser, Shown
+from harness.serving import Gateway
+
+FORMS = [route for route in ROUTES if route.method == "POST"]
+
+
+def token_of(page: Shown) -> str:
+    """What the first form of *page* carries."""
+    return str(page.html.select("input[name=form_token]")[0]["value"])
+
+
+@pytest.mark.parametrize("route", FORMS, ids=lambda route: route.path)
+@pytest.mark.parametrize("token", [None, "", "0" * 64, "\u00e9"])
+def test_a_form_without_its_token_does_nothing(operator: Browser, route: object, token: str | None) -> None:
+    path = route.path.replace("{", "").replace("}", "")  # type: ignore[attr-defined]
+    answer = operator.http.post(path, data={} if token is None else {"form_token": token})
+
+    assert (403, True) == (answer.status_code, "Nothing was done" in answer.text)
+
+
+def test_the_token_of_another_session_does_nothing(operator: Browser, visitor: Browser, gateway: Gateway) -> None:
+    before = len(gateway.operator("GET", "/v1/workspaces").data)
+    visitor.sign_in()
+    stolen = token_of(visitor.open("/console"))
+    answer = operator.http.post("/console/workspaces", data={"form_token": stolen, "name": "Forged"})
+
+    assert 403 == answer.status_code
+    assert before == len(gateway.operator("GET", "/v1/workspaces").data)
+
+
+def test_the_form_for_signing_in_belongs_to_the_browser_that_it_was_shown_to(gateway: Gateway) -> None:
+    one, other = Browser(gateway), Browser(gateway)
+    with one.http, other.http:
+        other.open("/console/sign-in")
+        stolen = token_of(one.open("/console/sign-in"))
+        answer = other.http.post("/console/sign-in", data={"form_token": stolen, "operator_token": "x"})
+
+    assert 403 == answer.status_code
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site", "none"])
+def test_a_form_that_another_site_sent_does_nothing_even_with_the_token(operator: Browser, site: str) -> None:
+    token = token_of(operator.open("/console/workspaces"))
+    answer = operator.http.post(
+        "/console/workspaces", data={"form_token": token, "name": "x"}, headers={"Sec-Fetch-Site": site}
+    )
+
+    assert 403 == answer.status_code
+
+
+def test_a_form_of_this_site_is_carried_out(operator: Browser) -> None:
+    token = token_of(operator.open("/console/workspaces"))
+    answer = operator.http.post(
+        "/console/workspaces", data={"form_token": token, "name": "x"}, headers={"Sec-Fetch-Site": "same-origin"}
+    )
+
+    assert (200, True) == (answer.status_code, answer.url.path.startswith("/console/workspaces/ws_"))
+
+
+def test_reading_changes_nothing(operator: Browser, gateway: Gateway) -> None:
+    connection_id = gateway.connections["notes"]
+    operator.open(f"/console/connections/{connection_id}/disconnect")
+
+    assert 200 == gateway.operator("GET", f"/v1/connections/{connection_id}").status
+
+
+def test_a_form_that_is_too_large_is_refused(operator: Browser) -> None:
+    answer = operator.http.post("/console/workspaces", data={"name": "x" * 100_000})
+
+    assert 413 == answer.status_code
+    assert "This did not work" in answer.text
+
+
+@pytest.mark.parametrize("body", [b"\xff\xfe%ff=%zz&&;==", b"form_token=%ED%A0%80&name=\x00", b"a" * 1000])
+def test_a_form_that_cannot_be_read_does_nothing(operator: Browser, body: bytes) -> None:
+    answer = operator.http.post(
+        "/console/workspaces", content=body, headers={"Content-Type": "application/x-www-form-urlencoded"}
+    )
+
+    assert 403 == answer.status_code

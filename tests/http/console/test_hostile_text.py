@@ -1,0 +1,111 @@
+"""Names that others chose, on every page that shows them: escaped, on their own, and able to wrap."""
+
+import pytest
+
+from connector_gateway.kit.identifiers import ConnectionId
+from connector_gateway.kit.observing import Observation
+from harness.browsing import Browser, Shown
+from harness.serving import Gateway
+
+MARKUP = '"><script>alert(1)</script><img src=x onerror=alert(1)>'
+TURNING = "\u202egnp.exe\u2069\u2066"
+NAMES = [
+    pytest.param(MARKUP, MARKUP, id="markup"),
+    pytest.param(TURNING, "\ufffdgnp.exe\ufffd\ufffd", id="turning"),
+    pytest.param(
+        "\u05e9\u05dc\u05d5\u05dd \U0001f469\u200d\U0001f680",
+        "\u05e9\u05dc\u05d5\u05dd \U0001f469\u200d\U0001f680",
+        id="hebrew",
+    ),
+    pytest.param("x" * 200, "x" * 200, id="long"),
+    pytest.param("{{ 7 * 7 }}${7*7}", "{{ 7 * 7 }}${7*7}", id="template"),
+    pytest.param("' onfocus='alert(1)", "' onfocus='alert(1)", id="attribute"),
+]
+hostile = pytest.mark.parametrize(("name", "shown"), NAMES)
+
+
+def isolated(page: Shown) -> list[str]:
+    """The names that stand for themselves on a page."""
+    return [one.text for one in page.html.select("bdi")]
+
+
+def harmless(page: Shown) -> bool:
+    """Whether nothing on the page came from a name."""
+    scripts = [str(one.get("src", "")) for one in page.html.select("script")]
+    handlers = [name for one in page.html.find_all(True) for name in one.attrs if name.startswith("on")]
+    return (
+        scripts[0].startswith("/assets/") and len(scripts) == 1 and not handlers and not page.html.select("img[src=x]")
+    )
+
+
+@hostile
+def test_the_name_of_a_workspace(operator: Browser, name: str, shown: str) -> None:
+    page = operator.submit(operator.open("/console/workspaces"), "Create the workspace", name=name)
+    listed = operator.open("/console/workspaces", q=name)
+
+    assert shown in isolated(page)
+    assert shown in isolated(listed)
+    assert (True, True) == (harmless(page), harmless(listed))
+    assert shown == page.one("#name")["value"]
+
+
+@hostile
+def test_the_name_of_a_key(operator: Browser, gateway: Gateway, name: str, shown: str) -> None:
+    made = gateway.operator(
+        "POST", "/v1/keys", json={"workspace_id": gateway.workspace_id, "scope": "read", "name": name}
+    ).data
+    pages = [operator.open("/console/keys"), operator.open(f"/console/keys/{made['key_id']}/revoke")]
+
+    assert [True, True] == [shown in isolated(page) for page in pages]
+    assert [True, True] == [harmless(page) for page in pages]
+
+
+@hostile
+def test_the_name_of_a_connection(operator: Browser, gateway: Gateway, name: str, shown: str) -> None:
+    connection_id = gateway.connections["notes"]
+    gateway.operator("PATCH", f"/v1/connections/{connection_id}", json={"name": name})
+    gateway.get("/notes/databases")
+    paths = [
+        "",
+        "/connections",
+        "/runs",
+        "/budgets",
+        *(f"/connections/{connection_id}{more}" for more in ("", "/events", "/disconnect")),
+    ]
+    pages = [operator.open(f"/console{path}") for path in paths]
+
+    assert [True] * len(pages) == [shown in isolated(page) for page in pages]
+    assert [True] * len(pages) == [harmless(page) for page in pages]
+
+
+@hostile
+def test_what_was_observed(operator: Browser, gateway: Gateway, name: str, shown: str) -> None:
+    connection_id = ConnectionId(gateway.connections["notes"])
+    seen = Observation((name,), "page.property_updated", {"property": name, "to": [name]}, name)
+    gateway.run(gateway.app._feed.add({connection_id: [seen]}))
+    page = operator.open(f"/console/connections/{connection_id}/events")
+
+    assert isolated(page).count(shown) >= 2
+    assert harmless(page)
+
+
+@pytest.mark.parametrize("name", [MARKUP, TURNING, "\x00\x1b", "%ED%A0%80"])
+@pytest.mark.parametrize("path", ["/workspaces/{}", "/runs/{}", "/connections/{}", "/keys/{}/revoke"])
+def test_a_name_in_the_address(operator: Browser, path: str, name: str) -> None:
+    from urllib.parse import quote  # noqa: PLC0415
+
+    page = operator.open("/console" + path.format(quote(name, safe="%")))
+
+    assert page.status in {404, 422}
+    assert "Connector gateway" in page.response.text or "route_not_found" in page.response.text
+
+
+@pytest.mark.parametrize(
+    "field", ["q", "status", "connection_id", "workspace_id", "operation", "hours", "cursor", "done", "next"]
+)
+@pytest.mark.parametrize("path", ["/workspaces", "/keys", "/connections", "/runs", "/sign-in"])
+def test_a_text_in_the_query(operator: Browser, path: str, field: str) -> None:
+    page = operator.open(f"/console{path}", **{field: MARKUP + TURNING})
+
+    assert page.status < 500
+    assert harmless(page)

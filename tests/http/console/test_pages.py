@@ -1,0 +1,329 @@
+"""What the pages of the console tell, and what their forms do: the same as the management routes."""
+
+import re
+
+import pytest
+
+from connector_gateway.kit.errors import UpstreamRefused
+from connector_gateway.kit.identifiers import ConnectionId
+from connector_gateway.kit.observing import Observation
+from harness.browsing import Browser
+from harness.rehearsing import Shelf, Trouble
+from harness.serving import Gateway
+
+PAGES = ["", "/workspaces", "/keys", "/connections", "/runs", "/budgets"]
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_has_one_heading_a_title_and_its_place_in_the_navigation(operator: Browser, path: str) -> None:
+    page = operator.open(f"/console{path}")
+    here = page.one("[aria-current=page]")
+
+    assert 200 == page.status
+    assert (1, True) == (len(page.html.select("h1")), page.one("title").text.endswith(" · Connector gateway"))
+    assert f"/console{path}" == here["href"]
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_every_field_has_a_label_and_every_list_its_headings(operator: Browser, path: str) -> None:
+    page = operator.open(f"/console{path}").html
+    fields = [str(one.get("id")) for one in page.select("input:not([type=hidden], [hidden]), select")]
+    labels = [str(one["for"]) for one in page.select("label")]
+
+    assert fields == labels
+    assert len(page.select("table")) == len(page.select("table > caption"))
+    assert len(page.select("thead th")) == len(page.select("thead th[scope=col]"))
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_lets_nothing_in_and_is_not_kept(operator: Browser, path: str) -> None:
+    headers = operator.open(f"/console{path}").response.headers
+    rules = dict(rule.split(" ", 1) for rule in headers["content-security-policy"].split("; "))
+
+    assert "'none'" == rules["default-src"]
+    assert {"'none'", "'self'"} == set(rules.values())
+    assert ("no-store", "nosniff") == (headers["cache-control"], headers["x-content-type-options"])
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_has_no_style_and_no_script_of_its_own(operator: Browser, path: str) -> None:
+    page = operator.open(f"/console{path}").html
+    loaded = [str(one.get("src", "")) for one in page.select("script, img")]
+
+    assert [] == page.select("style, [style], [onclick], [onload]")
+    assert {"/assets"} == {address.rpartition("/")[0] for address in loaded}
+
+
+def test_the_front_of_the_console_is_found_by_a_mistyped_address(gateway: Gateway) -> None:
+    reply = gateway.request("GET", "/consol")
+
+    assert [{"did_you_mean": "GET /console"}] == reply.details
+
+
+# Workspaces
+
+
+def test_a_workspace_is_created_renamed_and_changes_its_plan(operator: Browser, gateway: Gateway) -> None:
+    made = operator.submit(operator.open("/console/workspaces"), "Create the workspace", name="Acme", plan="free")
+    changed = operator.submit(made, "Save", name="Acme Ltd", plan="paid")
+    workspace_id = changed.path.partition("?")[0].rpartition("/")[2]
+    (stored,) = [one for one in gateway.operator("GET", "/v1/workspaces").data if one["workspace_id"] == workspace_id]
+
+    assert ("Acme", "Acme Ltd") == (made.heading, changed.heading)
+    assert "The changes were made." in changed.text
+    assert ("Acme Ltd", "paid") == (stored["name"], stored["plan"])
+
+
+@pytest.mark.parametrize(
+    ("name", "told"), [("", "Field required"), ("x" * 201, "at most 200"), ("a\x01b", "control characters")]
+)
+def test_a_name_that_does_not_fit_is_told_beside_what_was_given(operator: Browser, name: str, told: str) -> None:
+    page = operator.submit(operator.open("/console/workspaces"), "Create the workspace", name=name, plan="paid")
+
+    assert 422 == page.status
+    assert ("name", True) == (page.one("[role=alert] li code").text, told in page.alert)
+    assert "paid" == page.one("#plan option[selected]").text
+
+
+def test_a_workspace_is_found_by_a_part_of_its_name(operator: Browser) -> None:
+    operator.submit(operator.open("/console/workspaces"), "Create the workspace", name="Needle & Thread")
+    found = operator.open("/console/workspaces", q="dle & th")
+    none = operator.open("/console/workspaces", q="no such name")
+
+    assert {"Needle & Thread"} == {row[0] for row in found.rows()}
+    assert "None has that in its name or identifier." in none.text
+
+
+def test_a_workspace_shows_its_keys_and_connections(operator: Browser, gateway: Gateway) -> None:
+    page = operator.open(f"/console/workspaces/{gateway.workspace_id}")
+
+    assert {gateway.connections["notes"], gateway.connections["shelf"]} <= {row[0] for row in page.rows("#connections")}
+    assert f"…{gateway.key[-4:]}" in [row[1] for row in page.rows("#keys")]
+
+
+def test_a_workspace_that_does_not_exist_is_told_with_its_code(operator: Browser) -> None:
+    page = operator.open("/console/workspaces/ws_x")
+
+    assert (404, "This did not work") == (page.status, page.heading)
+    assert page.link("What workspace_not_found means").endswith("/docs/errors/workspace_not_found")
+
+
+# Keys
+
+
+def test_a_key_is_shown_once_works_and_says_when_it_was_used(operator: Browser, gateway: Gateway) -> None:
+    workspace = operator.open(f"/console/workspaces/{gateway.workspace_id}")
+    made = operator.submit(workspace, "Create the key", name="for the shop", scope="read", days="30")
+    key = made.one("#key").text
+    before = operator.open("/console/keys", workspace_id=gateway.workspace_id)
+    status = gateway.request("GET", "/v1/connections", headers={"Authorization": f"Bearer {key}"}).status
+    after = operator.open("/console/keys", workspace_id=gateway.workspace_id)
+    (row_before,), (row_after,) = ([row for row in page.rows() if row[0] == "for the shop"] for page in (before, after))
+
+    assert (200, "no-store") == (status, made.response.headers["cache-control"])
+    assert [] == [page for page in (before, after) if key in page.response.text]
+    assert ("read, 120 calls a minute", f"…{key[-4:]}") == (row_before[3], row_before[2])
+    assert "never" == row_before[4]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", row_after[4])
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", row_after[5])
+
+
+def test_a_key_is_revoked_once_that_was_confirmed(operator: Browser, gateway: Gateway) -> None:
+    made = gateway.operator("POST", "/v1/keys", json={"workspace_id": gateway.workspace_id, "scope": "read"}).data
+    asked = operator.open(f"/console/keys/{made['key_id']}/revoke")
+    still = gateway.request("GET", "/v1/connections", headers={"Authorization": f"Bearer {made['key']}"}).status
+    done = operator.submit(asked, "Revoke the key")
+    gone = gateway.request("GET", "/v1/connections", headers={"Authorization": f"Bearer {made['key']}"}).status
+
+    assert (200, 401) == (still, gone)
+    assert "The key was revoked." in done.text
+    assert made["ending"] in asked.text
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "named"),
+    [
+        ("workspace_id", "ws_x", None),
+        ("calls_per_minute", "many", "calls_per_minute"),
+        ("scope", "everything", "scope"),
+        ("days", "-1", None),
+        ("days", "\u0661", None),
+    ],
+)
+def test_a_key_that_cannot_be_made_is_not(operator: Browser, field: str, value: str, named: str | None) -> None:
+    form = operator.open("/console/keys")
+    page = operator.submit(form, "Create the key", **{"workspace_id": "ws_x", field: value})
+
+    assert page.status in {404, 422}
+    assert [named] if named else [] == [one.text for one in page.html.select("[role=alert] li code")]
+    assert [] == page.html.select("#key")
+
+
+@pytest.mark.parametrize("path", ["/keys/key_x/revoke", "/connections/conn_x", "/connections/conn_x/events", "/runs/x"])
+def test_what_does_not_exist_is_404(operator: Browser, path: str) -> None:
+    page = operator.open(f"/console{path}")
+
+    assert (404, "This did not work") == (page.status, page.heading)
+
+
+# Connections and what was observed
+
+
+def test_connections_are_listed_by_application_with_their_state(operator: Browser, gateway: Gateway) -> None:
+    rows = operator.open("/console/connections", connector="notes").rows()
+
+    assert {"notes"} == {row[1] for row in rows}
+    assert gateway.connections["notes"] in [row[0] for row in rows]
+    assert "active" in [row[3] for row in rows]
+
+
+def test_a_connection_shows_its_last_calls_and_leads_to_its_events(operator: Browser, gateway: Gateway) -> None:
+    reply = gateway.get("/notes/databases")
+    page = operator.open(f"/console/connections/{gateway.connections['notes']}")
+    (row, *_) = page.rows("#runs")
+
+    assert page.link(row[1].removesuffix(" http")).endswith(reply.body["run_id"])
+    assert ("notes list_databases http", "ok") == (row[1], row[3])
+    assert page.link("Events").endswith("/events")
+    assert "Events" not in operator.open(f"/console/connections/{gateway.connections['shelf']}").text
+
+
+def test_events_are_shown_newest_first_page_by_page(operator: Browser, gateway: Gateway) -> None:
+    connection_id = ConnectionId(gateway.connections["notes"])
+    seen = [Observation((str(number),), "page.created", {"page_id": f"p{number}"}) for number in range(53)]
+    gateway.run(gateway.app._feed.add({connection_id: seen}))
+    first = operator.open(f"/console/connections/{connection_id}/events")
+    second = operator.open(first.link("Older events"))
+
+    assert [f"page_id p{number}" for number in range(52, 2, -1)] == [row[2] for row in first.rows()]
+    assert ["page_id p2", "page_id p1", "page_id p0"] == [row[2] for row in second.rows()]
+
+
+@pytest.mark.parametrize("before", ["x", "-1", "9" * 30])
+def test_events_are_not_shown_from_anywhere(operator: Browser, gateway: Gateway, before: str) -> None:
+    page = operator.open(f"/console/connections/{gateway.connections['notes']}/events", before=before)
+
+    assert page.status in {400, 422}
+
+
+def test_a_connection_is_disconnected_once_that_was_confirmed(operator: Browser, gateway: Gateway) -> None:
+    body = {"workspace_id": gateway.workspace_id, "connector": "shelf", "credentials": {"token": "t"}, "name": "Gone"}
+    made = gateway.operator("POST", "/v1/connections", json=body).data
+    asked = operator.open(f"/console/connections/{made['connection_id']}/disconnect")
+    done = operator.submit(asked, "Disconnect")
+
+    assert "Disconnect Gone ?" == asked.heading
+    assert "The connection was disconnected." in done.text
+    assert 404 == gateway.operator("GET", f"/v1/connections/{made['connection_id']}").status
+
+
+# Runs
+
+
+def test_runs_are_filtered_and_lead_to_their_page(operator: Browser, gateway: Gateway, shelf: Shelf) -> None:
+    shelf.troubles.append(Trouble(UpstreamRefused("No.")))
+    reply = gateway.post("/shelf/things", name="one")
+    page = operator.open("/console/runs", status="error", connector="shelf", operation="put_thing", hours="1")
+    run = operator.open(page.link("shelf put_thing"))
+
+    assert {"error upstream_refused"} == {row[3] for row in page.rows()}
+    assert ("shelf put_thing", True) == (run.heading, reply.body["run_id"] in run.text)
+    assert run.link("upstream_refused").endswith("/docs/errors/upstream_refused")
+
+
+def test_the_filters_stay_as_they_were_chosen(operator: Browser) -> None:
+    page = operator.open("/console/runs", status="partial", connector="notes", hours="24", workspace_id="ws_x")
+
+    assert ["partial", "notes", "the last day"] == [one.text for one in page.html.select("option[selected]")]
+    assert "ws_x" == page.one("#workspace")["value"]
+    assert "No run fits." in page.text
+
+
+@pytest.mark.parametrize("status", ["no-such-status", "OK"])
+def test_a_filter_that_cannot_be_used_is_told(operator: Browser, status: str) -> None:
+    page = operator.open("/console/runs", status=status)
+
+    assert (422, "status") == (page.status, page.one("[role=alert] li code").text)
+
+
+def test_runs_come_page_by_page_under_the_same_filters(operator: Browser, gateway: Gateway) -> None:
+    made = [gateway.get("/shelf/things").body["run_id"] for _ in range(53)]
+    first = operator.open("/console/runs", connector="shelf", operation="list_things", status="ok")
+    second = operator.open(first.link("Older runs"))
+    shown = [
+        str(link["href"]).rpartition("/")[2]
+        for page in (first, second)
+        for link in page.html.select("td a[href*='/runs/']")
+    ]
+
+    assert made[::-1] == shown[:53]
+    assert "ok" == second.one("#status option[selected]").text
+    assert second.link("Newest runs").endswith("operation=list_things&status=ok&hours=")
+
+
+def test_a_cursor_holds_for_its_own_filters_only(operator: Browser, gateway: Gateway) -> None:
+    gateway.together(*[lambda: gateway.get("/shelf/things")] * 51)
+    older = operator.open("/console/runs", connector="shelf").link("Older runs")
+    page = operator.open(older.replace("connector=shelf", "connector=notes"))
+
+    assert (422, True) == (page.status, page.alert.startswith("The cursor was not issued for this request."))
+
+
+def test_a_run_shows_its_requests_along_its_time(operator: Browser, gateway: Gateway) -> None:
+    reply = gateway.get("/notes/databases")
+    record = gateway.operator("GET", f"/v1/runs/{reply.body['run_id']}").data
+    page = operator.open(f"/console/runs/{reply.body['run_id']}")
+    bars = page.html.select("svg.bar")
+
+    assert [f"{one['method']} {one['path']}" for one in record["upstream"]] == [
+        row[0] for row in page.rows(".timeline")
+    ]
+    assert ["200"] * len(bars) == [row[1] for row in page.rows(".timeline")]
+    assert all(str(bar["aria-label"]).startswith("waited from ") for bar in bars)
+    assert [True] * len(bars) == [
+        float(str(one["x"])) + float(str(one["width"])) <= 1000 for bar in bars for one in bar.select("rect.sent")
+    ]
+
+
+def test_a_refused_request_is_drawn_as_such(operator: Browser, gateway: Gateway) -> None:
+    gateway.fault("notes", fault="status", status=400, times=1)
+    reply = gateway.get("/notes/databases")
+    page = operator.open(f"/console/runs/{reply.body['run_id']}")
+
+    assert ("400", 1) == (page.rows(".timeline")[0][1], len(page.html.select("td rect.failed")))
+
+
+# Budgets and the overview
+
+
+def test_a_budget_shows_what_is_used_and_left(operator: Browser, gateway: Gateway) -> None:
+    gateway.get("/notes/databases")
+    page = operator.open("/console/budgets")
+    card = page.one("article[aria-labelledby^=h-notes-integration]")
+    charts = [str(chart["aria-label"]) for chart in card.select("svg[role=img]")]
+
+    assert "notes: integration" == card.select("h3")[0].text
+    assert re.fullmatch(r"\d+ used, \d+ left", charts[0])
+    assert re.fullmatch(r"The last 5 minutes: \d+ sent, at most \d+ waited at once", charts[1])
+    assert gateway.connections["notes"] in card.text
+
+
+def test_the_overview_counts_what_there_is_and_shows_what_failed(operator: Browser, gateway: Gateway) -> None:
+    reply = gateway.get("/shelf/things", limit="many")
+    page = operator.open("/console")
+    workspaces = len(gateway.operator("GET", "/v1/workspaces").data)
+    connections = len(gateway.operator("GET", "/v1/connections").data)
+
+    assert [str(workspaces), str(connections)] == [one.text for one in page.html.select(".figure strong")[:2]]
+    assert "error invalid_parameters" == page.rows("#failed")[0][3]
+    assert str(page.one("#failed tbody tr:first-child a[href*='/runs/']")["href"]).endswith(reply.body["run_id"])
+
+
+def test_a_fault_of_ours_is_a_page_that_says_so(
+    operator: Browser, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gateway.app._usage, "list", None)
+    page = operator.open("/console/budgets")
+
+    assert (500, True) == (page.status, page.alert.startswith("Something went wrong here."))
+    assert "NoneType" not in page.response.text

@@ -1,0 +1,186 @@
+"""Who may see the console: sessions, what browsers hold, and wrong tokens."""
+
+from pathlib import Path
+
+import httpx
+import pytest
+
+from connector_gateway.core.guesses import FREE, MAX_WAITING
+from connector_gateway.core.sessions import SESSION_SECONDS
+from connector_gateway.http.console.routes import ROUTES
+from harness.browsing import Browser
+from harness.serving import OPERATOR, Gateway, restarting, serving
+from workspace_sandbox.sandbox import Sandbox
+
+SESSION = "gateway_console"
+CLOSED = [route for route in ROUTES if not route.for_visitors]
+
+
+def test_the_operator_token_opens_the_console(visitor: Browser) -> None:
+    page = visitor.sign_in()
+
+    assert (200, "/console", "Overview") == (page.status, page.path, page.heading)
+
+
+@pytest.mark.parametrize("route", CLOSED, ids=lambda route: f"{route.method} {route.path}")
+def test_without_a_session_every_page_and_form_leads_to_signing_in(visitor: Browser, route: object) -> None:
+    answer = visitor.http.request(route.method, route.path.replace("{", "").replace("}", ""), follow_redirects=False)  # type: ignore[attr-defined]
+
+    assert 303 == answer.status_code
+    assert answer.headers["location"].startswith("/console/sign-in")
+
+
+def test_who_signed_in_gets_to_the_page_that_was_asked_for(visitor: Browser) -> None:
+    page = visitor.sign_in(at="/console/runs?status=error")
+
+    assert "/console/runs?status=error" == page.path
+
+
+@pytest.mark.parametrize(
+    "elsewhere",
+    [
+        "https://evil.example/console",
+        "//evil.example/console",
+        "/console\\..\\evil",
+        "/consolex",
+        "/docs",
+        "javascript:alert(1)",
+        "/console/\r\nX: y",
+    ],
+)
+def test_signing_in_leads_to_no_other_page_than_the_consoles(visitor: Browser, elsewhere: str) -> None:
+    page = visitor.submit(visitor.open("/console/sign-in", next=elsewhere), "Sign in", operator_token=OPERATOR)
+    form = visitor.open("/console/sign-in")
+
+    assert "/console" == page.path
+    assert "/console" == form.path
+
+
+@pytest.mark.parametrize("elsewhere", ["https://evil.example/", "//evil.example"])
+def test_a_forged_address_in_the_form_is_not_followed(visitor: Browser, elsewhere: str) -> None:
+    page = visitor.submit(visitor.open("/console"), "Sign in", operator_token=OPERATOR, next=elsewhere)
+
+    assert "/console" == page.path
+
+
+def test_a_wrong_token_is_told_plainly(visitor: Browser) -> None:
+    page = visitor.sign_in("wrong")
+
+    assert 401 == page.status
+    assert page.alert.startswith("This is not the operator token of this installation.")
+    assert "GATEWAY_OPERATOR_TOKEN" in page.alert
+    assert SESSION not in visitor.http.cookies
+
+
+def test_an_api_key_is_not_the_operator_token(visitor: Browser, gateway: Gateway) -> None:
+    assert 401 == visitor.sign_in(gateway.key).status
+
+
+def test_the_wrong_token_is_not_repeated(visitor: Browser) -> None:
+    assert "what-was-typed" not in visitor.sign_in("what-was-typed").response.text
+
+
+def test_guesses_are_slowed_down_together_with_those_at_the_routes(tmp_path: Path) -> None:
+    with serving(Sandbox({}), tmp_path, connectors={}) as gateway:
+        browser = Browser(gateway)
+        form = browser.open("/console/sign-in")
+        for _ in range(FREE):
+            gateway.request("GET", "/v1/workspaces", headers={"Authorization": "Bearer guess"})
+        guesses = gateway.together(
+            *[lambda: browser.submit(form, "Sign in", operator_token="guess")] * (MAX_WAITING + 4)
+        )
+        browser.http.close()
+        refused = [page for page in guesses if page.status == 429]
+
+    assert {401, 429} == {page.status for page in guesses}
+    assert "Too many wrong tokens" in refused[0].alert
+    assert "1" == refused[0].response.headers["retry-after"]
+
+
+def test_what_the_browser_holds_is_kept_from_scripts_and_other_sites(visitor: Browser) -> None:
+    form = visitor.open("/console/sign-in")
+    fields = {str(one["name"]): str(one.get("value", "")) for one in form.form("Sign in").select("input[name]")}
+    answer = visitor.http.post("/console/sign-in", data=fields | {"operator_token": OPERATOR}, follow_redirects=False)
+    cookie = next(line for line in answer.headers.get_list("set-cookie") if line.startswith(f"{SESSION}="))
+    rules = cookie.partition("; ")[2].split("; ")
+
+    assert {"HttpOnly", f"Max-Age={SESSION_SECONDS:.0f}", "Path=/console", "SameSite=lax"} == set(rules)
+
+
+def test_behind_https_it_is_sent_by_https_only_and_below_the_address_there(tmp_path: Path) -> None:
+    with serving(Sandbox({}), tmp_path, connectors={}, GATEWAY_BASE_URL="https://example.com/gateway") as gateway:
+        answer = gateway.http.get(f"{gateway.base_url}/console/sign-in")
+
+    assert {"Secure", "Path=/gateway/console"} <= set(answer.headers["set-cookie"].split("; "))
+    assert 'action="/gateway/console/sign-in"' in answer.text
+
+
+def test_each_sign_in_makes_a_new_session_and_ends_the_one_before(visitor: Browser) -> None:
+    visitor.sign_in()
+    first = visitor.http.cookies[SESSION]
+    overview = visitor.open("/console")
+    token = str(overview.form("Sign out").select_one("input[name=form_token]")["value"])  # type: ignore[index]
+    visitor.http.post("/console/sign-in", data={"form_token": token, "operator_token": OPERATOR})
+    second = visitor.http.cookies[SESSION]
+
+    assert first != second
+    assert [303, 200] == [_status(visitor, session) for session in (first, second)]
+
+
+@pytest.mark.parametrize("planted", ["chosen-by-somebody-else", "A" * 86, "\u00e9".encode().hex(), "x" * 5000])
+def test_a_session_that_somebody_else_chose_is_never_taken(visitor: Browser, planted: str) -> None:
+    visitor.http.cookies.set(SESSION, planted, path="/console")
+    before = visitor.open("/console")
+    visitor.http.cookies.clear()
+    visitor.http.cookies.set(SESSION, planted, path="/console")
+    visitor.sign_in()
+
+    assert "Sign in to the console" == before.heading
+    assert planted not in [cookie.value for cookie in visitor.http.cookies.jar if cookie.domain != ""]
+    assert 303 == _status(visitor, planted)
+
+
+def test_signing_out_ends_the_session_for_copies_too(operator: Browser) -> None:
+    copied = operator.http.cookies[SESSION]
+    page = operator.submit(operator.open("/console"), "Sign out")
+
+    assert ("/console/sign-in?done=signed-out", True) == (page.path, "You are signed out." in page.text)
+    assert SESSION not in operator.http.cookies
+    assert 303 == _status(operator, copied)
+
+
+def test_a_session_ends_after_its_time(gateway: Gateway, operator: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = gateway.app.clock
+    monkeypatch.setattr(gateway.app._sessions, "_clock", _Later(clock.now() + SESSION_SECONDS + 1))
+
+    assert "Sign in to the console" == operator.open("/console").heading
+
+
+def test_a_session_outlives_a_restart_but_not_another_operator_token(tmp_path: Path) -> None:
+    with restarting(Sandbox({}), tmp_path, connectors={})() as gateway:
+        browser = Browser(gateway)
+        browser.sign_in()
+        held = browser.http.cookies[SESSION]
+        browser.http.close()
+    with serving(Sandbox({}), tmp_path, connectors={}) as gateway:
+        same = _status(gateway, held)
+    with serving(Sandbox({}), tmp_path, connectors={}, GATEWAY_OPERATOR_TOKEN=OPERATOR[::-1]) as gateway:
+        other = _status(gateway, held)
+
+    assert (200, 303) == (same, other)
+
+
+class _Later:
+    """A clock that stands still."""
+
+    def __init__(self, at: float) -> None:
+        self._at = at
+
+    def now(self) -> float:
+        return self._at
+
+
+def _status(place: Browser | Gateway, session: str) -> int:
+    """How the overview answers a browser that holds *session*."""
+    base = str(place.http.base_url) if isinstance(place, Browser) else place.base_url
+    return httpx.get(f"{base.rstrip('/')}/console", headers={"Cookie": f"{SESSION}={session}"}).status_code
