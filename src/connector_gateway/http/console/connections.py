@@ -1,18 +1,25 @@
 """Connections: whose they are, whether they work, and what was observed through them."""
 
+from typing import Any
+
 from starlette.responses import Response
 
 from connector_gateway.http.console.budgets import MINUTES, charts_of
 from connector_gateway.http.console.declared import ROOT, Visit
 from connector_gateway.http.console.runs import rows_of
 from connector_gateway.http.console.workspaces import SHOWN
+from connector_gateway.http.console.workspaces import show_one as show_workspace
+from connector_gateway.http.management.records import TestedConnection
 from connector_gateway.http.management.routes import (
+    create_connection,
     list_connections,
     list_runs,
+    reconnect_connection,
     remove_connection,
     show_connection,
+    test_connection,
 )
-from connector_gateway.kit.errors import InvalidCursor
+from connector_gateway.kit.errors import CallerError, GatewayError, InvalidCursor
 
 FILTERS = ("workspace_id", "connector")
 EVENTS = 50
@@ -33,15 +40,17 @@ async def show_all(visit: Visit) -> Response:
     )
 
 
-async def show(visit: Visit) -> Response:
+async def show(visit: Visit, problem: GatewayError | None = None, tested: TestedConnection | None = None) -> Response:
     """One connection: its facts, its last calls and the budgets that it used."""
-    asked = {"connection_id": visit.named("connection_id")}
+    asked = _named(visit)
     connection = await visit.ask(show_connection, asked)
     connector = visit.console.connectors.get(connection.connector)
     runs = await visit.ask(list_runs, {**asked, "limit": "10"})
     return visit.show(
         "connection.html",
+        problem=problem,
         connection=connection,
+        tested=tested,
         workspace=await visit.management.workspaces.show(connection.workspace_id),
         runs=await rows_of(visit, runs.items),
         budgets=await charts_of(visit, await visit.console.usage.list({connection.connection_id})),
@@ -50,23 +59,65 @@ async def show(visit: Visit) -> Response:
     )
 
 
+async def create(visit: Visit) -> Response:
+    """Make a connection, and show the link by which its user connects an account."""
+    given = {name: visit.form.get(name, "") for name in ("workspace_id", "connector", "name")}
+    try:
+        made = await visit.ask(create_connection, given)
+    except CallerError as error:
+        return await show_workspace(visit, given["workspace_id"], error)
+    return _link(visit, made)
+
+
+async def ask_to_reconnect(visit: Visit) -> Response:
+    """Ask for what a connection is to be connected again."""
+    return visit.show("connection_reconnect.html", connection=await _one(visit))
+
+
+async def reconnect(visit: Visit) -> Response:
+    """Show a link by which the user connects the account again."""
+    given = {"allow_other_account": visit.form.get("allow_other_account", "")}
+    return _link(visit, await visit.ask(reconnect_connection, {**_named(visit), **given}))
+
+
+async def check(visit: Visit) -> Response:
+    """Ask the application whether the connection works, and show its page with what it said."""
+    try:
+        tested = await visit.ask(test_connection, _named(visit))
+    except GatewayError as error:
+        return await show(visit, error)
+    return await show(visit, tested=tested)
+
+
 async def events(visit: Visit) -> Response:
     """What was observed through a connection, newest first."""
-    connection = await visit.ask(show_connection, {"connection_id": visit.named("connection_id")})
+    connection = await _one(visit)
     seen, before = await visit.console.feed.latest(connection.connection_id, limit=EVENTS, before=_before(visit))
     return visit.show("events.html", connection=connection, events=seen, before=before)
 
 
 async def ask_to_remove(visit: Visit) -> Response:
     """Ask whether a connection is to be removed."""
-    asked = {"connection_id": visit.named("connection_id")}
-    return visit.show("connection_remove.html", connection=await visit.ask(show_connection, asked))
+    return visit.show("connection_remove.html", connection=await _one(visit))
 
 
 async def remove(visit: Visit) -> Response:
     """Remove a connection and its secrets."""
-    removed = await visit.ask(remove_connection, {"connection_id": visit.named("connection_id")})
+    removed = await visit.ask(remove_connection, _named(visit))
     return visit.lead(f"{ROOT}/connections", workspace_id=removed.workspace_id, done="removed")
+
+
+def _named(visit: Visit) -> dict[str, str]:
+    return {"connection_id": visit.named("connection_id")}
+
+
+async def _one(visit: Visit) -> Any:
+    return await visit.ask(show_connection, _named(visit))
+
+
+def _link(visit: Visit, issued: Any) -> Response:
+    """The page with a link that is good once, which no address of ours opens again."""
+    return visit.show("connect_link.html", issued=issued)
 
 
 def _before(visit: Visit) -> int | None:

@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
 
+from pydantic_core import to_json
 from starlette.responses import RedirectResponse, Response
 
-from connector_gateway.core.arguments import Arguments
+from connector_gateway.core.arguments import Arguments, Body
 from connector_gateway.core.envelope import described
 from connector_gateway.core.events.feed import Feed
 from connector_gateway.core.sessions import Session, Sessions
@@ -74,7 +75,14 @@ class Visit:
     async def ask(self, route: ManagementRoute, given: Mapping[str, str], position: Position | None = None) -> Any:
         """What *route* answers the operator who has *given* these texts; those that are empty are left out."""
         named = [(name, text) for name, text in given.items() if text]
-        params = Arguments(path={}, query=named).read(route.params, connection=False)
+        return await self._perform(route, Arguments(path={}, query=named), position)
+
+    async def tell(self, route: ManagementRoute, given: Mapping[str, Any]) -> Any:
+        """The same for values that are no texts, or mean something where they are empty."""
+        return await self._perform(route, Arguments(path={}, body=Body(to_json(given))))
+
+    async def _perform(self, route: ManagementRoute, arguments: Arguments, position: Position | None = None) -> Any:
+        params = arguments.read(route.params, connection=False)
         return await route.perform(Asked(self.management, None, position), params)
 
     def show(self, template: str, *, status: int = 200, problem: GatewayError | None = None, **values: Any) -> Response:

@@ -36,7 +36,12 @@ async def create(visit: Visit) -> Response:
 
 async def show(visit: Visit, problem: GatewayError | None = None) -> Response:
     """One workspace, with its keys and connections."""
-    workspace = await visit.management.workspaces.show(visit.named("workspace_id"))
+    return await show_one(visit, visit.named("workspace_id"), problem)
+
+
+async def show_one(visit: Visit, workspace_id: str, problem: GatewayError | None) -> Response:
+    """The same for the workspace of that identifier."""
+    workspace = await visit.management.workspaces.show(workspace_id)
     whose = {"workspace_id": workspace["workspace_id"]}
     keys, connections = await visit.ask(list_keys, whose), await visit.ask(list_connections, whose)
     return visit.show(
@@ -45,15 +50,18 @@ async def show(visit: Visit, problem: GatewayError | None = None) -> Response:
         workspace=workspace,
         keys=keys.items[:SHOWN],
         connections=connections.items[:SHOWN],
+        connectors=list(visit.console.connectors),
         whose=None,
     )
 
 
 async def change(visit: Visit) -> Response:
-    """Change the name or plan of a workspace."""
+    """Change the name, the plan or the return addresses of a workspace."""
     workspace_id = visit.named("workspace_id")
     try:
-        await visit.ask(change_workspace, {**_given(visit, "name", "plan"), "workspace_id": workspace_id})
+        addresses = {"return_urls": visit.form.get("return_urls", "").split()}
+        given = {**_given(visit, "name", "plan"), **addresses, "workspace_id": workspace_id}
+        await visit.tell(change_workspace, given)
     except InvalidParameters as error:
         return await show(visit, error)
     return visit.lead(f"{ROOT}/workspaces/{workspace_id}", done="changed")
