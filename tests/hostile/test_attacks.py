@@ -16,6 +16,9 @@ from workspace_sandbox.sandbox import Sandbox
 from workspace_sandbox.tables import TablesEmulator
 
 LONGEST_MS = 2000
+HELD_MS = 150
+"""Without the time that other programs had the processors; at most 50 ms are wanted, and 29 were measured."""
+
 GROWN_MIB = 160
 """What one address may hold, what is on its way to become an answer, and what the allocator keeps beside both."""
 
@@ -40,4 +43,5 @@ def test_nobody_else_notices_much_of_it(installation: Installation, attack: Atta
         attack(installation)
 
     assert seen.longest_ms < LONGEST_MS
+    assert seen.held_ms < HELD_MS
     assert seen.grown_mib < GROWN_MIB
