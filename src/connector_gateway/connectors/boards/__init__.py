@@ -3,6 +3,7 @@
 from connector_gateway.connectors.boards import operations
 from connector_gateway.connectors.boards.client import (
     ADDRESS,
+    CONSENT_ADDRESS,
     KEY_BUDGET,
     MEMBER_BUDGET,
     SETTLE_SECONDS,
@@ -11,12 +12,13 @@ from connector_gateway.connectors.boards.client import (
     authorise,
     throttled,
 )
+from connector_gateway.connectors.boards.oauth import OAUTH, identify
 from connector_gateway.kit.operation import Connector, SampleCall
 
 BOARDS = Connector(
     name="boards",
     summary="Cards, lists, comments and checklists of kanban boards.",
-    addresses={"base": ADDRESS},
+    addresses={"base": ADDRESS, "consent": CONSENT_ADDRESS},
     budgets={"token": TOKEN_BUDGET, "key": KEY_BUDGET, "members": MEMBER_BUDGET},
     authorise=authorise,
     client=BoardsClient,
@@ -30,6 +32,8 @@ BOARDS = Connector(
     throttled=throttled,
     settle_seconds=SETTLE_SECONDS,
     credentials=("key", "token"),
+    oauth=OAUTH,
+    identify=identify,
     sample=SampleCall(
         "a card with labels by name and a due date in UTC",
         operations.create_card,

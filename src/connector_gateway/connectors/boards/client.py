@@ -21,6 +21,7 @@ from connector_gateway.kit.upstream import Pause, Upstream, retry_after
 from connector_gateway.kit.walking import walk
 
 ADDRESS = "https://api.trello.com"
+CONSENT_ADDRESS = "https://auth.atlassian.com"
 
 TOKEN_BUDGET = Budget(100, per_seconds=10)
 """Per token. Source: developer.atlassian.com/cloud/trello/guides/rest-api/rate-limits."""
@@ -65,6 +66,7 @@ WINDOWS: Mapping[str, tuple[str, float]] = {
 """Which budget a throttled request has used up, and how long its window is; the vendor does not say when to return."""
 
 TOO_MUCH = "API_TOO_MANY_CARDS_REQUESTED"
+ME = {"fields": "fullName,username"}
 MEMBER_ROUTES = "/1/member"
 
 
@@ -73,6 +75,8 @@ W = TypeVar("W")
 
 def authorise(credentials: Mapping[str, str]) -> Mapping[str, str]:
     """The headers of every request; credentials in addresses would end up in logs."""
+    if "key" not in credentials:
+        return {"Authorization": f"Bearer {credentials['token']}", "Accept": "application/json"}
     key, token = (quote(credentials[name], safe="") for name in ("key", "token"))
     return {"Authorization": f'OAuth oauth_consumer_key="{key}", oauth_token="{token}"', "Accept": "application/json"}
 
@@ -89,6 +93,11 @@ def throttled(answer: Answer) -> Pause | None:
     if MEMBER_ROUTES in told.words:
         budget, seconds = "members", MEMBER_BUDGET.per_seconds
     return Pause(retry_after(answer, seconds), {budget})
+
+
+def expired(answer: Answer) -> bool:
+    """Whether an answer says that the token is not good; most 401 speak of boards that an account may not see."""
+    return answer.status == 401 and refusal_of(answer, None) is ConnectionRevoked
 
 
 class BoardsClient:
@@ -198,9 +207,9 @@ class BoardsClient:
         path = f"/1/checklists/{checklist_id}/checkItems"
         return await self._write("POST", path, _card(card_id), wire.CheckItem, body)
 
-    async def get_me(self) -> wire.Named:
+    async def get_me(self) -> wire.Me:
         """The account itself. Source: developer.atlassian.com/cloud/trello/rest/api-group-members, read 2026-11."""
-        return unwrap(await self._ask_for_me(), wire.Named)
+        return unwrap(await self._ask_for_me(), wire.Me)
 
     async def _actions(self, path: str, sought: Sought, kind: str, since: float) -> list[wire.Action]:
         """Actions of one kind, newest first, since an instant of the vendor's clock."""
@@ -236,7 +245,7 @@ class BoardsClient:
         return True
 
     async def _ask_for_me(self) -> Answer:
-        return await self._upstream.send("GET", "/1/members/me", *MEMBER_CHARGES, writes=False, query={"fields": "id"})
+        return await self._upstream.send("GET", "/1/members/me", *MEMBER_CHARGES, writes=False, query=ME)
 
 
 def _list(list_id: str) -> Sought:

@@ -18,6 +18,14 @@ class Named(Wire):
     id: str
 
 
+class Me(Wire, rename="camel"):
+    """The account itself."""
+
+    id: str
+    username: str | None = None
+    full_name: str | None = None
+
+
 class Label(Wire):
     """A label of a board."""
 

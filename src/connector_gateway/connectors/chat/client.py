@@ -91,6 +91,10 @@ Scopes = frozenset[str]
 THROTTLES = frozenset({"message_limit_exceeded", "rate_limited", "ratelimited"})
 
 
+ENDED = (b"token_expired", b"token_revoked")
+"""Codes of refusal that say that a token has ended: by its time, or because two newer ones have been issued."""
+
+
 def authorise(credentials: Mapping[str, str]) -> Mapping[str, str]:
     """The headers of every request."""
     return {"Authorization": f"Bearer {credentials['token']}"}
@@ -102,6 +106,12 @@ def throttled(answer: Answer) -> float | None:
     if answer.status != 429 and code_of(verdict_of(answer)) not in THROTTLES:
         return None
     return retry_after(answer, DEFAULT_PAUSE_SECONDS)
+
+
+def expired(answer: Answer) -> bool:
+    """Whether an answer says that a token which rotates has ended."""
+    # Every answer comes here, and hardly any holds such a word: none is read twice for it.
+    return any(code in answer.body for code in ENDED) and code_of(verdict_of(answer)).encode() in ENDED
 
 
 class ChatClient:

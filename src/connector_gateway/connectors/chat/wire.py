@@ -57,6 +57,7 @@ class Identity(Wire):
     url: str
     team_id: str
     user_id: str
+    team: str | None = None
     bot_id: str | None = None
 
 

@@ -3,6 +3,7 @@
 from connector_gateway.connectors.crm import operations
 from connector_gateway.connectors.crm.client import (
     ADDRESS,
+    CONSENT_ADDRESS,
     PORTAL_BUDGET,
     SEARCH_BUDGET,
     SETTLE_SECONDS,
@@ -10,12 +11,13 @@ from connector_gateway.connectors.crm.client import (
     authorise,
     throttled,
 )
+from connector_gateway.connectors.crm.oauth import OAUTH, identify
 from connector_gateway.kit.operation import Connector, SampleCall
 
 CRM = Connector(
     name="crm",
     summary="Contacts, deals and properties of a customer relationship manager.",
-    addresses={"base": ADDRESS},
+    addresses={"base": ADDRESS, "consent": CONSENT_ADDRESS},
     budgets={"portal": PORTAL_BUDGET, "search": SEARCH_BUDGET},
     authorise=authorise,
     client=CrmClient,
@@ -28,6 +30,8 @@ CRM = Connector(
     ),
     throttled=throttled,
     settle_seconds=SETTLE_SECONDS,
+    oauth=OAUTH,
+    identify=identify,
     sample=SampleCall(
         "a contact, created or updated, and linked to its company",
         operations.create_or_update_contact,

@@ -20,6 +20,7 @@ from connector_gateway.kit.upstream import Upstream, retry_after
 from connector_gateway.kit.walking import Pages, walk
 
 ADDRESS = "https://api.hubapi.com"
+CONSENT_ADDRESS = "https://app.hubspot.com"
 VERSION = "2026-09"
 """A segment of every path; versions come out in March and September and are served for eighteen months."""
 

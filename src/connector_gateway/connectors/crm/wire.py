@@ -167,6 +167,15 @@ class Account(Wire, rename="camel"):
     portal_id: int
 
 
+class Issued(Wire):
+    """The tokens that were issued; unlike others, this vendor lists scopes."""
+
+    access_token: str
+    refresh_token: str | None = None
+    expires_in: float | None = None
+    scopes: list[str] | None = None
+
+
 # Refusals, in which nothing is certain
 
 

@@ -3,20 +3,23 @@
 from connector_gateway.connectors.mail import operations
 from connector_gateway.connectors.mail.client import (
     ADDRESS,
+    CONSENT_ADDRESS,
     SENDING_BUDGET,
     SETTLE_SECONDS,
+    TOKENS_ADDRESS,
     USER_BUDGET,
     MailClient,
     authorise,
     throttled,
 )
 from connector_gateway.connectors.mail.mapping.attachments import attachment_id
+from connector_gateway.connectors.mail.oauth import OAUTH, identify
 from connector_gateway.kit.operation import Connector, SampleCall
 
 MAIL = Connector(
     name="mail",
     summary="Messages, labels and attachments of a mailbox.",
-    addresses={"base": ADDRESS},
+    addresses={"base": ADDRESS, "consent": CONSENT_ADDRESS, "tokens": TOKENS_ADDRESS},
     budgets={"user": USER_BUDGET, "sending": SENDING_BUDGET},
     authorise=authorise,
     client=MailClient,
@@ -29,6 +32,8 @@ MAIL = Connector(
     ),
     throttled=throttled,
     settle_seconds=SETTLE_SECONDS,
+    oauth=OAUTH,
+    identify=identify,
     download=operations.open_attachment,
     sample=SampleCall(
         "messages found in the provider's own search syntax",

@@ -28,6 +28,8 @@ from connector_gateway.kit.walking import walk
 from connector_gateway.kit.wire import UnexpectedShape, decoded
 
 ADDRESS = "https://gmail.googleapis.com"
+CONSENT_ADDRESS = "https://accounts.google.com"
+TOKENS_ADDRESS = "https://oauth2.googleapis.com"
 PREFIX = "/gmail/v1/users/me"
 
 USER_BUDGET = Budget(6_000, per_seconds=60)
@@ -189,6 +191,10 @@ class MailClient:
         answer = await self._write("/labels", 5, body)
         # Somebody made it meanwhile, or it differs in case only: the caller then looks for it once more.
         return None if answer.status == 409 else unwrap(answer, wire.Label)
+
+    async def get_profile(self) -> wire.Profile:
+        """The account itself. Source: developers.google.com/workspace/gmail/api, users.getProfile, read 2026-11."""
+        return unwrap(await self._read("/profile", 1), wire.Profile)
 
     async def list_send_as(self) -> Sequence[wire.SendAs]:
         """The addresses that the account sends from. Source: …/rest/v1/users.settings.sendAs/list, read 2026-11."""

@@ -107,6 +107,12 @@ class LabelList(Wire):
     labels: Sequence[Label] = ()
 
 
+class Profile(Wire, rename="camel"):
+    """The account itself."""
+
+    email_address: str
+
+
 class SendAs(Wire, rename="camel"):
     """An address that the account sends from."""
 

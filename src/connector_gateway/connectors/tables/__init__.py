@@ -5,18 +5,20 @@ from connector_gateway.connectors.tables.client import (
     ACCOUNT_BUDGET,
     ADDRESS,
     BASE_BUDGET,
+    CONSENT_ADDRESS,
     CONTENT_ADDRESS,
     SETTLE_SECONDS,
     TablesClient,
     authorise,
     throttled,
 )
+from connector_gateway.connectors.tables.oauth import OAUTH, identify
 from connector_gateway.kit.operation import Connector, SampleCall
 
 TABLES = Connector(
     name="tables",
     summary="Bases, tables and records of a spreadsheet-style database.",
-    addresses={"base": ADDRESS, "content": CONTENT_ADDRESS},
+    addresses={"base": ADDRESS, "content": CONTENT_ADDRESS, "consent": CONSENT_ADDRESS},
     budgets={"base": BASE_BUDGET, "account": ACCOUNT_BUDGET},
     authorise=authorise,
     client=TablesClient,
@@ -29,6 +31,8 @@ TABLES = Connector(
     ),
     throttled=throttled,
     settle_seconds=SETTLE_SECONDS,
+    oauth=OAUTH,
+    identify=identify,
     sample=SampleCall(
         "two records, one of which names an option that does not exist",
         operations.create_records,

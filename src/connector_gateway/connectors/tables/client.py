@@ -18,6 +18,7 @@ from connector_gateway.kit.upstream import Pause, Upstream, retry_after
 from connector_gateway.kit.walking import walk
 
 ADDRESS = "https://api.airtable.com"
+CONSENT_ADDRESS = "https://airtable.com"
 CONTENT_ADDRESS = "https://content.airtable.com"
 """Files are uploaded to a host of their own."""
 
@@ -70,9 +71,9 @@ class TablesClient:
     def __init__(self, upstream: Upstream) -> None:
         self._upstream = upstream
 
-    async def get_user(self) -> wire.User:
+    async def get_user(self) -> wire.Me:
         """Whose token it is. Source: airtable.com/developers/web/api/get-user-id-scopes, read 2026-11."""
-        return unwrap(await self._upstream.send("GET", "/v0/meta/whoami", ACCOUNT, writes=False), wire.User)
+        return unwrap(await self._upstream.send("GET", "/v0/meta/whoami", ACCOUNT, writes=False), wire.Me)
 
     def list_bases(self) -> AsyncIterator[wire.Base]:
         """Every base that the token sees. Source: airtable.com/developers/web/api/list-bases, read 2026-11."""

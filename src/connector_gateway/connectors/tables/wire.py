@@ -13,9 +13,17 @@ Cells = Mapping[str, Any]
 
 
 class User(Wire):
-    """A person: the one of the token, or in a cell."""
+    """A person in a cell."""
 
     id: str
+
+
+class Me(Wire):
+    """The user of the token; what it allows is told of tokens by OAuth only."""
+
+    id: str
+    email: str | None = None
+    scopes: list[str] | None = None
 
 
 class Base(Wire, rename="camel"):

@@ -1,0 +1,37 @@
+"""How an account is connected in a browser, and whose the credentials are.
+
+Source: developer.atlassian.com/cloud/trello/guides/rest-api/, on OAuth 2.0 and its confidential clients, read 2026-11.
+"""
+
+from connector_gateway.connectors.boards.client import BoardsClient, expired
+from connector_gateway.kit.oauth import Account, Endpoint, OAuth
+
+EVERY = ("create_card", "move_card", "comment_on_card", "describe_board", "attach_checklist")
+
+OAUTH = OAuth(
+    application="Trello",
+    authorize=Endpoint("consent", "/authorize"),
+    token=Endpoint("consent", "/oauth/token"),
+    scopes={
+        "read:board:trello": EVERY,
+        "write:board:trello": tuple(name for name in EVERY if name != "describe_board"),
+        "read:member:trello": (),
+        "offline_access": (),
+    },
+    pkce=True,
+    body="json",
+    parameters={"prompt": "consent"},
+    margin_seconds=300.0,
+    expired=expired,
+)
+"""OAuth 2, with a code challenge that is asked of every client. Each refresh token serves once.
+
+A key and a token that a member has made are credentials too; they do not end unless the member wants that.
+How tokens of OAuth 2 are given back is not documented.
+"""
+
+
+async def identify(client: BoardsClient) -> Account:
+    """The member."""
+    me = await client.get_me()
+    return Account(me.id, me.full_name or me.username or me.id)

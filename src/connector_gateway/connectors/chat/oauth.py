@@ -1,0 +1,55 @@
+"""How a workspace is connected in a browser, and whose the credentials are.
+
+Source: docs.slack.dev/authentication, on installing with OAuth and on token rotation, read 2026-11.
+"""
+
+from connector_gateway.connectors.chat.client import ChatClient, expired
+from connector_gateway.connectors.chat.refusals import code_of, verdict_of
+from connector_gateway.kit.oauth import Account, Endpoint, OAuth
+from connector_gateway.kit.transport import Answer
+
+NAMED = ("post_message", "edit_message", "list_channels", "add_reaction", "read_events")
+"""Operations to which a channel may be named, which is then looked for."""
+
+SCOPES = {
+    "chat:write": ("post_message", "edit_message"),
+    "chat:write.public": (),
+    "channels:read": NAMED,
+    "groups:read": NAMED,
+    "im:read": ("list_channels",),
+    "im:write": (),
+    "channels:history": ("read_events",),
+    "groups:history": ("read_events",),
+    "im:history": ("read_events",),
+    "reactions:write": ("add_reaction",),
+}
+
+
+def refused(answer: Answer) -> str | None:
+    """The code of a refused request for tokens, whose status is 200 all the same."""
+    verdict = verdict_of(answer)
+    return None if answer.accepted and verdict.ok is True else code_of(verdict)
+
+
+OAUTH = OAuth(
+    application="Slack",
+    authorize=Endpoint("base", "/oauth/v2/authorize"),
+    token=Endpoint("base", "/api/oauth.v2.access"),
+    scopes=SCOPES,
+    separator=",",
+    client_auth="basic",
+    margin_seconds=7200.0,
+    withdrawn=("invalid_code", "invalid_refresh_token", "token_revoked", "account_inactive"),
+    refused=refused,
+    expired=expired,
+)
+"""Tokens end only where the app rotates them: after twelve hours, and a spent refresh token is taken for a while more.
+
+Tokens are not given back: without rotation that would uninstall the app for everybody in the workspace.
+"""
+
+
+async def identify(client: ChatClient) -> Account:
+    """The app in its workspace: the bot that it has there stays the same when it is installed again."""
+    identity, scopes = await client.auth_test()
+    return Account(f"{identity.team_id}/{identity.user_id}", identity.team or identity.team_id, scopes or None)

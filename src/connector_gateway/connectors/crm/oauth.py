@@ -1,0 +1,50 @@
+"""How a portal is connected in a browser, and whose the credentials are.
+
+Source: developers.hubspot.com/docs, on working with OAuth and on managing its tokens, read 2026-11.
+"""
+
+from connector_gateway.connectors.crm import wire
+from connector_gateway.connectors.crm.client import VERSION, CrmClient
+from connector_gateway.kit.oauth import Account, Endpoint, Grant, OAuth
+from connector_gateway.kit.transport import Answer
+
+CONTACTS = ("create_or_update_contact", "look_up_contacts", "create_deal", "list_properties")
+DEALS = ("create_deal", "update_deal")
+SCOPES = {
+    "oauth": (),
+    "crm.objects.contacts.read": CONTACTS,
+    # Notes are written under the scope of contacts.
+    "crm.objects.contacts.write": ("create_or_update_contact", "update_deal"),
+    "crm.objects.companies.read": ("create_or_update_contact",),
+    "crm.objects.companies.write": ("create_or_update_contact",),
+    "crm.objects.deals.read": DEALS,
+    "crm.objects.deals.write": DEALS,
+    "crm.objects.owners.read": ("look_up_contacts",),
+}
+
+
+def granted(answer: Answer) -> Grant:
+    """The tokens of an answer."""
+    issued = answer.read(wire.Issued)
+    return Grant(issued.access_token, issued.refresh_token, issued.expires_in, issued.scopes)
+
+
+OAUTH = OAuth(
+    application="HubSpot",
+    authorize=Endpoint("consent", "/oauth/authorize"),
+    token=Endpoint("base", f"/oauth/{VERSION}/token"),
+    revoke=Endpoint("base", f"/oauth/{VERSION}/token/revoke"),
+    scopes=SCOPES,
+    margin_seconds=120.0,
+    granted=granted,
+)
+"""A token lives for half an hour; the refresh token stays the same, or is stored as it comes.
+
+The vendor's pages show a verifier in requests for tokens, but no challenge in those for consent: neither is sent.
+"""
+
+
+async def identify(client: CrmClient) -> Account:
+    """The portal."""
+    portal_id = str((await client.read_account()).portal_id)
+    return Account(portal_id, f"Portal {portal_id}")

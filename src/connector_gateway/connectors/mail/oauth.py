@@ -1,0 +1,33 @@
+"""How a mailbox is connected in a browser, and whose the credentials are.
+
+Source: developers.google.com/identity/protocols/oauth2/web-server, read 2026-11.
+"""
+
+from connector_gateway.connectors.mail.client import MailClient
+from connector_gateway.kit.oauth import Account, Endpoint, OAuth
+
+MODIFY = "https://www.googleapis.com/auth/gmail.modify"
+
+OAUTH = OAuth(
+    application="Gmail",
+    authorize=Endpoint("consent", "/o/oauth2/v2/auth"),
+    token=Endpoint("tokens", "/token"),
+    revoke=Endpoint("tokens", "/revoke"),
+    scopes={
+        MODIFY: ("search_messages", "send_message", "change_message_labels", "fetch_attachment", "create_draft"),
+    },
+    pkce=True,
+    parameters={"access_type": "offline", "prompt": "consent"},
+    issuer="https://accounts.google.com",
+    margin_seconds=300.0,
+)
+"""The refresh token comes with the first consent, and with each one that ``prompt`` asks for; it stays good.
+
+Users may untick scopes, so what was granted is compared with what is needed.
+"""
+
+
+async def identify(client: MailClient) -> Account:
+    """The mailbox, by its address."""
+    address = (await client.get_profile()).email_address
+    return Account(address.casefold(), address)

@@ -1,0 +1,34 @@
+"""How bases are connected in a browser, and whose the credentials are.
+
+Source: airtable.com/developers/web/api/oauth-reference, read 2026-11.
+"""
+
+from connector_gateway.connectors.tables.client import TablesClient
+from connector_gateway.kit.oauth import Account, Endpoint, OAuth
+
+EVERY = ("read_records", "create_records", "update_record", "attach_file", "list_tables")
+
+OAUTH = OAuth(
+    application="Airtable",
+    authorize=Endpoint("consent", "/oauth2/v1/authorize"),
+    token=Endpoint("consent", "/oauth2/v1/token"),
+    scopes={
+        "data.records:read": tuple(name for name in EVERY if name != "list_tables"),
+        "data.records:write": ("create_records", "update_record", "attach_file"),
+        "schema.bases:read": EVERY,
+        "user.email:read": (),
+    },
+    pkce=True,
+    client_auth="basic",
+    margin_seconds=300.0,
+)
+"""A token lives for an hour, its refresh token for sixty days; a refresh token that is used twice ends everything.
+
+The vendor documents no request that gives tokens back.
+"""
+
+
+async def identify(client: TablesClient) -> Account:
+    """The user who picked the bases."""
+    me = await client.get_user()
+    return Account(me.id, me.email or me.id, me.scopes)
