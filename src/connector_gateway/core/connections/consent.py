@@ -4,7 +4,7 @@ What comes back counts only from the browser that was sent, once, and for a shor
 """
 
 import hmac
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from secrets import token_urlsafe
@@ -229,9 +229,11 @@ class Consents:
         invitation, connection = awaited.invitation, awaited.invitation.connection
         callback, now = self.callback(connection.connector), self._clock.now()
         grant = await self._tokens.redeem(connection.connector, code, callback, awaited.verifier)
+        # Before anything is asked with the token: what is missing may be just what would tell whose it is.
+        _require_scopes(awaited, grant.scopes)
         secrets = renewed_secrets({}, grant)
         account = _granted(await self._accounts.of(connection.connector, secrets), grant)
-        await self._check(awaited, account, grant)
+        await self._check(awaited, account)
 
         def use(writing: Transaction) -> None:
             self._links.use(awaited.token, writing)
@@ -239,17 +241,23 @@ class Consents:
         await self._connections.authorise(connection, secrets, account, ends_at(grant, now), use)
         return Connected(invitation, account)
 
-    async def _check(self, awaited: _Awaited, account: Account | None, grant: Grant) -> None:
+    async def _check(self, awaited: _Awaited, account: Account | None) -> None:
         """Refuse what allows too little, and what belongs to somebody else than before."""
+        _require_scopes(awaited, account.scopes if account else None, account)
         failed = partial(NotConnected, token=awaited.token, invitation=awaited.invitation, account=account)
-        missing = awaited.invitation.oauth.missing(account.scopes if account else grant.scopes)
-        if missing:
-            raise failed("partial", missing=missing)
         before = await self._connections.show(awaited.invitation.connection.connection_id)
         known = before["account_id"]
         same = account is None or known in {None, account.account_id}
         if not same and not awaited.invitation.link.allow_other_account:
             raise failed("other_account")
+
+
+def _require_scopes(awaited: _Awaited, granted: Collection[str] | None, account: Account | None = None) -> None:
+    """Refuse a consent that lacks what operations need."""
+    missing = awaited.invitation.oauth.missing(granted)
+    if missing:
+        invitation = awaited.invitation
+        raise NotConnected("partial", token=awaited.token, invitation=invitation, missing=missing, account=account)
 
 
 def _granted(account: Account | None, grant: Grant) -> Account | None:

@@ -1,0 +1,216 @@
+"""Every room connects an account through the real stand-in's page, keeps it connected, and tells whose it is."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import pytest
+
+from connector_gateway.connectors import CONNECTORS
+from harness.calls import calls_of, read
+from harness.connecting import User, heading, invited, reconnecting, shown, user
+from harness.playing import playing
+from harness.serving import Gateway, Reply, serving
+from sandbox.dialects import DIALECTS
+from workspace_sandbox import EMULATORS
+
+NAMES = {
+    "notes": ("Fernweh Studios", "Lantern Bakery"),
+    "boards": ("Gateway Bot", "Inès Marchetti"),
+    "mail": ("nora@brightfjord.test", "jonas@brightfjord.test"),
+    "chat": ("Northwind Labs", "Harbour Collective"),
+    "crm": ("Portal 4471120", "Portal 9022540"),
+    "tables": ("mara.lindqvist@example.com", "jose.aran@example.com"),
+}
+"""What the first and the second account of each stand-in are called."""
+
+
+API = {"notes": "/v1/", "boards": "/1/", "mail": "/gmail/", "chat": "/api/", "crm": "/crm/", "tables": "/v0/"}
+ENDED: dict[str, dict[str, Any]] = {
+    "notes": {"status": 401, "body": {"object": "error", "status": 401, "code": "unauthorized", "message": "Invalid."}},
+    "boards": {"status": 401, "body": "expired token"},
+    "mail": {"status": 401, "body": {"error": {"code": 401, "status": "UNAUTHENTICATED", "message": "Invalid."}}},
+    "chat": {"status": 200, "body": {"ok": False, "error": "token_expired"}},
+    "crm": {"status": 401, "body": {"status": "error", "category": "EXPIRED_AUTHENTICATION", "message": "Expired."}},
+    "tables": {"status": 401, "body": {"error": {"type": "AUTHENTICATION_REQUIRED", "message": "Required"}}},
+}
+"""How each application refuses a token that has ended, below the paths of its API."""
+
+
+@pytest.fixture(scope="module", params=CONNECTORS)
+def room(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def house(room: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    with (
+        playing(**{room: EMULATORS[room]}) as sandbox,
+        serving(sandbox, tmp_path_factory.mktemp(room), connectors={room: CONNECTORS[room]}) as gateway,
+    ):
+        yield gateway
+
+
+@pytest.fixture
+def gateway(house: Gateway, room: str) -> Iterator[Gateway]:
+    house.clear(room)
+    # New tokens of chat end only with this knob, and without an end there is nothing to renew.
+    house.sandbox.emulators[room].stage.knobs |= {"rotation": True} if room == "chat" else {}
+    yield house
+    house.authorise(room)
+
+
+@pytest.fixture
+def someone(gateway: Gateway) -> Iterator[User]:
+    with user(gateway) as someone:
+        yield someone
+
+
+def connected(someone: User, room: str, account: str = "") -> str:
+    """A connection that *someone* has connected."""
+    invitation = invited(someone.gateway, connector=room)
+    page = someone.allow(invitation["connect_url"], account=account)
+    assert "Connected" == heading(page)
+    return str(invitation["connection_id"])
+
+
+def called(gateway: Gateway, room: str, connection_id: str) -> Reply:
+    """The answer to a call of the room that asks the application."""
+    gateway.connections[room] = connection_id
+    return read(gateway, room, calls_of(room).readings(gateway.examples(room))[0])
+
+
+def asked(gateway: Gateway, room: str) -> int:
+    """How often tokens were asked for."""
+    return sum(path == DIALECTS[room].token for _, path, _ in gateway.journal(room))
+
+
+def second(gateway: Gateway, room: str) -> str:
+    """The other account as the page of consent has it."""
+    chosen = {"notes": gateway.sandbox.emulators[room]._authorisations.homes} if room == "notes" else {}  # type: ignore[attr-defined]
+    return str([*chosen["notes"]][1]) if chosen else DIALECTS[room].second
+
+
+def test_an_account_is_connected_and_used(gateway: Gateway, someone: User, room: str) -> None:
+    connection_id = connected(someone, room)
+    after = shown(gateway, connection_id)
+
+    assert ("active", NAMES[room][0]) == (after["status"], after["account_name"])
+    assert 200 == called(gateway, room, connection_id).status
+
+
+def test_whoever_cancels_has_connected_nothing(gateway: Gateway, someone: User, room: str) -> None:
+    invitation = invited(gateway, connector=room)
+    page = someone.cancel(invitation["connect_url"])
+
+    assert (400, "You did not allow the access") == (page.status_code, heading(page))
+    assert "pending" == shown(gateway, invitation["connection_id"])["status"]
+
+
+def test_another_account_is_connected_only_where_that_is_allowed(gateway: Gateway, someone: User, room: str) -> None:
+    connection_id, other = connected(someone, room), second(gateway, room)
+    refused = someone.allow(reconnecting(gateway, connection_id), account=other)
+    before = shown(gateway, connection_id)["account_name"]
+    someone.allow(reconnecting(gateway, connection_id, allow_other_account=True), account=other)
+
+    assert "This is another account" == heading(refused)
+    assert NAMES[room] == (before, shown(gateway, connection_id)["account_name"])
+
+
+@pytest.mark.parametrize("room", sorted(CONNECTORS.keys() - {"notes"}), indirect=True, scope="module")
+def test_a_token_near_its_end_is_renewed_once_for_all_calls(gateway: Gateway, someone: User, room: str) -> None:
+    gateway.knob(room, token_seconds=30)
+    connection_id = connected(someone, room)
+    gateway.knob(room, token_seconds=86_400)
+    gateway.sandbox.emulators[room].stage.journal.clear()
+    call = partial(called, gateway, room, connection_id)
+    replies = gateway.together(*[call] * 8)
+
+    assert [200] * 8 == [reply.status for reply in replies]
+    assert 1 == asked(gateway, room)
+
+
+def test_a_token_that_is_refused_is_renewed_and_the_call_sent_again(gateway: Gateway, someone: User, room: str) -> None:
+    gateway.knob(room, token_seconds=86_400)
+    connection_id = connected(someone, room)
+    gateway.fault(room, path=API[room], times=1, fault="status", **ENDED[room])
+    gateway.sandbox.emulators[room].stage.journal.clear()
+    reply = called(gateway, room, connection_id)
+
+    assert (200, 1) == (reply.status, asked(gateway, room))
+
+
+@pytest.mark.parametrize("room", ["boards"], indirect=True, scope="module")
+def test_a_board_out_of_sight_is_no_reason_to_renew(gateway: Gateway, someone: User, room: str) -> None:
+    gateway.connections[room] = connected(someone, room)
+    gateway.sandbox.emulators[room].stage.journal.clear()
+    reply = read(gateway, room, calls_of(room).readings(gateway.examples(room))[1])
+
+    assert ("board_not_authorised", 0) == (reply.code, asked(gateway, room))
+
+
+@pytest.mark.parametrize(
+    ("room", "path"),
+    [("notes", "/v1/oauth/revoke"), ("mail", "/revoke"), ("crm", "/oauth/2026-09/token/revoke")],
+    indirect=["room"],
+    scope="module",
+)
+def test_tokens_are_given_back_where_they_are_taken(gateway: Gateway, someone: User, room: str, path: str) -> None:
+    connection_id = connected(someone, room)
+    gateway.operator("DELETE", f"/v1/connections/{connection_id}")
+
+    assert ("POST", path, 200) == gateway.journal(room)[-1]
+
+
+def test_a_withdrawn_authorisation_is_told_and_mended_by_connecting_again(
+    gateway: Gateway, someone: User, room: str
+) -> None:
+    connection_id = connected(someone, room)
+    gateway.revoke(room)
+    refused = called(gateway, room, connection_id)
+    someone.allow(refused.details[-1]["reconnect_url"])
+    again = called(gateway, room, connection_id)
+
+    assert (401, "connection_revoked", 200) == (refused.status, refused.code, again.status)
+    assert "active" == shown(gateway, connection_id)["status"]
+
+
+def test_credentials_that_were_pasted_are_asked_about(gateway: Gateway, room: str) -> None:
+    good = gateway.sandbox.emulators[room].credentials()
+    body = {"workspace_id": gateway.workspace_id, "connector": room}
+    made = gateway.operator("POST", "/v1/connections", json=body | {"credentials": good})
+    wrong = good | {"token": f"{good['token'][:-4]}AAAA"}
+    refused = gateway.operator("POST", "/v1/connections", json=body | {"credentials": wrong})
+
+    assert ("active", NAMES[room][0]) == (made.data["status"], made.data["account_name"])
+    assert (422, "credentials_refused") == (refused.status, refused.code)
+
+
+@pytest.mark.parametrize(
+    ("room", "unticked", "operation"),
+    [
+        ("mail", "https://www.googleapis.com/auth/gmail.modify", "send_message"),
+        ("boards", "write:board:trello", "create_card"),
+    ],
+    indirect=["room"],
+    scope="module",
+)
+def test_a_consent_without_what_is_needed_connects_nothing_and_names_it(
+    gateway: Gateway, someone: User, room: str, unticked: str, operation: str
+) -> None:
+    invitation = invited(gateway, connector=room)
+    page = someone.allow(invitation["connect_url"], unticked={unticked})
+
+    assert (400, "Not everything was allowed") == (page.status_code, heading(page))
+    assert f"<code>{unticked}</code>" in page.text
+    assert operation.replace("_", " ") in page.text
+    assert "pending" == shown(gateway, invitation["connection_id"])["status"]
+
+
+def test_scopes_are_needed_by_operations_that_there_are(room: str) -> None:
+    connector = CONNECTORS[room]
+    assert connector.oauth is not None
+    named = {name for needed in connector.oauth.scopes.values() for name in needed}
+
+    assert set() == named - {operation.name for operation in connector.operations}
+    assert named in (set(), {operation.name for operation in connector.operations})
