@@ -2,9 +2,13 @@
 
 uvicorn bounds the time between requests alone. What else one connection may take is told here: bytes of headers and
 trailers, requests sent ahead, and time for a request and for an answer. One timer serves all connections (``Clients``).
+
+The parser calls back for every header. Nothing of ours is done there: what has come is counted piece by piece, and the
+headers themselves only where the pieces could hold too many (decision 45).
 """
 
 from asyncio import AbstractEventLoop, BaseTransport, Transport
+from collections.abc import Iterable
 from enum import Enum, auto
 from typing import Any, cast
 
@@ -82,8 +86,16 @@ class ClientProtocol(HttpToolsProtocol):
         self.moved_at = self._since = self.loop.time()
         self._clients = clients
         self._phase = Phase.NEW
-        self._head_bytes = 0
+        self._piece_bytes = 0
+        """The size of the piece that is being parsed."""
+
         self._framing_bytes = 0
+        """What came of the request, without its body; the pieces that came after the one in which it began."""
+
+        self._shared_bytes = 0
+        """The size of the piece in which the request may have begun, behind the end of the one before."""
+
+        self._has_large_head = False
         self._unread_bytes = 0
         self._unread_since = 0.0
         self._resumed = False
@@ -135,7 +147,8 @@ class ClientProtocol(HttpToolsProtocol):
         self.moved_at = self.loop.time()
         if self._phase is Phase.IDLE:
             self._enter(Phase.HEAD)
-        self._framing_bytes += len(data)
+        self._piece_bytes = len(data)
+        self._framing_bytes += self._piece_bytes
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade:
@@ -157,28 +170,18 @@ class ClientProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """Begin a request."""
         super().on_message_begin()
-        self._head_bytes = 0
-        self._enter(Phase.HEAD)
-
-    def on_url(self, url: bytes) -> None:
-        """Take the address."""
-        self._head_bytes += len(url)
-        super().on_url(url)
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header; a trailer is counted, and nobody's."""
-        self._head_bytes += len(name) + len(value) + 4
-        if self._head_bytes > MAX_HEAD_BYTES:
-            raise _too_large()
-        if self._phase is Phase.HEAD:
-            super().on_header(name, value)
+        self._phase, self._since = Phase.HEAD, self.moved_at
 
     def on_headers_complete(self) -> None:
         """Have the request answered, once those before it are."""
+        if self._framing_bytes + self._shared_bytes > MAX_HEAD_BYTES:
+            self._require_small(self.headers)
         if len(self.pipeline) >= MAX_AHEAD:
             raise MalformedRequest("Too many requests were sent ahead.")
         super().on_headers_complete()
-        self._enter(Phase.BODY)
+        # What follows are trailers, which are nobody's.
+        self.headers = []
+        self._phase, self._since = Phase.BODY, self.moved_at
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         self._answering = cycle
@@ -195,9 +198,11 @@ class ClientProtocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """End the request."""
+        if self._framing_bytes + self._shared_bytes > MAX_HEAD_BYTES:
+            self._require_small(self.scope["headers"], self.headers)
         super().on_message_complete()
-        self._framing_bytes = 0
-        self._enter(Phase.IDLE)
+        self._framing_bytes, self._shared_bytes = 0, self._piece_bytes
+        self._phase, self._since = Phase.IDLE, self.moved_at
 
     # What is too late or too much
 
@@ -236,8 +241,15 @@ class ClientProtocol(HttpToolsProtocol):
     def _enter(self, phase: Phase) -> None:
         self._phase, self._since = phase, self.moved_at
 
+    def _require_small(self, *blocks: Iterable[tuple[bytes, bytes]]) -> None:
+        """Refuse an address, headers and trailers that are too large together."""
+        size = len(self.url) + sum(len(name) + len(value) + 4 for block in blocks for name, value in block)
+        self._has_large_head = size > MAX_HEAD_BYTES
+        if self._has_large_head:
+            raise _too_large()
+
     def _fault(self) -> GatewayError:
-        if self._head_bytes > MAX_HEAD_BYTES:
+        if self._has_large_head:
             return _too_large()
         return MalformedRequest("This is no HTTP request that can be understood.")
 

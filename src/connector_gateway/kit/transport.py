@@ -1,6 +1,6 @@
 """HTTP requests to third parties: one pool of connections, a limit to every wait, and failures told apart."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -9,16 +9,14 @@ from io import BytesIO
 from typing import Any, Self, TypeVar
 
 import aiohttp
-from aiohttp import BytesPayload
+from aiohttp.http_exceptions import HttpProcessingError
 from pydantic_core import from_json
 from yarl import URL
 
 from connector_gateway.kit.deadlines import Deadlines
 from connector_gateway.kit.errors import Doubt, OutcomeUnknown, UpstreamError, UpstreamFailure, UpstreamUnexpected
+from connector_gateway.kit.origin import Origin, whole
 from connector_gateway.kit.wire import UnexpectedShape, decoded
-
-MAX_ANSWER_BYTES = 64 * 1024 * 1024
-"""Larger answers are not read whole; attachments, the only large things, are streamed."""
 
 PIECEMEAL_FROM_BYTES = 1024 * 1024
 """Larger requests are sent piece by piece, so that nobody else waits for one of them."""
@@ -28,8 +26,8 @@ IDLE_SECONDS = 15.0
 """Idle connections are closed before the third party closes them, so that a write is rarely sent on a closing one."""
 
 
-FAULTS = (aiohttp.ClientError, TimeoutError, ConnectionError)
-"""The exceptions that the pool raises."""
+FAULTS = (aiohttp.ClientError, HttpProcessingError, TimeoutError, ConnectionError)
+"""The exceptions that the pool raises; the second is that of its parser."""
 
 
 class NotSent(Exception):
@@ -131,6 +129,7 @@ class Transport:
         self._timeout_seconds = timeout_seconds
         self._deadlines = Deadlines(timeout_seconds)
         self._connections = connections
+        self._origins: dict[str, Origin] = {}
 
     async def __aenter__(self) -> Self:
         self._session = aiohttp.ClientSession(
@@ -149,22 +148,33 @@ class Transport:
 
     async def exchange(self, method: str, url: str, headers: Mapping[str, str], body: bytes | None) -> Answer:
         """Send one request and read its whole answer; redirects are answers."""
+        send = self._send_at_once if body is None or len(body) < PIECEMEAL_FROM_BYTES else self._send_piecemeal
         try:
             # One shared timer instead of ``asyncio.timeout``, which costs as much as the pool's own (decision 15).
             with self._deadlines:
-                # Redirects are not followed: the request bears a token, and would take it to wherever it is sent.
-                response = await self._session.request(
-                    method, URL(url, encoded=True), headers=headers, data=_payload(body), allow_redirects=False
-                )
-                try:
-                    content = response.content
-                    # What has arrived whole is taken without waiting for its pieces (decision 15).
-                    answered = content.read_nowait() if content.is_eof() else await _read(response)
-                finally:
-                    response.release()
+                return Answer(*await send(method, url, headers, body))
         except FAULTS as fault:
             raise _told_apart(fault) from fault
-        return Answer(response.status, response.headers, answered)
+
+    def _send_at_once(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None
+    ) -> Awaitable[tuple[int, Mapping[str, str], bytes]]:
+        start = url.find("/", url.find("://") + 3)
+        address = url[:start]
+        origin = self._origins.get(address)
+        if origin is None:
+            # As many as the settings have addresses.
+            origin = self._origins[address] = Origin(self._session, address)
+        return origin.exchange(method, url[start:], headers, body)
+
+    async def _send_piecemeal(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None
+    ) -> tuple[int, Mapping[str, str], bytes]:
+        # Redirects are not followed: the request bears a token, and would take it to wherever it is sent.
+        async with self._session.request(
+            method, URL(url, encoded=True), headers=headers, data=BytesIO(body or b""), allow_redirects=False
+        ) as response:
+            return response.status, response.headers, await whole(response.content, response.headers)
 
     @asynccontextmanager
     async def stream(
@@ -189,26 +199,6 @@ def date_of(header: str) -> datetime | None:
     except (ValueError, OverflowError):
         return None
     return told if told.tzinfo else told.replace(tzinfo=UTC)
-
-
-def _payload(body: bytes | None) -> BytesPayload | BytesIO | None:
-    if body is None:
-        return None
-    return BytesPayload(body) if len(body) < PIECEMEAL_FROM_BYTES else BytesIO(body)
-
-
-async def _read(response: aiohttp.ClientResponse) -> bytes:
-    if (response.content_length or 0) > MAX_ANSWER_BYTES:
-        raise UpstreamError("The application's answer is too large.")
-    if response.content_length is not None:
-        return await response.read()
-    # Without a declared length only counting protects the memory.
-    body = bytearray()
-    async for piece in response.content.iter_any():
-        body += piece
-        if len(body) > MAX_ANSWER_BYTES:
-            raise UpstreamError("The application's answer is too large.")
-    return bytes(body)
 
 
 def _told_apart(fault: Exception) -> NotSent | TimedOut | Cut:

@@ -1,0 +1,121 @@
+"""One server of a third party: requests go out straight on the pool's connections, and the pool's parser reads answers.
+
+aiohttp's session makes a request, a task that writes it, a response and several dictionaries for each exchange. That
+was an eighth of what a call costs, so only its pool and its parser are used here (decision 45).
+"""
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+
+import aiohttp
+from aiohttp.connector import Connection
+from yarl import URL
+
+from connector_gateway.kit.errors import UpstreamError
+
+MAX_ANSWER_BYTES = 64 * 1024 * 1024
+"""Larger answers are not read whole; attachments, the only large things, are streamed."""
+
+WITHOUT_BODY = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
+"""Methods whose requests say nothing of a body where they have none."""
+
+WITH_BODY = frozenset({"PATCH", "POST", "PUT"})
+"""Methods whose requests always say of what type their body is."""
+
+_UNFIT = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
+"""What may not stand in a header; ends of lines are counted."""
+
+
+class Origin:
+    """The server at one scheme, host and port."""
+
+    def __init__(self, session: aiohttp.ClientSession, address: str) -> None:
+        if session.connector is None:
+            raise RuntimeError("The pool is closed.")
+        self._pool = session.connector
+        self._timeout = session.timeout
+        self._described = aiohttp.ClientRequest("GET", URL(address), headers=session.headers, session=session)
+        """Stands for all requests to this server where the pool looks for a connection; it is never sent."""
+
+        self._fields = lru_cache(maxsize=64)(self._common_fields)
+
+    async def exchange(
+        self, method: str, target: str, headers: Mapping[str, str], body: bytes | None
+    ) -> tuple[int, Mapping[str, str], bytes]:
+        """Send one request, and return status, headers and body of its answer."""
+        request = self._written(method, target, headers, body)
+        connection = await self._connected()
+        try:
+            answer = await _exchanged(connection, request, skip_body=method == "HEAD")
+        except BaseException:
+            # What is still to come would be taken for the answer to the next request.
+            connection.close()
+            raise
+        connection.release()
+        return answer
+
+    async def _connected(self) -> Connection:
+        try:
+            return await self._pool.connect(self._described, [], self._timeout)
+        except TimeoutError as fault:
+            raise aiohttp.ConnectionTimeoutError(f"Connection timeout to host {self._described.url}") from fault
+
+    def _written(self, method: str, target: str, headers: Mapping[str, str], body: bytes | None) -> bytes:
+        """The request as it goes out."""
+        lines = [f"{method} {target} HTTP/1.1", *self._fields(method, tuple(headers))]
+        lines += [f"{name}: {value}" for name, value in headers.items()]
+        if body is not None or method not in WITHOUT_BODY:
+            lines.append(f"Content-Length: {len(body or b'')}")
+        head = "\n".join(lines)
+        if head.count("\n") >= len(lines) or _UNFIT.search(head):
+            raise ValueError("A header of a request holds control characters.")
+        return b"%b\r\n\r\n%b" % (head.replace("\n", "\r\n").encode(), body or b"")
+
+    def _common_fields(self, method: str, names: tuple[str, ...]) -> list[str]:
+        """The headers of all requests, but for those that a request of *method* sets itself by *names*."""
+        given = {name.lower() for name in names}
+        fields = [f"{name}: {value}" for name, value in self._described.headers.items() if name.lower() not in given]
+        if method in WITH_BODY and "content-type" not in given:
+            fields.append("Content-Type: application/octet-stream")
+        return fields
+
+
+async def _exchanged(
+    connection: Connection, request: bytes, *, skip_body: bool
+) -> tuple[int, Mapping[str, str], bytes]:
+    protocol, transport = connection.protocol, connection.transport
+    if protocol is None or transport is None:
+        raise aiohttp.ServerDisconnectedError
+    protocol.set_response_params(skip_payload=skip_body, read_until_eof=True)
+    transport.write(request)
+    message, content = await protocol.read()
+    # Those from 100 on only announce the answer.
+    while 100 <= message.code < 200 and message.code != 101:
+        message, content = await protocol.read()
+    body = await whole(content, message.headers)
+    if transport.get_write_buffer_size():
+        # The server has answered before it was sent everything; the rest must not come before the next request.
+        protocol.force_close()
+    return message.code, message.headers, body
+
+
+async def whole(content: aiohttp.StreamReader, headers: Mapping[str, str]) -> bytes:
+    """The body of an answer with *headers*; ``UpstreamError`` where it is too large."""
+    # What has arrived whole is taken without waiting for its pieces (decision 15).
+    if content.is_eof():
+        return content.read_nowait()
+    declared = headers.get("Content-Length", "")
+    if declared.isdecimal() and int(declared) > MAX_ANSWER_BYTES:
+        raise _too_large()
+    # Also where a length is declared: it is that of a compressed body, and says nothing of what comes out.
+    body = bytearray()
+    async for piece in content.iter_any():
+        body += piece
+        if len(body) > MAX_ANSWER_BYTES:
+            raise _too_large()
+    return bytes(body)
+
+
+def _too_large() -> UpstreamError:
+    return UpstreamError("The application's answer is too large.")
