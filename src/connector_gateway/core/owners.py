@@ -157,6 +157,9 @@ class Owners:
         return await self._database.write(lambda writing: writing.execute(purge).rowcount) if row_ids else 0
 
 
+_ORDERED = json.JSONEncoder(sort_keys=True, default=str)
+
+
 def _fingerprint(content: Any) -> str:
     """The digest of a content; equal contents have the same one, whatever the order of their keys."""
-    return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
+    return hashlib.sha256(_ORDERED.encode(content).encode()).hexdigest()

@@ -53,7 +53,7 @@ class SteadyClock:
 
     def now(self) -> float:
         """Seconds since the Unix epoch."""
-        return self._ahead + elapsed()
+        return self._ahead + time.clock_gettime(_STOPWATCH)
 
     async def sleep(self, seconds: float) -> None:
         """Wait for that many seconds; negative counts as zero."""

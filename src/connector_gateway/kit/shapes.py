@@ -43,7 +43,7 @@ class Params(BaseModel):
     @classmethod
     def _leave_out_nulls(cls, given: Any) -> Any:
         """Null for an optional parameter means the same as leaving it out."""
-        if not isinstance(given, dict) or not any(value is None for value in given.values()):
+        if not isinstance(given, dict) or None not in given.values():
             return given
         optional = {declared.alias or name for name, declared in cls.model_fields.items() if not declared.is_required()}
         return {name: value for name, value in given.items() if value is not None or name not in optional}
