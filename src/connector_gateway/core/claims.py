@@ -97,7 +97,7 @@ class ClaimName:
     @property
     def columns(self) -> dict[str, str]:
         """The name as columns of the table."""
-        # Written out, as in ``Claim.mine``: ``asdict`` copies what it finds, and each keyed write comes here four times.
+        # Written out, as in ``Claim.mine``: ``asdict`` copies all, and a keyed write comes by four times (decision 45).
         return {
             "workspace_id": self.workspace_id,
             "connection_id": self.connection_id,
