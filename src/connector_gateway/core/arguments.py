@@ -90,7 +90,7 @@ class Arguments:
     @property
     def connection_id(self) -> str | None:
         """The connection that the caller names, before anything is checked."""
-        named = dict(self.query).get(CONNECTION)
+        named = dict(self.query).get(CONNECTION) if self.query else None
         if named is None and self.body is not None and isinstance(self.body.value, dict):
             named = self.body.value.get(CONNECTION)
         return named if isinstance(named, str) and named and not _UNFIT.search(named) else None

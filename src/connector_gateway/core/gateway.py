@@ -99,13 +99,9 @@ class Gateway:
         read_body: Callable[[], Awaitable[Body]] | None = None,
     ) -> Envelope:
         """Perform *operation* for *caller* and return its envelope; a body is read once it is known that it counts."""
+        connection_id = arguments.connection_id
         recording = self._runs.record(
-            run,
-            caller.workspace_id,
-            connector,
-            operation.name,
-            connection_id=arguments.connection_id,
-            key_id=caller.key_id,
+            run, caller.workspace_id, connector, operation.name, connection_id=connection_id, key_id=caller.key_id
         )
         async with recording:
             run.allowance = await self._limits.spend(caller)
@@ -114,11 +110,12 @@ class Gateway:
             caller.require(operation.scope)
             if read_body is not None:
                 arguments.body = await read_body()
-                recording.concerns(arguments.connection_id)
+                connection_id = arguments.connection_id
+                recording.concerns(connection_id)
             writes = operation.scope == "write"
             params = arguments.read(operation.params, keyed=writes)
             key = arguments.idempotency_key(params) if writes else None
-            connection = await self._connections.open(caller, connector, arguments.connection_id or "")
+            connection = await self._connections.open(caller, connector, connection_id or "")
             work = self._work(run, connection, operation, params)
             try:
                 with self._under_way:

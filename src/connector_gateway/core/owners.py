@@ -5,11 +5,11 @@ equal content are twins: the object of one cannot be told from the object of ano
 """
 
 import hashlib
-import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from sqlalchemy import Connection as Writing
 from sqlalchemy import and_, bindparam, delete, exists, select, update
 from sqlalchemy.dialects.postgresql import insert
@@ -157,9 +157,9 @@ class Owners:
         return await self._database.write(lambda writing: writing.execute(purge).rowcount) if row_ids else 0
 
 
-_ORDERED = json.JSONEncoder(sort_keys=True, default=str)
+_ORDERED = msgspec.json.Encoder(enc_hook=str, order="deterministic")
 
 
 def _fingerprint(content: Any) -> str:
     """The digest of a content; equal contents have the same one, whatever the order of their keys."""
-    return hashlib.sha256(_ORDERED.encode(content).encode()).hexdigest()
+    return hashlib.sha256(_ORDERED.encode(content)).hexdigest()

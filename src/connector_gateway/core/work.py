@@ -1,5 +1,7 @@
 """One operation with everything it needs, and the envelope of its result."""
 
+from __future__ import annotations  # functions are made in each call (decision 45)
+
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field

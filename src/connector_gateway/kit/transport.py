@@ -9,6 +9,7 @@ from io import BytesIO
 from typing import Any, Self, TypeVar
 
 import aiohttp
+import msgspec
 from aiohttp.http_exceptions import HttpProcessingError
 from pydantic_core import from_json
 from yarl import URL
@@ -74,6 +75,15 @@ class Answer:
     def text(self) -> str:
         """The body as text, for the log."""
         return self.body[:2000].decode("utf-8", "replace")
+
+    @property
+    def is_json(self) -> bool:
+        """Whether the body is JSON, and not just null; nothing is made of it yet."""
+        try:
+            decoded(self.body, msgspec.Raw)
+            return self.body.strip() != b"null" and (self.body.isascii() or bool(self.body.decode()))
+        except ValueError:
+            return False
 
     @property
     def raw(self) -> Any:

@@ -9,7 +9,7 @@ from functools import partial
 from random import random
 from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
-from urllib.parse import urlencode
+from urllib.parse import quote_plus
 
 from pydantic_core import to_json
 
@@ -224,7 +224,7 @@ class Upstream:
         when the third party failed over it.
         """
         _require_segments(path)
-        url = self.addresses[host] + path + ("?" + urlencode(query) if query else "")
+        url = self.addresses[host] + path + (_encoded(query) if query else "")
         body = content if json is None else to_json(json)
         described = {} if json is None else {"Content-Type": "application/json"}
         request = Request(method, path, url, {**described, **headers}, body, charges, writes, expects, collides)
@@ -239,7 +239,7 @@ class Upstream:
         The pieces are to be taken inside the context, where an ``UpstreamFailure`` says that no more will come.
         """
         _require_segments(path)
-        url = self.addresses[host] + path + ("?" + urlencode(query) if query else "")
+        url = self.addresses[host] + path + (_encoded(query) if query else "")
         request = Request("GET", path, url, {}, None, charges, writes=False, expects=(), collides=lambda _: False)
         try:
             async with AsyncExitStack() as stack:
@@ -356,6 +356,17 @@ class Upstream:
         await self.clock.sleep(self.timeouts.backoff_seconds * 2 ** (attempt - 1) * (0.5 + random()))  # noqa: S311
 
 
+def _encoded(query: Mapping[str, Any] | Sequence[tuple[str, Any]]) -> str:
+    """*query* as it stands behind an address."""
+    pairs = query.items() if isinstance(query, Mapping) else query
+    return "?" + "&".join([f"{_quoted(name)}={_quoted(str(value))}" for name, value in pairs])
+
+
+def _quoted(text: str) -> str:
+    # Most of what is sent needs no quoting, and Python quotes byte by byte (decision 45).
+    return text if text.isascii() and text.replace("_", "").isalnum() else quote_plus(text)
+
+
 def _require_segments(path: str) -> None:
     """Refuse a path in which a value has become more or less than a segment: "" and ".." survive all encoding."""
     if "//" in path or path.endswith("/") or ("/." in path and not NO_SEGMENTS.isdisjoint(path.split("/"))):
@@ -397,7 +408,7 @@ def _require_readable(answer: Answer) -> None:
     An empty body passes, since some answers are meant to be empty. Reading it as a shape fails later.
     """
     answer.doubt = "garbled"
-    if answer.accepted and answer.body and answer.raw is None:
+    if answer.accepted and answer.body and not answer.is_json:
         raise _unknown("answered something that is not JSON", answer.text, "garbled")
 
 

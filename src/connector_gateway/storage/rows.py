@@ -101,17 +101,19 @@ class _Prepared:
         compiled = statement.compile(dialect=dialect)
         self.text = str(compiled)
         self._fixed = compiled.params
-        self._forms = {
+        forms = {
             name: parameter.type.dialect_impl(dialect).bind_processor(dialect)
             for parameter, name in compiled.bind_names.items()
         }
-        self._order = compiled.positiontup
+        self._positional = compiled.positiontup is not None
+        self._forms = [(name, forms[name]) for name in compiled.positiontup or forms]
 
     def parameters(self, values: Row) -> Any:
         """The values of the statement, given and fixed, in the driver's form."""
         given = {**self._fixed, **values}
-        bound = {name: given[name] if form is None else form(given[name]) for name, form in self._forms.items()}
-        return bound if self._order is None else [bound[name] for name in self._order]
+        if self._positional:
+            return [given[name] if form is None else form(given[name]) for name, form in self._forms]
+        return {name: given[name] if form is None else form(given[name]) for name, form in self._forms}
 
 
 @lru_cache(maxsize=64)

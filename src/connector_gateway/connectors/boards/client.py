@@ -1,5 +1,7 @@
 """The vendor's wire: one method per request, version 1."""
 
+from __future__ import annotations  # functions are made in each call (decision 45)
+
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime

@@ -1,5 +1,7 @@
 """The vendor's wire: one method per request; the vendor numbers no versions."""
 
+from __future__ import annotations  # functions are made in each call (decision 45)
+
 from collections.abc import AsyncIterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypeVar

@@ -1,5 +1,7 @@
 """The vendor's wire: one method per request, version 2026-09."""
 
+from __future__ import annotations  # functions are made in each call (decision 45)
+
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any

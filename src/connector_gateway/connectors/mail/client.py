@@ -1,5 +1,7 @@
 """The vendor's wire: one method per request, version v1."""
 
+from __future__ import annotations  # functions are made in each call (decision 45)
+
 import binascii
 import re
 from base64 import urlsafe_b64encode

@@ -1,7 +1,8 @@
 """The vendor's wire: one method per request, version 2026-03-11."""
 
+from __future__ import annotations  # functions are made in each call (decision 45)
+
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 from urllib.parse import quote, unquote
@@ -247,7 +248,7 @@ class NotesClient:
 
 def _items(answer: Answer, listing: wire.Listing, kind: type[T]) -> list[T]:
     """The items of one kind; each is read by itself, since the vendor mixes kinds of which only some are wanted."""
-    parts = [replace(answer, body=bytes(raw)) for raw in listing.results]
+    parts = [Answer(answer.status, answer.headers, bytes(raw), doubt=answer.doubt) for raw in listing.results]
     return [part.read(kind) for part in parts if part.read(wire.Listed).object == OBJECTS[kind]]
 
 

@@ -1,5 +1,7 @@
 """The vendor's wire: one method per request, version 0 (in the path)."""
 
+from __future__ import annotations  # functions are made in each call (decision 45)
+
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any

@@ -1,5 +1,7 @@
 """Messages that were observed."""
 
+from __future__ import annotations  # functions are made in each call (decision 45)
+
 from connector_gateway.connectors.chat.models import ChatEvent, ReadChatEvents
 from connector_gateway.connectors.chat.operations.channels import NAMING, in_channel, require_channel
 from connector_gateway.connectors.chat.operations.reading import ChatCall

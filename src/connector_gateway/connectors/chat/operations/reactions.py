@@ -1,5 +1,7 @@
 """Reactions: added to messages."""
 
+from __future__ import annotations  # functions are made in each call (decision 45)
+
 from collections.abc import Awaitable, Sequence
 from contextlib import suppress
 

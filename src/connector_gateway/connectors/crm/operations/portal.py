@@ -1,5 +1,7 @@
 """Properties, pipelines and owners of a portal, looked up once and remembered."""
 
+from __future__ import annotations  # functions are made in each call (decision 45)
+
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 

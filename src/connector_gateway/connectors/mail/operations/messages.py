@@ -1,5 +1,7 @@
 """Messages: found and read."""
 
+from __future__ import annotations  # functions are made in each call (decision 45)
+
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress

@@ -1,5 +1,7 @@
 """Pages: created and changed."""
 
+from __future__ import annotations  # functions are made in each call (decision 45)
+
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial

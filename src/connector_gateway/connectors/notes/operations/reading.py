@@ -1,5 +1,7 @@
 """What several operations read and remember: data sources with their schemas, who we are, and whole values."""
 
+from __future__ import annotations  # functions are made in each call (decision 45)
+
 from collections.abc import Sequence
 
 from connector_gateway.connectors.notes import casts, mapping, wire

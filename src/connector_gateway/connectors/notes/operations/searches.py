@@ -1,5 +1,7 @@
 """Pages found by a value."""
 
+from __future__ import annotations  # functions are made in each call (decision 45)
+
 from collections.abc import Sequence
 
 from connector_gateway.connectors.notes import mapping, wire

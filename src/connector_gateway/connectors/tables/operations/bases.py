@@ -1,5 +1,7 @@
 """Bases, their tables, and what is remembered of them."""
 
+from __future__ import annotations  # functions are made in each call (decision 45)
+
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 

@@ -1,5 +1,7 @@
 """Records created together, and what became of each of them."""
 
+from __future__ import annotations  # functions are made in each call (decision 45)
+
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from functools import partial

@@ -1,5 +1,7 @@
 """Records: read, and changed one at a time."""
 
+from __future__ import annotations  # functions are made in each call (decision 45)
+
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
