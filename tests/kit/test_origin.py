@@ -157,6 +157,14 @@ async def test_an_answer_that_breaks_off_or_is_none_is_a_cut(third: Third, trans
         await exchanged(transport, f"{third.address}/x")
 
 
+@pytest.mark.parametrize(
+    ("body", "is_json"),
+    [(b'{"a": "\xc3\xa4"}', True), (b"5", True), (b" null ", False), (b"", False), (b"[1,", False), (b'"\xff"', False)],
+)
+def test_a_body_is_json_or_not(body: bytes, *, is_json: bool) -> None:
+    assert is_json == Answer(200, {}, body).is_json
+
+
 async def test_where_nobody_listens_nothing_was_sent(third: Third, transport: Transport) -> None:
     with pytest.raises(NotSent):
         await exchanged(transport, "http://127.0.0.1:1/x")

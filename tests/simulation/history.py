@@ -10,7 +10,6 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from io import BytesIO
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -107,14 +106,14 @@ class SeededMint(identifiers._Mint):
 
     def __init__(self, random: Random) -> None:
         super().__init__()
-        self._pool = BytesIO()
+        self._last = 0
         self._seeded = random
 
-    def next(self) -> int:
-        """The next number."""
+    def next(self) -> str:
+        """The next identifier."""
         number = (int((NOON + asyncio.get_running_loop().time()) * 1000) << 80) | self._seeded.getrandbits(80)
         self._last = max(number, self._last + 1 + self._seeded.getrandbits(64))
-        return self._last
+        return identifiers.ulid(self._last)
 
 
 def install() -> Installation:

@@ -1,0 +1,21 @@
+"""What stands behind an address."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from connector_gateway.kit import upstream
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"limit": 20, "page_token": "a_b", "q": "from:a@b after:1 ü", "flag": True, "none": ""},
+        [("filter_properties", "title"), ("filter_properties", "a%3Ab"), ("x y", "~-._/+&=")],
+        {"digits": "١٢", "letters": "Größe"},
+    ],
+)
+def test_a_query_is_quoted_as_forms_are(query: Mapping[str, Any] | Sequence[tuple[str, Any]]) -> None:
+    assert f"?{urlencode(query)}" == upstream._encoded(query)
