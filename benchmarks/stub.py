@@ -30,6 +30,7 @@ PAGE = {
     "request_id": "r-2",
 }
 ANSWERS: dict[str, Any] = {
+    "/v1/users/me": {"object": "user", "id": "b-1", "type": "bot", "bot": {"workspace_name": "Acme"}},
     f"/v1/databases/{DATABASE_ID}": {
         "object": "database",
         "id": DATABASE_ID,
