@@ -58,7 +58,7 @@ workspaces = Table(
     Column("name", String(200), nullable=False),
     Column("plan", String(10), nullable=False),
     Column("created_at", Double, nullable=False),
-    Column("return_urls", JSON, nullable=False, server_default="[]"),
+    Column("return_urls", FastJson, nullable=False, server_default="[]"),
 )
 
 keys = Table(

@@ -20,7 +20,7 @@ def upgrade() -> None:
         batch_op.add_column(sa.Column("refresh_lease", sa.String(length=40), nullable=True))
         for name in INSTANTS:
             batch_op.add_column(sa.Column(name, sa.Double(), nullable=True))
-    op.add_column("workspaces", sa.Column("return_urls", sa.JSON(), nullable=False, server_default="[]"))
+    op.add_column("workspaces", sa.Column("return_urls", sa.Text(), nullable=False, server_default="[]"))
     op.create_table(
         "connect_links",
         sa.Column("digest", sa.LargeBinary(length=32), primary_key=True),
