@@ -22,7 +22,7 @@ from connector_gateway.kit.identifiers import WorkspaceId
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
 from harness.playing import playing
 from harness.requirement import requirement
-from harness.serving import Gateway, serving
+from harness.serving import Gateway, serving, settings_for
 from workspace_sandbox import EMULATORS
 
 HOSTILE = [
@@ -71,7 +71,7 @@ def shell(gateway: Gateway) -> Shell:
             "GATEWAY_SECRET_KEYS": ",".join(gateway.app.settings.secret_keys),
             "GATEWAY_URL": gateway.base_url,
             "GATEWAY_API_KEY": gateway.key,
-            "GATEWAY_NOTES_BASE_URL": gateway.sandbox.emulators["notes"].stage.addresses["base"],
+            **settings_for(gateway.sandbox, ("notes", "tables")),
         }
     )
 
@@ -134,6 +134,35 @@ def test_a_connection_made_with_credentials_from_standard_input_carries_calls(ga
 
     assert 2 == len(listed["data"])
     assert "token" not in json.dumps(made)
+
+
+@requirement("accounts:refused", "management:cli")
+def test_credentials_that_the_application_refuses_are_not_stored(gateway: Gateway, shell: Shell) -> None:
+    command = ["connections", "create", gateway.workspace_id, "notes"]
+    refused = shell.run(*command, input='{"token": "ntn_wrong_token"}')
+    unasked = shell.json(*command, "--no-verify", input='{"token": "ntn_wrong_token"}')
+
+    assert (1, True) == (refused.exit_code, "credentials_refused" in refused.stderr)
+    assert "active" == unasked["status"]
+
+
+@requirement("connect:link", "connect:again", "accounts:tested", "management:cli")
+def test_links_are_made_and_connections_tested_by_command(gateway: Gateway, shell: Shell) -> None:
+    made = shell.json("connections", "connect", gateway.workspace_id, "notes", "--name", "in the browser")
+    again = shell.json("connections", "reconnect", made["connection_id"], "--allow-other-account")
+    tested = shell.json("connections", "test", gateway.connections["notes"])
+
+    assert "pending" == made["status"] == again["status"]
+    assert made["connect_url"] != again["connect_url"]
+    assert ("active", []) == (tested["status"], tested["missing_scopes"])
+
+
+@requirement("connect:return", "management:cli")
+def test_return_addresses_are_set_by_command(shell: Shell) -> None:
+    made = shell.json("workspaces", "create", "Acme", "--return-url", "https://a.test/x")
+    changed = shell.json("workspaces", "change", made["workspace_id"], "--return-url", "https://b.test/y")
+
+    assert (["https://a.test/x"], ["https://b.test/y"]) == (made["return_urls"], changed["return_urls"])
 
 
 def test_credentials_that_lack_a_secret_are_refused_by_name(gateway: Gateway, shell: Shell) -> None:

@@ -31,6 +31,7 @@ FIXED_NAMES = {
     "connections",
     "connect_urls",
     "upstreams",
+    "clients",
     "examples",
 }
 

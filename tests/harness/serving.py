@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import httpx
 
 from connector_gateway.app import App
+from connector_gateway.cli.installation import stand_ins
 from connector_gateway.cli.serving import server
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.files import Files
@@ -186,11 +187,6 @@ def serving(
 
     One that is not *alone* may share its database with another.
     """
-    addresses = {
-        f"GATEWAY_{name.upper()}_{host.upper()}_URL": address
-        for name, emulator in sandbox.emulators.items()
-        for host, address in emulator.stage.addresses.items()
-    }
     environment = {
         "GATEWAY_DATABASE_URL": database_url or f"sqlite:///{folder / 'gateway.db'}",
         "GATEWAY_SECRET_KEYS": "a secret that only tests know",
@@ -198,8 +194,9 @@ def serving(
     }
     budgets = {f"GATEWAY_{name.upper()}_BUDGET": WIDE for name in connectors}
     settling = {f"GATEWAY_{name.upper()}_SETTLE_SECONDS": SETTLE_SECONDS for name in connectors}
-    clients = clients_of(sandbox, connectors)
-    read = Settings.read(addresses | environment | budgets | settling | clients | FAST | settings, connectors)
+    read = Settings.read(
+        environment | settings_for(sandbox, connectors) | budgets | settling | FAST | settings, connectors
+    )
     app = App(read, connectors=connectors, files=files, alone=alone)
     running = server(app.http(), "127.0.0.1", 0)
     thread = threading.Thread(target=running.run, name="gateway", daemon=True)
@@ -217,14 +214,11 @@ def serving(
         thread.join(20)
 
 
-def clients_of(sandbox: Sandbox, connectors: Mapping[str, AnyConnector]) -> dict[str, str]:
-    """The settings that tell what the gateway is called at the stand-ins of *sandbox*."""
-    return {
-        f"GATEWAY_{name.upper()}_{part.upper()}": value
-        for name, connector in connectors.items()
-        if connector.oauth is not None and name in sandbox.emulators
-        for part, value in sandbox.emulators[name].client().items()
-    }
+def settings_for(sandbox: Sandbox, connectors: Collection[str] = tuple(CONNECTORS)) -> dict[str, str]:
+    """The settings with which the stand-ins of *sandbox* are asked in place of the applications."""
+    described = sandbox.describe()
+    upstreams = {name: one for name, one in described["upstreams"].items() if name in connectors}
+    return stand_ins(upstreams, described["clients"])
 
 
 def _caller(

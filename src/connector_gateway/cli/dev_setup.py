@@ -22,7 +22,7 @@ from connector_gateway.cli.dev import HOST, Place
 from connector_gateway.cli.dev_folder import empty
 from connector_gateway.cli.dev_reset import forget_applications
 from connector_gateway.cli.environment import settings_of
-from connector_gateway.cli.installation import environment, environment_of
+from connector_gateway.cli.installation import environment, environment_of, stand_ins
 from connector_gateway.cli.output import console
 from connector_gateway.cli.printing import printable_json
 from connector_gateway.cli.private_files import write_private
@@ -128,24 +128,8 @@ def _secrets(place: Place) -> Mapping[str, str]:
 
 
 def _environment(place: Place, playing: Mapping[str, Any]) -> dict[str, str]:
-    upstreams = playing["upstreams"]
-    addresses = {
-        f"GATEWAY_{connector.upper()}_{name.upper()}": value
-        for connector, described in upstreams.items()
-        for name, value in _addresses(described).items()
-    }
-    own = {"GATEWAY_BASE_URL": place.base_url}
-    return addresses | environment_of(place.data) | _deliveries(upstreams) | _clients(playing["clients"]) | own
-
-
-def _clients(clients: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-    """What the gateway is called at the stand-ins through which accounts can be connected."""
-    return {
-        f"GATEWAY_{name.upper()}_{part.upper()}": value
-        for name, client in clients.items()
-        if CONNECTORS[name].oauth is not None
-        for part, value in client.items()
-    }
+    upstreams, own = playing["upstreams"], {"GATEWAY_BASE_URL": place.base_url}
+    return stand_ins(upstreams, playing["clients"]) | environment_of(place.data) | _deliveries(upstreams) | own
 
 
 def _deliveries(upstreams: Mapping[str, Any]) -> dict[str, str]:
@@ -194,6 +178,7 @@ async def _set_up(app: App, place: Place, secret: Mapping[str, str], sandbox: Ma
         "connections": connections,
         "connect_urls": {name: made["connect_url"] for name, made in invited.items()},
         "upstreams": sandbox["upstreams"],
+        "clients": sandbox["clients"],
         "examples": {name: CONNECTORS[name].examples(given) for name, given in sandbox["examples"].items()},
     }
 

@@ -19,6 +19,7 @@ from connector_gateway.cli import env_file
 from connector_gateway.cli.environment import settings_of
 from connector_gateway.cli.output import fail, note
 from connector_gateway.cli.secrets_file import is_installed, secrets_of
+from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.envelope import described
 from connector_gateway.kit.errors import GatewayError, StorageUnavailable
 from connector_gateway.storage.files import AlreadyServed, FileLock, Unusable
@@ -50,13 +51,34 @@ def environment_of(data: Path) -> dict[str, str]:
             f"There is no installation in {data}. Start one with 'make run' or 'connector-gateway serve', "
             "name the folder of one with --data, or set GATEWAY_DATABASE_URL and GATEWAY_SECRET_KEYS."
         )
-    base_url = describe(data).get("base_url")
-    return {
+    described = describe(data)
+    base_url = described.get("base_url")
+    return stand_ins(described.get("upstreams", {}), described.get("clients", {})) | {
         "GATEWAY_DATABASE_URL": f"sqlite:///{(data / 'gateway.db').resolve()}",
         "GATEWAY_SECRET_KEYS": secret["secret_key"],
         "GATEWAY_OPERATOR_TOKEN": secret["operator_token"],
         **({"GATEWAY_BASE_URL": base_url} if base_url else {}),
     }
+
+
+def stand_ins(upstreams: Mapping[str, Mapping[str, str]], clients: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """The settings with which stand-ins are asked in place of the applications: addresses, and what we are there.
+
+    A stand-in answers at one address for all hosts of its application, unless it names others.
+    """
+    connectors = {name: connector for name, connector in CONNECTORS.items() if name in upstreams}
+    addresses = {
+        f"GATEWAY_{name.upper()}_{host.upper()}_URL": upstreams[name].get(f"{host}_url", upstreams[name]["base_url"])
+        for name, connector in connectors.items()
+        for host in connector.addresses
+    }
+    registered = {
+        f"GATEWAY_{name.upper()}_{part.upper()}": value
+        for name, connector in connectors.items()
+        if connector.oauth is not None
+        for part, value in clients.get(name, {}).items()
+    }
+    return addresses | registered
 
 
 def describe(data: Path | None) -> Mapping[str, Any]:

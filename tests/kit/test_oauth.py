@@ -1,0 +1,139 @@
+"""The dialects of OAuth, as addresses, headers and bodies."""
+
+from base64 import b64decode
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+from pydantic_core import from_json, to_json
+
+from connector_gateway.kit.errors import UpstreamError, UpstreamUnexpected
+from connector_gateway.kit.oauth import (
+    Endpoint,
+    Grant,
+    OAuth,
+    OAuthClient,
+    challenge,
+    new_verifier,
+    standard_grant,
+    standard_refusal,
+)
+from connector_gateway.kit.transport import Answer
+from harness.requirement import requirement
+
+ADDRESSES = {"base": "https://api.test", "consent": "https://sign-in.test"}
+CLIENT = OAuthClient("the client", "its:secret")
+PLAIN = OAuth("Plain", Endpoint("consent", "/authorize"), Endpoint("base", "/token"))
+
+
+def answer(status: int, body: object) -> Answer:
+    return Answer(status, {}, to_json(body))
+
+
+def asked(oauth: OAuth) -> dict[str, str]:
+    """The query of the address for consent."""
+    url = urlsplit(oauth.consent_url(ADDRESSES, "the client", "https://us.test/connect/x/callback", "s t", "verifier"))
+    assert ("https", "sign-in.test", "/authorize") == (url.scheme, url.netloc, url.path)
+    return dict(parse_qsl(url.query))
+
+
+def test_the_challenge_is_that_of_the_standard() -> None:
+    """The example is that of RFC 7636, appendix B."""
+    verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
+
+    assert "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM" == challenge(verifier)
+
+
+def test_a_verifier_is_long_and_never_the_same() -> None:
+    one, other = new_verifier(), new_verifier()
+
+    assert one != other
+    assert 43 <= len(one) <= 128
+
+
+def test_the_plainest_consent_asks_for_a_code() -> None:
+    plain = {
+        "client_id": "the client",
+        "response_type": "code",
+        "redirect_uri": "https://us.test/connect/x/callback",
+        "state": "s t",
+    }
+
+    assert plain == asked(PLAIN)
+
+
+def test_a_consent_has_scopes_a_challenge_and_more_where_they_are_declared() -> None:
+    oauth = OAuth(
+        "Full",
+        PLAIN.authorize,
+        PLAIN.token,
+        scopes={"read": ["list"], "write": ["change"]},
+        separator=",",
+        pkce=True,
+        parameters={"prompt": "consent"},
+    )
+    query = asked(oauth)
+
+    assert ("read,write", "consent", "S256") == (query["scope"], query["prompt"], query["code_challenge_method"])
+    assert challenge("verifier") == query["code_challenge"]
+
+
+def test_a_client_proves_itself_in_the_body_of_a_form() -> None:
+    headers, body = PLAIN.request(CLIENT, {"code": "a b"})
+
+    assert "Authorization" not in headers
+    assert {"client_id": "the client", "client_secret": "its:secret", "code": "a b"} == dict(parse_qsl(body.decode()))
+
+
+def test_a_client_proves_itself_by_basic_with_a_body_of_json() -> None:
+    oauth = OAuth("Basic", PLAIN.authorize, PLAIN.token, client_auth="basic", body="json")
+    headers, body = oauth.request(CLIENT, {"code": "a b"})
+
+    assert "the+client:its%3Asecret" == b64decode(headers["Authorization"].removeprefix("Basic ")).decode()
+    assert {"code": "a b"} == from_json(body)
+    assert "application/json" == headers["Content-Type"]
+
+
+@requirement("connect:discreet")
+def test_clients_and_grants_show_no_secrets() -> None:
+    assert "secret" not in repr(CLIENT)
+    assert "hidden" not in repr(Grant("hidden", "hidden"))
+
+
+@pytest.mark.parametrize("scope", ["read write", "read,write", " read  write "])
+def test_tokens_are_read_as_the_standard_has_them(scope: str) -> None:
+    issued = {"access_token": "a", "refresh_token": "r", "expires_in": 3600, "scope": scope, "token_type": "Bearer"}
+
+    assert Grant("a", "r", 3600, frozenset({"read", "write"})) == standard_grant(answer(200, issued))
+
+
+def test_tokens_may_come_alone() -> None:
+    assert Grant("a") == standard_grant(answer(200, {"access_token": "a"}))
+
+
+def test_what_is_no_answer_with_tokens_is_a_failure_of_the_application() -> None:
+    with pytest.raises(UpstreamUnexpected):
+        standard_grant(answer(200, {"token": "a"}))
+    with pytest.raises(UpstreamError):
+        standard_grant(Answer(200, {}, b"<html>"))
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "code"),
+    [
+        (200, {"access_token": "a"}, None),
+        (400, {"error": "invalid_grant"}, "invalid_grant"),
+        (400, {"code": "invalid_grant"}, "invalid_grant"),
+        (400, {"message": "no"}, ""),
+        (500, "no", ""),
+    ],
+)
+def test_the_code_of_a_refusal_is_read(status: int, body: object, code: str | None) -> None:
+    assert code == standard_refusal(answer(status, body))
+
+
+@requirement("accounts:tested")
+def test_scopes_that_operations_need_are_missed_and_others_are_not() -> None:
+    oauth = OAuth("Scoped", PLAIN.authorize, PLAIN.token, scopes={"read": ["list"], "write": ["change"], "email": []})
+
+    assert {"write": ["change"]} == oauth.missing({"read"})
+    assert {} == oauth.missing(None)
