@@ -10,6 +10,7 @@ from connector_gateway.connectors import CONNECTORS
 from harness.calls import calls_of, read
 from harness.connecting import User, heading, invited, reconnecting, shown, user
 from harness.playing import playing
+from harness.requirement import requirement
 from harness.serving import Gateway, Reply, serving
 from sandbox.dialects import DIALECTS
 from workspace_sandbox import EMULATORS
@@ -85,6 +86,12 @@ def asked(gateway: Gateway, room: str) -> int:
     return sum(path == DIALECTS[room].token for _, path, _ in gateway.journal(room))
 
 
+def remove_all(gateway: Gateway) -> list[int]:
+    """Remove every connection there is."""
+    there = gateway.operator("GET", "/v1/connections").data
+    return [gateway.operator("DELETE", f"/v1/connections/{one['connection_id']}").status for one in there]
+
+
 def second(gateway: Gateway, room: str) -> str:
     """The other account as the page of consent has it."""
     chosen = {"notes": gateway.sandbox.emulators[room]._authorisations.homes} if room == "notes" else {}  # type: ignore[attr-defined]
@@ -156,6 +163,7 @@ def test_a_board_out_of_sight_is_no_reason_to_renew(gateway: Gateway, someone: U
     scope="module",
 )
 def test_tokens_are_given_back_where_they_are_taken(gateway: Gateway, someone: User, room: str, path: str) -> None:
+    remove_all(gateway)
     connection_id = connected(someone, room)
     gateway.operator("DELETE", f"/v1/connections/{connection_id}")
 
@@ -184,6 +192,18 @@ def test_credentials_that_were_pasted_are_asked_about(gateway: Gateway, room: st
 
     assert ("active", NAMES[room][0]) == (made.data["status"], made.data["account_name"])
     assert (422, "credentials_refused") == (refused.status, refused.code)
+
+
+@requirement("connect:removed")
+@pytest.mark.parametrize("room", ["mail", "crm"], indirect=True, scope="module")
+def test_tokens_are_kept_as_long_as_another_connection_lives_by_them(
+    gateway: Gateway, someone: User, room: str
+) -> None:
+    first, second = connected(someone, room), connected(someone, room)
+    gateway.operator("DELETE", f"/v1/connections/{first}")
+    kept = called(gateway, room, second)
+
+    assert (200, False) == (kept.status, any("revoke" in path for _, path, _ in gateway.journal(room)))
 
 
 @pytest.mark.parametrize(

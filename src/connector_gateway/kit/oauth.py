@@ -116,6 +116,9 @@ class OAuth:
     revoke: Endpoint | None = None
     """Where tokens are given back, if anywhere."""
 
+    revokes_account: bool = False
+    """Whether a token that is given back takes all others with it that the account gave to this installation."""
+
     scopes: Mapping[str, Collection[str]] = field(default_factory=dict)
     """What is asked for, with the operations that need it; what none needs may be left out by the user."""
 

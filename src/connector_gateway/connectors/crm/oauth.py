@@ -34,6 +34,7 @@ OAUTH = OAuth(
     authorize=Endpoint("consent", "/oauth/authorize"),
     token=Endpoint("base", f"/oauth/{VERSION}/token"),
     revoke=Endpoint("base", f"/oauth/{VERSION}/token/revoke"),
+    revokes_account=True,
     scopes=SCOPES,
     margin_seconds=120.0,
     granted=granted,

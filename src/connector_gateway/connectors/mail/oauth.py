@@ -13,6 +13,7 @@ OAUTH = OAuth(
     authorize=Endpoint("consent", "/o/oauth2/v2/auth"),
     token=Endpoint("tokens", "/token"),
     revoke=Endpoint("tokens", "/revoke"),
+    revokes_account=True,
     scopes={
         MODIFY: ("search_messages", "send_message", "change_message_labels", "fetch_attachment", "create_draft"),
     },

@@ -5,7 +5,7 @@ from contextlib import suppress
 from typing import Any
 
 from sqlalchemy import Connection as Transaction
-from sqlalchemy import select
+from sqlalchemy import not_, select
 
 from connector_gateway.core.connections.accounts import Accounts
 from connector_gateway.core.connections.connections import Connection, Connections
@@ -134,8 +134,22 @@ class Connecting:
         """Forget a connection, and give its tokens back where the third party takes them."""
         with suppress(GatewayError):
             connection = await self._find(connection_id)
-            await self._tokens.revoke(connection.connector, connection.stored)
+            if not await self._shares(connection):
+                await self._tokens.revoke(connection.connector, connection.stored)
         return await self._connections.remove(connection_id)
+
+    async def _shares(self, connection: Connection) -> bool:
+        """Whether another connection would end with this one's tokens."""
+        oauth = self._tokens.oauth(connection.connector)
+        if oauth is None or not oauth.revokes_account:
+            return False
+        table = tables.connections.c
+        own = table.connection_id == connection.connection_id
+        account = select(table.account_id).where(own).scalar_subquery()
+        alike = select(table.connection_id).where(
+            table.connector == connection.connector, table.account_id == account, not_(own), table.deleted.is_(False)
+        )
+        return await self._database.read(lambda reading: reading.execute(alike.limit(1)).first()) is not None
 
     async def _find(self, connection_id: str) -> Connection:
         connection = await self._connections.find(connection_id)
