@@ -50,7 +50,6 @@ class Sandbox:
         for emulator in self.emulators.values():
             for name, application in emulator.applications().items():
                 emulator.stage.addresses[name] = await self._listen(staged(emulator.stage, application))
-            emulator.stage.addresses |= dict.fromkeys(emulator.hosts, emulator.stage.addresses["base"])
 
     async def stop(self) -> None:
         """Stop listening."""

@@ -1,7 +1,7 @@
 """Trello on HTTP: how every request is let in, throttled and answered."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from email.utils import formatdate
 from typing import Any, ClassVar
 from urllib.parse import parse_qsl
@@ -44,7 +44,6 @@ class BoardsEmulator:
     where a member chooses that of the token of a key.
     """
 
-    hosts: ClassVar[Sequence[str]] = ("consent",)
     knobs: ClassVar[Mapping[str, Any]] = {
         "auto_approve": False,
         "allowed_origins": ["http://127.0.0.1", "http://localhost"],

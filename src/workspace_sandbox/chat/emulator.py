@@ -1,7 +1,7 @@
 """The vendor's address: one path per method, the page of consent, and its dialect of refusals."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, ClassVar
 
@@ -30,7 +30,6 @@ log = logging.getLogger(__name__)
 class ChatEmulator:
     """A stand-in for Slack: one workspace with one application in it."""
 
-    hosts: ClassVar[Sequence[str]] = ()
     knobs: ClassVar[Mapping[str, Any]] = {
         "scopes": SCOPES,
         "history_tier": "marketplace",

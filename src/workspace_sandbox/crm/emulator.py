@@ -1,7 +1,7 @@
 """The stand-in itself: it admits requests, lets the portal answer, and speaks the vendor's dialect when refusing."""
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, ClassVar
 from uuid import UUID
 
@@ -36,7 +36,6 @@ OUTAGES: Mapping[str, Callable[[], web.Response]] = {
 class CrmEmulator:
     """HubSpot: one portal, called with a service key or as an application authorised with OAuth."""
 
-    hosts: ClassVar[Sequence[str]] = ("consent",)
     knobs: ClassVar[Mapping[str, Any]] = {
         "search_lag_seconds": 2.0,
         "search_cap": 10_000,

@@ -1,6 +1,6 @@
 """What the sandbox asks of every emulator."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar, Protocol
 
 from aiohttp import web
@@ -17,9 +17,6 @@ class Emulator(Protocol):
     All have ``auto_approve``, which says yes on every page of consent, and ``token_seconds``, the life of the access
     tokens that are issued from now on.
     """
-
-    hosts: ClassVar[Sequence[str]]
-    """Further hosts of the vendor, by our names, that are played on the first address: those for consent and tokens."""
 
     stage: Stage
 

@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from random import Random
 from typing import Any, ClassVar
 
@@ -47,7 +47,6 @@ LOG = logging.getLogger(__name__)
 class MailEmulator:
     """A Gmail with a few mailboxes, one of them full."""
 
-    hosts: ClassVar[Sequence[str]] = ("consent", "tokens")
     knobs: ClassVar[Mapping[str, Any]] = {
         "attachment_id_seconds": 3600.0,
         "auto_approve": False,

@@ -1,7 +1,7 @@
 """The vendor's address: its routes, and what testers can do to it."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, ClassVar
 
@@ -40,7 +40,6 @@ LOG = logging.getLogger(__name__)
 class NotesEmulator:
     """A workspace of the vendor's with its API, on one address."""
 
-    hosts: ClassVar[Sequence[str]] = ()
     knobs: ClassVar[Mapping[str, Any]] = {
         "search_lag_seconds": 2.0,
         "row_cap": 10_000,

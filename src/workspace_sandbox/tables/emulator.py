@@ -1,6 +1,6 @@
 """The vendor's two hosts: who is let in, what is answered, and what testers can do to them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, ClassVar
 
@@ -23,7 +23,6 @@ DAY = 86_400
 class TablesEmulator:
     """A stand-in for Airtable: three bases, one of which the token does not see."""
 
-    hosts: ClassVar[Sequence[str]] = ("consent",)
     knobs: ClassVar[Mapping[str, Any]] = {
         "auto_approve": False,
         "bases_per_page": 1000,
