@@ -2,6 +2,8 @@
 
 import os
 import stat
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,10 +12,16 @@ from sqlalchemy import insert
 
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
-from connector_gateway.storage.files import FileLock, make_private_folder
+from connector_gateway.storage.files import FileLock, check_file, make_private, make_private_folder
 from harness.requirement import requirement
 
 OWN = {"gateway.db": 0o600, "gateway.db-wal": 0o600, "gateway.db-shm": 0o600, "gateway.db.lock": 0o600}
+READ_BY_ANOTHER_PROCESS = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1])
+print(connection.execute("SELECT count(*) FROM workspaces").fetchone()[0])
+connection.close()
+"""
 ROW = {"workspace_id": "ws_1", "name": "tests", "plan": "free", "created_at": 1.0}
 
 
@@ -76,3 +84,15 @@ def test_a_folder_with_a_database_becomes_its_owners_and_any_other_is_left_alone
     make_private_folder(tmp_path / "other", "gateway.db")
 
     assert {"ours": 0o700, "other": 0o777} == modes(tmp_path)
+
+
+async def test_looking_at_an_open_database_leaves_its_locks_so_that_nobody_deletes_its_log(tmp_path: Path) -> None:
+    file = tmp_path / "gateway.db"
+    async with Database(f"sqlite:///{file}") as database:
+        await database.put(insert(tables.workspaces), ROW)
+        check_file(file)
+        make_private(file)
+        command = [sys.executable, "-c", READ_BY_ANOTHER_PROCESS, str(file)]
+        read = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: ASYNC221  # nothing else runs
+
+        assert ("1\n", True) == (read.stdout, (tmp_path / "gateway.db-wal").exists())

@@ -6,8 +6,9 @@ On a page of its own, since the drivers are slow to load.
 import fcntl
 import os
 import socket
+import sqlite3
 import stat
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import IO, Self
 
@@ -23,7 +24,8 @@ def make_private(database: Path) -> None:
     Where that is not allowed they stay as they are, and whether they can be used is seen when they are.
     """
     with suppress(OSError):
-        os.close(os.open(database, os.O_RDWR | os.O_CREAT, OWN_FILE))
+        # Only one that is new: closing a file takes the locks that SQLite holds on it from the whole process.
+        os.close(os.open(database, os.O_RDWR | os.O_CREAT | os.O_EXCL, OWN_FILE))
     for end in BESIDE:
         _restrict(database.with_name(database.name + end), OWN_FILE)
 
@@ -49,9 +51,6 @@ class AlreadyServed(Exception):
 
 class Unusable(Exception):
     """The database cannot be used as it is; the message says why, and what to do, in a sentence."""
-
-
-MAGIC = b"SQLite format 3\0"
 
 
 def check_file(database: Path) -> None:
@@ -81,9 +80,19 @@ def _wrong_with_file(database: Path) -> str:
         return f"{database}, which should be the database, is no file"
     if not os.access(database, os.R_OK | os.W_OK):
         return f"The database {database} cannot be read and written by this user"
-    with database.open("rb") as file:
-        start = file.read(len(MAGIC))
-    return "" if start in {b"", MAGIC} else f"The file {database} is no SQLite database"
+    return "" if _is_database(database) else f"The file {database} is no SQLite database"
+
+
+def _is_database(file: Path) -> bool:
+    """Whether SQLite takes *file* for one of its own; what else is wrong with it is seen when it is used."""
+    # SQLite itself looks, since who opens and closes the file beside it takes its locks from the whole process:
+    # others could then delete the log that is being written. Source: sqlite.org/howtocorrupt.html, section 2.2.
+    try:
+        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", timeout=0, uri=True)) as connection:
+            connection.execute("PRAGMA schema_version")
+    except sqlite3.DatabaseError as fault:
+        return fault.sqlite_errorcode != sqlite3.SQLITE_NOTADB
+    return True
 
 
 class FileLock:
