@@ -23,8 +23,8 @@ WITHOUT_BODY = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 WITH_BODY = frozenset({"PATCH", "POST", "PUT"})
 """Methods whose requests always say of what type their body is."""
 
-_UNFIT = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
-"""What may not stand in a header; ends of lines are counted."""
+_UNFIT = re.compile("[\x00-\x08\x0a-\x1f\x7f]")
+"""What may not stand in a header."""
 
 
 class Origin:
@@ -63,14 +63,12 @@ class Origin:
 
     def _written(self, method: str, target: str, headers: Mapping[str, str], body: bytes | None) -> bytes:
         """The request as it goes out."""
-        lines = [f"{method} {target} HTTP/1.1", *self._fields(method, tuple(headers))]
-        lines += [f"{name}: {value}" for name, value in headers.items()]
+        first, fields = f"{method} {target} HTTP/1.1", [f"{name}: {value}" for name, value in headers.items()]
+        _require_fit(first, *fields)
         if body is not None or method not in WITHOUT_BODY:
-            lines.append(f"Content-Length: {len(body or b'')}")
-        head = "\n".join(lines)
-        if head.count("\n") >= len(lines) or _UNFIT.search(head):
-            raise ValueError("A header of a request holds control characters.")
-        return b"%b\r\n\r\n%b" % (head.replace("\n", "\r\n").encode(), body or b"")
+            fields.append(f"Content-Length: {len(body or b'')}")
+        head = "\r\n".join([first, *self._fields(method, tuple(headers)), *fields])
+        return b"%b\r\n\r\n%b" % (head.encode(), body or b"")
 
     def _common_fields(self, method: str, names: tuple[str, ...]) -> list[str]:
         """The headers of all requests, but for those that a request of *method* sets itself by *names*."""
@@ -78,7 +76,16 @@ class Origin:
         fields = [f"{name}: {value}" for name, value in self._described.headers.items() if name.lower() not in given]
         if method in WITH_BODY and "content-type" not in given:
             fields.append("Content-Type: application/octet-stream")
+        _require_fit(*fields)
         return fields
+
+
+def _require_fit(*lines: str) -> None:
+    """Refuse what would end a line before its end, or be read differently by others."""
+    text = "".join(lines)
+    # Nearly all is printable, and then nothing else need be looked for (decision 45).
+    if not text.isprintable() and _UNFIT.search(text):
+        raise ValueError("A header of a request holds control characters.")
 
 
 async def _exchanged(
