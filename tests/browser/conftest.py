@@ -10,7 +10,8 @@ from connector_gateway.connectors.notes import NOTES
 from connector_gateway.kit.operation import AnyConnector
 from harness.chromium import Window, chromium, chromium_path, window
 from harness.playing import playing
-from harness.serving import Gateway, serving
+from harness.serving import Gateway, free_port, serving
+from workspace_sandbox import EMULATORS
 from workspace_sandbox.boards import BoardsEmulator
 from workspace_sandbox.notes import NotesEmulator
 
@@ -40,6 +41,14 @@ def house(executable: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         gateway.clear("notes")
         gateway.clear("boards")
         furnish(gateway)
+        yield gateway
+
+
+@pytest.fixture(scope="session")
+def six(executable: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    """A gateway in front of every stand-in, which knows its own address, so that browsers are sent back there."""
+    folder = tmp_path_factory.mktemp("six")
+    with playing(**EMULATORS) as sandbox, serving(sandbox, folder, port=free_port()) as gateway:
         yield gateway
 
 

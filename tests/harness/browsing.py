@@ -77,10 +77,13 @@ class Browser:
     def submit(self, page: Shown, button: str, **fields: str) -> Shown:
         """Fill in the form of *page* that has this button, and press it."""
         form = page.form(button)
-        values = {str(one["name"]): str(one.get("value", "")) for one in form.select("input[name]")}
+        values = {
+            str(one["name"]): str(one.get("value", "")) for one in form.select("input[name]:not([type=checkbox])")
+        }
         chosen = {str(one["name"]): _chosen(one) for one in form.select("select[name]")}
+        texts = {str(one["name"]): one.text for one in form.select("textarea[name]")}
         address = urljoin(str(page.response.url), str(form.get("action", "")))
-        return Shown(self.http.post(address, data={**values, **chosen, **fields}))
+        return Shown(self.http.post(address, data={**values, **chosen, **texts, **fields}))
 
     def sign_in(self, token: str = OPERATOR, at: str = "/console") -> Shown:
         """Enter the operator token where the page at this address asks for it."""

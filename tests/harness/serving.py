@@ -1,6 +1,7 @@
 """The real gateway on a real socket, and a client for it that reads like sentences."""
 
 import asyncio
+import socket
 import threading
 from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -181,11 +182,13 @@ def serving(
     database_url: str | None = None,
     files: Files | None = None,
     alone: bool = True,
+    port: int = 0,
     **settings: str,
 ) -> Iterator[Gateway]:
     """A started gateway in front of *sandbox*, with a workspace, a key without a tight limit and the connections.
 
-    One that is not *alone* may share its database with another.
+    One that is not *alone* may share its database with another. One whose *port* is given has an address that others
+    can be told before it is started.
     """
     environment = {
         "GATEWAY_DATABASE_URL": database_url or f"sqlite:///{folder / 'gateway.db'}",
@@ -194,11 +197,13 @@ def serving(
     }
     budgets = {f"GATEWAY_{name.upper()}_BUDGET": WIDE for name in connectors}
     settling = {f"GATEWAY_{name.upper()}_SETTLE_SECONDS": SETTLE_SECONDS for name in connectors}
+    if port:
+        environment["GATEWAY_BASE_URL"] = f"http://127.0.0.1:{port}"
     read = Settings.read(
         environment | settings_for(sandbox, connectors) | budgets | settling | FAST | settings, connectors
     )
     app = App(read, connectors=connectors, files=files, alone=alone)
-    running = server(app.http(), "127.0.0.1", 0)
+    running = server(app.http(), "127.0.0.1", port)
     thread = threading.Thread(target=running.run, name="gateway", daemon=True)
     thread.start()
     try:
@@ -212,6 +217,14 @@ def serving(
     finally:
         running.should_exit = True
         thread.join(20)
+
+
+def free_port() -> int:
+    """A port that nobody listens on just now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        number: int = probe.getsockname()[1]
+        return number
 
 
 def settings_for(sandbox: Sandbox, connectors: Collection[str] = tuple(CONNECTORS)) -> dict[str, str]:

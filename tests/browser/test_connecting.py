@@ -1,0 +1,176 @@
+"""The whole way of a user who connects an account, in a real browser, through every stand-in's consent."""
+
+import re
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+from playwright.async_api import Browser, Page, expect
+
+from connector_gateway.connectors import CONNECTORS
+from harness.chromium import NARROW, WIDE, Window, window
+from harness.serving import Gateway
+
+LOOKS = [pytest.param((WIDE, False), id="wide and light"), pytest.param((NARROW, True), id="narrow and dark")]
+every = pytest.mark.parametrize("name", CONNECTORS)
+
+
+def titled(name: str) -> str:
+    """What users call the application."""
+    oauth = CONNECTORS[name].oauth
+    assert oauth is not None
+    return oauth.application
+
+
+@pytest.fixture(scope="module")
+def consent(six: Gateway) -> list[str]:
+    """The addresses of the third parties."""
+    return [address for emulator in six.sandbox.emulators.values() for address in emulator.stage.addresses.values()]
+
+
+@pytest.fixture(scope="module", params=LOOKS)
+async def kept(
+    request: pytest.FixtureRequest, browser: Browser, six: Gateway, consent: list[str]
+) -> AsyncIterator[Window]:
+    """A window of each look in which the operator signed in, for all tests of that look."""
+    width, dark = request.param
+    async with window(browser, six.base_url, width=width, dark=dark, visited=consent) as opened:
+        await opened.sign_in()
+        yield opened
+
+
+@pytest.fixture
+def signed_in(kept: Window) -> Iterator[Window]:
+    """The same; nothing has gone wrong in it during the test."""
+    kept.troubles.clear()
+    yield kept
+    assert [] == kept.troubles
+
+
+async def invite(opened: Window, six: Gateway, name: str) -> None:
+    """Make a connect link in the console, and open it."""
+    page = opened.page
+    await opened.open(f"/console/workspaces/{six.workspace_id}")
+    await page.get_by_label("Application").select_option(name)
+    await page.get_by_label("What to call it").fill(f"Account of {name}")
+    await page.get_by_role("button", name="Make a connect link").click()
+    await page.get_by_role("link", name="Open it here").click()
+
+
+async def go_on(page: Page, name: str) -> None:
+    """Press the button that leads to the third party, and wait for its page."""
+    await page.get_by_role("button", name=f"Continue to {titled(name)}").click()
+    await page.get_by_role("button", name="Allow").wait_for()
+
+
+def newest(six: Gateway, name: str) -> dict[str, object]:
+    """The connection that was made last."""
+    found: dict[str, object] = six.operator("GET", f"/v1/connections?connector={name}").data[0]
+    return found
+
+
+@every
+async def test_who_does_not_allow_it_is_told_tries_again_and_is_connected(
+    signed_in: Window, six: Gateway, name: str
+) -> None:
+    page = signed_in.page
+    await invite(signed_in, six, name)
+    await expect(page.get_by_role("heading", level=1)).to_have_text(f"Connect {titled(name)}")
+    asking = await fits(signed_in)
+    await go_on(page, name)
+    there = await signed_in.sideways() <= 0
+    await page.get_by_role("button", name="Cancel").click()
+    await expect(page.get_by_role("heading", level=1)).to_have_text("You did not allow the access")
+    refused, pending = await fits(signed_in), newest(six, name)
+    await page.get_by_role("link", name="Try again").click()
+    await go_on(page, name)
+    await page.get_by_role("button", name="Allow").click()
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Connected")
+    ended, made = await fits(signed_in), newest(six, name)
+    await signed_in.open(f"/console/connections/{made['connection_id']}")
+    await page.get_by_role("button", name="Check").click()
+
+    await expect(page.get_by_role("status").first).to_contain_text("The application accepts it, as the account of")
+    assert ((True, []), True, (True, []), (True, [])) == (asking, there, refused, ended)
+    assert ("pending", "active") == (pending["status"], made["status"])
+    assert pending["connection_id"] == made["connection_id"]
+
+
+async def fits(opened: Window) -> tuple[bool, list[str]]:
+    """Whether a page fits its window, and what of it can hardly be read."""
+    return await opened.sideways() <= 0, await opened.poor_contrasts()
+
+
+@pytest.mark.parametrize("name", ["boards", "mail"])
+async def test_who_leaves_a_part_out_is_told_what_is_missing(signed_in: Window, six: Gateway, name: str) -> None:
+    page = signed_in.page
+    await invite(signed_in, six, name)
+    await go_on(page, name)
+    await page.get_by_role("checkbox").first.uncheck()
+    await page.get_by_role("button", name="Allow").click()
+
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Not everything was allowed")
+    await expect(page.get_by_role("alert")).to_contain_text("What is missing:")
+    assert (True, []) == await fits(signed_in)
+    assert "pending" == newest(six, name)["status"]
+
+
+@every
+async def test_another_account_is_connected_only_where_the_operator_allows_it(
+    signed_in: Window, six: Gateway, name: str
+) -> None:
+    page = signed_in.page
+    await invite(signed_in, six, name)
+    await allow(page, name)
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Connected")
+    first = newest(six, name)
+    await reconnect(page, str(first["connection_id"]), signed_in)
+    await allow(page, name, account=1)
+    await expect(page.get_by_role("heading", level=1)).to_have_text("This is another account")
+    second = newest(six, name)
+    await reconnect(page, str(first["connection_id"]), signed_in, other=True)
+    await allow(page, name, account=1)
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Connected")
+    third = newest(six, name)
+
+    assert 1 == len({str(one["connection_id"]) for one in (first, second, third)})
+    assert ["active"] * 3 == [one["status"] for one in (first, second, third)]
+    assert (True, False) == (first["account_id"] == second["account_id"], first["account_id"] == third["account_id"])
+
+
+async def allow(page: Page, name: str, account: int = 0) -> None:
+    """Go to the third party, choose an account, and allow the access."""
+    await go_on(page, name)
+    await page.get_by_role("radio").nth(account).check()
+    await page.get_by_role("button", name="Allow").click()
+
+
+async def reconnect(page: Page, connection_id: str, opened: Window, *, other: bool = False) -> None:
+    """Make a link in the console by which a connection is connected again, and open it."""
+    await opened.open(f"/console/connections/{connection_id}")
+    await page.get_by_role("link", name="Connect again").click()
+    await page.get_by_role("checkbox", name="Allow another account").set_checked(other)
+    await page.get_by_role("button", name="Make a connect link").click()
+    await page.get_by_role("link", name="Open it here").click()
+
+
+async def test_the_whole_way_needs_no_scripts(browser: Browser, six: Gateway, consent: list[str]) -> None:
+    async with window(browser, six.base_url, scripts=False, visited=consent) as opened:
+        page = opened.page
+        await opened.sign_in()
+        await invite(opened, six, "notes")
+        await go_on(page, "notes")
+        await page.get_by_role("button", name="Allow").click()
+        await expect(page.get_by_role("heading", level=1)).to_have_text("Connected")
+
+    assert "active" == newest(six, "notes")["status"]
+
+
+async def test_the_link_of_a_pending_connection_can_be_made_anew(signed_in: Window, six: Gateway) -> None:
+    page = signed_in.page
+    await invite(signed_in, six, "crm")
+    connection_id = newest(six, "crm")["connection_id"]
+    await signed_in.open(f"/console/connections/{connection_id}")
+    await page.get_by_role("link", name="Connect", exact=True).click()
+    await page.get_by_role("button", name="Make a connect link").click()
+
+    await expect(page.locator("#link")).to_have_text(re.compile("/connect/"))

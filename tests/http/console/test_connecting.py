@@ -1,0 +1,113 @@
+"""Connecting accounts from the console: links, what the application says, and what was granted."""
+
+import re
+
+import pytest
+
+from harness.browsing import Browser, Shown
+from harness.serving import Gateway
+
+
+def invited(operator: Browser, gateway: Gateway, **fields: str) -> Shown:
+    """The page after the form for a connect link was sent off."""
+    workspace = operator.open(f"/console/workspaces/{gateway.workspace_id}")
+    return operator.submit(workspace, "Make a connect link", **({"connector": "notes", "name": "Nora's"} | fields))
+
+
+def test_a_connect_link_is_shown_with_its_end(operator: Browser, gateway: Gateway) -> None:
+    page = invited(operator, gateway)
+    (made, *_) = gateway.operator("GET", "/v1/connections?connector=notes").data
+
+    assert ("Connect link", "no-store") == (page.heading, page.response.headers["cache-control"])
+    assert re.fullmatch(r"http://127\.0\.0\.1:8080/connect/[\w-]{20,}", page.one("#link").text)
+    assert page.one("#link").text == page.link("Open it here")
+    assert ("pending", "Nora's") == (made["status"], made["name"])
+    assert page.link("Back to the connection").endswith(made["connection_id"])
+
+
+def test_a_connection_that_is_pending_offers_to_be_connected(operator: Browser, gateway: Gateway) -> None:
+    page = operator.open(invited(operator, gateway).link("Back to the connection"))
+    asked = operator.open(page.link("Connect"))
+    again = operator.submit(asked, "Make a connect link")
+
+    assert [] == [button for button in page.html.select("main button") if button.text == "Check"]
+    assert (200, "Connect link") == (again.status, again.heading)
+
+
+def test_an_application_that_is_not_set_up_is_told_on_the_same_page(operator: Browser, gateway: Gateway) -> None:
+    page = invited(operator, gateway, connector="shelf", name="A shelf")
+
+    assert page.status >= 400
+    assert page.html.select("[role=alert]")
+    assert ("shelf", "A shelf") == (
+        page.one("#connection-connector option[selected]").text,
+        page.one("#connection-name")["value"],
+    )
+    assert "A shelf" not in str(page.one("#name")["value"])
+
+
+@pytest.mark.parametrize(("field", "value"), [("connector", "nothing"), ("workspace_id", "ws_x"), ("name", "x" * 201)])
+def test_a_link_that_cannot_be_made_is_not(operator: Browser, gateway: Gateway, field: str, value: str) -> None:
+    page = invited(operator, gateway, **{field: value})
+
+    assert page.status in {404, 422}
+    assert [] == page.html.select("#link")
+
+
+def test_the_application_is_asked_and_what_it_says_is_shown(operator: Browser, gateway: Gateway) -> None:
+    connection_id = gateway.connections["notes"]
+    page = operator.submit(operator.open(f"/console/connections/{connection_id}"), "Check")
+    facts = operator.open(f"/console/connections/{connection_id}")
+    account = gateway.operator("GET", f"/v1/connections/{connection_id}").data["account_name"]
+
+    assert f"The application accepts it, as the account of {account} ." in page.one("[role=status].notice").get_text(
+        " ", strip=True
+    )
+    assert account in facts.one("#facts").get_text(" ", strip=True)
+
+
+def test_a_withdrawn_connection_says_so_and_offers_to_be_connected_again(operator: Browser, gateway: Gateway) -> None:
+    connection_id = gateway.connections["notes"]
+    gateway.revoke("notes")
+    page = operator.submit(operator.open(f"/console/connections/{connection_id}"), "Check")
+    gateway.authorise("notes")
+    after = operator.submit(operator.open(f"/console/connections/{connection_id}"), "Check")
+    asked = operator.open(page.link("Connect again"))
+    link = operator.submit(asked, "Make a connect link", allow_other_account="true")
+
+    assert "The application does not accept it." in page.text
+    assert "revoked" in page.one("#facts .mark").text
+    assert "active" in after.one("#facts .mark").text
+    assert "Connect link" == link.heading
+
+
+def test_an_application_that_does_not_answer_is_told(operator: Browser, gateway: Gateway) -> None:
+    gateway.fault("notes", fault="status", status=500, times=5)
+    page = operator.submit(operator.open(f"/console/connections/{gateway.connections['notes']}"), "Check")
+
+    assert 502 == page.status
+    assert "The application failed" in page.alert
+
+
+def test_return_addresses_are_kept_changed_and_emptied(operator: Browser, gateway: Gateway) -> None:
+    path = f"/console/workspaces/{gateway.workspace_id}"
+    two = "https://app.example.com/done\r\n  https://app.example.com/other "
+    kept = operator.submit(operator.open(path), "Save", return_urls=two)
+    stored = operator.open(path).one("#return-urls").text.split()
+    emptied = operator.submit(kept, "Save", return_urls="")
+    workspaces = gateway.operator("GET", "/v1/workspaces").data
+    (left,) = [one["return_urls"] for one in workspaces if one["workspace_id"] == gateway.workspace_id]
+
+    assert ["https://app.example.com/done", "https://app.example.com/other"] == stored
+    assert [200, 200] == [kept.status, emptied.status]
+    assert [] == left
+
+
+@pytest.mark.parametrize("address", ["javascript:alert(1)", "http://example.com/x", "not an address", "https://a/?q=1"])
+def test_an_address_that_users_must_not_be_sent_to_is_refused(
+    operator: Browser, gateway: Gateway, address: str
+) -> None:
+    page = operator.submit(operator.open(f"/console/workspaces/{gateway.workspace_id}"), "Save", return_urls=address)
+
+    assert 422 == page.status
+    assert address in page.one("#return-urls").text
