@@ -125,7 +125,7 @@ class App:
 
     def _new_connections(self, connectors: Mapping[str, AnyConnector]) -> Connections:
         changes = WatchChanges(connectors, self.clock, self.database.time)
-        renewals = Renewals(self.database, self._vault, self._tokens, changes, self.clock)
+        renewals = Renewals(self.database, self._vault, self._tokens, changes, self.clock, steady=self._steady)
         return Connections(
             self.database, self._vault, connectors, self.clock, changes, renewals=renewals, steady=self._steady
         )
@@ -147,7 +147,6 @@ class App:
             links=self._connect_links,
             tokens=self._tokens,
             accounts=self._accounts,
-            clock=self._steady,
         )
 
     def _new_consents(self) -> Consents:

@@ -3,6 +3,7 @@
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
+from structlog.testing import capture_logs
 
 from harness.connecting import User, connected, heading, invited, reconnecting, shown, user
 from harness.consenting import Browser
@@ -299,3 +300,62 @@ def test_a_refused_call_tells_where_to_connect_again(gateway: Gateway, someone: 
     assert (401, "connection_revoked") == (first.status, first.code)
     assert url == second.details[-1]["reconnect_url"]
     assert ("Connected", 200) == (heading(done), after.status)
+
+
+@requirement("connect:revoked")
+def test_a_link_that_was_used_is_not_told_again(gateway: Gateway, someone: User) -> None:
+    connection_id = connected(someone)
+    gateway.revoke("notes")
+    first = gateway.get("/notes/databases", connection_id=connection_id).details[-1]["reconnect_url"]
+    gateway.authorise("notes")
+    someone.allow(first)
+    gateway.revoke("notes")
+    second = gateway.get("/notes/databases", connection_id=connection_id).details[-1]["reconnect_url"]
+    gateway.authorise("notes")
+
+    assert first != second
+    assert "Connected" == heading(someone.allow(second))
+
+
+@requirement("connect:csrf")
+def test_a_link_that_two_opened_connects_the_account_of_the_first(gateway: Gateway, someone: User) -> None:
+    made = invited(gateway)
+    with user(gateway) as other, Browser() as there:
+        here, elsewhere = someone.depart(made["connect_url"]), other.depart(made["connect_url"])
+        first, second = there.allow(here), there.allow(elsewhere)
+        pages = [someone.come_back(here, first), other.come_back(elsewhere, second)]
+
+    assert ["Connected", "This link was used already"] == [heading(page) for page in pages]
+
+
+@requirement("connect:pending")
+def test_a_pending_connection_cannot_be_tested(gateway: Gateway) -> None:
+    made = invited(gateway)
+    reply = gateway.operator("POST", f"/v1/connections/{made['connection_id']}/test")
+
+    assert (409, "connection_pending") == (reply.status, reply.code)
+
+
+@requirement("connect:discreet")
+def test_no_secret_is_in_a_log_line_a_run_a_page_or_an_answer(gateway: Gateway, someone: User) -> None:
+    with capture_logs() as lines, Browser() as there:
+        made = invited(gateway)
+        consent = someone.depart(made["connect_url"])
+        answer = there.allow(consent)
+        gateway.fault("notes", path="/v1/oauth/token", fault="status", status=500, body=answer, times=1)
+        failed = someone.come_back(consent, answer)
+        done = someone.allow(made["connect_url"])
+        gateway.revoke("notes")
+        refused = gateway.get("/notes/databases", connection_id=made["connection_id"])
+        gateway.authorise("notes")
+        runs = gateway.operator("GET", f"/v1/runs?connection_id={made['connection_id']}").body
+        connection = gateway.run(gateway.app.connections.find(made["connection_id"]))
+    assert connection is not None
+    client = gateway.sandbox.emulators["notes"].client()
+    secrets = [*connection.stored.values(), client["client_secret"], answer["code"], *someone.http.cookies.values()]
+    link = urlsplit(made["connect_url"]).path
+
+    told = f"{lines} {runs} {failed.text} {done.text} {refused.body}"
+    assert "an account was not connected" in [line["event"] for line in lines]
+    assert [] == [secret for secret in secrets if secret in told]
+    assert link not in f"{lines} {runs} {refused.body}"

@@ -8,13 +8,11 @@ from sqlalchemy import Connection as Transaction
 from sqlalchemy import not_, select
 
 from connector_gateway.core.connections.accounts import Accounts
-from connector_gateway.core.connections.connections import Connection, Connections
+from connector_gateway.core.connections.connections import Connection, Connections, require_connected
 from connector_gateway.core.connections.links import ConnectLinks
 from connector_gateway.core.connections.tokens import Tokens
 from connector_gateway.core.return_urls import check_return_url
-from connector_gateway.core.single_flight import MOST_ROWS, SingleFlight
 from connector_gateway.core.workspaces import require_workspace
-from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import (
     ConnectionNotFound,
     ConnectionRevoked,
@@ -39,14 +37,12 @@ class Connecting:
         links: ConnectLinks,
         tokens: Tokens,
         accounts: Accounts,
-        clock: Clock,
     ) -> None:
         self._database = database
         self._connections = connections
         self._links = links
         self._tokens = tokens
         self._accounts = accounts
-        self._issued: SingleFlight[str, str] = SingleFlight(clock, MOST_ROWS)
 
     async def create(
         self,
@@ -90,17 +86,10 @@ class Connecting:
         return {"connection_id": connection_id, "status": shown["status"], **issued}
 
     async def reconnect_url(self, connection: Connection) -> str | None:
-        """A link to give to whoever calls through a revoked *connection*; None where there can be none.
-
-        One link is told for half of its life, so that calls which are refused do not write.
-        """
-
-        async def issue() -> str:
-            return str((await self._links.issue(connection.connection_id))["connect_url"])
-
+        """A link to give to whoever calls through a revoked *connection*; None where there can be none."""
         if self._tokens.oauth(connection.connector) is None:
             return None
-        return await self._issued.get(connection.connection_id, issue, self._links.seconds / 2)
+        return await self._links.current(connection.connection_id)
 
     async def change(
         self, connection_id: str, *, verify: bool = True, allow_other_account: bool = False, **changes: Any
@@ -118,6 +107,7 @@ class Connecting:
     async def test(self, connection_id: str) -> dict[str, Any]:
         """Whose a connection is and what it allows, asked now; its status is noted."""
         connection = await self._find(connection_id)
+        require_connected(connection)
         try:
             account = await self._accounts.of_connection(connection)
         except ConnectionRevoked:

@@ -146,8 +146,9 @@ class Connections:
         self._used: dict[ConnectionId, float] = {}
         """When connections were used that are not noted yet."""
 
-        self._noted_at = clock.now()
-        self._known: SingleFlight[str, Connection | None] = SingleFlight(steady or clock, MOST_ROWS, from_start=True)
+        self._steady = steady or clock
+        self._noted_at = self._steady.now()
+        self._known: SingleFlight[str, Connection | None] = SingleFlight(self._steady, MOST_ROWS, from_start=True)
 
     async def open(self, caller: Caller, connector: str, connection_id: str) -> Connection:
         """The connection for a call of *caller* to *connector*."""
@@ -163,8 +164,7 @@ class Connections:
                 f"Connection {connection_id} is a connection of {connection.connector}, not of {connector}.",
                 {"parameter": "connection_id", "connector": connection.connector},
             )
-        if connection.status == PENDING:
-            raise ConnectionPending(f"No account is connected to {connection_id} yet.")
+        require_connected(connection)
         self._used[connection.connection_id] = self._clock.now()
         return connection
 
@@ -299,18 +299,17 @@ class Connections:
         secrets: Mapping[str, str],
         account: Account | None,
         expires_at: float | None,
-        also: Callable[[Any], None],
+        admit: Callable[[Any], None],
     ) -> dict[str, Any]:
-        """The connection with tokens that its user has granted, stored together with what *also* writes."""
+        """The connection with tokens that its user has granted, unless *admit* refuses that in the transaction."""
 
         def tell(writing: Any) -> None:
-            also(writing)
             # A connection that was pending is watched from now on; one that was not is watched already.
             self._changes.made(writing, connection.connection_id, connection.connector)
             self._changes.changed(writing, connection.connection_id, credentials=True, settings=False)
 
         changes = self._authorised(connection.connection_id, secrets, account, expires_at)
-        await self._update(connection.connection_id, changes, tell)
+        await self._update(connection.connection_id, changes, tell, admit)
         return await self.show(connection.connection_id)
 
     def _authorised(
@@ -368,7 +367,7 @@ class Connections:
 
     async def note_uses(self) -> None:
         """Note when connections were last used: seldom, and many at once, for it is told to people only."""
-        now = self._clock.now()
+        now = self._steady.now()
         if now - self._noted_at < NOTE_SECONDS:
             return
         self._noted_at, used, self._used = now, self._used, {}
@@ -378,9 +377,13 @@ class Connections:
             await self._database.write(partial(_note, step))
 
     async def _update(
-        self, connection_id: str, changes: Mapping[str, Any], also: Callable[[Any], None]
+        self,
+        connection_id: str,
+        changes: Mapping[str, Any],
+        also: Callable[[Any], None],
+        admit: Callable[[Any], None] = lambda _: None,
     ) -> Mapping[Any, Any]:
-        """Make *changes*, and in the same transaction what *also* does."""
+        """Make *changes*, and in the same transaction what *also* does, unless *admit* raises an error before."""
         change = (
             update(tables.connections)
             .where(tables.connections.c.connection_id == connection_id, tables.connections.c.deleted.is_(False))
@@ -389,6 +392,7 @@ class Connections:
         )
 
         def work(writing: Any) -> Mapping[Any, Any] | None:
+            admit(writing)
             row = writing.execute(change).mappings().first()
             also(writing)
             return row  # type: ignore[no-any-return]
@@ -437,6 +441,12 @@ class Connections:
             _held=self._renewals.held(row.connector, secrets, row.expires_at),
             _renewals=self._renewals,
         )
+
+
+def require_connected(connection: Connection) -> None:
+    """Refuse to use a connection to which no account was connected yet."""
+    if connection.status == PENDING:
+        raise ConnectionPending(f"No account is connected to {connection.connection_id} yet.")
 
 
 def _note(rows: Sequence[Mapping[str, Any]], writing: Any) -> None:

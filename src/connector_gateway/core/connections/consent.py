@@ -233,23 +233,22 @@ class Consents:
         _require_scopes(awaited, grant.scopes)
         secrets = renewed_secrets({}, grant)
         account = _granted(await self._accounts.of(connection.connector, secrets), grant)
-        await self._check(awaited, account)
-
-        def use(writing: Transaction) -> None:
-            self._links.use(awaited.token, writing)
-
-        await self._connections.authorise(connection, secrets, account, ends_at(grant, now), use)
+        _require_scopes(awaited, account.scopes if account else None, account)
+        admit = partial(self._admit, awaited, account)
+        await self._connections.authorise(connection, secrets, account, ends_at(grant, now), admit)
         return Connected(invitation, account)
 
-    async def _check(self, awaited: _Awaited, account: Account | None) -> None:
-        """Refuse what allows too little, and what belongs to somebody else than before."""
-        _require_scopes(awaited, account.scopes if account else None, account)
-        failed = partial(NotConnected, token=awaited.token, invitation=awaited.invitation, account=account)
-        before = await self._connections.show(awaited.invitation.connection.connection_id)
-        known = before["account_id"]
+    def _admit(self, awaited: _Awaited, account: Account | None, writing: Transaction) -> None:
+        """Refuse what belongs to somebody else than before, and a link by which an account was connected meanwhile."""
+        invitation, table = awaited.invitation, tables.connections.c
+        failed = partial(NotConnected, token=awaited.token, invitation=invitation, account=account)
+        own = table.connection_id == invitation.connection.connection_id
+        known = writing.execute(select(table.account_id).where(own).with_for_update()).scalar()
         same = account is None or known in {None, account.account_id}
-        if not same and not awaited.invitation.link.allow_other_account:
+        if not same and not invitation.link.allow_other_account:
             raise failed("other_account")
+        if not self._links.use(awaited.token, writing):
+            raise failed("used")
 
 
 def _require_scopes(awaited: _Awaited, granted: Collection[str] | None, account: Account | None = None) -> None:

@@ -2,12 +2,14 @@
 
 import hashlib
 from dataclasses import dataclass
+from functools import partial
 from secrets import token_urlsafe
 from typing import Any
 
 from sqlalchemy import Connection as Transaction
 from sqlalchemy import delete, insert, select, update
 
+from connector_gateway.core.single_flight import MOST_ROWS, SingleFlight
 from connector_gateway.kit.clock import Clock, instant
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
@@ -37,11 +39,7 @@ class ConnectLinks:
         self._clock = clock
         self._base_url = base_url
         self._seconds = seconds
-
-    @property
-    def seconds(self) -> float:
-        """How long a link is good."""
-        return self._seconds
+        self._told: SingleFlight[str, str] = SingleFlight(clock, MOST_ROWS)
 
     async def issue(
         self, connection_id: str, *, return_url: str | None = None, allow_other_account: bool = False
@@ -70,10 +68,21 @@ class ConnectLinks:
             return None
         return ConnectLink(row.connection_id, row.return_url, row.allow_other_account, row.used_at is not None)
 
-    def use(self, token: str, writing: Transaction) -> None:
-        """Note that an account was connected by the link with *token*."""
-        change = update(tables.connect_links).where(_links.digest == digest(token))
-        writing.execute(change.values(used_at=self._clock.now()))
+    async def current(self, connection_id: str) -> str:
+        """The address of a link of the connection that is good, which is told to all who ask in half of its life."""
+        url = await self._told.get(connection_id, partial(self._issue, connection_id), self._seconds / 2)
+        link = await self.find(url.rpartition("/")[2])
+        if link is not None and not link.used:
+            return url
+        return await self._told.get(connection_id, partial(self._issue, connection_id), self._seconds / 2, url)
+
+    async def _issue(self, connection_id: str) -> str:
+        return str((await self.issue(connection_id))["connect_url"])
+
+    def use(self, token: str, writing: Transaction) -> bool:
+        """Note that an account is connected by the link with *token*; whether none was before."""
+        unused = update(tables.connect_links).where(_links.digest == digest(token), _links.used_at.is_(None))
+        return bool(writing.execute(unused.values(used_at=self._clock.now())).rowcount)
 
     async def purge(self) -> int:
         """Delete a step of the links and consents that are past their time; how many there were."""

@@ -78,15 +78,25 @@ class _Lease:
 
 
 class Renewals:
-    """Renews the tokens of connections."""
+    """Renews the tokens of connections; when they end is told by *clock*, and waiting is measured by a *steady* one."""
 
-    def __init__(self, database: Database, vault: Vault, tokens: Tokens, changes: Changes, clock: Clock) -> None:
+    def __init__(
+        self,
+        database: Database,
+        vault: Vault,
+        tokens: Tokens,
+        changes: Changes,
+        clock: Clock,
+        *,
+        steady: Clock | None = None,
+    ) -> None:
         self._database = database
         self._vault = vault
         self._tokens = tokens
         self._changes = changes
         self._clock = clock
-        self._under_way: SingleFlight[tuple[str, bytes], Held | None] = SingleFlight(clock, MOST_ROWS)
+        self._steady = steady or clock
+        self._under_way: SingleFlight[tuple[str, bytes], Held | None] = SingleFlight(self._steady, MOST_ROWS)
         self._resting: dict[str, tuple[float, UpstreamFailure]] = {}
         self._unstored: dict[str, Held] = {}
 
@@ -121,14 +131,14 @@ class Renewals:
     async def _renew(self, connection_id: str, used: Secrets) -> Held | None:
         self._require_rested(connection_id)
         await self._store_again(connection_id)
-        deadline = self._clock.now() + LEASE_SECONDS + PEEK_SECONDS
-        while self._clock.now() < deadline:
+        deadline = self._steady.now() + LEASE_SECONDS + PEEK_SECONDS
+        while self._steady.now() < deadline:
             found = await self._database.write(partial(self._take, connection_id, used, f"lease_{ulid()}"))
             if isinstance(found, _Lease):
                 return await self._carry_out(connection_id, found)
             if found is not _BUSY:
                 return cast(Held | None, found)
-            await self._clock.sleep(PEEK_SECONDS)
+            await self._steady.sleep(PEEK_SECONDS)
         raise UpstreamTimeout("Another process took too long to renew the authorisation.")
 
     def _take(self, connection_id: str, used: Secrets, name: str, writing: Transaction) -> Any:
@@ -227,7 +237,7 @@ class Renewals:
         """*failure*, which others are told for a while without another request."""
         if len(self._resting) >= MOST_ROWS:
             del self._resting[next(iter(self._resting))]
-        self._resting[connection_id] = self._clock.now() + seconds, failure
+        self._resting[connection_id] = self._steady.now() + seconds, failure
         return failure
 
     def forget(self, connection_id: str) -> None:
@@ -237,7 +247,7 @@ class Renewals:
 
     def _require_rested(self, connection_id: str) -> None:
         until, failure = self._resting.get(connection_id, (0.0, None))
-        if failure is not None and self._clock.now() < until:
+        if failure is not None and self._steady.now() < until:
             raise type(failure)(failure.message, *failure.details, retry_after=failure.retry_after)
         self._resting.pop(connection_id, None)
 

@@ -34,6 +34,7 @@ from connector_gateway.http.management.records import (
 )
 from connector_gateway.kit.errors import (
     ConnectionNotFound,
+    ConnectionPending,
     ConnectNotSetUp,
     CredentialsRefused,
     HookNotFound,
@@ -164,7 +165,7 @@ async def reconnect_connection(asked: Asked, params: Reconnect) -> ConnectLinkRe
     return ConnectLinkRecord(**issued)
 
 
-@manages("POST /v1/connections/{connection_id}/test", errors=[ConnectionNotFound, *ASKING])
+@manages("POST /v1/connections/{connection_id}/test", errors=[ConnectionNotFound, ConnectionPending, *ASKING])
 async def test_connection(asked: Asked, params: NameConnection) -> TestedConnection:
     """Ask the application whose a connection is and what it allows; credentials that have ended are renewed."""
     return TestedConnection(**await asked.management.connecting.test(params.connection_id))
