@@ -4,6 +4,7 @@ import gc
 import os
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -37,8 +38,10 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(scope="session")
-def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with postgres(tmp_path_factory.mktemp("postgres")) as address:
+def postgres_server() -> Iterator[str]:
+    # Not in pytest's own folder. Where root runs the tests, the server belongs to another user, and every run of pytest
+    # that begins meanwhile closes that folder to all but root.
+    with TemporaryDirectory(prefix="postgres-") as folder, postgres(Path(folder)) as address:
         yield address
 
 

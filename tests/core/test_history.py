@@ -4,12 +4,13 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, event, text
+from sqlalchemy import Connection, delete, event, insert
 
 from connector_gateway.core import runs as module
 from connector_gateway.core.claims import RELEASE_ABANDONED
 from connector_gateway.core.runs import INTERRUPT_ABANDONED
 from connector_gateway.kit.errors import UpstreamRefused
+from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
 from core.test_runs import Node
 from harness.clocks import HandClock
@@ -71,17 +72,29 @@ async def test_runs_of_a_connection_are_found_with_or_without_its_workspace(
 ) -> None:
     good, bad = await node.record(connection_id="conn_7"), await node.record(NO, connection_id="conn_7")
     await node.record(NO, connection_id="conn_8")
-    connection = "INSERT INTO connections VALUES (:id, :ws, 'shelf', '', 'active', :none, '{}', 1, 1, :no)"
-    workspace = "INSERT INTO workspaces VALUES (:ws, '', 'free', 1, '[]')"
-    clear = "DELETE FROM connections WHERE connection_id = :id"
-    values = {"id": "conn_7", "ws": node.workspace_id, "none": b"", "no": False}
-    await node.database.write(lambda writing: writing.execute(text(workspace), values))
-    await node.database.write(lambda writing: [writing.execute(text(sql), values) for sql in (clear, connection)])
+    await node.database.write(lambda writing: add_connection(writing, "conn_7", node.workspace_id))
     workspace_id = node.workspace_id if named else None
     page = await node.runs.page(workspace_id, connection_id="conn_7", status=status)
     expected = {None: [bad, good], "error": [bad], "ok": [good]}[status]
 
     assert [run.run_id for run in expected] == [row["run_id"] for row in page.rows]
+
+
+def add_connection(writing: Connection, connection_id: str, workspace_id: str) -> None:
+    """Put the only connection of that identifier into a workspace of its own."""
+    writing.execute(delete(tables.connections).where(tables.connections.c.connection_id == connection_id))
+    writing.execute(
+        insert(tables.workspaces), {"workspace_id": workspace_id, "name": "", "plan": "free", "created_at": 1}
+    )
+    row = {
+        "connection_id": connection_id,
+        "workspace_id": workspace_id,
+        "connector": "shelf",
+        "name": "",
+        "sealed": b"",
+    }
+    dates = {"created_at": 1, "updated_at": 1}
+    writing.execute(insert(tables.connections), {**row, **dates, "status": "active", "settings": {}, "deleted": False})
 
 
 # Plans of the embedded database

@@ -8,7 +8,7 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from sqlalchemy import create_engine, make_url, text
+from sqlalchemy import URL, create_engine, make_url, text
 
 NUMBERS = count(1)
 
@@ -27,17 +27,33 @@ def postgres(folder: Path) -> Iterator[str]:
                 raise
             pytest.skip(f"no PostgreSQL server can be started here: {fault!r}")
     try:
+        _spare_the_disk(server.get_uri())
         yield server.get_uri()
     finally:
         server.cleanup()
 
 
+def _spare_the_disk(server: str) -> None:
+    """Have nothing flushed to the disk: that would outlive a failing machine, and no test has one."""
+    _execute(server, "ALTER SYSTEM SET fsync = off", "SELECT pg_reload_conf()")
+
+
 def new_database(server: str) -> str:
     """The address of a new, empty database of *server*."""
     name = f"test_{next(NUMBERS)}"
-    address = make_url(server).set(drivername="postgresql+psycopg")
-    engine = create_engine(address, isolation_level="AUTOCOMMIT")
+    _execute(server, f"CREATE DATABASE {name}")
+    return _address(server).set(database=name).render_as_string(hide_password=False)
+
+
+def _execute(server: str, *statements: str) -> None:
+    """Perform *statements*, each in a transaction of its own."""
+    engine = create_engine(_address(server), isolation_level="AUTOCOMMIT")
     with engine.connect() as connection:
-        connection.execute(text(f"CREATE DATABASE {name}"))
+        for statement in statements:
+            connection.execute(text(statement))
     engine.dispose()
-    return address.set(database=name).render_as_string(hide_password=False)
+
+
+def _address(server: str) -> URL:
+    """The address of *server*, with the driver that the product uses."""
+    return make_url(server).set(drivername="postgresql+psycopg")
