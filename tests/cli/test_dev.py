@@ -13,12 +13,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
 import pytest
 
 from connector_gateway.connectors import CONNECTORS
+from harness.connecting import User, heading
 from harness.requirement import requirement
 from harness.waiting import wait_until
 
@@ -128,6 +130,15 @@ def test_each_application_listens_on_the_ports_after_the_control_routes(running:
     assert [control + 1 + place for place in range(len(addresses))] == [
         int(address.rpartition(":")[2]) for address in addresses
     ]
+
+
+@pytest.mark.parametrize("connector", CONNECTORS)
+def test_its_connect_links_lead_through_the_consent_of_the_stand_in(running: Dev, connector: str) -> None:
+    here: Any = SimpleNamespace(base_url=running.described["base_url"])
+    with httpx.Client(timeout=30) as http:
+        page = User(here, http).allow(running.described["connect_urls"][connector])
+
+    assert (200, "Connected") == (page.status_code, heading(page))
 
 
 def test_its_keys_and_connections_work_at_once(running: Dev) -> None:
