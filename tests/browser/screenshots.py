@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from urllib.parse import urlsplit
 
 from playwright.async_api import Browser
 
@@ -15,7 +16,7 @@ from connector_gateway.core.files import Files
 from harness.chromium import NARROW, WIDE, Window, chromium, chromium_path, window
 from harness.playing import playing
 from harness.recording import arguments, called
-from harness.serving import Gateway, serving
+from harness.serving import Gateway, free_port, serving
 from workspace_sandbox import EMULATORS
 
 FOLDER = Path(__file__).parents[2] / "docs" / "screenshots"
@@ -36,14 +37,14 @@ NAMES = {
 }
 
 WIDE_PAGES = ("overview", "run", "budgets", "connection")
-NARROW_PAGES = ("sign-in", "overview", "run")
+NARROW_PAGES = ("sign-in", "overview", "run", "connect")
 
 
 @contextmanager
 def furnished(folder: Path) -> Iterator[Gateway]:
     """A gateway in front of every stand-in, with the vendors' own budgets, through which much was called lately."""
     files = Files(2, 1_000_000, reachable=lambda address: address == "127.0.0.1")
-    with playing(**EMULATORS) as sandbox, serving(sandbox, folder, files=files, **BUDGETS) as gateway:
+    with playing(**EMULATORS) as sandbox, serving(sandbox, folder, files=files, port=free_port(), **BUDGETS) as gateway:
         for name in EMULATORS:
             gateway.clear(name)
             gateway.run(gateway.app.connections.change(gateway.connections[name], name=NAMES[name]))
@@ -64,7 +65,14 @@ def places(gateway: Gateway) -> Mapping[str, str]:
         "budgets": "/console/budgets",
         "connection": f"/console/connections/{gateway.connections['notes']}",
         "sign-in": "/console/sign-in",
+        "connect": urlsplit(invited(gateway)).path,
     }
+
+
+def invited(gateway: Gateway) -> str:
+    """A link by which somebody connects an account."""
+    body = {"workspace_id": gateway.workspace_id, "connector": "tables"}
+    return str(gateway.operator("POST", "/v1/connections", json=body).data["connect_url"])
 
 
 async def draw(browser: Browser, gateway: Gateway) -> None:

@@ -125,6 +125,14 @@ def test_each_budget_of_a_request_is_noted_and_those_with_a_queue_come_first() -
     assert [("all", "second"), ("each", "a place")] == in_no_time(story())
 
 
+async def test_the_budget_of_which_more_was_sent_comes_first_however_long_its_window_is(clock: HandClock) -> None:
+    usage = Usage(InMemory(clock), clock)
+    usage.sent([Take("upstream:mail:day:a", Budget(2000, 86_400), 2)], "conn")
+    usage.sent([Take("upstream:mail:minute:a", Budget(20, 60), 2)], "conn")
+
+    assert ["minute", "day"] == [use.budget for use in await usage.list()]
+
+
 def test_only_the_budgets_of_some_connections_are_told() -> None:
     async def story() -> list[str]:
         street = Street()

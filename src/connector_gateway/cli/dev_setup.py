@@ -238,6 +238,7 @@ async def _show(described: Mapping[str, Any], data: Path) -> None:
     console.rule("ready", align="left")
     console.print(
         f"gateway   {described['base_url']}  (reference: {described['base_url']}/docs)\n"
+        f"console   {described['base_url']}/console  (sign in with the operator_token of {data / 'dev.json'})\n"
         f"sandbox   {described['sandbox_url']}\n"
         f'shell     eval "$(connector-gateway env --data {shlex.quote(str(data))})"\n'
         f"history   connector-gateway runs list --data {shlex.quote(str(data))}\n"

@@ -91,8 +91,9 @@ class BudgetUse:
 def _idleness(use: BudgetUse) -> tuple[object, ...]:
     """What budgets are ordered by: who waits, who has waited, and how much was sent of what is allowed."""
     waited = max(slot.waiting for slot in use.history)
-    sent = sum(slot.sent for slot in use.history) * use.per_seconds / use.limit
-    return -use.waiting, -waited, -sent, use.connector, use.budget, use.whose
+    allowed = use.limit * max(1.0, SLOTS * SLOT_SECONDS / use.per_seconds)
+    sent = sum(slot.sent for slot in use.history)
+    return -use.waiting, -waited, -sent / allowed, use.connector, use.budget, use.whose
 
 
 class Usage:

@@ -327,3 +327,13 @@ def test_a_fault_of_ours_is_a_page_that_says_so(
 
     assert (500, True) == (page.status, page.alert.startswith("Something went wrong here."))
     assert "NoneType" not in page.response.text
+
+
+def test_storage_that_is_away_is_a_page_that_says_so(
+    operator: Browser, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gateway.app.database, "_seconds", 0.0)
+    page = operator.open("/console")
+
+    assert (503, "This did not work") == (page.status, page.heading)
+    assert page.link("What storage_unavailable means").endswith("/docs/errors/storage_unavailable")
