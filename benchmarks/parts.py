@@ -103,7 +103,7 @@ class AtOnce(transport.Transport):
     async def exchange(self, *request: Any) -> transport.Answer:
         _, url, *_ = request
         path = url.removeprefix("http://stub").partition("?")[0]
-        return transport.Answer(200, {}, stub.BODIES.get(path) or stub._page())
+        return transport.Answer(200, {}, stub.BODIES.get(path) or stub.page())
 
 
 async def prepared(app: App, kind: str) -> Callable[[int], Awaitable[None]]:

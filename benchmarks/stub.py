@@ -66,11 +66,11 @@ async def app(scope: Any, receive: Any, send: Any) -> None:
         return
     while (await receive()).get("more_body"):
         pass
-    body = BODIES.get(scope["path"], b"{}") if scope["path"] != "/v1/pages" else _page()
+    body = BODIES.get(scope["path"], b"{}") if scope["path"] != "/v1/pages" else page()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 
 
-def _page() -> bytes:
+def page() -> bytes:
     return BEFORE + b"33333333-3333-4333-8333-%012d" % next(NUMBERS) + AFTER
