@@ -68,11 +68,6 @@ def refuse(gateway: Gateway, path: str, code: str, **more: Any) -> None:
 @pytest.mark.parametrize(
     ("vendors", "expected"),
     [
-        ("account_inactive", (401, "connection_revoked", [])),
-        ("token_revoked", (401, "connection_revoked", [])),
-        ("token_expired", (401, "connection_revoked", [])),
-        ("invalid_auth", (401, "connection_revoked", [])),
-        ("not_authed", (401, "connection_revoked", [])),
         ("missing_scope", (403, "connection_scope_missing", [])),
         ("not_allowed_token_type", (403, "connection_scope_missing", [])),
         ("access_denied", (403, "upstream_forbidden", [{"vendor_code": "access_denied"}])),
@@ -93,6 +88,23 @@ def test_a_refusal_with_status_200_has_its_own_meaning(
     refused = write.send(gateway)
 
     assert expected == (refused.status, refused.code, refused.details)
+    assert vendors not in str(refused.body["error"]["message"])
+
+
+@pytest.mark.parametrize(
+    "vendors", ["account_inactive", "token_revoked", "token_expired", "invalid_auth", "not_authed"]
+)
+@every_write
+def test_a_token_that_is_refused_with_status_200_is_a_revoked_connection(
+    gateway: Gateway, write: Write, vendors: str
+) -> None:
+    refuse(gateway, write.upstream, vendors)
+
+    refused = write.send(gateway)
+
+    # The link by which to connect again is another one each time, and nothing else is told.
+    assert (401, "connection_revoked") == (refused.status, refused.code)
+    assert [["reconnect_url"]] == [list(detail) for detail in refused.details]
     assert vendors not in str(refused.body["error"]["message"])
 
 
