@@ -7,6 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from structlog.dev import ConsoleRenderer, plain_traceback
 
 from connector_gateway.storage.database import Database
 from harness.clocks import HandClock
@@ -14,6 +15,10 @@ from harness.postgres import new_database, postgres
 
 os.environ["GATEWAY_ENV_FILE"] = os.devnull
 """Whatever the folder's own .env says is for whoever works there, not for tests."""
+
+
+ConsoleRenderer.get_active().exception_formatter = plain_traceback
+"""Beside Rich, which a tool of the tests brings along, a traceback with all its values takes seconds to draw."""
 
 
 COLLECT_FROM = 10_000

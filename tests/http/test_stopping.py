@@ -83,7 +83,7 @@ def test_a_call_that_waits_for_its_turn_is_refused_at_once(sandbox: Sandbox, tmp
     settings = {"GATEWAY_NOTES_BUDGET": "1/60", "GATEWAY_QUEUE_SECONDS": "1000"}
     with installed(sandbox, tmp_path, **settings) as installation:
         going_on = asked(installation)
-        wait_until(lambda: sandbox.emulators["notes"].stage.journal)
+        wait_until(lambda: "/v1/search" in [one.path for one in sandbox.emulators["notes"].stage.journal])
         waiting = written(installation, "key-0")
         wait_until(lambda: ("running", None, None) in runs(tmp_path).values())
         began = time.monotonic()
