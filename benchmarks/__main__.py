@@ -5,7 +5,7 @@ import sys
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import decoding, events, history, idle, mail, overhead, pacing, retention, starting
+from benchmarks import connections, decoding, events, history, idle, mail, overhead, pacing, retention, starting
 
 BENCHMARKS = {
     "overhead": overhead.rows,
@@ -16,6 +16,7 @@ BENCHMARKS = {
     "pacing": pacing.rows,
     "events": events.rows,
     "idle": idle.rows,
+    "connections": connections.rows,
     "decoding": decoding.rows,
 }
 

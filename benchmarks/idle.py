@@ -17,7 +17,7 @@ from connector_gateway.app import App
 from connector_gateway.kit.budget import Budget
 from connector_gateway.kit.identifiers import ulid
 from connector_gateway.kit.observing import Delivery, Observing, Receipt, Watch
-from connector_gateway.kit.operation import Connector
+from connector_gateway.kit.operation import AnyConnector, Connector
 from connector_gateway.settings import Settings
 from connector_gateway.storage import tables
 
@@ -76,13 +76,7 @@ async def measure(*, pushed: bool) -> dict[str, float]:
     quiet = Quiet()
     connectors = {"quiet": quiet.connector(pushed=pushed)}
     with tempfile.TemporaryDirectory() as folder:
-        environment = {
-            "GATEWAY_DATABASE_URL": f"sqlite:///{Path(folder) / 'idle.db'}",
-            "GATEWAY_SECRET_KEYS": "a secret for measuring only",
-            "GATEWAY_OPERATOR_TOKEN": "op_for_measuring_only",
-            "GATEWAY_QUIET_HOOK_SECRET": "secret",
-        }
-        settings = Settings.read(environment, connectors)
+        settings = settings_of(Path(folder) / "idle.db", connectors)
         await _furnish(App(settings, connectors=connectors), pushed=pushed)
         served = App(settings, connectors=connectors).http()
         async with served.lifespan():
@@ -93,19 +87,31 @@ async def measure(*, pushed: bool) -> dict[str, float]:
             return {"part": part, "looks": quiet.looks - looks}
 
 
+def settings_of(file: Path, connectors: Mapping[str, AnyConnector]) -> Settings:
+    """The settings of an installation that keeps its data in *file*."""
+    environment = {
+        "GATEWAY_DATABASE_URL": f"sqlite:///{file}",
+        "GATEWAY_SECRET_KEYS": "a secret for measuring only",
+        "GATEWAY_OPERATOR_TOKEN": "op_for_measuring_only",
+        "GATEWAY_QUIET_HOOK_SECRET": "secret",
+    }
+    return Settings.read(environment, connectors)
+
+
 async def _furnish(app: App, *, pushed: bool) -> None:
     """Connections whose next looks are spread over the period, as they are after a while."""
     names, now = [f"conn_{ulid()}" for _ in range(CONNECTIONS)], time.time()
     async with app.database:
         workspace = await app.workspaces.create("bench", "paid")
-        made = [_connection(app, name, workspace["workspace_id"], now) for name in names]
+        made = [connection_row(app, name, workspace["workspace_id"], now) for name in names]
         due = [None if pushed else now + PERIOD_SECONDS * number / CONNECTIONS for number in range(CONNECTIONS)]
-        watched = [_watch(name, due_at) for name, due_at in zip(names, due, strict=True)]
+        watched = [watch_row(name, due_at) for name, due_at in zip(names, due, strict=True)]
         await app.database.write(lambda writing: writing.execute(insert(tables.connections), made))
         await app.database.write(lambda writing: writing.execute(insert(tables.watches), watched))
 
 
-def _connection(app: App, connection_id: str, workspace_id: str, now: float) -> dict[str, Any]:
+def connection_row(app: App, connection_id: str, workspace_id: str, now: float) -> dict[str, Any]:
+    """The row of an active connection."""
     return {
         "connection_id": connection_id,
         "workspace_id": workspace_id,
@@ -120,7 +126,8 @@ def _connection(app: App, connection_id: str, workspace_id: str, now: float) -> 
     }
 
 
-def _watch(connection_id: str, due_at: float | None) -> dict[str, Any]:
+def watch_row(connection_id: str, due_at: float | None) -> dict[str, Any]:
+    """The row of a connection that is polled at *due_at*."""
     return {
         "connection_id": connection_id,
         "connector": "quiet",

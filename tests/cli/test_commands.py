@@ -325,6 +325,18 @@ def test_a_list_of_runs_goes_on_where_it_ended(gateway: Gateway, shell: Shell) -
     assert made[0] == second[0]["run_id"]
 
 
+def test_a_list_of_connections_goes_on_where_it_ended(shell: Shell) -> None:
+    known = [connection["connection_id"] for connection in shell.json("connections", "list")]
+
+    first = shell.run("connections", "list", "--limit", "1")
+    cursor = first.stderr.removeprefix("next_cursor: ").split()[0]
+    rest = shell.json("connections", "list", "--cursor", cursor)
+
+    assert 2 <= len(known)
+    assert known[:1] == [line.split("\t")[0] for line in first.stdout.splitlines()[1:]]
+    assert known[1:] == [connection["connection_id"] for connection in rest]
+
+
 def test_runs_since_an_instant_may_be_told_with_an_offset(shell: Shell) -> None:
     assert [] == shell.json("runs", "list", "--since", "2100-01-01T00:00:00+02:00")
 

@@ -137,7 +137,7 @@ async def test_a_removed_connection_is_gone_here_at_once_and_elsewhere_within_th
 
     assert None is await office.here.find(uid)
     assert None is await office.elsewhere.find(uid)
-    assert [] == await office.here.list(office.caller.workspace_id)
+    assert [] == (await office.here.page(office.caller.workspace_id)).rows
 
 
 async def test_what_a_call_finds_out_is_noted(office: Office) -> None:
@@ -154,10 +154,11 @@ async def test_what_a_call_finds_out_is_noted(office: Office) -> None:
 
 async def test_connections_are_listed_by_workspace_and_connector(office: Office) -> None:
     uid = await office.make()
+    own = await office.here.page(office.caller.workspace_id)
 
-    assert [uid] == [item["connection_id"] for item in await office.here.list(office.caller.workspace_id)]
-    assert [] == await office.here.list(office.caller.workspace_id, "notes")
-    assert [] == await office.here.list(WorkspaceId("ws_other"))
+    assert [uid] == [item["connection_id"] for item in own.rows]
+    assert [] == (await office.here.page(office.caller.workspace_id, connector="notes")).rows
+    assert [] == (await office.here.page(WorkspaceId("ws_other"))).rows
 
 
 async def test_a_connection_for_no_workspace_is_not_made(office: Office) -> None:

@@ -1,10 +1,10 @@
 """What looking into the history costs: a bounded number of runs, found by an index, on both databases."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, delete, event, insert
+from sqlalchemy import Connection, delete, insert
 
 from connector_gateway.core import runs as module
 from connector_gateway.core.claims import RELEASE_ABANDONED
@@ -14,6 +14,7 @@ from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
 from core.test_runs import Node
 from harness.clocks import HandClock
+from harness.explaining import plans
 from harness.requirement import requirement
 
 NO = UpstreamRefused("No.")
@@ -100,22 +101,6 @@ def add_connection(writing: Connection, connection_id: str, workspace_id: str) -
 # Plans of the embedded database
 
 
-async def plans(node: Node, ask: Callable[[], Any]) -> list[str]:
-    """How the database finds what it is asked for, statement by statement."""
-    found: list[str] = []
-
-    def explain(connection: Connection, _: Any, statement: str, parameters: Any, *__: Any) -> None:
-        if not statement.startswith(("EXPLAIN", "PRAGMA")):
-            cursor = connection.connection.cursor()
-            cursor.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)
-            found.extend(row[3] for row in cursor.fetchall())
-
-    event.listen(node.database._engine, "before_cursor_execute", explain)
-    await ask()
-    event.remove(node.database._engine, "before_cursor_execute", explain)
-    return found
-
-
 def of_runs(found: list[str]) -> set[str]:
     """What is done with the table of runs or claims itself."""
     return {step for step in found if " runs" in step or " claims" in step}
@@ -133,13 +118,13 @@ def of_runs(found: list[str]) -> set[str]:
 )
 @requirement("bounds:history-readers")
 async def test_a_page_is_found_by_an_index(embedded: Node, filters: dict[str, Any], step: str) -> None:
-    found = of_runs(await plans(embedded, lambda: embedded.runs.page(embedded.workspace_id, **filters)))
+    found = of_runs(await plans(embedded.database, lambda: embedded.runs.page(embedded.workspace_id, **filters)))
 
     assert {f"SEARCH runs USING INDEX {step}"} == {plan.replace("COVERING ", "") for plan in found}
 
 
 async def test_nothing_is_sorted_for_a_page(embedded: Node) -> None:
-    page = plans(embedded, lambda: embedded.runs.page(embedded.workspace_id, connection_id="c", limit=50))
+    page = plans(embedded.database, lambda: embedded.runs.page(embedded.workspace_id, connection_id="c", limit=50))
 
     assert not [step for step in await page if "runs" in step and "TEMP B-TREE" in step]
 
@@ -147,7 +132,7 @@ async def test_nothing_is_sorted_for_a_page(embedded: Node) -> None:
 @requirement("bounds:purge")
 @pytest.mark.parametrize("statement", [INTERRUPT_ABANDONED, RELEASE_ABANDONED])
 async def test_what_the_dead_left_is_found_without_looking_at_everything(embedded: Node, statement: Any) -> None:
-    found = await plans(embedded, lambda: embedded.database.write(lambda writing: writing.execute(statement)))
+    found = await plans(embedded.database, lambda: embedded.database.write(lambda writing: writing.execute(statement)))
 
     assert not [step for step in found if step.startswith("SCAN") and "INDEX" not in step]
     assert [step for step in found if "_process" in step]
@@ -155,6 +140,6 @@ async def test_what_the_dead_left_is_found_without_looking_at_everything(embedde
 
 @requirement("bounds:purge")
 async def test_refused_runs_that_are_past_their_time_are_found_by_their_own_index(embedded: Node) -> None:
-    found = of_runs(await plans(embedded, lambda: embedded.runs.purge_refused(embedded.clock.at)))
+    found = of_runs(await plans(embedded.database, lambda: embedded.runs.purge_refused(embedded.clock.at)))
 
     assert {"SCAN runs USING INDEX ix_runs_refused"} == found

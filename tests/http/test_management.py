@@ -26,10 +26,15 @@ def workspace(gateway: Gateway) -> str:
     return str(made(gateway, "/v1/workspaces", name="Acme")["workspace_id"])
 
 
-@pytest.fixture
-def connection(gateway: Gateway, workspace: str) -> str:
+def connect(gateway: Gateway, workspace: str) -> str:
+    """A new connection of *workspace*."""
     body = {"workspace_id": workspace, "connector": "notes"} | UNASKED
     return str(made(gateway, "/v1/connections", **body)["connection_id"])
+
+
+@pytest.fixture
+def connection(gateway: Gateway, workspace: str) -> str:
+    return connect(gateway, workspace)
 
 
 def keyed(gateway: Gateway, workspace: str, **more: Any) -> Callable[..., Reply]:
@@ -354,6 +359,44 @@ def test_an_unknown_name_within_a_parameter_lists_what_is_allowed_there(
     reply = gateway.operator("POST", "/v1/connections", json=body)
 
     assert told == reply.body["error"]["details"][-1]
+
+
+@requirement("connections:paged")
+def test_connections_are_told_newest_first_page_by_page(gateway: Gateway, workspace: str) -> None:
+    made_connections = [connect(gateway, workspace) for _ in range(5)]
+    own = keyed(gateway, workspace)
+    first = own("GET", "/v1/connections?limit=2")
+    second = own("GET", f"/v1/connections?limit=2&cursor={first.body['next_cursor']}")
+    third = own("GET", f"/v1/connections?limit=2&cursor={second.body['next_cursor']}")
+    told = [item["connection_id"] for page in (first, second, third) for item in page.data]
+
+    assert made_connections[::-1] == told
+    assert third.body["next_cursor"] is None
+
+
+@requirement("connections:paged")
+@pytest.mark.parametrize("more", ["&connector=mail", "&workspace_id=ws_other"])
+def test_a_cursor_of_connections_holds_for_its_own_filters(gateway: Gateway, workspace: str, more: str) -> None:
+    made_connections = [connect(gateway, workspace) for _ in range(2)]
+    cursor = gateway.operator("GET", "/v1/connections?limit=1").body["next_cursor"]
+
+    assert 2 == len(made_connections)
+    assert "invalid_cursor" == gateway.operator("GET", f"/v1/connections?limit=1&cursor={cursor}{more}").code
+
+
+@pytest.mark.parametrize("limit", ["0", "201", "many"])
+def test_a_page_of_connections_has_bounds(gateway: Gateway, limit: str) -> None:
+    assert ["limit"] == faults(gateway.operator("GET", f"/v1/connections?limit={limit}"))
+
+
+def test_a_limited_key_goes_through_its_connections_page_by_page(gateway: Gateway, workspace: str) -> None:
+    oldest, _, newest = [connect(gateway, workspace) for _ in range(3)]
+    own = keyed(gateway, workspace, connection_ids=[oldest, newest])
+    first = own("GET", "/v1/connections?limit=1")
+    second = own("GET", f"/v1/connections?limit=1&cursor={first.body['next_cursor']}")
+
+    assert [newest, oldest] == [page.data[0]["connection_id"] for page in (first, second)]
+    assert second.body["next_cursor"] is None
 
 
 # Runs

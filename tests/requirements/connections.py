@@ -28,4 +28,5 @@ CONNECTIONS = promised(
     ("connections-23", "accounts:times", "A connection tells when it was used and renewed, and when its tokens end."),
     ("connections-24", "connect:discreet", "No secret of connecting is told anywhere."),
     ("connections-25", "connect:removed", "Removing a connection gives its tokens back."),
+    ("connections-26", "connections:paged", "Connections are listed newest first, page by page."),
 )

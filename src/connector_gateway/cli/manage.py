@@ -10,7 +10,7 @@ import click
 from connector_gateway.app import App
 from connector_gateway.cli.installation import data_folder, manage
 from connector_gateway.cli.json_text import value_of
-from connector_gateway.cli.output import as_json, show
+from connector_gateway.cli.output import as_json, note, show
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.kit.identifiers import ConnectionId, KeyId, WorkspaceId
 from connector_gateway.kit.shapes import Instant, Params
@@ -259,12 +259,23 @@ def test_connection(connection_id: str, data: Path | None, *, as_json: bool) -> 
 @connections.command("list")
 @click.option("--workspace", help="Only connections of this workspace.")
 @click.option("--connector", type=connector, help="Only connections of this connector.")
+@click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True)
+@click.option("--cursor", help="The next_cursor of the list before this one.")
 @data_folder
 @as_json
-def list_connections(workspace: str | None, connector: str | None, data: Path | None, *, as_json: bool) -> None:
-    """List connections."""
+def list_connections(
+    workspace: str | None, connector: str | None, limit: int, cursor: str | None, data: Path | None, *, as_json: bool
+) -> None:
+    """List connections, newest first."""
     wanted = WorkspaceId(workspace) if workspace else None
-    _act(data, lambda app: app.connections.list(wanted, connector), json=as_json, columns=CONNECTIONS)
+    page = manage(
+        data,
+        lambda app: app.connections.page(wanted, connector=connector, before=cursor, limit=limit),
+        json=as_json,
+    )
+    show(page.rows, json=as_json, columns=CONNECTIONS)
+    if page.before is not None:
+        note("next_cursor", f"{page.before} (older connections: repeat with --cursor)")
 
 
 @connections.command("show")

@@ -87,11 +87,14 @@ console_sessions = Table(
 )
 """Browsers that are signed in to the console, by the digest of the identifier that they hold."""
 
+_kept, _kept_sqlite = text("deleted IS false"), text("deleted IS 0")
+"""With the words of the statements that list connections, since SQLite finds the indexes by them."""
+
 connections = Table(
     "connections",
     metadata,
     Column("connection_id", String(40), primary_key=True),
-    Column("workspace_id", ForeignKey("workspaces.workspace_id"), nullable=False, index=True),
+    Column("workspace_id", ForeignKey("workspaces.workspace_id"), nullable=False),
     Column("connector", String(20), nullable=False),
     Column("name", String(200), nullable=False),
     Column("status", String(10), nullable=False),
@@ -110,6 +113,15 @@ connections = Table(
     Column("last_refreshed_at", Double),
     Column("refresh_began_at", Double),
     Column("refresh_until", Double),
+    *(
+        Index(name, *columns, sqlite_where=_kept_sqlite, postgresql_where=_kept)
+        for name, columns in {
+            "ix_connections": ("connection_id",),
+            "ix_connections_workspace": ("workspace_id", "connection_id"),
+            "ix_connections_connector": ("connector", "connection_id"),
+            "ix_connections_workspace_connector": ("workspace_id", "connector", "connection_id"),
+        }.items()
+    ),
 )
 """``status`` is ``pending``, ``active``, ``revoked`` or ``removed``; ``reason`` is why it is revoked.
 

@@ -30,9 +30,9 @@ def test_a_new_connection_tells_whose_it_is(gateway: Gateway) -> None:
 
 @requirement("accounts:refused")
 def test_a_wrong_token_is_refused_at_once_and_not_stored(gateway: Gateway) -> None:
-    before = len(gateway.operator("GET", "/v1/connections").data)
+    before = len(gateway.operator("GET", "/v1/connections?limit=200").data)
     reply = create(gateway, credentials={"token": "ntn_wrong_token"})
-    after = len(gateway.operator("GET", "/v1/connections").data)
+    after = len(gateway.operator("GET", "/v1/connections?limit=200").data)
 
     assert (422, "credentials_refused", before) == (reply.status, reply.code, after)
     assert "ntn_wrong_token" not in str(reply.body)

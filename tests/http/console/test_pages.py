@@ -206,6 +206,34 @@ def test_events_are_not_shown_from_anywhere(operator: Browser, gateway: Gateway,
     assert page.status in {400, 422}
 
 
+def test_connections_come_page_by_page_under_the_same_filters(operator: Browser, gateway: Gateway) -> None:
+    workspace_id = gateway.operator("POST", "/v1/workspaces", json={"name": "Large"}).data["workspace_id"]
+    body = {"workspace_id": workspace_id, "connector": "shelf", "credentials": {"token": "t"}}
+    made = [gateway.operator("POST", "/v1/connections", json=body).data["connection_id"] for _ in range(52)]
+    whole = operator.open(f"/console/workspaces/{workspace_id}").link("All connections of this workspace")
+    first = operator.open(whole)
+    second = operator.open(first.link("Older connections"))
+    shown = [
+        str(link["href"]).rpartition("/")[2]
+        for page in (first, second)
+        for link in page.html.select("td a[href*='/connections/']")
+    ]
+
+    assert made[::-1] == list(dict.fromkeys(shown))
+    assert workspace_id == second.one("#workspace")["value"]
+    assert second.link("Newest connections").endswith(f"workspace_id={workspace_id}&connector=")
+
+
+def test_a_cursor_of_connections_holds_for_its_own_filters_only(operator: Browser, gateway: Gateway) -> None:
+    body = {"workspace_id": gateway.workspace_id, "connector": "shelf", "credentials": {"token": "t"}}
+    made = [gateway.operator("POST", "/v1/connections", json=body).status for _ in range(51)]
+    older = operator.open("/console/connections", connector="shelf").link("Older connections")
+    page = operator.open(older.replace("connector=shelf", "connector=notes"))
+
+    assert {200} == set(made)
+    assert (422, True) == (page.status, page.alert.startswith("The cursor was not issued for this request."))
+
+
 def test_a_connection_is_disconnected_once_that_was_confirmed(operator: Browser, gateway: Gateway) -> None:
     body = {"workspace_id": gateway.workspace_id, "connector": "shelf", "credentials": {"token": "t"}, "name": "Gone"}
     made = gateway.operator("POST", "/v1/connections", json=body).data
@@ -312,7 +340,7 @@ def test_the_overview_counts_what_there_is_and_shows_what_failed(operator: Brows
     reply = gateway.get("/shelf/things", limit="many")
     page = operator.open("/console")
     workspaces = len(gateway.operator("GET", "/v1/workspaces").data)
-    connections = len(gateway.operator("GET", "/v1/connections").data)
+    connections = len(gateway.operator("GET", "/v1/connections?limit=200").data)
 
     assert [str(workspaces), str(connections)] == [one.text for one in page.html.select(".figure strong")[:2]]
     assert "error invalid_parameters" == page.rows("#failed")[0][3]

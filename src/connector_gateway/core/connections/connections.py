@@ -123,6 +123,14 @@ class Connection:
         self._held.expires_at = newer.expires_at
 
 
+@dataclass(frozen=True, slots=True)
+class ConnectionsPage:
+    """Some connections as they may be told, and before which one to look for more; None where there are none."""
+
+    rows: Sequence[dict[str, Any]]
+    before: str | None
+
+
 class Connections:
     """Makes, finds, changes and removes connections; look-ups are trusted for a while by the *steady* clock."""
 
@@ -227,22 +235,30 @@ class Connections:
         await self._database.write(create)
         return _public(row)
 
-    async def list(
+    async def page(
         self,
         workspace_id: WorkspaceId | None = None,
-        connector: str | None = None,
         connection_ids: Collection[str] | None = None,
-    ) -> Sequence[dict[str, Any]]:
-        """Connections, newest first; those of a workspace, of a connector, among *connection_ids*, where given."""
-        query = SHOWN.order_by(tables.connections.c.connection_id.desc())
-        if workspace_id is not None:
-            query = query.where(tables.connections.c.workspace_id == workspace_id)
-        if connector is not None:
-            query = query.where(tables.connections.c.connector == connector)
+        *,
+        connector: str | None = None,
+        before: str | None = None,
+        limit: int = 50,
+    ) -> ConnectionsPage:
+        """Connections, newest first: those *before* another; of a workspace, of a connector, where given.
+
+        Every choice of filters has an index (decision 46).
+        """
+        connections = tables.connections.c
+        query = SHOWN.order_by(connections.connection_id.desc()).limit(limit + 1)
+        for column, value in ((connections.workspace_id, workspace_id), (connections.connector, connector)):
+            query = query if value is None else query.where(column == value)
+        if before is not None:
+            query = query.where(connections.connection_id < before)
         if connection_ids is not None:
-            query = query.where(tables.connections.c.connection_id.in_(connection_ids))
+            query = query.where(connections.connection_id.in_(connection_ids))
         rows = await self._database.read(lambda reading: reading.execute(query).mappings().all())
-        return [_public(row) for row in rows]
+        shown = [_public(row) for row in rows[:limit]]
+        return ConnectionsPage(shown, shown[-1]["connection_id"] if len(rows) > limit else None)
 
     async def names(self, connection_ids: Collection[str]) -> Mapping[str, str]:
         """The names of those of *connection_ids* that there are or were."""

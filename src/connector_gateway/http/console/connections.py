@@ -6,8 +6,7 @@ from starlette.responses import Response
 
 from connector_gateway.http.console.budgets import MINUTES, charts_of
 from connector_gateway.http.console.declared import ROOT, Visit
-from connector_gateway.http.console.runs import rows_of
-from connector_gateway.http.console.workspaces import SHOWN
+from connector_gateway.http.console.runs import SHOWN, rows_of
 from connector_gateway.http.console.workspaces import show_one as show_workspace
 from connector_gateway.http.management.records import TestedConnection
 from connector_gateway.http.management.routes import (
@@ -26,17 +25,19 @@ EVENTS = 50
 
 
 async def show_all(visit: Visit) -> Response:
-    """The connections of a workspace, of an application, or all."""
+    """The connections of a workspace, of an application, or all, newest first, a page of them."""
     given = {name: visit.query.get(name, "") for name in FILTERS}
-    found = (await visit.ask(list_connections, given)).items
-    names = await visit.management.workspaces.names({row.workspace_id for row in found[:SHOWN]})
+    list_of = ("console connections", given)
+    page = await visit.ask(list_connections, {**given, "limit": SHOWN}, visit.position(*list_of))
+    names = await visit.management.workspaces.names({row.workspace_id for row in page.items})
     return visit.show(
         "connections.html",
-        rows=found[:SHOWN],
-        more=len(found) > SHOWN,
+        rows=page.items,
+        cursor=visit.cursor(page.position, *list_of),
         names=names,
         wanted=given,
         connectors=list(visit.console.connectors),
+        first="cursor" not in visit.query,
     )
 
 

@@ -101,6 +101,15 @@ class Visit:
             **values,
         )
 
+    def position(self, *bound_to: Any) -> Position | None:
+        """Where the page of a list begins that was asked for; None for the first."""
+        cursor = self.query.get("cursor")
+        return None if cursor is None else self.management.cursors.read(cursor, *bound_to)
+
+    def cursor(self, position: Position | None, *bound_to: Any) -> str | None:
+        """The cursor that leads there, for the same list only."""
+        return None if position is None else self.management.cursors.issue(position, *bound_to)
+
     def lead(self, path: str, **query: str) -> Response:
         """Send the browser on to a page, after a form was carried out."""
         address = self.console.pages.root + path + (f"?{urlencode(query)}" if query else "")

@@ -33,12 +33,11 @@ async def show_all(visit: Visit) -> Response:
     """Runs that fit the filters, newest first, a page of them."""
     given = {name: visit.query.get(name, "") for name in FILTERS}
     page, problem = await _page(visit, given)
-    cursor = None if page.position is None else visit.management.cursors.issue(page.position, *_binding(visit, given))
     return visit.show(
         "runs.html",
         problem=problem,
         rows=await rows_of(visit, page.items),
-        cursor=cursor,
+        cursor=visit.cursor(page.position, *_binding(visit, given)),
         wanted={**given, "hours": visit.query.get("hours", "")},
         connectors=visit.console.connectors,
         statuses=STATUSES,
@@ -62,8 +61,7 @@ async def rows_of(visit: Visit, runs: Sequence[RunRecord]) -> Sequence[Row]:
 
 async def _page(visit: Visit, given: Mapping[str, str]) -> tuple[Page[RunRecord], GatewayError | None]:
     """The page; none, and why, where the filters cannot be used."""
-    cursor = visit.query.get("cursor")
-    position = None if cursor is None else visit.management.cursors.read(cursor, *_binding(visit, given))
+    position = visit.position(*_binding(visit, given))
     try:
         return await visit.ask(list_runs, {**given, "limit": SHOWN, "since": _since(visit)}, position), None
     except InvalidParameters as error:

@@ -43,13 +43,14 @@ async def show_one(visit: Visit, workspace_id: str, problem: GatewayError | None
     """The same for the workspace of that identifier."""
     workspace = await visit.management.workspaces.show(workspace_id)
     whose = {"workspace_id": workspace["workspace_id"]}
-    keys, connections = await visit.ask(list_keys, whose), await visit.ask(list_connections, whose)
+    keys, page = await visit.ask(list_keys, whose), await visit.ask(list_connections, whose)
     return visit.show(
         "workspace.html",
         problem=problem,
         workspace=workspace,
         keys=keys.items[:SHOWN],
-        connections=connections.items[:SHOWN],
+        connections=page.items,
+        more=page.position is not None,
         connectors=list(visit.console.connectors),
         whose=None,
     )

@@ -86,6 +86,8 @@ class ListConnections(Params):
 
     workspace_id: Identifier | None = None
     connector: str | None = None
+    cursor: Cursor | None = None
+    limit: Annotated[int, Field(ge=1, le=200)] = 50
 
 
 class NameConnection(Params):

@@ -132,11 +132,17 @@ async def create_connection(asked: Asked, params: CreateConnection) -> CreatedCo
 
 
 @manages("GET /v1/connections", open_to_keys=True)
-async def list_connections(asked: Asked, params: ListConnections) -> Listing[ConnectionRecord]:
+async def list_connections(asked: Asked, params: ListConnections) -> Page[ConnectionRecord]:
     """List connections, newest first; secrets are never shown."""
-    workspace_id = asked.within(params.workspace_id)
-    found = await asked.management.connections.list(workspace_id, params.connector, asked.connection_ids)
-    return Listing(items=[ConnectionRecord(**row) for row in found])
+    page = await asked.management.connections.page(
+        asked.within(params.workspace_id),
+        asked.connection_ids,
+        connector=params.connector,
+        before=asked.position["before"] if asked.position else None,
+        limit=params.limit,
+    )
+    position = None if page.before is None else {"before": page.before}
+    return Page(items=[ConnectionRecord(**row) for row in page.rows], position=position)
 
 
 @manages("GET /v1/connections/{connection_id}", open_to_keys=True, errors=[ConnectionNotFound])

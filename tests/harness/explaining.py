@@ -1,0 +1,24 @@
+"""How the embedded database finds what it is asked for."""
+
+from collections.abc import Callable
+from typing import Any
+
+from sqlalchemy import Connection, event
+
+from connector_gateway.storage.database import Database
+
+
+async def plans(database: Database, ask: Callable[[], Any]) -> list[str]:
+    """The steps by which the database answers *ask*, statement by statement."""
+    found: list[str] = []
+
+    def explain(connection: Connection, _: Any, statement: str, parameters: Any, *__: Any) -> None:
+        if not statement.startswith(("EXPLAIN", "PRAGMA")):
+            cursor = connection.connection.cursor()
+            cursor.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)
+            found.extend(row[3] for row in cursor.fetchall())
+
+    event.listen(database._engine, "before_cursor_execute", explain)
+    await ask()
+    event.remove(database._engine, "before_cursor_execute", explain)
+    return found
