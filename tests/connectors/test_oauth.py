@@ -11,6 +11,7 @@ from harness.calls import calls_of, read
 from harness.connecting import User, heading, invited, reconnecting, shown, user
 from harness.playing import playing
 from harness.requirement import requirement
+from harness.rooms import UNHURRIED
 from harness.serving import Gateway, Reply, serving
 from sandbox.dialects import DIALECTS
 from workspace_sandbox import EMULATORS
@@ -47,7 +48,7 @@ def room(request: pytest.FixtureRequest) -> str:
 def house(room: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     with (
         playing(**{room: EMULATORS[room]}) as sandbox,
-        serving(sandbox, tmp_path_factory.mktemp(room), connectors={room: CONNECTORS[room]}) as gateway,
+        serving(sandbox, tmp_path_factory.mktemp(room), connectors={room: UNHURRIED[room]}) as gateway,
     ):
         yield gateway
 

@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -13,21 +12,15 @@ from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.files import Files
 from connector_gateway.http.management import MANAGEMENT
 from connector_gateway.http.routes import PREFIX
-from connector_gateway.kit.budget import Budget
-from connector_gateway.kit.operation import AnyConnector
 from harness.playing import playing
 from harness.publishing import published, publishing
+from harness.rooms import UNHURRIED
 from harness.serving import OPERATOR, Gateway, serving
 from harness.waiting import wait_until
 from workspace_sandbox import EMULATORS
 
 Arguments = Mapping[str, Any]
 Recorded = dict[str, dict[str, Any]]
-
-UNHURRIED: Mapping[str, AnyConnector] = {
-    name: replace(connector, budgets=dict.fromkeys(connector.budgets, Budget(100_000, 1)))
-    for name, connector in CONNECTORS.items()
-}
 
 KEPT = Path(__file__).parents[2] / "src" / "connector_gateway" / "http" / "openapi" / "examples.json"
 
