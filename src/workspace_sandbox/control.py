@@ -12,6 +12,12 @@ from workspace_sandbox.kit.server import application
 
 Steer = Callable[[Emulator, Mapping[str, Any]], Any]
 DONE = {"done": True}
+THERE_IS = (
+    "This port steers the stand-ins, which answer on the next ports: POST /_control/reset, and below "
+    "/_control/<connector> GET and DELETE requests, POST and DELETE faults, POST knobs, revoke, authorise and act."
+)
+"""What somebody is told who asks this port for something else."""
+
 FAULT_FIELDS = {field.name for field in fields(Fault)}
 
 
@@ -31,6 +37,9 @@ def control(emulators: Mapping[str, Emulator]) -> web.Application:
 
         return handle
 
+    async def unknown(request: web.Request) -> web.Response:
+        return _refuse(404, f"There is nothing at {request.method} {request.path}. {THERE_IS}")
+
     async def reset_all(_: web.Request) -> web.Response:
         for emulator in emulators.values():
             emulator.stage.reset()
@@ -49,6 +58,8 @@ def control(emulators: Mapping[str, Emulator]) -> web.Application:
             web.post(f"{prefix}/revoke", steered(revoke)),
             web.post(f"{prefix}/authorise", steered(authorise)),
             web.post(f"{prefix}/act", steered(lambda emulator, action: emulator.act(action))),
+            # Last of all, so that a wrong method is told here, too.
+            web.route("*", "/{path:.*}", unknown),
         ]
     )
 

@@ -43,9 +43,11 @@ class Shell:
     """Runs commands as a user of the installation in *environment* does."""
 
     environment: dict[str, str]
+    columns: int = 200
 
     def run(self, *command: str, input: str | None = None) -> Result:  # noqa: A002  # click's own name
-        return CliRunner().invoke(main, list(command), env={**self.environment, "COLUMNS": "200"}, input=input)
+        environment = {**self.environment, "COLUMNS": str(self.columns)}
+        return CliRunner().invoke(main, list(command), env=environment, input=input)
 
     def json(self, *command: str, input: str | None = None) -> Any:  # noqa: A002
         result = self.run(*command, "--json", input=input)
@@ -314,6 +316,32 @@ def test_runs_are_listed_by_their_code(gateway: Gateway, shell: Shell) -> None:
     assert {"invalid_cursor"} == {run["code"] for run in listed}
 
 
+@pytest.mark.parametrize(
+    ("option", "given", "told"),
+    [
+        ("--code", "rate_limitd", "there is no code 'rate_limitd'. Did you mean rate_limited?"),
+        ("--code", "nope", "there is no code 'nope'. There are: ambiguous_channel, "),
+        ("--operation", "create_pge", "there is no operation 'create_pge'. Did you mean create_page?"),
+        ("--operation", "zzz", "there is no operation 'zzz'. There are: add_reaction, "),
+    ],
+)
+def test_runs_are_not_sought_by_a_name_that_does_not_exist(shell: Shell, option: str, given: str, told: str) -> None:
+    result = shell.run("runs", "list", option, given)
+
+    assert 2 == result.exit_code
+    assert told in result.stderr
+
+
+def test_instants_are_written_as_the_service_writes_them(gateway: Gateway, shell: Shell) -> None:
+    made = gateway.operator("POST", "/v1/workspaces", json={"name": "of some instant"}).data
+
+    listed = {row["workspace_id"]: row for row in shell.json("workspaces", "list")}
+    line = next(line for line in shell.run("workspaces", "list").stdout.splitlines() if made["workspace_id"] in line)
+
+    assert made["created_at"] == listed[made["workspace_id"]]["created_at"]
+    assert made["created_at"] == line.split("\t")[3]
+
+
 def test_a_list_of_runs_goes_on_where_it_ended(gateway: Gateway, shell: Shell) -> None:
     made = [gateway.get("/notes/databases", limit=1).body["run_id"] for _ in range(3)]
 
@@ -388,6 +416,25 @@ def test_an_address_that_nobody_can_call_is_told_in_a_sentence(gateway: Gateway,
 @pytest.mark.parametrize("command", [[], ["runs"], ["runs", "list"], ["call", "notes", "create-page"], ["sandbox"]])
 def test_every_command_helps_with_h_too(command: list[str]) -> None:
     assert Shell({}).run(*command, "--help").stdout == Shell({}).run(*command, "-h").stdout
+
+
+@pytest.mark.parametrize("columns", [40, 80])
+@pytest.mark.parametrize("command", [["dev"], ["keys", "create"], ["connections", "connect"], ["hooks", "close"]])
+def test_help_fits_the_terminal(command: list[str], columns: int) -> None:
+    lines = Shell({}, columns).run(*command, "--help").stdout.splitlines()
+
+    assert [] == [line for line in lines if len(line.rstrip()) > columns]
+
+
+@pytest.mark.parametrize("group", ["workspaces", "keys", "connections", "hooks", "vault", "runs"])
+def test_every_option_says_what_it_is_for(group: str) -> None:
+    made = main.get_command(click.Context(main), group)
+    assert isinstance(made, click.Group)
+
+    declared = [(name, option) for name, command in made.commands.items() for option in command.params]
+    options = [(name, option) for name, option in declared if isinstance(option, click.Option)]
+
+    assert [] == [(name, option.name) for name, option in options if not option.help]
 
 
 def test_an_argument_that_is_no_text_is_refused(shell: Shell) -> None:

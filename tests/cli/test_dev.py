@@ -221,6 +221,18 @@ def test_a_port_in_use_that_an_application_needs_is_told(tmp_path: Path) -> None
     assert str(port + 3) in done.stderr
 
 
+def test_the_lines_that_it_prints_for_a_shell_work_as_they_are(tmp_path: Path) -> None:
+    with dev(tmp_path, free_block()) as running:
+        told = until("stop      Ctrl-C", running)
+        (line,) = [line for line in told.splitlines() if line.startswith("shell ")]
+        script = f"{line.removeprefix('shell').strip()}; echo $GATEWAY_URL"
+        answer = subprocess.run(
+            ["bash", "-c", script], env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True, check=False
+        )
+
+    assert (f"{running.described['base_url']}\n", "") == (answer.stdout, answer.stderr)
+
+
 def test_the_tour_makes_a_call_through_every_connector(tmp_path: Path) -> None:
     port = free_block()
     with dev(tmp_path, port) as running:

@@ -350,6 +350,13 @@ async def test_a_use_that_could_not_be_noted_is_noted_later(office: Office) -> N
     assert 1 == await office.here.note_uses()
 
 
+async def test_whoever_holds_an_expired_key_is_told_when_it_ended(office: Office) -> None:
+    key = (await office.issue(expires_at=1_000_000_000.0))["key"]
+
+    with pytest.raises(InvalidApiKey, match=r"^The API key expired at 2001-09-09T01:46:40\.000Z\.$"):
+        await office.here.authenticate(f"Bearer {key}")
+
+
 async def test_a_refused_key_is_not_used(office: Office) -> None:
     created = await office.issue(expires_at=office.clock.now() - 1)
 

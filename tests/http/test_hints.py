@@ -6,7 +6,7 @@ from urllib.parse import quote
 import pytest
 
 from connector_gateway.core.details import shortened
-from connector_gateway.core.nearest import nearest
+from connector_gateway.kit.nearest import nearest
 from harness.requirement import requirement
 from harness.serving import Gateway
 

@@ -33,6 +33,14 @@ def me(sandbox: Sandbox) -> httpx.Response:
     return httpx.get(f"{address}/v1/users/me", headers=headers)
 
 
+@pytest.mark.parametrize(("method", "path"), [("GET", "/"), ("GET", "/_control/notes/act"), ("PUT", "/nope")])
+def test_whoever_asks_for_something_else_is_told_what_there_is(sandbox: Sandbox, method: str, path: str) -> None:
+    answer = httpx.request(method, f"{sandbox.address}{path}")
+
+    assert 404 == answer.status_code
+    assert answer.json()["error"].startswith(f"There is nothing at {method} {path}. This port steers the stand-ins")
+
+
 def test_the_journal_tells_what_arrived_and_is_cleared(sandbox: Sandbox, control: httpx.Client) -> None:
     me(sandbox)
 

@@ -1,7 +1,9 @@
 """The command line: the service, its sandbox, its management, and every operation."""
 
 import re
+import shutil
 import sys
+from collections.abc import Sequence
 from importlib import import_module
 from io import TextIOWrapper
 
@@ -18,7 +20,7 @@ COMMANDS = {
     "sandbox": (SANDBOX, "Run only the emulators of the third-party applications."),
     "workspaces": (f"{HERE}.manage", "Create, list and change workspaces."),
     "keys": (f"{HERE}.manage", "Create, list and revoke API keys."),
-    "connections": (f"{HERE}.manage", "Create, list, change and remove connections."),
+    "connections": (f"{HERE}.manage", "Create, connect, test, list, change and remove connections."),
     "hooks": (f"{HERE}.manage", "Take, show and forget the tokens that deliveries are signed with."),
     "vault": (f"{HERE}.manage", "Seal all secrets with the newest key."),
     "runs": (f"{HERE}.runs", "Explain calls by their run_id."),
@@ -26,6 +28,25 @@ COMMANDS = {
     "call": (f"{HERE}.call", "Call an operation: connector-gateway call CONNECTOR OPERATION."),
 }
 """Each command, the module that has it, and what it does; modules are loaded when they are needed."""
+
+
+NARROW = 50
+"""Columns below which click does not fold help."""
+
+
+class Help(click.HelpFormatter):
+    """Folds help for narrow terminals too, where what an option means begins on a line of its own."""
+
+    def __init__(self, indent_increment: int = 2, width: int | None = None, max_width: int | None = None) -> None:
+        super().__init__(indent_increment, width, max_width)
+        self.width = min(self.width, max(20, shutil.get_terminal_size().columns - 2))
+
+    def write_dl(self, rows: Sequence[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
+        """Two columns, the first of which leaves room for the second."""
+        super().write_dl(rows, col_max if self.width >= NARROW else self.width // 3, col_spacing)
+
+
+click.Context.formatter_class = Help
 
 
 class Commands(click.Group):

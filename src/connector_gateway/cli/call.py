@@ -196,9 +196,14 @@ def _envelope(text: bytes) -> dict[str, Any]:
         body = decode(text)
     except InvalidJson as fault:
         raise ValueError("its answer is not JSON") from fault
-    if not isinstance(body, dict) or not {"data", "error"} & body.keys():
+    if not isinstance(body, dict) or not ("data" in body or _tells_an_error(body.get("error"))):
         raise ValueError("its answer is no envelope")
     return body
+
+
+def _tells_an_error(error: Any) -> bool:
+    """Whether it is one of the service's; others call something ``error``, too."""
+    return isinstance(error, dict) and {"code", "message", "remedy"} <= error.keys()
 
 
 def _joined(occurrences: tuple[list[Any], ...]) -> list[Any]:

@@ -3,9 +3,12 @@
 import asyncio
 import contextlib
 import json
+import os
 import secrets
 import shlex
+import shutil
 import subprocess
+import sys
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -34,6 +37,8 @@ from connector_gateway.kit.clock import SystemClock
 from connector_gateway.kit.errors import GatewayError
 from connector_gateway.storage.database import Database
 from connector_gateway.storage.files import Unusable
+
+PROGRAM = "connector-gateway"
 
 SELDOM_SECONDS = "300"
 """How often everything is polled: since deliveries come at once, rarely; the environment may say otherwise."""
@@ -220,6 +225,15 @@ async def _invitation(app: App, workspace_id: Any, connector: str, kept: str | N
     return await app.connecting.create(workspace_id, connector, None, name=f"{connector} in the browser")
 
 
+def _command() -> str:
+    """How this program is called from here: by its name alone where the shell would find just this one."""
+    script = Path(sys.executable).with_name(PROGRAM)
+    found = shutil.which(PROGRAM)
+    if not script.exists() or (found is not None and script.samefile(found)):
+        return PROGRAM
+    return shlex.quote(os.path.relpath(script))
+
+
 async def _show(described: Mapping[str, Any], data: Path) -> None:
     """Make one call through each connector, and print its envelope and how to call it again."""
     async with aiohttp.ClientSession() as session:
@@ -236,12 +250,13 @@ async def _show(described: Mapping[str, Any], data: Path) -> None:
     for connector, url in described["connect_urls"].items():
         console.print(f"{connector:9} {url}", soft_wrap=True)
     console.rule("ready", align="left")
+    command, folder = _command(), shlex.quote(str(data))
     console.print(
         f"gateway   {described['base_url']}  (reference: {described['base_url']}/docs)\n"
         f"console   {described['base_url']}/console  (sign in with the operator_token of {data / 'dev.json'})\n"
         f"sandbox   {described['sandbox_url']}\n"
-        f'shell     eval "$(connector-gateway env --data {shlex.quote(str(data))})"\n'
-        f"history   connector-gateway runs list --data {shlex.quote(str(data))}\n"
+        f'shell     eval "$({command} env --data {folder})"\n'
+        f"history   {command} runs list --data {folder}\n"
         "stop      Ctrl-C",
         soft_wrap=True,
     )

@@ -36,6 +36,9 @@ SEALS = ("kind", "resealed", "unreadable")
 
 plan = click.Choice(["free", "paid"])
 connector = click.Choice(list(CONNECTORS))
+connector_argument = click.argument("connector", type=connector, metavar="CONNECTOR")
+CHOICES = f"CONNECTOR is one of {', '.join(CONNECTORS)}."
+
 return_url_list = click.option(
     "--return-url",
     "return_urls",
@@ -57,7 +60,7 @@ def workspaces() -> None:
 
 @workspaces.command("create")
 @click.argument("name")
-@click.option("--plan", type=plan, default="free", show_default=True)
+@click.option("--plan", type=plan, default="free", show_default=True, help="How long events are kept: 7 or 30 days.")
 @return_url_list
 @data_folder
 @as_json
@@ -108,9 +111,21 @@ class Expiry(Params):
 
 @keys.command("create")
 @click.argument("workspace_id")
-@click.option("--scope", type=click.Choice(["read", "read_write"]), default="read_write", show_default=True)
+@click.option(
+    "--scope",
+    type=click.Choice(["read", "read_write"]),
+    default="read_write",
+    show_default=True,
+    help="Whether the key may write.",
+)
 @click.option("--name", default="", help="What the key is for.")
-@click.option("--calls-per-minute", type=click.IntRange(1, 1_000_000), default=120, show_default=True)
+@click.option(
+    "--calls-per-minute",
+    type=click.IntRange(1, 1_000_000),
+    default=120,
+    show_default=True,
+    help="How many calls the key may make.",
+)
 @click.option(
     "--connection", "connection_ids", multiple=True, help="Limit the key to this connection; may be repeated."
 )
@@ -172,9 +187,9 @@ def connections() -> None:
     """Create, connect, test, list, change and remove connections."""
 
 
-@connections.command("create")
+@connections.command("create", epilog=CHOICES)
 @click.argument("workspace_id")
-@click.argument("connector", type=connector)
+@connector_argument
 @click.option("--name", default="", help="What people call it.")
 @click.option("--settings", default="{}", help="Settings as a JSON object.")
 @no_verify
@@ -201,9 +216,9 @@ def create_connection(
     _act(data, create, json=as_json)
 
 
-@connections.command("connect")
+@connections.command("connect", epilog=CHOICES)
 @click.argument("workspace_id")
-@click.argument("connector", type=connector)
+@connector_argument
 @click.option("--name", default="", help="What people call it.")
 @click.option("--settings", default="{}", help="Settings as a JSON object.")
 @return_url_option
@@ -350,8 +365,8 @@ def hooks() -> None:
     """Take, show and forget the tokens that applications sign their deliveries with."""
 
 
-@hooks.command("open")
-@click.argument("connector", type=connector)
+@hooks.command("open", epilog=CHOICES)
+@connector_argument
 @data_folder
 @as_json
 def open_hook(connector: str, data: Path, *, as_json: bool) -> None:
@@ -359,8 +374,8 @@ def open_hook(connector: str, data: Path, *, as_json: bool) -> None:
     _act(data, lambda app: app.hooks.open(connector), json=as_json)
 
 
-@hooks.command("close")
-@click.argument("connector", type=connector)
+@hooks.command("close", epilog=CHOICES)
+@connector_argument
 @data_folder
 @as_json
 def close_hook(connector: str, data: Path, *, as_json: bool) -> None:
@@ -368,8 +383,8 @@ def close_hook(connector: str, data: Path, *, as_json: bool) -> None:
     _act(data, lambda app: app.hooks.close(connector), json=as_json)
 
 
-@hooks.command("show")
-@click.argument("connector", type=connector)
+@hooks.command("show", epilog=CHOICES)
+@connector_argument
 @data_folder
 @as_json
 def show_hook(connector: str, data: Path | None, *, as_json: bool) -> None:
@@ -377,8 +392,8 @@ def show_hook(connector: str, data: Path | None, *, as_json: bool) -> None:
     _act(data, lambda app: app.hooks.show(connector), json=as_json)
 
 
-@hooks.command("forget")
-@click.argument("connector", type=connector)
+@hooks.command("forget", epilog=CHOICES)
+@connector_argument
 @data_folder
 @as_json
 def forget_hook(connector: str, data: Path | None, *, as_json: bool) -> None:

@@ -5,6 +5,7 @@ Data of others is text and nothing else: never markup, never a command to the te
 
 import sys
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any, NoReturn, TextIO
 
 import click
@@ -16,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from connector_gateway.cli.printing import printable, printable_json
+from connector_gateway.kit.shapes import timestamp
 
 GAP = 2
 """Blanks between two columns."""
@@ -35,11 +37,24 @@ Row = Mapping[str, Any]
 def show(data: Any, *, json: bool, columns: Sequence[str] = ()) -> None:
     """Print *data*: rows as a table of *columns*, one object as a list of its fields; all of it where it is piped."""
     if json:
-        show_json(to_json(data, indent=2).decode())
+        show_json(as_answered(data))
     elif isinstance(data, Mapping):
         _fields(data)
     else:
         _rows(list(data), columns)
+
+
+def as_answered(data: Any, *, indent: int | None = 2) -> str:
+    """*data* as JSON, with instants as the service writes them."""
+    return to_json(_written(data), indent=indent).decode()
+
+
+def _written(data: Any) -> Any:
+    if isinstance(data, datetime):
+        return timestamp(data)
+    if isinstance(data, Mapping):
+        return {name: _written(value) for name, value in data.items()}
+    return [_written(item) for item in data] if isinstance(data, list | tuple) else data
 
 
 def show_json(text: str) -> None:
@@ -81,7 +96,8 @@ def cell(value: Any) -> str:
     """*value* as one line of text."""
     if value is None:
         return ""
-    return printable(value if isinstance(value, str) else ENCODER.encode(value).decode().strip('"'))
+    text = _written(value)
+    return printable(text if isinstance(text, str) else ENCODER.encode(text).decode())
 
 
 def table(rows: Sequence[Row], names: Sequence[str], width: int) -> tuple[Table, Sequence[str]]:

@@ -9,14 +9,25 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
-from pydantic_core import to_json
 
 from connector_gateway.app import App
 from connector_gateway.cli.installation import data_folder, manage
-from connector_gateway.cli.output import as_json, cell, console, fitting, note, show, show_json, to_terminal
+from connector_gateway.cli.output import (
+    as_answered,
+    as_json,
+    cell,
+    console,
+    fitting,
+    note,
+    show,
+    show_json,
+    to_terminal,
+)
 from connector_gateway.cli.printing import printable
 from connector_gateway.connectors import CONNECTORS
+from connector_gateway.kit.errors import catalogue
 from connector_gateway.kit.identifiers import WorkspaceId
+from connector_gateway.kit.nearest import nearest
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -44,12 +55,37 @@ class Moment(click.ParamType[datetime]):
         return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
+class Known(click.ParamType[str]):
+    """One of many names; an unknown one is refused, for it would find nothing and not say why."""
+
+    name = "text"
+
+    def __init__(self, what: str, names: Iterable[str]) -> None:
+        self.what, self.names = what, sorted(set(names))
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name as it was given."""
+        if value in self.names:
+            return str(value)
+        meant = nearest(value, self.names)
+        hint = f"Did you mean {meant}?" if meant else f"There are: {', '.join(self.names)}."
+        raise click.BadParameter(f"there is no {self.what} {value!r}. {hint}", ctx, param)
+
+
+CODE = Known("code", (error.code for error in catalogue()))
+OPERATION = Known("operation", (operation.name for room in CONNECTORS.values() for operation in room.operations))
+
+
 def filters(command: F) -> F:
     """The options by which runs are chosen."""
     for option in (
-        click.option("--code", help="Only runs that ended with this code, such as rate_limited."),
-        click.option("--status", type=click.Choice(["ok", "partial", "error", "running", "interrupted"])),
-        click.option("--operation", help="Only runs of this operation, such as create_page."),
+        click.option("--code", type=CODE, help="Only runs that ended with this code, such as rate_limited."),
+        click.option(
+            "--status",
+            type=click.Choice(["ok", "partial", "error", "running", "interrupted"]),
+            help="Only runs that stand like this.",
+        ),
+        click.option("--operation", type=OPERATION, help="Only runs of this operation, such as create_page."),
         click.option("--connector", type=click.Choice(list(CONNECTORS)), help="Only runs of this connector."),
         click.option("--connection", help="Only runs through this connection."),
         click.option("--workspace", help="Only runs of this workspace."),
@@ -68,7 +104,7 @@ def runs() -> None:
 @click.option(
     "--since", type=Moment(), help="Only runs that started at or after this instant; UTC, if it has no offset."
 )
-@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True)
+@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="How many runs to show.")
 @click.option("--cursor", help="The next_cursor of the list before this one.")
 @data_folder
 @as_json
@@ -117,7 +153,7 @@ def _ended(run: Mapping[str, Any]) -> bool:
 
 def _print_line(run: Mapping[str, Any], *, json: bool) -> None:
     if json:
-        show_json(to_json(run).decode())
+        show_json(as_answered(run, indent=None))
         return
     summary = _summary(run)
     cells = [cell(summary[name]) for name in SUMMARY]
@@ -147,7 +183,7 @@ def show_run(run_id: str, data: Path | None, *, as_json: bool) -> None:
     through = f"  through {cell(run['connection_id'])}" if run["connection_id"] else ""
     asked = f"key {run['key_id']}" if run["key_id"] else "without a key"
     click.echo(f"{run['run_id']}  {run['connector']} {run['operation']}{through}")
-    click.echo(f"{run['surface']}, {asked}, {run['started_at'].isoformat()}\n")
+    click.echo(f"{run['surface']}, {asked}, {cell(run['started_at'])}\n")
     for at, took, what in time_line(run):
         click.echo(f"{at:10.1f} ms  {'' if took is None else f'{took:.1f} ms':>12}  {printable(what)}")
 

@@ -11,8 +11,8 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import to_json
 
-from connector_gateway.core.nearest import meant
 from connector_gateway.kit.errors import Detail
+from connector_gateway.kit.nearest import MEANT, meant
 from connector_gateway.kit.shapes import NO_INSTANT, timestamp
 
 MAX_FAULTS = 20
@@ -25,9 +25,6 @@ MAX_DETAIL = 2_000
 """Bytes of JSON after which no more is told of one value: twenty details, each with its last text, fit into 64 KiB."""
 
 MAX_NESTING = 20
-
-MEANT = "did_you_mean"
-"""What details call the name that was probably meant."""
 
 KEPT = {"parameter", "property", "field", "index", "place", "vendor_code", "done"}
 """Details that are names, places or codes, and stay in the history."""
@@ -130,7 +127,8 @@ def shortened(details: Sequence[Detail]) -> list[Detail]:
 def _suggesting(told: Detail, detail: Detail) -> Detail:
     """*told* of *detail*, with the name that was probably meant, where one is."""
     name = meant(detail)
-    return told if name is None else {**told, MEANT: cut(name)}
+    known = {key: value for key, value in told.items() if key != MEANT}
+    return known if name is None else {**known, MEANT: cut(name)}
 
 
 def names_and_codes(details: Sequence[Detail]) -> list[Detail]:

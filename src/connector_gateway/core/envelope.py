@@ -7,9 +7,10 @@ from typing import Any, Literal
 from pydantic import TypeAdapter
 from pydantic_core import to_json
 
-from connector_gateway.core.details import MEANT, shortened
+from connector_gateway.core.details import shortened
 from connector_gateway.kit.errors import Detail, GatewayError
 from connector_gateway.kit.identifiers import RunId
+from connector_gateway.kit.nearest import MEANT
 
 Status = Literal["ok", "partial"]
 

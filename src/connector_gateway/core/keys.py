@@ -23,6 +23,7 @@ from connector_gateway.kit.errors import (
 )
 from connector_gateway.kit.identifiers import ConnectionId, KeyId, WorkspaceId, ulid
 from connector_gateway.kit.operation import Scope
+from connector_gateway.kit.shapes import timestamp
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
 
@@ -84,8 +85,10 @@ class Keys:
         digest = hashlib.sha256(key.encode()).digest()
         caller = await self._callers.get(digest, partial(self._look_up, key, digest), TRUSTED_SECONDS)
         # Also where it is remembered: an answer of three seconds ago may have expired since (decision 25).
-        if caller is None or (caller.expires_at is not None and caller.expires_at <= self._clock.now()):
-            raise InvalidApiKey("The API key is unknown, revoked or expired.")
+        if caller is None:
+            raise InvalidApiKey("The API key is unknown or revoked.")
+        if caller.expires_at is not None and caller.expires_at <= self._clock.now():
+            raise InvalidApiKey(f"The API key expired at {timestamp(instant(caller.expires_at))}.")
         self._used[caller.key_id] = self._clock.now()
         return caller
 

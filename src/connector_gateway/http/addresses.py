@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Any
 
-from connector_gateway.core.details import MEANT, cut
-from connector_gateway.core.nearest import LIKENESS
+from connector_gateway.core.details import cut
 from connector_gateway.http.routes import ROOT
 from connector_gateway.kit.errors import RouteNotFound
+from connector_gateway.kit.nearest import LIKENESS, MEANT
 from connector_gateway.kit.operation import AnyConnector
 
 MAX_COMPARED = 120

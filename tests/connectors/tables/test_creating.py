@@ -140,7 +140,7 @@ def test_a_table_that_is_filled_from_elsewhere_takes_no_records(gateway: Gateway
 @pytest.mark.parametrize(
     ("field", "value", "error"),
     [
-        ("Nmae", "x", "field_not_found"),
+        ("Unlike any", "x", "field_not_found"),
         ("Value per star", 1, "read_only_field"),
         ("Average revenue", 1.5, "read_only_field"),
         ("Mood", {"step": 1}, "read_only_field"),
@@ -182,6 +182,13 @@ def test_everything_that_is_wrong_with_every_record_is_told(gateway: Gateway, in
         (2, "lossy_cast", "Due", "soon"),
     ] == [(item["index"], item["error"], item["field"], item["value"]) for item in reply.data["failed"]]
     assert ["fine"] == names([inside.record(record_id) for record_id in reply.data["created"]])
+
+
+@requirement("calls:did-you-mean")
+def test_what_was_probably_meant_is_told_of_each_record(gateway: Gateway) -> None:
+    reply = create(gateway, {"Nmae": "Tags"}, {"Stage": "Opne"}, {"Zzz": "Nmae"}, {"Name": "fine"})
+
+    assert ["Name", "Open", None] == [item.get("did_you_mean") for item in reply.data["failed"]]
 
 
 @requirement("tables:records:all-faults")

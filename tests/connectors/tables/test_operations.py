@@ -281,6 +281,14 @@ def test_unknown_fields_are_not_found_and_all_of_them_are_named(gateway: Gateway
     assert [] == inside.sent("PATCH")
 
 
+@requirement("calls:did-you-mean")
+def test_the_field_that_was_probably_meant_is_told_whatever_the_value_is(gateway: Gateway) -> None:
+    reply = update(gateway, {"Nmae": "Tgas", "Zzz": "Nmae"})
+
+    assert ["Name", None] == [detail.get("did_you_mean") for detail in reply.details]
+    assert "did_you_mean" not in reply.details[1]
+
+
 def test_a_value_that_does_not_fit_is_a_lossy_cast(gateway: Gateway, inside: Looking) -> None:
     reply = update(gateway, {"Value": 12.345})
 

@@ -85,6 +85,9 @@ class FailedRecord(Result):
     """The field at fault; null when the application refused the record without saying which."""
 
     value: Any
+    did_you_mean: Annotated[str | None, Field(exclude_if=_absent)] = None
+    """The field or option that was probably meant, where one is much like it."""
+
     vendor_code: Annotated[str | None, Field(exclude_if=_absent)] = None
     """The application's own code for its refusal, where it gave one."""
 

@@ -9,6 +9,7 @@ from connector_gateway.connectors.tables import casts, wire
 from connector_gateway.connectors.tables.mapping.records import CASTING, REFUSED, Kept, Values, fitted
 from connector_gateway.connectors.tables.models import CreatedRecords, CreateRecords, FailedRecord
 from connector_gateway.kit.errors import GatewayError, UpstreamUnexpected
+from connector_gateway.kit.nearest import meant
 
 LINKS = "multipleRecordLinks"
 
@@ -97,7 +98,9 @@ def _brings_options(table: wire.Table, values: Values) -> bool:
 def failed_record(index: int, fault: GatewayError) -> FailedRecord:
     """The entry for one fault of a record."""
     (detail,) = fault.details
-    return FailedRecord(index=index, error=fault.code, field=detail["field"], value=detail["value"])
+    return FailedRecord(
+        index=index, error=fault.code, field=detail["field"], value=detail["value"], did_you_mean=meant(detail)
+    )
 
 
 def refused_record(

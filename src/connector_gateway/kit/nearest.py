@@ -14,6 +14,9 @@ MOST = 100
 LIKENESS = 0.7
 """How much of two names is the same where one was probably meant by the other."""
 
+MEANT = "did_you_mean"
+"""What details call the name that was probably meant."""
+
 GIVEN = ("value", "property", "field", "parameter")
 """What a detail calls the name that is not among those allowed; the first that is there."""
 
@@ -29,6 +32,9 @@ def nearest(given: str, known: Collection[Any]) -> str | None:
 
 def meant(detail: Mapping[str, Any]) -> str | None:
     """Which of the names that *detail* lists as allowed was probably meant."""
+    if MEANT in detail:
+        known: str | None = detail[MEANT]
+        return known
     allowed = detail.get("allowed")
     told = next((name for name in GIVEN if name in detail), "")
     given = detail.get(told)
