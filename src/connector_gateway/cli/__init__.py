@@ -3,7 +3,7 @@
 import re
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable
 from importlib import import_module
 from io import TextIOWrapper
 
@@ -41,7 +41,7 @@ class Help(click.HelpFormatter):
         super().__init__(indent_increment, width, max_width)
         self.width = min(self.width, max(20, shutil.get_terminal_size().columns - 2))
 
-    def write_dl(self, rows: Sequence[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
+    def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
         """Two columns, the first of which leaves room for the second."""
         super().write_dl(rows, col_max if self.width >= NARROW else self.width // 3, col_spacing)
 

@@ -274,7 +274,7 @@ def test_connection(connection_id: str, data: Path | None, *, as_json: bool) -> 
 @connections.command("list")
 @click.option("--workspace", help="Only connections of this workspace.")
 @click.option("--connector", type=connector, help="Only connections of this connector.")
-@click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True)
+@click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True, help="How many to show.")
 @click.option("--cursor", help="The next_cursor of the list before this one.")
 @data_folder
 @as_json
