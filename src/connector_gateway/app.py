@@ -299,6 +299,7 @@ class App:
             clock=self._steady,
             timeouts=self.settings.timeouts,
             max_calls=self.settings.max_calls,
+            max_held_bytes=self.settings.clients.held_bytes,
             events=self._feed,
             time=self.database.time,
             fence=self._processes.fence,

@@ -218,6 +218,7 @@ def refusals(gateway: Gateway, reason: str) -> float:
     return sum(s.value for s in samples if s.name == "gateway_protocol_refusals_total" and s.labels["reason"] == reason)
 
 
+@requirement("clients:refusals-counted")
 @pytest.mark.parametrize(
     ("text", "reason"),
     [

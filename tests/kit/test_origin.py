@@ -9,9 +9,9 @@ import pytest
 from yarl import URL
 
 from connector_gateway.kit import origin as origins
-from connector_gateway.kit.errors import UpstreamError
+from connector_gateway.kit.held import uncounted
 from connector_gateway.kit.origin import Origin
-from connector_gateway.kit.transport import Answer, Cut, NotSent, TimedOut, Transport
+from connector_gateway.kit.transport import Answer, Cut, NotSent, TimedOut, TooLarge, Transport
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 BEARER = {"Authorization": "Bearer t"}
@@ -187,7 +187,7 @@ async def test_an_answer_that_is_too_large_is_refused(
     monkeypatch.setattr(origins, "MAX_ANSWER_BYTES", 1000)
     third.answers, third.closes = [f"HTTP/1.1 200 OK\r\n{framing}\r\n\r\n".encode() + b"x" * 3000], True
 
-    with pytest.raises(UpstreamError, match="too large"):
+    with pytest.raises(TooLarge):
         await exchanged(transport, f"{third.address}/x")
 
 
@@ -216,8 +216,8 @@ async def test_a_connection_on_which_a_request_still_goes_out_is_not_used_again(
     address = address_of(server)
     async with aiohttp.ClientSession() as session:
         origin = Origin(session, address)
-        await origin.exchange("POST", "/x", {}, b"x" * 16 * 1024 * 1024)
-        await origin.exchange("GET", "/x", {}, None)
+        await origin.exchange("POST", "/x", {}, b"x" * 16 * 1024 * 1024, uncounted())
+        await origin.exchange("GET", "/x", {}, None, uncounted())
     gate.set()
     server.close()
 

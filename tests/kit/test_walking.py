@@ -1,12 +1,12 @@
 """The walk over pages: to the end, or with a word that it was not reached."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pytest
 
-from connector_gateway.kit.errors import UpstreamError
-from connector_gateway.kit.walking import Pages, walk, walk_pages
+from connector_gateway.kit.errors import AnswerTooLarge, UpstreamError
+from connector_gateway.kit.walking import Pages, fitting, walk, walk_pages
 
 
 @dataclass
@@ -118,3 +118,41 @@ async def test_a_look_that_is_left_at_the_last_page_saw_all() -> None:
 
     assert ["a"] == await anext(aiter(pages))
     assert pages.complete
+
+
+def answering_up_to(most: int) -> tuple[list[int], Callable[[int], Awaitable[str]]]:
+    """What was asked for, and a listing whose pages are too large above *most* items."""
+    asked: list[int] = []
+
+    async def fetch(size: int) -> str:
+        asked.append(size)
+        if size > most:
+            raise AnswerTooLarge("too large")
+        return f"{size} items"
+
+    return asked, fetch
+
+
+async def test_fewer_are_asked_for_where_a_page_is_too_large() -> None:
+    asked, fetch = answering_up_to(10)
+
+    page = await fitting(fetch, 100)
+
+    assert "6 items" == page
+    assert [100, 25, 6] == asked
+
+
+async def test_a_page_that_fits_is_asked_for_once() -> None:
+    asked, fetch = answering_up_to(100)
+
+    await fitting(fetch, 100)
+
+    assert [100] == asked
+
+
+async def test_one_item_that_is_too_large_is_an_error() -> None:
+    asked, fetch = answering_up_to(0)
+
+    with pytest.raises(AnswerTooLarge):
+        await fitting(fetch, 5)
+    assert [5, 1] == asked

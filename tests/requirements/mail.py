@@ -16,6 +16,8 @@ MAIL = promised(
     ("mail-6", "mail:attachments:listed", "Attachments are listed beside the body."),
     ("mail-7", "mail:search:limit", "A page has 1 to 100 messages, 25 unless told."),
     ("mail-8", "mail:search:cursor", "A search goes on at its cursor."),
+    ("mail-41", "mail:search:short-pages", "A page with large bodies ends early and goes on at its cursor."),
+    ("mail-42", "mail:search:too-large", "A message that is too large says so in place of its body."),
     # Send a message
     ("mail-9", "mail:send:from", "A message is sent from the connected address."),
     ("mail-10", "mail:send:fields", "A sent message has identifier, thread, recipients and instant."),

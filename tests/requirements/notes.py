@@ -176,6 +176,7 @@ NOTES = promised(
         "notes:hooks:handshake",
         "A token is taken at the address of a window that the operator opened, while none is known; nothing else is.",
     ),
+    ("notes-91", "notes:hooks:closed", "Windows that were opened are closed, and take nothing any more."),
     ("notes-87", "notes:hooks:signature", "A delivery is taken if it is signed with the token, over its raw body."),
     (
         "notes-88",

@@ -295,7 +295,9 @@ class SimulatedTransport(Transport):
     async def __aexit__(self, *_: object) -> None:
         return None
 
-    async def exchange(self, method: str, url: str, headers: Mapping[str, str], body: bytes | None) -> Answer:
+    async def exchange(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, _: object = None
+    ) -> Answer:
         """Send one request and wait for its answer, no longer than the time-out."""
         loop = asyncio.get_running_loop()
         told: asyncio.Future[Any] = loop.create_future()

@@ -25,6 +25,7 @@ from connector_gateway.core.writing import Writing
 from connector_gateway.kit.call import Call, Download
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import ConnectionRevoked, LinkNotFound
+from connector_gateway.kit.held import HeldBytes, Holding, uncounted
 from connector_gateway.kit.observing import Events
 from connector_gateway.kit.operation import AnyOperation
 from connector_gateway.kit.shapes import Params, Position
@@ -59,6 +60,7 @@ class Gateway:
         clock: Clock,
         timeouts: Timeouts,
         max_calls: int,
+        max_held_bytes: int,
         events: Events,
         time: Callable[[], float],
         fence: Callable[[], Callable[[], None]],
@@ -84,6 +86,7 @@ class Gateway:
         self._stopping = stopping
         self._usage = usage
         self._under_way = ConcurrencyLimit(max_calls)
+        self._held = HeldBytes(max_held_bytes)
         self._downloads = Downloads()
         self._memories = Memories(clock)
         self._budgets = {name: stretched(site.budgets) for name, site in sites.items()}
@@ -116,9 +119,9 @@ class Gateway:
             params = arguments.read(operation.params, keyed=writes)
             key = arguments.idempotency_key(params) if writes else None
             connection = await self._connections.open(caller, connector, connection_id or "")
-            work = self._work(run, connection, operation, params)
             try:
-                with self._under_way:
+                with self._under_way, Holding(self._held) as holding:
+                    work = self._work(run, connection, operation, params, holding)
                     envelope = await self._carry_out(work, arguments, recording, key)
             except ConnectionRevoked as error:
                 await self._note_revoked(connection, error)
@@ -166,9 +169,11 @@ class Gateway:
             return work.read()
         return self._writing.write(work, arguments, recording, key, self._timeouts.queue_seconds)
 
-    def _work(self, run: Run, connection: Connection, operation: AnyOperation, params: Params) -> Work:
+    def _work(
+        self, run: Run, connection: Connection, operation: AnyOperation, params: Params, holding: Holding
+    ) -> Work:
         site = self._sites[connection.connector]
-        upstream = self._upstream(run, connection)
+        upstream = self._upstream(run, connection, holding=holding)
         call = Call(
             upstream=site.connector.client(upstream),
             connection_id=connection.connection_id,
@@ -183,6 +188,7 @@ class Gateway:
             events=self._events,
             settle_seconds=site.settle_seconds,
             grace_seconds=self._timeouts.grace_seconds,
+            holding=holding,
         )
         return Work(
             operation=operation,
@@ -213,6 +219,7 @@ class Gateway:
         connection: Connection,
         pacer: type[ConnectionPacer] = ConnectionPacer,
         timeouts: Timeouts | None = None,
+        holding: Holding | None = None,
     ) -> Upstream:
         """The authorised client for one run through one connection."""
         site = self._sites[connection.connector]
@@ -240,6 +247,7 @@ class Gateway:
             time=self._time,
             expired=connector.oauth.expired if connector.oauth else unauthorised,
             fence=self._fence(),
+            holding=holding or uncounted(),
         )
 
 

@@ -2,12 +2,13 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Generic, Protocol, TypeVar
 
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import GatewayError, UpstreamConflict
+from connector_gateway.kit.held import Holding, uncounted
 from connector_gateway.kit.identifiers import ConnectionId
 from connector_gateway.kit.observing import Events
 from connector_gateway.kit.shapes import Position
@@ -132,6 +133,9 @@ class Call(Generic[C]):
 
     grace_seconds: float
     """How long a call waits for a doubt to resolve before it says ``outcome_unknown``."""
+
+    holding: Holding = field(default_factory=uncounted)
+    """Counts what is kept in memory until the call ends, where that is large."""
 
     async def require_settled(self, at: float, message: str) -> None:
         """Wait until *at*, when an earlier request has settled; ``UpstreamConflict`` if that is too far away."""

@@ -721,6 +721,12 @@ class UpstreamError(UpstreamFailure):
     remedy = "Try again later; quote the run_id if it lasts."
 
 
+class AnswerTooLarge(UpstreamError):
+    """The third party answered more than is read at once; told as ``UpstreamError`` where less cannot be asked for."""
+
+    remedy = "Ask for less at once: a smaller limit, or a narrower search."
+
+
 class UpstreamUnexpected(UpstreamFailure):
     """The third party answered or refused in a way that is not known here."""
 

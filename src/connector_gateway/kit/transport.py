@@ -16,7 +16,8 @@ from yarl import URL
 
 from connector_gateway.kit.deadlines import Deadlines
 from connector_gateway.kit.errors import Doubt, OutcomeUnknown, UpstreamError, UpstreamFailure, UpstreamUnexpected
-from connector_gateway.kit.origin import Origin, whole
+from connector_gateway.kit.held import Holding, uncounted
+from connector_gateway.kit.origin import Origin, Oversized, whole
 from connector_gateway.kit.wire import UnexpectedShape, decoded
 
 PIECEMEAL_FROM_BYTES = 1024 * 1024
@@ -27,8 +28,8 @@ IDLE_SECONDS = 15.0
 """Idle connections are closed before the third party closes them, so that a write is rarely sent on a closing one."""
 
 
-FAULTS = (aiohttp.ClientError, HttpProcessingError, TimeoutError, ConnectionError)
-"""The exceptions that the pool raises; the second is that of its parser."""
+FAULTS = (aiohttp.ClientError, HttpProcessingError, TimeoutError, ConnectionError, Oversized)
+"""The exceptions that the pool raises; the second is that of its parser, the last our own."""
 
 
 class NotSent(Exception):
@@ -41,6 +42,10 @@ class TimedOut(Exception):
 
 class Cut(Exception):
     """The connection broke before the whole answer came; the request may have arrived."""
+
+
+class TooLarge(Cut):
+    """The connection was broken here, since the answer is larger than answers are read."""
 
 
 W = TypeVar("W")
@@ -156,18 +161,20 @@ class Transport:
     async def __aexit__(self, *_: object) -> None:
         await self._session.close()
 
-    async def exchange(self, method: str, url: str, headers: Mapping[str, str], body: bytes | None) -> Answer:
+    async def exchange(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, holding: Holding | None = None
+    ) -> Answer:
         """Send one request and read its whole answer; redirects are answers."""
         send = self._send_at_once if body is None or len(body) < PIECEMEAL_FROM_BYTES else self._send_piecemeal
         try:
             # One shared timer instead of ``asyncio.timeout``, which costs as much as the pool's own (decision 15).
             with self._deadlines:
-                return Answer(*await send(method, url, headers, body))
+                return Answer(*await send(method, url, headers, body, holding or uncounted()))
         except FAULTS as fault:
             raise _told_apart(fault) from fault
 
     def _send_at_once(
-        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, holding: Holding
     ) -> Awaitable[tuple[int, Mapping[str, str], bytes]]:
         start = url.find("/", url.find("://") + 3)
         address = url[:start]
@@ -175,16 +182,16 @@ class Transport:
         if origin is None:
             # As many as the settings have addresses.
             origin = self._origins[address] = Origin(self._session, address)
-        return origin.exchange(method, url[start:], headers, body)
+        return origin.exchange(method, url[start:], headers, body, holding)
 
     async def _send_piecemeal(
-        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, holding: Holding
     ) -> tuple[int, Mapping[str, str], bytes]:
         # Redirects are not followed: the request bears a token, and would take it to wherever it is sent.
         async with self._session.request(
             method, URL(url, encoded=True), headers=headers, data=BytesIO(body or b""), allow_redirects=False
         ) as response:
-            return response.status, response.headers, await whole(response.content, response.headers)
+            return response.status, response.headers, await whole(response.content, response.headers, holding)
 
     @asynccontextmanager
     async def stream(
@@ -218,4 +225,6 @@ def _told_apart(fault: Exception) -> NotSent | TimedOut | Cut:
         return NotSent(str(fault))
     if isinstance(fault, TimeoutError):
         return TimedOut(str(fault))
+    if isinstance(fault, Oversized):
+        return TooLarge("the answer is too large")
     return Cut(f"{type(fault).__name__}: {fault}")

@@ -16,6 +16,7 @@ from pydantic_core import to_json
 from connector_gateway.kit.budget import Charge, Pacer
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import (
+    AnswerTooLarge,
     Doubt,
     InvalidParameters,
     OutcomeUnknown,
@@ -24,7 +25,8 @@ from connector_gateway.kit.errors import (
     UpstreamTimeout,
     UpstreamUnavailable,
 )
-from connector_gateway.kit.transport import Answer, Cut, NotSent, TimedOut, Transport, date_of
+from connector_gateway.kit.held import Holding, uncounted
+from connector_gateway.kit.transport import Answer, Cut, NotSent, TimedOut, TooLarge, Transport, date_of
 
 DEFAULT_PAUSE_SECONDS = 1.0
 """How long a throttled budget rests when the third party does not say."""
@@ -184,6 +186,9 @@ class Upstream:
     fence: Callable[[], None] = lambda: None
     """Raises an error if other processes may have taken over this one's work, so that it must not write."""
 
+    holding: Holding = field(default_factory=uncounted)
+    """What the call holds of large answers."""
+
     written_at: float | None = None
     """When the last request that writes was sent, by ``time``; None if none was since this was set to None."""
 
@@ -256,6 +261,8 @@ class Upstream:
             last = attempt >= self.timeouts.attempts
             try:
                 answer = await exchange(request, deadline)
+            except TooLarge as fault:
+                raise _too_large(request) from fault
             except (NotSent, TimedOut, Cut) as fault:
                 self._give_up_on(fault, request, last=last)
                 await self._back_off(attempt)
@@ -291,9 +298,11 @@ class Upstream:
             self.written_at = self.time()
         sent_at, sent = self.clock.now(), time.perf_counter()
         status: int | None = None
+        # What was written cannot be refused any more for want of memory.
+        holding = uncounted() if request.writes else self.holding
         try:
             answer = await self.transport.exchange(
-                request.method, request.url, {**self.authorise(secrets), **request.headers}, request.body
+                request.method, request.url, {**self.authorise(secrets), **request.headers}, request.body, holding
             )
             status = answer.status
             if (date := answer.headers.get("Date")) is not None:
@@ -410,6 +419,13 @@ def _require_readable(answer: Answer) -> None:
     answer.doubt = "garbled"
     if answer.accepted and answer.body and not answer.is_json:
         raise _unknown("answered something that is not JSON", answer.text, "garbled")
+
+
+def _too_large(request: Request) -> UpstreamError | OutcomeUnknown:
+    """The error of an answer that is not read; what was to be written may be written."""
+    if request.writes:
+        return _unknown("answered more than can be read", "", "garbled")
+    return AnswerTooLarge("The application's answer is too large.")
 
 
 def _unknown(how: str, private: str, doubt: Doubt) -> OutcomeUnknown:

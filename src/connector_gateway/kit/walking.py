@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from typing import Generic, Self, TypeVar
 
-from connector_gateway.kit.errors import UpstreamError
+from connector_gateway.kit.errors import AnswerTooLarge, UpstreamError
 
 P = TypeVar("P")
 T = TypeVar("T")
@@ -77,3 +77,18 @@ async def walk(fetch: Fetch[Iterable[T]], *, most: int, start: str | None = None
     async for page in walk_pages(fetch, most=most, start=start):
         for item in page:
             yield item
+
+
+async def fitting(fetch: Callable[[int], Awaitable[P]], most: int) -> P:
+    """What *fetch* gives for *most* items, or for fewer where that many are too large to be read (decision 48).
+
+    ``AnswerTooLarge`` where a single item is. What *fetch* gives has to tell where the next page begins.
+    """
+    size = most
+    while True:
+        try:
+            return await fetch(size)
+        except AnswerTooLarge:
+            if size == 1:
+                raise
+            size = max(1, size // 4)

@@ -71,7 +71,7 @@ def every_message(gateway: Gateway, **query: Any) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     cursor: dict[str, str] = {}
     while True:
-        reply = gateway.get("/mail/messages", **query, **cursor)
+        reply = gateway.get("/mail/messages", **{**query, **cursor})
         found += reply.data
         if reply.body["next_cursor"] is None:
             return found

@@ -199,7 +199,7 @@ def test_another_handshake_is_refused(watched: Watched, token: str) -> None:
     assert token == shown(watched).data["verification_token"]
 
 
-@requirement("notes:hooks:handshake", "notes:hooks:signature")
+@requirement("notes:hooks:handshake", "notes:hooks:signature", "notes:hooks:closed")
 def test_without_a_handshake_nothing_is_taken(tmp_path_factory: pytest.TempPathFactory) -> None:
     with watched_from_now(tmp_path_factory.mktemp("unknown"), "Leads") as watched:
         body = delivery(watched)

@@ -5,6 +5,7 @@ from __future__ import annotations  # functions are made in each call (decision 
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import quote
 
@@ -20,7 +21,7 @@ from connector_gateway.kit.errors import (
 )
 from connector_gateway.kit.transport import Answer
 from connector_gateway.kit.upstream import Pause, Upstream, retry_after
-from connector_gateway.kit.walking import walk
+from connector_gateway.kit.walking import fitting, walk
 
 ADDRESS = "https://api.trello.com"
 CONSENT_ADDRESS = "https://auth.atlassian.com"
@@ -216,11 +217,15 @@ class BoardsClient:
     async def _actions(self, path: str, sought: Sought, kind: str, since: float) -> list[wire.Action]:
         """Actions of one kind, newest first, since an instant of the vendor's clock."""
         earliest = datetime.fromtimestamp(since, UTC).isoformat(timespec="milliseconds")
-        query = {"filter": kind, "since": earliest, "limit": str(MAX_ACTIONS), "memberCreator": "false"}
+        query = {"filter": kind, "since": earliest, "memberCreator": "false"}
+
+        async def ask(cursor: str | None, size: int) -> tuple[list[wire.Action], str | None]:
+            sized = {"limit": str(size), **query, **_before(cursor)}
+            page = await self._read(path, sought, list[wire.Action], **sized)
+            return page, page[-1].id if len(page) >= size else None
 
         async def fetch(cursor: str | None) -> tuple[list[wire.Action], str | None]:
-            page = await self._read(path, sought, list[wire.Action], **query, **_before(cursor))
-            return page, page[-1].id if len(page) >= MAX_ACTIONS else None
+            return await fitting(partial(ask, cursor), MAX_ACTIONS)
 
         return [action async for action in walk(fetch, most=MAX_PAGES)]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations  # functions are made in each call (decision 45)
 
 from collections.abc import AsyncIterator, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -24,7 +25,7 @@ from connector_gateway.kit.errors import (
 )
 from connector_gateway.kit.transport import Answer
 from connector_gateway.kit.upstream import DEFAULT_PAUSE_SECONDS, Upstream, retry_after
-from connector_gateway.kit.walking import Pages
+from connector_gateway.kit.walking import Pages, fitting
 
 ADDRESS = "https://slack.com"
 
@@ -183,8 +184,12 @@ class ChatClient:
         Source: docs.slack.dev/reference/methods/conversations.list, read 2026-11.
         """
         # The vendor filters after it has cut a page: short and empty pages come before the last.
-        query = {"types": types, "exclude_archived": "true", "limit": limit} | _from(cursor)
-        answer = await self._read("conversations.list", "channels", query)
+        query = {"types": types, "exclude_archived": "true"} | _from(cursor)
+
+        async def fetch(size: int) -> Answer:
+            return await self._read("conversations.list", "channels", {**query, "limit": size})
+
+        answer = await fitting(fetch, limit)
         return unwrap(answer, wire.Conversations), scopes_of(answer)
 
     async def channels(self) -> tuple[Sequence[wire.Conversation], bool]:
@@ -285,9 +290,11 @@ class ChatClient:
     ) -> Pages[L]:
         """The pages of a list, at most so many, since the vendor lets few be read in a minute."""
 
+        async def ask(cursor: str | None, size: int) -> Answer:
+            return await self._read(method, budget, {**query, "limit": size} | _from(cursor))
+
         async def fetch(cursor: str | None) -> tuple[L, str | None]:
-            paged = {**query, "limit": PAGE_SIZE} | _from(cursor)
-            page = unwrap(await self._read(method, budget, paged), shape, refusals)
+            page = unwrap(await fitting(partial(ask, cursor), PAGE_SIZE), shape, refusals)
             return page, next_cursor(page)
 
         return Pages(fetch, most=most)

@@ -19,7 +19,7 @@ from connector_gateway.kit.errors import (
 )
 from connector_gateway.kit.transport import Answer
 from connector_gateway.kit.upstream import Upstream, retry_after
-from connector_gateway.kit.walking import Pages, walk
+from connector_gateway.kit.walking import Pages, fitting, walk
 
 ADDRESS = "https://api.hubapi.com"
 CONSENT_ADDRESS = "https://app.hubspot.com"
@@ -145,8 +145,12 @@ class CrmClient:
 
         Source: developers.hubspot.com/docs/api-reference/latest/crm/objects/contacts/guide, read 2026-11.
         """
-        query = {"limit": limit, "properties": ",".join(properties)} | _behind(after)
-        return unwrap(await self._read(f"/crm/objects/{VERSION}/{kind}", query), wire.Page[wire.Record])
+        query = {"properties": ",".join(properties)} | _behind(after)
+
+        async def fetch(size: int) -> Answer:
+            return await self._read(f"/crm/objects/{VERSION}/{kind}", {"limit": size, **query})
+
+        return unwrap(await fitting(fetch, limit), wire.Page[wire.Record])
 
     async def objects_behind(self, kind: str, properties: Sequence[str], after: str | None) -> list[wire.Record]:
         """The next records behind the id *after*, some hundreds at most: nothing is concluded from what is not there.
@@ -177,8 +181,11 @@ class CrmClient:
 
         Source: developers.hubspot.com/docs/api-reference/latest/crm/search-the-crm, read 2026-11.
         """
-        answer = await self._ask(f"/crm/objects/{VERSION}/{kind}/search", body, SEARCH)
-        return unwrap(answer, wire.Page[wire.Record])
+
+        async def fetch(size: int) -> Answer:
+            return await self._ask(f"/crm/objects/{VERSION}/{kind}/search", {**body, "limit": size}, SEARCH)
+
+        return unwrap(await fitting(fetch, body.get("limit", PAGE_SIZE)), wire.Page[wire.Record])
 
     async def upsert_contact(self, email: str, properties: Mapping[str, str]) -> wire.Upserted:
         """The contact of that address with other values, or a ``new`` one; ``ContactExists`` for a second address.

@@ -10,7 +10,10 @@ from email.header import Header, decode_header
 from email.message import Message
 from email.utils import format_datetime, formataddr
 
+from msgspec.structs import replace
+
 from connector_gateway.connectors.mail.plain import plain_text
+from connector_gateway.connectors.mail.wire import Message as WireMessage
 from connector_gateway.connectors.mail.wire import Part
 from connector_gateway.kit.errors import UpstreamUnexpected
 
@@ -97,6 +100,15 @@ def files(part: Part) -> Iterator[Part]:
         yield part
     for below in part.parts:
         yield from files(below)
+
+
+def without_texts(message: WireMessage) -> WireMessage:
+    """*message* without the texts that came with its parts, which need not be held any longer."""
+    return replace(message, payload=_without_text(message.payload))
+
+
+def _without_text(part: Part) -> Part:
+    return replace(part, body=replace(part.body, data=None), parts=[_without_text(below) for below in part.parts])
 
 
 def body_parts(part: Part, mime_type: str) -> Sequence[Part]:

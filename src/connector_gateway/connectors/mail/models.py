@@ -36,6 +36,11 @@ def _absent(value: Any) -> bool:
     return value is None
 
 
+def _untrue(value: Any) -> bool:
+    """Whether a mark is left out of the answer."""
+    return not value
+
+
 MessageId = Annotated[Identifier, identifier_or_address("a message", *addresses.MESSAGE)]
 ThreadId = Annotated[Identifier, identifier_or_address("a thread", *addresses.THREAD)]
 
@@ -59,6 +64,8 @@ class MessageBody(Result):
 
     text: str | None
     html: str | None
+    too_large: bool = Field(default=False, exclude_if=_untrue)
+    """Present, and true, where the message is too large to be told: over some 3 MB without its attachments."""
 
 
 class Attachment(Result):

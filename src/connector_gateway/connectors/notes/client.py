@@ -4,6 +4,7 @@ from __future__ import annotations  # functions are made in each call (decision 
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import quote, unquote
 
@@ -17,7 +18,7 @@ from connector_gateway.kit.errors import (
 )
 from connector_gateway.kit.transport import Answer
 from connector_gateway.kit.upstream import Upstream, failed, retry_after
-from connector_gateway.kit.walking import walk, walk_pages
+from connector_gateway.kit.walking import fitting, walk, walk_pages
 
 ADDRESS = "https://api.notion.com"
 VERSION = "2026-03-11"
@@ -177,7 +178,7 @@ class NotesClient:
         path = f"/v1/pages/{page_id}/properties/{quote(unquote(property_id), safe='')}"
 
         async def fetch(cursor: str | None) -> tuple[Sequence[wire.Item], str | None]:
-            items = unwrap(await self._read(path, _page_at(cursor)), wire.Items, PageNotFound)
+            items = unwrap(await self._read_page(path, cursor), wire.Items, PageNotFound)
             return [items] if items.results is None else items.results, items.next_cursor
 
         return walk(fetch, most=MAX_PAGES)
@@ -207,7 +208,7 @@ class NotesClient:
         """Every block of a page. Source: developers.notion.com/reference/get-block-children, read 2026-11."""
 
         async def fetch(cursor: str | None) -> tuple[Sequence[wire.Block], str | None]:
-            answer = await self._read(f"/v1/blocks/{block_id}/children", _page_at(cursor))
+            answer = await self._read_page(f"/v1/blocks/{block_id}/children", cursor)
             blocks = unwrap(answer, wire.Blocks, PageNotFound)
             return blocks.results, blocks.next_cursor
 
@@ -231,9 +232,12 @@ class NotesClient:
     ) -> AsyncIterator[tuple[wire.Listing, list[T]]]:
         """Every page of a list that is asked for by POST, with those of its items that are of one kind."""
 
+        async def ask(cursor: str | None, size: int) -> Answer:
+            paged = {**body, **_page_at(cursor, size)}
+            return await self._upstream.send("POST", path, CHARGE, writes=False, query=query, json=paged)
+
         async def fetch(cursor: str | None) -> tuple[tuple[wire.Listing, list[T]], str | None]:
-            paged = {**body, **_page_at(cursor)}
-            answer = await self._upstream.send("POST", path, CHARGE, writes=False, query=query, json=paged)
+            answer = await fitting(partial(ask, cursor), PAGE_SIZE)
             listing = unwrap(answer, wire.Listing, DatabaseNotShared)
             return (listing, _items(answer, listing, kind)), listing.next_cursor
 
@@ -241,6 +245,14 @@ class NotesClient:
 
     async def _read(self, path: str, query: Mapping[str, Any] | None = None) -> Answer:
         return await self._upstream.send("GET", path, CHARGE, writes=False, query=query or {})
+
+    async def _read_page(self, path: str, cursor: str | None) -> Answer:
+        """A page of a list, with as many items as can be read at once."""
+
+        async def ask(size: int) -> Answer:
+            return await self._read(path, _page_at(cursor, size))
+
+        return await fitting(ask, PAGE_SIZE)
 
     async def _write(self, method: str, path: str, body: Mapping[str, Any]) -> Answer:
         return await self._upstream.send(method, path, CHARGE, writes=True, json=body, expects={503}, collides=collides)
@@ -252,9 +264,9 @@ def _items(answer: Answer, listing: wire.Listing, kind: type[T]) -> list[T]:
     return [part.read(kind) for part in parts if part.read(wire.Listed).object == OBJECTS[kind]]
 
 
-def _page_at(cursor: str | None) -> Body:
+def _page_at(cursor: str | None, size: int) -> Body:
     """Which page of a list is asked for."""
-    return {"page_size": PAGE_SIZE} | ({"start_cursor": cursor} if cursor else {})
+    return {"page_size": size} | ({"start_cursor": cursor} if cursor else {})
 
 
 def _last_edited_first(kind: str) -> Body:

@@ -17,7 +17,7 @@ from connector_gateway.kit.errors import (
 )
 from connector_gateway.kit.transport import Answer
 from connector_gateway.kit.upstream import Pause, Upstream, retry_after
-from connector_gateway.kit.walking import walk
+from connector_gateway.kit.walking import fitting, walk
 
 ADDRESS = "https://api.airtable.com"
 CONSENT_ADDRESS = "https://airtable.com"
@@ -100,9 +100,9 @@ class TablesClient:
         self, base_id: str, table_id: str, *, view_id: str | None, page_size: int, offset: str | None
     ) -> wire.Records:
         """A page of a table or view, by field names. Source: airtable.com/developers/web/api/list-records, 2026-11."""
-        query = {"pageSize": page_size, "view": view_id, "offset": offset}
+        query = {"view": view_id, "offset": offset}
         given = [(name, value) for name, value in query.items() if value is not None]
-        return await self._list(base_id, table_id, given)
+        return await self._list(base_id, table_id, given, page_size)
 
     def list_records_created_since(self, base_id: str, table_id: str, since: datetime) -> AsyncIterator[wire.Record]:
         """The records made after an instant, with all that they hold.
@@ -163,7 +163,7 @@ class TablesClient:
 
     def _filter(self, base_id: str, table_id: str, formula: str) -> AsyncIterator[wire.Record]:
         """Every record that *formula* holds for."""
-        query = [("filterByFormula", formula), ("pageSize", str(PAGE_SIZE)), ("returnFieldsByFieldId", "true")]
+        query = [("filterByFormula", formula), ("returnFieldsByFieldId", "true")]
 
         async def fetch(offset: str | None) -> tuple[Sequence[wire.Record], str | None]:
             page = await self._list(base_id, table_id, [*query, *_from(offset)])
@@ -171,10 +171,16 @@ class TablesClient:
 
         return walk(fetch, most=MAX_PAGES)
 
-    async def _list(self, base_id: str, table_id: str, query: Sequence[tuple[str, Any]]) -> wire.Records:
+    async def _list(
+        self, base_id: str, table_id: str, query: Sequence[tuple[str, Any]], most: int = PAGE_SIZE
+    ) -> wire.Records:
         path = _table(base_id, table_id)
-        answer = await self._upstream.send("GET", path, *_charges(base_id), writes=False, query=query)
-        return unwrap(answer, wire.Records, TableNotFound)
+
+        async def fetch(size: int) -> Answer:
+            sized = [*query, ("pageSize", size)]
+            return await self._upstream.send("GET", path, *_charges(base_id), writes=False, query=sized)
+
+        return unwrap(await fitting(fetch, most), wire.Records, TableNotFound)
 
     async def _write(self, method: str, base_id: str, path: str, body: Values, host: str = "base") -> Answer:
         return await self._upstream.send(method, path, *_charges(base_id), writes=True, json=body, host=host)

@@ -1,6 +1,6 @@
 """Messages: found, and as they are kept."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from connector_gateway.connectors.mail import mime, wire
@@ -33,7 +33,8 @@ def seconds(told: wire.Message) -> float:
     return int(told.internal_date) / 1000
 
 
-def page_of(listed: wire.MessageList) -> tuple[list[str], Kept | None]:
-    """The identifiers of a page, and where the next one starts."""
-    token = listed.next_page_token
-    return [found.id for found in listed.messages], {"token": token} if token else None
+def position(message_ids: Sequence[str], token: str | None) -> Kept | None:
+    """Where the next page starts: with messages that were listed already, then where the vendor's list goes on."""
+    if message_ids:
+        return {"message_ids": message_ids, "token": token}
+    return {"token": token} if token else None

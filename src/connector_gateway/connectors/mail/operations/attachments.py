@@ -8,7 +8,13 @@ from contextlib import aclosing, asynccontextmanager
 from connector_gateway.connectors.mail import mapping, mime, wire
 from connector_gateway.connectors.mail.client import MailClient
 from connector_gateway.connectors.mail.models import FetchAttachment, FetchedAttachment
-from connector_gateway.connectors.mail.operations.reading import MailCall, any_place, pieces_of, reader
+from connector_gateway.connectors.mail.operations.reading import (
+    MailCall,
+    any_place,
+    outlined_if_too_large,
+    pieces_of,
+    reader,
+)
 from connector_gateway.kit.call import Download
 from connector_gateway.kit.errors import AttachmentNotFound, MessageNotFound
 from connector_gateway.kit.operation import reads
@@ -18,7 +24,7 @@ from connector_gateway.kit.shapes import Position
 @reads("GET /attachments/{attachment_id}", errors=[MessageNotFound, AttachmentNotFound])
 async def fetch_attachment(call: MailCall, params: FetchAttachment) -> FetchedAttachment:
     """Fetch an attachment as a short-lived download link, or as base64."""
-    message = await call.upstream.get_message(params.message_id)
+    message, _ = await outlined_if_too_large(call.upstream, params.message_id)
     part = await _part(call, message, params.attachment_id)
     found = mapping.attachments.attachment(message.id, part).model_dump()
     if params.form == "base64":
@@ -33,16 +39,22 @@ async def fetch_attachment(call: MailCall, params: FetchAttachment) -> FetchedAt
 @asynccontextmanager
 async def open_attachment(client: MailClient, content: Position) -> AsyncIterator[Download]:
     """The file behind a download link that was issued for an attachment."""
-    message = await client.get_message(content["message"])
-    part = mime.find(message.payload, content["part"])
-    if part is None:
-        raise mapping.attachments.no_attachment(content["part"], message.id)
-    found = mapping.attachments.attachment(message.id, part)
-    async with aclosing(pieces_of(client, message.id, part)) as pieces:
+    message_id, part = await _linked_part(client, content)
+    found = mapping.attachments.attachment(message_id, part)
+    async with aclosing(pieces_of(client, message_id, part)) as pieces:
         yield Download(found.filename, found.mime_type, found.size_bytes or None, pieces)
 
 
 # Which part is meant
+
+
+async def _linked_part(client: MailClient, content: Position) -> tuple[str, wire.Part]:
+    """The part behind a link, and its message by name: the message itself need not be held while the file is sent."""
+    message, _ = await outlined_if_too_large(client, content["message"])
+    part = mime.find(message.payload, content["part"])
+    if part is None:
+        raise mapping.attachments.no_attachment(content["part"], message.id)
+    return message.id, part
 
 
 async def _part(call: MailCall, message: wire.Message, wanted: str) -> wire.Part:
@@ -90,5 +102,6 @@ async def _content_base64(call: MailCall, message_id: str, part: wire.Part) -> t
             # Three bytes make four characters: cut elsewhere, padding would stand in the middle.
             whole = len(ready) // 3 * 3
             encoded.append(b64encode(ready[:whole]))
+            call.holding.keep(len(encoded[-1]))
             rest = ready[whole:]
     return size_bytes, [*encoded, b64encode(rest)]

@@ -5,15 +5,35 @@ from __future__ import annotations  # functions are made in each call (decision 
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 
 from connector_gateway.connectors.mail import mapping, mime, wire
 from connector_gateway.connectors.mail.client import OUTLINE
 from connector_gateway.connectors.mail.models import Message, MessageBody, SearchMessages
 from connector_gateway.connectors.mail.operations.labels import labels_of
-from connector_gateway.connectors.mail.operations.reading import MailCall, any_place, content_of, reader
-from connector_gateway.kit.errors import AttachmentNotFound, MessageNotFound, UpstreamConflict
+from connector_gateway.connectors.mail.operations.reading import (
+    MailCall,
+    any_place,
+    content_of,
+    outlined_if_too_large,
+    reader,
+)
+from connector_gateway.kit.errors import AnswerTooLarge, AttachmentNotFound, MessageNotFound, UpstreamConflict
 from connector_gateway.kit.operation import reads
 from connector_gateway.kit.shapes import Page
+
+MOST_TEXT = 4 * 1024 * 1024
+"""Characters of all bodies of a page; the messages behind them are those of the next page (decision 48)."""
+
+TOO_LARGE = MessageBody(text=None, html=None, too_large=True)
+
+
+@dataclass(slots=True)
+class Read:
+    """A message that was read, with its body if that was asked for; both are None for one that is gone."""
+
+    message: wire.Message | None = None
+    body: MessageBody | None = None
 
 
 @reads("GET /messages", errors=[UpstreamConflict])
@@ -21,38 +41,67 @@ async def search_messages(call: MailCall, params: SearchMessages) -> Page[Messag
     """Search the mailbox in the mail provider's search syntax, newest first.
 
     Attachments are files that came with a message; pictures within its text and signatures do not count.
+    A page with bodies ends early where these are large, and ``next_cursor`` leads to the other messages.
     """
-    token = call.position["token"] if call.position else None
-    async with reader(call, any_place()):
-        listed = await call.upstream.list_messages({"q": params.q, "maxResults": params.limit}, token)
-    message_ids, position = mapping.messages.page_of(listed)
-    found = [item for item in await _read_each(call, message_ids, with_body=params.include_body) if item is not None]
+    message_ids, token = await _listed(call, params)
+    wanted = message_ids[: params.limit]
+    read = await _read_each(call, wanted, with_body=params.include_body)
+    found = [(one.message, one.body) for one in read if one.message is not None]
     carried = {label_id for message, _ in found for label_id in message.label_ids}
     names = await call.recall(labels_of(call), suffices=lambda names: names.keys() >= carried)
     return Page[Message](
-        items=[mapping.messages.message(message, names, body) for message, body in found], position=position
+        items=[mapping.messages.message(message, names, body) for message, body in found],
+        position=mapping.messages.position(message_ids[len(read) :], token),
     )
 
 
-async def _read_each(
-    call: MailCall, message_ids: Sequence[str], *, with_body: bool
-) -> list[tuple[wire.Message, MessageBody | None] | None]:
-    """The messages in their order, several at once; None for those that are gone since they were listed."""
-    first = any_place()
+async def _listed(call: MailCall, params: SearchMessages) -> tuple[Sequence[str], str | None]:
+    """What a page begins with, by identifiers, and where the vendor's list goes on behind it."""
+    position = call.position or {}
+    if kept := position.get("message_ids"):
+        return kept, position["token"]
+    async with reader(call, any_place()):
+        listed = await call.upstream.list_messages({"q": params.q, "maxResults": params.limit}, position.get("token"))
+    return [found.id for found in listed.messages], listed.next_page_token
 
-    async def read(index: int, message_id: str) -> tuple[wire.Message, MessageBody | None] | None:
+
+async def _read_each(call: MailCall, message_ids: Sequence[str], *, with_body: bool) -> Sequence[Read]:
+    """The first messages in their order, several at once: as many as their bodies leave room for."""
+    first, kept = any_place(), 0
+
+    async def read(index: int, message_id: str) -> Read | None:
+        nonlocal kept
         async with reader(call, first + index):
-            with suppress(MessageNotFound, AttachmentNotFound):
-                message = await call.upstream.get_message(message_id, fields="" if with_body else OUTLINE)
-                return message, await _body(call, message) if with_body else None
-            return None
+            if index and kept >= MOST_TEXT:
+                return None
+            one = await _read(call, message_id, with_body=with_body)
+            size = 0 if one.body is None else len(one.body.text or "") + len(one.body.html or "")
+            # The first one is always told, so that pages come to an end.
+            if index and kept + size > MOST_TEXT:
+                kept = MOST_TEXT
+                return None
+            kept += size
+            call.holding.keep(size)
+            return one
 
     try:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(read(index, message_id)) for index, message_id in enumerate(message_ids)]
     except ExceptionGroup as failures:
         raise failures.exceptions[0] from None
-    return [task.result() for task in tasks]
+    results = [task.result() for task in tasks]
+    until = results.index(None) if None in results else len(results)
+    return [one for one in results[:until] if one is not None]
+
+
+async def _read(call: MailCall, message_id: str, *, with_body: bool) -> Read:
+    """A message, and what it says where that is wanted."""
+    with suppress(MessageNotFound, AttachmentNotFound):
+        if not with_body:
+            return Read(await call.upstream.get_message(message_id, fields=OUTLINE))
+        message, whole = await outlined_if_too_large(call.upstream, message_id)
+        return Read(mime.without_texts(message), await _body(call, message) if whole else TOO_LARGE)
+    return Read()
 
 
 async def _body(call: MailCall, message: wire.Message) -> MessageBody:
@@ -62,4 +111,7 @@ async def _body(call: MailCall, message: wire.Message) -> MessageBody:
         parts = mime.body_parts(message.payload, mime_type)
         return mime.joined([mime.text(part, await content_of(call, message.id, part)) for part in parts])
 
-    return MessageBody(text=await said("text/plain"), html=await said("text/html"))
+    try:
+        return MessageBody(text=await said("text/plain"), html=await said("text/html"))
+    except AnswerTooLarge:
+        return TOO_LARGE

@@ -5,8 +5,10 @@ from contextlib import AbstractAsyncContextManager, aclosing
 from random import randrange
 
 from connector_gateway.connectors.mail import mime, wire
-from connector_gateway.connectors.mail.client import READERS, MailClient
+from connector_gateway.connectors.mail.client import OUTLINE, READERS, MailClient
 from connector_gateway.kit.call import Call
+from connector_gateway.kit.errors import AnswerTooLarge
+from connector_gateway.kit.origin import MAX_ANSWER_BYTES
 
 MailCall = Call[MailClient]
 
@@ -21,10 +23,23 @@ def reader(call: MailCall, number: int) -> AbstractAsyncContextManager[None]:
     return call.exclusive(f"reader {number % READERS}")
 
 
+async def outlined_if_too_large(client: MailClient, message_id: str) -> tuple[wire.Message, bool]:
+    """A message, and whether it came with its texts: one that is too large is read without them."""
+    try:
+        return await client.get_message(message_id), True
+    except AnswerTooLarge:
+        return await client.get_message(message_id, fields=OUTLINE), False
+
+
 async def content_of(call: MailCall, message_id: str, part: wire.Part) -> bytes:
-    """The bytes of a part, whole."""
+    """The bytes of a part, whole; ``AnswerTooLarge`` where they are too many to be told as text."""
+    taken = bytearray()
     async with aclosing(pieces_of(call.upstream, message_id, part)) as pieces:
-        return b"".join([piece async for piece in pieces])
+        async for piece in pieces:
+            taken += piece
+            if len(taken) > MAX_ANSWER_BYTES:
+                raise AnswerTooLarge("The text of a message is too large.")
+    return bytes(taken)
 
 
 async def pieces_of(client: MailClient, message_id: str, part: wire.Part) -> AsyncGenerator[bytes, None]:

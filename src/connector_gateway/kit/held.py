@@ -1,0 +1,66 @@
+"""What is held in memory of large answers of third parties, counted over all calls (decision 48)."""
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Self
+
+from connector_gateway.kit.errors import Overloaded
+
+LARGE_BYTES = 256 * 1024
+"""Answers up to this size are bounded by the number of calls; what is larger is counted by itself."""
+
+RETRY_AFTER_SECONDS = 2
+"""A call that holds much ends soon, most of the time."""
+
+
+class HeldBytes:
+    """Lets all calls together hold so many bytes."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._free = most_bytes
+
+    def take(self, size_bytes: int) -> None:
+        """Count so much more; ``Overloaded`` where that is too much."""
+        if size_bytes > self._free:
+            raise Overloaded(
+                "Calls under way hold as much as this service has memory for.", retry_after=RETRY_AFTER_SECONDS
+            )
+        self._free -= size_bytes
+
+    def give_back(self, size_bytes: int) -> None:
+        """Count so much less."""
+        self._free += size_bytes
+
+
+@dataclass(slots=True)
+class Holding:
+    """What one call holds; it is given back where the context ends."""
+
+    total: HeldBytes
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held while a large answer arrives: a call reads one at a time, however many it has asked for."""
+
+    _kept: int = 0
+    _largest: int = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.total.give_back(self._kept)
+        self._kept = self._largest = 0
+
+    def keep(self, size_bytes: int) -> None:
+        """Count what is kept until the call ends; ``Overloaded`` where all calls together keep too much."""
+        self.total.take(size_bytes)
+        self._kept += size_bytes
+
+    def keep_largest(self, size_bytes: int) -> None:
+        """Count an answer that was read whole: a call works on one after the other, so only the largest counts."""
+        self.keep(max(0, size_bytes - self._largest))
+        self._largest = max(self._largest, size_bytes)
+
+
+def uncounted() -> Holding:
+    """For what is not part of a call, and happens rarely or one at a time."""
+    return Holding(HeldBytes(2**62))

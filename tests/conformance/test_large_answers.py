@@ -1,0 +1,71 @@
+"""An application answers more than is read at once: the same is asked for in smaller pages."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from harness.playing import playing
+from harness.requirement import requirement
+from harness.rooms import Rooms, rooms
+from workspace_sandbox import EMULATORS
+
+LARGE = "x" * (5 * 1024 * 1024)
+
+LISTINGS = pytest.mark.parametrize(
+    ("room", "path", "upstream", "given"),
+    [
+        ("notes", "/notes/databases", "/v1/search", ()),
+        ("chat", "/chat/channels", "/api/conversations.list", ()),
+        ("crm", "/crm/contacts", "/crm/objects", ()),
+        ("tables", "/tables/records", "/v0/app", ("base_id", "table")),
+    ],
+    ids=["notes", "chat", "crm", "tables"],
+)
+
+
+@pytest.fixture(scope="module")
+def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rooms]:
+    with playing(**EMULATORS) as sandbox, rooms(sandbox, tmp_path_factory.mktemp("large")) as started:
+        yield started
+
+
+@requirement("clients:large-answers")
+@LISTINGS
+def test_what_is_too_large_is_asked_for_in_smaller_pages(
+    started: Rooms, room: str, path: str, upstream: str, given: tuple[str, ...]
+) -> None:
+    caller = started.newly_connected(room)
+    examples = caller.examples(room)
+    query = {name: examples[name] for name in given}
+    caller.fault(room, path=upstream, fault="status", status=200, body={"pad": LARGE})
+
+    reply = caller.get(path, **query)
+
+    assert (200, True) == (reply.status, bool(reply.data))
+
+
+@requirement("clients:large-answers")
+@LISTINGS
+def test_what_is_too_large_one_by_one_is_told_as_the_applications(
+    started: Rooms, room: str, path: str, upstream: str, given: tuple[str, ...]
+) -> None:
+    caller = started.newly_connected(room)
+    examples = caller.examples(room)
+    query = {name: examples[name] for name in given}
+    caller.fault(room, path=upstream, fault="status", status=200, body={"pad": LARGE}, times=6)
+
+    reply = caller.get(path, **query)
+    caller.clear(room)
+
+    assert (502, "upstream_error") == (reply.status, reply.code)
+
+
+@requirement("clients:large-answers")
+def test_a_write_whose_answer_is_too_large_is_in_doubt(started: Rooms) -> None:
+    caller = started.newly_connected("boards")
+    path = f"/boards/cards/{caller.examples('boards')['card_id']}/comments"
+    caller.fault("boards", method="POST", fault="status", status=200, body={"pad": LARGE})
+
+    reply = caller.post(path, text="A comment with a large answer")
+
+    assert (502, "outcome_unknown") == (reply.status, reply.code)

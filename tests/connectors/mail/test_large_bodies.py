@@ -1,0 +1,96 @@
+"""Searching for messages whose bodies are large: pages end early, and nothing is lost or cut."""
+
+from pathlib import Path
+
+from connectors.mail.conftest import UNHURRIED
+from connectors.mail.looking import Looking, every_message
+from harness.requirement import requirement
+from harness.serving import Gateway, serving
+from workspace_sandbox.sandbox import Sandbox
+
+MEBIBYTE = 1024 * 1024
+
+
+def letter(subject: str, size_bytes: int) -> bytes:
+    """A message whose text is that long, with a small file."""
+    return (
+        b"From: a@b.test\r\nSubject: %b\r\nMIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=cut\r\n\r\n"
+        b"--cut\r\nContent-Type: text/plain\r\n\r\n%b\r\n"
+        b"--cut\r\nContent-Type: text/csv\r\nContent-Disposition: attachment; filename=a.csv\r\n\r\n1,2\r\n--cut--\r\n"
+    ) % (subject.encode(), b"x" * size_bytes)
+
+
+@requirement("mail:search:short-pages")
+def test_a_page_with_bodies_ends_early_and_its_cursor_leads_to_the_others(gateway: Gateway, mailbox: Looking) -> None:
+    made = [mailbox.receive(letter("Endless report", 3 * MEBIBYTE // 2)).id for _ in range(4)]
+
+    first = gateway.get("/mail/messages", q='subject:"Endless report"', include_body=True, limit=4)
+    found = every_message(gateway, q='subject:"Endless report"', include_body=True, limit=4)
+
+    assert 2 == len(first.data)
+    assert sorted(made) == sorted(each["message_id"] for each in found)
+    assert {3 * MEBIBYTE // 2} == {len(each["body"]["text"].strip()) for each in found}
+
+
+@requirement("mail:search:short-pages")
+def test_the_limit_may_change_after_a_short_page(gateway: Gateway, mailbox: Looking) -> None:
+    made = [mailbox.receive(letter("Endless minutes", 3 * MEBIBYTE // 2)).id for _ in range(4)]
+    first = gateway.get("/mail/messages", q='subject:"Endless minutes"', include_body=True, limit=4)
+
+    rest = every_message(
+        gateway, q='subject:"Endless minutes"', include_body=True, limit=1, cursor=first.body["next_cursor"]
+    )
+
+    assert sorted(made) == sorted(each["message_id"] for each in [*first.data, *rest])
+
+
+@requirement("mail:search:short-pages")
+def test_a_page_without_bodies_is_whole_however_large_they_are(gateway: Gateway, mailbox: Looking) -> None:
+    made = [mailbox.receive(letter("Endless list", 3 * MEBIBYTE)).id for _ in range(3)]
+
+    reply = gateway.get("/mail/messages", q='subject:"Endless list"', limit=3)
+
+    assert sorted(made) == sorted(each["message_id"] for each in reply.data)
+    assert reply.body["next_cursor"] is None
+
+
+@requirement("mail:search:too-large")
+def test_a_message_that_is_too_large_says_so_in_place_of_its_body(gateway: Gateway, mailbox: Looking) -> None:
+    mailbox.receive(letter("Endless novel", 5 * MEBIBYTE))
+
+    (found,) = gateway.get("/mail/messages", q='subject:"Endless novel"', include_body=True).data
+
+    assert {"text": None, "html": None, "too_large": True} == found["body"]
+    assert ["a.csv"] == [each["filename"] for each in found["attachments"]]
+
+
+@requirement("clients:held-answers")
+def test_a_call_that_would_hold_too_much_is_refused_and_small_ones_go_on(
+    mail_sandbox: Sandbox, mailbox: Looking, tmp_path: Path
+) -> None:
+    mailbox.receive(letter("Endless wait", 2 * MEBIBYTE))
+    query = {"q": 'subject:"Endless wait"', "limit": 1}
+    with serving(mail_sandbox, tmp_path, connectors={"mail": UNHURRIED}, GATEWAY_MAX_HELD_BYTES="1000000") as narrow:
+        refused = [narrow.get("/mail/messages", **query, include_body=True) for _ in range(2)]
+        small = narrow.get("/mail/messages", **query)
+
+    assert [(503, "overloaded", 2)] * 2 == [(one.status, one.code, one.body["retry_after"]) for one in refused]
+    assert 200 == small.status
+
+
+@requirement("clients:held-answers")
+def test_an_attachment_that_would_hold_too_much_as_base64_is_refused(
+    mail_sandbox: Sandbox, mailbox: Looking, tmp_path: Path
+) -> None:
+    file = {"filename": "long.bin", "size_bytes": 3 * MEBIBYTE}
+    with serving(mail_sandbox, tmp_path, connectors={"mail": UNHURRIED}, GATEWAY_MAX_HELD_BYTES="1000000") as narrow:
+        narrow.act(
+            "mail", action="receive", **{"from": "a@b.test"}, subject="Endless file", body_html="x", attachments=[file]
+        )
+        (message,) = narrow.get("/mail/messages", q='subject:"Endless file"', include_body=True).data
+        path = f"/mail/attachments/{message['attachments'][0]['attachment_id']}"
+        refused = narrow.get(path, message_id=message["message_id"], **{"as": "base64"})
+        link = narrow.get(path, message_id=message["message_id"])
+
+    assert (503, "overloaded") == (refused.status, refused.code)
+    assert 200 == link.status
