@@ -22,6 +22,16 @@ def test_the_operator_token_opens_the_console(visitor: Browser) -> None:
     assert (200, "/console", "Overview") == (page.status, page.path, page.heading)
 
 
+@pytest.mark.parametrize("cookie", ['pref={"wide": "yes or no"}', "theme[dark]=1", 'a=b; {"x":1}=2'])
+def test_cookies_of_other_programs_on_the_same_host_keep_nobody_out(visitor: Browser, cookie: str) -> None:
+    visitor.sign_in()
+    session = visitor.http.cookies[SESSION]
+    visitor.http.cookies.clear()
+    page = visitor.http.get("/console", headers={"Cookie": f"{cookie}; {SESSION}={session}"}, follow_redirects=False)
+
+    assert 200 == page.status_code
+
+
 @pytest.mark.parametrize("route", CLOSED, ids=lambda route: f"{route.method} {route.path}")
 def test_without_a_session_every_page_and_form_leads_to_signing_in(visitor: Browser, route: object) -> None:
     answer = visitor.http.request(route.method, route.path.replace("{", "").replace("}", ""), follow_redirects=False)  # type: ignore[attr-defined]

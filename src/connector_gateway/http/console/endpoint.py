@@ -3,10 +3,10 @@
 import hmac
 from collections.abc import Mapping
 from dataclasses import replace
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qsl, quote
 
 import structlog
+from starlette.requests import HTTPConnection
 from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -46,7 +46,8 @@ class ConsoleEndpoint:
 
     async def _visit(self, exchange: HttpExchange) -> Visit:
         """Who asks, and for what."""
-        held = _cookies(exchange)
+        # Not by http.cookies, which drops all cookies where one of another program on this host is odd.
+        held = HTTPConnection(exchange.scope).cookies
         found = await self._console.sessions.find(held[SESSION]) if SESSION in held else None
         session = found or self._console.sessions.visitor(held.get(VISITOR))
         query = dict(query_of(exchange.scope))
@@ -96,14 +97,6 @@ def _ours(visit: Visit) -> bool:
     return site in {None, "same-origin"} and hmac.compare_digest(
         given.encode(errors="replace"), visit.session.form_token.encode()
     )
-
-
-def _cookies(exchange: HttpExchange) -> Mapping[str, str]:
-    try:
-        jar = SimpleCookie(exchange.header("cookie") or "")
-    except CookieError:
-        return {}
-    return {name: morsel.value for name, morsel in jar.items()}
 
 
 def _problem(visit: Visit, error: GatewayError) -> Response:
