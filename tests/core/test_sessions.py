@@ -4,8 +4,9 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import AsyncIterator
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import func, insert, select
 
+from connector_gateway.core.retention import PURGE_STEP
 from connector_gateway.core.secrets import SecretKeys
 from connector_gateway.core.sessions import SESSION_SECONDS, Session, Sessions
 from connector_gateway.storage import tables
@@ -84,6 +85,14 @@ async def test_a_session_ends_after_its_time_and_is_deleted(
     assert (session, None) == (lasting, ended)
     assert deleted >= 1
     assert 0 == await database.read(lambda reading: reading.execute(count).scalar())
+
+
+async def test_expired_sessions_are_deleted_in_steps(sessions: Sessions, database: Database, clock: HandClock) -> None:
+    row = {"expires_at": clock.now()}
+    rows = [row | {"digest": number.to_bytes(32, "big")} for number in range(PURGE_STEP + 1)]
+    await database.write(lambda writing: writing.execute(insert(tables.console_sessions), rows).rowcount)
+
+    assert [PURGE_STEP, 1, 0] == [await sessions.purge(), await sessions.purge(), await sessions.purge()]
 
 
 async def test_what_is_stored_opens_nothing(sessions: Sessions, database: Database) -> None:

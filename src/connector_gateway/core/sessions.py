@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import delete, insert, select
 
+from connector_gateway.core.retention import PURGE_STEP
 from connector_gateway.core.secrets import SecretKeys
 from connector_gateway.kit.clock import Clock
 from connector_gateway.storage import tables
@@ -70,9 +71,10 @@ class Sessions:
         await self._database.write(lambda writing: writing.execute(forget).rowcount)
 
     async def purge(self) -> int:
-        """Delete the sessions that have expired; how many it were."""
-        expired = delete(tables.console_sessions).where(_sessions.expires_at < self._clock.now())
-        return await self._database.write(lambda writing: writing.execute(expired).rowcount)
+        """Delete a step of the sessions that have expired; returns how many."""
+        expired = select(_sessions.digest).where(_sessions.expires_at <= self._clock.now()).limit(PURGE_STEP)
+        forget = delete(tables.console_sessions).where(_sessions.digest.in_(expired))
+        return await self._database.write(lambda writing: writing.execute(forget).rowcount)
 
     def visitor(self, token: str | None = None) -> Session:
         """Who has not signed in: *token* is what the browser was given with the form, if it was."""

@@ -9,13 +9,13 @@ from typing import Any
 from sqlalchemy import Connection as Transaction
 from sqlalchemy import delete, insert, select, update
 
+from connector_gateway.core.retention import PURGE_STEP
 from connector_gateway.core.single_flight import MOST_ROWS, SingleFlight
 from connector_gateway.kit.clock import Clock, instant
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
 
 PATH = "/connect"
-PURGE_STEP = 200
 _links = tables.connect_links.c
 _consents = tables.consents.c
 
