@@ -50,12 +50,12 @@ def test_a_page_behind_a_proxy_loads_its_files_below_the_address_there() -> None
     assert 'href="/gateway/assets/style.css?version=' in bytes(page.body).decode()
 
 
-def test_forms_may_be_led_on_to_named_origins_only() -> None:
-    page = Pages("http://127.0.0.1").show(
-        "errors.html", submits_to=["https://vendor.example"], title="x", errors=[], operations=[], at_fault=None
-    )
+def test_a_page_loads_sends_and_is_framed_here_only() -> None:
+    page = Pages("http://127.0.0.1").show("errors.html", title="x", errors=[], operations=[], at_fault=None)
 
-    assert "form-action 'self' https://vendor.example;" in page.headers["content-security-policy"]
+    own = "style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'"
+    policy = f"default-src 'none'; {own}; base-uri 'none'; frame-ancestors 'none'"
+    assert policy == page.headers["content-security-policy"]
 
 
 def test_text_is_escaped_and_what_cannot_be_shown_has_a_picture() -> None:

@@ -1,6 +1,6 @@
 """Makes pages from templates, all with the same layout and under the same policy."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
@@ -13,11 +13,12 @@ from connector_gateway.http.pages.text import duration, isolated, moment, visibl
 
 POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
-    "form-action {}; base-uri 'none'; frame-ancestors 'none'"
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 
 HEADERS = {
     "Cache-Control": "no-store",
+    "Content-Security-Policy": POLICY,
     # Not no-referrer: browsers would then name no origin with forms either, and that is checked.
     "Referrer-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
@@ -54,16 +55,11 @@ class Pages:
         template: str,
         *,
         status: int = 200,
-        submits_to: Collection[str] = (),
         headers: Mapping[str, str] = MappingProxyType({}),
         **values: Any,
     ) -> HTMLResponse:
-        """The page of *template*, which extends ``layout.html``, with *values*.
-
-        Its forms may be sent here, and be led on to the origins that they are *submitted to*.
-        """
-        policy = POLICY.format(" ".join(["'self'", *submits_to]))
-        sent = HEADERS | {"Content-Security-Policy": policy} | dict(headers)
+        """The page of *template*, which extends ``layout.html``, with *values*."""
+        sent = HEADERS | dict(headers)
         return HTMLResponse(self.template(template).render(values), status, sent)
 
     def template(self, name: str) -> Template:
