@@ -1,8 +1,24 @@
-"""What a third party gave as its reason, cleaned so that callers may see it."""
+"""Why a third party refused: our sentences for what all of them mean alike, and its own reason, cleaned to be shown."""
 
 import re
+from collections.abc import Mapping
 
-from connector_gateway.kit.errors import Detail
+from connector_gateway.kit.errors import (
+    ConnectionRevoked,
+    Detail,
+    GatewayError,
+    UpstreamForbidden,
+    UpstreamRefused,
+    UpstreamUnexpected,
+)
+
+SENTENCES: Mapping[type[GatewayError], str] = {
+    ConnectionRevoked: "The authorisation of this connection was withdrawn.",
+    UpstreamForbidden: "The application does not allow this connection to do that.",
+    UpstreamRefused: "The application refused the values.",
+    UpstreamUnexpected: "The application refused in an unknown way.",
+}
+"""What refusals are told with, unless a connector can say it more exactly."""
 
 MAX_MESSAGE = 500
 """Characters of a vendor's sentence that are passed on."""

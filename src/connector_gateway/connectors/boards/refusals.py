@@ -19,7 +19,7 @@ from connector_gateway.kit.errors import (
     UpstreamRefused,
     UpstreamUnexpected,
 )
-from connector_gateway.kit.reasons import vendor_reason
+from connector_gateway.kit.reasons import SENTENCES, vendor_reason
 from connector_gateway.kit.transport import Answer
 
 W = TypeVar("W")
@@ -44,15 +44,13 @@ REFUSALS: Mapping[int, type[GatewayError]] = {
 """What others mean; a 404 depends on what was asked for, and a 429 that gets here says "too much", not "later"."""
 
 MESSAGES: Mapping[type[GatewayError], str] = {
+    **SENTENCES,
     BoardNotAuthorised: "The board does not exist, or the account may not do that on it.",
     CardNotFound: "There is no such card that the account can see.",
-    ConnectionRevoked: "The authorisation of this connection was withdrawn.",
     ConnectionScopeMissing: "This connection was authorised for reading only.",
     ListNotFound: "There is no such list on the board.",
     UpstreamConflict: "The application refused the change because of another one.",
     UpstreamForbidden: "The application does not allow this, because of a limit, its plan or its policy.",
-    UpstreamRefused: "The application refused the values.",
-    UpstreamUnexpected: "The application refused in an unknown way.",
 }
 
 EXPLAINED = frozenset({UpstreamForbidden, UpstreamRefused})

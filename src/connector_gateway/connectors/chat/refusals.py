@@ -24,7 +24,7 @@ from connector_gateway.kit.errors import (
     UpstreamRefused,
     UpstreamUnexpected,
 )
-from connector_gateway.kit.reasons import vendor_reason
+from connector_gateway.kit.reasons import SENTENCES, vendor_reason
 from connector_gateway.kit.transport import Answer
 
 W = TypeVar("W")
@@ -110,9 +110,9 @@ BLINDNESS: Refusals = {
 """What refusals mean where a write in doubt is looked for: a channel may be open to posts and closed to readers."""
 
 MESSAGES: Mapping[type[GatewayError], str] = {
+    **SENTENCES,
     ChannelArchived: "The channel is archived.",
     ChannelNotFound: "The channel does not exist, or is private and the app was not invited.",
-    ConnectionRevoked: "The authorisation of this connection was withdrawn.",
     ConnectionScopeMissing: "The connection lacks a permission that this needs.",
     EmojiNotFound: "The workspace has no emoji of that name.",
     InvalidCursor: "The application no longer knows this place of the list.",
@@ -121,9 +121,6 @@ MESSAGES: Mapping[type[GatewayError], str] = {
     NotMessageAuthor: "The message was not posted through this connection.",
     OutcomeUnknown: "Whether it was done cannot be looked up, since the app may not read the channel.",
     ThreadNotFound: "The channel holds no such thread, or none that can be replied to.",
-    UpstreamForbidden: "The application does not allow this connection to do that.",
-    UpstreamRefused: "The application refused the values.",
-    UpstreamUnexpected: "The application refused in an unknown way.",
 }
 
 REASONED = frozenset({UpstreamForbidden, UpstreamRefused})

@@ -23,7 +23,7 @@ from connector_gateway.kit.errors import (
     UpstreamRefused,
     UpstreamUnexpected,
 )
-from connector_gateway.kit.reasons import vendor_reason
+from connector_gateway.kit.reasons import SENTENCES, vendor_reason
 from connector_gateway.kit.transport import Answer
 from connector_gateway.kit.wire import UnexpectedShape, converted, decoded
 
@@ -49,8 +49,8 @@ DANGLING = "INVALID_OBJECT_IDS"
 """The code of an association with a record that is not there."""
 
 MESSAGES: Mapping[type[GatewayError], str] = {
+    **SENTENCES,
     CompanyNotFound: "The portal has no such company.",
-    ConnectionRevoked: "The authorisation of this connection was withdrawn.",
     ConnectionScopeMissing: "The connection was authorised without a permission that this needs.",
     ContactNotFound: "The portal has no such contact.",
     DealNotFound: "The portal has no such deal.",
@@ -58,9 +58,6 @@ MESSAGES: Mapping[type[GatewayError], str] = {
     PropertyNotFound: "The application does not know one of the properties.",
     ReadOnlyField: "The application computes one of the properties itself.",
     UpstreamConflict: "The application refused because of another record or another change.",
-    UpstreamForbidden: "The application does not allow this connection to do that.",
-    UpstreamRefused: "The application refused the values.",
-    UpstreamUnexpected: "The application refused in an unknown way.",
 }
 
 HOLDER = re.compile(r"Existing ID:\s*(\d+)")

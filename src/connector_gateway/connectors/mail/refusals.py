@@ -19,7 +19,7 @@ from connector_gateway.kit.errors import (
     UpstreamRefused,
     UpstreamUnexpected,
 )
-from connector_gateway.kit.reasons import vendor_reason
+from connector_gateway.kit.reasons import SENTENCES, vendor_reason
 from connector_gateway.kit.transport import Answer
 
 W = TypeVar("W")
@@ -53,16 +53,13 @@ REMEDIES: Mapping[str, str] = {
 """What to do about a reason, where it is something else than its refusal mostly calls for."""
 
 MESSAGES: Mapping[type[GatewayError], str] = {
+    **SENTENCES,
     AttachmentNotFound: "The message has no such attachment.",
-    ConnectionRevoked: "The authorisation of this connection was withdrawn.",
     ConnectionScopeMissing: "The connection was authorised without a permission that this needs.",
     InvalidCursor: "The application does not know the cursor any more.",
     MessageNotFound: "The mailbox has no such message.",
     ThreadNotFound: "The mailbox has no such thread.",
     UpstreamConflict: "The application refused because of another change.",
-    UpstreamForbidden: "The application does not allow this connection to do that.",
-    UpstreamRefused: "The application refused the values.",
-    UpstreamUnexpected: "The application refused in an unknown way.",
 }
 
 

@@ -17,7 +17,7 @@ from connector_gateway.kit.errors import (
     UpstreamRefused,
     UpstreamUnexpected,
 )
-from connector_gateway.kit.reasons import vendor_reason
+from connector_gateway.kit.reasons import SENTENCES, vendor_reason
 from connector_gateway.kit.transport import Answer
 
 W = TypeVar("W")
@@ -33,13 +33,10 @@ REFUSALS: Mapping[int, type[GatewayError]] = {
 """What a refusal means; 404 depends on what was asked for, and a 429 that gets here says "blocked", not "later"."""
 
 MESSAGES: Mapping[type[GatewayError], str] = {
-    ConnectionRevoked: "The authorisation of this connection was withdrawn.",
+    **SENTENCES,
     DatabaseNotShared: "The database does not exist or is not shared with this connection.",
     PageNotFound: "The page does not exist or is not shared with this connection.",
     UpstreamConflict: "The application refused the change because another one was being saved.",
-    UpstreamForbidden: "The application does not allow this connection to do that.",
-    UpstreamRefused: "The application refused the values.",
-    UpstreamUnexpected: "The application refused in an unknown way.",
 }
 
 Names = Mapping[str, tuple[str, str]]

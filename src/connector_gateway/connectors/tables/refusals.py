@@ -20,7 +20,7 @@ from connector_gateway.kit.errors import (
     UpstreamUnexpected,
     ViewNotFound,
 )
-from connector_gateway.kit.reasons import vendor_reason
+from connector_gateway.kit.reasons import SENTENCES, vendor_reason
 from connector_gateway.kit.transport import Answer
 
 W = TypeVar("W")
@@ -52,17 +52,14 @@ NOT_THERE = "INVALID_PERMISSIONS_OR_MODEL_NOT_FOUND"
 """A base or table that does not exist, or not for this token: the vendor does not say which."""
 
 MESSAGES: Mapping[type[GatewayError], str] = {
+    **SENTENCES,
     BaseNotFound: "The base does not exist or is not shared with this connection.",
-    ConnectionRevoked: "The authorisation of this connection was withdrawn.",
     FieldNotFound: "The table has no such field.",
     FileTooLarge: "The application does not take files of this size.",
     InvalidCursor: "The list this cursor belongs to is no longer kept by the application.",
     RecordNotFound: "The table has no such record.",
     SelectOptionMissing: "A select value is not a configured option, and the account may not add one.",
     TableNotFound: "The table does not exist or is not shared with this connection.",
-    UpstreamForbidden: "The application does not allow this connection to do that.",
-    UpstreamRefused: "The application refused the values.",
-    UpstreamUnexpected: "The application refused in an unknown way.",
     ViewNotFound: "The table has no such view.",
 }
 
