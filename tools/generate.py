@@ -1,4 +1,4 @@
-"""Makes the reference pages, the OpenAPI document and the import contracts from the declarations and registrations.
+"""Makes the reference pages, the OpenAPI document, tables of guides and the import contracts from the declarations.
 
 ``--check`` only compares.
 """
@@ -15,11 +15,13 @@ from connector_gateway.connectors import CONNECTORS, ROOMS
 from connector_gateway.http.openapi import openapi
 from connector_gateway.http.routes import PREFIX
 from connector_gateway.kit.errors import catalogue
+from connector_gateway.kit.oauth import OAuth
 from connector_gateway.kit.operation import EVERY_CALL, AnyConnector, AnyOperation
 from workspace_sandbox import APPLICATIONS
 
 PROJECT = Path(__file__).parent.parent
 REFERENCE = PROJECT / "docs" / "reference"
+GUIDES = PROJECT / "docs" / "guide" / "connect"
 CONTRACTS = PROJECT / "pyproject.toml"
 BASE_URL = "http://127.0.0.1:8080"
 
@@ -28,6 +30,9 @@ def files() -> Iterator[tuple[Path, str]]:
     """Every generated file and its text."""
     for connector in CONNECTORS.values():
         yield REFERENCE / f"{connector.name}.md", connector_page(connector)
+        if connector.oauth is not None:
+            guide = GUIDES / f"{connector.name}.md"
+            yield guide, connect_guide(connector, connector.oauth, guide.read_text(encoding="utf-8"))
     yield REFERENCE / "errors.md", errors_page()
     document = openapi(CONNECTORS.values(), BASE_URL)
     yield REFERENCE / "openapi.json", json.dumps(document, indent=1, ensure_ascii=False) + "\n"
@@ -41,10 +46,46 @@ def import_contracts(text: str) -> str:
     return between(between(text, "rooms", rooms), "applications", [f'  "{side_by_side}",'])
 
 
-def between(text: str, name: str, lines: Iterable[str]) -> str:
+def connect_guide(connector: AnyConnector, oauth: OAuth, text: str) -> str:
+    """*text*, the guide of connecting accounts, with the scopes and addresses that the connector declares."""
+    scopes = scope_rows(oauth) if oauth.scopes else ["There are none."]
+    marked = between(text, "scopes", scopes, remark="<!-- {} -->\n")
+    return between(marked, "addresses", address_rows(connector, oauth), remark="<!-- {} -->\n")
+
+
+def scope_rows(oauth: OAuth) -> list[str]:
+    """What is asked for, and what needs it."""
+    rows = [f"| `{scope}` | {', '.join(map(in_words, needed)) or 'none'} |" for scope, needed in oauth.scopes.items()]
+    return ["| Scope | Operations that need it |", "|---|---|", *rows]
+
+
+def in_words(operation: str) -> str:
+    """The name of an operation as people read it."""
+    return operation.replace("_", " ")
+
+
+def address_rows(connector: AnyConnector, oauth: OAuth) -> list[str]:
+    """What is entered at the vendor and here, and where users and requests are sent."""
+    setting = f"GATEWAY_{connector.name.upper()}"
+    given_back = f"`{oauth.revoke.at(connector.addresses)}`" if oauth.revoke else "nowhere"
+    return [
+        "| | |",
+        "|---|---|",
+        f"| Redirect address, to be entered there | `<GATEWAY_BASE_URL>/connect/{connector.name}/callback` |",
+        f"| The client's identifier, to be set here | `{setting}_CLIENT_ID` |",
+        f"| The client's secret, to be set here | `{setting}_CLIENT_SECRET` |",
+        f"| Users are asked at | `{oauth.authorize.at(connector.addresses)}` |",
+        f"| Tokens come from | `{oauth.token.at(connector.addresses)}` |",
+        f"| Tokens are given back at | {given_back} |",
+        f"| Code challenge (PKCE) | {'S256' if oauth.pkce else 'none'} |",
+        f"| Tokens whose end is known are renewed | {oauth.margin_seconds / 60:.0f} minutes before |",
+    ]
+
+
+def between(text: str, name: str, lines: Iterable[str], *, remark: str = "  # {}\n") -> str:
     """*text* with *lines* between the remarks that mark the generated part of that name."""
-    before, found, rest = text.partition(f"  # generated: {name}\n")
-    _, ended, after = rest.partition("  # end\n")
+    before, found, rest = text.partition(remark.format(f"generated: {name}"))
+    _, ended, after = rest.partition(remark.format("end"))
     if not found or not ended:
         raise ValueError(f"There is no generated part {name}.")
     return "".join([before, found, *(f"{line}\n" for line in lines), ended, after])

@@ -1,0 +1,173 @@
+"""The guides of connecting accounts: one shape for all, true tables, and command lines that are typed here."""
+
+import json
+import re
+import secrets
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from connector_gateway.cli import main
+from connector_gateway.connectors import CONNECTORS
+from connector_gateway.kit.errors import catalogue
+from examples.test_readme import PATHS, Shell, shell, typed_in, until_told
+
+__all__ = ["shell"]
+
+ROOT = Path(__file__).parent.parent.parent
+GUIDES = ROOT / "docs" / "guide" / "connect"
+HEADINGS = [
+    "Register the application",
+    "Scopes",
+    "Addresses and settings",
+    "What the user sees",
+    "Pasted tokens",
+    "What goes wrong",
+    "Deliveries",
+    "Not verified",
+]
+ROOMS = sorted(CONNECTORS)
+TEXTS = {path.stem: path.read_text(encoding="utf-8") for path in sorted(GUIDES.glob("*.md"))}
+
+
+def lines_of(name: str) -> list[str]:
+    """The command lines of a guide."""
+    typed = "".join(re.findall(r"```sh\n(.*?)```", TEXTS[name], re.DOTALL))
+    return [line for line in typed.splitlines() if "connector-gateway " in line]
+
+
+LINES = [(name, line) for name in ("README", *ROOMS) for line in lines_of(name)]
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_guide_has_the_same_headings(room: str) -> None:
+    assert HEADINGS == re.findall(r"^## (.*)$", TEXTS[room], re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_guide_leads_only_to_what_exists(name: str) -> None:
+    links = re.findall(r"\]\((?!http)([^)#]+)", TEXTS[name])
+
+    assert [] == [link for link in links if not (GUIDES / link).exists()]
+
+
+def test_the_index_leads_to_every_guide() -> None:
+    links = re.findall(r"\]\((\w[\w-]*)\.md\)", TEXTS["README"])
+
+    assert {*ROOMS, "first-call"} == set(links)
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_the_codes_of_what_goes_wrong_are_those_of_the_catalogue(room: str) -> None:
+    codes = {error.code for error in catalogue()} | {"withdrawn", "refresh_interrupted"}
+    rows = TEXTS[room].partition("## What goes wrong\n")[2].partition("\n## ")[0].splitlines()[3:]
+    named = {code for row in rows for code in re.findall(r"`([a-z_]+)`", row.split("|")[1:2][0] if "|" in row else "")}
+
+    assert {"redirect_uri_mismatch"} | codes >= named
+    assert "connection_revoked" in named
+
+
+@pytest.fixture(scope="module")
+def kept(shell: Shell) -> Mapping[str, Any]:
+    """What ``dev`` has made."""
+    described: Mapping[str, Any] = json.loads((shell.folder / ".data" / "dev.json").read_text(encoding="utf-8"))
+    return described
+
+
+def typed(shell: Shell, line: str, credentials: Mapping[str, str]) -> Any:
+    """What a command line answers in the installation of *shell*, with *credentials* where it reads what is echoed."""
+    echoed, _, command = line.rpartition(" | ")
+    words = [*shlex.split(command)[1:], "--data", str(shell.folder / ".data"), "--json"]
+    ended = CliRunner().invoke(main, words, input=json.dumps(credentials) if echoed else None)
+    assert 0 == ended.exit_code, ended.output
+    return json.loads(ended.stdout)
+
+
+@pytest.fixture(scope="module")
+def returning(shell: Shell, kept: Mapping[str, Any]) -> None:
+    """The return address of the guide, without which the line that uses it is refused."""
+    url = "https://app.example.com/connected"
+    typed(shell, f"connector-gateway workspaces change {kept['workspace_id']} --return-url {url}", {})
+
+
+@pytest.mark.usefixtures("returning")
+@pytest.mark.parametrize(("name", "line"), LINES)
+def test_every_command_line_of_a_guide_does_what_it_says(
+    shell: Shell, kept: Mapping[str, Any], name: str, line: str
+) -> None:
+    connector = name if name in CONNECTORS else "notes"
+    credentials = {name: kept["upstreams"][connector][name] for name in CONNECTORS[connector].credentials}
+    filled = line.replace("ws_…", kept["workspace_id"]).replace("conn_…", kept["connections"][connector])
+    answer = typed(shell, filled, credentials)
+
+    assert told_by(filled) <= set(answer if isinstance(answer, dict) else answer[0])
+
+
+TOLD = {
+    " connect ": {"connect_url", "expires_at", "status"},
+    " reconnect ": {"connect_url", "expires_at", "status"},
+    " create ": {"account_name", "account_id", "status"},
+    " test ": {"missing_scopes", "account_name"},
+    " open ": {"url", "closes_at"},
+    " watch ": {"settings"},
+    " list": {"connection_id", "connector"},
+    " show ": {"status", "reason"},
+    " change ": {"return_urls"},
+}
+"""What the answer to a command tells, by its word."""
+
+
+def told_by(line: str) -> set[str]:
+    """What the answer to *line* has to tell."""
+    return next(told for word, told in TOLD.items() if word in line)
+
+
+# From zero to the first call
+
+
+STEPS = re.findall(r"```sh\n(.*?)```", TEXTS["first-call"], re.DOTALL)
+PORT = secrets.choice(range(30_000, 32_000, 2))
+
+
+@pytest.fixture
+def installation(kept: Mapping[str, Any], tmp_path: Path) -> Iterator[Path]:
+    """The folder of a running installation that was made as the guide says, with the sandbox in Notion's place."""
+    (tmp_path / "checkout").mkdir()
+    (tmp_path / "checkout" / ".venv").symlink_to(sys.prefix)
+    lines = STEPS[0].replace("connector-gateway serve", f"exec connector-gateway serve --port {PORT}")
+    sandbox = {"GATEWAY_NOTES_BASE_URL": kept["upstreams"]["notes"]["base_url"]}
+    with subprocess.Popen(
+        ["bash", "-euc", lines],
+        cwd=tmp_path / "checkout",
+        env=PATHS | sandbox,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            assert process.stderr is not None
+            assert "reference" in until_told(process.stderr, "reference")
+            with (tmp_path / "gateway" / ".env").open("a") as settings:
+                settings.write(f"GATEWAY_NOTES_BASE_URL={sandbox['GATEWAY_NOTES_BASE_URL']}\n")
+            yield tmp_path / "gateway"
+        finally:
+            process.terminate()
+
+
+def test_the_first_real_call_is_made_as_written(installation: Path, kept: Mapping[str, Any]) -> None:
+    workspace, key, connection = STEPS[1].splitlines()
+    made = typed_in(installation, f"{workspace} --json")
+    shown = typed_in(installation, f"{key.replace('ws_…', made['workspace_id'])} --json")
+    pasted = connection.replace("ws_…", made["workspace_id"]).replace("…", kept["upstreams"]["notes"]["token"])
+    connected = typed_in(installation, f"{pasted} --json")
+    call = STEPS[2].replace("cgw_…", shown["key"]).replace("conn_…", connected["connection_id"])
+    envelope = typed_in(installation, f"{call.rstrip()} --json".replace(":8080", f":{PORT}"))
+
+    assert (3, 3) == (len(STEPS), len(STEPS[1].splitlines()))
+    assert connected["account_name"]
+    assert ("ok", True) == (envelope["status"], len(envelope["data"]) > 0)
