@@ -17,6 +17,7 @@ TABLES = promised(
         "tables:records:batch",
         "A batch tells records created and failures with index, error, field and value.",
     ),
+    ("tables-42", "tables:records:reason", "A record that the application refused is told with its own reason."),
     ("tables-9", "tables:records:partial", "A batch of which something failed is partial."),
     (
         "tables-10",

@@ -265,6 +265,7 @@ def test_a_refusal_that_names_no_field_is_told_without_one(gateway: Gateway, ins
     assert [] == inside.records(Name="strange")
 
 
+@requirement("tables:records:reason")
 def test_a_refused_record_tells_the_applications_own_reason(gateway: Gateway) -> None:
     body = {"error": {"type": "INVALID_VALUE_FOR_COLUMN", "message": 'Field "Name" takes no numbers'}}
     gateway.fault("tables", method="POST", fault="status", status=422, body=body, times=2)
