@@ -242,16 +242,17 @@ async def test_a_key_that_is_revoked_while_it_is_looked_up_is_not_remembered(
     office: Office, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     issued = await office.issue()
-    revoked, read = asyncio.Event(), office.here._database.read
+    found_it, revoked, read = asyncio.Event(), asyncio.Event(), office.here._database.read
 
     async def slowly(work: Any) -> Any:
         found = await read(work)
+        found_it.set()
         await revoked.wait()
         return found
 
     monkeypatch.setattr(office.here._database, "read", slowly)
     looking = asyncio.create_task(knows(office.here, issued["key"]))
-    await asyncio.sleep(0.05)
+    await found_it.wait()
     await office.here.revoke(issued["key_id"])
     revoked.set()
     await looking
