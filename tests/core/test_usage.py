@@ -38,21 +38,21 @@ class Street:
         )
         await pacer.admit(charges or (Charge("all"),), self.clock.now() + seconds)
 
-    async def one(self) -> BudgetUse:
-        (use,) = await self.usage.list()
+    def one(self) -> BudgetUse:
+        (use,) = self.usage.list()
         return use
 
 
 def test_what_was_sent_is_told_with_what_is_left() -> None:
-    async def story() -> BudgetUse:
+    async def story() -> tuple[BudgetUse, float]:
         street = Street()
         await street.send()
-        return await street.one()
+        return street.one(), await street.usage.left(street.one())
 
-    use = in_no_time(story())
+    use, left = in_no_time(story())
 
     assert ("notes", "all", "account", "of account") == (use.connector, use.budget, use.whose, use.connection_id)
-    assert (2, 1, 0) == (use.limit, use.left, use.waiting)
+    assert (2, 1, 0) == (use.limit, left, use.waiting)
     assert 1 == sum(slot.sent for slot in use.history)
 
 
@@ -61,9 +61,9 @@ def test_who_waits_is_counted_until_his_turn_comes() -> None:
         street = Street()
         callers = [asyncio.create_task(street.send()) for _ in range(4)]
         await asyncio.sleep(1)
-        before = await street.one()
+        before = street.one()
         await asyncio.gather(*callers)
-        after = await street.one()
+        after = street.one()
         return [_told(before), _told(after)]
 
     assert [(2, 2, 2), (0, 2, 4)] == in_no_time(story())
@@ -79,7 +79,7 @@ def test_a_queue_is_in_the_history_of_every_moment_that_it_lasted() -> None:
         street = Street()
         callers = [asyncio.create_task(street.send()) for _ in range(3)]
         await asyncio.sleep(9)
-        use = await street.one()
+        use = street.one()
         await asyncio.gather(*callers)
         return [slot.waiting for slot in use.history[-2:]]
 
@@ -94,7 +94,7 @@ def test_who_gives_up_waits_no_more() -> None:
         await asyncio.sleep(0.1)
         caller.cancel()
         await asyncio.gather(caller, return_exceptions=True)
-        return (await street.one()).waiting
+        return street.one().waiting
 
     assert 0 == in_no_time(story())
 
@@ -105,7 +105,7 @@ def test_who_is_refused_at_once_never_waited_and_sent_nothing() -> None:
         await asyncio.gather(street.send(), street.send())
         with pytest.raises(UpstreamRateLimited):
             await street.send(seconds=0.5)
-        return _told(await street.one())
+        return _told(street.one())
 
     waiting, _, sent = in_no_time(story())
 
@@ -118,19 +118,19 @@ def test_each_budget_of_a_request_is_noted_and_those_with_a_queue_come_first() -
         await street.send(Charge("each", on="a place"), account="first")
         callers = [asyncio.create_task(street.send(account="second")) for _ in range(3)]
         await asyncio.sleep(0.1)
-        seen = [(use.budget, use.whose) for use in await street.usage.list()]
+        seen = [(use.budget, use.whose) for use in street.usage.list()]
         await asyncio.gather(*callers)
         return seen
 
     assert [("all", "second"), ("each", "a place")] == in_no_time(story())
 
 
-async def test_the_budget_of_which_more_was_sent_comes_first_however_long_its_window_is(clock: HandClock) -> None:
+def test_the_budget_of_which_more_was_sent_comes_first_however_long_its_window_is(clock: HandClock) -> None:
     usage = Usage(InMemory(clock), clock)
     usage.sent([Take("upstream:mail:day:a", Budget(2000, 86_400), 2)], "conn")
     usage.sent([Take("upstream:mail:minute:a", Budget(20, 60), 2)], "conn")
 
-    assert ["minute", "day"] == [use.budget for use in await usage.list()]
+    assert ["minute", "day"] == [use.budget for use in usage.list()]
 
 
 def test_only_the_budgets_of_some_connections_are_told() -> None:
@@ -138,37 +138,37 @@ def test_only_the_budgets_of_some_connections_are_told() -> None:
         street = Street()
         await street.send(account="first")
         await street.send(account="second")
-        return [use.whose for use in await street.usage.list({"of second"})]
+        return [use.whose for use in street.usage.list({"of second"})]
 
     assert ["second"] == in_no_time(story())
 
 
-async def test_what_is_older_than_the_history_is_told_no_more(clock: HandClock) -> None:
+def test_what_is_older_than_the_history_is_told_no_more(clock: HandClock) -> None:
     usage = Usage(InMemory(clock), clock)
     usage.sent([_take("a")], "conn")
     clock.at += SLOT_SECONDS * (SLOTS - 1)
-    still = await usage.list()
+    still = usage.list()
     clock.at += SLOT_SECONDS * 2
-    gone = await usage.list()
+    gone = usage.list()
 
     assert [1, 0] == [len(still), len(gone)]
     assert 1 == still[0].history[0].sent
 
 
-async def test_only_so_many_budgets_are_remembered(clock: HandClock) -> None:
+def test_only_so_many_budgets_are_remembered(clock: HandClock) -> None:
     usage = Usage(InMemory(clock), clock)
     for number in range(MOST + 3):
         usage.sent([_take(str(number))], "conn")
 
-    assert MOST == len(await usage.list())
+    assert MOST == len(usage.list())
 
 
-async def test_a_budget_without_requests_for_a_while_has_a_gap_in_its_history(clock: HandClock) -> None:
+def test_a_budget_without_requests_for_a_while_has_a_gap_in_its_history(clock: HandClock) -> None:
     usage: Any = Usage(InMemory(clock), clock)
     usage.sent([_take("a")], "conn")
     clock.at += 3 * SLOT_SECONDS
     usage.sent([_take("a")], "conn")
-    (use,) = await usage.list()
+    (use,) = usage.list()
 
     assert [1, 0, 0, 1] == [slot.sent for slot in use.history[-4:]]
 

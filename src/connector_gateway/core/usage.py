@@ -73,7 +73,7 @@ class Meter:
 
 @dataclass(frozen=True, slots=True)
 class BudgetUse:
-    """One budget: what it allows, what is left of it now, and its last minutes."""
+    """One budget: what it allows, and its last minutes."""
 
     connector: str
     budget: str
@@ -83,9 +83,10 @@ class BudgetUse:
     connection_id: str
     limit: float
     per_seconds: float
-    left: float
     waiting: int
     history: Sequence[Slot]
+    take: Take = field(repr=False)
+    """What asks the shared counters for it."""
 
 
 def _idleness(use: BudgetUse) -> tuple[object, ...]:
@@ -122,18 +123,19 @@ class Usage:
             for meter in meters:
                 meter.queue(-1, self._clock.now())
 
-    async def list(self, connection_ids: Collection[str] | None = None) -> Sequence[BudgetUse]:
+    def list(self, connection_ids: Collection[str] | None = None) -> Sequence[BudgetUse]:
         """The budgets that were used in the last minutes, the busiest first; of some connections."""
         oldest = int(self._clock.now() // SLOT_SECONDS) - SLOTS
         seen = [meter for meter in self._meters.values() if meter.waiting or meter.slots[-1].number > oldest]
-        uses = [
-            await self._use(meter) for meter in seen if connection_ids is None or meter.connection_id in connection_ids
-        ]
+        uses = [self._use(meter) for meter in seen if connection_ids is None or meter.connection_id in connection_ids]
         return sorted(uses, key=_idleness)
 
-    async def _use(self, meter: Meter) -> BudgetUse:
+    async def left(self, use: BudgetUse) -> float:
+        """What is left of a budget now: asked of the shared counters, so only for budgets that are shown."""
+        return (await self._shared.peek(use.take)).remaining
+
+    def _use(self, meter: Meter) -> BudgetUse:
         _, connector, budget, whose = meter.take.name.split(":", 3)
-        allowance = await self._shared.peek(meter.take)
         return BudgetUse(
             connector=connector,
             budget=budget,
@@ -141,9 +143,9 @@ class Usage:
             connection_id=meter.connection_id,
             limit=meter.take.budget.limit,
             per_seconds=meter.take.budget.per_seconds,
-            left=allowance.remaining,
             waiting=meter.waiting,
             history=meter.history(self._clock.now()),
+            take=meter.take,
         )
 
     def _meter(self, take: Take, connection_id: str) -> Meter:

@@ -28,6 +28,8 @@ class Chart:
     used: float
     """Units taken of the window that ends now."""
 
+    left: float
+
     share: float
     """The part of the budget that is used, in hundredths."""
 
@@ -47,7 +49,7 @@ class Chart:
 
 async def show(visit: Visit) -> Response:
     """All budgets that were used in the last minutes."""
-    uses = await visit.console.usage.list()
+    uses = visit.console.usage.list()
     charts = await charts_of(visit, uses[:SHOWN])
     return visit.show("budgets.html", budgets=charts, minutes=MINUTES, more=len(uses) > SHOWN)
 
@@ -55,17 +57,19 @@ async def show(visit: Visit) -> Response:
 async def charts_of(visit: Visit, uses: Sequence[BudgetUse]) -> Sequence[Chart]:
     """The charts of budgets, with the names of the connections that used them last."""
     names = await visit.management.connections.names({use.connection_id for use in uses})
-    return [_drawn(use, names.get(use.connection_id, "")) for use in uses]
+    left = [await visit.console.usage.left(use) for use in uses]
+    return [_drawn(use, rest, names.get(use.connection_id, "")) for use, rest in zip(uses, left, strict=True)]
 
 
-def _drawn(use: BudgetUse, connection: str) -> Chart:
-    used = max(0.0, use.limit - use.left)
+def _drawn(use: BudgetUse, left: float, connection: str) -> Chart:
+    used = max(0.0, use.limit - left)
     allowed = max(use.limit * SLOT_SECONDS / use.per_seconds, 1.0) if use.per_seconds <= SLOT_SECONDS else use.limit
     most = max(slot.waiting for slot in use.history)
     return Chart(
         use=use,
         allowed=f"{use.limit:,.10g} in {_window(use.per_seconds / SLACK)}",
         used=used,
+        left=left,
         share=round(100 * used / use.limit, 1),
         connection=connection,
         area=_area([min(1.0, slot.sent / allowed) for slot in use.history]),

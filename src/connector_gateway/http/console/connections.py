@@ -54,7 +54,7 @@ async def show(visit: Visit, problem: GatewayError | None = None, tested: Tested
         tested=tested,
         workspace=await visit.management.workspaces.show(connection.workspace_id),
         runs=await rows_of(visit, runs.items),
-        budgets=await charts_of(visit, await visit.console.usage.list({connection.connection_id})),
+        budgets=await charts_of(visit, visit.console.usage.list({connection.connection_id})),
         minutes=MINUTES,
         observed=connector is not None and connector.observing is not None,
     )

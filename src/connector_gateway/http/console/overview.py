@@ -14,7 +14,7 @@ async def show(visit: Visit) -> Response:
     """The page."""
     failed = await visit.ask(list_runs, {"status": "error", "limit": SHOWN})
     latest = await visit.ask(list_runs, {"limit": SHOWN})
-    uses = await visit.console.usage.list()
+    uses = visit.console.usage.list()
     return visit.show(
         "overview.html",
         workspaces=await visit.management.workspaces.count(),
