@@ -52,7 +52,6 @@ async def show_one(visit: Visit, workspace_id: str, problem: GatewayError | None
         connections=page.items,
         more=page.position is not None,
         connectors=list(visit.console.connectors),
-        whose=None,
     )
 
 
