@@ -5,12 +5,14 @@ import os
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from structlog.dev import ConsoleRenderer, plain_traceback
 
 from connector_gateway.storage.database import Database
 from harness.clocks import HandClock
+from harness.leaks import LEAKS, listen
 from harness.postgres import new_database, postgres
 
 os.environ["GATEWAY_ENV_FILE"] = os.devnull
@@ -33,6 +35,22 @@ BEGUN_FIRST = ("simulation", "hostile", "cli", "examples", "clients")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the longest files first; the order within a file stays."""
     items.sort(key=lambda item: item.path.parent.name not in BEGUN_FIRST)
+
+
+def pytest_configure() -> None:
+    listen()
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport() -> Iterator[None]:
+    """Fail a test in which a secret was told to anybody."""
+    outcome: Any = yield
+    report: pytest.TestReport = outcome.get_result()
+    for name, text in report.sections:
+        LEAKS.heard(name, text)
+    found = LEAKS.found()
+    if found and report.passed:
+        report.outcome, report.longrepr = "failed", f"Told: {'; '.join(found)}."
 
 
 def pytest_collection_finish() -> None:

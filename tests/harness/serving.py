@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import httpx
 
@@ -19,6 +19,7 @@ from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.files import Files
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.settings import Settings
+from harness.leaks import LEAKS, Overheard
 from harness.waiting import wait_until
 from workspace_sandbox.sandbox import Sandbox
 
@@ -203,7 +204,8 @@ def serving(
         environment | settings_for(sandbox, connectors) | budgets | settling | FAST | settings, connectors
     )
     app = App(read, connectors=connectors, files=files, alone=alone)
-    running = server(app.http(), "127.0.0.1", port)
+    LEAKS.learn((site.client.client_secret for site in read.sites.values() if site.client), "a secret of a client")
+    running = server(cast(Any, Overheard(app.http())), "127.0.0.1", port)
     thread = threading.Thread(target=running.run, name="gateway", daemon=True)
     thread.start()
     try:
@@ -217,6 +219,8 @@ def serving(
     finally:
         running.should_exit = True
         thread.join(20)
+        told = [line for ending in ("", "-wal") for line in LEAKS.stored(folder / f"gateway.db{ending}")]
+    assert [] == told
 
 
 def free_port() -> int:
