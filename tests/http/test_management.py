@@ -178,6 +178,82 @@ def test_a_key_sees_its_own_workspaces_connections_and_runs(gateway: Gateway, wo
     assert run == own("GET", f"/v1/runs/{run}").data["run_id"]
 
 
+# Keys that manage connections
+
+
+MANAGING = OPERATORS_ONLY[-5:]
+"""What keys may do that have the right to."""
+
+
+@requirement("management:keys-that-manage")
+def test_a_key_that_manages_connections_makes_changes_and_removes_them(gateway: Gateway, workspace: str) -> None:
+    own = keyed(gateway, workspace, manages_connections=True)
+    body = {"workspace_id": workspace, "connector": "notes"} | UNASKED
+    path = f"/v1/connections/{own('POST', '/v1/connections', json=body).data['connection_id']}"
+    changed = own("PATCH", path, json={"name": "Ours"}).data
+    link = own("POST", f"{path}/reconnect", json={})
+    removed = own("DELETE", path).data
+
+    assert ("Ours", "removed") == (changed["name"], removed["status"])
+    assert "connect_not_set_up" == link.code
+    assert [] == own("GET", "/v1/connections").data
+
+
+@requirement("management:keys-that-manage")
+def test_a_key_that_manages_connections_reaches_none_of_another_workspace(
+    gateway: Gateway, workspace: str, connection: str
+) -> None:
+    foreign = keyed(gateway, made(gateway, "/v1/workspaces", name="Other")["workspace_id"], manages_connections=True)
+    path = f"/v1/connections/{connection}"
+    body = {"workspace_id": workspace, "connector": "notes"} | UNASKED
+    refused = [
+        foreign("PATCH", path, json={"name": "Mine"}).code,
+        foreign("POST", f"{path}/reconnect", json={}).code,
+        foreign("POST", f"{path}/test").code,
+        foreign("DELETE", path).code,
+    ]
+
+    assert ["connection_not_found"] * 4 == refused
+    assert "workspace_not_found" == foreign("POST", "/v1/connections", json=body).code
+    assert ("", "active") == tuple(gateway.operator("GET", path).data[name] for name in ("name", "status"))
+
+
+@requirement("management:keys-that-manage", "management:operator-only")
+@pytest.mark.parametrize(("method", "path"), OPERATORS_ONLY[:-5])
+def test_a_key_that_manages_connections_manages_nothing_else(
+    gateway: Gateway, workspace: str, method: str, path: str
+) -> None:
+    reply = keyed(gateway, workspace, manages_connections=True)(method, path, content=b"{")
+
+    assert (403, "operator_token_required") == (reply.status, reply.code)
+
+
+@requirement("management:keys-that-manage")
+@pytest.mark.parametrize("scope", ["read", "read_write"])
+@pytest.mark.parametrize(("method", "path"), MANAGING)
+def test_other_keys_manage_no_connections(
+    gateway: Gateway, workspace: str, method: str, path: str, scope: str
+) -> None:
+    reply = keyed(gateway, workspace, scope=scope)(method, path, content=b"{")
+
+    assert (403, "operator_token_required") == (reply.status, reply.code)
+
+
+@requirement("management:keys-that-manage")
+def test_managing_counts_as_calls_of_the_key(gateway: Gateway, workspace: str) -> None:
+    own = keyed(gateway, workspace, manages_connections=True, calls_per_minute=1)
+    first, second = (own("DELETE", "/v1/connections/conn_1") for _ in range(2))
+
+    assert ("connection_not_found", "rate_limited") == (first.code, second.code)
+
+
+@requirement("management:keys-that-manage")
+def test_a_key_that_is_limited_to_connections_manages_none(gateway: Gateway, workspace: str, connection: str) -> None:
+    body = {"workspace_id": workspace, "scope": "read", "connection_ids": [connection], "manages_connections": True}
+
+    assert ["connection_ids"] == faults(gateway.operator("POST", "/v1/keys", json=body))
+
+
 # Keys
 
 

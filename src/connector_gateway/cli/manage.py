@@ -130,6 +130,7 @@ class Expiry(Params):
     "--connection", "connection_ids", multiple=True, help="Limit the key to this connection; may be repeated."
 )
 @click.option("--expires-at", help="ISO 8601 date and time after which the key is worthless.")
+@click.option("--manages-connections", is_flag=True, help="Let the key manage the connections of its workspace.")
 @data_folder
 @as_json
 def create_key(
@@ -141,6 +142,7 @@ def create_key(
     expires_at: str | None,
     data: Path | None,
     *,
+    manages_connections: bool,
     as_json: bool,
 ) -> None:
     """Create an API key; the key itself is shown this once."""
@@ -158,6 +160,7 @@ def create_key(
             calls_per_minute=calls_per_minute,
             connection_ids=allowed,
             expires_at=ends,
+            manages_connections=manages_connections,
         )
 
     _act(data, create, json=as_json)

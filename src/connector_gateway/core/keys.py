@@ -17,6 +17,7 @@ from connector_gateway.core.workspaces import require_workspace
 from connector_gateway.kit.clock import Clock, instant
 from connector_gateway.kit.errors import (
     InvalidApiKey,
+    InvalidParameters,
     KeyNotFound,
     MissingApiKey,
     WriteScopeRequired,
@@ -57,6 +58,7 @@ class Caller:
     calls_per_minute: int
     connection_ids: frozenset[ConnectionId] | None
     expires_at: float | None
+    manages_connections: bool = False
 
     def require(self, scope: Scope) -> None:
         """Refuse a write with a key that may only read."""
@@ -101,8 +103,10 @@ class Keys:
         calls_per_minute: int = CALLS_PER_MINUTE,
         connection_ids: Sequence[ConnectionId] | None = None,
         expires_at: float | None = None,
+        manages_connections: bool = False,
     ) -> dict[str, Any]:
         """A new key, the only time with ``key`` itself."""
+        _check_rights(connection_ids, manages_connections=manages_connections)
         key = new_key()
         row = {
             "key_id": f"key_{ulid()}",
@@ -117,6 +121,7 @@ class Keys:
             "expires_at": expires_at,
             "revoked_at": None,
             "last_used_at": None,
+            "manages_connections": manages_connections,
         }
 
         def create(connection: Connection) -> None:
@@ -229,11 +234,21 @@ def _caller(row: Row[Any]) -> Caller:
         calls_per_minute=row.calls_per_minute,
         connection_ids=None if row.connection_ids is None else frozenset(row.connection_ids),
         expires_at=row.expires_at,
+        manages_connections=row.manages_connections,
     )
 
 
+def _check_rights(connection_ids: Sequence[ConnectionId] | None, *, manages_connections: bool) -> None:
+    """Refuse a key that could make connections and then not see them."""
+    if manages_connections and connection_ids is not None:
+        raise InvalidParameters(
+            "A key that manages connections is for all of its workspace.",
+            {"parameter": "connection_ids", "message": "Belongs to keys that do not manage connections"},
+        )
+
+
 def _public(row: Mapping[Any, Any]) -> dict[str, Any]:
-    shown = ("key_id", "workspace_id", "name", "scope", "calls_per_minute", "connection_ids", "ending")
+    shown = ("key_id", "workspace_id", "name", "scope", "calls_per_minute", "connection_ids", "manages_connections", "ending")
     times = ("created_at", "expires_at", "revoked_at", "last_used_at")
     return {name: row[name] for name in shown} | {
         name: None if row[name] is None else instant(row[name]) for name in times

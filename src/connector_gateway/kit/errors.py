@@ -107,11 +107,11 @@ class WriteScopeRequired(CallerError):
 
 
 class OperatorTokenRequired(CallerError):
-    """A management route is called without the operator's token."""
+    """A management route is called without the operator's token, and with a key that has no right to it."""
 
     status = 403
     code = "operator_token_required"
-    remedy = "Call this route with the operator token of the installation."
+    remedy = "Call with the operator token, or for connections with a key that manages those of its workspace."
 
 
 class RateLimited(CallerError):

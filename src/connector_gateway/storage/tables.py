@@ -21,6 +21,7 @@ from sqlalchemy import (
     Text,
     TypeDecorator,
     UniqueConstraint,
+    false,
     text,
 )
 
@@ -76,6 +77,7 @@ keys = Table(
     Column("expires_at", Double),
     Column("revoked_at", Double),
     Column("last_used_at", Double),
+    Column("manages_connections", Boolean, nullable=False, server_default=false()),
 )
 """``last_used_at`` is written now and then, and may be some seconds behind."""
 
@@ -113,6 +115,7 @@ connections = Table(
     Column("last_refreshed_at", Double),
     Column("refresh_began_at", Double),
     Column("refresh_until", Double),
+    Column("refresh_due_at", Double, index=True),
     *(
         Index(name, *columns, sqlite_where=_kept_sqlite, postgresql_where=_kept)
         for name, columns in {
@@ -126,7 +129,8 @@ connections = Table(
 """``status`` is ``pending``, ``active``, ``revoked`` or ``removed``; ``reason`` is why it is revoked.
 
 ``expires_at`` is when the access token ends. ``refresh_lease`` names the renewal under way, until ``refresh_until``;
-``refresh_began_at`` is set from before its request until its outcome is known.
+``refresh_began_at`` is set from before its request until its outcome is known. ``refresh_due_at`` is when the tokens
+are renewed though nobody calls, for the third party ends refresh tokens that nobody uses.
 """
 
 connect_links = Table(

@@ -31,6 +31,7 @@ from connector_gateway.kit.errors import (
     RequestIncomplete,
     StorageUnavailable,
     UnsupportedMediaType,
+    WorkspaceNotFound,
     catalogue,
 )
 from connector_gateway.kit.identifiers import ConnectionId, WorkspaceId
@@ -85,6 +86,17 @@ class Asked:
         """The connections that can be seen; all of the workspace if None."""
         return self.caller.connection_ids if self.caller else None
 
+    def own(self, workspace_id: str) -> WorkspaceId:
+        """*workspace_id*, unless it is another than that of the key: that is not told from one that does not exist."""
+        if self.workspace_id not in {None, workspace_id}:
+            raise WorkspaceNotFound(f"There is no workspace {workspace_id}.")
+        return WorkspaceId(workspace_id)
+
+    async def require_own(self, connection_id: str) -> None:
+        """Refuse a connection that the key cannot see."""
+        if self.caller is not None:
+            await self.management.connections.show(connection_id, self.workspace_id, self.connection_ids)
+
     def within(self, workspace_id: str | None) -> WorkspaceId | None:
         """The workspace to look into; a key's own, whatever was asked for."""
         return self.workspace_id or (WorkspaceId(workspace_id) if workspace_id else None)
@@ -101,6 +113,9 @@ class ManagementRoute:
     result: type[Result | Page[Any] | Listing[Any]]
     perform: Callable[[Asked, Any], Awaitable[Any]]
     open_to_keys: bool
+    open_to_managers: bool
+    """Whether keys that manage connections are let in."""
+
     counted: bool
     """Whether it counts as a call of the key that asks."""
 
@@ -155,9 +170,17 @@ Perform = Callable[[Asked, Any], Awaitable[R]]
 
 
 def manages(
-    route: str, *, open_to_keys: bool = False, counted: bool = False, errors: Errors = ()
+    route: str,
+    *,
+    open_to_keys: bool = False,
+    open_to_managers: bool = False,
+    counted: bool = False,
+    errors: Errors = (),
 ) -> Callable[[Perform[R]], ManagementRoute]:
-    """Declare a management route: for the operator, and where *open_to_keys* for a workspace's own keys."""
+    """Declare a management route: for the operator, and where *open_to_keys* for a workspace's own keys.
+
+    Where it is *open_to_managers*, it is for those of the keys that manage connections, and counts as a call of theirs.
+    """
     method, _, path = route.partition(" ")
 
     def declare(perform: Perform[R]) -> ManagementRoute:
@@ -170,7 +193,8 @@ def manages(
             result=hints["return"],
             perform=perform,
             open_to_keys=open_to_keys,
-            counted=counted,
+            open_to_managers=open_to_managers,
+            counted=counted or open_to_managers,
             errors=errors,
             description=inspect.getdoc(perform) or "",
         )

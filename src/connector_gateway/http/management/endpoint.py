@@ -67,9 +67,14 @@ class ManagementEndpoint:
         """Let the holder of a key in, who spends a call of its minute where that is *counted*."""
         limits = self._management.edge.limits
         exchange.run.allowance = await (limits.spend(caller) if self._route.counted else limits.peek(caller))
-        if not self._route.open_to_keys:
-            raise OperatorTokenRequired("An API key cannot do this.")
+        if not self._is_open_to(caller):
+            raise OperatorTokenRequired(
+                "This API key cannot manage connections." if self._route.open_to_managers else "An API key cannot do this."
+            )
         require(exchange.run.allowance)
+
+    def _is_open_to(self, caller: Caller) -> bool:
+        return self._route.open_to_keys or (self._route.open_to_managers and caller.manages_connections)
 
     async def _caller(self, authorization: str | None) -> Caller | None:
         """None for the operator, else the holder of a key."""

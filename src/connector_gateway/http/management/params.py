@@ -49,6 +49,9 @@ class CreateKey(Params):
     connection_ids: list[Identifier] | None = None
     """Limits the key to these connections."""
 
+    manages_connections: bool = False
+    """Whether the key may also create, change, connect again, test and remove the connections of its workspace."""
+
 
 class ListKeys(Params):
     """Which keys to list."""

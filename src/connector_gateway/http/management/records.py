@@ -30,6 +30,9 @@ class KeyRecord(Result):
     connection_ids: list[str] | None
     """The connections that the key is limited to; null for all of the workspace."""
 
+    manages_connections: bool
+    """Whether the key may manage the connections of its workspace."""
+
     ending: str
     """The last four characters of the key, to tell it by."""
 

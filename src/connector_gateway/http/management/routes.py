@@ -96,6 +96,7 @@ async def create_key(asked: Asked, params: CreateKey) -> CreatedKey:
         calls_per_minute=params.calls_per_minute,
         connection_ids=None if wanted is None else [ConnectionId(connection_id) for connection_id in wanted],
         expires_at=params.expires_at.timestamp() if params.expires_at else None,
+        manages_connections=params.manages_connections,
     )
     return CreatedKey(**created)
 
@@ -113,14 +114,18 @@ async def revoke_key(asked: Asked, params: RevokeKey) -> KeyRecord:
     return KeyRecord(**await asked.management.keys.revoke(KeyId(params.key_id)))
 
 
-@manages("POST /v1/connections", errors=[WorkspaceNotFound, CredentialsRefused, ConnectNotSetUp, *ASKING])
+@manages(
+    "POST /v1/connections",
+    open_to_managers=True,
+    errors=[WorkspaceNotFound, CredentialsRefused, ConnectNotSetUp, *ASKING],
+)
 async def create_connection(asked: Asked, params: CreateConnection) -> CreatedConnection:
     """Create a connection from credentials, or a link by which its user connects an account.
 
     The application is asked whose the credentials are; wrong ones are refused.
     """
     created = await asked.management.connecting.create(
-        WorkspaceId(params.workspace_id),
+        asked.own(params.workspace_id),
         params.connector,
         params.credentials,
         name=params.name,
@@ -154,32 +159,45 @@ async def show_connection(asked: Asked, params: NameConnection) -> ConnectionRec
 
 @manages(
     "PATCH /v1/connections/{connection_id}",
+    open_to_managers=True,
     errors=[ConnectionNotFound, CredentialsRefused, OtherAccount, *ASKING],
 )
 async def change_connection(asked: Asked, params: ChangeConnection) -> ConnectionRecord:
     """Change the name, settings or credentials of a connection."""
+    await asked.require_own(params.connection_id)
     changes = params.model_dump(exclude={"connection_id"}, exclude_none=True)
     return ConnectionRecord(**await asked.management.connecting.change(params.connection_id, **changes))
 
 
-@manages("POST /v1/connections/{connection_id}/reconnect", errors=[ConnectionNotFound, ConnectNotSetUp])
+@manages(
+    "POST /v1/connections/{connection_id}/reconnect",
+    open_to_managers=True,
+    errors=[ConnectionNotFound, ConnectNotSetUp],
+)
 async def reconnect_connection(asked: Asked, params: Reconnect) -> ConnectLinkRecord:
     """Create a link by which the user connects the account of a connection again; its identifier stays."""
+    await asked.require_own(params.connection_id)
     issued = await asked.management.connecting.reconnect(
         params.connection_id, return_url=params.return_url, allow_other_account=params.allow_other_account
     )
     return ConnectLinkRecord(**issued)
 
 
-@manages("POST /v1/connections/{connection_id}/test", errors=[ConnectionNotFound, ConnectionPending, *ASKING])
+@manages(
+    "POST /v1/connections/{connection_id}/test",
+    open_to_managers=True,
+    errors=[ConnectionNotFound, ConnectionPending, *ASKING],
+)
 async def test_connection(asked: Asked, params: NameConnection) -> TestedConnection:
     """Ask the application whose a connection is and what it allows; credentials that have ended are renewed."""
+    await asked.require_own(params.connection_id)
     return TestedConnection(**await asked.management.connecting.test(params.connection_id))
 
 
-@manages("DELETE /v1/connections/{connection_id}", errors=[ConnectionNotFound])
+@manages("DELETE /v1/connections/{connection_id}", open_to_managers=True, errors=[ConnectionNotFound])
 async def remove_connection(asked: Asked, params: NameConnection) -> ConnectionRecord:
     """Remove a connection and its secrets, which are given back where the application takes them; its history stays."""
+    await asked.require_own(params.connection_id)
     return ConnectionRecord(**await asked.management.connecting.remove(params.connection_id))
 
 

@@ -125,7 +125,7 @@ class _Document:
             "tags": ["management"],
             "summary": route.title,
             "description": route.description,
-            "security": [{"operator": []}, *([{"key": []}] if route.open_to_keys else [])],
+            "security": [{"operator": []}, *([{"key": []}] if route.open_to_keys or route.open_to_managers else [])],
         }
         described |= self._taken(route, names, {}, shown)
         self._routes[f"{name}Answer"] = self._managed(route)
