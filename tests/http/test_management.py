@@ -191,11 +191,11 @@ def test_a_key_that_manages_connections_makes_changes_and_removes_them(gateway: 
     body = {"workspace_id": workspace, "connector": "notes"} | UNASKED
     path = f"/v1/connections/{own('POST', '/v1/connections', json=body).data['connection_id']}"
     changed = own("PATCH", path, json={"name": "Ours"}).data
-    link = own("POST", f"{path}/reconnect", json={})
+    link = own("POST", f"{path}/reconnect", json={}).data
     removed = own("DELETE", path).data
 
     assert ("Ours", "removed") == (changed["name"], removed["status"])
-    assert "connect_not_set_up" == link.code
+    assert path.endswith(link["connection_id"])
     assert [] == own("GET", "/v1/connections").data
 
 
@@ -231,9 +231,7 @@ def test_a_key_that_manages_connections_manages_nothing_else(
 @requirement("management:keys-that-manage")
 @pytest.mark.parametrize("scope", ["read", "read_write"])
 @pytest.mark.parametrize(("method", "path"), MANAGING)
-def test_other_keys_manage_no_connections(
-    gateway: Gateway, workspace: str, method: str, path: str, scope: str
-) -> None:
+def test_other_keys_manage_no_connections(gateway: Gateway, workspace: str, method: str, path: str, scope: str) -> None:
     reply = keyed(gateway, workspace, scope=scope)(method, path, content=b"{")
 
     assert (403, "operator_token_required") == (reply.status, reply.code)

@@ -29,5 +29,9 @@ CONNECTIONS = promised(
     ("connections-24", "connect:discreet", "No secret of connecting is told anywhere."),
     ("connections-25", "connect:removed", "Removing a connection gives its tokens back."),
     ("connections-26", "connections:paged", "Connections are listed newest first, page by page."),
-    ("connections-27", "management:keys-that-manage", "Keys with the right to it manage their workspace's connections."),
+    (
+        "connections-27",
+        "management:keys-that-manage",
+        "Keys with the right to it manage their workspace's connections.",
+    ),
 )

@@ -248,7 +248,16 @@ def _check_rights(connection_ids: Sequence[ConnectionId] | None, *, manages_conn
 
 
 def _public(row: Mapping[Any, Any]) -> dict[str, Any]:
-    shown = ("key_id", "workspace_id", "name", "scope", "calls_per_minute", "connection_ids", "manages_connections", "ending")
+    shown = (
+        "key_id",
+        "workspace_id",
+        "name",
+        "scope",
+        "calls_per_minute",
+        "connection_ids",
+        "manages_connections",
+        "ending",
+    )
     times = ("created_at", "expires_at", "revoked_at", "last_used_at")
     return {name: row[name] for name in shown} | {
         name: None if row[name] is None else instant(row[name]) for name in times

@@ -69,7 +69,9 @@ class ManagementEndpoint:
         exchange.run.allowance = await (limits.spend(caller) if self._route.counted else limits.peek(caller))
         if not self._is_open_to(caller):
             raise OperatorTokenRequired(
-                "This API key cannot manage connections." if self._route.open_to_managers else "An API key cannot do this."
+                "This API key cannot manage connections."
+                if self._route.open_to_managers
+                else "An API key cannot do this."
             )
         require(exchange.run.allowance)
 
