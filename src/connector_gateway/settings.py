@@ -177,11 +177,12 @@ def _site(environment: Environment, connector: AnyConnector) -> Site:
     }
     settle = environment.number(f"{prefix}_SETTLE_SECONDS", connector.settle_seconds)
     observing, client = connector.observing, _client(environment, connector)
+    key = _api_key(environment, connector)
     if observing is None:
-        return Site(connector, addresses, _budgets(environment, connector), settle, client=client)
+        return Site(connector, addresses, _budgets(environment, connector), settle, client=client, api_key=key)
     every = environment.number(f"{prefix}_WATCH_SECONDS", observing.every_seconds)
     secrets = tuple(filter(None, environment.text(f"{prefix}_HOOK_SECRET", "").split(",")))
-    return Site(connector, addresses, _budgets(environment, connector), settle, every, secrets, client)
+    return Site(connector, addresses, _budgets(environment, connector), settle, every, secrets, client, key)
 
 
 def _client(environment: Environment, connector: AnyConnector) -> OAuthClient | None:
@@ -193,6 +194,13 @@ def _client(environment: Environment, connector: AnyConnector) -> OAuthClient | 
     if bool(client_id) != bool(secret):
         raise SettingsError(f"{PREFIX}{prefix}_CLIENT_ID and {PREFIX}{prefix}_CLIENT_SECRET belong together; set both.")
     return OAuthClient(client_id, secret) if client_id else None
+
+
+def _api_key(environment: Environment, connector: AnyConnector) -> str:
+    """What this installation is called at the page that hands out tokens; empty where there is none."""
+    if connector.oauth is None or connector.oauth.token_page is None:
+        return ""
+    return environment.text(f"{connector.name.upper()}_API_KEY", "")
 
 
 def _budgets(environment: Environment, connector: AnyConnector) -> dict[str, Budget]:

@@ -22,8 +22,8 @@ LEAST = 12
 RUNS = re.compile(rf"[\w.~-]{{{LEAST},}}", re.ASCII)
 """What secrets consist of; texts are reduced to it, so that all of a test is looked through in a moment."""
 
-HANDED_OUT = ("token",)
-"""What a consent seals and its page tells again: the token of the connect link."""
+PUBLIC = "key"
+"""The API key of an application: it may be public, and stands in the address of its token page."""
 
 
 class Leaks:
@@ -79,8 +79,9 @@ def listen() -> None:
     def sealing(vault: Vault, secrets: Mapping[str, Any], owner: str) -> bytes:
         if owner.startswith(("conn_", OWNER)):
             kind = "a secret of a connection" if owner.startswith("conn_") else "a verifier"
-            kept = HANDED_OUT if owner.startswith(OWNER) else ()
-            LEAKS.learn((secret for name, secret in secrets.items() if name not in kept), kind)
+            # What a consent has as its token is that of the connect link, which its pages tell again.
+            told = "token" if owner.startswith(OWNER) else PUBLIC
+            LEAKS.learn((secret for name, secret in secrets.items() if name != told), kind)
         return seal(vault, secrets, owner)
 
     async def redeeming(tokens: Tokens, connector: str, code: str, *more: Any) -> Any:
@@ -91,9 +92,13 @@ def listen() -> None:
         LEAKS.heard("the log", repr(event))
         return capture(log, logger, method, event)
 
-    Vault.seal = sealing  # type: ignore[method-assign]
-    Tokens.redeem = redeeming  # type: ignore[method-assign]
-    LogCapture.__call__ = capturing  # type: ignore[method-assign]
+    patched: Any
+    for patched, name, heard in (
+        (Vault, "seal", sealing),
+        (Tokens, "redeem", redeeming),
+        (LogCapture, "__call__", capturing),
+    ):
+        setattr(patched, name, heard)
 
 
 class Overheard:

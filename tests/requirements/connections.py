@@ -34,4 +34,5 @@ CONNECTIONS = promised(
         "management:keys-that-manage",
         "Keys with the right to it manage their workspace's connections.",
     ),
+    ("connections-28", "connect:token-page", "A token that is handed to the browser connects an account."),
 )

@@ -27,10 +27,16 @@ class Site:
     client: OAuthClient | None = None
     """What this installation is called there, where it is registered."""
 
+    api_key: str = field(default="", repr=False)
+    """What this installation is called at the third party's page that hands out tokens, if it has one."""
+
     @property
     def oauth(self) -> OAuth | None:
         """How accounts are connected in a browser; None where this installation is not set up for it."""
-        return self.connector.oauth if self.client else None
+        oauth = self.connector.oauth
+        if oauth is None or self.client is not None:
+            return oauth
+        return oauth.without_client if self.api_key else None
 
     @property
     def pushed(self) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import structlog
 from starlette.requests import Request
@@ -48,6 +48,10 @@ STATUSES: Mapping[Problem, int] = {"unknown": 404, "removed": 404, "used": 410, 
 """The status of their pages; of the others 400."""
 
 
+MAX_FORM_BYTES = 8 * 1024
+"""Of the form with a token that was handed to the browser."""
+
+
 class ConnectPages:
     """Answers browsers that were given a connect link, and those that third parties send back."""
 
@@ -58,10 +62,11 @@ class ConnectPages:
 
     def routes(self, edge: Edge) -> list[Route]:
         """The addresses of the pages."""
-        asks, begins, ends = (request_response(self._told(show)) for show in (self._ask, self._begin, self._finish))
+        shows = (self._ask, self._begin, self._finish, self._take)
+        asks, begins, ends, takes = (request_response(self._told(show)) for show in shows)
         return [
             Route(f"{PATH}/{{token}}", Methods(edge, {"GET": asks, "HEAD": asks, "POST": begins})),
-            Route(f"{PATH}/{{connector}}/callback", Methods(edge, {"GET": ends})),
+            Route(f"{PATH}/{{connector}}/callback", Methods(edge, {"GET": ends, "POST": takes})),
         ]
 
     async def _ask(self, request: Request) -> Response:
@@ -103,6 +108,32 @@ class ConnectPages:
         if len(answer) < len(request.query_params.multi_items()):
             # What stands twice could be read differently here and there.
             raise NotConnected("unknown")
+        if "code" not in answer and "error" not in answer:
+            invitation = await self._expected(request, answer.get("state", ""))
+            if invitation.oauth.by_token_page:
+                return self._receive(invitation, answer["state"])
+        return await self._end(request, answer)
+
+    async def _expected(self, request: Request, state: str) -> Invitation:
+        browser = request.cookies.get(_cookie(state), "")
+        return await self._consents.expected(request.path_params["connector"], state, browser)
+
+    def _receive(self, invitation: Invitation, state: str) -> Response:
+        """A page whose script sends on the token that came in the fragment; without scripts the user pastes it."""
+        url = invitation.return_url
+        back = [] if url is None else [f"{urlsplit(url).scheme}://{urlsplit(url).netloc}"]
+        return self._pages.show("connect/token.html", submits_to=back, invitation=invitation, state=state)
+
+    async def _take(self, request: Request) -> Response:
+        """Take the token that was handed to the browser."""
+        form = await request.body() if _fits(request) else b""
+        answer = dict(parse_qsl(form.decode("utf-8", "replace")))
+        invitation = await self._expected(request, answer.get("state", ""))
+        if not self._is_own(request) or not invitation.oauth.by_token_page:
+            raise NotConnected("other_browser")
+        return await self._end(request, answer)
+
+    async def _end(self, request: Request, answer: Mapping[str, str]) -> Response:
         name = _cookie(answer.get("state", ""))
         connected = await self._consents.finish(request.path_params["connector"], answer, request.cookies.get(name, ""))
         response = self._connected(connected)
@@ -148,6 +179,12 @@ class ConnectPages:
             application=invitation.oauth.application if invitation else "the application",
             back=_returning(invitation, status=end.problem) if invitation else None,
         )
+
+
+def _fits(request: Request) -> bool:
+    """Whether a form is no longer than one with a token may be."""
+    length = request.headers.get("content-length", "")
+    return length.isdecimal() and int(length) <= MAX_FORM_BYTES
 
 
 def _cookie(state: str) -> str:

@@ -7,7 +7,7 @@ import hashlib
 import re
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from secrets import token_urlsafe
 from typing import Literal
 from urllib.parse import quote, quote_plus, urlencode
@@ -67,6 +67,29 @@ class Account:
     name: str
     scopes: Collection[str] | None = None
     """What the credentials allow; None where it is not told here."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenPage:
+    """A page that hands a token to the browser, for installations that have an API key and are no OAuth client.
+
+    The token comes back in the fragment of the address, which a script reads or the user pastes. It is never renewed.
+    """
+
+    authorize: Endpoint
+    scopes: Mapping[str, Collection[str]]
+    """As those of OAuth."""
+
+    parameters: Mapping[str, str]
+    """What the address of the page has besides."""
+
+    denied: Collection[str] = ()
+    """What the fragment has as ``error`` where the user did not allow the access."""
+
+    def url(self, addresses: Mapping[str, str], key: str, return_url: str) -> str:
+        """The address of the page for an installation with this API *key*."""
+        asked = {"key": key, "return_url": return_url, "scope": ",".join(self.scopes), **self.parameters}
+        return f"{self.authorize.at(addresses)}?{urlencode(asked, quote_via=quote)}"
 
 
 class Issued(Wire):
@@ -154,6 +177,18 @@ class OAuth:
 
     expired: Callable[[Answer], bool] = unauthorised
     """Whether an answer to a call says that the token may have ended."""
+
+    token_page: TokenPage | None = None
+    """How accounts are connected where this installation has an API key and is no client, if there is a way."""
+
+    by_token_page: bool = False
+    """Whether accounts are connected in that way here."""
+
+    @property
+    def without_client(self) -> "OAuth | None":
+        """The same for an installation that has an API key and is no client; None if there is no way."""
+        page = self.token_page
+        return replace(self, scopes=page.scopes, by_token_page=True) if page else None
 
     def missing(self, granted: Collection[str] | None) -> dict[str, list[str]]:
         """The scopes that operations need and that were not *granted*, with these operations; none if untold."""

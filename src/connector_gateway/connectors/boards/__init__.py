@@ -7,6 +7,7 @@ from connector_gateway.connectors.boards.client import (
     KEY_BUDGET,
     MEMBER_BUDGET,
     SETTLE_SECONDS,
+    SITE_ADDRESS,
     TOKEN_BUDGET,
     BoardsClient,
     authorise,
@@ -18,7 +19,7 @@ from connector_gateway.kit.operation import Connector, SampleCall
 BOARDS = Connector(
     name="boards",
     summary="Cards, lists, comments and checklists of kanban boards.",
-    addresses={"base": ADDRESS, "consent": CONSENT_ADDRESS},
+    addresses={"base": ADDRESS, "consent": CONSENT_ADDRESS, "site": SITE_ADDRESS},
     budgets={"token": TOKEN_BUDGET, "key": KEY_BUDGET, "members": MEMBER_BUDGET},
     authorise=authorise,
     client=BoardsClient,

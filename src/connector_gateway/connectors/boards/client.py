@@ -25,6 +25,7 @@ from connector_gateway.kit.walking import fitting, walk
 
 ADDRESS = "https://api.trello.com"
 CONSENT_ADDRESS = "https://auth.atlassian.com"
+SITE_ADDRESS = "https://trello.com"
 
 TOKEN_BUDGET = Budget(100, per_seconds=10)
 """Per token. Source: developer.atlassian.com/cloud/trello/guides/rest-api/rate-limits."""

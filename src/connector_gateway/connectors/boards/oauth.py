@@ -4,9 +4,27 @@ Source: developer.atlassian.com/cloud/trello/guides/rest-api/, on OAuth 2.0 and 
 """
 
 from connector_gateway.connectors.boards.client import BoardsClient, expired
-from connector_gateway.kit.oauth import Account, Endpoint, OAuth
+from connector_gateway.kit.oauth import Account, Endpoint, OAuth, TokenPage
 
 EVERY = ("create_card", "move_card", "comment_on_card", "describe_board", "attach_checklist")
+
+TOKEN_PAGE = TokenPage(
+    authorize=Endpoint("site", "/1/authorize"),
+    scopes={"read": EVERY, "write": tuple(name for name in EVERY if name != "describe_board")},
+    parameters={
+        "response_type": "token",
+        "callback_method": "fragment",
+        "expiration": "never",
+        "name": "Connector gateway",
+    },
+    denied=("Token request rejected",),
+)
+"""Hands out a token of the installation's API key, which does not end by itself.
+
+The page has no ``state``: it travels in the query of the address to go back to. That a member who does not allow it is
+sent back with an error is seen, not documented.
+Source: developer.atlassian.com/cloud/trello/guides/rest-api/authorization/, read 2026-11.
+"""
 
 OAUTH = OAuth(
     application="Trello",
@@ -23,6 +41,7 @@ OAUTH = OAuth(
     parameters={"prompt": "consent"},
     margin_seconds=300.0,
     expired=expired,
+    token_page=TOKEN_PAGE,
 )
 """OAuth 2, with a code challenge that is asked of every client. Each refresh token serves once.
 

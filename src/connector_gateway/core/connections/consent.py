@@ -119,6 +119,7 @@ class _Awaited:
     invitation: Invitation
     token: str = field(repr=False)
     verifier: str = field(repr=False)
+    expires_at: float
 
 
 class Consents:
@@ -182,6 +183,10 @@ class Consents:
         """The address that the third party sends browsers back to; one for each, so that none answers for another."""
         return f"{self._base_url}{PATH}/{connector}/callback"
 
+    async def expected(self, connector: str, state: str, browser: str) -> Invitation:
+        """What the *browser* that comes back with *state* was invited to; ``NotConnected`` if it was not sent."""
+        return (await self._found(connector, state, browser)).invitation
+
     async def finish(self, connector: str, answer: Mapping[str, str], browser: str) -> Connected:
         """The account that was connected by what the *browser* came back with; otherwise ``NotConnected``."""
         awaited = await self._awaited(connector, answer.get("state", ""), browser)
@@ -190,11 +195,12 @@ class Consents:
         if issuer is not None and answer.get("iss", issuer) != issuer:
             raise failed("wrong_sender")
         if "error" in answer:
-            raise failed("refused" if answer["error"] == "access_denied" else "broken")
-        if not answer.get("code"):
+            raise failed("refused" if _is_denial(awaited.invitation.oauth, answer["error"]) else "broken")
+        given = answer.get("token" if awaited.invitation.oauth.by_token_page else "code")
+        if not given:
             raise failed("no_code")
         try:
-            return await self._connect(awaited, answer["code"])
+            return await self._connect(awaited, given)
         except (GrantRefused, CredentialsRefused) as refused:
             raise failed("code_refused") from refused
         except (UpstreamFailure, ConnectNotSetUp) as failure:
@@ -203,6 +209,13 @@ class Consents:
 
     async def _awaited(self, connector: str, state: str, browser: str) -> _Awaited:
         """What is known of the browser that comes back with *state*, which is good once."""
+        found = await self._found(connector, state, browser)
+        await self._spend(digest(state), found.token, found.invitation)
+        if found.expires_at <= self._clock.now():
+            raise NotConnected("expired", token=found.token, invitation=found.invitation)
+        return found
+
+    async def _found(self, connector: str, state: str, browser: str) -> _Awaited:
         query = select(tables.consents).where(_consents.digest == digest(state))
         row = await self._database.read(lambda reading: reading.execute(query).first())
         if row is None:
@@ -213,10 +226,7 @@ class Consents:
         invitation = await self.invitation(secrets["token"])
         if invitation.connection.connector != connector:
             raise NotConnected("unknown")
-        await self._spend(row.digest, secrets["token"], invitation)
-        if row.expires_at <= self._clock.now():
-            raise NotConnected("expired", token=secrets["token"], invitation=invitation)
-        return _Awaited(invitation, secrets["token"], secrets["verifier"])
+        return _Awaited(invitation, secrets["token"], secrets["verifier"], row.expires_at)
 
     async def _spend(self, state: bytes, token: str, invitation: Invitation) -> None:
         """Let a state be good once, whoever else comes with it at the same time."""
@@ -225,18 +235,29 @@ class Consents:
         if not await self._database.write(lambda writing: writing.execute(change).rowcount):
             raise NotConnected("used", token=token, invitation=invitation)
 
-    async def _connect(self, awaited: _Awaited, code: str) -> Connected:
+    async def _connect(self, awaited: _Awaited, given: str) -> Connected:
+        """Make the connection of the code or token that the browser was *given*."""
         invitation, connection = awaited.invitation, awaited.invitation.connection
-        callback, now = self.callback(connection.connector), self._clock.now()
-        grant = await self._tokens.redeem(connection.connector, code, callback, awaited.verifier)
+        now, grant = self._clock.now(), await self._grant(awaited, given)
         # Before anything is asked with the token: what is missing may be just what would tell whose it is.
         _require_scopes(awaited, grant.scopes)
-        secrets = renewed_secrets({}, grant)
+        secrets = self._secrets(invitation, grant)
         account = _granted(await self._accounts.of(connection.connector, secrets), grant)
         _require_scopes(awaited, account.scopes if account else None, account)
         admit = partial(self._admit, awaited, account)
         await self._connections.authorise(connection, secrets, account, ends_at(grant, now), admit)
         return Connected(invitation, account)
+
+    async def _grant(self, awaited: _Awaited, given: str) -> Grant:
+        if awaited.invitation.oauth.by_token_page:
+            return Grant(given)
+        connector = awaited.invitation.connection.connector
+        return await self._tokens.redeem(connector, given, self.callback(connector), awaited.verifier)
+
+    def _secrets(self, invitation: Invitation, grant: Grant) -> Mapping[str, str]:
+        if invitation.oauth.by_token_page:
+            return self._tokens.handed_over(invitation.connection.connector, grant.token)
+        return renewed_secrets({}, grant)
 
     def _admit(self, awaited: _Awaited, account: Account | None, writing: Transaction) -> None:
         """Refuse what belongs to somebody else than before, and a link by which an account was connected meanwhile."""
@@ -249,6 +270,12 @@ class Consents:
             raise failed("other_account")
         if not self._links.use(awaited.token, writing):
             raise failed("used")
+
+
+def _is_denial(oauth: OAuth, error: str) -> bool:
+    """Whether an *error* says that the user did not allow the access."""
+    page = oauth.token_page if oauth.by_token_page else None
+    return error == "access_denied" or (page is not None and error in page.denied)
 
 
 def _require_scopes(awaited: _Awaited, granted: Collection[str] | None, account: Account | None = None) -> None:

@@ -16,7 +16,7 @@ from connector_gateway.kit.errors import (
     UpstreamTimeout,
     UpstreamUnavailable,
 )
-from connector_gateway.kit.oauth import Endpoint, Grant, OAuth, OAuthClient
+from connector_gateway.kit.oauth import Endpoint, Grant, OAuth, OAuthClient, TokenPage
 from connector_gateway.kit.redaction import Redaction
 from connector_gateway.kit.transport import Answer, Cut, NotSent, TimedOut, Transport
 from connector_gateway.kit.upstream import standard_throttle
@@ -53,8 +53,21 @@ class Tokens:
 
     def consent_url(self, connector: str, redirect_uri: str, state: str, verifier: str) -> str:
         """Where a browser is sent for consent."""
+        page = self._token_page(connector)
+        if page is not None:
+            return page.url(
+                self._sites[connector].addresses, self._sites[connector].api_key, f"{redirect_uri}?state={state}"
+            )
         site, oauth, client = self._set_up(connector)
         return oauth.consent_url(site.addresses, client.client_id, redirect_uri, state, verifier)
+
+    def handed_over(self, connector: str, token: str) -> dict[str, str]:
+        """The secrets of a connection whose *token* was handed to the browser."""
+        return {"key": self._sites[connector].api_key, "token": token}
+
+    def _token_page(self, connector: str) -> TokenPage | None:
+        oauth = self.oauth(connector)
+        return oauth.token_page if oauth and oauth.by_token_page else None
 
     async def redeem(self, connector: str, code: str, redirect_uri: str, verifier: str) -> Grant:
         """The tokens for a code; ``GrantRefused`` if it is not good, an ``UpstreamFailure`` if that is not known."""

@@ -7,7 +7,12 @@ from pathlib import Path
 from starlette.responses import Response
 
 FOLDER = Path(__file__).parent.parent / "assets"
-MEDIA = {"style.css": "text/css", "icon.svg": "image/svg+xml", "live.js": "text/javascript"}
+MEDIA = {
+    "style.css": "text/css",
+    "icon.svg": "image/svg+xml",
+    "live.js": "text/javascript",
+    "connect.js": "text/javascript",
+}
 ASSETS = [f"/assets/{name}" for name in MEDIA]
 """The address of each."""
 

@@ -1,0 +1,152 @@
+"""Accounts of an application that hands tokens to the browser, for an installation that has an API key only."""
+
+from collections.abc import Iterator
+from urllib.parse import parse_qsl, urlsplit
+
+import httpx
+import pytest
+
+from connector_gateway.connectors.boards import BOARDS
+from harness.connecting import User, heading, invited, shown, user
+from harness.consenting import Browser
+from harness.playing import playing
+from harness.requirement import requirement
+from harness.serving import Gateway, serving
+from workspace_sandbox.boards import BoardsEmulator
+
+CALLBACK = "/connect/boards/callback"
+RETURN_URL = "https://app.example.com/connected"
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    folder = tmp_path_factory.mktemp("token_page")
+    with playing(boards=BoardsEmulator) as sandbox:
+        key = sandbox.emulators["boards"].credentials()["key"]
+        only = {"GATEWAY_BOARDS_CLIENT_ID": "", "GATEWAY_BOARDS_CLIENT_SECRET": "", "GATEWAY_BOARDS_API_KEY": key}
+        with serving(sandbox, folder, connectors={"boards": BOARDS}, **only) as gateway:
+            yield gateway
+
+
+@pytest.fixture
+def gateway(house: Gateway) -> Gateway:
+    house.clear("boards")
+    return house
+
+
+@pytest.fixture
+def someone(gateway: Gateway) -> Iterator[User]:
+    with user(gateway) as someone:
+        yield someone
+
+
+def state_of(page: str) -> str:
+    """What stands for the state in the address of the token page."""
+    return dict(parse_qsl(urlsplit(dict(parse_qsl(urlsplit(page).query))["return_url"]).query))["state"]
+
+
+def send(someone: User, **fields: str) -> httpx.Response:
+    """What is answered to the form of the page that a browser comes back to."""
+    return someone.http.post(f"{someone.gateway.base_url}{CALLBACK}", data=fields)
+
+
+def allowed(page: str) -> dict[str, str]:
+    """What somebody comes back with who allows the access."""
+    with Browser() as there:
+        return there.allow(page)
+
+
+@requirement("connect:token-page")
+def test_a_token_that_the_page_hands_out_connects_the_account(gateway: Gateway, someone: User) -> None:
+    made = invited(gateway, connector="boards")
+    page = someone.depart(made["connect_url"])
+    answer = allowed(page)
+    landing = someone.open(f"{CALLBACK}?state={answer['state']}")
+    done = send(someone, state=answer["state"], token=answer["token"])
+    connection = shown(gateway, made["connection_id"])
+    board = gateway.examples("boards")["board_id"]
+    call = gateway.get("/boards/lists", connection_id=made["connection_id"], board_id=board)
+
+    assert ("Back from Trello", "connect.js") == (heading(landing), "connect.js" * ("connect.js" in landing.text))
+    assert (200, "Connected", "active") == (done.status_code, heading(done), connection["status"])
+    assert (connection["account_name"] in done.text, None) == (True, connection["expires_at"])
+    assert 200 == call.status
+
+
+@requirement("connect:token-page")
+def test_the_page_is_asked_for_a_token_without_end_in_the_fragment(gateway: Gateway, someone: User) -> None:
+    page = urlsplit(someone.depart(invited(gateway, connector="boards")["connect_url"]))
+    asked = dict(parse_qsl(page.query))
+
+    assert ("/1/authorize", "token", "fragment") == (page.path, asked["response_type"], asked["callback_method"])
+    assert ("read,write", "never") == (asked["scope"], asked["expiration"])
+    assert asked["return_url"].startswith(f"http://127.0.0.1:8080{CALLBACK}?state=")
+
+
+@requirement("connect:token-page")
+def test_a_member_who_does_not_allow_it_is_told(gateway: Gateway, someone: User) -> None:
+    made = invited(gateway, connector="boards")
+    page = someone.depart(made["connect_url"])
+    with Browser() as there:
+        answer = there.cancel(page)
+    told = send(someone, **answer)
+
+    assert (400, "You did not allow the access") == (told.status_code, heading(told))
+    assert "pending" == shown(gateway, made["connection_id"])["status"]
+
+
+@requirement("connect:token-page")
+@pytest.mark.parametrize(
+    ("token", "title"), [("", "The application reported a problem"), ("ATTA0", "The consent does not hold any more")]
+)
+def test_what_is_no_token_connects_nothing(gateway: Gateway, someone: User, token: str, title: str) -> None:
+    made = invited(gateway, connector="boards")
+    told = send(someone, state=state_of(someone.depart(made["connect_url"])), token=token)
+
+    assert (400, title) == (told.status_code, heading(told))
+    assert "pending" == shown(gateway, made["connection_id"])["status"]
+
+
+@requirement("connect:token-page")
+def test_a_token_counts_only_in_the_browser_that_was_sent(gateway: Gateway, someone: User) -> None:
+    made = invited(gateway, connector="boards")
+    answer = allowed(someone.depart(made["connect_url"]))
+    with user(gateway) as other:
+        stolen = send(other, **answer)
+        looked = other.open(f"{CALLBACK}?state={answer['state']}")
+    own = send(someone, **answer)
+
+    assert ["Another browser", "Another browser", "Connected"] == [heading(page) for page in (stolen, looked, own)]
+
+
+@requirement("connect:token-page")
+def test_a_token_counts_once_and_from_our_own_page_only(gateway: Gateway, someone: User) -> None:
+    answer = allowed(someone.depart(invited(gateway, connector="boards")["connect_url"]))
+    cookies = dict(someone.http.cookies)
+    url, cross = f"{gateway.base_url}{CALLBACK}", {"Sec-Fetch-Site": "cross-site"}
+    foreign = someone.http.post(url, data=answer, headers=cross)
+    first = send(someone, **answer)
+    someone.http.cookies.update(cookies)
+    second = send(someone, **answer)
+
+    titles = ["Another browser", "Connected", "This link was used already"]
+    assert titles == [heading(page) for page in (foreign, first, second)]
+
+
+@requirement("connect:token-page")
+@pytest.mark.parametrize("form", [{}, {"state": "forged", "token": "t"}, {"state": "x" * 9000}])
+def test_a_form_that_nobody_was_shown_is_not_known(someone: User, form: dict[str, str]) -> None:
+    told = send(someone, **form)
+
+    assert (404, "This link is not valid") == (told.status_code, heading(told))
+
+
+@requirement("connect:token-page", "connect:return")
+def test_the_page_may_lead_on_to_the_customer_and_nowhere_else(gateway: Gateway, someone: User) -> None:
+    gateway.operator("PATCH", f"/v1/workspaces/{gateway.workspace_id}", json={"return_urls": [RETURN_URL]})
+    answer = allowed(someone.depart(invited(gateway, connector="boards", return_url=RETURN_URL)["connect_url"]))
+    landing = someone.open(f"{CALLBACK}?state={answer['state']}")
+    done = send(someone, **answer)
+
+    assert "form-action 'self' https://app.example.com;" in landing.headers["content-security-policy"]
+    assert (303, RETURN_URL) == (done.status_code, done.headers["location"].partition("?")[0])
