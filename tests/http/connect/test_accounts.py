@@ -101,6 +101,17 @@ def test_without_a_registered_client_nobody_is_invited(gateway: Gateway, monkeyp
 
 
 @requirement("accounts:times")
+def test_a_call_is_told_of_before_it_is_noted(gateway: Gateway) -> None:
+    made = create(gateway).data["connection_id"]
+    before = shown(gateway, made)["last_used_at"]
+    gateway.get("/notes/databases", connection_id=made)
+    listed = gateway.operator("GET", "/v1/connections").data[0]
+
+    assert (None, made) == (before, listed["connection_id"])
+    assert listed["last_used_at"] == shown(gateway, made)["last_used_at"] is not None
+
+
+@requirement("accounts:times")
 def test_a_connection_tells_when_it_was_last_used(gateway: Gateway) -> None:
     made = create(gateway).data["connection_id"]
     call = gateway.get("/notes/databases", connection_id=made)

@@ -1,6 +1,7 @@
 """Accounts of an application that hands tokens to the browser, for an installation that has an API key only."""
 
 from collections.abc import Iterator
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import httpx
@@ -23,7 +24,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     folder = tmp_path_factory.mktemp("token_page")
     with playing(boards=BoardsEmulator) as sandbox:
         key = sandbox.emulators["boards"].credentials()["key"]
-        only = {"GATEWAY_BOARDS_CLIENT_ID": "", "GATEWAY_BOARDS_CLIENT_SECRET": "", "GATEWAY_BOARDS_API_KEY": key}
+        only: Any = {"GATEWAY_BOARDS_CLIENT_ID": "", "GATEWAY_BOARDS_CLIENT_SECRET": "", "GATEWAY_BOARDS_API_KEY": key}
         with serving(sandbox, folder, connectors={"boards": BOARDS}, **only) as gateway:
             yield gateway
 

@@ -128,6 +128,14 @@ def test_a_key_is_shown_once_works_and_says_when_it_was_used(operator: Browser, 
     assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", row_after[5])
 
 
+def test_a_key_may_be_let_manage_connections(operator: Browser, gateway: Gateway) -> None:
+    workspace = operator.open(f"/console/workspaces/{gateway.workspace_id}")
+    operator.submit(workspace, "Create the key", name="for the portal", scope="read", manages_connections="true")
+    (row,) = [row for row in operator.open("/console/keys").rows() if row[0] == "for the portal"]
+
+    assert "manages connections" in " ".join(row)
+
+
 def test_a_key_is_revoked_once_that_was_confirmed(operator: Browser, gateway: Gateway) -> None:
     made = gateway.operator("POST", "/v1/keys", json={"workspace_id": gateway.workspace_id, "scope": "read"}).data
     asked = operator.open(f"/console/keys/{made['key_id']}/revoke")

@@ -257,7 +257,7 @@ class Connections:
         if connection_ids is not None:
             query = query.where(connections.connection_id.in_(connection_ids))
         rows = await self._database.read(lambda reading: reading.execute(query).mappings().all())
-        shown = [_public(row) for row in rows[:limit]]
+        shown = [self._as_used(row) for row in rows[:limit]]
         return ConnectionsPage(shown, shown[-1]["connection_id"] if len(rows) > limit else None)
 
     async def names(self, connection_ids: Collection[str]) -> Mapping[str, str]:
@@ -284,7 +284,12 @@ class Connections:
         hidden = connection_ids is not None and connection_id not in connection_ids
         if row is None or hidden or workspace_id not in {None, row["workspace_id"]}:
             raise _not_found(connection_id)
-        return _public(row)
+        return self._as_used(row)
+
+    def _as_used(self, row: Mapping[Any, Any]) -> dict[str, Any]:
+        """What is told of a connection, with its last use even where that is not stored yet."""
+        used = self._used.get(row["connection_id"], 0.0)
+        return _public(dict(row) | {"last_used_at": used} if used > (row["last_used_at"] or 0.0) else row)
 
     async def change(self, connection_id: str, account: Account | None = None, **changes: Any) -> dict[str, Any]:
         """The connection with *changes* (``name``, ``settings``, ``credentials``, ``status``) made.

@@ -11,7 +11,7 @@ from connector_gateway.http.management.routes import create_key, list_keys, revo
 from connector_gateway.kit.clock import instant
 from connector_gateway.kit.errors import GatewayError, InvalidParameters, KeyNotFound, WorkspaceNotFound
 
-FIELDS = ("workspace_id", "scope", "name", "calls_per_minute")
+FIELDS = ("workspace_id", "scope", "name", "calls_per_minute", "manages_connections")
 
 
 async def show_all(visit: Visit, problem: GatewayError | None = None) -> Response:

@@ -1,0 +1,65 @@
+"""Accounts of an application that hands tokens to the browser, by our script and without scripts."""
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.async_api import Browser, expect
+
+from connector_gateway.connectors.boards import BOARDS
+from harness.chromium import Window, window
+from harness.connecting import invited, shown
+from harness.playing import playing
+from harness.requirement import requirement
+from harness.serving import Gateway, free_port, serving
+from workspace_sandbox.boards import BoardsEmulator
+
+
+@pytest.fixture(scope="module")
+def keyed(executable: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    """A gateway that has an API key of the application, and is no client there."""
+    folder = tmp_path_factory.mktemp("keyed")
+    with playing(boards=BoardsEmulator) as sandbox:
+        key = sandbox.emulators["boards"].credentials()["key"]
+        only: Any = {"GATEWAY_BOARDS_CLIENT_ID": "", "GATEWAY_BOARDS_CLIENT_SECRET": "", "GATEWAY_BOARDS_API_KEY": key}
+        with serving(sandbox, folder, connectors={"boards": BOARDS}, port=free_port(), **only) as gateway:
+            yield gateway
+
+
+def there(keyed: Gateway) -> list[str]:
+    """The addresses of the third party."""
+    return list(keyed.sandbox.emulators["boards"].stage.addresses.values())
+
+
+async def allow(opened: Window, url: str) -> None:
+    """Follow a connect link, and allow the access."""
+    page = opened.page
+    await opened.open(urlsplit(url).path)
+    await page.get_by_role("button", name="Continue to Trello").click()
+    await page.get_by_role("button", name="Allow").click()
+
+
+@requirement("connect:token-page")
+async def test_the_script_of_our_page_sends_the_token_on(browser: Browser, keyed: Gateway) -> None:
+    made = invited(keyed, connector="boards")
+    async with window(browser, keyed.base_url, visited=there(keyed)) as opened:
+        await allow(opened, made["connect_url"])
+        await expect(opened.page.get_by_role("heading", level=1)).to_have_text("Connected")
+        address = opened.page.url
+
+    assert "active" == shown(keyed, made["connection_id"])["status"]
+    assert f"{keyed.base_url}/connect/boards/callback" == address
+
+
+@requirement("connect:token-page")
+async def test_where_scripts_are_off_the_user_pastes_the_token(browser: Browser, keyed: Gateway) -> None:
+    made = invited(keyed, connector="boards")
+    async with window(browser, keyed.base_url, scripts=False, visited=there(keyed)) as opened:
+        await allow(opened, made["connect_url"])
+        await expect(opened.page.get_by_role("heading", level=1)).to_have_text("Back from Trello")
+        await opened.page.get_by_label("Token").fill(urlsplit(opened.page.url).fragment.removeprefix("token="))
+        await opened.page.get_by_role("button", name="Connect").click()
+        await expect(opened.page.get_by_role("heading", level=1)).to_have_text("Connected")
+
+    assert "active" == shown(keyed, made["connection_id"])["status"]
