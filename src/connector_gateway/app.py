@@ -125,9 +125,9 @@ class App:
 
     def _new_connections(self, connectors: Mapping[str, AnyConnector]) -> Connections:
         changes = WatchChanges(connectors, self.clock, self.database.time)
-        renewals = Renewals(self.database, self._vault, self._tokens, changes, self.clock, steady=self._steady)
+        self._renewals = Renewals(self.database, self._vault, self._tokens, changes, self.clock, steady=self._steady)
         return Connections(
-            self.database, self._vault, connectors, self.clock, changes, renewals=renewals, steady=self._steady
+            self.database, self._vault, connectors, self.clock, changes, renewals=self._renewals, steady=self._steady
         )
 
     def _new_accounts(self) -> Accounts:
@@ -199,7 +199,13 @@ class App:
             return await self.runs.purge_refused(self.clock.now() - DAY_SECONDS)
 
         jobs = (purge_runs, purge_refused, self._claims.purge, self._owners.purge)
-        rarely = (self._feed.purge, self._connect_links.purge, self._sessions.purge, self.keys.note_uses)
+        rarely = (
+            self._feed.purge,
+            self._connect_links.purge,
+            self._sessions.purge,
+            self.keys.note_uses,
+            self._renewals.renew_idle,
+        )
         return Retention(self._steady, always=jobs, seldom=rarely)
 
     def http(self) -> Application | AccessLog:

@@ -22,7 +22,10 @@ from harness.rehearsing import Shelf, connectors
 from harness.requirement import requirement
 
 HOUR = 3600.0
-OAUTH = OAuth("Shelf", Endpoint("base", "/authorize"), Endpoint("base", "/token"), margin_seconds=60)
+DAY = 24 * HOUR
+OAUTH = OAuth(
+    "Shelf", Endpoint("base", "/authorize"), Endpoint("base", "/token"), margin_seconds=60, idle_seconds=60 * DAY
+)
 FIRST = {"token": "access 1", "refresh_token": "refresh 1"}
 
 
@@ -243,3 +246,50 @@ async def test_credentials_that_are_replaced_meanwhile_stay(desk: Desk) -> None:
     desk.clock.at += TRUSTED_SECONDS + 1
 
     assert "chosen" == (await desk.connection()).stored["token"]
+
+
+# Connections that nobody calls through
+
+
+@requirement("renewal:idle")
+async def test_tokens_that_nobody_uses_are_renewed_long_before_they_end_of_that(desk: Desk) -> None:
+    desk.clock.at += 39 * DAY
+    early = await desk.here._renewals.renew_idle()
+    desk.clock.at += 2 * DAY
+    due = await desk.here._renewals.renew_idle()
+    after = await desk.here._renewals.renew_idle()
+
+    assert ((0, 1, 0), ["refresh 1"]) == ((early, due, after), desk.issuer.asked)
+    assert "access 2" == (await desk.connection(desk.elsewhere)).stored["token"]
+
+
+@requirement("renewal:idle")
+async def test_they_are_renewed_again_after_as_long(desk: Desk) -> None:
+    desk.clock.at += 41 * DAY
+    await desk.here._renewals.renew_idle()
+    desk.clock.at += 41 * DAY
+    await desk.here._renewals.renew_idle()
+
+    assert ["refresh 1", "refresh 2"] == desk.issuer.asked
+
+
+@requirement("renewal:idle")
+async def test_two_processes_renew_an_idle_token_once(desk: Desk) -> None:
+    desk.clock.at += 41 * DAY
+    await asyncio.gather(desk.here._renewals.renew_idle(), desk.elsewhere._renewals.renew_idle())
+
+    assert ["refresh 1"] == desk.issuer.asked
+
+
+@requirement("renewal:idle", "renewal:patient")
+async def test_an_idle_renewal_that_fails_is_tried_again_the_next_day(desk: Desk) -> None:
+    desk.issuer.troubles = [UpstreamError("The application failed.")]
+    desk.clock.at += 41 * DAY
+    await desk.here._renewals.renew_idle()
+    desk.clock.at += HOUR
+    soon = await desk.here._renewals.renew_idle()
+    desk.clock.at += DAY
+    later = await desk.here._renewals.renew_idle()
+
+    assert (0, 1, ["refresh 1", "refresh 1"]) == (soon, later, desk.issuer.asked)
+    assert ("active", None) == await desk.status()

@@ -166,6 +166,9 @@ class OAuth:
     margin_seconds: float = MARGIN_SECONDS
     """How long before its end a token is renewed."""
 
+    idle_seconds: float | None = None
+    """How long a refresh token lives that nobody uses; None where it does not end of that."""
+
     withdrawn: Collection[str] = ("invalid_grant",)
     """Error codes that say that a refresh token is not good any more."""
 

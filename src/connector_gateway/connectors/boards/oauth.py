@@ -40,6 +40,7 @@ OAUTH = OAuth(
     body="json",
     parameters={"prompt": "consent"},
     margin_seconds=300.0,
+    idle_seconds=90 * 86_400.0,
     expired=expired,
     token_page=TOKEN_PAGE,
 )

@@ -21,6 +21,7 @@ OAUTH = OAuth(
     pkce=True,
     client_auth="basic",
     margin_seconds=300.0,
+    idle_seconds=60 * 86_400.0,
 )
 """A token lives for an hour, its refresh token for sixty days; a refresh token that is used twice ends everything.
 

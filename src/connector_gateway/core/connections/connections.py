@@ -302,7 +302,7 @@ class Connections:
         credentials = changes.pop("credentials", None)
         self.check(connection.connector, credentials, changes.get("settings", {}))
         if credentials is not None:
-            changes |= self._authorised(connection_id, credentials, account, None)
+            changes |= self._authorised(connection, credentials, account, None)
 
         def tell(writing: Any) -> None:
             if credentials is not None:
@@ -329,27 +329,28 @@ class Connections:
             self._changes.made(writing, connection.connection_id, connection.connector)
             self._changes.changed(writing, connection.connection_id, credentials=True, settings=False)
 
-        changes = self._authorised(connection.connection_id, secrets, account, expires_at)
+        changes = self._authorised(connection, secrets, account, expires_at)
         await self._update(connection.connection_id, changes, tell, admit)
         return await self.show(connection.connection_id)
 
     def _authorised(
-        self, connection_id: str, secrets: Mapping[str, str], account: Account | None, expires_at: float | None
+        self, connection: Connection, secrets: Mapping[str, str], account: Account | None, expires_at: float | None
     ) -> dict[str, Any]:
         """The columns of a connection with new credentials; a renewal of the former ones ends here."""
-        self._renewals.forget(connection_id)
+        self._renewals.forget(connection.connection_id)
         return {
-            "sealed": self._vault.seal(secrets, connection_id),
+            "sealed": self._vault.seal(secrets, connection.connection_id),
             "status": "active",
             "reason": None,
             "expires_at": expires_at,
+            "refresh_due_at": self._renewals.due_at(connection.connector, secrets),
             **RELEASED,
             **told_of(account),
         }
 
     async def remove(self, connection_id: str) -> dict[str, Any]:
         """Forget a connection and its secrets; its history stays."""
-        removed = {"deleted": True, "sealed": b"", "status": "removed", **RELEASED}
+        removed = {"deleted": True, "sealed": b"", "status": "removed", "refresh_due_at": None, **RELEASED}
         told = partial(self._changes.removed, connection_id=connection_id)
         return _public(await self._update(connection_id, removed, told))
 
