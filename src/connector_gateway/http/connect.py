@@ -120,9 +120,7 @@ class ConnectPages:
 
     def _receive(self, invitation: Invitation, state: str) -> Response:
         """A page whose script sends on the token that came in the fragment; without scripts the user pastes it."""
-        url = invitation.return_url
-        back = [] if url is None else [f"{urlsplit(url).scheme}://{urlsplit(url).netloc}"]
-        return self._pages.show("connect/token.html", submits_to=back, invitation=invitation, state=state)
+        return self._pages.show("connect/token.html", invitation=invitation, state=state)
 
     async def _take(self, request: Request) -> Response:
         """Take the token that was handed to the browser."""
@@ -142,7 +140,14 @@ class ConnectPages:
 
     def _connected(self, connected: Connected) -> Response:
         invitation = connected.invitation
-        if (url := _returning(invitation, status="connected")) is not None:
+        url = _returning(invitation, status="connected")
+        if url is not None and invitation.oauth.by_token_page:
+            # By a page: a form may not be led on elsewhere.
+            headers = {"Refresh": f"0; url={url}"}
+            return self._pages.show(
+                "connect/done.html", headers=headers, invitation=invitation, account=connected.account
+            )
+        if url is not None:
             return RedirectResponse(url, 303, {"Referrer-Policy": "no-referrer", "Cache-Control": "no-store"})
         return self._pages.show("connect/done.html", invitation=invitation, account=connected.account)
 

@@ -143,11 +143,10 @@ def test_a_form_that_nobody_was_shown_is_not_known(someone: User, form: dict[str
 
 
 @requirement("connect:token-page", "connect:return")
-def test_the_page_may_lead_on_to_the_customer_and_nowhere_else(gateway: Gateway, someone: User) -> None:
+def test_the_user_is_sent_back_to_the_customer_by_a_page(gateway: Gateway, someone: User) -> None:
     gateway.operator("PATCH", f"/v1/workspaces/{gateway.workspace_id}", json={"return_urls": [RETURN_URL]})
-    answer = allowed(someone.depart(invited(gateway, connector="boards", return_url=RETURN_URL)["connect_url"]))
-    landing = someone.open(f"{CALLBACK}?state={answer['state']}")
-    done = send(someone, **answer)
+    made = invited(gateway, connector="boards", return_url=RETURN_URL)
+    done = send(someone, **allowed(someone.depart(made["connect_url"])))
 
-    assert "form-action 'self' https://app.example.com;" in landing.headers["content-security-policy"]
-    assert (303, RETURN_URL) == (done.status_code, done.headers["location"].partition("?")[0])
+    told = f"{RETURN_URL}?connection_id={made['connection_id']}&status=connected"
+    assert ("Connected", f"0; url={told}") == (heading(done), done.headers["refresh"])

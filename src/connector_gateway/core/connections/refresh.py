@@ -214,8 +214,7 @@ class Renewals:
     async def _keep(self, connection_id: str, lease: _Lease, grant: Grant) -> Held:
         now = self._clock.now()
         held = self.held(lease.connector, renewed_secrets(lease.held.secrets, grant), ends_at(grant, now))
-        due_at = self.due_at(lease.connector, held.secrets)
-        store = partial(self._store, connection_id, lease.name, held, now, due_at)
+        store = partial(self._store, connection_id, lease, held, now)
         try:
             await self._database.write(store)
         except StorageUnavailable:
@@ -228,20 +227,18 @@ class Renewals:
     def _stored(self, connection_id: str) -> None:
         self._unstored.pop(connection_id, None)
 
-    def _store(
-        self, connection_id: str, lease: str, held: Held, now: float, due_at: float | None, writing: Transaction
-    ) -> None:
+    def _store(self, connection_id: str, lease: _Lease, held: Held, now: float, writing: Transaction) -> None:
         stored = {
             "sealed": self._vault.seal(held.secrets, connection_id),
             "expires_at": held.expires_at,
             "last_refreshed_at": now,
-            "refresh_due_at": due_at,
+            "refresh_due_at": self.due_at(lease.connector, held.secrets),
             "status": "active",
             "reason": None,
             **RELEASED,
         }
         was = writing.execute(_row(connection_id)).first()
-        kept = writing.execute(_change(connection_id, _connections.refresh_lease == lease, **stored)).rowcount
+        kept = writing.execute(_change(connection_id, _connections.refresh_lease == lease.name, **stored)).rowcount
         if kept and was is not None and was.status != "active":
             self._changes.accepted(writing, connection_id)
 
