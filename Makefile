@@ -65,14 +65,17 @@ clean:  ## Forget environment, state and caches
 	  { echo "Python 3.11 or newer is needed, and $(PYTHON) is not: name one, as in make $(or $(MAKECMDGOALS),run) PYTHON=python3.13" >&2; exit 1; }
 	@$(PYTHON) -m venv .venv || { rm -rf .venv; echo "The environment could not be made; the reason is above." >&2; exit 1; }
 
+# The program itself is compiled here, since where PYTHONDONTWRITEBYTECODE is set it would be at every start (decision 50).
 # The larger environment serves the smaller purpose too.
 .venv/run: requirements/run.txt pyproject.toml | .venv/bin/python
 	@test -e .venv/test || { echo "Installing, once …" && $(PIP) --require-hashes -r requirements/run.txt; }
 	@$(PIP) --no-build-isolation --no-deps -e .
+	@$(BIN)/python -m compileall -q src
 	@touch $@
 
 .venv/test: requirements/test.txt pyproject.toml | .venv/bin/python
 	@echo "Installing for tests, once …"
 	@$(PIP) --require-hashes -r requirements/test.txt
 	@$(PIP) --no-build-isolation --no-deps -e .
+	@$(BIN)/python -m compileall -q src
 	@touch $@ .venv/run

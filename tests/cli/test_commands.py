@@ -418,6 +418,13 @@ def test_every_command_helps_with_h_too(command: list[str]) -> None:
     assert Shell({}).run(*command, "--help").stdout == Shell({}).run(*command, "-h").stdout
 
 
+@pytest.mark.parametrize("connector", CONNECTORS.values(), ids=list(CONNECTORS))
+def test_help_has_no_marks_that_a_terminal_does_not_draw(connector: AnyConnector) -> None:
+    told = [Shell({}).run("call", connector.name, name, "-h").stdout for name in operations(connector)]
+
+    assert "``" not in "".join(told)
+
+
 @pytest.mark.parametrize("columns", [40, 80])
 @pytest.mark.parametrize("command", [["dev"], ["keys", "create"], ["connections", "connect"], ["hooks", "close"]])
 def test_help_fits_the_terminal(command: list[str], columns: int) -> None:

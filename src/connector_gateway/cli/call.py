@@ -62,7 +62,7 @@ def _command(connector: AnyConnector, operation: AnyOperation) -> click.Command:
     names = {f"p_{name}": name for name in operation.parameters}
     parameters = [_option(name, declared) for name, declared in operation.parameters.items()]
     command = click.Command(
-        operation.name.replace("_", "-"), params=[*parameters], callback=run, help=operation.description
+        operation.name.replace("_", "-"), params=[*parameters], callback=run, help=_plain(operation.description)
     )
     if operation.scope == "write" and IDEMPOTENCY_FIELD not in operation.parameters:
         names[KEY_OPTION] = HEADER
@@ -78,7 +78,7 @@ def _option(name: str, declared: FieldInfo) -> click.Option:
         type=kind,
         required=declared.is_required(),
         multiple=isinstance(kind, Items),
-        help=" ".join((declared.description or "").replace("``", "").split())
+        help=" ".join(_plain(declared.description or "").split())
         + (" May be repeated." if isinstance(kind, Items) else ""),
     )
 
@@ -189,6 +189,11 @@ async def _request(method: str, url: str, headers: dict[str, str], values: dict[
         raise click.ClickException(f"The gateway at {url} does not answer: {fault}.") from fault
     except (aiohttp.ClientError, ValueError) as fault:
         raise click.ClickException(f"What answers at {url} is no gateway, or cannot be asked: {fault}.") from fault
+
+
+def _plain(text: str) -> str:
+    """A description without the marks that pages and documents draw."""
+    return text.replace("``", "")
 
 
 def _envelope(text: bytes) -> dict[str, Any]:
