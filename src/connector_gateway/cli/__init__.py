@@ -10,7 +10,6 @@ from io import TextIOWrapper
 import click
 
 from connector_gateway import __version__
-from connector_gateway.cli.imports import quick_imports
 
 HERE = "connector_gateway.cli"
 SANDBOX = "workspace_sandbox.cli"
@@ -72,8 +71,7 @@ class Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module, summary = COMMANDS[cmd_name]
-        with quick_imports():
-            command: click.Command = getattr(import_module(module), cmd_name)
+        command: click.Command = getattr(import_module(module), cmd_name)
         command.short_help = summary
         return command
 

@@ -13,7 +13,6 @@ from pathlib import Path
 import click
 
 from connector_gateway.cli.dev_folder import claimed
-from connector_gateway.cli.imports import quick_imports
 
 HOST = "127.0.0.1"
 MAX_PORT = 65_535
@@ -58,8 +57,7 @@ def dev(port: int, sandbox_port: int, data: Path, *, fresh: bool, quiet: bool) -
     # The sandbox gives its first port up last; whether the others are free, it says itself.
     _wait_for_ports([port, sandbox_port])
     with claimed(data, PORT_PATIENCE), _sandbox(place) as sandbox:
-        with quick_imports():
-            from connector_gateway.cli.dev_setup import serve_dev  # noqa: PLC0415  # loaded while the sandbox starts
+        from connector_gateway.cli.dev_setup import serve_dev  # noqa: PLC0415  # loaded while the sandbox starts
 
         asyncio.run(serve_dev(place, sandbox, fresh=fresh, quiet=quiet))
 
