@@ -9,6 +9,7 @@ import pytest
 from connector_gateway.connectors import CONNECTORS
 from harness.calls import calls_of, read
 from harness.connecting import User, heading, invited, reconnecting, shown, user
+from harness.consenting import Browser
 from harness.playing import playing
 from harness.requirement import requirement
 from harness.rooms import UNHURRIED
@@ -235,3 +236,36 @@ def test_scopes_are_needed_by_operations_that_there_are(room: str) -> None:
 
     assert set() == named - {operation.name for operation in connector.operations}
     assert named in (set(), {operation.name for operation in connector.operations})
+
+
+FAILURES: dict[str, dict[str, Any]] = {
+    "garbage": {"fault": "garbage"},
+    "throttled": {"fault": "status", "status": 429, "headers": {"Retry-After": "1"}},
+    "failed": {"fault": "status", "status": 500},
+    "page": {"fault": "status", "status": 200, "body": "<html>Sign in</html>"},
+}
+"""What token endpoints answer when something is wrong there."""
+
+
+@requirement("connect:broken")
+@pytest.mark.parametrize("failure", FAILURES)
+def test_a_token_request_that_fails_connects_nothing(gateway: Gateway, someone: User, room: str, failure: str) -> None:
+    invitation = invited(gateway, connector=room)
+    gateway.fault(room, path=DIALECTS[room].token, times=1, **FAILURES[failure])
+    page = someone.allow(invitation["connect_url"])
+    gateway.clear(room)
+
+    assert (502, "The application did not answer") == (page.status_code, heading(page))
+    assert "pending" == shown(gateway, invitation["connection_id"])["status"]
+
+
+@requirement("connect:state")
+@pytest.mark.parametrize("room", ["mail"], indirect=True, scope="module")
+def test_an_answer_in_the_name_of_another_sender_connects_nothing(gateway: Gateway, someone: User, room: str) -> None:
+    invitation = invited(gateway, connector=room)
+    consent = someone.depart(invitation["connect_url"])
+    with Browser() as there:
+        page = someone.come_back(consent, there.allow(consent) | {"iss": "https://accounts.evil.test"})
+
+    assert (400, "The answer came from somebody else") == (page.status_code, heading(page))
+    assert ("pending", 0) == (shown(gateway, invitation["connection_id"])["status"], asked(gateway, room))

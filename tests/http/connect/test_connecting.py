@@ -3,8 +3,10 @@
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
+from sqlalchemy import update
 from structlog.testing import capture_logs
 
+from connector_gateway.storage import tables
 from harness.connecting import User, connected, heading, invited, reconnecting, shown, user
 from harness.consenting import Browser
 from harness.requirement import requirement
@@ -129,6 +131,24 @@ def test_an_answer_is_good_once(gateway: Gateway, someone: User) -> None:
     second = someone.come_back(consent, answer)
 
     assert ("Connected", "This link was used already") == (heading(first), heading(second))
+
+
+async def let_pass(gateway: Gateway) -> None:
+    """Let the time of every consent be over."""
+    past = update(tables.consents).values(expires_at=0.0)
+    await gateway.app.database.write(lambda writing: writing.execute(past).rowcount)
+
+
+@requirement("connect:state")
+def test_an_answer_that_comes_too_late_does_not_count(gateway: Gateway, someone: User) -> None:
+    made = invited(gateway)
+    consent = someone.depart(made["connect_url"])
+    gateway.run(let_pass(gateway))
+    with Browser() as there:
+        late = someone.come_back(consent, there.allow(consent))
+
+    assert (400, "That took too long") == (late.status_code, heading(late))
+    assert "pending" == shown(gateway, made["connection_id"])["status"]
 
 
 @requirement("connect:state")
