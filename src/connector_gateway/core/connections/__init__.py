@@ -3,7 +3,8 @@
 from connector_gateway.core.connections.accounts import Accounts
 from connector_gateway.core.connections.changes import Changes
 from connector_gateway.core.connections.connecting import Connecting
-from connector_gateway.core.connections.connections import Connection, Connections
+from connector_gateway.core.connections.connection import Connection
+from connector_gateway.core.connections.connections import Connections
 from connector_gateway.core.connections.consent import Consents
 from connector_gateway.core.connections.links import ConnectLinks
 from connector_gateway.core.connections.refresh import Renewals

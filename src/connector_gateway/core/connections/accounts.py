@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from connector_gateway.core.connections.connections import Connection
+from connector_gateway.core.connections.connection import Connection
 from connector_gateway.core.pacing import ConnectionPacer, stretched
 from connector_gateway.core.sites import Site
 from connector_gateway.kit.clock import Clock

@@ -8,7 +8,8 @@ from sqlalchemy import Connection as Transaction
 from sqlalchemy import not_, select
 
 from connector_gateway.core.connections.accounts import Accounts
-from connector_gateway.core.connections.connections import Connection, Connections, require_connected
+from connector_gateway.core.connections.connection import Connection, require_connected
+from connector_gateway.core.connections.connections import Connections
 from connector_gateway.core.connections.links import ConnectLinks
 from connector_gateway.core.connections.tokens import Tokens
 from connector_gateway.core.return_urls import check_return_url

@@ -4,17 +4,18 @@ import hashlib
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from pydantic import ValidationError
 from sqlalchemy import Row, and_, bindparam, func, insert, or_, select, update
 
 from connector_gateway.core.connections.changes import Changes
-from connector_gateway.core.connections.refresh import RELEASED, WITHDRAWN, Held, Renewals
+from connector_gateway.core.connections.connection import PENDING, Connection, require_connected
+from connector_gateway.core.connections.fitting import require_fitting
+from connector_gateway.core.connections.refresh import RELEASED, WITHDRAWN, Renewals
 from connector_gateway.core.connections.vault import Vault
-from connector_gateway.core.details import UNKNOWN, cut, faults_of, listing
+from connector_gateway.core.details import cut
 from connector_gateway.core.keys import Caller
 from connector_gateway.core.single_flight import MOST_ROWS, TRUSTED_SECONDS, SingleFlight
 from connector_gateway.core.workspaces import require_workspace
@@ -22,10 +23,7 @@ from connector_gateway.kit.clock import Clock, instant
 from connector_gateway.kit.errors import (
     ConnectionMismatch,
     ConnectionNotFound,
-    ConnectionPending,
-    Detail,
     InternalError,
-    InvalidParameters,
 )
 from connector_gateway.kit.identifiers import ConnectionId, WorkspaceId, ulid
 from connector_gateway.kit.oauth import Account
@@ -35,8 +33,6 @@ from connector_gateway.kit.redaction import Redaction
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
 
-UNSENDABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-"""What would end a header, or cannot be encoded at all."""
 SHOWN = (
     select(tables.connections, tables.snapshots.c.value.label("watching_since"))
     .outerjoin(
@@ -50,9 +46,6 @@ SHOWN = (
     .where(tables.connections.c.deleted.is_(False))
 )
 """Connections, with since when their changes are seen."""
-
-PENDING = "pending"
-"""The status of a connection to which no account was connected yet."""
 
 NOTE_SECONDS = 60.0
 """How often it is noted when connections were last used."""
@@ -77,50 +70,6 @@ NOT_YET: Mapping[str, Any] = dict.fromkeys(("reason", "expires_at", "last_used_a
 """What a new connection has not."""
 
 _SHAPE = re.compile("conn_[0-9A-HJKMNP-TV-Z]{26}")
-
-
-@dataclass(frozen=True)
-class Connection:
-    """One authorised account, and the source of its credentials."""
-
-    connection_id: ConnectionId
-    workspace_id: WorkspaceId
-    connector: str
-    status: str
-    settings: Mapping[str, Any]
-    account: str
-    """A text that differs for each account of the third party and does not reveal who that is."""
-
-    redaction: Redaction = field(repr=False)
-    """Hides the secrets in what the third party says."""
-
-    _held: Held = field(repr=False)
-    _renewals: Renewals = field(repr=False)
-
-    async def credentials(self) -> Mapping[str, str]:
-        """The secrets, by the connector's names; those that end soon are renewed first."""
-        if self._held.renew_at is not None:
-            self._take(await self._renewals.in_time(self.connection_id, self._held))
-        return self._held.secrets
-
-    @property
-    def stored(self) -> Mapping[str, str]:
-        """The secrets as they are, however old."""
-        return self._held.secrets
-
-    async def renew(self, used: Mapping[str, str]) -> bool:
-        """Whether there are newer secrets than those that were *used* and refused."""
-        newer = await self._renewals.renewed(self.connection_id, used)
-        if newer is None:
-            return False
-        self._take(newer)
-        return True
-
-    def _take(self, newer: Held) -> None:
-        if newer.secrets is not self._held.secrets:
-            self.redaction.learn(newer.secrets.values())
-        self._held.secrets, self._held.renew_at = newer.secrets, newer.renew_at
-        self._held.expires_at = newer.expires_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -427,18 +376,7 @@ class Connections:
 
     def check(self, name: str, credentials: Mapping[str, str] | None, settings: Mapping[str, Any]) -> None:
         """Refuse what does not fit a connection of the connector *name*."""
-        connector = self._connectors.get(name)
-        if connector is None:
-            raise InvalidParameters(
-                f"There is no connector {name}.",
-                {"parameter": "connector", "value": name, "allowed": list(self._connectors)},
-            )
-        faults = _missing(connector, credentials) + _unsendable(credentials or {}) + _misfits(connector, settings)
-        if faults:
-            raise InvalidParameters(
-                f"This does not fit a connection of {name}: {', '.join(str(fault['parameter']) for fault in faults)}.",
-                *faults,
-            )
+        require_fitting(self._connectors, name, credentials, settings)
 
     async def _look_up(self, connection_id: str) -> Connection | None:
         query = select(tables.connections).where(
@@ -465,12 +403,6 @@ class Connections:
         )
 
 
-def require_connected(connection: Connection) -> None:
-    """Refuse to use a connection to which no account was connected yet."""
-    if connection.status == PENDING:
-        raise ConnectionPending(f"No account is connected to {connection.connection_id} yet.")
-
-
 def _note(rows: Sequence[Mapping[str, Any]], writing: Any) -> None:
     table = tables.connections.c
     later = or_(table.last_used_at.is_(None), table.last_used_at < bindparam("at"))
@@ -484,39 +416,6 @@ def told_of(account: Account | None) -> dict[str, Any]:
         return {"account_id": None, "account_name": None, "scopes": None}
     scopes = None if account.scopes is None else sorted(account.scopes)
     return {"account_id": account.account_id, "account_name": account.name, "scopes": scopes}
-
-
-def _missing(connector: AnyConnector, credentials: Mapping[str, str] | None) -> list[Detail]:
-    """The secrets that a connection needs and is not given, where it is given any, and what is given in their place.
-
-    Secrets that are none of a connection's own are no fault by themselves: a set of them may have more.
-    """
-    given = dict.fromkeys(connector.credentials) if credentials is None else credentials
-    missing = [name for name in connector.credentials if name not in given]
-    unknown = [name for name in given if name not in connector.credentials] if missing else []
-    faults: list[Detail] = [
-        *({"parameter": f"credentials.{name}", "message": "Field required"} for name in missing),
-        *({"parameter": f"credentials.{cut(name)}", "message": UNKNOWN} for name in unknown),
-    ]
-    return listing(faults, connector.credentials, "credentials")
-
-
-def _unsendable(credentials: Mapping[str, str]) -> list[Detail]:
-    """The secrets that no header can carry. They are not repeated, for nearly all of one may be right."""
-    return [
-        {"parameter": f"credentials.{name}", "message": "Should be text without control characters or space around it"}
-        for name, secret in credentials.items()
-        if not secret or secret != secret.strip() or UNSENDABLE.search(secret)
-    ]
-
-
-def _misfits(connector: AnyConnector, settings: Mapping[str, Any]) -> list[Detail]:
-    """What is wrong with *settings*."""
-    try:
-        connector.settings.model_validate(dict(settings))
-    except ValidationError as fault:
-        return listing(faults_of(fault, "settings"), list(connector.settings.model_fields), "settings")
-    return []
 
 
 def _not_found(connection_id: str) -> ConnectionNotFound:

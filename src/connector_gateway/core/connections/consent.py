@@ -15,7 +15,8 @@ from sqlalchemy import Connection as Transaction
 from sqlalchemy import insert, select, update
 
 from connector_gateway.core.connections.accounts import Accounts
-from connector_gateway.core.connections.connections import Connection, Connections
+from connector_gateway.core.connections.connection import Connection
+from connector_gateway.core.connections.connections import Connections
 from connector_gateway.core.connections.links import PATH, ConnectLink, ConnectLinks, digest
 from connector_gateway.core.connections.refresh import ends_at, renewed_secrets
 from connector_gateway.core.connections.tokens import GrantRefused, Tokens

@@ -1,0 +1,63 @@
+"""One connection: its account, its settings, and the source of its credentials."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from connector_gateway.core.connections.refresh import Held, Renewals
+from connector_gateway.kit.errors import ConnectionPending
+from connector_gateway.kit.identifiers import ConnectionId, WorkspaceId
+from connector_gateway.kit.redaction import Redaction
+
+PENDING = "pending"
+"""The status of a connection to which no account was connected yet."""
+
+
+@dataclass(frozen=True)
+class Connection:
+    """One authorised account, and the source of its credentials."""
+
+    connection_id: ConnectionId
+    workspace_id: WorkspaceId
+    connector: str
+    status: str
+    settings: Mapping[str, Any]
+    account: str
+    """A text that differs for each account of the third party and does not reveal who that is."""
+
+    redaction: Redaction = field(repr=False)
+    """Hides the secrets in what the third party says."""
+
+    _held: Held = field(repr=False)
+    _renewals: Renewals = field(repr=False)
+
+    async def credentials(self) -> Mapping[str, str]:
+        """The secrets, by the connector's names; those that end soon are renewed first."""
+        if self._held.renew_at is not None:
+            self._take(await self._renewals.in_time(self.connection_id, self._held))
+        return self._held.secrets
+
+    @property
+    def stored(self) -> Mapping[str, str]:
+        """The secrets as they are, however old."""
+        return self._held.secrets
+
+    async def renew(self, used: Mapping[str, str]) -> bool:
+        """Whether there are newer secrets than those that were *used* and refused."""
+        newer = await self._renewals.renewed(self.connection_id, used)
+        if newer is None:
+            return False
+        self._take(newer)
+        return True
+
+    def _take(self, newer: Held) -> None:
+        if newer.secrets is not self._held.secrets:
+            self.redaction.learn(newer.secrets.values())
+        self._held.secrets, self._held.renew_at = newer.secrets, newer.renew_at
+        self._held.expires_at = newer.expires_at
+
+
+def require_connected(connection: Connection) -> None:
+    """Refuse to use a connection to which no account was connected yet."""
+    if connection.status == PENDING:
+        raise ConnectionPending(f"No account is connected to {connection.connection_id} yet.")
