@@ -14,12 +14,13 @@ from connector_gateway.core.connections.changes import Changes
 from connector_gateway.core.connections.connection import PENDING, Connection, require_connected
 from connector_gateway.core.connections.fitting import require_fitting
 from connector_gateway.core.connections.refresh import RELEASED, WITHDRAWN, Renewals
+from connector_gateway.core.connections.telling import NOT_YET, public, told_of
 from connector_gateway.core.connections.vault import Vault
 from connector_gateway.core.details import cut
 from connector_gateway.core.keys import Caller
 from connector_gateway.core.single_flight import MOST_ROWS, TRUSTED_SECONDS, SingleFlight
 from connector_gateway.core.workspaces import require_workspace
-from connector_gateway.kit.clock import Clock, instant
+from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import (
     ConnectionMismatch,
     ConnectionNotFound,
@@ -52,22 +53,6 @@ NOTE_SECONDS = 60.0
 
 NOTE_STEP = 500
 """How many of them in one transaction."""
-
-TOLD = (
-    "connection_id",
-    "workspace_id",
-    "connector",
-    "name",
-    "status",
-    "reason",
-    "account_id",
-    "account_name",
-    "scopes",
-    "settings",
-)
-TOLD_INSTANTS = ("created_at", "updated_at", "expires_at", "last_used_at", "last_refreshed_at")
-NOT_YET: Mapping[str, Any] = dict.fromkeys(("reason", "expires_at", "last_used_at", "last_refreshed_at"))
-"""What a new connection has not."""
 
 _SHAPE = re.compile("conn_[0-9A-HJKMNP-TV-Z]{26}")
 
@@ -182,7 +167,7 @@ class Connections:
                 self._changes.made(connection, connection_id, connector)
 
         await self._database.write(create)
-        return _public(row)
+        return public(row)
 
     async def page(
         self,
@@ -238,7 +223,7 @@ class Connections:
     def _as_used(self, row: Mapping[Any, Any]) -> dict[str, Any]:
         """What is told of a connection, with its last use even where that is not stored yet."""
         used = self._used.get(row["connection_id"], 0.0)
-        return _public(dict(row) | {"last_used_at": used} if used > (row["last_used_at"] or 0.0) else row)
+        return public(dict(row) | {"last_used_at": used} if used > (row["last_used_at"] or 0.0) else row)
 
     async def change(self, connection_id: str, account: Account | None = None, **changes: Any) -> dict[str, Any]:
         """The connection with *changes* (``name``, ``settings``, ``credentials``, ``status``) made.
@@ -301,7 +286,7 @@ class Connections:
         """Forget a connection and its secrets; its history stays."""
         removed = {"deleted": True, "sealed": b"", "status": "removed", "refresh_due_at": None, **RELEASED}
         told = partial(self._changes.removed, connection_id=connection_id)
-        return _public(await self._update(connection_id, removed, told))
+        return public(await self._update(connection_id, removed, told))
 
     async def observe(self, connection: Connection, status: str, *, polled: bool = False) -> None:
         """Note what the last call found out about the authorisation: ``active`` or ``revoked``.
@@ -410,25 +395,8 @@ def _note(rows: Sequence[Mapping[str, Any]], writing: Any) -> None:
     writing.execute(change.values(last_used_at=bindparam("at")), rows)
 
 
-def told_of(account: Account | None) -> dict[str, Any]:
-    """The columns that tell whose a connection is."""
-    if account is None:
-        return {"account_id": None, "account_name": None, "scopes": None}
-    scopes = None if account.scopes is None else sorted(account.scopes)
-    return {"account_id": account.account_id, "account_name": account.name, "scopes": scopes}
-
-
 def _not_found(connection_id: str) -> ConnectionNotFound:
     return ConnectionNotFound(
         f"There is no connection {cut(connection_id)} in this workspace.",
         {"parameter": "connection_id", "value": connection_id},
     )
-
-
-def _public(row: Mapping[Any, Any]) -> dict[str, Any]:
-    since = row.get("watching_since")
-    return {
-        **{name: row[name] for name in TOLD},
-        **{name: None if row[name] is None else instant(row[name]) for name in TOLD_INSTANTS},
-        "watching_since": None if since is None else instant(since),
-    }
