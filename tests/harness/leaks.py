@@ -127,4 +127,4 @@ def _texts(message: Message) -> Iterator[str]:
         yield f"{name.decode('latin-1')}: {value.decode('latin-1')}"
     body = message.get("body", b"")
     if body:
-        yield body.decode("latin-1")
+        yield bytes(body).decode("latin-1")  # pieces of large answers are views
