@@ -34,7 +34,7 @@ def gateway(room: Gateway) -> Gateway:
 @pytest.fixture
 def unsettled(room: Gateway, tmp_path: Path) -> Iterator[Gateway]:
     """A gateway whose application may work on a request for four seconds, longer than it is waited for."""
-    settings = {"GATEWAY_CHAT_SETTLE_SECONDS": "4"}
+    settings = {"GATEWAY_CHAT_SETTLE_SECONDS": "4", "GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "1"}
     with serving(room.sandbox, tmp_path, connectors={"chat": UNHURRIED}, **settings) as gateway:  # type: ignore[arg-type]
         gateway.clear("chat")
         yield gateway

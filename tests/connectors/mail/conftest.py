@@ -40,7 +40,7 @@ def gateway(room: Gateway) -> Gateway:
 @pytest.fixture
 def unsettled(mail_sandbox: Sandbox, tmp_path: Path) -> Iterator[Gateway]:
     """A gateway whose application may work on a request for four seconds, longer than it is waited for."""
-    settings = {"GATEWAY_MAIL_SETTLE_SECONDS": "4"}
+    settings = {"GATEWAY_MAIL_SETTLE_SECONDS": "4", "GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "1"}
     with serving(mail_sandbox, tmp_path, connectors={"mail": UNHURRIED}, **settings) as gateway:  # type: ignore[arg-type]
         gateway.clear("mail")
         yield gateway

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -56,10 +57,9 @@ def gateway(room: Gateway, seeded: list[Base]) -> Gateway:
 @pytest.fixture
 def unsettled(gateway: Gateway, tmp_path: Path) -> Iterator[Gateway]:
     """A gateway in front of an application that may work on a request for a minute."""
-    rooms = {"tables": UNHURRIED}
-    with serving(
-        gateway.sandbox, tmp_path, connectors=rooms, files=local_files(), GATEWAY_TABLES_SETTLE_SECONDS="60"
-    ) as unhurried:
+    settings = {"GATEWAY_TABLES_SETTLE_SECONDS": "60", "GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "1"}
+    rooms: dict[str, Any] = {"connectors": {"tables": UNHURRIED}, **settings}
+    with serving(gateway.sandbox, tmp_path, files=local_files(), **rooms) as unhurried:
         yield unhurried
 
 
