@@ -31,7 +31,7 @@ from connector_gateway.cli.printing import printable_json
 from connector_gateway.cli.private_files import write_private
 from connector_gateway.cli.secrets_file import secrets_of
 from connector_gateway.cli.serving import Server, server
-from connector_gateway.cli.tour import curl, stops
+from connector_gateway.cli.tour import Stop, curl, stops
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.kit.clock import SystemClock
 from connector_gateway.kit.errors import GatewayError
@@ -234,17 +234,23 @@ def _command() -> str:
     return shlex.quote(os.path.relpath(script))
 
 
+async def _answer(session: aiohttp.ClientSession, described: Mapping[str, Any], stop: Stop) -> str:
+    """The envelope of one call of the tour, as JSON."""
+    url = described["base_url"] + stop.path
+    headers = {"Authorization": f"Bearer {described['keys']['write']}"}
+    async with session.request(stop.method, url, params=stop.query, json=stop.body, headers=headers) as response:
+        return json.dumps(await response.json(), ensure_ascii=False)
+
+
 async def _show(described: Mapping[str, Any], data: Path) -> None:
     """Make one call through each connector, and print its envelope and how to call it again."""
     async with aiohttp.ClientSession() as session:
-        for connector, stop in stops(described, CONNECTORS).items():
+        tour = stops(described, CONNECTORS)
+        # All at the same time, since some wait for their application's pace.
+        calls = [asyncio.create_task(_answer(session, described, stop)) for stop in tour.values()]
+        for (connector, stop), call in zip(tour.items(), calls, strict=True):
             console.rule(Text(f"{connector}: {stop.title}"), align="left")
-            headers = {"Authorization": f"Bearer {described['keys']['write']}"}
-            async with session.request(
-                stop.method, described["base_url"] + stop.path, params=stop.query, json=stop.body, headers=headers
-            ) as response:
-                answer = json.dumps(await response.json(), ensure_ascii=False)
-            console.print(JSON(printable_json(answer)), soft_wrap=True)
+            console.print(JSON(printable_json(await call)), soft_wrap=True)
             console.print(f"\n{curl(described, stop)}\n", soft_wrap=True, style="cyan")
     console.rule("connect an account in the browser", align="left")
     for connector, url in described["connect_urls"].items():

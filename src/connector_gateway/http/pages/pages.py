@@ -1,15 +1,18 @@
 """Makes pages from templates, all with the same layout and under the same policy."""
 
 from collections.abc import Mapping
+from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from starlette.responses import HTMLResponse
 
 from connector_gateway.http.pages.assets import version
 from connector_gateway.http.pages.text import duration, isolated, moment, visible, with_code
+
+if TYPE_CHECKING:
+    from jinja2 import Environment, Template
 
 POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -34,7 +37,13 @@ class Pages:
         """What stands before every path, where a proxy takes it off."""
 
         self.secure = parts.scheme == "https"
-        self._environment = Environment(
+
+    @cached_property
+    def _environment(self) -> "Environment":
+        # Loaded with the first page: it is slow to load, and most commands show none.
+        from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415
+
+        environment = Environment(
             loader=PackageLoader("connector_gateway.http"),
             autoescape=True,
             trim_blocks=True,
@@ -42,13 +51,9 @@ class Pages:
             undefined=StrictUndefined,
             finalize=visible,
         )
-        self._environment.filters |= {
-            "duration": duration,
-            "isolated": isolated,
-            "moment": moment,
-            "with_code": with_code,
-        }
-        self._environment.globals |= {"root": self.root, "asset": self._asset}
+        environment.filters |= {"duration": duration, "isolated": isolated, "moment": moment, "with_code": with_code}
+        environment.globals |= {"root": self.root, "asset": self._asset}
+        return environment
 
     def show(
         self,
@@ -62,7 +67,7 @@ class Pages:
         sent = HEADERS | dict(headers)
         return HTMLResponse(self.template(template).render(values), status, sent)
 
-    def template(self, name: str) -> Template:
+    def template(self, name: str) -> "Template":
         """A template, ready to be filled in."""
         return self._environment.get_template(name)
 
