@@ -9,9 +9,9 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -37,6 +37,8 @@ from connector_gateway.kit.clock import SystemClock
 from connector_gateway.kit.errors import GatewayError
 from connector_gateway.storage.database import Database
 from connector_gateway.storage.files import Unusable
+
+V = TypeVar("V")
 
 PROGRAM = "connector-gateway"
 
@@ -160,16 +162,21 @@ async def _set_up(app: App, place: Place, secret: Mapping[str, str], sandbox: Ma
             },
             "connections": {},
         }
-    connections = {
-        name: await _connection(app, kept["workspace_id"], name, described, kept["connections"].get(name))
-        for name, described in sandbox["upstreams"].items()
-        if name in CONNECTORS
-    }
-    invited = {
-        name: await _invitation(app, kept["workspace_id"], name, kept.get("invited", {}).get(name))
-        for name, connector in CONNECTORS.items()
-        if connector.oauth is not None
-    }
+    kept_links = kept.get("invited", {})
+    connections = await _together(
+        {
+            name: _connection(app, kept["workspace_id"], name, described, kept["connections"].get(name))
+            for name, described in sandbox["upstreams"].items()
+            if name in CONNECTORS
+        }
+    )
+    invited = await _together(
+        {
+            name: _invitation(app, kept["workspace_id"], name, kept_links.get(name))
+            for name, connector in CONNECTORS.items()
+            if connector.oauth is not None
+        }
+    )
     _write(
         place.data / "kept.json",
         kept | {"connections": connections, "invited": {name: made["connection_id"] for name, made in invited.items()}},
@@ -186,6 +193,11 @@ async def _set_up(app: App, place: Place, secret: Mapping[str, str], sandbox: Ma
         "clients": sandbox["clients"],
         "examples": {name: CONNECTORS[name].examples(given) for name, given in sandbox["examples"].items()},
     }
+
+
+async def _together(made: Mapping[str, Awaitable[V]]) -> dict[str, V]:
+    """The results by their names; what is made at the same time shares a commit."""
+    return dict(zip(made, await asyncio.gather(*made.values()), strict=True))
 
 
 def _kept(place: Place) -> dict[str, Any]:
