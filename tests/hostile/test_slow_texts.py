@@ -21,7 +21,7 @@ from workspace_sandbox.sandbox import Sandbox
 
 SIZE = 64 * 1024
 HELD_MS = 150
-"""As with the attacks: at most 50 ms are wanted, and less was measured alone; beside three other workers it was 50.3."""
+"""As with the attacks: at most 50 ms are wanted, and less was measured alone; beside three workers it was 50.3."""
 
 PIECES = (
     *(".", "<", " ", "a", "\\", "\n", "(", "1", '"', ":", "-", "*", "#", "%", "[", "{", "\u00e9", "\U0001f44d"),
