@@ -1,35 +1,57 @@
-"""``python -m benchmarks [NAME …]``: measures, and prints a table of figures against their bars."""
+"""``python -m benchmarks [NAME …]``: measures, and prints a table of figures against their bars.
 
+A history of ten million runs: ``python -m benchmarks history retention --runs 10000000 --kept-in FOLDER``,
+which fills it in some minutes, once for each ``--database``.
+"""
+
+import argparse
 import sys
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
 from benchmarks import connections, decoding, events, history, idle, mail, overhead, pacing, retention, starting
+from benchmarks.filled import Wanted
 
-BENCHMARKS = {
-    "overhead": overhead.rows,
-    "starting": starting.rows,
-    "history": history.rows,
-    "retention": retention.rows,
-    "mail": mail.rows,
-    "pacing": pacing.rows,
-    "events": events.rows,
-    "idle": idle.rows,
-    "connections": connections.rows,
-    "decoding": decoding.rows,
-}
+Rows = Iterable[tuple[str, str, str, bool]]
 
 
-def main(names: list[str]) -> int:
+def main() -> int:
+    """Measure what is named, or all."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--database", choices=("sqlite", "postgresql"), default=Wanted.kind)
+    parser.add_argument("--runs", type=int, default=Wanted.runs)
+    parser.add_argument("--kept-in", type=Path)
+    given = parser.parse_args()
+    benchmarks = _benchmarks(Wanted(given.database, given.runs, given.kept_in))
     table = Table("measured", "figure", "bar", "reached", box=None)
     missed = 0
-    for name in names or BENCHMARKS:
-        for what, figure, bar, reached in BENCHMARKS[name]():
+    for name in given.names or benchmarks:
+        for what, figure, bar, reached in benchmarks[name]():
             table.add_row(what, figure, bar, "[green]yes[/]" if reached else "[red]no[/]")
             missed += not reached
     Console(highlight=False).print(table)
     return 1 if missed else 0
 
 
-sys.exit(main(sys.argv[1:]))
+def _benchmarks(wanted: Wanted) -> Mapping[str, Callable[[], Rows]]:
+    return {
+        "overhead": overhead.rows,
+        "starting": starting.rows,
+        "history": partial(history.rows, wanted),
+        "retention": partial(retention.rows, wanted),
+        "mail": mail.rows,
+        "pacing": pacing.rows,
+        "events": events.rows,
+        "idle": idle.rows,
+        "connections": connections.rows,
+        "decoding": decoding.rows,
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

