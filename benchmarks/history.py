@@ -3,11 +3,11 @@
 import asyncio
 import statistics
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
-from random import Random
+from random import randrange
 
 from benchmarks.filled import CONNECTIONS, KEPT_SECONDS, Wanted, filled
 from connector_gateway.core.runs import Runs
@@ -21,7 +21,7 @@ BAR = 2.0
 WORKSPACE = WorkspaceId("ws_bench")
 
 Row = tuple[str, str, str, bool]
-Look = Callable[[Runs], Awaitable[object]]
+Look = Callable[[], Awaitable[object]]
 
 FILTERS: Mapping[str, Mapping[str, str]] = {
     "newest page": {},
@@ -39,9 +39,8 @@ def rows(wanted: Wanted) -> Iterator[Row]:
     short = replace(wanted, runs=SHORT, kept_in=None)
     with ExitStack() as stack:
         addresses = [stack.enter_context(filled(one)) for one in (short, wanted)]
-        looks = [asyncio.run(_looked(address)) for address in addresses]
-    for what, quick in looks[0].items():
-        slow = looks[1][what]
+        looked = asyncio.run(_looked(*addresses))
+    for what, (quick, slow) in looked.items():
         figure = f"{slow / quick:.2f}x ({slow * 1e6:.0f} us / {quick * 1e6:.0f} us)"
         yield (
             f"{wanted.kind}, {wanted.runs:,} runs over {SHORT:,}: {what}",
@@ -51,22 +50,30 @@ def rows(wanted: Wanted) -> Iterator[Row]:
         )
 
 
-async def _looked(address: str) -> Mapping[str, float]:
-    """Median seconds of each look into a history."""
-    async with Database(address) as database:
-        runs = Runs(database, ProcessId("proc_bench"), SystemClock())
-        looks: dict[str, Look] = {what: partial(_page, **filters) for what, filters in FILTERS.items()}
-        looks["page of a connection"] = _connection
-        looks["page since ten days"] = lambda runs: runs.page(WORKSPACE, since=time.time() - KEPT_SECONDS / 3)
-        looks["one run"] = partial(_one, await _some(runs))
-        return {
-            what: statistics.median([await _timed(look, runs) for _ in range(ROUNDS)]) for what, look in looks.items()
-        }
+async def _looked(short: str, long: str) -> Mapping[str, tuple[float, float]]:
+    """Median seconds of each look into two histories, which take turns: others may use the machine as well."""
+    async with Database(short) as one, Database(long) as other:
+        both = [Runs(database, ProcessId("proc_bench"), SystemClock()) for database in (one, other)]
+        looks = [_looks(runs, await _some(runs)) for runs in both]
+        took = {what: [await _turn(looks, what) for _ in range(ROUNDS)] for what in looks[0]}
+    return {what: tuple(map(statistics.median, zip(*seconds, strict=True))) for what, seconds in took.items()}
 
 
-async def _timed(look: Look, runs: Runs) -> float:
+async def _turn(looks: Sequence[Mapping[str, Look]], what: str) -> Sequence[float]:
+    return [await _timed(look[what]) for look in looks]
+
+
+def _looks(runs: Runs, some: Iterator[str]) -> Mapping[str, Look]:
+    looks: dict[str, Look] = {what: partial(_page, runs, **filters) for what, filters in FILTERS.items()}
+    looks["page of a connection"] = partial(_connection, runs)
+    looks["page since ten days"] = lambda: runs.page(WORKSPACE, since=time.time() - KEPT_SECONDS / 3)
+    looks["one run"] = lambda: runs.show(next(some), WORKSPACE)
+    return looks
+
+
+async def _timed(look: Look) -> float:
     began = time.perf_counter()
-    await look(runs)
+    await look()
     return time.perf_counter() - began
 
 
@@ -74,15 +81,11 @@ def _page(runs: Runs, **filters: str) -> Awaitable[object]:
     return runs.page(WORKSPACE, **filters)  # type: ignore[arg-type]
 
 
-def _connection(runs: Runs, chance: Random = Random(1)) -> Awaitable[object]:  # noqa: B008  # the same ones each time
-    return runs.page(WORKSPACE, connection_id=f"conn_{chance.randrange(CONNECTIONS)}")
+def _connection(runs: Runs) -> Awaitable[object]:
+    return runs.page(WORKSPACE, connection_id=f"conn_{randrange(CONNECTIONS)}")
 
 
 async def _some(runs: Runs) -> Iterator[str]:
     """The newest runs, of each connection some."""
     pages = [await runs.page(WORKSPACE, connection_id=f"conn_{number}") for number in range(CONNECTIONS)]
     return iter([row["run_id"] for page in pages for row in page.rows[:1]])
-
-
-def _one(run_ids: Iterator[str], runs: Runs) -> Awaitable[object]:
-    return runs.show(next(run_ids), WORKSPACE)

@@ -77,7 +77,7 @@ class Bench:
     async def measure(self, name: str) -> Sequence[Row]:
         """The figures of calls with a purge beside them, then of what the dead left."""
         idle = await _lateness(asyncio.sleep(MEASURED_SECONDS / 3))
-        retention = Retention(SystemClock(), always=(self._purge_runs, self._purge_claims))
+        retention = Retention(SystemClock(), always=(self._purge_runs, self._purge_claims), calm=self._database.calm)
         async with retention:
             late = await _lateness(self._call_for(MEASURED_SECONDS))
         held, worked = self._writer.held.copy(), self._writer.worked.copy()

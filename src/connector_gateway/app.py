@@ -206,7 +206,7 @@ class App:
             self.keys.note_uses,
             self._renewals.renew_idle,
         )
-        return Retention(self._steady, always=jobs, seldom=rarely)
+        return Retention(self._steady, always=jobs, seldom=rarely, calm=self.database.calm)
 
     def http(self) -> Application | AccessLog:
         """The service over HTTP; what stands behind it is opened and closed with it."""

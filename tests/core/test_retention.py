@@ -67,3 +67,14 @@ async def test_each_job_fails_alone(clock: HandClock) -> None:
     await Retention(clock, always=[away.purge, broken.purge, good.purge]).purge()
 
     assert [1] == good.steps
+
+
+async def test_a_step_waits_until_storage_is_calm(clock: HandClock) -> None:
+    pile, calm = Pile(7), asyncio.Event()
+    purging = asyncio.create_task(Retention(clock, always=[pile.purge], calm=calm.wait).purge())
+    await asyncio.sleep(0)
+    before = pile.rows
+    calm.set()
+    await purging
+
+    assert (7, 0) == (before, pile.rows)

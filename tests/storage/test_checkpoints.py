@@ -3,6 +3,7 @@
 import asyncio
 import sqlite3
 from contextlib import closing
+from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 
@@ -10,8 +11,9 @@ import pytest
 from sqlalchemy import insert
 
 from connector_gateway.storage import checkpoints, tables
-from connector_gateway.storage.checkpoints import LONG_BYTES
+from connector_gateway.storage.checkpoints import CALM_PAGES, LONG_BYTES, LONG_PAGES, TURNS, Checkpoints
 from connector_gateway.storage.database import Database
+from harness.requirement import requirement
 
 LETTERS = "x" * 50_000
 
@@ -73,6 +75,69 @@ async def test_a_reader_that_stays_keeps_nobody_waiting(tmp_path: Path) -> None:
         await shortened(database, file.with_name("gateway.db-wal"))
 
     assert 1 == seen
+
+
+@dataclass
+class Told:
+    """Stands for the log: tells how long it is and how much of it is moved, turn after turn."""
+
+    checkpoints: Checkpoints
+    turns: list[tuple[int, int]]
+    made: list[tuple[str, bool]] = field(default_factory=list)
+    """What was done, and whether others were told that they may write what is in no hurry."""
+
+    def __call__(self, how: str) -> tuple[int, int]:
+        """Note it, and tell what is to be told next."""
+        self.made.append((how, self.checkpoints.calm.is_set()))
+        return self.turns.pop(0)
+
+
+async def moved(database: Database, *turns: tuple[int, int]) -> list[tuple[str, bool]]:
+    """What is done with a log that is told to be so long, and to be moved so far, in each turn."""
+    assert database._checkpoints is not None
+    told = Told(database._checkpoints, [*turns, (0, 0)])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(database._checkpoints, "_checkpoint", told)
+        await database._checkpoints._move()
+    return told.made
+
+
+@requirement("bounds:purge")
+async def test_a_log_begins_anew_once_little_was_written_during_a_turn(tmp_path: Path) -> None:
+    much, more, little = LONG_PAGES, LONG_PAGES + 900, LONG_PAGES + 920
+    async with Database(f"sqlite:///{tmp_path / 'gateway.db'}") as database:
+        made = await moved(database, (much, much), (more, more), (little, little))
+
+    assert [*[("PASSIVE", True)] * 3, ("RESTART", False)] == made
+
+
+@requirement("bounds:purge")
+async def test_what_is_in_no_hurry_waits_until_little_is_left(tmp_path: Path) -> None:
+    growing = [(LONG_PAGES + 400 * turn,) * 2 for turn in range(TURNS + 2)]
+    async with Database(f"sqlite:///{tmp_path / 'gateway.db'}") as database:
+        made = await moved(database, *growing, growing[-1])
+        async with asyncio.timeout(1):
+            await database.calm()
+
+    assert [*[("PASSIVE", True)] * TURNS, *[("PASSIVE", False)] * 3, ("RESTART", False)] == made
+
+
+@requirement("bounds:purge")
+async def test_a_log_whose_writers_are_faster_is_left_to_the_next_look(tmp_path: Path) -> None:
+    growing = [(LONG_PAGES + 400 * turn,) * 2 for turn in range(2 * TURNS)]
+    async with Database(f"sqlite:///{tmp_path / 'gateway.db'}") as database:
+        made = await moved(database, *growing)
+
+    assert [*[("PASSIVE", True)] * TURNS, *[("PASSIVE", False)] * TURNS] == made
+
+
+async def test_a_log_is_cut_only_when_it_stays_calm(tmp_path: Path) -> None:
+    calm, busy = [(CALM_PAGES, CALM_PAGES)] * 2, [(9 * CALM_PAGES,) * 2] * 2
+    async with Database(f"sqlite:///{tmp_path / 'gateway.db'}") as database:
+        looks = [await moved(database, *turns) for turns in (calm, busy, calm, calm, calm)]
+
+    assert [2, 2, 2, 2, 3] == [len(made) for made in looks]
+    assert ("TRUNCATE", True) == looks[-1][-1]
 
 
 async def test_a_short_log_is_left_alone(tmp_path: Path) -> None:

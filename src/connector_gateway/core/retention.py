@@ -26,11 +26,25 @@ Job = Callable[[], Awaitable[int]]
 log = structlog.get_logger()
 
 
+async def _at_once() -> None:
+    pass
+
+
 class Retention:
     """Carries out its jobs round after round, each as often as there is something left for it to do."""
 
-    def __init__(self, clock: Clock, *, always: Sequence[Job], seldom: Sequence[Job] = ()) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        *,
+        always: Sequence[Job],
+        seldom: Sequence[Job] = (),
+        calm: Callable[[], Awaitable[object]] = _at_once,
+    ) -> None:
         self._clock = clock
+        self._calm = calm
+        """Waits until storage has time for what is in no hurry."""
+
         self._always = always
         self._seldom = seldom
 
@@ -51,7 +65,7 @@ class Retention:
         """Each of *jobs* fails alone; what it has left undone is done in a later round."""
         for job in jobs:
             try:
-                await _repeated(job)
+                await self._repeated(job)
             except StorageUnavailable as away:
                 log.warning("storage is away", job=job.__name__, private=away.private)
             except Exception:
@@ -64,8 +78,8 @@ class Retention:
             rounds += 1
             await self._round(*self._always, *(() if rounds % SELDOM else self._seldom))
 
-
-async def _repeated(job: Job) -> None:
-    for _ in range(MOST_STEPS):
-        if await job() < PURGE_STEP:
-            break
+    async def _repeated(self, job: Job) -> None:
+        for _ in range(MOST_STEPS):
+            await self._calm()
+            if await job() < PURGE_STEP:
+                break

@@ -203,12 +203,8 @@ class Runs:
         However few match, no more than ``EXAMINED`` are examined.
         """
         conditions = _indexed(workspace_id, before, filters)
-        examined = select(tables.runs).where(*conditions).order_by(_runs.run_id.desc()).limit(EXAMINED).subquery()
-        further = _unindexed(examined.c, connection_ids, since, filters)
-        query = select(examined).where(*further).order_by(examined.c.run_id.desc()).limit(limit + 1)
-        if not further:
-            # All that an index answers is read no further than wanted: as many rows as it shows, not thousands.
-            query = select(tables.runs).where(*conditions).order_by(_runs.run_id.desc()).limit(limit + 1)
+        further = _unindexed(connection_ids, since, filters)
+        query = select(tables.runs).where(*conditions, *further).order_by(_runs.run_id.desc()).limit(limit + 1)
         last = (
             select(_runs.run_id, _runs.started_at)
             .where(*conditions)
@@ -218,10 +214,13 @@ class Runs:
         )
 
         def read(reading: Transaction) -> RunsPage:
-            rows = [_public(row) for row in reading.execute(query).mappings()]
+            # The last one that may be examined comes first, from an index alone: of a filter that many runs pass, no
+            # more of them are read than are shown.
+            end = reading.execute(last).first() if further else None
+            within = query if end is None else query.where(_runs.run_id >= end.run_id)
+            rows = [_public(row) for row in reading.execute(within).mappings()]
             if len(rows) > limit:
                 return RunsPage(rows[:limit], rows[limit - 1]["run_id"])
-            end = reading.execute(last).first()
             over = end is None or (since is not None and end.started_at < since - LATENESS_SECONDS)
             return RunsPage(rows, None if end is None or over else end.run_id)
 
@@ -424,16 +423,16 @@ def _indexed(workspace_id: str | None, before: str | None, filters: Mapping[str,
 
 
 def _unindexed(
-    examined: Any, connection_ids: Collection[str] | None, since: float | None, filters: Mapping[str, str | None]
-) -> list[ColumnElement[bool]]:
+    connection_ids: Collection[str] | None, since: float | None, filters: Mapping[str, str | None]
+) -> list[Condition]:
     """The conditions that are checked on each run: those that no index answers."""
     answered = "status" if filters.get("status") in UNSUCCESSFUL else "connection_id"
     given = {name: value for name, value in filters.items() if value is not None and name != answered}
-    conditions = [examined[name] == value for name, value in given.items()]
+    conditions: list[Condition] = [_runs[name] == value for name, value in given.items()]
     if connection_ids is not None:
-        conditions.append(examined.connection_id.in_(connection_ids))
+        conditions.append(_runs.connection_id.in_(connection_ids))
     if since is not None:
-        conditions.append(examined.started_at >= since)
+        conditions.append(_runs.started_at >= since)
     return conditions
 
 

@@ -261,6 +261,11 @@ class Database:
             # The answer was made somewhere between question and arrival; the middle is wrong by half of that at most.
             self._ahead = told - (began + elapsed()) / 2
 
+    async def calm(self) -> None:
+        """Wait while whatever is written would make others wait longer; for what is in no hurry."""
+        if self._checkpoints is not None:
+            await self._checkpoints.calm.wait()
+
     def eventually(self, work: Work[Any], then: Callable[[], None] = lambda: None) -> None:
         """Have *work* committed as soon as storage is back, and call *then*; it must be safe to carry out twice."""
         if len(self._owed) >= MAX_OWED:
