@@ -59,7 +59,7 @@ from connector_gateway.settings import DAY_SECONDS, Settings
 from connector_gateway.storage.alone import Unshared, alone_on
 from connector_gateway.storage.database import Database
 from connector_gateway.storage.files import AlreadyServed
-from connector_gateway.storage.shared import InMemory
+from connector_gateway.storage.memory import InMemory
 
 log = structlog.get_logger()
 

@@ -106,7 +106,7 @@ class Vendor:
     async def admit(self, *_: Any) -> "Vendor":
         return self
 
-    async def answered(self) -> None: ...
+    def answered(self) -> None: ...
 
     async def credentials(self) -> dict[str, str]:
         return {"key": "key", "token": "token"}

@@ -23,7 +23,7 @@ from connector_gateway.kit.identifiers import KeyId, WorkspaceId
 from connector_gateway.kit.transport import Transport
 from connector_gateway.kit.upstream import Timeouts
 from connector_gateway.storage.database import Database
-from connector_gateway.storage.shared import InMemory
+from connector_gateway.storage.memory import InMemory
 from harness.clocks import HandClock
 from harness.rehearsing import Shelf, connectors
 from harness.requirement import requirement

@@ -10,7 +10,7 @@ import pytest
 from connector_gateway.core.pacing import SLACK, YIELD_SECONDS, ConnectionPacer, YieldingPacer, stretched
 from connector_gateway.kit.budget import Budget, Charge
 from connector_gateway.kit.errors import UpstreamRateLimited
-from connector_gateway.storage.shared import InMemory
+from connector_gateway.storage.memory import InMemory
 from harness.clocks import NOON, LoopClock, in_no_time
 from harness.requirement import requirement
 

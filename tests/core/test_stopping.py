@@ -9,7 +9,7 @@ from connector_gateway.core.stopping import Stopping
 from connector_gateway.kit.budget import Budget, Charge
 from connector_gateway.kit.clock import SystemClock
 from connector_gateway.kit.errors import Overloaded
-from connector_gateway.storage.shared import InMemory
+from connector_gateway.storage.memory import InMemory
 from harness.requirement import requirement
 
 ONE = (Charge("all"),)
@@ -73,7 +73,7 @@ async def test_looks_are_ended_by_those_who_take_them() -> None:
 
     turn = await queue.pacer(YieldingPacer).admit(ONE, FAR)
 
-    assert 0 == turn.slot.wait
+    assert 0 == turn.wait
 
 
 async def test_what_is_there_in_time_is_given() -> None:

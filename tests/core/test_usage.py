@@ -10,7 +10,8 @@ from connector_gateway.core.pacing import ConnectionPacer, stretched
 from connector_gateway.core.usage import MOST, SLOT_SECONDS, SLOTS, BudgetUse, Usage
 from connector_gateway.kit.budget import Budget, Charge
 from connector_gateway.kit.errors import UpstreamRateLimited
-from connector_gateway.storage.shared import InMemory, Take
+from connector_gateway.storage.memory import InMemory
+from connector_gateway.storage.shared import Take
 from harness.clocks import HandClock, LoopClock, in_no_time
 
 BUDGETS = {"all": Budget(2, 10), "each": Budget(5, 10)}

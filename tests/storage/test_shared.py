@@ -7,8 +7,9 @@ from itertools import product
 import pytest
 
 from connector_gateway.kit.budget import Budget
-from connector_gateway.storage import shared
-from connector_gateway.storage.shared import InMemory, Take
+from connector_gateway.storage import memory as in_memory
+from connector_gateway.storage.memory import InMemory
+from connector_gateway.storage.shared import Take
 from harness.clocks import HandClock, LoopClock, in_no_time
 from harness.requirement import requirement
 
@@ -58,45 +59,45 @@ async def test_a_turn_is_reserved_in_all_budgets_at_once(clock: HandClock) -> No
     memory = InMemory(clock)
     await memory.spend(take("a", 3))
     clock.at += 10
-    slot = await memory.reserve([take("a"), take("b")], clock.at + 100)
+    turn = await memory.reserve([take("a"), take("b")], 100)
 
-    assert 50 == slot.wait
+    assert 50 == turn.wait
     assert (0, 2) == ((await memory.peek(take("a"))).remaining, (await memory.peek(take("b"))).remaining)
 
 
 async def test_a_turn_after_the_deadline_takes_nothing(clock: HandClock) -> None:
     memory = InMemory(clock)
     await memory.spend(take("a", 3))
-    slot = await memory.reserve([take("a"), take("b")], clock.at + 59)
+    turn = await memory.reserve([take("a"), take("b")], 59)
 
-    assert (60, ()) == (slot.wait, tuple(slot.taken))
+    assert (60, False) == (turn.wait, turn.granted)
     assert 3 == (await memory.peek(take("b"))).remaining
 
 
 async def test_a_turn_given_back_can_be_had_by_another(clock: HandClock) -> None:
     memory = InMemory(clock)
-    slot = await memory.reserve([take("a", 3)], clock.at)
-    await memory.release(slot)
+    turn = await memory.reserve([take("a", 3)], 0)
+    turn.release()
 
-    assert 0 == (await memory.reserve([take("a", 3)], clock.at)).wait
+    assert 0 == (await memory.reserve([take("a", 3)], 0)).wait
 
 
 async def test_a_turn_is_confirmed_when_it_has_come(clock: HandClock) -> None:
     memory = InMemory(clock)
     await memory.spend(take("a", 3))
-    slot = await memory.reserve([take("a")], clock.at + 100)
-    clock.at = slot.at
+    turn = await memory.reserve([take("a")], 100)
+    clock.at += turn.wait
 
-    assert 0 == await memory.confirm(slot)
+    assert 0 == await turn.confirm()
 
 
 async def test_a_closed_budget_gives_no_turns_until_it_opens(clock: HandClock) -> None:
     memory = InMemory(clock)
-    await memory.close([take("a")], clock.at + 30)
-    await memory.close([take("a")], clock.at + 10)
+    await memory.close([take("a")], 30)
+    await memory.close([take("a")], 10)
 
-    assert 30 == (await memory.reserve([take("a")], clock.at + 100)).wait
-    assert 0 == (await memory.reserve([take("b")], clock.at + 100)).wait
+    assert 30 == (await memory.reserve([take("a")], 100)).wait
+    assert 0 == (await memory.reserve([take("b")], 100)).wait
 
 
 def test_what_is_exclusive_is_held_by_one_at_a_time_in_order() -> None:
@@ -175,20 +176,29 @@ async def use(memory: InMemory, clock: HandClock, number: int) -> None:
     for name, _ in product(range(number), range(1500)):
         clock.at += 60 / (number * 1500)
         await memory.spend(Take(f"key:{name}", Budget(1_000_000, 60)))
-        await memory.answered(await memory.reserve([Take(f"upstream:{name}", Budget(100_000, 10))], clock.at))
+        (await memory.reserve([Take(f"upstream:{name}", Budget(100_000, 10))], 0)).answered()
 
 
 async def test_what_was_learned_of_an_account_outlasts_idleness_while_few_are_known(
     clock: HandClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory = InMemory(clock)
-    await memory.answered(await memory.reserve([take("account:1")], clock.at))
+    (await memory.reserve([take("account:1")], 0)).answered()
     clock.at += 61
     await memory.tidy()
     await memory.tidy()
     few = list(memory._ledgers)
-    monkeypatch.setattr(shared, "MOST_LEARNED", 0)
+    monkeypatch.setattr(in_memory, "MOST_LEARNED", 0)
     await memory.tidy()
     await memory.tidy()
 
     assert (["account:1"], []) == (few, list(memory._ledgers))
+
+
+async def test_a_spare_turn_leaves_room_for_another_request(clock: HandClock) -> None:
+    memory = InMemory(clock)
+    turns = [await memory.reserve_if_spare([take("a")]) for _ in range(3)]
+
+    assert [True, True, False] == [turn.granted for turn in turns]
+    assert 60 == turns[2].wait
+    assert 1 == (await memory.peek(take("a"))).remaining

@@ -182,7 +182,7 @@ class Gateway:
             memory=self._memories.of(connection.connection_id),
             steps=NoSteps(),
             clock=self._clock,
-            exclusive=exclusive_to(connection, self._shared.exclusive),
+            exclusive=exclusive_to(connection, self._shared, upstream),
             files=self._files,
             links=self._links.of(connection),
             events=self._events,

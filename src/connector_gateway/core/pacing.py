@@ -1,19 +1,16 @@
 """Pacing: sends requests in order, at the rate that the third party allows; a request that can wait is not refused."""
 
 from collections.abc import Awaitable, Mapping, Sequence
-from dataclasses import dataclass
 
 from connector_gateway.core.stopping import Stopping
 from connector_gateway.core.usage import Usage
 from connector_gateway.kit.budget import Budget, Charge
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import UpstreamRateLimited
-from connector_gateway.storage.shared import Shared, Slot, Take
+from connector_gateway.storage.shared import UPSTREAM, Shared, Take, Turn
 
 YIELD_SECONDS = 20.0
 """How long a request of a poll lets all others go first."""
-
-YIELD_PAUSE_SECONDS = 0.1
 
 SLACK = 1.003
 """By how much our windows are longer than the third party's, since clocks differ a little (decision 3)."""
@@ -22,18 +19,6 @@ SLACK = 1.003
 def stretched(budgets: Mapping[str, Budget]) -> Mapping[str, Budget]:
     """*budgets* with windows that are longer by ``SLACK``."""
     return {name: Budget(budget.limit, budget.per_seconds * SLACK) for name, budget in budgets.items()}
-
-
-@dataclass(slots=True)
-class SharedTurn:
-    """A turn that was reserved on shared budgets."""
-
-    shared: Shared
-    slot: Slot
-
-    def answered(self) -> Awaitable[None]:
-        """Note that the third party has counted the request, now at the latest."""
-        return self.shared.answered(self.slot)
 
 
 class ConnectionPacer:
@@ -62,7 +47,7 @@ class ConnectionPacer:
         self._begun = False
         """Whether a request was let through; a call that has sent one may go on while the process stops."""
 
-    async def admit(self, charges: Sequence[Charge], deadline: float) -> "SharedTurn":
+    async def admit(self, charges: Sequence[Charge], deadline: float) -> Turn:
         """Wait for a turn; ``UpstreamRateLimited`` at once when it cannot come by *deadline*, in epoch seconds."""
         if not self._begun:
             self._stopping.check()
@@ -70,31 +55,30 @@ class ConnectionPacer:
         self._begun = True
         return turn
 
-    async def _turn(self, charges: Sequence[Charge], deadline: float) -> "SharedTurn":
+    async def _turn(self, charges: Sequence[Charge], deadline: float) -> Turn:
         takes = self._takes(charges)
-        slot = await self._shared.reserve(takes, deadline)
-        if slot.wait > 0:
+        turn = await self._shared.reserve(takes, deadline - self._clock.now())
+        if turn.wait > 0:
+            if not turn.granted:
+                raise _too_long(turn.wait)
             with self._usage.waiting(takes, self._connection_id):
-                await self._wait(slot, deadline)
-        return self._taken(takes, slot)
+                await self._wait(turn, deadline)
+        self._usage.sent(takes, self._connection_id)
+        return turn
 
-    async def _wait(self, slot: Slot, deadline: float) -> None:
-        """Wait until the turn of *slot* has come."""
-        wait = slot.wait
+    async def _wait(self, turn: Turn, deadline: float) -> None:
+        """Wait until *turn* has come; those in front may be late, and then it may come too late."""
+        wait = turn.wait
         try:
             while wait > 0:
-                if slot.at > deadline:
-                    raise _too_long(wait)
                 await self._pause(wait)
-                wait = await self._shared.confirm(slot)
+                wait = await turn.confirm()
+                if wait > 0 and self._clock.now() + wait > deadline:
+                    raise _too_long(wait)
         # Also when the caller leaves: a turn that nobody uses would hold up those behind it.
         except BaseException:
-            await self._shared.release(slot)
+            turn.release()
             raise
-
-    def _taken(self, takes: Sequence[Take], slot: Slot) -> SharedTurn:
-        self._usage.sent(takes, self._connection_id)
-        return SharedTurn(self._shared, slot)
 
     def _pause(self, seconds: float) -> Awaitable[None]:
         pause = self._clock.sleep(seconds)
@@ -102,13 +86,13 @@ class ConnectionPacer:
 
     async def close(self, charges: Sequence[Charge], seconds: float) -> None:
         """Let nothing through on these budgets for that long, because the third party said so."""
-        await self._shared.close(self._takes(charges), self._clock.now() + seconds)
+        await self._shared.close(self._takes(charges), seconds)
 
     def _takes(self, charges: Sequence[Charge]) -> list[Take]:
         return [self._take(charge) for charge in charges]
 
     def _take(self, charge: Charge) -> Take:
-        name = f"upstream:{self._connector}:{charge.budget}:{charge.on or self._account}"
+        name = f"{UPSTREAM}:{self._connector}:{charge.budget}:{charge.on or self._account}"
         budget = self._budgets[charge.budget]
         # A budget that was set lower than one request costs would otherwise never let it through.
         return Take(name, budget, min(charge.units, budget.limit))
@@ -117,25 +101,18 @@ class ConnectionPacer:
 class YieldingPacer(ConnectionPacer):
     """Paces the requests of polls: they go after those of calls, and leave room for the next call."""
 
-    async def admit(self, charges: Sequence[Charge], deadline: float) -> "SharedTurn":
+    async def admit(self, charges: Sequence[Charge], deadline: float) -> Turn:
         """Wait until no other request wants the turn; after ``YIELD_SECONDS``, wait in line as a call does."""
         takes = self._takes(charges)
         yields_until = min(self._clock.now() + YIELD_SECONDS, deadline)
-        while self._clock.now() < yields_until:
-            wait = YIELD_PAUSE_SECONDS
-            if all([await self._leaves_room(take) for take in takes]):
-                slot = await self._shared.reserve(takes, 0.0)
-                if slot.wait <= 0:
-                    return self._taken(takes, slot)
-                wait = slot.wait
-            await self._clock.sleep(min(wait, max(0.0, yields_until - self._clock.now())))
+        while (rest := yields_until - self._clock.now()) > 0:
+            turn = await self._shared.reserve_if_spare(takes)
+            if turn.granted:
+                self._usage.sent(takes, self._connection_id)
+                return turn
+            await self._clock.sleep(min(turn.wait, rest))
         self._begun = True
         return await self._turn(charges, deadline)
-
-    async def _leaves_room(self, take: Take) -> bool:
-        """Whether a call's request could still be sent at once after *take*."""
-        allowance = await self._shared.peek(take)
-        return allowance.remaining >= min(take.units + 1, take.budget.limit)
 
 
 def _too_long(wait: float) -> UpstreamRateLimited:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations  # functions are made in each call (decision 45)
 
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -17,6 +17,7 @@ from connector_gateway.kit.operation import AnyOperation
 from connector_gateway.kit.shapes import Listing, Page, Params, Position, Result, json_pieces
 from connector_gateway.kit.upstream import Upstream
 from connector_gateway.kit.writing import Intent, Learned, Step
+from connector_gateway.storage.shared import Shared
 
 J = TypeVar("J")
 
@@ -103,10 +104,22 @@ def binding(connection: Connection, operation: AnyOperation, params: Params) -> 
     )
 
 
-def exclusive_to(connection: Connection, hold: Exclusive) -> Exclusive:
-    """*hold*, with names that are separate for each account."""
+def exclusive_to(connection: Connection, shared: Shared, upstream: Upstream) -> Exclusive:
+    """What holds objects of the connection's account alone, and keeps *upstream* from writing once it does not."""
 
-    def exclusive(name: str) -> AbstractAsyncContextManager[None]:
-        return hold(f"{connection.connector}:{connection.account}:{name}")
+    @asynccontextmanager
+    async def exclusive(name: str) -> AsyncIterator[None]:
+        async with shared.exclusive(f"{connection.connector}:{connection.account}:{name}") as lease:
+            if lease is not None:
+                upstream.fence = _both(upstream.fence, lease.check)
+            yield
 
     return exclusive
+
+
+def _both(first: Callable[[], None], then: Callable[[], None]) -> Callable[[], None]:
+    def check() -> None:
+        first()
+        then()
+
+    return check

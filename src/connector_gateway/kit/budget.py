@@ -1,7 +1,7 @@
 """How many requests a third party allows, and how much of that one request uses."""
 
 import math
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -42,7 +42,7 @@ class Charge:
 class Turn(Protocol):
     """A request's place in the order."""
 
-    def answered(self) -> Awaitable[None]:
+    def answered(self) -> None:
         """Record that the request was answered: the third party has counted it by now."""
         ...
 

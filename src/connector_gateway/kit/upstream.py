@@ -307,7 +307,7 @@ class Upstream:
             status = answer.status
             if (date := answer.headers.get("Date")) is not None:
                 self._heard = (date, self.time())
-            await turn.answered()
+            turn.answered()
         finally:
             waited, took = sent - queued, time.perf_counter() - sent
             self.trace.exchanges.append(
@@ -329,7 +329,7 @@ class Upstream:
             answering = self.transport.stream(request.method, request.url, headers)
             status, received, pieces = await opened.enter_async_context(answering)
             seen.status = status
-            await turn.answered()
+            turn.answered()
             answer = Streamed(status, received, b"", pieces)
             if answer.accepted:
                 await stack.enter_async_context(opened.pop_all())

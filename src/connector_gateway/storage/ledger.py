@@ -5,18 +5,10 @@ from dataclasses import dataclass
 from operator import attrgetter
 
 from connector_gateway.kit.budget import Budget
+from connector_gateway.storage.lateness import Lateness
 
 PRUNE_FROM = 32
 """Entries that have left the window are dropped when there are so many, and as many as those inside it."""
-
-USUAL_FROM = 10
-"""How many answers must come, and a whole window pass, before the quickest answer is trusted."""
-
-GIVEN = 0.01
-"""The part of a window that always counts as lateness of an answer, as a margin."""
-
-SLOWER = 1.001
-"""The factor by which the quickest time grows with each answer, in case the network has become slower."""
 
 
 @dataclass(slots=True, eq=False)
@@ -35,7 +27,7 @@ _at = attrgetter("at")
 class Ledger:
     """Entries in order of time; no window of the budget ever holds more than its limit."""
 
-    __slots__ = ("_answers", "_entries", "_full_until", "_head", "_quickest", "_sum", "budget", "closed_until")
+    __slots__ = ("_entries", "_full_until", "_head", "_lateness", "_sum", "budget", "closed_until")
 
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
@@ -44,8 +36,7 @@ class Ledger:
         self._head = 0
         self._sum = 0.0
         self._full_until = (float("inf"), 0.0)
-        self._quickest = 0.0
-        self._answers = 0
+        self._lateness = Lateness()
 
     def earliest(self, now: float, units: float, not_before: float = 0.0) -> float:
         """The first instant from *now* and *not_before* on at which *units* fit; *now* must never go back."""
@@ -82,24 +73,13 @@ class Ledger:
             self._full_until = (float("inf"), 0.0)
 
     def answered(self, entry: LedgerEntry, now: float) -> None:
-        """Count *entry* from when its request can have arrived at the latest.
-
-        What an answer took longer than the quickest may have been spent on the way there.
-        """
-        took = now - entry.at
-        late = took - self._quickest if self._answers >= max(USUAL_FROM, self.budget.limit) else took
-        late = min(max(late, min(took, GIVEN * self.budget.per_seconds)), self.budget.per_seconds / 2)
-        self._learn(took)
+        """Count *entry* from when its request can have arrived at the latest."""
+        late = self._lateness.of(now - entry.at, self.budget)
         index = self._index(entry)
         if late > 0 and index is not None:
             del self._entries[index]
             entry.at += late
             insort(self._entries, entry, lo=self._head, key=_at)
-
-    def _learn(self, took: float) -> None:
-        """Follow what the quickest answers take."""
-        self._answers += 1
-        self._quickest = took if self._answers == 1 else min(took, self._quickest * SLOWER)
 
     def due(self, entry: LedgerEntry, now: float) -> float:
         """When *entry* may really go ahead, after those before it in the queue and those that have gone already."""
@@ -126,7 +106,7 @@ class Ledger:
     @property
     def learned(self) -> bool:
         """Whether it knows how quick answers can be."""
-        return self._answers > 0
+        return self._lateness.answers > 0
 
     def idle(self, now: float) -> bool:
         """Whether nothing entered here matters any more; then it holds no entries."""

@@ -1,28 +1,18 @@
-"""What calls share: the windows of keys, upstream budgets, and locks on objects.
+"""What all processes of an installation count together: the windows of keys, upstream budgets, and who holds an object.
 
-``Shared`` is the interface; ``InMemory`` implements it for one process.
+``Shared`` is the interface. ``storage.memory`` implements it for one process, ``storage.valkey`` for several (decision
+56). The store has the only clock: callers give durations and get durations, so that nobody's clock has to be right.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from itertools import count, islice
 from typing import Protocol
 
 from connector_gateway.kit.budget import Budget
-from connector_gateway.kit.clock import Clock
-from connector_gateway.kit.upstream import Timeouts
-from connector_gateway.storage.ledger import Ledger, LedgerEntry
-from connector_gateway.storage.locks import Locks
 
-MOST_LEARNED = 10_000
-"""While fewer ledgers than this are kept, idle ones stay that know how quick a third party answers, without entries."""
-
-TIDY_STEP = 5_000
-"""Ledgers that are looked at in one go, which takes a few milliseconds."""
-
-TIDY_WITH_NEW = 2
-"""Ledgers that are looked at whenever one is added, so that the idle ones never grow in number by themselves."""
+UPSTREAM = "upstream"
+"""What the names of upstream budgets begin with."""
 
 
 @dataclass(slots=True)
@@ -35,27 +25,51 @@ class Take:
 
 
 @dataclass(slots=True)
-class Slot:
-    """A turn: when it comes, and what it takes of the budgets; nothing if it would come too late."""
-
-    at: float
-    wait: float
-    """Seconds until then, when it was given."""
-
-    taken: Sequence[tuple[Ledger, LedgerEntry]] = ()
-
-
-@dataclass(slots=True)
 class Allowance:
     """What is left of a window; with ``retry_after`` above 0, nothing was taken."""
 
     limit: int
     remaining: int
     retry_after: float = 0.0
+    local: bool = False
+    """Whether only this process's share was counted, since the store is away."""
+
+
+class Turn(Protocol):
+    """A place in the order of requests; what else it holds is the store's own."""
+
+    wait: float
+    """Seconds until it comes, when it was given."""
+
+    granted: bool
+    """False where it would have come too late: nothing was reserved then."""
+
+    async def confirm(self) -> float:
+        """Confirm that it has come: 0, or the seconds still to wait because earlier turns were late."""
+        ...
+
+    def release(self) -> None:
+        """Give it back, since it will not be used."""
+        ...
+
+    def answered(self) -> None:
+        """Count the request from the latest instant at which it can have arrived; it was answered now."""
+        ...
+
+
+class Lease(Protocol):
+    """The right to change an object alone."""
+
+    def check(self) -> None:
+        """Raise ``UpstreamConflict`` if others may have the right by now."""
+        ...
 
 
 class Shared(Protocol):
-    """Counters, turns and locks that hold for everyone who shares them."""
+    """Counters, turns and leases that hold for everyone who shares them.
+
+    Nobody waits for what is only told: ``release`` and ``answered`` return at once.
+    """
 
     async def spend(self, take: Take) -> Allowance:
         """Take units now, or none if the window has too few left."""
@@ -65,131 +79,28 @@ class Shared(Protocol):
         """What is left of the window; nothing is taken."""
         ...
 
-    async def reserve(self, takes: Sequence[Take], deadline: float) -> Slot:
-        """Reserve the next turn at which all *takes* fit; nothing is taken if it comes after *deadline*."""
+    async def reserve(self, takes: Sequence[Take], patience: float) -> Turn:
+        """Reserve the next turn at which all *takes* fit; nothing is taken if it comes in more than *patience* seconds.
+
+        A turn that comes at once is always given. The budgets belong to one connector.
+        """
         ...
 
-    async def confirm(self, slot: Slot) -> float:
-        """Confirm that the turn of *slot* has come: 0, or the seconds still to wait because earlier turns were late."""
+    async def reserve_if_spare(self, takes: Sequence[Take]) -> Turn:
+        """Reserve a turn that comes at once and leaves room for another; otherwise none, and when to ask again."""
         ...
 
-    async def release(self, slot: Slot) -> None:
-        """Give back a turn that will not be used."""
+    async def close(self, takes: Sequence[Take], seconds: float) -> None:
+        """Give no turns of these budgets for so many seconds."""
         ...
 
-    async def answered(self, slot: Slot) -> None:
-        """Count the request of *slot* from the latest instant at which it can have arrived; it was answered now."""
-        ...
+    def exclusive(self, name: str) -> AbstractAsyncContextManager[Lease | None]:
+        """Hold the object *name* while inside; ``UpstreamConflict`` if it cannot be had in time.
 
-    async def close(self, takes: Sequence[Take], until: float) -> None:
-        """Give no turns of these budgets before *until*."""
-        ...
-
-    def exclusive(self, name: str) -> AbstractAsyncContextManager[None]:
-        """Hold the lock *name* while inside; ``UpstreamConflict`` if it cannot be taken in time."""
+        Gives the lease, unless no other process can get it.
+        """
         ...
 
     async def tidy(self) -> None:
         """Let go of what is not used any more; asked for now and then, and quick each time."""
         ...
-
-
-class InMemory:
-    """Counters, turns and locks in the memory of one process."""
-
-    def __init__(self, clock: Clock, timeouts: Timeouts | None = None) -> None:
-        self._clock = clock
-        self._locks = Locks(timeouts or Timeouts())
-        self._ledgers: dict[str, Ledger] = {}
-        self._round: Iterator[str] = iter(())
-        """The names of ledgers that are still to be looked at before it is the first one's turn again."""
-
-        self._turns = count(1)
-
-    async def spend(self, take: Take) -> Allowance:
-        """Take units now, or none if the window has too few left."""
-        now, ledger = self._clock.now(), self._ledger(take)
-        at = ledger.earliest(now, take.units)
-        if at <= now:
-            ledger.insert(LedgerEntry(now, take.units))
-        return Allowance(int(take.budget.limit), int(ledger.remaining(now)), at - now)
-
-    async def peek(self, take: Take) -> Allowance:
-        """What is left of the window; nothing is taken."""
-        return Allowance(int(take.budget.limit), int(self._ledger(take).remaining(self._clock.now())))
-
-    async def reserve(self, takes: Sequence[Take], deadline: float) -> Slot:
-        """Reserve the next turn at which all *takes* fit; nothing is taken if it comes after *deadline*."""
-        now = self._clock.now()
-        wanted = [(self._ledger(take), take.units) for take in takes]
-        at = now
-        # All budgets have to fit at the same instant. Moving one may break another, so it is tried until none moves.
-        while wanted and (later := max([ledger.earliest(now, units, at) for ledger, units in wanted])) > at:
-            at = later
-        # Refused now, with the true waiting time, instead of after the wait (decision 3).
-        if at > max(now, deadline):
-            return Slot(at, at - now)
-        turn = next(self._turns) if at > now else 0
-        taken = [(ledger, LedgerEntry(at, units, turn)) for ledger, units in wanted]
-        for ledger, entry in taken:
-            ledger.insert(entry)
-        return Slot(at, at - now, taken)
-
-    async def confirm(self, slot: Slot) -> float:
-        """Confirm that the turn of *slot* has come: 0, or the seconds still to wait because earlier turns were late."""
-        now = self._clock.now()
-        # Timers fire late on a busy machine: what those in front really did counts, not their plan (decision 3).
-        due = max(ledger.due(entry, now) for ledger, entry in slot.taken)
-        if due != slot.at:
-            slot.at = due
-            for ledger, entry in slot.taken:
-                ledger.remove(entry)
-                entry.at = due
-                ledger.insert(entry)
-        if due <= now:
-            for _, entry in slot.taken:
-                entry.turn = 0
-        return due - now
-
-    async def release(self, slot: Slot) -> None:
-        """Give back a turn that will not be used."""
-        for ledger, entry in slot.taken:
-            ledger.remove(entry)
-
-    async def answered(self, slot: Slot) -> None:
-        """Count the request of *slot* from the latest instant at which it can have arrived; it was answered now."""
-        now = self._clock.now()
-        for ledger, entry in slot.taken:
-            ledger.answered(entry, now)
-
-    async def close(self, takes: Sequence[Take], until: float) -> None:
-        """Give no turns of these budgets before *until*."""
-        for take in takes:
-            ledger = self._ledger(take)
-            ledger.closed_until = max(ledger.closed_until, until)
-
-    def exclusive(self, name: str) -> AbstractAsyncContextManager[None]:
-        """Hold the lock *name* while inside; ``UpstreamConflict`` if it cannot be taken in time."""
-        return self._locks.hold(name)
-
-    def _ledger(self, take: Take) -> Ledger:
-        ledger = self._ledgers.get(take.name)
-        if ledger is None:
-            self._tidy(TIDY_WITH_NEW)
-            ledger = self._ledgers[take.name] = Ledger(take.budget)
-        # Settings may have changed the budget since; what was taken stays counted.
-        ledger.budget = take.budget
-        return ledger
-
-    async def tidy(self) -> None:
-        """Let go of what idle ledgers hold; at most so many at a time, the next ones the next time."""
-        self._tidy(TIDY_STEP)
-
-    def _tidy(self, count: int) -> None:
-        now, names = self._clock.now(), list(islice(self._round, count))
-        if len(names) < count:
-            self._round = iter(list(self._ledgers))
-        for name in names:
-            ledger = self._ledgers.get(name)
-            if ledger is not None and ledger.idle(now) and (not ledger.learned or len(self._ledgers) > MOST_LEARNED):
-                del self._ledgers[name]

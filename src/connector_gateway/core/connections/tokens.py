@@ -119,7 +119,7 @@ class Tokens:
             raise UpstreamTimeout("The application did not answer in time.", private=str(fault)) from fault
         except Cut as fault:
             raise UpstreamError("The connection to the application broke.", private=str(fault), doubt="cut") from fault
-        await turn.answered()
+        turn.answered()
         if (seconds := standard_throttle(answer)) is not None:
             await pacer.close([CHARGE], seconds)
             raise UpstreamRateLimited("The application throttles requests for tokens.", retry_after=seconds)

@@ -1,0 +1,151 @@
+"""What calls count together where there is one process: in its memory."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from itertools import count, islice
+
+from connector_gateway.kit.clock import Clock
+from connector_gateway.kit.upstream import Timeouts
+from connector_gateway.storage.ledger import Ledger, LedgerEntry
+from connector_gateway.storage.locks import Locks
+from connector_gateway.storage.shared import Allowance, Take
+
+MOST_LEARNED = 10_000
+"""While fewer ledgers than this are kept, idle ones stay that know how quick a third party answers, without entries."""
+
+TIDY_STEP = 5_000
+"""Ledgers that are looked at in one go, which takes a few milliseconds."""
+
+TIDY_WITH_NEW = 2
+"""Ledgers that are looked at whenever one is added, so that the idle ones never grow in number by themselves."""
+
+
+@dataclass(slots=True)
+class MemoryTurn:
+    """A turn, when it comes, and what it takes of the budgets."""
+
+    clock: Clock
+    at: float
+    wait: float
+    granted: bool = True
+    taken: Sequence[tuple[Ledger, LedgerEntry]] = ()
+
+    async def confirm(self) -> float:
+        """Confirm that it has come: 0, or the seconds still to wait because earlier turns were late."""
+        now = self.clock.now()
+        # Timers fire late on a busy machine: what those in front really did counts, not their plan (decision 3).
+        due = max(ledger.due(entry, now) for ledger, entry in self.taken)
+        if due != self.at:
+            self.at = due
+            for ledger, entry in self.taken:
+                ledger.remove(entry)
+                entry.at = due
+                ledger.insert(entry)
+        if due <= now:
+            for _, entry in self.taken:
+                entry.turn = 0
+        return due - now
+
+    def release(self) -> None:
+        """Give it back."""
+        for ledger, entry in self.taken:
+            ledger.remove(entry)
+
+    def answered(self) -> None:
+        """Count the request from the latest instant at which it can have arrived; it was answered now."""
+        now = self.clock.now()
+        for ledger, entry in self.taken:
+            ledger.answered(entry, now)
+
+
+class InMemory:
+    """Counters, turns and locks in the memory of one process."""
+
+    def __init__(self, clock: Clock, timeouts: Timeouts | None = None) -> None:
+        self._clock = clock
+        self._locks = Locks(timeouts or Timeouts())
+        self._ledgers: dict[str, Ledger] = {}
+        self._round: Iterator[str] = iter(())
+        """The names of ledgers that are still to be looked at before it is the first one's turn again."""
+
+        self._turns = count(1)
+
+    async def spend(self, take: Take) -> Allowance:
+        """Take units now, or none if the window has too few left."""
+        now, ledger = self._clock.now(), self._ledger(take)
+        at = ledger.earliest(now, take.units)
+        if at <= now:
+            ledger.insert(LedgerEntry(now, take.units))
+        return Allowance(int(take.budget.limit), int(ledger.remaining(now)), at - now)
+
+    async def peek(self, take: Take) -> Allowance:
+        """What is left of the window; nothing is taken."""
+        return Allowance(int(take.budget.limit), int(self._ledger(take).remaining(self._clock.now())))
+
+    async def reserve(self, takes: Sequence[Take], patience: float) -> MemoryTurn:
+        """Reserve the next turn at which all *takes* fit; nothing is taken if it has not come in *patience* seconds."""
+        now = self._clock.now()
+        wanted = [(self._ledger(take), take.units) for take in takes]
+        at = now
+        # All budgets have to fit at the same instant. Moving one may break another, so it is tried until none moves.
+        while wanted and (later := max([ledger.earliest(now, units, at) for ledger, units in wanted])) > at:
+            at = later
+        # Refused now, with the true waiting time, instead of after the wait (decision 3).
+        if at > now and at - now > patience:
+            return MemoryTurn(self._clock, at, at - now, granted=False)
+        return self._reserved(wanted, now, at)
+
+    def _reserved(self, wanted: Sequence[tuple[Ledger, float]], now: float, at: float) -> MemoryTurn:
+        turn = next(self._turns) if at > now else 0
+        taken = [(ledger, LedgerEntry(at, units, turn)) for ledger, units in wanted]
+        for ledger, entry in taken:
+            ledger.insert(entry)
+        return MemoryTurn(self._clock, at, at - now, granted=True, taken=taken)
+
+    async def reserve_if_spare(self, takes: Sequence[Take]) -> MemoryTurn:
+        """Reserve a turn that comes at once and leaves room for another; otherwise none, and when to ask again."""
+        now = self._clock.now()
+        wanted = [(self._ledger(take), take) for take in takes]
+        spare = max([ledger.earliest(now, with_another(take)) for ledger, take in wanted], default=now)
+        if spare > now:
+            return MemoryTurn(self._clock, spare, spare - now, granted=False)
+        return self._reserved([(ledger, take.units) for ledger, take in wanted], now, now)
+
+    async def close(self, takes: Sequence[Take], seconds: float) -> None:
+        """Give no turns of these budgets for so many seconds."""
+        until = self._clock.now() + seconds
+        for take in takes:
+            ledger = self._ledger(take)
+            ledger.closed_until = max(ledger.closed_until, until)
+
+    def exclusive(self, name: str) -> AbstractAsyncContextManager[None]:
+        """Hold the object *name* while inside; ``UpstreamConflict`` if it cannot be had in time."""
+        return self._locks.hold(name)
+
+    def _ledger(self, take: Take) -> Ledger:
+        ledger = self._ledgers.get(take.name)
+        if ledger is None:
+            self._tidy(TIDY_WITH_NEW)
+            ledger = self._ledgers[take.name] = Ledger(take.budget)
+        # Settings may have changed the budget since; what was taken stays counted.
+        ledger.budget = take.budget
+        return ledger
+
+    async def tidy(self) -> None:
+        """Let go of what idle ledgers hold; at most so many at a time, the next ones the next time."""
+        self._tidy(TIDY_STEP)
+
+    def _tidy(self, count: int) -> None:
+        now, names = self._clock.now(), list(islice(self._round, count))
+        if len(names) < count:
+            self._round = iter(list(self._ledgers))
+        for name in names:
+            ledger = self._ledgers.get(name)
+            if ledger is not None and ledger.idle(now) and (not ledger.learned or len(self._ledgers) > MOST_LEARNED):
+                del self._ledgers[name]
+
+
+def with_another(take: Take) -> float:
+    """The units of *take* and of a small request after it, as far as the budget has so many."""
+    return min(take.units + 1, take.budget.limit)
