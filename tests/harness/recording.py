@@ -12,6 +12,7 @@ from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.files import Files
 from connector_gateway.http.management import MANAGEMENT
 from connector_gateway.http.routes import PREFIX
+from harness.normalising import Normaliser
 from harness.playing import playing
 from harness.publishing import published, publishing
 from harness.rooms import UNHURRIED
@@ -210,10 +211,12 @@ def _shown(value: Any) -> Any:
 
 
 def recorded(gateway: Gateway) -> Recorded:
-    """Every call."""
+    """Every call, with fixed values for what would be another one each time."""
+    normaliser = Normaliser()
     operations = {name: called(gateway, name, given) for name, given in arguments(gateway).items()}
     operations["tables_attach_file"] = attached(gateway)
-    return operations | {name: managed(gateway, name, given) for name, given in managing(gateway)}
+    made = operations | {name: managed(gateway, name, given) for name, given in managing(gateway)}
+    return {name: normaliser.normalised(call) for name, call in made.items()}
 
 
 def attached(gateway: Gateway) -> dict[str, Any]:
@@ -223,15 +226,6 @@ def attached(gateway: Gateway) -> dict[str, Any]:
         given = {"record_id": tables["record_id"], "field": tables["attachment_field"], "url": f"{site}/brief.txt"}
         made = called(gateway, "tables_attach_file", given)
     return made | {"arguments": made["arguments"] | {"url": "https://example.com/brief.txt"}}
-
-
-def form(value: Any) -> Any:
-    """The names and kinds of what an answer holds, so that two calls can be compared."""
-    if isinstance(value, dict):
-        return {name: form(one) for name, one in value.items()}
-    if isinstance(value, list):
-        return [form(one) for one in value[:1]]
-    return type(value).__name__
 
 
 def main() -> None:

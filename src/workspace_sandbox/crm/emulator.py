@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, ClassVar
-from uuid import UUID
 
 from aiohttp import web
 from aiohttp.typedefs import Handler
@@ -138,7 +137,7 @@ class CrmEmulator:
         return self._portals[access.account.portal_id]
 
     def _refusal(self, rejection: Rejection) -> web.Response:
-        correlation_id = str(UUID(int=self.stage.random.getrandbits(128), version=4))
+        correlation_id = self.stage.request_id()
         headers = {"X-HubSpot-Correlation-Id": correlation_id, **rejection.headers}
         return web.json_response(rejection.body(correlation_id), status=rejection.status, headers=headers)
 

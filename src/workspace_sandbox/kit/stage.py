@@ -5,6 +5,7 @@ from collections import deque
 from dataclasses import dataclass
 from random import Random
 from typing import Any
+from uuid import UUID
 
 from aiohttp import web
 
@@ -31,6 +32,7 @@ class Stage:
     def __init__(self, clock: Clock, **knobs: Any) -> None:
         self.clock = clock
         self.random = Random(0)
+        self._request_ids = Random("requests")
         self.default_knobs = {"limits": True, **knobs}
         self.knobs = dict(self.default_knobs)
         self.addresses: dict[str, str] = {}
@@ -44,9 +46,14 @@ class Stage:
     def reset(self) -> None:
         """Forget journal and faults, put the knobs back, and start the same random sequence again."""
         self.random = Random(0)
+        self._request_ids = Random("requests")
         self.knobs = dict(self.default_knobs)
         self.journal.clear()
         self.forget_faults()
+
+    def request_id(self) -> str:
+        """The identifier of a request, drawn apart: what is made does not depend on how much was asked before."""
+        return str(UUID(int=self._request_ids.getrandbits(128), version=4))
 
     def forget_faults(self) -> None:
         """Let everything go right again; requests that a fault holds up go on at once."""

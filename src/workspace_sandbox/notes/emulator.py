@@ -212,7 +212,7 @@ class NotesEmulator:
             return self._refuse(Refusal(500, "internal_server_error", "Unexpected error occurred."))
 
     def _refuse(self, refusal: Refusal) -> web.Response:
-        return refused(refusal, self.workspace.new_id())
+        return refused(refusal, self.stage.request_id())
 
     def _answer(self, shown: dict[str, Any]) -> web.Response:
-        return answered(200, shown, self.workspace.new_id())
+        return answered(200, shown, self.stage.request_id())
