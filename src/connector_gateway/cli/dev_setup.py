@@ -152,35 +152,11 @@ async def _set_up(app: App, place: Place, secret: Mapping[str, str], sandbox: Ma
     """What tools need to know, with workspace, keys and connections kept from the last run where they still hold."""
     kept = _kept(place)
     if not await _holds(app, kept):
-        workspace = await app.workspaces.create("dev", "paid")
-        workspace_id = workspace["workspace_id"]
-        kept = {
-            "workspace_id": workspace_id,
-            "keys": {
-                "read": (await app.keys.create(workspace_id, "read", name="dev read"))["key"],
-                "write": (await app.keys.create(workspace_id, "read_write", name="dev write"))["key"],
-            },
-            "connections": {},
-        }
-    kept_links = kept.get("invited", {})
-    connections = await _together(
-        {
-            name: _connection(app, kept["workspace_id"], name, described, kept["connections"].get(name))
-            for name, described in sandbox["upstreams"].items()
-            if name in CONNECTORS
-        }
-    )
-    invited = await _together(
-        {
-            name: _invitation(app, kept["workspace_id"], name, kept_links.get(name))
-            for name, connector in CONNECTORS.items()
-            if connector.oauth is not None
-        }
-    )
-    _write(
-        place.data / "kept.json",
-        kept | {"connections": connections, "invited": {name: made["connection_id"] for name, made in invited.items()}},
-    )
+        kept = await _new_workspace(app)
+    connections = await _connections(app, kept, sandbox["upstreams"])
+    invited = await _invitations(app, kept)
+    links = {name: made["connection_id"] for name, made in invited.items()}
+    _write(place.data / "kept.json", kept | {"connections": connections, "invited": links})
     return {
         "base_url": place.base_url,
         "sandbox_url": sandbox["sandbox_url"],
@@ -193,6 +169,40 @@ async def _set_up(app: App, place: Place, secret: Mapping[str, str], sandbox: Ma
         "clients": sandbox["clients"],
         "examples": {name: CONNECTORS[name].examples(given) for name, given in sandbox["examples"].items()},
     }
+
+
+async def _new_workspace(app: App) -> dict[str, Any]:
+    """A workspace with a key of each scope, and no connections yet."""
+    workspace_id = (await app.workspaces.create("dev", "paid"))["workspace_id"]
+    keys = {
+        "read": (await app.keys.create(workspace_id, "read", name="dev read"))["key"],
+        "write": (await app.keys.create(workspace_id, "read_write", name="dev write"))["key"],
+    }
+    return {"workspace_id": workspace_id, "keys": keys, "connections": {}}
+
+
+async def _connections(app: App, kept: Mapping[str, Any], upstreams: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """A connection to each emulator, by connector."""
+    workspace_id, before = kept["workspace_id"], kept["connections"]
+    return await _together(
+        {
+            name: _connection(app, workspace_id, name, described, before.get(name))
+            for name, described in upstreams.items()
+            if name in CONNECTORS
+        }
+    )
+
+
+async def _invitations(app: App, kept: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """A link for each connector whose accounts are connected in a browser."""
+    workspace_id, before = kept["workspace_id"], kept.get("invited", {})
+    return await _together(
+        {
+            name: _invitation(app, workspace_id, name, before.get(name))
+            for name, connector in CONNECTORS.items()
+            if connector.oauth is not None
+        }
+    )
 
 
 async def _together(made: Mapping[str, Awaitable[V]]) -> dict[str, V]:

@@ -133,7 +133,5 @@ def refusal_kept(error: GatewayError) -> dict[str, Any]:
 def _refused(kept: Mapping[str, Any]) -> GatewayError:
     """The refusal that an earlier attempt got."""
     row = next(row for row in catalogue() if row.code == kept["code"])
-    error = row(kept["message"], *kept["details"], private=kept["private"])
     # A journal of an earlier version has no remedy; its class has one that fits most of its codes.
-    error.remedy = kept.get("remedy", error.remedy)
-    return error
+    return row(kept["message"], *kept["details"], private=kept["private"], remedy=kept.get("remedy"))

@@ -1,6 +1,6 @@
 """The application: every route, and the service behind them."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,7 +11,7 @@ from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route, Router, request_response
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from connector_gateway.core.connections import Consents
 from connector_gateway.core.envelope import DOCS
@@ -134,6 +134,24 @@ class Front:
 
 def application(service: Service, lifespan: Callable[[Router], AbstractAsyncContextManager[None]]) -> Application:
     """The service as an ASGI application; *lifespan* opens and closes what stands behind it."""
+    not_found = NotFound(service.edge, _addresses(service).missing)
+    routes: list[BaseRoute] = [
+        Route("/", Front(not_found)),
+        *management_routes(service.management, MANAGEMENT),
+        *console_routes(service.edge, service.console),
+        *hook_routes(service.edge, service.hooks, service.clock),
+        *ConnectPages(service.consents, service.connectors, service.pages).routes(service.edge),
+        *_states(service),
+        *_descriptions(service),
+        *download_routes(service.edge, service.download_path),
+    ]
+    others = Router(routes, default=not_found, redirect_slashes=False, lifespan=lifespan)
+    operations = Operations(service.edge, service.connectors.values(), not_found)
+    return Application(operations, others, service.edge.stopping, service.clients)
+
+
+def _states(service: Service) -> Iterator[Route]:
+    """How the service is, for those who run it."""
 
     async def alive(_: Request) -> Response:
         return _json(200, {"status": "alive"})
@@ -142,6 +160,14 @@ def application(service: Service, lifespan: Callable[[Router], AbstractAsyncCont
         states = {name: await _state(check) for name, check in service.checks.items()}
         whole = all(state == "ok" for state in states.values())
         return _json(200 if whole else 503, {"status": "ready" if whole else "not ready", "checks": states})
+
+    yield _shown(service, "/healthz", request_response(alive))
+    yield _shown(service, "/readyz", request_response(ready))
+    yield _shown(service, "/metrics", MetricsEndpoint(service.metrics, service.metrics_token))
+
+
+def _descriptions(service: Service) -> Iterator[Route]:
+    """What the service offers, for programs and people, and the pages about errors."""
 
     async def document(_: Request) -> Response:
         return InParts(await service.document.get(), media_type="application/json")
@@ -161,33 +187,21 @@ def application(service: Service, lifespan: Callable[[Router], AbstractAsyncCont
     async def loaded(request: Request) -> Response:
         return asset(request.url.path.rpartition("/")[2])
 
-    def shown(path: str, show: Callable[[Request], Awaitable[Response]]) -> Route:
-        endpoint = request_response(show)
-        return Route(path, Methods(service.edge, {"GET": endpoint, "HEAD": endpoint}))
+    shown = {
+        "/openapi.json": document,
+        "/docs": page,
+        "/docs/start.js": started,
+        "/docs/viewer.js": viewer,
+        **dict.fromkeys(ASSETS, loaded),
+        "/docs/errors": errors,
+        **{DOCS + code: error for code in CODES},
+    }
+    for path, show in shown.items():
+        yield _shown(service, path, request_response(show))
 
-    not_found = NotFound(service.edge, _addresses(service).missing)
-    metrics = MetricsEndpoint(service.metrics, service.metrics_token)
-    routes: list[BaseRoute] = [
-        Route("/", Front(not_found)),
-        *management_routes(service.management, MANAGEMENT),
-        *console_routes(service.edge, service.console),
-        *hook_routes(service.edge, service.hooks, service.clock),
-        *ConnectPages(service.consents, service.connectors, service.pages).routes(service.edge),
-        shown("/healthz", alive),
-        shown("/readyz", ready),
-        Route("/metrics", Methods(service.edge, {"GET": metrics, "HEAD": metrics})),
-        shown("/openapi.json", document),
-        shown("/docs", page),
-        shown("/docs/start.js", started),
-        shown("/docs/viewer.js", viewer),
-        *(shown(path, loaded) for path in ASSETS),
-        shown("/docs/errors", errors),
-        *(shown(DOCS + code, error) for code in CODES),
-        *download_routes(service.edge, service.download_path),
-    ]
-    others = Router(routes, default=not_found, redirect_slashes=False, lifespan=lifespan)
-    operations = Operations(service.edge, service.connectors.values(), not_found)
-    return Application(operations, others, service.edge.stopping, service.clients)
+
+def _shown(service: Service, path: str, endpoint: ASGIApp) -> Route:
+    return Route(path, Methods(service.edge, {"GET": endpoint, "HEAD": endpoint}))
 
 
 def _addresses(service: Service) -> Addresses:

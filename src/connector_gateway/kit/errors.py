@@ -50,6 +50,7 @@ class GatewayError(Exception):
         private: str = "",
         retry_after: float | None = None,
         doubt: Doubt | None = None,
+        remedy: str | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -57,6 +58,8 @@ class GatewayError(Exception):
         self.private = private
         self.retry_after = None if retry_after is None else max(1, math.ceil(retry_after))
         self.doubt = doubt
+        if remedy is not None:
+            self.remedy = remedy
 
 
 class CallerError(GatewayError):

@@ -20,6 +20,9 @@ SENTENCES: Mapping[type[GatewayError], str] = {
 }
 """What refusals are told with, unless a connector can say it more exactly."""
 
+EXPLAINED = frozenset({UpstreamForbidden, UpstreamRefused})
+"""Refusals with many causes: ours says little, so they carry the vendor's own reason."""
+
 MAX_MESSAGE = 500
 """Characters of a vendor's sentence that are passed on."""
 

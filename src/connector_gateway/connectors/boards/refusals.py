@@ -19,7 +19,7 @@ from connector_gateway.kit.errors import (
     UpstreamRefused,
     UpstreamUnexpected,
 )
-from connector_gateway.kit.reasons import SENTENCES, vendor_reason
+from connector_gateway.kit.reasons import EXPLAINED, SENTENCES, vendor_reason
 from connector_gateway.kit.transport import Answer
 
 W = TypeVar("W")
@@ -52,9 +52,6 @@ MESSAGES: Mapping[type[GatewayError], str] = {
     UpstreamConflict: "The application refused the change because of another one.",
     UpstreamForbidden: "The application does not allow this, because of a limit, its plan or its policy.",
 }
-
-EXPLAINED = frozenset({UpstreamForbidden, UpstreamRefused})
-"""Refusals whose reason is the caller's to know; any other is told by its code."""
 
 REMEDIES: Mapping[type[GatewayError], str] = {
     UpstreamForbidden: "Read the application's reason in details: stay below its limit, or have the board's "
@@ -114,6 +111,5 @@ def unwrap(answer: Answer, shape: type[W], sought: Sought | None = None) -> W:
     named = sought is not None and refusal in {sought.refusal, BoardNotAuthorised}
     names = [{"parameter": sought.parameter, "value": sought.value}] if sought and named else []
     reasons = reason(answer) if refusal in EXPLAINED else []
-    error = refusal(MESSAGES[refusal], *names, *reasons, private=scrubbed(answer.text))
-    error.remedy = REMEDIES.get(refusal, error.remedy)
-    raise error
+    private, remedy = scrubbed(answer.text), REMEDIES.get(refusal)
+    raise refusal(MESSAGES[refusal], *names, *reasons, private=private, remedy=remedy)

@@ -24,7 +24,7 @@ from connector_gateway.kit.errors import (
     UpstreamRefused,
     UpstreamUnexpected,
 )
-from connector_gateway.kit.reasons import SENTENCES, vendor_reason
+from connector_gateway.kit.reasons import EXPLAINED, SENTENCES, vendor_reason
 from connector_gateway.kit.transport import Answer
 
 W = TypeVar("W")
@@ -123,9 +123,6 @@ MESSAGES: Mapping[type[GatewayError], str] = {
     ThreadNotFound: "The channel holds no such thread, or none that can be replied to.",
 }
 
-REASONED = frozenset({UpstreamForbidden, UpstreamRefused})
-"""Refusals with many causes, of which callers are told the vendor's own words."""
-
 REMEDIES: Mapping[str, str] = {
     "edit_window_closed": "Post a new message; the workspace no longer lets this one be edited.",
     "msg_too_long": "Send a shorter text.",
@@ -175,10 +172,8 @@ def require_accepted(answer: Answer, refusals: Refusals = MappingProxyType({})) 
 
 def refused(answer: Answer, code: str, refusal: type[GatewayError]) -> GatewayError:
     """The error of a refusal; where it is one of many causes, the vendor's own reason tells which."""
-    details = vendor_reason(code, remarks_of(answer)) if refusal in REASONED else []
-    error = refusal(MESSAGES[refusal], *details, private=answer.text)
-    error.remedy = REMEDIES.get(code, error.remedy)
-    return error
+    details = vendor_reason(code, remarks_of(answer)) if refusal in EXPLAINED else []
+    return refusal(MESSAGES[refusal], *details, private=answer.text, remedy=REMEDIES.get(code))
 
 
 def remarks_of(answer: Answer) -> str:

@@ -23,7 +23,7 @@ from connector_gateway.kit.errors import (
     UpstreamRefused,
     UpstreamUnexpected,
 )
-from connector_gateway.kit.reasons import SENTENCES, vendor_reason
+from connector_gateway.kit.reasons import EXPLAINED, SENTENCES, vendor_reason
 from connector_gateway.kit.transport import Answer
 from connector_gateway.kit.wire import UnexpectedShape, converted, decoded
 
@@ -62,9 +62,6 @@ MESSAGES: Mapping[type[GatewayError], str] = {
 
 HOLDER = re.compile(r"Existing ID:\s*(\d+)")
 """The only place where the vendor tells which contact has an address."""
-
-SPEAKING = (UpstreamRefused, UpstreamForbidden)
-"""Refusals that carry the vendor's own reason, as ours says little."""
 
 
 class ContactExists(UpstreamConflict):
@@ -115,7 +112,7 @@ def _refusal(
         details = [{"scopes": list(fault.context.required_granular_scopes)} for fault in faults if fault.context]
     elif status == 400:
         refusal, details = _of_faults(faults, missing)
-    if refusal in SPEAKING and not details:
+    if refusal in EXPLAINED and not details:
         details = vendor_reason(told_of.category, told_of.message)
     return refusal(MESSAGES[refusal], *details, private=private)
 
@@ -133,7 +130,7 @@ def _of_faults(faults: Sequence[wire.Fault], missing: type[GatewayError]) -> tup
 def _details(refusal: type[GatewayError], fault: wire.Fault) -> list[Detail]:
     """One fault: each property that it names, or the vendor's own reason alone."""
     context, reasons = fault.context or wire.Context(), vendor_reason(fault.code, fault.message)
-    reason = reasons[0] if reasons and refusal in SPEAKING else {}
+    reason = reasons[0] if reasons and refusal in EXPLAINED else {}
     named = [{"property": name} for name in (*context.property_name, *context.properties)]
     return [{"code": refusal.code, **name, **reason} for name in named or [{}] if name or reason]
 

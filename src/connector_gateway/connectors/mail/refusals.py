@@ -19,7 +19,7 @@ from connector_gateway.kit.errors import (
     UpstreamRefused,
     UpstreamUnexpected,
 )
-from connector_gateway.kit.reasons import SENTENCES, vendor_reason
+from connector_gateway.kit.reasons import EXPLAINED, SENTENCES, vendor_reason
 from connector_gateway.kit.transport import Answer
 
 W = TypeVar("W")
@@ -40,9 +40,6 @@ REASONS: Mapping[str, type[GatewayError]] = {
     "failedPrecondition": UpstreamForbidden,
 }
 """What a reason says more exactly than its status."""
-
-TELLING = frozenset({UpstreamForbidden, UpstreamRefused})
-"""Refusals that pass on the vendor's own reason."""
 
 REMEDIES: Mapping[str, str] = {
     "failedPrecondition": (
@@ -106,7 +103,5 @@ def refuse(answer: Answer, sought: Sought | None = None, *, named: bool = False)
     refusal = REASONS.get(reason) or REFUSALS.get(answer.status, UpstreamUnexpected)
     if sought and (answer.status == 404 or (named and refusal is UpstreamRefused)):
         raise sought.refusal(MESSAGES[sought.refusal], sought.detail, private=answer.text)
-    told = vendor_reason(reason or fault.status, fault.message) if refusal in TELLING else []
-    error = refusal(MESSAGES[refusal], *told, private=answer.text)
-    error.remedy = REMEDIES.get(reason, error.remedy)
-    raise error
+    told = vendor_reason(reason or fault.status, fault.message) if refusal in EXPLAINED else []
+    raise refusal(MESSAGES[refusal], *told, private=answer.text, remedy=REMEDIES.get(reason))

@@ -17,7 +17,7 @@ from connector_gateway.kit.errors import (
     UpstreamRefused,
     UpstreamUnexpected,
 )
-from connector_gateway.kit.reasons import SENTENCES, vendor_reason
+from connector_gateway.kit.reasons import EXPLAINED, SENTENCES, vendor_reason
 from connector_gateway.kit.transport import Answer
 
 W = TypeVar("W")
@@ -43,9 +43,6 @@ Names = Mapping[str, tuple[str, str]]
 """Kind and name of the properties in which a request names pages or people, by the identifiers of these."""
 
 NO_NAMES: Names = {}
-
-REASONED = {UpstreamForbidden, UpstreamRefused}
-"""The refusals with which the vendor's own reason is passed on."""
 
 _UUID = re.compile(r"\b[0-9a-fA-F]{8}(?:-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}\b")
 COLLISION = "conflict_error"
@@ -78,7 +75,7 @@ def refusal_of(answer: Answer, missing: type[GatewayError], names: Names) -> Gat
     # A full table is a 409 as well. Trying again never helps there.
     if refusal is UpstreamConflict and not collides(answer):
         refusal = UpstreamForbidden
-    reason = vendor_reason(told.code, told.message) if refusal in REASONED else []
+    reason = vendor_reason(told.code, told.message) if refusal in EXPLAINED else []
     return refusal(MESSAGES[refusal], *reason, private=answer.text)
 
 

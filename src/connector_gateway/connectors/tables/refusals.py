@@ -20,7 +20,7 @@ from connector_gateway.kit.errors import (
     UpstreamUnexpected,
     ViewNotFound,
 )
-from connector_gateway.kit.reasons import SENTENCES, vendor_reason
+from connector_gateway.kit.reasons import EXPLAINED, SENTENCES, vendor_reason
 from connector_gateway.kit.transport import Answer
 
 W = TypeVar("W")
@@ -70,9 +70,6 @@ REMEDIES: Mapping[str, str] = {
 }
 """What to do about refusals that are about no permission."""
 
-EXPLAINED = (UpstreamForbidden, UpstreamRefused)
-"""Refusals that may be due to many things, and so carry the vendor's own words."""
-
 
 def unwrap(
     answer: Answer,
@@ -93,9 +90,8 @@ def unwrap(
     by_type, by_status = {**REFUSALS, NOT_THERE: model}, {**STATUSES, 404: missing}
     refusal = by_type.get(told.type) or by_status.get(answer.status, UpstreamUnexpected)
     details = vendor_reason(told.type, told.message) if refusal in EXPLAINED else _absent(refusal, named)
-    error = refusal(MESSAGES[refusal], *details, private=f"{told.type}: {told.message}" if told.type else answer.text)
-    error.remedy = REMEDIES.get(told.type, error.remedy)
-    raise error
+    private = f"{told.type}: {told.message}" if told.type else answer.text
+    raise refusal(MESSAGES[refusal], *details, private=private, remedy=REMEDIES.get(told.type))
 
 
 def _absent(refusal: type[GatewayError], named: Mapping[str, str]) -> list[Detail]:
