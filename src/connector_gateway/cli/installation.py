@@ -17,7 +17,7 @@ from pydantic_core import from_json
 from connector_gateway.app import App
 from connector_gateway.cli import env_file
 from connector_gateway.cli.environment import settings_of
-from connector_gateway.cli.output import fail, note
+from connector_gateway.cli.output import fail, note, show
 from connector_gateway.cli.secrets_file import is_installed, secrets_of
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.envelope import described
@@ -105,6 +105,11 @@ def manage(data: Path | None, work: Callable[[App], Awaitable[T]], *, json: bool
         raise click.ClickException(str(fault)) from fault
     except GatewayError as error:
         fail(_told(error), json=json)
+
+
+def act(data: Path | None, work: Callable[[App], Awaitable[Any]], *, json: bool, columns: tuple[str, ...] = ()) -> None:
+    """Show the result of *work* on the installation, as of ``manage``."""
+    show(manage(data, work, json=json), json=json, columns=columns)
 
 
 def _told(error: GatewayError) -> Mapping[str, Any]:
