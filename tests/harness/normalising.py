@@ -4,6 +4,7 @@ import re
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from random import Random
 from typing import Any
 
 from connector_gateway.kit.clock import instant
@@ -28,17 +29,22 @@ class Normaliser:
     def __init__(self) -> None:
         self._started_at = time.time()
         self._known: dict[str, int] = {}
+        self._random = Random()
 
-    def normalised(self, value: Any) -> Any:
-        """*value*, part of what was recorded, in the order in which it is shown."""
+    def normalised(self, name: str, call: Any) -> Any:
+        """A *call*, with values that depend on its *name* alone where they are not those of an earlier call."""
+        self._random.seed(name)
+        return self._replaced(call)
+
+    def _replaced(self, value: Any) -> Any:
         if isinstance(value, dict):
             return {name: self._field(name, one) for name, one in value.items()}
         if isinstance(value, list):
-            return [self.normalised(one) for one in value]
+            return [self._replaced(one) for one in value]
         return self._text(value) if isinstance(value, str) else value
 
     def _field(self, name: str, value: Any) -> Any:
-        return CHANGING[name] if name in CHANGING and value is not None else self.normalised(value)
+        return CHANGING[name] if name in CHANGING and value is not None else self._replaced(value)
 
     def _text(self, text: str) -> str:
         text = re.sub(r"(?<=/v1/downloads/).+|(?<=/hooks/notes/).+", "…", text)
@@ -63,7 +69,7 @@ class Normaliser:
         """Messages of chat, which are named by when they were posted."""
         if not self._recent(int(found[1])):
             return found[0]
-        return f"{int(SHOWN_AT)}{found[2]}{self._number(found[1] + found[3]):06}"
+        return f"{int(SHOWN_AT)}{found[2]}{self._number(found[1] + found[3]) % 1_000_000:06}"
 
     def _timed(self, found: re.Match[str]) -> str:
         """Identifiers of boards and mail, which begin with the second or the millisecond in which they were made."""
@@ -76,5 +82,7 @@ class Normaliser:
         return abs(seconds - self._started_at) < STEP_SECONDS
 
     def _number(self, value: str) -> int:
-        """Which of the values that were replaced one is, counted from one."""
-        return self._known.setdefault(value, len(self._known) + 1)
+        """What stands for one of the values that are replaced."""
+        if value not in self._known:
+            self._known[value] = self._random.getrandbits(80)
+        return self._known[value]

@@ -216,7 +216,7 @@ def recorded(gateway: Gateway) -> Recorded:
     operations = {name: called(gateway, name, given) for name, given in arguments(gateway).items()}
     operations["tables_attach_file"] = attached(gateway)
     made = operations | {name: managed(gateway, name, given) for name, given in managing(gateway)}
-    return {name: normaliser.normalised(call) for name, call in made.items()}
+    return {name: normaliser.normalised(name, call) for name, call in made.items()}
 
 
 def attached(gateway: Gateway) -> dict[str, Any]:
