@@ -13,7 +13,19 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import connections, decoding, events, history, idle, mail, overhead, pacing, retention, starting
+from benchmarks import (
+    connections,
+    decoding,
+    events,
+    history,
+    idle,
+    mail,
+    overhead,
+    pacing,
+    records,
+    retention,
+    starting,
+)
 from benchmarks.filled import Wanted
 
 Rows = Iterable[tuple[str, str, str, bool]]
@@ -41,6 +53,7 @@ def main() -> int:
 def _benchmarks(wanted: Wanted) -> Mapping[str, Callable[[], Rows]]:
     return {
         "overhead": overhead.rows,
+        "records": records.rows,
         "starting": starting.rows,
         "history": partial(history.rows, wanted),
         "retention": partial(retention.rows, wanted),

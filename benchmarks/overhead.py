@@ -53,13 +53,13 @@ class Calls:
     headers: dict[str, str]
     keyed: bool = False
 
-    def __call__(self, count: int) -> dict[str, Any]:
+    def __call__(self, count: int, concurrency: int = CONCURRENCY) -> dict[str, Any]:
         result = self.load(
             self.server.url + self.path,
             self.arguments,
             self.headers,
             calls=count,
-            concurrency=CONCURRENCY,
+            concurrency=concurrency,
             keyed=self.keyed,
         )
         if result["statuses"] != {"200": count}:
@@ -88,11 +88,11 @@ def in_turns(*kinds: Calls) -> list[list[Measured]]:
 
 
 @contextmanager
-def gateway(upstream: Server) -> Iterator[Running]:
-    """The gateway, served for production, in front of *upstream* with budgets opened wide."""
+def gateway(upstream: Server, **more: str) -> Iterator[Running]:
+    """The gateway, served for production, in front of *upstream* with budgets opened wide and *more* settings."""
     port = free_port()
     with tempfile.TemporaryDirectory() as folder:
-        settings = {"GATEWAY_NOTES_BASE_URL": upstream.url, "GATEWAY_NOTES_BUDGET": "1000000/1"}
+        settings = {"GATEWAY_NOTES_BASE_URL": upstream.url, "GATEWAY_NOTES_BUDGET": "1000000/1", **more}
         environment = environment_of(settings, Path(folder))
         command = ("connector_gateway", "serve", "--port", str(port))
         with started(*command, port=port, ready="/readyz", **environment) as server:

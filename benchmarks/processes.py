@@ -51,14 +51,20 @@ def is_free(port: int) -> bool:
 
 
 @contextmanager
-def started(*command: str, port: int, ready: str = "/", **environment: str) -> Iterator[Server]:
-    """The server of ``python -m command``, once it answers at *ready*; it is ended with the block."""
+def started(*command: str, port: int, ready: str | None = "/", **environment: str) -> Iterator[Server]:
+    """The server of ``python -m command``, once it answers at *ready*; it is ended with the block.
+
+    Where *ready* is None it speaks something else than HTTP, and is waited for until it takes connections.
+    """
     process = subprocess.Popen(
         [sys.executable, "-m", *command], env={**os.environ, **environment}, stdout=subprocess.DEVNULL
     )
     server = Server(process.pid, f"http://127.0.0.1:{port}")
     try:
-        wait_for(server.url + ready, process)
+        if ready is None:
+            wait_until_open(port, process)
+        else:
+            wait_for(server.url + ready, process)
         yield server
     finally:
         process.terminate()
@@ -73,6 +79,14 @@ def asgi(module: str, **environment: str) -> Iterator[Server]:
     options = ("--port", str(port), "--http", "httptools", "--timeout-keep-alive", "60", *quiet)
     with started("uvicorn", module, *options, port=port, **environment) as server:
         yield server
+
+
+def wait_until_open(port: int, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + 20
+    while is_free(port):
+        if time.monotonic() > deadline or process.poll() is not None:
+            raise RuntimeError(f"nothing takes connections on port {port}")
+        time.sleep(0.02)
 
 
 def wait_for(url: str, process: subprocess.Popen[bytes]) -> None:

@@ -1,0 +1,54 @@
+"""A server that is further away: ``python -m benchmarks.distance PORT SOCKET MILLISECONDS`` adds to each round trip."""
+
+import asyncio
+import sys
+from collections import deque
+
+PIECE = 65_536
+
+
+async def carry_back(source: asyncio.StreamReader, sink: asyncio.StreamWriter, seconds: float) -> None:
+    """Pass on what *source* sends, each piece *seconds* after it came, however many are on their way."""
+    loop, on_their_way, came = asyncio.get_running_loop(), deque[tuple[float, bytes]](), asyncio.Event()
+
+    async def deliver() -> None:
+        while True:
+            await came.wait()
+            at, piece = on_their_way.popleft()
+            if not on_their_way:
+                came.clear()
+            await asyncio.sleep(at - loop.time())
+            sink.write(piece)
+
+    delivering = asyncio.create_task(deliver())
+    try:
+        while piece := await source.read(PIECE):
+            on_their_way.append((loop.time() + seconds, piece))
+            came.set()
+    finally:
+        delivering.cancel()
+        sink.close()
+
+
+async def carry(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+    """Pass on what *source* sends."""
+    try:
+        while piece := await source.read(PIECE):
+            sink.write(piece)
+    finally:
+        sink.close()
+
+
+async def main(port: int, path: str, milliseconds: float) -> None:
+    async def pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        answers, questions = await asyncio.open_unix_connection(path)
+        # All of it on the way back: a timer of the loop is exact to a millisecond, and two of half a one would be two.
+        ways = carry(reader, questions), carry_back(answers, writer, milliseconds / 1000)
+        await asyncio.gather(*ways, return_exceptions=True)
+
+    async with await asyncio.start_server(pass_on, "127.0.0.1", port) as server:
+        await server.serve_forever()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(int(sys.argv[1]), sys.argv[2], float(sys.argv[3])))
