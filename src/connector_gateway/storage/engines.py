@@ -1,12 +1,15 @@
 """Engines: how the two kinds of database are connected to, and how long they may take."""
 
 import os
+import select
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import psycopg
+from psycopg.pq import TransactionStatus
 from sqlalchemy import (
     URL,
     ColumnElement,
@@ -23,10 +26,25 @@ from sqlalchemy import (
     make_url,
 )
 
-from connector_gateway.kit.clock import SteadyClock
+from connector_gateway.kit.clock import SteadyClock, elapsed
 
 Now = Callable[[], float]
 """Tells the time, in seconds since the epoch."""
+
+WRITERS = 3
+"""Transactions that may be on their way to a server at a time."""
+
+IDLE_SECONDS = 2.0
+"""A connection that was not used for longer is tried before it is used."""
+
+TIMEOUTS = ("statement_timeout", "idle_in_transaction_session_timeout")
+"""The second ends the transaction of a process that stands still, and what it has locked is free again."""
+
+REFUSED_OPTIONS = "unsupported startup parameter"
+"""What PgBouncer says. Source: its src/client.c."""
+
+BEGIN, USED_AT = "begin", "used_at"
+"""What is noted with each connection of the pool."""
 
 KEEPALIVE_SECONDS = 5
 MAX_PORT = 65_535
@@ -61,26 +79,92 @@ def engine_of(url: URL, readers: int, seconds: float, clock: Now | None) -> Engi
     """An engine for *readers* and one writer, none of whose statements takes longer than *seconds*."""
     if url.get_backend_name() == "sqlite":
         return _sqlite(url, seconds, clock or SteadyClock().now)
-    return create_engine(
+    return _postgresql(url, readers + WRITERS, seconds)
+
+
+def _postgresql(url: URL, connections: int, seconds: float) -> Engine:
+    engine = create_engine(
         url.set(drivername="postgresql+psycopg"),
-        pool_size=readers + 1,
+        pool_size=connections,
         pool_timeout=seconds,
-        pool_pre_ping=True,
         connect_args=postgres_arguments(url, seconds),
     )
+    local = tuple(f"SET LOCAL {name} = {round(seconds * 1000)}" for name in TIMEOUTS)
+
+    @event.listens_for(engine, "do_connect")
+    def connect(_: object, record: Any, arguments: Any, named: dict[str, Any]) -> Any:
+        record.info[BEGIN] = ("BEGIN",)
+        try:
+            return psycopg.connect(*arguments, **named)
+        except psycopg.OperationalError as fault:
+            if REFUSED_OPTIONS not in str(fault):
+                raise
+        # A pooler in between: what is set in a session does not last, so it is set in each transaction.
+        record.info[BEGIN] = ("BEGIN", *local)
+        return psycopg.connect(*arguments, **(named | {"options": _options(url)}))
+
+    @event.listens_for(engine, "connect")
+    def configure(connection: Any, _: object) -> None:
+        # The driver would wait for the answer to each BEGIN; and what only reads needs no transaction.
+        connection.autocommit = True
+
+    @event.listens_for(engine, "checkin")
+    def note(_: object, record: Any) -> None:
+        record.info[USED_AT] = elapsed()
+
+    @event.listens_for(engine, "checkout")
+    def check(connection: Any, record: Any, _: object) -> None:
+        used_at = record.info.get(USED_AT)
+        if used_at is not None and not _is_alive(connection, elapsed() - used_at):
+            raise exc.DisconnectionError
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        driver: Any = connection.connection.driver_connection
+        writes = connection.get_execution_options().get("writes")
+        if (writes or len(beginning(connection)) > 1) and driver.pgconn.transaction_status == TransactionStatus.IDLE:
+            driver.execute("; ".join(beginning(connection)))
+
+    return engine
+
+
+def beginning(connection: Connection) -> Sequence[str]:
+    """The statements that begin a transaction on PostgreSQL, and bound how long it may take."""
+    statements: Sequence[str] = connection.info[BEGIN]
+    return statements
+
+
+def _is_alive(connection: Any, idle_seconds: float) -> bool:
+    """Whether a connection that was not used for so long can be used again; the server is asked only after a pause."""
+    readable, _, _ = select.select([connection.pgconn.socket], [], [], 0)
+    # Nothing was asked, so what can be read is that the server has closed the connection, or is about to.
+    if not readable and idle_seconds < IDLE_SECONDS:
+        return True
+    try:
+        connection.execute("SELECT 1")
+    except psycopg.Error:
+        return False
+    return True
 
 
 def postgres_arguments(url: URL, seconds: float) -> dict[str, Any]:
     """What bounds every wait for a server: for its first answer, for a statement, and for a network that is gone."""
-    options = url.query.get("options", "")
     return {
         "connect_timeout": max(2, round(seconds)),
         "tcp_user_timeout": round(seconds * 1000),
         "keepalives_idle": KEEPALIVE_SECONDS,
         "keepalives_interval": KEEPALIVE_SECONDS,
         "keepalives_count": 2,
-        "options": f"{options} -c statement_timeout={round(seconds * 1000)}".strip(),
+        # A pooler may give each transaction to another session, where a statement that was prepared is not known.
+        "prepare_threshold": None,
+        "options": " ".join([_options(url), *(f"-c {name}={round(seconds * 1000)}" for name in TIMEOUTS)]).strip(),
     }
+
+
+def _options(url: URL) -> str:
+    """What the address itself asks of each session."""
+    given = url.query.get("options", "")
+    return given if isinstance(given, str) else " ".join(given)
 
 
 def now_of(url: URL, clock: Now | None) -> ColumnElement[float]:

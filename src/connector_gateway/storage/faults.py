@@ -1,8 +1,10 @@
 """Which database errors mean that storage is away, and not that a statement is wrong."""
 
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-from sqlalchemy import exc
+from sqlalchemy import Connection, exc
 from sqlalchemy.engine.interfaces import DBAPIModule
 
 from connector_gateway.kit.errors import StorageUnavailable
@@ -69,3 +71,33 @@ def _away(fault: Exception, driver: DBAPIModule) -> bool:
     if state is not None:
         return str(state).startswith(POSTGRES_AWAY)
     return isinstance(said, (driver.OperationalError, driver.InterfaceError))
+
+
+class Unconfirmed(Exception):
+    """A commit failed in such a way that it may have been carried out."""
+
+
+@contextmanager
+def confirming(connection: Connection) -> Iterator[None]:
+    """Around a commit: one that fails because storage is away may have been carried out.
+
+    Its connection is used no more: it may still be inside the transaction.
+    """
+    driver = connection.dialect.loaded_dbapi
+    try:
+        yield
+    except Exception as fault:
+        refused = _refused_by_server(connection, fault)
+        # The driver may believe itself still inside the transaction, and the next user would write into it.
+        connection.invalidate()
+        if not refused and isinstance(translated(fault, driver), StorageUnavailable):
+            raise Unconfirmed(repr(fault)) from fault
+        raise
+
+
+def _refused_by_server(connection: Connection, fault: Exception) -> bool:
+    """Whether a server refused a statement or the commit itself, over a connection that lives: it is not committed."""
+    said = fault.orig if isinstance(fault, exc.DBAPIError) else fault
+    return bool(getattr(said, "sqlstate", None)) and not getattr(
+        connection.connection.driver_connection, "closed", True
+    )

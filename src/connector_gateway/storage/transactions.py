@@ -1,0 +1,93 @@
+"""One transaction for many writers, and one for each where that fails."""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any
+
+from sqlalchemy import Connection, Engine, Insert
+
+from connector_gateway.kit.errors import StorageUnavailable
+from connector_gateway.storage import pipelines
+from connector_gateway.storage.faults import Unconfirmed, confirming, translated, unavailable
+from connector_gateway.storage.rows import MOST_ROWS, Put, execute, put_all
+from connector_gateway.storage.writers import PutsWriter, WorkWriter, Writer
+
+
+class Transactions:
+    """Carries out writers on one database, from any thread."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._embedded = engine.dialect.name == "sqlite"
+        self._driver = engine.dialect.loaded_dbapi
+
+    def commit(self, batch: Sequence[Writer]) -> list[Any]:
+        """The outcome of each of *batch*, in one transaction; if that fails, in one each, so that none hurts others.
+
+        What may have been committed is not tried again.
+        """
+        try:
+            return self._transact(batch)
+        except Unconfirmed as fault:
+            # Trying again could write twice what was committed and not confirmed (decision 16).
+            return [unavailable(f"not confirmed: {fault}") for _ in batch]
+        except Exception as fault:  # noqa: BLE001  # whoever waits for the commit gets it
+            if len(batch) == 1:
+                return [translated(fault, self._driver)]
+        # One bad row would fail the whole batch. Each alone, the others get through (decision 1).
+        return self._commit_singly(batch)
+
+    def _commit_singly(self, batch: Sequence[Writer]) -> list[Any]:
+        """The outcome of each; once storage is seen to be away no more are tried, for each would take as long."""
+        outcomes: list[Any] = []
+        for writer in batch:
+            outcomes += self.commit([writer])
+            if isinstance(outcomes[-1], StorageUnavailable):
+                break
+        return outcomes + [unavailable("storage was away for others") for _ in batch[len(outcomes) :]]
+
+    def _transact(self, batch: Sequence[Writer]) -> list[Any]:
+        if not self._embedded:
+            with self._engine.connect().execution_options(writes=True) as connection:
+                return pipelines.transact(connection, batch)
+        rows = _rows_of_one_statement(batch)
+        if rows is not None:
+            with self._engine.connect() as connection:
+                put_all(connection, rows)
+                with confirming(connection):
+                    connection.connection.commit()
+            return [True] * len(batch)
+        with (
+            self._engine.connect().execution_options(writes=True) as connection,
+            connection.begin() as transaction,
+        ):
+            outcomes = [outcome for _, group in groupby(batch, key=type) for outcome in _carry_out(connection, group)]
+            with confirming(connection):
+                transaction.commit()
+        return outcomes
+
+
+def _carry_out(connection: Connection, writers: Iterator[Writer]) -> list[Any]:
+    """What each of *writers*, which are of one kind, gets."""
+    outcomes: list[Any] = []
+    puts: list[Put] = []
+    for writer in writers:
+        if isinstance(writer, WorkWriter):
+            outcomes.append(writer.work(connection))
+        else:
+            outcomes.append(writer.fence is None or execute(connection, *writer.fence) == 1)
+            puts += writer.puts if outcomes[-1] else ()
+    put_all(connection, puts)
+    return outcomes
+
+
+def _rows_of_one_statement(batch: Sequence[Writer]) -> Sequence[Put] | None:
+    """The rows of *batch* if a single statement does it all, which needs no transaction around it."""
+    puts: list[Put] = []
+    for writer in batch:
+        if not isinstance(writer, PutsWriter) or writer.fence is not None:
+            return None
+        puts += writer.puts
+    several = len({statement for statement, _ in puts}) > 1
+    # A single statement is a transaction by itself, which saves two further statements (decision 15).
+    return None if several or not 1 < len(puts) <= MOST_ROWS or not isinstance(puts[0][0], Insert) else puts
