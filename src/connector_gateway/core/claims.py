@@ -249,11 +249,11 @@ class Claims:
         new = self.new(name, recording.run_id)
         try:
             # One insertion that fails where the row exists: to look first and insert then would let two calls through.
-            taken = await self._database.put_all(recording.opening(), (CLAIM, new))
+            taken = await self._database.put_all(recording.opening(), (CLAIM, new), recording.run_id)
             found = Claim(name, recording.run_id, 1) if taken else await self._take_over(name, new, recording)
         except BaseException:
             # The row may be there all the same: its commit may have been lost on the way back.
-            self._database.eventually(self.let_go(name, recording.run_id))
+            self._database.eventually(self.let_go(name, recording.run_id), about=recording.run_id)
             raise
         if isinstance(found, Claim):
             self._held[name] = asyncio.Event()
@@ -267,7 +267,7 @@ class Claims:
             put_all(writing, opening)
             return _take_over(writing, name, new, now)
 
-        return self._database.write(take_over)
+        return self._database.write(take_over, recording.run_id)
 
     async def _wait(self, name: ClaimName, deadline: float) -> None:
         event = self._held.get(name)

@@ -365,7 +365,7 @@ class Recording:
     def open(self) -> Awaitable[bool]:
         """Commit that the run is under way, so that a crash leaves a trace."""
         self._runs.under_way.add(self._run.run_id)
-        return self._runs.database.put(PUT_RUN, self._row(self._runs.process_id))
+        return self._runs.database.put(PUT_RUN, self._row(self._runs.process_id), self._run.run_id)
 
     def opening(self) -> list[Put]:
         """The same as ``open``, to be committed with other things, unless it was opened before."""
@@ -381,12 +381,12 @@ class Recording:
     async def close(self) -> None:
         """Commit how it ended; while storage is away it ends with ``StorageUnavailable``, which is recorded later."""
         try:
-            await self._runs.database.put(PUT_RUN, self._row(None))
+            await self._runs.database.put(PUT_RUN, self._row(None), self._run.run_id)
         except StorageUnavailable as away:
             if self._run.status != "interrupted":
                 self._run.refuse(away)
             row = self._row(None)
-            self._runs.database.eventually(lambda writing: _put(writing, row))
+            self._runs.database.eventually(lambda writing: _put(writing, row), about=self._run.run_id)
             raise
 
     def _row(self, process_id: ProcessId | None) -> dict[str, Any]:

@@ -82,7 +82,8 @@ class Writing:
         try:
             journal = Journal.opened(self.vault, taken, arguments)
         except GatewayError:
-            self.database.eventually(self.claims.let_go(name, run.run_id), partial(self.claims.wake, name))
+            let_go = self.claims.let_go(name, run.run_id)
+            self.database.eventually(let_go, partial(self.claims.wake, name), run.run_id)
             raise
         return await self._carry_out(Attempt(self, work, recording, journal, taken))
 
@@ -233,8 +234,8 @@ class Attempt:
         try:
             with suppress(IntegrityError):
                 # What an equal write has taken for its own stays with it.
-                await self._writing.database.put_all(learned)
-            await self._writing.database.put_all(left, change)
+                await self._writing.database.put_all(learned, about=self.work.run.run_id)
+            await self._writing.database.put_all(left, change, self.work.run.run_id)
         except BaseException as fault:
             self._eventually(learned, left, change)
             if not isinstance(fault, StorageUnavailable):
@@ -261,8 +262,8 @@ class Attempt:
             if change is None or execute(writing, *change):
                 put_all(writing, left)
 
-        self._writing.database.eventually(own)
-        self._writing.database.eventually(commit, self._wake)
+        self._writing.database.eventually(own, about=self.work.run.run_id)
+        self._writing.database.eventually(commit, self._wake, self.work.run.run_id)
 
     def _claim_left(self) -> Put | None:
         """The statement that deletes the claim or leaves it in doubt; None without one, or if the result is stored."""
@@ -331,7 +332,7 @@ class Attempt:
         """What a step in doubt is proven to have done within the grace time; otherwise raises *doubtful*."""
         learned = None
         with suppress(GatewayError):
-            await self._writing.database.put_all(self._doubtful_rows())
+            await self._writing.database.put_all(self._doubtful_rows(), about=self.work.run.run_id)
             learned = await self._writing.evidence.settled(self.work, step, entry)
             self._absent = entry
         if learned is None:
@@ -358,7 +359,7 @@ class Attempt:
     async def _commit(self, puts: Sequence[Put], fence: Put | None = None) -> None:
         """Commit *puts* together, if the claim is still held by this attempt."""
         try:
-            held = await self._writing.database.put_all(puts, fence)
+            held = await self._writing.database.put_all(puts, fence, self.work.run.run_id)
         except IntegrityError:
             held = await self._commit_without_owner(puts, fence)
         if not held:
@@ -377,7 +378,8 @@ class Attempt:
         self._unowned.clear()
         if self._claim is None:
             raise OutcomeUnknown("What this call made was taken for the work of an equal call.", doubt="interrupted")
-        return await self._writing.database.put_all([put for put in puts if put[0] is not SETTLE], fence)
+        rest = [put for put in puts if put[0] is not SETTLE]
+        return await self._writing.database.put_all(rest, fence, self.work.run.run_id)
 
     def _ownership(self) -> list[Put]:
         """Statements that make this write the owner of the objects that answers told."""

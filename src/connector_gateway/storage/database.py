@@ -150,6 +150,7 @@ class Database:
             if not self.embedded:
                 # A migration may take longer than statements may; and only one process makes it.
                 connection.execute(text("SET LOCAL statement_timeout = 0"))
+                connection.execute(text("SET LOCAL idle_in_transaction_session_timeout = 0"))
                 connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": MIGRATION_KEY})
             configuration.attributes["connection"] = connection
             command.upgrade(configuration, "head")

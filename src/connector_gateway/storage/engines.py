@@ -37,8 +37,8 @@ WRITERS = 3
 IDLE_SECONDS = 2.0
 """A connection that was not used for longer is tried before it is used."""
 
-TIMEOUTS = ("statement_timeout", "idle_in_transaction_session_timeout")
-"""The second ends the transaction of a process that stands still, and what it has locked is free again."""
+STANDING_STILL_SECONDS = 10
+"""A transaction in which nothing happens for longer is ended; what a process that stands still had locked is free."""
 
 REFUSED_OPTIONS = "unsupported startup parameter"
 """What PgBouncer says. Source: its src/client.c."""
@@ -89,7 +89,7 @@ def _postgresql(url: URL, connections: int, seconds: float) -> Engine:
         pool_timeout=seconds,
         connect_args=postgres_arguments(url, seconds),
     )
-    local = tuple(f"SET LOCAL {name} = {round(seconds * 1000)}" for name in TIMEOUTS)
+    local = tuple(f"SET LOCAL {name} = {milliseconds}" for name, milliseconds in _timeouts(seconds).items())
 
     @event.listens_for(engine, "do_connect")
     def connect(_: object, record: Any, arguments: Any, named: dict[str, Any]) -> Any:
@@ -157,7 +157,17 @@ def postgres_arguments(url: URL, seconds: float) -> dict[str, Any]:
         "keepalives_count": 2,
         # A pooler may give each transaction to another session, where a statement that was prepared is not known.
         "prepare_threshold": None,
-        "options": " ".join([_options(url), *(f"-c {name}={round(seconds * 1000)}" for name in TIMEOUTS)]).strip(),
+        "options": " ".join(
+            [_options(url), *(f"-c {name}={most}" for name, most in _timeouts(seconds).items())]
+        ).strip(),
+    }
+
+
+def _timeouts(seconds: float) -> dict[str, int]:
+    """What bounds a transaction, in milliseconds."""
+    return {
+        "statement_timeout": round(seconds * 1000),
+        "idle_in_transaction_session_timeout": STANDING_STILL_SECONDS * 1000,
     }
 
 
