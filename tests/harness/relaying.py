@@ -1,0 +1,85 @@
+"""A relay in front of a PostgreSQL server, as poolers and networks are: it counts, refuses and cuts."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from sqlalchemy import URL, make_url
+
+PIECE = 65_536
+REFUSAL = b"SFATAL\0C08P01\0Munsupported startup parameter: options\0\0"
+"""As PgBouncer refuses it."""
+
+
+@dataclass
+class Relay:
+    """What passes between a gateway and its server."""
+
+    path: str
+    refuses_options: bool = False
+    cut_after: bytes | None = None
+    """Once the gateway has sent this, the server gets it, and the gateway nothing any more."""
+
+    round_trips: int = 0
+    """How often the gateway spoke after it had been answered."""
+
+    _answered: bool = True
+    _writers: list[asyncio.StreamWriter] = field(default_factory=list)
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Pass on what one connection says."""
+        greeting = await reader.read(PIECE)
+        if self.refuses_options and b"\0options\0" in greeting:
+            writer.write(b"E" + (len(REFUSAL) + 4).to_bytes(4, "big") + REFUSAL)
+            writer.close()
+            return
+        answers, questions = await asyncio.open_unix_connection(self.path)
+        self._writers += [writer, questions]
+        questions.write(greeting)
+        await asyncio.gather(
+            self._ask(reader, questions, writer), self._answer(answers, writer), return_exceptions=True
+        )
+        questions.close()
+        writer.close()
+
+    async def _ask(
+        self, reader: asyncio.StreamReader, questions: asyncio.StreamWriter, writer: asyncio.StreamWriter
+    ) -> None:
+        while piece := await reader.read(PIECE):
+            self.round_trips += self._answered
+            self._answered = False
+            questions.write(piece)
+            if self.cut_after is not None and self.cut_after in piece:
+                self.cut_after = None
+                await questions.drain()
+                writer.transport.abort()
+        questions.close()
+
+    async def _answer(self, answers: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while piece := await answers.read(PIECE):
+            self._answered = True
+            writer.write(piece)
+        writer.close()
+
+    def cut(self) -> None:
+        """End every connection at once."""
+        for writer in self._writers:
+            writer.transport.abort()
+        self._writers.clear()
+
+
+@asynccontextmanager
+async def relaying(address: str, *, refuses_options: bool = False) -> AsyncIterator[tuple[Relay, str]]:
+    """A relay in front of the server at *address*, and the address through it."""
+    url = make_url(address)
+    relay = Relay(f"{url.query['host']}/.s.PGSQL.5432", refuses_options)
+    async with await asyncio.start_server(relay.serve, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        yield relay, _through(url, port)
+        relay.cut()
+
+
+def _through(url: URL, port: int) -> str:
+    plainly = {"sslmode": "disable", "gssencmode": "disable"}
+    return url.set(host="127.0.0.1", port=port, query=plainly).render_as_string(hide_password=False)

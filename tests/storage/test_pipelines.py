@@ -1,0 +1,223 @@
+"""Transactions on a PostgreSQL server: how often it is asked, what fences tell, and what a cut connection means."""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, bindparam, func, insert, select, text, update
+from sqlalchemy.dialects.postgresql import insert as insert_or_not
+
+from connector_gateway.core.claims import CLAIM, INTEND
+from connector_gateway.kit.errors import StorageUnavailable
+from connector_gateway.storage import tables
+from connector_gateway.storage.database import Database
+from harness.relaying import Relay, relaying
+from harness.storage import Stuck
+
+INSERT = insert(tables.workspaces)
+TAKE = insert_or_not(tables.workspaces).on_conflict_do_nothing()
+RENAME = (
+    update(tables.workspaces)
+    .where(tables.workspaces.c.workspace_id == bindparam("_id"))
+    .values(name=bindparam("_name"), plan="paid")
+)
+
+
+def workspace(name: str) -> dict[str, Any]:
+    return {"workspace_id": name, "name": name, "plan": "free", "created_at": 1.0}
+
+
+def claim(key: str, run_id: str) -> dict[str, Any]:
+    names = dict.fromkeys(("workspace_id", "connection_id", "operation"), "x")
+    row = {"idempotency_key": key, "run_id": run_id, "attempt": 1, "state": "held", "process_id": "p"}
+    return {**names, **row, "settle_seconds": 0.0, "expires_at": 9e9}
+
+
+def mine(key: str, run_id: str, sealed: bytes) -> dict[str, Any]:
+    names = dict.fromkeys(("_workspace_id", "_connection_id", "_operation"), "x")
+    return {**names, "_idempotency_key": key, "_run_id": run_id, "_sealed": sealed, "_settle": 1.5}
+
+
+def adding(name: str) -> Callable[[Connection], None]:
+    def add(writing: Connection) -> None:
+        writing.execute(INSERT, workspace(name))
+
+    return add
+
+
+async def names(database: Database) -> list[str]:
+    query = select(tables.workspaces.c.name).order_by(tables.workspaces.c.workspace_id)
+    return list(await database.read(lambda reading: reading.execute(query).scalars().all()))
+
+
+@pytest.fixture
+async def relayed(new_postgres: str) -> AsyncIterator[tuple[Relay, Database]]:
+    """A database behind a relay, that was written to a moment ago."""
+    async with relaying(new_postgres) as (relay, address), Database(address) as database:
+        await asyncio.gather(*(database.write(adding(f"first {number}"), str(number)) for number in range(3)))
+        relay.round_trips = 0
+        yield relay, database
+
+
+@pytest.fixture
+async def served(new_postgres: str) -> AsyncIterator[Database]:
+    async with Database(new_postgres) as database:
+        yield database
+
+
+async def test_rows_are_committed_in_one_round_trip(relayed: tuple[Relay, Database]) -> None:
+    relay, database = relayed
+    await asyncio.gather(*(database.put(INSERT, workspace(f"ws {number}")) for number in range(40)))
+
+    assert 1 == relay.round_trips
+    assert 43 == len(await names(database))
+
+
+async def test_rows_behind_fences_are_committed_in_two(relayed: tuple[Relay, Database]) -> None:
+    relay, database = relayed
+    fences = [(CLAIM, claim(f"key {number}", f"run {number}")) for number in range(20)]
+    held = await asyncio.gather(*(database.put_all([(INSERT, workspace(f[1]["run_id"]))], f) for f in fences))
+
+    assert 2 == relay.round_trips
+    assert [True] * 20 == held
+
+
+async def test_of_several_who_claim_one_name_in_one_commit_one_gets_it(served: Database) -> None:
+    runs = ["run 3", "run 1", "run 2"]
+    claims = [((CLAIM, claim("same", run)), [(INSERT, workspace(run))]) for run in runs]
+    claims += [((CLAIM, claim("other", "run 4")), [(INSERT, workspace("run 4"))])]
+    held = await asyncio.gather(*(served.put_all(puts, fence) for fence, puts in claims))
+    again = await served.put_all([(INSERT, workspace("late"))], (CLAIM, claim("other", "run 5")))
+
+    query = select(tables.claims.c.run_id).order_by(tables.claims.c.run_id)
+    holders = await served.read(lambda reading: list(reading.execute(query).scalars()))
+    assert [True, False, False, True, False] == [*held, again]
+    assert ["run 3", "run 4"] == holders == await names(served)
+
+
+async def test_each_fence_of_a_commit_is_told_apart_by_who_holds_the_claim(served: Database) -> None:
+    await asyncio.gather(*(served.put_all([], (CLAIM, claim(key, f"run {key}"))) for key in "abc"))
+    tries = [("a", "run a"), ("b", "run of another"), ("c", "run c"), ("d", "run d")]
+    held = await asyncio.gather(
+        *(
+            served.put_all([(INSERT, workspace(key))], (INTEND, mine(key, run_id, key.encode() * 3)), key)
+            for key, run_id in tries
+        )
+    )
+
+    query = select(tables.claims.c.sealed).order_by(tables.claims.c.idempotency_key)
+    kept = await served.read(lambda reading: list(reading.execute(query).scalars()))
+    assert [True, False, True, False] == held
+    assert [b"aaa", None, b"ccc"] == kept
+    assert ["a", "c"] == await names(served)
+
+
+async def test_odd_values_come_through_as_they_are(served: Database) -> None:
+    odd = '“\\x00” {"a": [1]} \\ \' % %s \n\t \u2028 😀'
+    await served.put(INSERT, workspace("odd") | {"name": odd, "created_at": 1_700_000_000.123_456_7})
+    await served.put_all([], (CLAIM, claim("k", "r") | {"sealed": bytes(range(256)), "data": odd}))
+
+    query = select(
+        tables.workspaces.c.name, tables.workspaces.c.created_at, tables.claims.c.sealed, tables.claims.c.data
+    )
+    row = await served.read(
+        lambda reading: tuple(reading.execute(query.select_from(tables.workspaces, tables.claims)).one())
+    )
+    assert (odd, 1_700_000_000.123_456_7, bytes(range(256)), odd) == row
+
+
+async def test_what_is_about_one_thing_is_written_in_order_and_other_things_go_on(served: Database) -> None:
+    stuck = Stuck()
+    first = asyncio.ensure_future(served.write(stuck, "one"))
+    await asyncio.to_thread(stuck.begun.wait, 10)
+    second = asyncio.ensure_future(served.write(adding("one"), "one"))
+    await served.write(adding("other"), "other")
+    before = await names(served)
+    stuck.go.set()
+    await asyncio.gather(first, second)
+
+    assert ["other"] == before
+    assert ["one", "other"] == await names(served)
+
+
+async def test_two_writers_about_one_thing_never_share_a_statement(served: Database) -> None:
+    await served.put(INSERT, workspace("ws"))
+    renamed = [(RENAME, {"_id": "ws", "_name": name}) for name in ("second", "third")]
+    await asyncio.gather(*(served.put_all([], fence, "ws") for fence in renamed))
+
+    assert ["third"] == await names(served)
+
+
+async def test_what_was_cut_after_it_was_sent_is_not_tried_again(relayed: tuple[Relay, Database]) -> None:
+    relay, database = relayed
+    relay.cut_after = b"COMMIT"
+    outcomes = await asyncio.gather(*(database.put(INSERT, workspace(name)) for name in "ab"), return_exceptions=True)
+    await database.put(INSERT, workspace("c"))
+
+    assert [StorageUnavailable] * 2 == [type(outcome) for outcome in outcomes]
+    assert ["a", "b", "c"] == (await names(database))[:3]
+
+
+async def test_what_was_cut_before_its_commit_was_sent_is_tried_again(relayed: tuple[Relay, Database]) -> None:
+    relay, database = relayed
+    relay.cut_after = b"ON CONFLICT"
+    held = await asyncio.gather(
+        *(database.put_all([(INSERT, workspace(name))], (TAKE, workspace(f"fence {name}")), name) for name in "ab")
+    )
+
+    assert [True, True] == held
+    assert ["a", "b"] == (await names(database))[:2]
+
+
+async def test_connections_that_were_cut_while_idle_are_noticed_before_they_are_used(
+    relayed: tuple[Relay, Database],
+) -> None:
+    relay, database = relayed
+    relay.cut()
+    await asyncio.sleep(0)
+
+    assert True is await database.put(INSERT, workspace("after"))
+
+
+async def test_processes_that_insert_the_same_rows_in_another_order_do_not_block_each_other(new_postgres: str) -> None:
+    async with Database(new_postgres) as one, Database(new_postgres) as other:
+        keys = [f"key {number}" for number in range(50)]
+        held = await asyncio.gather(
+            *(one.put_all([], (CLAIM, claim(key, f"one {key}"))) for key in keys),
+            *(other.put_all([], (CLAIM, claim(key, f"other {key}"))) for key in reversed(keys)),
+        )
+
+        deadlocks = text("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()")
+        assert 50 == sum(held)
+        assert 0 == await one.read(lambda reading: reading.execute(deadlocks).scalar())
+
+
+async def test_a_pooler_that_takes_no_options_gets_the_time_outs_in_each_transaction(new_postgres: str) -> None:
+    query = select(func.current_setting("statement_timeout"))
+    async with relaying(new_postgres, refuses_options=True) as (_, address), Database(address, seconds=4) as database:
+        reading = await database.read(lambda connection: connection.execute(query).scalar())
+        writing = await database.write(lambda connection: connection.execute(query).scalar())
+        await database.put(INSERT, workspace("put"))
+
+        assert ("2s", "2s") == (reading, writing)
+        assert ["put"] == await names(database)
+
+
+async def test_no_statement_is_prepared(served: Database) -> None:
+    await asyncio.gather(*(served.put(INSERT, workspace(f"ws {number}"), str(number)) for number in range(30)))
+    prepared = text("SELECT count(*) FROM pg_prepared_statements")
+
+    assert 0 == await served.write(lambda writing: writing.execute(prepared).scalar())
+
+
+async def test_a_schema_is_made_by_one_process_while_the_others_wait(new_postgres: str) -> None:
+    databases = [Database(new_postgres) for _ in range(3)]
+    threads = [threading.Thread(target=database.migrate) for database in databases]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        await asyncio.to_thread(thread.join)
+
+    assert [True] * 3 == [database._up_to_date() for database in databases]
