@@ -1,7 +1,6 @@
 """Transactions on a PostgreSQL server: how often it is asked, what fences tell, and what a cut connection means."""
 
 import asyncio
-import threading
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -119,13 +118,11 @@ async def test_odd_values_come_through_as_they_are(served: Database) -> None:
     await served.put(INSERT, workspace("odd") | {"name": odd, "created_at": 1_700_000_000.123_456_7})
     await served.put_all([], (CLAIM, claim("k", "r") | {"sealed": bytes(range(256)), "data": odd}))
 
-    query = select(
-        tables.workspaces.c.name, tables.workspaces.c.created_at, tables.claims.c.sealed, tables.claims.c.data
-    )
-    row = await served.read(
-        lambda reading: tuple(reading.execute(query.select_from(tables.workspaces, tables.claims)).one())
-    )
-    assert (odd, 1_700_000_000.123_456_7, bytes(range(256)), odd) == row
+    workspaces, claims = select(tables.workspaces), select(tables.claims)
+    kept = await served.read(lambda reading: reading.execute(workspaces).one())
+    claimed = await served.read(lambda reading: reading.execute(claims).one())
+    assert (odd, 1_700_000_000.123_456_7) == (kept.name, kept.created_at)
+    assert (bytes(range(256)), odd) == (claimed.sealed, claimed.data)
 
 
 async def test_what_is_about_one_thing_is_written_in_order_and_other_things_go_on(served: Database) -> None:
@@ -213,11 +210,9 @@ async def test_no_statement_is_prepared(served: Database) -> None:
 
 
 async def test_a_schema_is_made_by_one_process_while_the_others_wait(new_postgres: str) -> None:
-    databases = [Database(new_postgres) for _ in range(3)]
-    threads = [threading.Thread(target=database.migrate) for database in databases]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        await asyncio.to_thread(thread.join)
+    async with Database(new_postgres) as one, Database(new_postgres) as other, Database(new_postgres) as third:
+        databases = [one, other, third]
+        await one.write(lambda writing: writing.execute(text("DROP SCHEMA public CASCADE; CREATE SCHEMA public")))
+        await asyncio.gather(*(asyncio.to_thread(database.migrate) for database in databases))
 
-    assert [True] * 3 == [database._up_to_date() for database in databases]
+        assert [True] * 3 == [database._up_to_date() for database in databases]
