@@ -61,7 +61,7 @@ OTHERS = [
 def faults_of(operation: Any, **values: Any) -> dict[str, str]:
     """What is wrong, by parameter, with a call of *operation* that passes only *values*."""
     with pytest.raises(InvalidParameters) as refused:
-        Arguments(path={}, body=Body(b"".join(json_pieces({**values, "no_such": 1})))).read(operation.params)
+        Arguments(path={}, body=Body(b"".join(map(bytes, json_pieces({**values, "no_such": 1}))))).read(operation.params)
     return {fault["parameter"]: fault["message"] for fault in refused.value.details}
 
 

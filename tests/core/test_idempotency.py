@@ -73,7 +73,7 @@ async def test_twenty_at_once_put_one_thing_and_all_get_it(stage: Stage) -> None
     envelopes = await asyncio.gather(*(stage.put() for _ in range(20)))
 
     assert ["cup"] == stage.shelf.things
-    assert 1 == len({b"".join(envelope.data) for envelope in envelopes})
+    assert 1 == len({b"".join(map(bytes, envelope.data)) for envelope in envelopes})
     assert 19 == sum(envelope.replayed for envelope in envelopes)
 
 

@@ -221,7 +221,7 @@ class Stage:
 
 def data(envelope: Envelope) -> Any:
     """What an envelope carries."""
-    return from_json(b"".join(envelope.data))
+    return from_json(b"".join(map(bytes, envelope.data)))
 
 
 def connectors(shelf: Shelf) -> Mapping[str, Connector[Any]]:

@@ -1,14 +1,15 @@
 """How results become JSON."""
 
+from base64 import b64decode
 from datetime import UTC, datetime
 
 import pytest
 from pydantic_core import from_json, to_json
 
-from connector_gateway.kit.shapes import BOUNDARY, Base64, Instant, Result, json_pieces
+from connector_gateway.kit.shapes import BOUNDARY, Base64, Encoded, Instant, Result, json_pieces
 from harness.requirement import requirement
 
-PIECES = [b"QUJD", b"REVG", b"Rw=="]
+PIECES = [b"ABC", b"DEF", b"G"]
 
 
 class Enclosed(Result):
@@ -21,8 +22,17 @@ class Enclosed(Result):
 def test_a_file_is_passed_on_without_a_copy() -> None:
     pieces = json_pieces(Enclosed(name="a", content=PIECES))
 
-    assert [b'{"name":"a","content":"', *PIECES, b'"}'] == pieces
-    assert PIECES[0] is pieces[1]
+    assert [b'{"name":"a","content":"', *map(Encoded, PIECES), b'"}'] == pieces
+    assert isinstance(pieces[1], Encoded)
+    assert PIECES[0] is pieces[1].content
+
+
+@pytest.mark.parametrize("content", [b"", b"A", b"AB", b"ABC", b"ABCD"])
+def test_what_will_be_base64_knows_how_long_it_will_be(content: bytes) -> None:
+    encoded = Encoded(content)
+
+    assert b64decode(bytes(encoded)) == content
+    assert len(bytes(encoded)) == len(encoded)
 
 
 def test_a_list_may_hold_several_files() -> None:
@@ -32,7 +42,7 @@ def test_a_list_may_hold_several_files() -> None:
         {"name": "a", "content": "QUJDREVGRw=="},
         {"name": "b", "content": None},
         {"name": "c", "content": ""},
-    ] == from_json(b"".join(pieces))
+    ] == from_json(b"".join(map(bytes, pieces)))
 
 
 def test_what_holds_no_file_is_one_piece() -> None:
@@ -41,7 +51,7 @@ def test_what_holds_no_file_is_one_piece() -> None:
 
 
 def test_a_file_of_no_pieces_is_empty() -> None:
-    assert b'{"name":"a","content":""}' == b"".join(json_pieces(Enclosed(name="a", content=[])))
+    assert b'{"name":"a","content":""}' == b"".join(map(bytes, json_pieces(Enclosed(name="a", content=[]))))
 
 
 def test_whoever_does_not_ask_for_pieces_gets_the_whole() -> None:

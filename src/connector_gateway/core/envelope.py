@@ -9,8 +9,10 @@ from pydantic_core import to_json
 
 from connector_gateway.core.details import shortened
 from connector_gateway.kit.errors import Detail, GatewayError
+from connector_gateway.kit.held import LARGE_BYTES
 from connector_gateway.kit.identifiers import RunId
 from connector_gateway.kit.nearest import MEANT
+from connector_gateway.kit.shapes import Piece
 
 Status = Literal["ok", "partial"]
 
@@ -35,26 +37,27 @@ class Envelope:
     run_id: RunId
     connector: str
     status: Status
-    data: list[bytes]
-    """As JSON, in one piece unless it is large."""
+    data: list[Piece]
+    """As JSON, in one piece unless it holds files."""
 
     paged: bool = False
     next_cursor: str | None = None
     replayed: bool = False
     warnings: Sequence[str] = ()
 
-    def to_json(self) -> list[bytes]:
-        """The envelope as JSON text, in as many pieces as ``data``; ``next_cursor`` only for pages."""
+    def to_json(self) -> list[Piece]:
+        """The envelope as JSON text, in one piece unless it is large; ``next_cursor`` only for pages."""
         first, *more = self.data
         cursor = b"" if not self.paged else b',"next_cursor":' + to_json(self.next_cursor)
-        head = b'{"run_id":"%b","connector":"%b","status":"%b","data":%b' % (
+        head = b'{"run_id":"%b","connector":"%b","status":"%b","data":' % (
             self.run_id.encode(),
             self.connector.encode(),
             self.status.encode(),
-            first,
         )
         end = cursor + b"}"
-        return [head, *more, end] if more else [head + end]
+        # What is large is not copied once more, only to have all of it in one piece (decision 52).
+        whole = not more and len(first) < LARGE_BYTES
+        return [b"%b%b%b" % (head, bytes(first), end)] if whole else [head, first, *more, end]
 
 
 def refusal(run_id: RunId, connector: str | None, error: GatewayError) -> dict[str, Any]:

@@ -210,7 +210,7 @@ class Attempt:
         """Commit the result, the owned objects and the run together; later, if storage is away now."""
         self.work.run.succeed(envelope.status)
         claims, claim, puts = self._writing.claims, self._claim, [*self._ownership(), *self._refused_rows()]
-        done = None if claim is None else claims.done(claim, envelope.status, b"".join(envelope.data))
+        done = None if claim is None else claims.done(claim, envelope.status, b"".join(map(bytes, envelope.data)))
         if done is None and not puts:
             return
         try:

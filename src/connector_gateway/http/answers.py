@@ -14,6 +14,7 @@ from connector_gateway.core.limits import WINDOW_SECONDS
 from connector_gateway.core.runs import Run
 from connector_gateway.http.clients import LARGE_BYTES, UNCOUNTED, Client
 from connector_gateway.kit.errors import GatewayError, MalformedRequest, ServiceFailure
+from connector_gateway.kit.shapes import Piece
 
 RawHeaders = list[tuple[bytes, bytes]]
 MAX_REQUEST_ID = 200
@@ -28,7 +29,7 @@ class HttpResponse:
     status: int
     body: bytes
     headers: Iterable[tuple[bytes, bytes]] = ()
-    more: Sequence[bytes] = ()
+    more: Sequence[Piece] = ()
     """Further pieces of the body, if it is too large to be copied into one."""
 
 
@@ -77,10 +78,10 @@ class HttpExchange:
             return
         *earlier, last = [b""] if self.scope["method"] == "HEAD" else [answer.body, *answer.more]
         for piece in earlier:
-            await send({"type": "http.response.body", "body": piece, "more_body": True})
-        await send({"type": "http.response.body", "body": last})
+            await send({"type": "http.response.body", "body": bytes(piece), "more_body": True})
+        await send({"type": "http.response.body", "body": bytes(last)})
 
-    async def _send_large(self, pieces: Iterable[bytes], size: int, send: Send) -> None:
+    async def _send_large(self, pieces: Iterable[Piece], size: int, send: Send) -> None:
         """Send what is counted while it is held, no faster than it is taken."""
         self.client.hold(size)
         try:
@@ -95,10 +96,10 @@ def client_of(scope: Scope) -> Client:
     return client
 
 
-async def send_in_parts(client: Client, pieces: Iterable[bytes], send: Send) -> None:
+async def send_in_parts(client: Client, pieces: Iterable[Piece], send: Send) -> None:
     """Send a large body no faster than it is taken, and others in between."""
     for piece in pieces:
-        view = memoryview(piece)  # its parts are no copies
+        view = memoryview(bytes(piece))  # its parts are no copies
         for start in range(0, len(view), LARGE_BYTES):
             await client.writable()
             await send({"type": "http.response.body", "body": view[start : start + LARGE_BYTES], "more_body": True})
@@ -110,7 +111,7 @@ def enveloped(envelope: Envelope) -> HttpResponse:
     headers: RawHeaders = [(b"idempotent-replayed", b"true")] if envelope.replayed else []
     headers += [(b"warning", b'199 - "%b"' % _quotable(warning)) for warning in envelope.warnings]
     body, *more = envelope.to_json()
-    return HttpResponse(200, body, headers, more)
+    return HttpResponse(200, bytes(body), headers, more)
 
 
 def _quotable(text: str) -> bytes:

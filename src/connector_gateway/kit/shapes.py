@@ -1,5 +1,6 @@
 """The shapes that operations are declared with: what they accept and what they return."""
 
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -158,26 +159,43 @@ BOUNDARY = token_hex(16)
 """Marks the place of a file in JSON; it is random, so that no other text can be mistaken for it."""
 
 
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """Bytes that are written as base64 only when they are sent; until then they take a quarter less (decision 52)."""
+
+    content: bytes
+
+    def __len__(self) -> int:
+        return (len(self.content) + 2) // 3 * 4
+
+    def __bytes__(self) -> bytes:
+        return b64encode(self.content)
+
+
+Piece = bytes | Encoded
+"""A part of a text that is sent: ``bytes`` makes it what it is on the wire, whose length ``len`` tells."""
+
+
 def _write_base64(pieces: list[bytes], info: SerializationInfo) -> str:
     """Leave a place for *pieces* where the context collects them; otherwise write them out."""
     if not isinstance(info.context, list):
-        return b"".join(pieces).decode("ascii")
+        return b64encode(b"".join(pieces)).decode("ascii")
     info.context.append(pieces)
     return BOUNDARY
 
 
 Base64 = Annotated[list[bytes], PlainSerializer(_write_base64), WithJsonSchema({"type": "string"})]
-"""A file as base64, in pieces of any size."""
+"""The bytes of a file that is told as base64, in pieces whose lengths are multiples of three, but for the last."""
 
 
-def json_pieces(value: Any) -> list[bytes]:
+def json_pieces(value: Any) -> list[Piece]:
     """*value* as JSON: in one piece, unless it holds files, whose pieces are passed on without a copy."""
     files: list[list[bytes]] = []
     text = to_json(value, context=files)
     if not files:
         return [text]
     before, *after = text.split(BOUNDARY.encode())
-    found = [before]
+    found: list[Piece] = [before]
     for file, following in zip(files, after, strict=True):
-        found += [*file, following]
+        found += [*map(Encoded, file), following]
     return found

@@ -1,7 +1,8 @@
 """Mail as it is written: the parts of what arrived, and the bytes of what is sent."""
 
 import re
-from base64 import encodebytes, urlsafe_b64decode
+from base64 import encodebytes
+from binascii import a2b_base64
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -9,6 +10,7 @@ from email.errors import HeaderParseError
 from email.header import Header, decode_header
 from email.message import Message
 from email.utils import format_datetime, formataddr
+from string import ascii_letters
 
 from msgspec.structs import replace
 
@@ -21,6 +23,11 @@ NOWHERE = Part()
 """What is around the outermost part."""
 
 SIGNATURES = frozenset({"application/pgp-signature", "application/pkcs7-signature", "application/x-pkcs7-signature"})
+
+DECODED_CHARACTERS = 64 * 1024
+TO_STANDARD = bytes.maketrans(b"-_", b"+/")
+NO_BASE64 = bytes(set(range(256)) - set(b"-_+/0123456789" + ascii_letters.encode()))
+"""What is left out where a text is decoded: line ends, padding, and what else has no meaning."""
 
 
 # What arrived
@@ -143,9 +150,20 @@ def inline_content(part: Part) -> bytes | None:
     if data is None:
         return None if part.body.attachment_id else b""
     try:
-        return urlsafe_b64decode(data.rstrip("=") + "=" * (-len(data.rstrip("=")) % 4))
+        return b"".join(_decoded(data))
     except ValueError as fault:
         raise UpstreamUnexpected("The application sent content that cannot be decoded.", private=str(fault)) from fault
+
+
+def _decoded(data: str) -> Iterator[bytes]:
+    """The bytes of *data*, some at a time: done at once, five copies of a large text would be held (decision 52)."""
+    rest = b""
+    for start in range(0, len(data), DECODED_CHARACTERS):
+        ready = rest + data[start : start + DECODED_CHARACTERS].encode("ascii").translate(TO_STANDARD, NO_BASE64)
+        whole = len(ready) // 4 * 4
+        yield a2b_base64(ready[:whole])
+        rest = ready[whole:]
+    yield a2b_base64(rest + b"=" * (-len(rest) % 4))
 
 
 def text(part: Part, content: bytes) -> str:

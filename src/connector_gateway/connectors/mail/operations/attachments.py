@@ -1,7 +1,6 @@
 """Attachments: fetched, and opened by their link."""
 
 import hashlib
-from base64 import b64encode
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 
@@ -30,7 +29,7 @@ async def fetch_attachment(call: MailCall, params: FetchAttachment) -> FetchedAt
     if params.form == "base64":
         # It is held whole until it is sent: as many at once as a mailbox has readers, and no more.
         async with reader(call, any_place()):
-            size_bytes, content = await _content_base64(call, message.id, part)
+            size_bytes, content = await _content(call, message.id, part)
         return FetchedAttachment(**found | {"size_bytes": size_bytes}, content_base64=content)
     link = call.links.issue({"message": message.id, "part": part.part_id})
     return FetchedAttachment(**found, download_url=link.url, expires_at=link.expires_at)
@@ -92,16 +91,16 @@ async def _fingerprint(call: MailCall, message_id: str, attachment_id: str) -> t
 # What it holds
 
 
-async def _content_base64(call: MailCall, message_id: str, part: wire.Part) -> tuple[int, list[bytes]]:
-    """The size of a part, and its bytes as base64, which is padded at its very end alone."""
-    size_bytes, rest, encoded = 0, b"", []
+async def _content(call: MailCall, message_id: str, part: wire.Part) -> tuple[int, list[bytes]]:
+    """The size of a part, and its bytes in pieces that can be told as base64 one by one."""
+    size_bytes, rest, held = 0, b"", []
     async with aclosing(pieces_of(call.upstream, message_id, part)) as pieces:
         async for piece in pieces:
             size_bytes += len(piece)
+            call.holding.keep(len(piece))
             ready = rest + piece
             # Three bytes make four characters: cut elsewhere, padding would stand in the middle.
             whole = len(ready) // 3 * 3
-            encoded.append(b64encode(ready[:whole]))
-            call.holding.keep(len(encoded[-1]))
+            held.append(ready[:whole])
             rest = ready[whole:]
-    return size_bytes, [*encoded, b64encode(rest)]
+    return size_bytes, [*held, rest]

@@ -33,6 +33,9 @@ async def outlined_if_too_large(client: MailClient, message_id: str) -> tuple[wi
 
 async def content_of(call: MailCall, message_id: str, part: wire.Part) -> bytes:
     """The bytes of a part, whole; ``AnswerTooLarge`` where they are too many to be told as text."""
+    # What came with the message is there already, and is not copied; an answer bounds its size.
+    if (content := mime.inline_content(part)) is not None:
+        return content
     taken = bytearray()
     async with aclosing(pieces_of(call.upstream, message_id, part)) as pieces:
         async for piece in pieces:
