@@ -5,11 +5,11 @@ from typing import Annotated, Any
 
 import pytest
 from pydantic import TypeAdapter
+from pydantic_core import to_json
 
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.arguments import Arguments, Body
 from connector_gateway.kit.errors import InvalidParameters
-from connector_gateway.kit.shapes import json_pieces
 from harness.requirement import requirement
 
 UUID = "1f2e3d4c5b6a79880918273645546372"
@@ -61,7 +61,7 @@ OTHERS = [
 def faults_of(operation: Any, **values: Any) -> dict[str, str]:
     """What is wrong, by parameter, with a call of *operation* that passes only *values*."""
     with pytest.raises(InvalidParameters) as refused:
-        Arguments(path={}, body=Body(b"".join(map(bytes, json_pieces({**values, "no_such": 1}))))).read(operation.params)
+        Arguments(path={}, body=Body(to_json({**values, "no_such": 1}))).read(operation.params)
     return {fault["parameter"]: fault["message"] for fault in refused.value.details}
 
 

@@ -22,6 +22,11 @@ HELD_MS = 150
 GROWN_MIB = 160
 """What one address may hold, what is on its way to become an answer, and what the allocator keeps beside both."""
 
+GROWN_ALONE_MIB = 32
+"""What a single request may: 16 are wanted, 14 were measured for an attachment, and up to 26 for messages."""
+
+ALONE = {"unread_answer", "large_messages"}
+
 
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
@@ -44,4 +49,4 @@ def test_nobody_else_notices_much_of_it(installation: Installation, attack: Atta
 
     assert seen.longest_ms < LONGEST_MS
     assert seen.held_ms < HELD_MS
-    assert seen.grown_mib < GROWN_MIB
+    assert seen.grown_mib < (GROWN_ALONE_MIB if attack.__name__ in ALONE else GROWN_MIB)
