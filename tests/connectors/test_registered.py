@@ -11,6 +11,15 @@ from workspace_sandbox import APPLICATIONS
 
 FOLDER = Path(connectors.__file__).parent
 
+SECTIONS = (
+    "Which requests an operation makes",
+    "Scopes",
+    "Connecting in a browser",
+    "Budgets",
+    "Known differences and decisions",
+)
+"""How the README of every room begins; what only some of them have comes behind, and the checklist last."""
+
 MAX_LINES = 400
 """A module of a room that grows beyond them has a second noun, and becomes a package of the same name."""
 
@@ -59,3 +68,12 @@ def test_a_module_of_a_room_is_about_one_noun_and_short(room: str) -> None:
     lengths = {path.name: len(path.read_text().splitlines()) for path in (FOLDER / room).rglob("*.py")}
 
     assert {} == {name: length for name, length in lengths.items() if length > MAX_LINES}
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_the_readme_of_a_room_has_the_sections_of_the_others(room: str) -> None:
+    text = (FOLDER / room / "README.md").read_text(encoding="utf-8")
+    *sections, last = [line.removeprefix("## ") for line in text.splitlines() if line.startswith("## ")]
+
+    assert list(SECTIONS) == sections[: len(SECTIONS)]
+    assert "Checklist" == last
