@@ -40,7 +40,7 @@ ENDED: dict[str, dict[str, Any]] = {
 """How each application refuses a token that has ended, below the paths of its API."""
 
 
-@pytest.fixture(scope="module", params=CONNECTORS)
+@pytest.fixture(scope="module", params=DIALECTS)
 def room(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -126,7 +126,7 @@ def test_another_account_is_connected_only_where_that_is_allowed(gateway: Gatewa
     assert NAMES[room] == (before, shown(gateway, connection_id)["account_name"])
 
 
-@pytest.mark.parametrize("room", sorted(CONNECTORS.keys() - {"notes"}), indirect=True, scope="module")
+@pytest.mark.parametrize("room", sorted(DIALECTS.keys() - {"notes"}), indirect=True, scope="module")
 def test_a_token_near_its_end_is_renewed_once_for_all_calls(gateway: Gateway, someone: User, room: str) -> None:
     gateway.knob(room, token_seconds=30)
     connection_id = connected(someone, room)
@@ -227,6 +227,10 @@ def test_a_consent_without_what_is_needed_connects_nothing_and_names_it(
     assert f"<code>{unticked}</code>" in page.text
     assert operation.replace("_", " ") in page.text
     assert "pending" == shown(gateway, invitation["connection_id"])["status"]
+
+
+def test_every_room_whose_accounts_are_connected_in_a_browser_is_tried() -> None:
+    assert {name for name, connector in CONNECTORS.items() if connector.oauth is not None} == DIALECTS.keys()
 
 
 def test_scopes_are_needed_by_operations_that_there_are(room: str) -> None:

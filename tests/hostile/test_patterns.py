@@ -22,7 +22,7 @@ def test_a_pattern_takes_no_longer_for_texts_that_are_made_to_be_slow(found: Fou
 def test_patterns_are_looked_for_in_every_part_of_the_package() -> None:
     rooms = {found.where.split(".")[2].partition(":")[0] for found in PATTERNS if ".connectors." in found.where}
 
-    assert {"notes", "boards", "mail", "chat", "crm", "tables"} == rooms
+    assert {"notes", "boards", "mail", "chat", "crm", "tables"} <= rooms
 
 
 @pytest.mark.parametrize(
