@@ -19,8 +19,8 @@ MAX_PORT = 65_535
 MAX_SANDBOX_PORT = 65_500
 """It leaves room for the ports of the applications."""
 
-PORT_PATIENCE = 5.0
-"""Seconds to wait for ports and files that a previous run is just giving up."""
+RELEASE_SECONDS = 5.0
+"""How long ports and files are waited for that a previous run is just giving up."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def dev(port: int, sandbox_port: int, data: Path, *, fresh: bool, quiet: bool) -
     place = Place(port, sandbox_port, data)
     # The sandbox gives its first port up last; whether the others are free, it says itself.
     _wait_for_ports([port, sandbox_port])
-    with claimed(data, PORT_PATIENCE), _sandbox(place) as sandbox:
+    with claimed(data, RELEASE_SECONDS), _sandbox(place) as sandbox:
         from connector_gateway.cli.dev_setup import serve_dev  # noqa: PLC0415  # loaded while the sandbox starts
 
         asyncio.run(serve_dev(place, sandbox, fresh=fresh, quiet=quiet))
@@ -81,7 +81,7 @@ def _sandbox(place: Place) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def _wait_for_ports(ports: list[int]) -> None:
-    deadline = time.monotonic() + PORT_PATIENCE
+    deadline = time.monotonic() + RELEASE_SECONDS
     for port in ports:
         while not _free(port):
             if time.monotonic() > deadline:

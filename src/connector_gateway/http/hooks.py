@@ -6,11 +6,10 @@ from starlette.types import Receive, Scope, Send
 
 from connector_gateway.core.events.handover import PREFIX
 from connector_gateway.core.events.hooks import Hooks
-from connector_gateway.http.answers import HttpExchange, HttpResponse, refused
+from connector_gateway.http.answers import HttpExchange, HttpResponse
 from connector_gateway.http.bodies import read_raw
-from connector_gateway.http.routes import Edge, Methods, unforeseen
+from connector_gateway.http.routes import Edge, Methods, answered
 from connector_gateway.kit.clock import Clock
-from connector_gateway.kit.errors import GatewayError
 from connector_gateway.kit.observing import Delivery
 
 
@@ -26,12 +25,7 @@ class HookEndpoint:
         """Acknowledge one delivery, once its content is stored."""
         exchange = HttpExchange(scope, receive)
         connector, address = scope["path_params"]["connector"], scope["path_params"].get("address", "")
-        try:
-            answer = await self._answer(exchange, connector, address)
-        except GatewayError as error:
-            answer = refused(exchange.run, connector, error)
-        except Exception as fault:  # noqa: BLE001  # the edge of a surface: nothing leaves without our shape
-            answer = refused(exchange.run, connector, unforeseen(fault))
+        answer = await answered(exchange, connector, self._answer(exchange, connector, address))
         await exchange.send(answer, send)
 
     async def _answer(self, exchange: HttpExchange, connector: str, address: str) -> HttpResponse:

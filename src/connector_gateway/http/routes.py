@@ -205,6 +205,16 @@ def query_of(scope: Scope) -> list[tuple[str, str]]:
     return parse_qsl(query.decode("latin-1"), keep_blank_values=True, errors="surrogateescape")
 
 
+async def answered(exchange: HttpExchange, connector: str | None, answer: Awaitable[HttpResponse]) -> HttpResponse:
+    """What *answer* gives, or the refusal that it ends with."""
+    try:
+        return await answer
+    except GatewayError as error:
+        return refused(exchange.run, connector, error)
+    except Exception as fault:  # noqa: BLE001  # the edge of a surface: nothing leaves without our shape
+        return refused(exchange.run, connector, unforeseen(fault))
+
+
 def unforeseen(fault: Exception) -> InternalError:
     """The error that stands for a fault of ours."""
     error = InternalError("Something went wrong here.", private=repr(fault))

@@ -135,7 +135,7 @@ class Access:
     def issue(
         self, random: Random, app: App, member: Member, scopes: Iterable[str], *, now: float, lifetime: float | None
     ) -> Token:
-        """A new token of the key and token kind."""
+        """A new token, of the kind that is presented together with the key of its application."""
         # Newer tokens begin with ATTA and are longer than the 64 digits of older ones. A client must not measure them.
         value = f"ATTA{random.getrandbits(288):072X}"
         expires_at = None if lifetime is None else now + lifetime

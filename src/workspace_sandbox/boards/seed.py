@@ -84,7 +84,7 @@ class Seed:
     examples: dict[str, Any] = field(default_factory=dict)
 
 
-class Gardener:
+class Seeder:
     """Fills a store, a little later with every step."""
 
     def __init__(self) -> None:
@@ -163,29 +163,29 @@ class Gardener:
 
 def plant() -> Seed:
     """The seed, the same every time."""
-    garden = Gardener()
+    seeder = Seeder()
     access = Access([APP])
     token = access.keep(
-        Token("66aa00112233445566778899", TOKEN, APP, garden.owner, ("read", "write"), garden.now(), None)
+        Token("66aa00112233445566778899", TOKEN, APP, seeder.owner, ("read", "write"), seeder.now(), None)
     )
-    examples = _main_board(garden) | _other_boards(garden)
-    return Seed(garden.store, access, token, garden.colleague, examples)
+    examples = _main_board(seeder) | _other_boards(seeder)
+    return Seed(seeder.store, access, token, seeder.colleague, examples)
 
 
-def _main_board(garden: Gardener) -> dict[str, Any]:
-    board = garden.board("Product launch 🚀", "Everything until the **launch**.")
-    garden.labels(board)
-    lists = [garden.store.add_list(garden.by(garden.owner), board, name) for name, _ in OPEN_LISTS]
+def _main_board(seeder: Seeder) -> dict[str, Any]:
+    board = seeder.board("Product launch 🚀", "Everything until the **launch**.")
+    seeder.labels(board)
+    lists = [seeder.store.add_list(seeder.by(seeder.owner), board, name) for name, _ in OPEN_LISTS]
     for card_list, (_, amount) in zip(lists, OPEN_LISTS, strict=True):
-        garden.archive(garden.cards(card_list, amount)[::15])
+        seeder.archive(seeder.cards(card_list, amount)[::15])
     done, amount = DONE
-    finished = garden.cards(garden.store.add_list(garden.by(garden.owner), board, done), amount)
-    archived = [garden.archived_list(board, name, amount) for name, amount in ARCHIVED_LISTS]
+    finished = seeder.cards(seeder.store.add_list(seeder.by(seeder.owner), board, done), amount)
+    archived = [seeder.archived_list(board, name, amount) for name, amount in ARCHIVED_LISTS]
     worked_on = [card for card_list in lists[1:4] for card in list(card_list.cards.values())[1:5]]
     for card in worked_on:
-        garden.work_on(card)
+        seeder.work_on(card)
     for card in finished[:10]:
-        garden.store.move_card(garden.by(garden.colleague), card, lists[4])
+        seeder.store.move_card(seeder.by(seeder.colleague), card, lists[4])
     return {
         "board_id": board.id,
         "list_ids": [lists[1].id, lists[2].id],
@@ -195,17 +195,17 @@ def _main_board(garden: Gardener) -> dict[str, Any]:
     }
 
 
-def _other_boards(garden: Gardener) -> dict[str, Any]:
-    operations = garden.board("Operations")
-    inbox, _ = (garden.store.add_list(garden.by(garden.owner), operations, name) for name in ("Inbox", "Running"))
-    garden.store.add_label(garden.now(), operations, "incident", "red")
-    garden.cards(inbox, 12)
-    closed = garden.board("Launch of last year")
-    garden.cards(garden.store.add_list(garden.by(garden.owner), closed, "Done"), 5)
+def _other_boards(seeder: Seeder) -> dict[str, Any]:
+    operations = seeder.board("Operations")
+    inbox, _ = (seeder.store.add_list(seeder.by(seeder.owner), operations, name) for name in ("Inbox", "Running"))
+    seeder.store.add_label(seeder.now(), operations, "incident", "red")
+    seeder.cards(inbox, 12)
+    closed = seeder.board("Launch of last year")
+    seeder.cards(seeder.store.add_list(seeder.by(seeder.owner), closed, "Done"), 5)
     closed.closed = True
-    hidden = garden.store.add_board(garden.by(garden.stranger), "Board of directors")
-    secret = garden.store.add_list(garden.by(garden.stranger), hidden, "Agenda")
-    agenda = garden.store.add_card(garden.by(garden.stranger), secret, "Numbers nobody else sees")
+    hidden = seeder.store.add_board(seeder.by(seeder.stranger), "Board of directors")
+    secret = seeder.store.add_list(seeder.by(seeder.stranger), hidden, "Agenda")
+    agenda = seeder.store.add_card(seeder.by(seeder.stranger), secret, "Numbers nobody else sees")
     return {
         "other_board_id": operations.id,
         "other_board_list_id": inbox.id,

@@ -26,8 +26,9 @@ class Unstored:
         """These."""
         return self.secrets
 
-    async def renew(self, used: Mapping[str, str]) -> bool:  # noqa: ARG002  # as the protocol has it
+    async def renew(self, used: Mapping[str, str]) -> bool:
         """There are no others."""
+        del used
         return False
 
 

@@ -18,7 +18,7 @@ Together they are what a key usually may read in a minute, so that each of its r
 several keys that read all the time share one question a second, and leave the rest of the budget to calls.
 """
 
-PATIENCE_SECONDS = 3.0
+ASKED_SECONDS = 3.0
 """How long a reader waits for the third party; what was observed can be read without it."""
 
 TROUBLE_SECONDS = 5.0
@@ -68,7 +68,7 @@ class Authorisations:
             return False
         self._note(connection_id, left - 1)
         try:
-            async with asyncio.timeout(PATIENCE_SECONDS):
+            async with asyncio.timeout(ASKED_SECONDS):
                 await ask()
         except ConnectionRevoked:
             raise

@@ -11,11 +11,11 @@ from connector_gateway.core.arguments import Arguments
 from connector_gateway.core.keys import Caller, bearer
 from connector_gateway.core.limits import require
 from connector_gateway.core.work import UNBOUND
-from connector_gateway.http.answers import HttpExchange, HttpResponse, refused, shown
+from connector_gateway.http.answers import HttpExchange, HttpResponse, shown
 from connector_gateway.http.bodies import read_body
 from connector_gateway.http.management.declared import Asked, Management, ManagementRoute
-from connector_gateway.http.routes import Methods, query_of, unforeseen
-from connector_gateway.kit.errors import GatewayError, InvalidApiKey, OperatorTokenRequired
+from connector_gateway.http.routes import Methods, answered, query_of
+from connector_gateway.kit.errors import InvalidApiKey, OperatorTokenRequired
 from connector_gateway.kit.shapes import Listing, Page, Params, Position
 
 
@@ -29,13 +29,7 @@ class ManagementEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         exchange = HttpExchange(scope, receive)
-        try:
-            answer = await self._answer(exchange)
-        except GatewayError as error:
-            answer = refused(exchange.run, None, error)
-        except Exception as fault:  # noqa: BLE001  # the edge of a surface: nothing leaves without our shape
-            answer = refused(exchange.run, None, unforeseen(fault))
-        await exchange.send(answer, send)
+        await exchange.send(await answered(exchange, None, self._answer(exchange)), send)
 
     async def _answer(self, exchange: HttpExchange) -> HttpResponse:
         route, caller = self._route, await self._let_in(exchange)

@@ -143,9 +143,9 @@ class _Document:
         rest = first | {name: field for name, field in fields.items() if name not in names}
         required = [*first, *(name for name in schema.get("required", []) if name in rest)]
         given = shown.arguments if shown else {}
-        parameters = [_parameter(name, "path", fields[name], True, given) for name in fields if name in names]
+        parameters = [_parameter(name, "path", fields[name], given, required=True) for name in fields if name in names]
         if route.method in {"GET", "DELETE"} or not rest:
-            queries = [_parameter(name, "query", rest[name], name in required, given) for name in rest]
+            queries = [_parameter(name, "query", rest[name], given, required=name in required) for name in rest]
             return {"parameters": parameters + queries}
         self._routes[route.params.__name__] = body_of(rest, required, schema.get("description", ""))
         sent = {name: value for name, value in given.items() if name not in names} if shown else None
@@ -170,7 +170,7 @@ class _Document:
         return object_of(fields | ({"next_cursor": NEXT_CURSOR} if route.pages else {}))
 
 
-def _parameter(name: str, place: str, schema: Schema, required: bool, given: Mapping[str, Any]) -> Schema:  # noqa: FBT001
+def _parameter(name: str, place: str, schema: Schema, given: Mapping[str, Any], *, required: bool) -> Schema:
     typed = {key: value for key, value in schema.items() if key != "examples"}  # viewers let nothing else be chosen
     described: Schema = {"name": name, "in": place, "required": required, "schema": typed}
     described |= {"description": schema["description"]} if "description" in schema else {}

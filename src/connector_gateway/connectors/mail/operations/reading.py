@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, aclosing
-from random import randrange
+from secrets import randbelow
 
 from connector_gateway.connectors.mail import mime, wire
 from connector_gateway.connectors.mail.client import OUTLINE, READERS, MailClient
@@ -15,7 +15,7 @@ MailCall = Call[MailClient]
 
 def any_place() -> int:
     """A place to begin reading from, by chance, so that calls at the same time begin at different ones."""
-    return randrange(READERS)  # noqa: S311  # nothing depends on which it is
+    return randbelow(READERS)
 
 
 def reader(call: MailCall, number: int) -> AbstractAsyncContextManager[None]:
