@@ -1,67 +1,111 @@
 """The control routes: what tests read and set, on the sandbox's own port only."""
 
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import asdict, fields
-from typing import Any
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any, Protocol
 
 from aiohttp import web
 
+from workspace_sandbox.guard import guarded
+from workspace_sandbox.kit.asking import Field, Misread, flag, number, read, suggested
+from workspace_sandbox.kit.clock import SteeredClock, instant
 from workspace_sandbox.kit.emulator import Emulator
-from workspace_sandbox.kit.faults import Fault
+from workspace_sandbox.kit.faults import fault_of
 from workspace_sandbox.kit.server import application
 
-Steer = Callable[[Emulator, Mapping[str, Any]], Any]
 DONE = {"done": True}
 THERE_IS = (
-    "This port steers the stand-ins, which answer on the next ports: POST /_control/reset, and below "
-    "/_control/<connector> GET and DELETE requests, POST and DELETE faults, POST knobs, revoke, authorise and act."
+    "This port steers the stand-ins, which answer on the next ports: GET /_control/openapi.json describes all of it, "
+    "such as POST /_control/reset, GET and POST /_control/clock, and below /_control/<connector> GET and DELETE "
+    "requests, GET, POST and DELETE faults, POST knobs, revoke, authorise and act."
 )
 """What somebody is told who asks this port for something else."""
 
-FAULT_FIELDS = {field.name for field in fields(Fault)}
+
+class Playing(Protocol):
+    """What is steered."""
+
+    emulators: dict[str, Emulator]
+    clock: SteeredClock
+
+    def reset(self) -> None:
+        """Everything as at the start."""
+        ...
 
 
-def control(emulators: Mapping[str, Emulator]) -> web.Application:
-    """The control application over *emulators*, by connector name."""
+Steer = Callable[[Emulator, Mapping[str, Any]], Any]
+"""Reads or changes one application, as a body asks."""
 
-    def steered(steer: Steer) -> Callable[[web.Request], Awaitable[web.Response]]:
-        async def handle(request: web.Request) -> web.Response:
-            emulator = emulators.get(request.match_info["connector"])
-            if emulator is None:
-                return _refuse(404, f"No emulator of that name; there are {', '.join(emulators)}.")
-            try:
-                body = await request.json() if request.body_exists else {}
-                return web.json_response(steer(emulator, body))
-            except (TypeError, ValueError, KeyError) as fault:
-                return _refuse(422, f"{type(fault).__name__}: {fault}")
+SteerAll = Callable[[Playing, Mapping[str, Any]], Any]
+"""Reads or changes the sandbox as a whole."""
 
-        return handle
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """One control route; below ``/_control/{connector}`` where it is about one application."""
+
+    method: str
+    path: str
+    steer: Steer | None = None
+    steer_all: SteerAll | None = None
+
+
+def control(playing: Playing, host: str) -> web.Application:
+    """The control application over *playing*, which listens on *host*."""
 
     async def unknown(request: web.Request) -> web.Response:
         return _refuse(404, f"There is nothing at {request.method} {request.path}. {THERE_IS}")
 
-    async def reset_all(_: web.Request) -> web.Response:
-        for emulator in emulators.values():
-            emulator.stage.reset()
-            emulator.reset()
-        return web.json_response({"reset": list(emulators)})
-
-    prefix = "/_control/{connector}"
     return application(
         [
-            web.post("/_control/reset", reset_all),
-            web.get(f"{prefix}/requests", steered(read_journal)),
-            web.delete(f"{prefix}/requests", steered(clear_journal)),
-            web.post(f"{prefix}/faults", steered(add_fault)),
-            web.delete(f"{prefix}/faults", steered(clear_faults)),
-            web.post(f"{prefix}/knobs", steered(turn_knobs)),
-            web.post(f"{prefix}/revoke", steered(revoke)),
-            web.post(f"{prefix}/authorise", steered(authorise)),
-            web.post(f"{prefix}/act", steered(lambda emulator, action: emulator.act(action))),
+            *(web.route(route.method, route.path, _handler(playing, route)) for route in CONTROLS),
             # Last of all, so that a wrong method is told here, too.
             web.route("*", "/{path:.*}", unknown),
-        ]
+        ],
+        guarded(host, _refuse),
     )
+
+
+def _handler(playing: Playing, route: Control) -> Callable[[web.Request], Awaitable[web.Response]]:
+    async def handle(request: web.Request) -> web.Response:
+        try:
+            return web.json_response(_steered(playing, route, request, await _body(request)))
+        except UnknownEmulator as fault:
+            return _refuse(404, str(fault))
+        except Misread as fault:
+            return _refuse(400, str(fault))
+        except (TypeError, ValueError, KeyError) as fault:
+            return _refuse(422, f"{type(fault).__name__}: {fault}")
+
+    return handle
+
+
+def _steered(playing: Playing, route: Control, request: web.Request, body: Mapping[str, Any]) -> Any:
+    if route.steer_all is not None:
+        return route.steer_all(playing, body)
+    emulator = playing.emulators.get(request.match_info["connector"])
+    if emulator is None:
+        raise UnknownEmulator(f"No emulator of that name; there are {', '.join(playing.emulators)}.")
+    return route.steer(emulator, body) if route.steer else DONE
+
+
+class UnknownEmulator(Exception):
+    """There is no application of the name in the path."""
+
+
+async def _body(request: web.Request) -> Mapping[str, Any]:
+    content = await request.read()
+    if not content.strip():
+        return {}
+    try:
+        body = json.loads(content)
+    except (ValueError, RecursionError) as fault:
+        raise Misread(f"The body is no JSON: {fault}") from None
+    if not isinstance(body, dict):
+        raise Misread("The body must be a JSON object.")
+    return body
 
 
 def read_journal(emulator: Emulator, _: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -75,9 +119,14 @@ def clear_journal(emulator: Emulator, _: Mapping[str, Any]) -> dict[str, Any]:
     return DONE
 
 
+def list_faults(emulator: Emulator, _: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The plan: every fault since the last clearing, what it has done and how often it is left."""
+    return [fault.told() for fault in emulator.stage.faults]
+
+
 def add_fault(emulator: Emulator, wanted: Mapping[str, Any]) -> dict[str, Any]:
     """Add a fault for the next matching requests."""
-    emulator.stage.faults.append(Fault(**{name: value for name, value in wanted.items() if name in FAULT_FIELDS}))
+    emulator.stage.faults.append(fault_of(wanted))
     return DONE
 
 
@@ -88,12 +137,12 @@ def clear_faults(emulator: Emulator, _: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def turn_knobs(emulator: Emulator, wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """Change knobs of the emulator; an unknown one is refused with those there are."""
+    """Change knobs of the application, and answer all of them; an unknown one is refused with those there are."""
     # A misspelt knob that is accepted would make a test pass for the wrong reason.
     unknown = wanted.keys() - emulator.stage.default_knobs.keys()
     if unknown:
-        message = f"no knob {', '.join(sorted(unknown))}; there are {', '.join(emulator.stage.default_knobs)}"
-        raise ValueError(message)
+        known = emulator.stage.default_knobs
+        raise ValueError(" ".join(f"no knob {name!r}; {suggested(name, known)}" for name in sorted(unknown)))
     emulator.stage.knobs.update(wanted)
     return dict(emulator.stage.knobs)
 
@@ -108,6 +157,79 @@ def authorise(emulator: Emulator, _: Mapping[str, Any]) -> dict[str, Any]:
     """Give all of it back."""
     emulator.authorise()
     return DONE
+
+
+def act(emulator: Emulator, action: Mapping[str, Any]) -> dict[str, Any]:
+    """Do what a person would do in the application."""
+    return emulator.act(action)
+
+
+def reset(playing: Playing, _: Mapping[str, Any]) -> dict[str, Any]:
+    """Everything as at the start: objects, knobs, journals, faults, authorisations and the clock."""
+    playing.reset()
+    return {"reset": list(playing.emulators)}
+
+
+def tell_clock(playing: Playing, _: Mapping[str, Any]) -> dict[str, Any]:
+    """The time that all applications go by, and whether it stands still."""
+    now = playing.clock.now()
+    return {"now": now, "at": _written(now), "frozen": playing.clock.frozen, "steered": playing.clock.is_steered}
+
+
+def turn_clock(playing: Playing, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """Give up, stop, set and move the clock, in this order: ``machine``, ``frozen``, ``now``, ``advance_seconds``."""
+    given = read(wanted, CLOCK)
+    if given.get("machine"):
+        playing.clock.release()
+    if "frozen" in given:
+        (playing.clock.freeze if given["frozen"] else playing.clock.run)()
+    if "now" in given:
+        playing.clock.set(given["now"])
+    if "advance_seconds" in given:
+        playing.clock.set(min(playing.clock.now() + given["advance_seconds"], LATEST))
+    return tell_clock(playing, {})
+
+
+def _written(seconds: float) -> str:
+    return instant(seconds).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+LATEST = 253_370_764_800.0
+"""The year 9999, after which Python has no dates."""
+
+
+def _instant(value: Any) -> float:
+    if isinstance(value, str):
+        try:
+            at = datetime.fromisoformat(value)
+        except ValueError:
+            raise ValueError("must be seconds since 1970, or an instant such as 2026-11-22T12:00:00Z") from None
+        if at.tzinfo is None:
+            raise ValueError("must name its time zone, such as Z")
+        value = max(0.0, at.timestamp())
+    if number(value) > LATEST:
+        raise ValueError("must be before the year 9999")
+    return number(value)
+
+
+CLOCK: Mapping[str, Field] = {"now": _instant, "advance_seconds": number, "frozen": flag, "machine": flag}
+
+HERE = "/_control/{connector}"
+CONTROLS: Sequence[Control] = (
+    Control("POST", "/_control/reset", steer_all=reset),
+    Control("GET", "/_control/clock", steer_all=tell_clock),
+    Control("POST", "/_control/clock", steer_all=turn_clock),
+    Control("GET", f"{HERE}/requests", read_journal),
+    Control("DELETE", f"{HERE}/requests", clear_journal),
+    Control("GET", f"{HERE}/faults", list_faults),
+    Control("POST", f"{HERE}/faults", add_fault),
+    Control("DELETE", f"{HERE}/faults", clear_faults),
+    Control("POST", f"{HERE}/knobs", turn_knobs),
+    Control("POST", f"{HERE}/revoke", revoke),
+    Control("POST", f"{HERE}/authorise", authorise),
+    Control("POST", f"{HERE}/act", act),
+)
+"""In this order: of the whole sandbox, then of one application."""
 
 
 def _refuse(status: int, message: str) -> web.Response:

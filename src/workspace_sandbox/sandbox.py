@@ -6,7 +6,7 @@ from typing import Any
 from aiohttp import web
 
 from workspace_sandbox.control import control
-from workspace_sandbox.kit.clock import Clock, SystemClock
+from workspace_sandbox.kit.clock import Clock, SteeredClock, SystemClock
 from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.kit.server import staged
 from workspace_sandbox.kit.stage import Stage
@@ -36,26 +36,34 @@ class Sandbox:
         self.host = host
         self.port = port
         self.address = ""
+        self.clock = SteeredClock(clock or SystemClock())
         self.emulators: dict[str, Emulator] = {
-            name: emulator(
-                Stage(clock or SystemClock(), **{**emulator.knobs, **_deliveries(emulator, name, hooks_url)})
-            )
+            name: emulator(Stage(self.clock, **{**emulator.knobs, **_deliveries(emulator, name, hooks_url)}))
             for name, emulator in emulators.items()
         }
         self._runners: list[web.AppRunner] = []
 
     async def start(self) -> None:
         """Listen: the control routes on the first port, each emulator's hosts on the next ones."""
-        self.address = await self._listen(control(self.emulators))
+        self.address = await self._listen(control(self, self.host))
         for emulator in self.emulators.values():
             for name, application in emulator.applications().items():
-                emulator.stage.addresses[name] = await self._listen(staged(emulator.stage, application))
+                emulator.stage.addresses[name] = await self._listen(
+                    staged(emulator.stage, application, emulator.throttled)
+                )
 
     async def stop(self) -> None:
         """Stop listening."""
         for runner in reversed(self._runners):
             await runner.cleanup()
         self._runners.clear()
+
+    def reset(self) -> None:
+        """Everything as at the start, the clock too."""
+        self.clock.release()
+        for emulator in self.emulators.values():
+            emulator.stage.reset()
+            emulator.reset()
 
     def describe(self) -> dict[str, Any]:
         """Addresses, credentials, registered applications and examples, each by connector."""

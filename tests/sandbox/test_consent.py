@@ -131,6 +131,18 @@ def test_a_knob_sets_the_life_of_tokens(app: Application, browser: Browser, cont
     assert 200 == app.state(fresh)
 
 
+def test_tokens_end_by_the_clock(
+    app: Application, browser: Browser, control: httpx.Client, name: str, played: Sandbox
+) -> None:
+    control.post("/knobs", json={"token_seconds": 600, **({"rotation": True} if name == "chat" else {})})
+    token = app.exchange(browser.allow(app.address())["code"]).json()["access_token"]
+    fresh = app.state(token)
+    control.post(f"{played.address}/_control/clock", json={"advance_seconds": 600})
+
+    assert 200 == fresh
+    assert app.state(token) in {401, "token_expired"}
+
+
 def test_consent_and_tokens_are_in_the_journal(
     app: Application, browser: Browser, control: httpx.Client, name: str
 ) -> None:

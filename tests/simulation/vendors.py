@@ -171,7 +171,11 @@ class Vendors:
         for name, emulator in self.emulators.items():
             for host, application in emulator.applications().items():
                 emulator.stage.addresses[host] = f"http://{host}.{name}.invalid"
-                self._applications[f"{host}.{name}.invalid"] = (name, emulator, staged(emulator.stage, application))
+                self._applications[f"{host}.{name}.invalid"] = (
+                    name,
+                    emulator,
+                    staged(emulator.stage, application, emulator.throttled),
+                )
 
     async def start(self) -> None:
         """Be ready to answer."""

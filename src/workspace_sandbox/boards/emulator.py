@@ -18,8 +18,8 @@ from workspace_sandbox.boards.consent import Consent
 from workspace_sandbox.boards.routes import ROUTES, ApiRoute, Page, part_of_batch
 from workspace_sandbox.boards.seed import APP, plant
 from workspace_sandbox.boards.state import Author
-from workspace_sandbox.boards.throttle import MEMBER_ROUTES, Spender, Throttle
-from workspace_sandbox.boards.wire import NoSuchRoute, Refusal, rendered
+from workspace_sandbox.boards.throttle import MEMBER_ROUTES, TOKEN, Spender, Throttle
+from workspace_sandbox.boards.wire import NoSuchRoute, Refusal, exhausted, rendered
 from workspace_sandbox.kit.server import MAX_REQUEST_BYTES
 from workspace_sandbox.kit.stage import Stage
 
@@ -112,6 +112,14 @@ class BoardsEmulator:
     def act(self, action: Mapping[str, Any]) -> dict[str, Any]:
         """A colleague does ``create_card``, ``move_card``, ``comment`` or ``archive_list``."""
         return act(self.store, Author(self.seed.colleague, None, self.stage.clock.now()), action)
+
+    def throttled(self, request: web.Request, seconds: float) -> web.Response:
+        """The refusal of a token that has spent its ten seconds; the vendor does not say how long to wait."""
+        del seconds
+        refusal = exhausted(TOKEN.error, TOKEN.message)
+        answer = rendered(refusal.status, refusal.body)
+        answer.headers.update(self._told(request))
+        return answer
 
     async def _answer(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         if len(f"{request.method} {request.raw_path} HTTP/1.1") > LONGEST_LINE:

@@ -1,6 +1,7 @@
 """The vendor's address: one path per method, the page of consent, and its dialect of refusals."""
 
 import logging
+import math
 from collections.abc import Mapping
 from functools import partial
 from typing import Any, ClassVar
@@ -117,6 +118,11 @@ class ChatEmulator:
             case _:
                 return acts.perform(self.workspace, action)
 
+    def throttled(self, request: web.Request, seconds: float) -> web.Response:
+        """The refusal of a method that was called too often."""
+        del request
+        return _throttled(Throttled(max(1, math.ceil(seconds))), {})
+
     def _uninstall(self, home: Home) -> None:
         """Remove the application from a workspace; the vendor says so in two last events."""
         bot = home.workspace.team.bot_user_id
@@ -159,8 +165,7 @@ class ChatEmulator:
         except SlackError as refusal:
             body = {"ok": False, "error": refusal.code} | refusal.details
         except Throttled as throttled:
-            headers |= {"Retry-After": str(throttled.seconds)}
-            return web.json_response({"ok": False, "error": throttled.code}, status=429, headers=headers)
+            return _throttled(throttled, headers)
         return web.json_response(warned(body, warnings), headers=headers)
 
     def _run(self, method: Method, received: Received, home: Home) -> dict[str, Any]:
@@ -202,6 +207,11 @@ class ChatEmulator:
         except Exception:
             log.exception("The stand-in failed at %s %s", request.method, request.path)
             return web.json_response({"ok": False, "error": "internal_error"}, status=500)
+
+
+def _throttled(throttled: Throttled, headers: dict[str, str]) -> web.Response:
+    told = headers | {"Retry-After": str(throttled.seconds)}
+    return web.json_response({"ok": False, "error": throttled.code}, status=429, headers=told)
 
 
 def _scope_headers(method: Method, access: Access) -> dict[str, str]:

@@ -12,7 +12,7 @@ from workspace_sandbox.crm.access import SCOPES, SERVICE_KEY, Grants
 from workspace_sandbox.crm.routes import ROUTES, ScopedRoute
 from workspace_sandbox.crm.state import MAIN, Portal
 from workspace_sandbox.crm.throttle import Throttle
-from workspace_sandbox.crm.wire import Rejection, envelope, page
+from workspace_sandbox.crm.wire import Rejection, envelope, page, too_many
 from workspace_sandbox.kit.server import application
 from workspace_sandbox.kit.stage import Stage
 
@@ -100,6 +100,11 @@ class CrmEmulator:
     def act(self, action: Mapping[str, Any]) -> dict[str, Any]:
         """Do what a person would do in the application."""
         return acts.act(self.portal, action)
+
+    def throttled(self, request: web.Request, seconds: float) -> web.Response:
+        """The refusal of an application that has spent its ten seconds; the vendor does not say how long to wait."""
+        del request, seconds
+        return self._refusal(too_many("TEN_SECONDLY_ROLLING", "ten_secondly_rolling", {}))
 
     def _serving(self, route: ScopedRoute) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
         async def serve(request: web.Request) -> web.StreamResponse:

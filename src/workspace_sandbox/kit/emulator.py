@@ -53,3 +53,7 @@ class Emulator(Protocol):
     def act(self, action: Mapping[str, Any]) -> dict[str, Any]:
         """Do what a person would do in the application; unknown keys are ignored, a bad action is a ``ValueError``."""
         ...
+
+    def throttled(self, request: web.Request, seconds: float) -> web.StreamResponse:
+        """The vendor's answer to who asked too often and has to wait for *seconds*; nothing is counted."""
+        ...

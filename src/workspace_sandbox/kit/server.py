@@ -1,7 +1,7 @@
 """An emulator on HTTP: its routes, with faults and journal in front of them."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
@@ -27,7 +27,11 @@ def application(routes: Iterable[web.AbstractRouteDef], *middlewares: Middleware
     return made
 
 
-def staged(stage: Stage, application: web.Application) -> web.Application:
+Throttled = Callable[[web.Request, float], web.StreamResponse]
+"""What a vendor answers who asked too often and has to wait for so many seconds."""
+
+
+def staged(stage: Stage, application: web.Application, throttled: Throttled) -> web.Application:
     """*application* with the stage's faults and journal in front of everything else it does."""
 
     @web.middleware
@@ -40,9 +44,12 @@ def staged(stage: Stage, application: web.Application) -> web.Application:
 
     async def answer(request: web.Request, handler: Handler) -> web.StreamResponse:
         at = stage.clock.now()
-        fault = stage.next_fault(request)
+        fault = await stage.next_fault(request)
         # Served in full even for ``drop_after``: the fault is that the answer to finished work is lost.
-        response = await _perform(stage, fault, request, handler)
+        if fault and fault.fault == "throttle":
+            response: web.StreamResponse | None = throttled(request, fault.seconds)
+        else:
+            response = await _perform(stage, fault, request, handler)
         stage.journal.append(Exchange(at, request.method, request.path, response.status if response else None))
         if response is None or (fault and fault.fault == "drop_after"):
             return _cut(request)

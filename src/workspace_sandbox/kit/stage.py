@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -9,8 +10,8 @@ from uuid import UUID
 
 from aiohttp import web
 
-from workspace_sandbox.kit.clock import Clock
-from workspace_sandbox.kit.faults import Fault
+from workspace_sandbox.kit.clock import Clock, SteeredClock
+from workspace_sandbox.kit.faults import Fault, FaultKind, tokens_of
 
 JOURNAL_LENGTH = 100_000
 """Exchanges kept per emulator; the oldest fall out first."""
@@ -62,6 +63,11 @@ class Stage:
             # Tests steer from another thread than the one that serves.
             delay.get_loop().call_soon_threadsafe(delay.cancel)
 
+    async def work(self, seconds: float) -> None:
+        """Be at work for so long; where time stands still, by the machine's."""
+        stands_still = isinstance(self.clock, SteeredClock) and self.clock.frozen
+        await (asyncio.sleep(seconds) if stands_still else self.clock.sleep(seconds))
+
     async def hold_up(self, fault: Fault, seconds: float) -> None:
         """Let a request wait for *fault*, at most until faults are forgotten."""
         # The fault may have been forgotten between the match and here.
@@ -75,10 +81,20 @@ class Stage:
             self._delays.discard(delay)
             delay.cancel()
 
-    def next_fault(self, request: web.Request) -> Fault | None:
-        """The first fault meant for *request*, spent once by asking."""
-        for fault in self.faults:
-            if fault.matches(request):
-                fault.times -= 1
-                return fault
-        return None
+    async def next_fault(self, request: web.Request) -> Fault | None:
+        """The first fault that meets *request*, spent once by asking."""
+        if not self.faults:
+            return None
+        tokens = await tokens_of(request) if any(fault.token for fault in self.faults) else ()
+        return self.fault_for(request.method, request.path, tokens)
+
+    def fault_for(
+        self, method: str, path: str, tokens: Iterable[str] = (), *, kind: FaultKind | None = None
+    ) -> Fault | None:
+        """The first fault, of any or of one *kind*, that meets such a request, spent once by asking."""
+        met = (
+            fault
+            for fault in self.faults
+            if kind in {None, fault.fault} and fault.concerns(method, path, tokens) and fault.strikes()
+        )
+        return next(met, None)

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
-from workspace_sandbox.kit.faults import Fault
 from workspace_sandbox.kit.server import application
 from workspace_sandbox.kit.stage import Exchange, Stage
 from workspace_sandbox.mail import acts, schema, seed, uploads
@@ -20,6 +19,7 @@ from workspace_sandbox.mail.consent import Answering, Consent, served
 from workspace_sandbox.mail.methods import Ask, Desk, Method
 from workspace_sandbox.mail.office import PostOffice
 from workspace_sandbox.mail.refusals import (
+    THROTTLES,
     delegation_denied,
     forced,
     internal,
@@ -123,6 +123,12 @@ class MailEmulator:
         """Do what a person would do: write to the mailbox, or tidy it up."""
         return acts.perform(self.desk.office, self.desk.office.mailboxes[seed.ADDRESS], action)
 
+    def throttled(self, request: web.Request, seconds: float) -> web.Response:
+        """The refusal of a user whose minute is spent, in the dialect that the knob ``throttle`` names."""
+        del request
+        refusing = THROTTLES[self.stage.knobs["throttle"]]
+        return Reply.refusing(refusing(self.stage.clock.now() + seconds)).response
+
     async def _serve(self, request: web.Request) -> web.Response:
         return (await self._alone(await Call.of(request))).response
 
@@ -172,9 +178,8 @@ class MailEmulator:
 
     def _inside(self, call: Call, entered: list[tuple[str, int]]) -> Ask | Reply:
         """What a call inside a batch asks, or the answer it has at once; what it holds is noted in *entered*."""
-        fault = next((fault for fault in self.stage.faults if fault.fault == "status" and _meant(fault, call)), None)
+        fault = self.stage.fault_for(call.verb, call.path, (call.token,), kind="status")
         if fault is not None:
-            fault.times -= 1
             answer = fault.answer()
             return Reply(answer.status, bytes(answer.body or b""), dict(answer.headers))  # type: ignore[arg-type]
         try:
@@ -253,7 +258,7 @@ class MailEmulator:
     async def _take_time(self) -> None:
         """Be at work for a moment, so that requests sent at once are seen to be at once."""
         if self.stage.knobs["limits"] and self.stage.knobs["latency_seconds"]:
-            await self.stage.clock.sleep(self.stage.knobs["latency_seconds"])
+            await self.stage.work(self.stage.knobs["latency_seconds"])
 
     @property
     def _speak(self) -> Middleware:
@@ -272,10 +277,6 @@ class MailEmulator:
                 return Reply.refusing(internal()).response
 
         return speak
-
-
-def _meant(fault: Fault, call: Call) -> bool:
-    return fault.times > 0 and fault.method in {None, call.verb} and call.path.startswith(fault.path)
 
 
 def _upload_type(call: Call, prefix: str) -> str:

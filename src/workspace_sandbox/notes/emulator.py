@@ -1,6 +1,7 @@
 """The vendor's address: its routes, and what testers can do to it."""
 
 import logging
+import math
 from collections.abc import Mapping
 from functools import partial
 from typing import Any, ClassVar
@@ -30,7 +31,7 @@ from workspace_sandbox.notes.routes import ROUTES, Exchange, Page, Request
 from workspace_sandbox.notes.state import Change
 from workspace_sandbox.notes.subscription import VERIFICATION_TOKEN, Subscription
 from workspace_sandbox.notes.throttle import Limits
-from workspace_sandbox.notes.wire import Refusal, answered, bad_url, refused
+from workspace_sandbox.notes.wire import Refusal, answered, bad_url, rate_limited, refused
 
 DENIED = {"error": "access_denied"}
 
@@ -120,6 +121,11 @@ class NotesEmulator:
                 return {"deliveries": self._deliverer.described()}
             case _:
                 return acts.act(self.workspace, self._seeded.person, action)
+
+    def throttled(self, request: web.Request, seconds: float) -> web.Response:
+        """The refusal of a connection that has asked more often than it may."""
+        del request
+        return self._refuse(rate_limited(math.ceil(seconds)))
 
     def _subscribe(self, action: Mapping[str, Any]) -> dict[str, Any]:
         """Set up webhooks to the address of the action or else the knob, in place of those there are."""

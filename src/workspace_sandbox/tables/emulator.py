@@ -81,6 +81,11 @@ class TablesEmulator:
         """Do what somebody does in the application."""
         return acts.perform(self.workspace, self._reader, action)
 
+    def throttled(self, request: web.Request, seconds: float) -> web.Response:
+        """The refusal of a base that was asked too often."""
+        del request
+        return _told(self.limits.refusal(seconds))
+
     def _routes(self, host: Host) -> list[web.RouteDef]:
         return [
             web.route(route.method, path, self._handler(route))
@@ -156,4 +161,8 @@ class TablesEmulator:
         refusal = await wire.refusal_of(request, handler)
         if isinstance(refusal, web.StreamResponse):
             return refusal
-        return web.json_response(refusal.body(), status=refusal.status, headers=refusal.headers)
+        return _told(refusal)
+
+
+def _told(refusal: wire.Refusal) -> web.Response:
+    return web.json_response(refusal.body(), status=refusal.status, headers=refusal.headers)

@@ -1,0 +1,115 @@
+"""The sandbox's clock: set, stopped and moved, and what goes by it."""
+
+import asyncio
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from harness.clocks import NOON, HandClock, LoopClock, in_no_time
+from harness.playing import playing
+from workspace_sandbox import EMULATORS, Sandbox
+from workspace_sandbox.kit.clock import SteeredClock
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with playing(notes=EMULATORS["notes"]) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def control(sandbox: Sandbox) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=f"{sandbox.address}/_control") as control:
+        control.post("/reset")
+        yield control
+        control.post("/reset")
+
+
+def me(sandbox: Sandbox) -> httpx.Response:
+    notes = sandbox.emulators["notes"]
+    headers = {"Authorization": f"Bearer {notes.credentials()['token']}", "Notion-Version": "2026-03-11"}
+    return httpx.get(f"{notes.stage.addresses['base']}/v1/users/me", headers=headers)
+
+
+def test_a_clock_that_stands_still_is_moved(control: httpx.Client) -> None:
+    control.post("/clock", json={"now": "2027-01-01T00:00:00Z", "frozen": True})
+
+    told = control.post("/clock", json={"advance_seconds": 90.5}).json()
+
+    assert {"now": 1_798_761_690.5, "at": "2027-01-01T00:01:30.500Z", "frozen": True, "steered": True} == told
+    assert told == control.get("/clock").json()
+
+
+def test_a_clock_goes_on_from_where_it_was_set(control: httpx.Client) -> None:
+    control.post("/clock", json={"now": 1_900_000_000, "frozen": True})
+
+    told = control.post("/clock", json={"frozen": False}).json()
+
+    assert 1_900_000_000 <= told["now"] < 1_900_000_060
+    assert not told["frozen"]
+
+
+@pytest.mark.parametrize("way", [("/clock", {"machine": True}), ("/reset", {})], ids=str)
+def test_a_clock_tells_the_time_of_the_machine_again(control: httpx.Client, way: tuple[str, dict[str, bool]]) -> None:
+    control.post("/clock", json={"advance_seconds": 86_400, "frozen": True})
+
+    control.post(way[0], json=way[1])
+
+    assert not control.get("/clock").json()["steered"]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "told"),
+    [
+        ({"advance": 5}, "There is no 'advance'; did you mean advance_seconds?"),
+        ({"now": "noon"}, "now must be seconds since 1970, or an instant"),
+        ({"now": "2027-01-01T00:00:00"}, "now must name its time zone"),
+        ({"now": 1e12}, "now must be before the year 9999."),
+        ({"advance_seconds": -1}, "advance_seconds must be a number from 0 on."),
+        ({"frozen": "yes"}, "frozen must be true or false."),
+    ],
+    ids=str,
+)
+def test_a_clock_is_not_moved_by_what_cannot_be_read(
+    control: httpx.Client, wanted: dict[str, object], told: str
+) -> None:
+    reply = control.post("/clock", json=wanted)
+
+    assert 400 == reply.status_code
+    assert reply.json()["error"].startswith(told)
+
+
+def test_budgets_are_filled_up_by_the_clock(sandbox: Sandbox, control: httpx.Client) -> None:
+    control.post("/clock", json={"frozen": True})
+    spent = [me(sandbox).status_code for _ in range(11)]
+
+    control.post("/clock", json={"advance_seconds": 1})
+
+    assert [*[200] * 10, 429] == spent
+    assert 200 == me(sandbox).status_code
+
+
+def test_whoever_waits_is_woken_when_the_clock_is_moved() -> None:
+    async def story() -> float:
+        clock = SteeredClock(LoopClock())
+        clock.freeze()
+        waiting = asyncio.create_task(clock.sleep(600))
+        await asyncio.sleep(1000)
+        assert not waiting.done()
+        clock.set(clock.now() + 600)
+        await waiting
+        return clock.now()
+
+    assert NOON + 600 == in_no_time(story())
+
+
+def test_waiting_takes_as_long_as_it_takes_by_the_clock_below() -> None:
+    async def story() -> float:
+        clock = SteeredClock(HandClock())
+        clock.set(NOON + 60)
+        await clock.sleep(30)
+        await clock.sleep(-1)
+        return clock.now()
+
+    assert NOON + 90 == in_no_time(story())

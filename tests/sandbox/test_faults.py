@@ -1,0 +1,158 @@
+"""Faults: how they are asked for, what they meet, and what is told of them."""
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from harness.playing import playing
+from workspace_sandbox import EMULATORS, Sandbox
+from workspace_sandbox.kit.faults import KINDS, fault_of
+
+NOTES = {"Notion-Version": "2026-03-11"}
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with playing(**EMULATORS) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def control(sandbox: Sandbox) -> Iterator[httpx.Client]:
+    for emulator in sandbox.emulators.values():
+        emulator.stage.forget_faults()
+    with httpx.Client(base_url=f"{sandbox.address}/_control") as control:
+        yield control
+
+
+def me(sandbox: Sandbox, token: str = "") -> httpx.Response:
+    notes = sandbox.emulators["notes"]
+    notes.stage.knobs["limits"] = False
+    bearer = {"Authorization": f"Bearer {token or notes.credentials()['token']}"}
+    return httpx.get(f"{notes.stage.addresses['base']}/v1/users/me", headers=NOTES | bearer)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "told"),
+    [
+        ({}, "fault is needed."),
+        ({"fault": "stauts"}, "fault is no 'stauts'; did you mean status? There are status, delay, "),
+        ({"fault": "status", "tims": 2}, "There is no 'tims'; did you mean times? There are fault, times, "),
+        ({"fault": "status", "times": -1}, "times must be a whole number from 0 on."),
+        ({"fault": "status", "times": True}, "times must be a whole number from 0 on."),
+        ({"fault": "status", "status": 700}, "status must be from 200 to 599."),
+        ({"fault": "status", "headers": ["x"]}, "headers must be a JSON object."),
+        ({"fault": "status", "headers": {"A": None}}, "headers must have a text for A."),
+        ({"fault": "status", "headers": {"A": "1\r\nB: 2"}}, "headers cannot have 'A' on the wire."),
+        ({"fault": "delay", "seconds": -1}, "seconds must be a number from 0 on."),
+        ({"fault": "delay", "path": "v1"}, "path must begin with /."),
+        ({"fault": "delay", "path": "/v1?a=b"}, "path is compared with the path alone, so it has no ?."),
+        ({"fault": "delay", "probability": 1.5}, "probability must be from 0 to 1."),
+        ({"fault": "delay", "after": "3", "seed": 0.5}, "after must be a whole number from 0 on. seed must be a whole"),
+    ],
+    ids=str,
+)
+def test_a_fault_that_cannot_be_read_is_refused_with_all_that_is_wrong(
+    control: httpx.Client, wanted: dict[str, object], told: str
+) -> None:
+    reply = control.post("/notes/faults", json=wanted)
+
+    assert 400 == reply.status_code
+    assert reply.json()["error"].startswith(told)
+    assert [] == control.get("/notes/faults").json()
+
+
+@pytest.mark.parametrize("content", [b"[]", b"3", b"{", b"\xff", b"[" * 100_000])
+def test_a_body_that_is_no_json_object_is_refused(control: httpx.Client, content: bytes) -> None:
+    assert 400 == control.post("/notes/faults", content=content).status_code
+
+
+def test_the_type_that_a_fault_names_is_that_of_its_answer(sandbox: Sandbox, control: httpx.Client) -> None:
+    given = {"Content-Type": "text/html; charset=utf-8", "Retry-After": 3}
+    control.post("/notes/faults", json={"fault": "status", "status": 503, "headers": given, "body": "<p>away"})
+
+    answer = me(sandbox)
+
+    assert (503, "<p>away") == (answer.status_code, answer.text)
+    assert ("text/html; charset=utf-8", "3") == (answer.headers["Content-Type"], answer.headers["Retry-After"])
+
+
+def test_a_fault_begins_after_so_many_requests(sandbox: Sandbox, control: httpx.Client) -> None:
+    control.post("/notes/faults", json={"fault": "status", "status": 502, "after": 2})
+
+    assert [200, 200, 502, 200] == [me(sandbox).status_code for _ in range(4)]
+
+
+def test_a_fault_is_for_one_token_alone(sandbox: Sandbox, control: httpx.Client) -> None:
+    control.post("/notes/faults", json={"fault": "status", "status": 502, "token": "another"})
+
+    assert [200, 502] == [me(sandbox).status_code, me(sandbox, "another").status_code]
+
+
+@pytest.mark.parametrize(
+    "request_", [{"params": {"token": "t1"}}, {"data": {"token": "t1"}}, {"json": {"token": "t1"}}], ids=str
+)
+def test_a_token_is_found_where_vendors_take_it(
+    sandbox: Sandbox, control: httpx.Client, request_: dict[str, dict[str, str]]
+) -> None:
+    control.post("/chat/faults", json={"fault": "status", "status": 502, "token": "t1"})
+    address = sandbox.emulators["chat"].stage.addresses["base"]
+
+    assert 502 == httpx.request("POST", f"{address}/api/auth.test", **request_).status_code  # type: ignore[arg-type]
+
+
+def test_a_fault_by_chance_repeats_exactly() -> None:
+    first, again = (fault_of({"fault": "delay", "times": 100, "probability": 0.3, "seed": 7}) for _ in range(2))
+
+    met = [first.strikes() for _ in range(100)]
+
+    assert met == [again.strikes() for _ in range(100)]
+    assert 15 <= sum(met) <= 45
+
+
+def test_the_plan_tells_what_each_fault_has_done(sandbox: Sandbox, control: httpx.Client) -> None:
+    asked = {"fault": "status", "status": 502, "method": "get", "times": 3, "after": 1}
+    control.post("/notes/faults", json=asked)
+    for _ in range(2):
+        me(sandbox)
+
+    plan = control.get("/notes/faults").json()
+
+    assert [{**asked, "method": "GET", "matched": 2, "done": 1, "left": 2}] == plan
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "said"),
+    [
+        ("notes", 429, '"code": "rate_limited"'),
+        ("boards", 429, "API_TOKEN_LIMIT_EXCEEDED"),
+        ("mail", 403, '"reason": "rateLimitExceeded"'),
+        ("chat", 429, '"error": "ratelimited"'),
+        ("crm", 429, '"policyName": "TEN_SECONDLY_ROLLING"'),
+        ("tables", 429, "Rate limit exceeded"),
+    ],
+)
+def test_a_throttle_speaks_as_the_vendor_does(
+    sandbox: Sandbox, control: httpx.Client, name: str, status: int, said: str
+) -> None:
+    control.post(f"/{name}/faults", json={"fault": "throttle", "seconds": 7})
+
+    answer = httpx.get(f"{sandbox.emulators[name].stage.addresses['base']}/any")
+
+    assert status == answer.status_code
+    assert said in answer.text
+
+
+@pytest.mark.parametrize("name", ["notes", "chat"])
+def test_a_throttle_names_the_seconds_where_the_vendor_does(sandbox: Sandbox, control: httpx.Client, name: str) -> None:
+    control.post(f"/{name}/faults", json={"fault": "throttle", "seconds": 7})
+
+    answer = httpx.get(f"{sandbox.emulators[name].stage.addresses['base']}/any")
+
+    assert "7" == answer.headers["Retry-After"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_fault_can_be_asked_for(kind: str) -> None:
+    assert kind == fault_of({"fault": kind, "method": None}).fault

@@ -1,0 +1,61 @@
+"""Who may steer the sandbox: programs, and no page in a browser."""
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from harness.playing import playing
+from workspace_sandbox import EMULATORS, Sandbox
+
+PAGE = "https://page.example"
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with playing(notes=EMULATORS["notes"]) as sandbox:
+        yield sandbox
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Origin": PAGE}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Sec-Fetch-Site": "same-site"}, 403),
+        ({"Host": "rebound.example:8081"}, 403),
+        ({"Content-Type": "text/plain"}, 415),
+        ({"Content-Type": "multipart/form-data; boundary=x"}, 415),
+    ],
+    ids=str,
+)
+def test_a_page_cannot_steer(sandbox: Sandbox, headers: dict[str, str], status: int) -> None:
+    reply = httpx.post(f"{sandbox.address}/_control/notes/knobs", content=b'{"limits": false}', headers=headers)
+
+    assert status == reply.status_code
+    assert sandbox.emulators["notes"].stage.knobs["limits"]
+
+
+def test_a_page_is_not_asked_for_leave_in_advance(sandbox: Sandbox) -> None:
+    reply = httpx.options(f"{sandbox.address}/_control/reset", headers={"Origin": PAGE})
+
+    assert 403 == reply.status_code
+    assert "Access-Control-Allow-Origin" not in reply.headers
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Content-Type": "application/json"},
+        {"Content-Type": "application/x-www-form-urlencoded"},
+        {"Host": "localhost:1"},
+        {"Host": "[::1]:8081"},
+        {"Sec-Fetch-Site": "none"},
+    ],
+    ids=str,
+)
+def test_a_program_can_steer(sandbox: Sandbox, headers: dict[str, str]) -> None:
+    reply = httpx.post(f"{sandbox.address}/_control/notes/knobs", content=b'{"row_cap": 9999}', headers=headers)
+
+    assert 200 == reply.status_code
