@@ -1,6 +1,6 @@
 """The vendor stand-ins, each on ports of its own, and the address by which tests control them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 
 from workspace_sandbox.kit.emulator import Emulator
@@ -16,9 +16,24 @@ APPLICATIONS = (
 )
 """The folder of each stand-in, one to a line, in the order of their ports; ``notes`` has a ``NotesEmulator``."""
 
-EMULATORS: Mapping[str, type[Emulator]] = {
-    name: getattr(import_module(f"{__name__}.{name}"), f"{name.capitalize()}Emulator") for name in APPLICATIONS
-}
-"""The stand-ins by name."""
+
+class Emulators(Mapping[str, type[Emulator]]):
+    """The stand-ins by name; each is loaded when it is asked for, so that one alone starts at once."""
+
+    def __getitem__(self, name: str) -> type[Emulator]:
+        if name not in APPLICATIONS:
+            raise KeyError(name)
+        found: type[Emulator] = getattr(import_module(f"{__name__}.{name}"), f"{name.capitalize()}Emulator")
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(APPLICATIONS)
+
+    def __len__(self) -> int:
+        return len(APPLICATIONS)
+
+
+EMULATORS: Mapping[str, type[Emulator]] = Emulators()
+"""All stand-ins."""
 
 __all__ = ["APPLICATIONS", "EMULATORS", "Sandbox"]

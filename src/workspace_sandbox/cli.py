@@ -1,28 +1,65 @@
 """The command ``workspace-sandbox``: the emulators on their own."""
 
 import asyncio
+import json
 import signal
 import sys
+from collections.abc import Iterable
+from pathlib import Path
 
 import click
-from pydantic_core import to_json
 
-from workspace_sandbox import EMULATORS, Sandbox
+from workspace_sandbox import APPLICATIONS, EMULATORS, Sandbox
+from workspace_sandbox.kit.asking import suggested
+from workspace_sandbox.snapshots import Unusable
+from workspace_sandbox.version import VERSION
 
 PORTS = click.IntRange(0, 65_500)
 """It leaves room for the ports of the applications."""
 
 
+class Names(click.ParamType[tuple[str, ...]]):
+    """Names of applications with commas between them."""
+
+    name = "names"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
+        """The names, in the order of their ports."""
+        given = [name.strip() for name in value.split(",") if name.strip()]
+        for name in given:
+            if name not in APPLICATIONS:
+                self.fail(f"There is no {name!r}; {suggested(name, APPLICATIONS)}", param, ctx)
+        return tuple(name for name in APPLICATIONS if name in given) or self.fail("Name an application.", param, ctx)
+
+
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
-    "--port", default=8081, show_default=True, type=PORTS, help="Control port; the emulators take the next ones."
+    "--port",
+    default=8081,
+    show_default=True,
+    type=PORTS,
+    help="Control port; the emulators take the next ones. 0 takes any that are free.",
 )
+@click.option("--only", type=Names(), help="Run these alone, such as notes,chat.")
 @click.option("--hooks-url", help="Where applications that deliver what happens do so from the start.")
+@click.option(
+    "--data",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder that keeps what the applications hold over restarts.",
+)
 @click.option("--until-eof", is_flag=True, hidden=True, help="Stop when standard input ends.")
-def sandbox(host: str, port: int, hooks_url: str | None, *, until_eof: bool) -> None:
+@click.version_option(VERSION, package_name="workspace-sandbox")
+def sandbox(
+    host: str, port: int, only: Iterable[str] | None, hooks_url: str | None, data: Path | None, *, until_eof: bool
+) -> None:
     """Run only the emulators; prints their addresses and credentials as one line of JSON once ready."""
-    asyncio.run(_play(Sandbox(EMULATORS, host=host, port=port, hooks_url=hooks_url), until_eof=until_eof))
+    chosen = {name: EMULATORS[name] for name in only or APPLICATIONS}
+    try:
+        playing = Sandbox(chosen, host=host, port=port, hooks_url=hooks_url, data=data)
+        asyncio.run(_play(playing, until_eof=until_eof))
+    except Unusable as fault:
+        raise click.ClickException(str(fault)) from fault
 
 
 async def _play(playing: Sandbox, *, until_eof: bool) -> None:
@@ -36,7 +73,7 @@ async def _play(playing: Sandbox, *, until_eof: bool) -> None:
         raise click.ClickException(
             f"The sandbox cannot listen: {fault.strerror or fault}. Choose other ports."
         ) from fault
-    click.echo(to_json({"sandbox_url": playing.address} | playing.describe()).decode())
+    click.echo(json.dumps({"sandbox_url": playing.address} | playing.describe(), ensure_ascii=False))
     if until_eof:
         loop.add_reader(sys.stdin, stopped.set)
     await stopped.wait()

@@ -14,6 +14,7 @@ from workspace_sandbox.kit.clock import SteeredClock, instant
 from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.kit.faults import fault_of
 from workspace_sandbox.kit.server import application
+from workspace_sandbox.snapshots import Snapshots, name_of
 
 DONE = {"done": True}
 THERE_IS = (
@@ -32,6 +33,16 @@ class Playing(Protocol):
 
     def reset(self) -> None:
         """Everything as at the start."""
+        ...
+
+    snapshots: Snapshots
+
+    def save(self, name: str) -> None:
+        """Keep everything under a name."""
+        ...
+
+    def load(self, name: str) -> None:
+        """Everything as it was saved."""
         ...
 
 
@@ -88,6 +99,8 @@ def _steered(playing: Playing, route: Control, request: web.Request, body: Mappi
     emulator = playing.emulators.get(request.match_info["connector"])
     if emulator is None:
         raise UnknownEmulator(f"No emulator of that name; there are {', '.join(playing.emulators)}.")
+    if request.method != "GET":
+        emulator.stage.touches += 1
     return route.steer(emulator, body) if route.steer else DONE
 
 
@@ -190,6 +203,26 @@ def turn_clock(playing: Playing, wanted: Mapping[str, Any]) -> dict[str, Any]:
     return tell_clock(playing, {})
 
 
+def list_snapshots(playing: Playing, _: Mapping[str, Any]) -> dict[str, Any]:
+    """The names that can be loaded."""
+    return {"snapshots": playing.snapshots.names()}
+
+
+def save(playing: Playing, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """Save what all applications hold, with their knobs and the clock, under a name."""
+    playing.save(read(wanted, NAMED, needs=NAMED)["name"])
+    return list_snapshots(playing, {})
+
+
+def load(playing: Playing, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """Let all applications hold what was saved; faults, journals and deliveries under way are forgotten."""
+    playing.load(read(wanted, NAMED, needs=NAMED)["name"])
+    return DONE
+
+
+NAMED: Mapping[str, Field] = {"name": name_of}
+
+
 def _written(seconds: float) -> str:
     return instant(seconds).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
@@ -219,6 +252,9 @@ CONTROLS: Sequence[Control] = (
     Control("POST", "/_control/reset", steer_all=reset),
     Control("GET", "/_control/clock", steer_all=tell_clock),
     Control("POST", "/_control/clock", steer_all=turn_clock),
+    Control("GET", "/_control/snapshots", steer_all=list_snapshots),
+    Control("POST", "/_control/save", steer_all=save),
+    Control("POST", "/_control/load", steer_all=load),
     Control("GET", f"{HERE}/requests", read_journal),
     Control("DELETE", f"{HERE}/requests", clear_journal),
     Control("GET", f"{HERE}/faults", list_faults),

@@ -1,6 +1,9 @@
 """Starts and stops the emulators and their control routes."""
 
-from collections.abc import Mapping
+import asyncio
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from aiohttp import web
@@ -8,8 +11,10 @@ from aiohttp import web
 from workspace_sandbox.control import control
 from workspace_sandbox.kit.clock import Clock, SteeredClock, SystemClock
 from workspace_sandbox.kit.emulator import Emulator
+from workspace_sandbox.kit.keeping import Beginning, Unreadable, held, restore
 from workspace_sandbox.kit.server import staged
 from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.snapshots import NOW, Folder, Saved, Snapshots, Unusable
 
 EVENTS_URL = "events_url"
 """The knob of emulators that deliver what happens."""
@@ -17,11 +22,17 @@ EVENTS_URL = "events_url"
 MAX_LINE_BYTES = 32 * 1024
 """Longer request lines than any vendor takes, so that each can refuse too long ones in its own words."""
 
+KEEP_SECONDS = 1.0
+"""How long after a change a folder has it."""
+
+CLOCK_FILE = "clock.json"
+
 
 class Sandbox:
     """Emulators and their control routes on consecutive ports of one address; with port 0, on any free ones.
 
     With a *hooks_url*, those that deliver what happens do so from the start, each to its own address below it.
+    With a folder as *data*, it goes on with what it finds there, and keeps there what it holds.
     """
 
     def __init__(
@@ -32,16 +43,23 @@ class Sandbox:
         host: str = "127.0.0.1",
         hooks_url: str | None = None,
         clock: Clock | None = None,
+        data: Path | None = None,
     ) -> None:
         self.host = host
         self.port = port
         self.address = ""
         self.clock = SteeredClock(clock or SystemClock())
+        self._folder = Folder(data) if data else None
+        self.snapshots = Snapshots(self._folder)
         self.emulators: dict[str, Emulator] = {
             name: emulator(Stage(self.clock, **{**emulator.knobs, **_deliveries(emulator, name, hooks_url)}))
             for name, emulator in emulators.items()
         }
+        self._beginnings = [Beginning(emulator) for emulator in self.emulators.values()]
         self._runners: list[web.AppRunner] = []
+        self._kept: dict[str, int] = {}
+        self._kept_clock: tuple[float, float | None] | None = None
+        self._keeping: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """Listen: the control routes on the first port, each emulator's hosts on the next ones."""
@@ -51,19 +69,34 @@ class Sandbox:
                 emulator.stage.addresses[name] = await self._listen(
                     staged(emulator.stage, application, emulator.throttled)
                 )
+        if self._folder:
+            self._go_on(self._folder)
+            self._keeping = asyncio.create_task(self._keep_up(self._folder))
 
     async def stop(self) -> None:
-        """Stop listening."""
+        """Stop listening; a folder has everything then."""
         for runner in reversed(self._runners):
             await runner.cleanup()
         self._runners.clear()
+        if self._keeping:
+            self._keeping.cancel()
+        if self._folder:
+            self._keep(self._folder)
+            self._folder.close()
 
     def reset(self) -> None:
         """Everything as at the start, the clock too."""
         self.clock.release()
-        for emulator in self.emulators.values():
-            emulator.stage.reset()
-            emulator.reset()
+        for beginning in self._beginnings:
+            beginning.return_to()
+
+    def save(self, name: str) -> None:
+        """Save what every emulator holds, and the clock, under *name*."""
+        self.snapshots.save(name, dict(self._saved(self.emulators)))
+
+    def load(self, name: str) -> None:
+        """Let the emulators hold what was saved under *name*; faults and journals begin anew."""
+        self._restore(self.snapshots.load(name))
 
     def describe(self) -> dict[str, Any]:
         """Addresses, credentials, registered applications and examples, each by connector."""
@@ -81,6 +114,47 @@ class Sandbox:
         self._runners.append(runner)
         await web.TCPSite(runner, self.host, port).start()
         return f"http://{self.host}:{runner.addresses[0][1]}"
+
+    def _saved(self, emulators: Mapping[str, Emulator]) -> Iterator[tuple[str, bytes]]:
+        yield CLOCK_FILE, json.dumps({"ahead": self.clock.ahead, "stopped_at": self.clock.stopped_at}).encode()
+        yield from ((name, held(emulator)) for name, emulator in emulators.items())
+
+    def _restore(self, saved: Saved) -> None:
+        for name, emulator in self.emulators.items():
+            if name in saved:
+                emulator.stage.reset()
+                restore(emulator, saved[name])
+                emulator.stage.touches += 1
+        if CLOCK_FILE in saved:
+            self.clock.steer(**json.loads(saved[CLOCK_FILE]))
+
+    def _go_on(self, folder: Folder) -> None:
+        """Go on with what is in *folder*; addresses to deliver to are those of this start."""
+        saved = folder.read(NOW)
+        if saved is None:
+            return
+        given = {name: emulator.stage.default_knobs.get(EVENTS_URL) for name, emulator in self.emulators.items()}
+        try:
+            self._restore(saved)
+        except (Unreadable, ValueError, TypeError) as fault:
+            raise Unusable(f"The folder holds a state that cannot be read: {fault}.") from fault
+        for name, url in given.items():
+            if url:
+                self.emulators[name].stage.knobs[EVENTS_URL] = url
+
+    async def _keep_up(self, folder: Folder) -> None:
+        while True:
+            await asyncio.sleep(KEEP_SECONDS)
+            self._keep(folder)
+
+    def _keep(self, folder: Folder) -> None:
+        """Write what was touched since it was written."""
+        touches = {name: emulator.stage.touches for name, emulator in self.emulators.items()}
+        changed = {name: one for name, one in self.emulators.items() if touches[name] != self._kept.get(name, 0)}
+        steered = (self.clock.ahead, self.clock.stopped_at)
+        if changed or steered != self._kept_clock:
+            folder.write(NOW, dict(self._saved(changed)))
+        self._kept, self._kept_clock = touches, steered
 
 
 def _deliveries(emulator: type[Emulator], name: str, hooks_url: str | None) -> dict[str, str]:

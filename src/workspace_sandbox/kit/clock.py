@@ -34,47 +34,53 @@ class SteeredClock:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._ahead = 0.0
-        self._stopped_at: float | None = None
+        self.ahead = 0.0
+        """Seconds that it is ahead of the clock below it."""
+        self.stopped_at: float | None = None
+        """The time that it stands still at."""
         self._waiting: set[asyncio.Future[None]] = set()
 
     def now(self) -> float:
         """Seconds since the Unix epoch."""
-        return self._clock.now() + self._ahead if self._stopped_at is None else self._stopped_at
+        return self._clock.now() + self.ahead if self.stopped_at is None else self.stopped_at
 
     @property
     def frozen(self) -> bool:
         """Whether it stands still until it is moved."""
-        return self._stopped_at is not None
+        return self.stopped_at is not None
 
     @property
     def is_steered(self) -> bool:
         """Whether it tells another time than the clock below it, or stands still."""
-        return self.frozen or self._ahead != 0
+        return self.frozen or self.ahead != 0
 
     def set(self, at: float) -> None:
         """Tell this time from now on."""
-        if self._stopped_at is None:
-            self._ahead = at - self._clock.now()
+        if self.stopped_at is None:
+            self.ahead = at - self._clock.now()
         else:
-            self._stopped_at = at
+            self.stopped_at = at
         self._wake()
 
     def freeze(self) -> None:
         """Stand still."""
-        self._stopped_at = self.now()
+        self.stopped_at = self.now()
         self._wake()
 
     def run(self) -> None:
         """Go on from the time it tells."""
-        if self._stopped_at is not None:
-            at, self._stopped_at = self._stopped_at, None
+        if self.stopped_at is not None:
+            at, self.stopped_at = self.stopped_at, None
             self.set(at)
+
+    def steer(self, *, ahead: float, stopped_at: float | None) -> None:
+        """Be so far ahead of the clock below it, or stand still."""
+        self.ahead, self.stopped_at = ahead, stopped_at
+        self._wake()
 
     def release(self) -> None:
         """Tell the time of the clock below it again."""
-        self._stopped_at, self._ahead = None, 0.0
-        self._wake()
+        self.steer(ahead=0.0, stopped_at=None)
 
     async def sleep(self, seconds: float) -> None:
         """Wait until so many seconds have passed by this clock; negative counts as zero."""

@@ -37,6 +37,7 @@ def staged(stage: Stage, application: web.Application, throttled: Throttled) -> 
     @web.middleware
     async def play(request: web.Request, handler: Handler) -> web.StreamResponse:
         stage.under_way += 1
+        stage.touches += 1
         try:
             return await answer(request, handler)
         finally:

@@ -39,6 +39,9 @@ class Stage:
         self.addresses: dict[str, str] = {}
         self.journal: deque[Exchange] = deque(maxlen=JOURNAL_LENGTH)
         self.faults: list[Fault] = []
+        self.touches = 0
+        """How often something was asked of the emulator, or done to it, by a client or a tester."""
+
         self.under_way = 0
         """Requests that are being served, also those whose callers have gone."""
 

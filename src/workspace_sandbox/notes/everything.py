@@ -1,6 +1,6 @@
 """The seeded database that has a property of every type, some with values that are hard to read."""
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from workspace_sandbox.notes import richtext, values
@@ -85,9 +85,11 @@ def _columns(seeder: Seeder, related: DataSource, relation: Property) -> list[Pr
         seeder.property("files", "Files & media"),
         seeder.property("place", "Place"),
         seeder.property("verification", "Verification"),
-        seeder.property("formula", "Formula", config={"expression": 'prop("Number") * 2'}, compute=_doubled(number)),
         seeder.property(
-            "formula", "Formula text", config={"expression": 'format(prop("Number"))'}, compute=_told(number)
+            "formula", "Formula", config={"expression": 'prop("Number") * 2'}, compute=partial(_doubled, number)
+        ),
+        seeder.property(
+            "formula", "Formula text", config={"expression": 'format(prop("Number"))'}, compute=partial(_told, number)
         ),
         _rollup(seeder, "Rollup", relation, value, "sum"),
         _rollup(seeder, "Rollup list", relation, value, "show_original"),
@@ -112,16 +114,13 @@ def _rollup(seeder: Seeder, name: str, relation: Property, target: Property, fun
     return seeder.property("rollup", name, config=config)
 
 
-def _doubled(number: Property) -> Callable[[Workspace, Page], Any]:
-    return lambda _, page: values.kept(page, number) and values.kept(page, number) * 2
+def _doubled(number: Property, _: Workspace, page: Page) -> Any:
+    return values.kept(page, number) and values.kept(page, number) * 2
 
 
-def _told(number: Property) -> Callable[[Workspace, Page], Any]:
-    def told(_: Workspace, page: Page) -> str | None:
-        value = values.kept(page, number)
-        return None if value is None else f"№ {value}"
-
-    return told
+def _told(number: Property, _: Workspace, page: Page) -> str | None:
+    value = values.kept(page, number)
+    return None if value is None else f"№ {value}"
 
 
 def _row(seeder: Seeder, named: dict[str, Property], number: int, related: DataSource) -> dict[str, Any]:

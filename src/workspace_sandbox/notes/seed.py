@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from itertools import product
 from random import Random
 from typing import Any
@@ -148,7 +149,7 @@ def _leads(seeder: Seeder) -> DataSource:
         seeder.property("email", "Email"),
         hot,
         seeder.property("people", "Owner"),
-        seeder.property("formula", "Score", config={"expression": SCORE}, compute=_score(value, hot)),
+        seeder.property("formula", "Score", config={"expression": SCORE}, compute=partial(_score, value, hot)),
     ]
     source = seeder.table("Leads", EPOCH, properties)
     names = [f"{company}: {deal}" for deal, company in product(KINDS_OF_DEAL, COMPANIES)]
@@ -169,8 +170,8 @@ LEAD_BODY = (
 )
 
 
-def _score(value: Property, hot: Property) -> Callable[[Workspace, Page], Any]:
-    return lambda _, page: round((values.kept(page, value) or 0) / 1000) + 10 * values.kept(page, hot)
+def _score(value: Property, hot: Property, _: Workspace, page: Page) -> Any:
+    return round((values.kept(page, value) or 0) / 1000) + 10 * values.kept(page, hot)
 
 
 def _lead(seeder: Seeder, properties: list[Property], number: int, name: str) -> dict[str, Any]:

@@ -199,6 +199,10 @@ class Home:
     offers: tuple[Offer, ...]
 
 
+def _unheard(_: Change) -> None:
+    """Nobody is told."""
+
+
 class Workspace:
     """Everything in one workspace of the vendor's."""
 
@@ -212,7 +216,7 @@ class Workspace:
         self.sources: dict[str, DataSource] = {}
         self.pages: dict[str, Page] = {}
         self.blocks: dict[str, Block] = {}
-        self.emit: Callable[[Change], None] = lambda _: None
+        self.emit: Callable[[Change], None] = _unheard
         """Is told of every change."""
 
     def new_id(self) -> str:

@@ -1,5 +1,7 @@
 """What the bases hold at first: the same every time."""
 
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from workspace_sandbox.kit.stage import Stage
@@ -171,6 +173,18 @@ def _join(new_id: Identifiers, leads: Table, companies: Table) -> Field:
     return back_field
 
 
+def _open(stage: str, cells: Mapping[str, Any]) -> bool:
+    return bool(cells.get(stage) == "Open")
+
+
+def _filled(column: str, cells: Mapping[str, Any]) -> bool:
+    return column in cells
+
+
+def _nothing(_: Mapping[str, Any]) -> bool:
+    return False
+
+
 def _views(new_id: Identifiers, ids: dict[str, str]) -> list[View]:
     stage, value, due, hot = (ids[name] for name in ("Stage", "Value", "Due", "Hot"))
     secret = frozenset(ids[name] for name in ("Notes", "Budget/Jahr €", "Email", "Phone"))
@@ -179,14 +193,14 @@ def _views(new_id: Identifiers, ids: dict[str, str]) -> list[View]:
         View(
             new_id("viw"),
             "Open leads",
-            keeps=lambda cells: cells.get(stage) == "Open",
+            keeps=partial(_open, stage),
             sorts=((value, True),),
             hidden=secret,
         ),
-        View(new_id("viw"), "Hot / heiß", keeps=lambda cells: hot in cells, sorts=((due, False),), hidden=secret),
-        View(new_id("viw"), "Nothing yet", keeps=lambda _: False),
+        View(new_id("viw"), "Hot / heiß", keeps=partial(_filled, hot), sorts=((due, False),), hidden=secret),
+        View(new_id("viw"), "Nothing yet", keeps=_nothing),
         View(new_id("viw"), "By stage", "kanban", sorts=((stage, False),)),
-        View(new_id("viw"), "Calendar", "calendar", keeps=lambda cells: due in cells),
+        View(new_id("viw"), "Calendar", "calendar", keeps=partial(_filled, due)),
         View(new_id("viw"), "Gallery", "gallery"),
         View(new_id("viw"), "Timeline", "timeline"),
         View(new_id("viw"), "New lead", "form"),

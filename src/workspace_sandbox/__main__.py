@@ -1,0 +1,5 @@
+"""``python -m workspace_sandbox``."""
+
+from workspace_sandbox.cli import sandbox
+
+sandbox()

@@ -1,0 +1,123 @@
+"""What a sandbox holds, saved by name and loaded again; with a folder, also after it was stopped."""
+
+import fcntl
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from workspace_sandbox.kit.asking import Misread
+from workspace_sandbox.version import fingerprint
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\Z")
+NOW = "now"
+"""Where in a folder the state is that goes on with the next start."""
+
+Saved = Mapping[str, bytes]
+"""What was saved: files by their names, one for each application and one for the clock."""
+
+
+class Unusable(Exception):
+    """A folder cannot be used; the text is one sentence that says why."""
+
+
+class Folder:
+    """A folder that one sandbox at a time keeps its state in; closing it lets another have it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._lock = os.open(path / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            self._claim()
+        except Unusable:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Let another sandbox have it."""
+        os.close(self._lock)
+
+    def write(self, name: str, saved: Saved) -> None:
+        """Keep *saved* under *name*, in place of what was."""
+        place = self._place(name)
+        place.mkdir(parents=True, exist_ok=True)
+        for file, content in saved.items():
+            # Written beside and moved: a sandbox that is killed meanwhile leaves the old file whole.
+            beside = place / f"{file}.new"
+            beside.write_bytes(content)
+            beside.replace(place / file)
+
+    def read(self, name: str) -> Saved | None:
+        """What is kept under *name*."""
+        place = self._place(name)
+        if not place.is_dir():
+            return None
+        return {file.name: file.read_bytes() for file in place.iterdir() if file.suffix != ".new"}
+
+    def names(self) -> Iterator[str]:
+        """What was saved here by name."""
+        snapshots = self._path / "snapshots"
+        return (place.name for place in sorted(snapshots.iterdir())) if snapshots.is_dir() else iter(())
+
+    def _place(self, name: str) -> Path:
+        return self._path / NOW if name == NOW else self._path / "snapshots" / name
+
+    def _claim(self) -> None:
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise Unusable(f"Another sandbox uses the folder {self._path}.") from None
+        about = self._path / "sandbox.json"
+        if about.exists():
+            self._recognise(about)
+        elif any(file.name != "lock" for file in self._path.iterdir()):
+            raise Unusable(f"The folder {self._path} holds other files and no state of a sandbox; name an empty one.")
+        else:
+            about.write_text(json.dumps({"written_by": fingerprint()}))
+
+    def _recognise(self, about: Path) -> None:
+        try:
+            written_by = str(json.loads(about.read_text())["written_by"])
+        except (ValueError, KeyError, TypeError):
+            raise Unusable(f"The folder {self._path} has a {about.name} that cannot be read.") from None
+        if written_by != fingerprint():
+            raise Unusable(
+                f"The folder {self._path} was written by workspace-sandbox {written_by}, and this is {fingerprint()}: "
+                "name another folder, or remove this one."
+            )
+
+
+class Snapshots:
+    """What was saved by name: in memory, and in a folder where there is one."""
+
+    def __init__(self, folder: Folder | None) -> None:
+        self._folder = folder
+        self._saved: dict[str, Saved] = {}
+
+    def names(self) -> list[str]:
+        """What there is to load."""
+        kept = self._folder.names() if self._folder else ()
+        return sorted({*self._saved, *kept})
+
+    def save(self, name: str, saved: Saved) -> None:
+        """Keep *saved*, in place of what had the name."""
+        self._saved[name] = saved
+        if self._folder:
+            self._folder.write(name, saved)
+
+    def load(self, name: str) -> Saved:
+        """What was saved under *name*."""
+        found = self._saved.get(name) or (self._folder.read(name) if self._folder else None)
+        if found is None:
+            raise Misread(f"There is no snapshot {name!r}; there are {', '.join(self.names()) or 'none'}.")
+        return found
+
+
+def name_of(value: Any) -> str:
+    """A name that a snapshot can have."""
+    if not isinstance(value, str) or not NAME.match(value):
+        raise ValueError("must be 1 to 64 letters, digits, dots, hyphens and underscores")
+    return value

@@ -1,0 +1,184 @@
+"""What a sandbox holds: returned to, saved, loaded, and kept over restarts."""
+
+import asyncio
+import json
+import pickle
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from harness.playing import playing
+from workspace_sandbox import APPLICATIONS, EMULATORS, Sandbox
+from workspace_sandbox.kit.emulator import Emulator
+from workspace_sandbox.kit.keeping import Unreadable, held, restore
+from workspace_sandbox.snapshots import Folder, Unusable
+
+ACT = {"action": "create_page", "properties": {"Name": "Kept"}}
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with playing(**EMULATORS) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def control(sandbox: Sandbox) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=f"{sandbox.address}/_control") as control:
+        control.post("/reset")
+        yield control
+
+
+def me(sandbox: Sandbox) -> int:
+    notes = sandbox.emulators["notes"]
+    headers = {"Authorization": f"Bearer {notes.credentials()['token']}", "Notion-Version": "2026-03-11"}
+    return httpx.get(f"{notes.stage.addresses['base']}/v1/users/me", headers=headers).status_code
+
+
+def pages(emulator: Emulator) -> int:
+    found: int = len(emulator.workspace.pages)  # type: ignore[attr-defined]
+    return found
+
+
+def new_page(control: httpx.Client, sandbox: Sandbox) -> None:
+    database = sandbox.emulators["notes"].examples()["database_id"]
+    control.post("/notes/act", json={**ACT, "database_id": database}).raise_for_status()
+
+
+@pytest.mark.parametrize("name", APPLICATIONS)
+def test_what_an_application_holds_is_the_same_when_it_is_read_again(sandbox: Sandbox, name: str) -> None:
+    emulator = sandbox.emulators[name]
+    restore(emulator, held(emulator))
+    content = held(emulator)
+    emulator.revoke()
+
+    restore(emulator, content)
+
+    # Sets are written in no order.
+    assert len(content) == len(held(emulator))
+
+
+def test_a_reset_returns_to_the_beginning(sandbox: Sandbox, control: httpx.Client) -> None:
+    first = pages(sandbox.emulators["notes"])
+    new_page(control, sandbox)
+    control.post("/notes/knobs", json={"row_cap": 1})
+    made = pages(sandbox.emulators["notes"])
+
+    control.post("/reset")
+
+    assert [first + 1, first] == [made, pages(sandbox.emulators["notes"])]
+    assert 10_000 == sandbox.emulators["notes"].stage.knobs["row_cap"]
+    assert 200 == me(sandbox)
+
+
+def test_resets_one_after_the_other_lead_to_the_same(sandbox: Sandbox, control: httpx.Client) -> None:
+    new_page(control, sandbox)
+    control.post("/reset")
+    once = set(sandbox.emulators["notes"].workspace.pages)  # type: ignore[attr-defined]
+    new_page(control, sandbox)
+
+    control.post("/reset")
+
+    assert once == set(sandbox.emulators["notes"].workspace.pages)  # type: ignore[attr-defined]
+
+
+def test_an_application_that_nobody_asked_is_left_as_it_is(sandbox: Sandbox, control: httpx.Client) -> None:
+    before = sandbox.emulators["mail"].desk  # type: ignore[attr-defined]
+
+    control.post("/reset")
+
+    assert before is sandbox.emulators["mail"].desk  # type: ignore[attr-defined]
+
+
+def test_what_was_saved_is_loaded(sandbox: Sandbox, control: httpx.Client) -> None:
+    new_page(control, sandbox)
+    control.post("/clock", json={"now": 1_900_000_000, "frozen": True})
+    saved = control.post("/save", json={"name": "one"}).json()
+    first = pages(sandbox.emulators["notes"])
+    control.post("/reset")
+
+    control.post("/load", json={"name": "one"}).raise_for_status()
+
+    assert {"snapshots": ["one"]} == saved == control.get("/snapshots").json()
+    assert first == pages(sandbox.emulators["notes"])
+    assert 1_900_000_000 == control.get("/clock").json()["now"]
+    assert 200 == me(sandbox)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "told"),
+    [
+        ({"name": "another"}, "There is no snapshot 'another'; there are "),
+        ({"name": "../one"}, "name must be 1 to 64 letters"),
+        ({}, "name is needed."),
+        ({"named": "one"}, "There is no 'named'; did you mean name?"),
+    ],
+    ids=str,
+)
+def test_a_snapshot_that_there_is_not_is_refused(control: httpx.Client, wanted: dict[str, str], told: str) -> None:
+    reply = control.post("/load", json=wanted)
+
+    assert 400 == reply.status_code
+    assert reply.json()["error"].startswith(told)
+
+
+class Harm:
+    """Something whose bytes do something when they are read."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (eval, ("1 + 1",))
+
+
+@pytest.mark.parametrize("content", [pickle.dumps(({}, (), Harm())), b"", b"no state"], ids=["harm", "empty", "text"])
+def test_bytes_that_no_application_wrote_are_not_read(sandbox: Sandbox, content: bytes) -> None:
+    with pytest.raises(Unreadable):
+        restore(sandbox.emulators["notes"], content)
+
+
+def one_life(folder: Path, *, acting: bool) -> int:
+    """The pages that a sandbox over *folder* has in the end, in which a page is made or not."""
+
+    async def live() -> int:
+        sandbox = Sandbox({"notes": EMULATORS["notes"]}, data=folder)
+        await sandbox.start()
+        notes = sandbox.emulators["notes"]
+        if acting:
+            notes.act({**ACT, "database_id": notes.examples()["database_id"]})
+            notes.stage.touches += 1
+        found = pages(notes)
+        await sandbox.stop()
+        return found
+
+    return asyncio.run(live())
+
+
+def test_a_folder_keeps_what_an_application_holds(tmp_path: Path) -> None:
+    first = one_life(tmp_path, acting=True)
+
+    assert first == one_life(tmp_path, acting=False)
+
+
+def test_a_folder_of_another_version_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "sandbox.json").write_text(json.dumps({"written_by": "0.0.1+abc"}))
+
+    with pytest.raises(Unusable, match=r"was written by workspace-sandbox 0\.0\.1\+abc, and this is 0\.1\.0\+"):
+        Folder(tmp_path)
+
+
+def test_a_folder_of_other_files_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("precious")
+
+    with pytest.raises(Unusable, match="holds other files"):
+        Folder(tmp_path)
+
+
+def test_a_folder_is_used_by_one_sandbox_at_a_time(tmp_path: Path) -> None:
+    first = Folder(tmp_path)
+
+    with pytest.raises(Unusable, match="Another sandbox uses the folder"):
+        Folder(tmp_path)
+    first.close()
+    Folder(tmp_path).close()
