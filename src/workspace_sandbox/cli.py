@@ -41,6 +41,7 @@ class Names(click.ParamType[tuple[str, ...]]):
     type=PORTS,
     help="Control port; the emulators take the next ones. 0 takes any that are free.",
 )
+@click.option("--public-host", help="Name by which addresses are told, where it is not that of --host.")
 @click.option("--only", type=Names(), help="Run these alone, such as notes,chat.")
 @click.option("--hooks-url", help="Where applications that deliver what happens do so from the start.")
 @click.option(
@@ -51,12 +52,19 @@ class Names(click.ParamType[tuple[str, ...]]):
 @click.option("--until-eof", is_flag=True, hidden=True, help="Stop when standard input ends.")
 @click.version_option(VERSION, package_name="workspace-sandbox")
 def sandbox(
-    host: str, port: int, only: Iterable[str] | None, hooks_url: str | None, data: Path | None, *, until_eof: bool
+    *,
+    host: str,
+    port: int,
+    public_host: str | None,
+    only: Iterable[str] | None,
+    hooks_url: str | None,
+    data: Path | None,
+    until_eof: bool,
 ) -> None:
     """Run only the emulators; prints their addresses and credentials as one line of JSON once ready."""
     chosen = {name: EMULATORS[name] for name in only or APPLICATIONS}
     try:
-        playing = Sandbox(chosen, host=host, port=port, hooks_url=hooks_url, data=data)
+        playing = Sandbox(chosen, host=host, port=port, public_host=public_host, hooks_url=hooks_url, data=data)
         asyncio.run(_play(playing, until_eof=until_eof))
     except Unusable as fault:
         raise click.ClickException(str(fault)) from fault

@@ -31,6 +31,7 @@ CLOCK_FILE = "clock.json"
 class Sandbox:
     """Emulators and their control routes on consecutive ports of one address; with port 0, on any free ones.
 
+    Its addresses are told by the name *public_host* where it is not called by the one it listens on.
     With a *hooks_url*, those that deliver what happens do so from the start, each to its own address below it.
     With a folder as *data*, it goes on with what it finds there, and keeps there what it holds.
     """
@@ -41,12 +42,14 @@ class Sandbox:
         *,
         port: int = 0,
         host: str = "127.0.0.1",
+        public_host: str | None = None,
         hooks_url: str | None = None,
         clock: Clock | None = None,
         data: Path | None = None,
     ) -> None:
         self.host = host
         self.port = port
+        self._told = _in_address(public_host or host)
         self.address = ""
         self.clock = SteeredClock(clock or SystemClock())
         self._folder = Folder(data) if data else None
@@ -113,7 +116,7 @@ class Sandbox:
         await runner.setup()
         self._runners.append(runner)
         await web.TCPSite(runner, self.host, port).start()
-        return f"http://{self.host}:{runner.addresses[0][1]}"
+        return f"http://{self._told}:{runner.addresses[0][1]}"
 
     def _saved(self, emulators: Mapping[str, Emulator]) -> Iterator[tuple[str, bytes]]:
         yield CLOCK_FILE, json.dumps({"ahead": self.clock.ahead, "stopped_at": self.clock.stopped_at}).encode()
@@ -155,6 +158,10 @@ class Sandbox:
         if changed or steered != self._kept_clock:
             folder.write(NOW, dict(self._saved(changed)))
         self._kept, self._kept_clock = touches, steered
+
+
+def _in_address(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
 
 
 def _deliveries(emulator: type[Emulator], name: str, hooks_url: str | None) -> dict[str, str]:

@@ -1,16 +1,20 @@
 """What an emulator holds, as bytes and back: for snapshots, and for a folder that outlives the process.
 
 Everything is written but what belongs to the process: the stage with its clock, what delivers, and the emulator itself
-are named in the bytes, and are those of the reader when they are read.
+are named in the bytes, and are those of the reader when they are read. So are the constants of its modules, which the
+code tells apart by what they are and not by what they are like.
 """
 
 import io
 import pickle
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Mapping
+from functools import cache
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 from workspace_sandbox.kit.emulator import Emulator
+from workspace_sandbox.kit.stage import Stage
 
 HERE = "workspace_sandbox."
 FRESH_SECONDS = 600.0
@@ -84,21 +88,27 @@ class Beginning:
         self._content = b""
         self._planted_at = 0.0
         self._touches = emulator.stage.touches
+        self._clock = emulator.stage.clock
 
     def return_to(self) -> None:
         """Return to the beginning; an emulator that nobody asked or steered since is as it was."""
         stage = self._emulator.stage
-        if stage.touches == self._touches:
+        if self._is_there(stage):
             return
         stage.reset()
         # Seeds are told in days before now: what was planted a while ago is planted anew.
-        if self._content and 0 <= stage.clock.now() - self._planted_at < FRESH_SECONDS:
+        fresh = 0 <= stage.clock.now() - self._planted_at < FRESH_SECONDS
+        if self._content and fresh and stage.clock is self._clock:
             restore(self._emulator, self._content)
         else:
             self._planted_at = stage.clock.now()
             self._emulator.reset()
             self._content = held(self._emulator)
-        self._touches = stage.touches
+        self._touches, self._clock = stage.touches, stage.clock
+
+    def _is_there(self, stage: Stage) -> bool:
+        untouched = stage.touches == self._touches and stage.clock is self._clock
+        return untouched and stage.knobs == stage.default_knobs and not stage.faults and not stage.journal
 
 
 def _named(emulator: Emulator) -> Iterator[tuple[str, Any]]:
@@ -108,6 +118,28 @@ def _named(emulator: Emulator) -> Iterator[tuple[str, Any]]:
     yield from (("knobs", stage.knobs), ("addresses", stage.addresses), ("defaults", stage.default_knobs))
     if "_deliverer" in vars(emulator):
         yield ("deliverer", vars(emulator)["_deliverer"])
+    yield from _constants(type(emulator).__module__.rpartition(".")[0]).items()
+
+
+@cache
+def _constants(package: str) -> Mapping[str, Any]:
+    """The constants of a package's modules that are objects of its own classes, by where they stand."""
+    modules = {name: module for name, module in sys.modules.items() if f"{name}.".startswith(f"{package}.")}
+    return {
+        place: value
+        for name, module in sorted(modules.items())
+        for place, value in _within(name, vars(module))
+        if type(value).__module__.startswith(HERE)
+    }
+
+
+def _within(name: str, names: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for constant in filter(str.isupper, names):
+        value = names[constant]
+        yield f"{name}:{constant}", value
+        listed = value.items() if isinstance(value, Mapping) else ()
+        listed = enumerate(value) if isinstance(value, tuple | list) else listed
+        yield from ((f"{name}:{constant}:{key}", one) for key, one in listed)
 
 
 class _Writer(pickle.Pickler):

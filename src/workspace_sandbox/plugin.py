@@ -1,0 +1,33 @@
+"""The pytest plugin: the fixture ``sandbox``, which is as at the start in every test."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+# Loaded with the first test that wants a sandbox: every run of pytest loads its plugins.
+if TYPE_CHECKING:
+    from workspace_sandbox.running import Running
+
+ONLY = "sandbox_only"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Which applications there are is a setting of the project."""
+    parser.addini(ONLY, "Applications that the sandbox plays, such as: notes chat. All by default.", "args", [])
+
+
+@pytest.fixture(scope="session")
+def started_sandbox(pytestconfig: pytest.Config) -> Iterator["Running"]:
+    """One sandbox for the whole run, on free ports."""
+    from workspace_sandbox.running import running  # noqa: PLC0415
+
+    with running(*pytestconfig.getini(ONLY)) as started:
+        yield started
+
+
+@pytest.fixture
+def sandbox(started_sandbox: "Running") -> "Running":
+    """Six applications to test against, as at the start: nothing of an earlier test is left."""
+    started_sandbox.reset()
+    return started_sandbox

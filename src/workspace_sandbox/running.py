@@ -1,0 +1,247 @@
+"""A sandbox beside a test, in a thread of its own: what it is asked and steered by, in Python."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+from workspace_sandbox import APPLICATIONS, EMULATORS
+from workspace_sandbox.control import turn_clock, turn_knobs
+from workspace_sandbox.kit.emulator import Emulator
+from workspace_sandbox.kit.faults import Fault, FaultKind, fault_of
+from workspace_sandbox.kit.stage import Exchange
+from workspace_sandbox.sandbox import Sandbox
+
+T = TypeVar("T")
+OnLoop = Callable[[Callable[[], Any]], Any]
+"""Does something where the sandbox is served, and waits for it."""
+
+START_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """The time that all applications go by."""
+
+    _sandbox: Sandbox
+    _on_loop: OnLoop
+
+    def now(self) -> float:
+        """Seconds since the Unix epoch."""
+        return self._sandbox.clock.now()
+
+    def set(self, at: datetime | float) -> None:
+        """Tell this time from now on."""
+        self._turn(now=at.isoformat() if isinstance(at, datetime) else at)
+
+    def advance(self, seconds: float) -> None:
+        """Move on; whoever waits by the clock is woken."""
+        self._turn(advance_seconds=seconds)
+
+    def freeze(self) -> None:
+        """Stand still until it is moved."""
+        self._turn(frozen=True)
+
+    def run(self) -> None:
+        """Go on from the time it tells."""
+        self._turn(frozen=False)
+
+    def _turn(self, **wanted: Any) -> None:
+        self._on_loop(lambda: turn_clock(self._sandbox, wanted))
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """One application of the sandbox: where it is, how it is entered, and what can be done to it."""
+
+    name: str
+    _emulator: Emulator
+    _on_loop: OnLoop
+
+    @property
+    def url(self) -> str:
+        """The address that stands in for the vendor's."""
+        return self._emulator.stage.addresses["base"]
+
+    @property
+    def urls(self) -> Mapping[str, str]:
+        """The addresses of all its hosts, such as ``content`` of tables."""
+        return dict(self._emulator.stage.addresses)
+
+    @property
+    def token(self) -> str:
+        """The access token that opens it."""
+        return self._emulator.credentials()["token"]
+
+    @property
+    def credentials(self) -> Mapping[str, str]:
+        """All that a client needs to be let in, by the vendor's names."""
+        return self._emulator.credentials()
+
+    @property
+    def client(self) -> Mapping[str, str]:
+        """The application that people let in on the pages of consent: ``client_id`` and ``client_secret``."""
+        return self._emulator.client()
+
+    @property
+    def examples(self) -> Mapping[str, Any]:
+        """Identifiers of objects worth trying."""
+        return self._emulator.examples()
+
+    def fault(
+        self,
+        kind: FaultKind,
+        *,
+        times: int | None = None,
+        method: str | None = None,
+        path: str | None = None,
+        status: int | None = None,
+        headers: Mapping[str, str] | None = None,
+        body: Any = None,
+        seconds: float | None = None,
+        token: str | None = None,
+        after: int | None = None,
+        probability: float | None = None,
+        seed: int | None = None,
+    ) -> Fault:
+        """Let the next matching requests go wrong; what is returned counts ``matched`` and ``done``."""
+        asked = {"times": times, "method": method, "path": path, "status": status, "headers": headers, "body": body}
+        more = {"seconds": seconds, "token": token, "after": after, "probability": probability, "seed": seed}
+        made = fault_of({"fault": kind, **asked, **more})
+        self._steer(lambda: self._emulator.stage.faults.append(made))
+        return made
+
+    def clear_faults(self) -> None:
+        """Let everything go right again."""
+        self._steer(self._emulator.stage.forget_faults)
+
+    def act(self, action: str, **fields: Any) -> dict[str, Any]:
+        """Do what a person would do in the application."""
+        done: dict[str, Any] = self._steer(lambda: self._emulator.act({"action": action, **fields}))
+        return done
+
+    def journal(self) -> Sequence[Exchange]:
+        """Every request since the start of the test, oldest first."""
+        told: list[Exchange] = self._on_loop(lambda: list(self._emulator.stage.journal))
+        return told
+
+    def knobs(self, **wanted: Any) -> Mapping[str, Any]:
+        """Turn knobs, and tell all of them."""
+        told: dict[str, Any] = self._steer(lambda: turn_knobs(self._emulator, wanted))
+        return told
+
+    def revoke(self) -> None:
+        """Withdraw every authorisation."""
+        self._steer(self._emulator.revoke)
+
+    def authorise(self) -> None:
+        """Give all of it back."""
+        self._steer(self._emulator.authorise)
+
+    def _steer(self, steer: Callable[[], Any]) -> Any:
+        def do() -> Any:
+            self._emulator.stage.touches += 1
+            return steer()
+
+        return self._on_loop(do)
+
+
+class Running:
+    """A sandbox that is served; an application is an attribute or an item by its name."""
+
+    def __init__(self, sandbox: Sandbox, on_loop: OnLoop) -> None:
+        self._sandbox = sandbox
+        self._on_loop = on_loop
+        self._applications = {
+            name: Application(name, emulator, on_loop) for name, emulator in sandbox.emulators.items()
+        }
+        self.clock = Clock(sandbox, on_loop)
+
+    @property
+    def url(self) -> str:
+        """The address of the control routes."""
+        return self._sandbox.address
+
+    def __getitem__(self, name: str) -> Application:
+        if name not in self._applications:
+            raise KeyError(f"{name} is not played; there are {', '.join(self._applications)}")
+        return self._applications[name]
+
+    @property
+    def notes(self) -> Application:
+        """The stand-in for Notion."""
+        return self["notes"]
+
+    @property
+    def boards(self) -> Application:
+        """The stand-in for Trello."""
+        return self["boards"]
+
+    @property
+    def mail(self) -> Application:
+        """The stand-in for Gmail."""
+        return self["mail"]
+
+    @property
+    def chat(self) -> Application:
+        """The stand-in for Slack."""
+        return self["chat"]
+
+    @property
+    def crm(self) -> Application:
+        """The stand-in for HubSpot."""
+        return self["crm"]
+
+    @property
+    def tables(self) -> Application:
+        """The stand-in for Airtable."""
+        return self["tables"]
+
+    def reset(self) -> None:
+        """Everything as at the start, the clock too."""
+        self._on_loop(self._sandbox.reset)
+
+    def save(self, name: str) -> None:
+        """Save what all applications hold, with the clock, under a name."""
+        self._on_loop(lambda: self._sandbox.save(name))
+
+    def load(self, name: str) -> None:
+        """Let all applications hold what was saved."""
+        self._on_loop(lambda: self._sandbox.load(name))
+
+
+@contextmanager
+def running(*only: str, port: int = 0, hooks_url: str | None = None, data: Path | None = None) -> Iterator[Running]:
+    """A sandbox of the applications named, or of all, while inside; on ports that are free unless told."""
+    chosen = {name: EMULATORS[name] for name in only or APPLICATIONS}
+    sandbox = Sandbox(chosen, port=port, hooks_url=hooks_url, data=data)
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, name="workspace-sandbox", daemon=True)
+    thread.start()
+    try:
+        asyncio.run_coroutine_threadsafe(sandbox.start(), loop).result(START_SECONDS)
+        yield Running(sandbox, lambda work: _done_on(loop, work))
+    finally:
+        asyncio.run_coroutine_threadsafe(sandbox.stop(), loop).result(START_SECONDS)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(START_SECONDS)
+        loop.close()
+
+
+def _done_on(loop: asyncio.AbstractEventLoop, work: Callable[[], T]) -> T:
+    """The result of *work*, done on *loop*: what it changes is served there."""
+    done: Future[T] = Future()
+
+    def do() -> None:
+        try:
+            done.set_result(work())
+        except Exception as fault:  # noqa: BLE001  # told to whoever waits
+            done.set_exception(fault)
+
+    loop.call_soon_threadsafe(do)
+    return done.result(START_SECONDS)
