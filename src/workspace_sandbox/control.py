@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from aiohttp import web
 
+from workspace_sandbox.description import openapi
 from workspace_sandbox.guard import guarded
 from workspace_sandbox.kit.asking import Field, Misread, flag, number, read, suggested
 from workspace_sandbox.kit.clock import SteeredClock, instant
@@ -20,7 +21,7 @@ DONE = {"done": True}
 THERE_IS = (
     "This port steers the stand-ins, which answer on the next ports: GET /_control/openapi.json describes all of it, "
     "such as POST /_control/reset, GET and POST /_control/clock, and below /_control/<connector> GET and DELETE "
-    "requests, GET, POST and DELETE faults, POST knobs, revoke, authorise and act."
+    "requests, GET, POST and DELETE faults, POST knobs, revoke, authorise and act, GET coverage."
 )
 """What somebody is told who asks this port for something else."""
 
@@ -28,6 +29,7 @@ THERE_IS = (
 class Playing(Protocol):
     """What is steered."""
 
+    address: str
     emulators: dict[str, Emulator]
     clock: SteeredClock
 
@@ -172,9 +174,20 @@ def authorise(emulator: Emulator, _: Mapping[str, Any]) -> dict[str, Any]:
     return DONE
 
 
+def tell_coverage(emulator: Emulator, _: Mapping[str, Any]) -> dict[str, Any]:
+    """Which routes of the vendor's published document are played: done, partly, or absent."""
+    return emulator.coverage.told()
+
+
 def act(emulator: Emulator, action: Mapping[str, Any]) -> dict[str, Any]:
     """Do what a person would do in the application."""
     return emulator.act(action)
+
+
+def describe(playing: Playing, _: Mapping[str, Any]) -> dict[str, Any]:
+    """This document."""
+    routes = ((route.method, route.path, route.steer or route.steer_all) for route in CONTROLS)
+    return openapi(routes, playing.address, playing.emulators)
 
 
 def reset(playing: Playing, _: Mapping[str, Any]) -> dict[str, Any]:
@@ -249,6 +262,7 @@ CLOCK: Mapping[str, Field] = {"now": _instant, "advance_seconds": number, "froze
 
 HERE = "/_control/{connector}"
 CONTROLS: Sequence[Control] = (
+    Control("GET", "/_control/openapi.json", steer_all=describe),
     Control("POST", "/_control/reset", steer_all=reset),
     Control("GET", "/_control/clock", steer_all=tell_clock),
     Control("POST", "/_control/clock", steer_all=turn_clock),
@@ -264,6 +278,7 @@ CONTROLS: Sequence[Control] = (
     Control("POST", f"{HERE}/revoke", revoke),
     Control("POST", f"{HERE}/authorise", authorise),
     Control("POST", f"{HERE}/act", act),
+    Control("GET", f"{HERE}/coverage", tell_coverage),
 )
 """In this order: of the whole sandbox, then of one application."""
 

@@ -69,9 +69,7 @@ class Sandbox:
         self.address = await self._listen(control(self, self.host))
         for emulator in self.emulators.values():
             for name, application in emulator.applications().items():
-                emulator.stage.addresses[name] = await self._listen(
-                    staged(emulator.stage, application, emulator.throttled)
-                )
+                emulator.stage.addresses[name] = await self._listen(staged(emulator, application))
         if self._folder:
             self._go_on(self._folder)
             self._keeping = asyncio.create_task(self._keep_up(self._folder))

@@ -174,7 +174,7 @@ class Vendors:
                 self._applications[f"{host}.{name}.invalid"] = (
                     name,
                     emulator,
-                    staged(emulator.stage, application, emulator.throttled),
+                    staged(emulator, application),
                 )
 
     async def start(self) -> None:

@@ -20,6 +20,7 @@ from workspace_sandbox.boards.seed import APP, plant
 from workspace_sandbox.boards.state import Author
 from workspace_sandbox.boards.throttle import MEMBER_ROUTES, TOKEN, Spender, Throttle
 from workspace_sandbox.boards.wire import NoSuchRoute, Refusal, exhausted, rendered
+from workspace_sandbox.kit.coverage import Coverage, Played
 from workspace_sandbox.kit.server import MAX_REQUEST_BYTES
 from workspace_sandbox.kit.stage import Stage
 
@@ -30,6 +31,14 @@ TOO_LONG = "<html><head><title>414 Request-URI Too Large</title></head><body></b
 
 SPENDER = web.RequestKey("spender", Spender)
 """Where a request keeps whose budgets it spent, once that is known."""
+
+SPELLED_OUT = (
+    Played("GET", "/1/boards/{board}/memberships"),
+    Played("GET", "/1/cards/{card}/checkItemStates"),
+    Played("PUT", "/1/lists/{list}/closed"),
+    Played("PUT", "/1/lists/{list}/idBoard"),
+)
+"""Fields that the vendor's document lists as routes of their own, and the routes of any field serve."""
 
 LOG = logging.getLogger(__name__)
 
@@ -53,6 +62,10 @@ class BoardsEmulator:
         "items_per_checklist": 200,
         "token_seconds": 3600,
     }
+
+    coverage: ClassVar[Coverage] = Coverage(
+        __file__, (*(Played(route.method, route.path, route.lacks) for route in ROUTES), *SPELLED_OUT)
+    )
 
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
@@ -112,6 +125,11 @@ class BoardsEmulator:
     def act(self, action: Mapping[str, Any]) -> dict[str, Any]:
         """A colleague does ``create_card``, ``move_card``, ``comment`` or ``archive_list``."""
         return act(self.store, Author(self.seed.colleague, None, self.stage.clock.now()), action)
+
+    @staticmethod
+    def absent(told: str) -> web.Response:
+        """The answer to a request of the vendor's that is not played, in its words for what it cannot do."""
+        return rendered(501, {"error": "NOT_IMPLEMENTED", "message": told})
 
     def throttled(self, request: web.Request, seconds: float) -> web.Response:
         """The refusal of a token that has spent its ten seconds; the vendor does not say how long to wait."""

@@ -17,6 +17,7 @@ from workspace_sandbox.chat.deliveries import SIGNING_SECRET, Deliverer
 from workspace_sandbox.chat.routes import ROUTES, Method, Page
 from workspace_sandbox.chat.throttle import POSTS_PER_MINUTE, Limits
 from workspace_sandbox.chat.wire import SlackError, Throttled, unknown, warned
+from workspace_sandbox.kit.coverage import Coverage, Played
 from workspace_sandbox.kit.server import Refused, application
 from workspace_sandbox.kit.stage import Stage
 
@@ -60,6 +61,10 @@ class ChatEmulator:
     that nobody sees); ``fatal_after_commit`` is how many writes are done and then answered with ``fatal_error``;
     ``edit_window_seconds`` 0 never closes; an empty ``events_url`` sends nothing.
     """
+
+    coverage: ClassVar[Coverage] = Coverage(
+        __file__, (Played(route.method, route.path, route.lacks) for route in ROUTES)
+    )
 
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
@@ -117,6 +122,11 @@ class ChatEmulator:
                 return {"deliveries": self._deliverer.described()}
             case _:
                 return acts.perform(self.workspace, action)
+
+    @staticmethod
+    def absent(told: str) -> web.Response:
+        """The answer to a request of the vendor's that is not played, in its words for what it cannot do."""
+        return web.json_response({"ok": False, "error": "not_implemented", "detail": told}, status=501)
 
     def throttled(self, request: web.Request, seconds: float) -> web.Response:
         """The refusal of a method that was called too often."""

@@ -13,6 +13,7 @@ from workspace_sandbox.crm.routes import ROUTES, ScopedRoute
 from workspace_sandbox.crm.state import MAIN, Portal
 from workspace_sandbox.crm.throttle import Throttle
 from workspace_sandbox.crm.wire import Rejection, envelope, page, too_many
+from workspace_sandbox.kit.coverage import Coverage, Played
 from workspace_sandbox.kit.server import application
 from workspace_sandbox.kit.stage import Stage
 
@@ -54,6 +55,10 @@ class CrmEmulator:
         "token_seconds": 1_800,
     }
     """Without ``redirect_uris`` any address may be gone back to; ``token_seconds`` is for tokens by OAuth."""
+
+    coverage: ClassVar[Coverage] = Coverage(
+        __file__, (Played(route.method, path, route.lacks) for route in ROUTES for path in route.paths)
+    )
 
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
@@ -100,6 +105,11 @@ class CrmEmulator:
     def act(self, action: Mapping[str, Any]) -> dict[str, Any]:
         """Do what a person would do in the application."""
         return acts.act(self.portal, action)
+
+    @staticmethod
+    def absent(told: str) -> web.Response:
+        """The answer to a request of the vendor's that is not played, in its words for what it cannot do."""
+        return envelope(501, "NOT_IMPLEMENTED", told)
 
     def throttled(self, request: web.Request, seconds: float) -> web.Response:
         """The refusal of an application that has spent its ten seconds; the vendor does not say how long to wait."""

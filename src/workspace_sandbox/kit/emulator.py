@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Protocol
 
 from aiohttp import web
 
+from workspace_sandbox.kit.coverage import Coverage
 from workspace_sandbox.kit.stage import Stage
 
 
@@ -17,6 +18,9 @@ class Emulator(Protocol):
     All have ``auto_approve``, which says yes on every page of consent, and ``token_seconds``, the life of the access
     tokens that are issued from now on.
     """
+
+    coverage: ClassVar[Coverage]
+    """Which of the vendor's routes it plays."""
 
     stage: Stage
 
@@ -52,6 +56,10 @@ class Emulator(Protocol):
 
     def act(self, action: Mapping[str, Any]) -> dict[str, Any]:
         """Do what a person would do in the application; unknown keys are ignored, a bad action is a ``ValueError``."""
+        ...
+
+    def absent(self, told: str) -> web.StreamResponse:
+        """The answer to a request of the vendor's that is not played: 501 in the vendor's shape, which says so."""
         ...
 
     def throttled(self, request: web.Request, seconds: float) -> web.StreamResponse:

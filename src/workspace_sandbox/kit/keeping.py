@@ -137,9 +137,9 @@ def _within(name: str, names: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for constant in filter(str.isupper, names):
         value = names[constant]
         yield f"{name}:{constant}", value
-        listed = value.items() if isinstance(value, Mapping) else ()
-        listed = enumerate(value) if isinstance(value, tuple | list) else listed
-        yield from ((f"{name}:{constant}:{key}", one) for key, one in listed)
+        listed = dict(enumerate(value)) if isinstance(value, tuple | list) else value
+        if isinstance(listed, Mapping):
+            yield from ((f"{name}:{constant}:{key}", one) for key, one in listed.items())
 
 
 class _Writer(pickle.Pickler):

@@ -1,11 +1,12 @@
 """An emulator on HTTP: its routes, with faults and journal in front of them."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
+from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.kit.faults import Fault
 from workspace_sandbox.kit.stage import Exchange, Stage
 
@@ -27,12 +28,9 @@ def application(routes: Iterable[web.AbstractRouteDef], *middlewares: Middleware
     return made
 
 
-Throttled = Callable[[web.Request, float], web.StreamResponse]
-"""What a vendor answers who asked too often and has to wait for so many seconds."""
-
-
-def staged(stage: Stage, application: web.Application, throttled: Throttled) -> web.Application:
-    """*application* with the stage's faults and journal in front of everything else it does."""
+def staged(emulator: Emulator, application: web.Application) -> web.Application:
+    """*application* with faults and journal in front of everything else that *emulator* does."""
+    stage = emulator.stage
 
     @web.middleware
     async def play(request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -47,10 +45,7 @@ def staged(stage: Stage, application: web.Application, throttled: Throttled) -> 
         at = stage.clock.now()
         fault = await stage.next_fault(request)
         # Served in full even for ``drop_after``: the fault is that the answer to finished work is lost.
-        if fault and fault.fault == "throttle":
-            response: web.StreamResponse | None = throttled(request, fault.seconds)
-        else:
-            response = await _perform(stage, fault, request, handler)
+        response = await _perform(emulator, fault, request, handler)
         stage.journal.append(Exchange(at, request.method, request.path, response.status if response else None))
         if response is None or (fault and fault.fault == "drop_after"):
             return _cut(request)
@@ -66,16 +61,21 @@ def staged(stage: Stage, application: web.Application, throttled: Throttled) -> 
 
 
 async def _perform(
-    stage: Stage, fault: Fault | None, request: web.Request, handler: Handler
+    emulator: Emulator, fault: Fault | None, request: web.Request, handler: Handler
 ) -> web.StreamResponse | None:
+    stage = emulator.stage
     if fault and fault.fault == "drop_before":
         return None
     if fault and fault.fault == "status":
         return fault.answer()
+    if fault and fault.fault == "throttle":
+        return emulator.throttled(request, fault.seconds)
     if fault and fault.fault == "delay":
         # Read first, so that the request has certainly arrived although its answer is late.
         await request.read()
         await stage.hold_up(fault, fault.seconds)
+    if absent := emulator.coverage.absent(request):
+        return emulator.absent(f"{request.method} {absent.path} is the vendor's, and this stand-in does not play it.")
     try:
         return await handler(request)
     except Refused as refused:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
+from workspace_sandbox.kit.coverage import Coverage, Played
 from workspace_sandbox.kit.server import application
 from workspace_sandbox.kit.stage import Exchange, Stage
 from workspace_sandbox.mail import acts, schema, seed, uploads
@@ -33,7 +34,7 @@ from workspace_sandbox.mail.refusals import (
     too_large,
 )
 from workspace_sandbox.mail.resources import Resources
-from workspace_sandbox.mail.routes import BATCHES, CONSENT, METHODS, UPLOADS, resolve
+from workspace_sandbox.mail.routes import BATCHES, CONSENT, METHODS, ROUTES, UPLOADS, resolve
 from workspace_sandbox.mail.state import Mailbox
 from workspace_sandbox.mail.throttle import SENDS_PER_DAY, UNITS_PER_MINUTE, Ledger
 from workspace_sandbox.mail.uploads import MAX_UPLOAD_BYTES
@@ -72,6 +73,10 @@ class MailEmulator:
     ``granted_scopes`` are the boxes a consenting user leaves ticked, ``token_scopes`` what the seeded token may do.
     ``latency_seconds`` is how long a request is at work, and so how many can be at once; without ``limits`` it is 0.
     """
+
+    coverage: ClassVar[Coverage] = Coverage(
+        __file__, (Played(route.method, route.path, route.lacks) for route in ROUTES)
+    )
 
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
@@ -122,6 +127,11 @@ class MailEmulator:
     def act(self, action: Mapping[str, Any]) -> dict[str, Any]:
         """Do what a person would do: write to the mailbox, or tidy it up."""
         return acts.perform(self.desk.office, self.desk.office.mailboxes[seed.ADDRESS], action)
+
+    @staticmethod
+    def absent(told: str) -> web.Response:
+        """The answer to a request of the vendor's that is not played, in its words for what it cannot do."""
+        return Reply.refusing(Refusal(501, "UNIMPLEMENTED", "notImplemented", told)).response
 
     def throttled(self, request: web.Request, seconds: float) -> web.Response:
         """The refusal of a user whose minute is spent, in the dialect that the knob ``throttle`` names."""

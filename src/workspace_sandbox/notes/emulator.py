@@ -10,6 +10,7 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from workspace_sandbox.kit.consent import decision, fields_of
+from workspace_sandbox.kit.coverage import Coverage, Played
 from workspace_sandbox.kit.server import application
 from workspace_sandbox.kit.stage import Stage
 from workspace_sandbox.notes import acts, seed
@@ -34,6 +35,7 @@ from workspace_sandbox.notes.throttle import Limits
 from workspace_sandbox.notes.wire import Refusal, answered, bad_url, rate_limited, refused
 
 DENIED = {"error": "access_denied"}
+ABSENT_ID = "00000000-0000-4000-8000-000000000000"
 
 LOG = logging.getLogger(__name__)
 
@@ -64,6 +66,10 @@ class NotesEmulator:
     ``webhook_gather_seconds`` is how long what happens to one object is gathered; ``webhook_retry_seconds`` are the
     pauses before another attempt, with which the eighth and last comes a day after the first.
     """
+
+    coverage: ClassVar[Coverage] = Coverage(
+        __file__, (Played(route.method, route.path, route.lacks) for route in ROUTES)
+    )
 
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
@@ -121,6 +127,11 @@ class NotesEmulator:
                 return {"deliveries": self._deliverer.described()}
             case _:
                 return acts.act(self.workspace, self._seeded.person, action)
+
+    @staticmethod
+    def absent(told: str) -> web.Response:
+        """The answer to a request of the vendor's that is not played, in its words for what it cannot do."""
+        return refused(Refusal(501, "not_implemented", told), ABSENT_ID)
 
     def throttled(self, request: web.Request, seconds: float) -> web.Response:
         """The refusal of a connection that has asked more often than it may."""

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
+from workspace_sandbox.kit.coverage import Coverage, Played
 from workspace_sandbox.kit.server import application
 from workspace_sandbox.kit.stage import Stage
 from workspace_sandbox.tables import acts, attachments, queries, seed, wire
@@ -41,6 +42,10 @@ class TablesEmulator:
         "unreachable_hosts": [],
         "url_seconds": 7200.0,
     }
+
+    coverage: ClassVar[Coverage] = Coverage(
+        __file__, (Played(route.method, route.path, route.lacks) for route in ROUTES)
+    )
 
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
@@ -80,6 +85,11 @@ class TablesEmulator:
     def act(self, action: Mapping[str, Any]) -> dict[str, Any]:
         """Do what somebody does in the application."""
         return acts.perform(self.workspace, self._reader, action)
+
+    @staticmethod
+    def absent(told: str) -> web.Response:
+        """The answer to a request of the vendor's that is not played, in its words for what it cannot do."""
+        return _told(wire.Refusal(501, "NOT_IMPLEMENTED", told))
 
     def throttled(self, request: web.Request, seconds: float) -> web.Response:
         """The refusal of a base that was asked too often."""
