@@ -8,8 +8,7 @@ import socket
 import sqlite3
 import stat
 import subprocess
-import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +21,7 @@ import pytest
 from connector_gateway.connectors import CONNECTORS
 from harness.connecting import User, heading
 from harness.requirement import requirement
+from harness.starting import run, start
 from harness.waiting import wait_until
 
 FIXED_NAMES = {
@@ -58,9 +58,8 @@ class Dev:
 def dev(data: Path, port: int, *options: str) -> Iterator[Dev]:
     description = data / "dev.json"
     description.unlink(missing_ok=True)
-    command = [sys.executable, "-m", "connector_gateway", "dev", "--data", str(data)]
     ports = ["--port", str(port), "--sandbox-port", str(port + 1)]
-    process = subprocess.Popen([*command, *ports, *options], stdout=subprocess.PIPE, text=True)
+    process = start("dev", "--data", str(data), *ports, *options, stdout=subprocess.PIPE, text=True)
     try:
         wait_until(lambda: description.exists() or process.poll() is not None, 30)
         yield Dev(process, json.loads(description.read_text()), data)
@@ -189,8 +188,7 @@ def test_whatever_goes_wrong_while_it_is_set_up_ends_it_and_is_told(tmp_path: Pa
     (tmp_path / "kept.json").write_text("{")
     port = free_block()
     options = ["--data", str(tmp_path), "--port", str(port), "--sandbox-port", str(port + 1)]
-    command = [sys.executable, "-m", "connector_gateway", "dev", *options]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    done = run("dev", *options)
 
     assert 1 == done.returncode
     assert "EOF while parsing an object" in done.stderr
@@ -200,9 +198,7 @@ def test_whatever_goes_wrong_while_it_is_set_up_ends_it_and_is_told(tmp_path: Pa
 def test_a_setting_that_does_not_fit_is_named(tmp_path: Path) -> None:
     port = free_block()
     options = ["--data", str(tmp_path), "--port", str(port), "--sandbox-port", str(port + 1)]
-    command = [sys.executable, "-m", "connector_gateway", "dev", *options]
-    environment = {**os.environ, "GATEWAY_MAX_CALLS": "many"}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30, check=False)
+    done = run("dev", *options, env={**os.environ, "GATEWAY_MAX_CALLS": "many"})
 
     assert 1 == done.returncode
     assert "GATEWAY_MAX_CALLS is 'many'" in done.stderr
@@ -214,8 +210,7 @@ def test_a_port_in_use_that_an_application_needs_is_told(tmp_path: Path) -> None
         taken.bind(("127.0.0.1", port + 3))
         taken.listen()
         options = ["--data", str(tmp_path), "--port", str(port), "--sandbox-port", str(port + 1)]
-        command = [sys.executable, "-m", "connector_gateway", "dev", *options]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+        done = run("dev", *options)
 
     assert 1 == done.returncode
     assert str(port + 3) in done.stderr
@@ -264,8 +259,7 @@ def test_a_port_in_use_is_named(tmp_path: Path) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        command = [sys.executable, "-m", "connector_gateway", "dev", "--data", str(tmp_path), "--port", str(port)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+        done = run("dev", "--data", str(tmp_path), "--port", str(port))
 
     assert 1 == done.returncode
     assert f"Port {port} is in use" in done.stderr
@@ -275,8 +269,7 @@ def test_a_port_in_use_is_named(tmp_path: Path) -> None:
 def test_a_second_one_in_the_same_folder_is_refused_and_forgets_nothing(running: Dev) -> None:
     port = free_block()
     options = ["--data", str(running.data), "--port", str(port), "--sandbox-port", str(port + 1), "--fresh"]
-    command = [sys.executable, "-m", "connector_gateway", "dev", *options]
-    second = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    second = run("dev", *options)
 
     assert 1 == second.returncode
     assert f"is being served by another process, process {running.process.pid} on" in second.stderr
@@ -288,10 +281,9 @@ UNPRIVILEGED = ("setpriv", "--bounding-set=-all", "--inh-caps=-all") if os.geteu
 """What keeps a superuser to the permissions of files."""
 
 
-def refused(data: Path, *options: str, wrapper: Iterable[str] = ()) -> str:
+def refused(data: Path, *options: str, wrapper: Sequence[str] = ()) -> str:
     """Why ``dev`` does not start."""
-    command = [*wrapper, sys.executable, "-m", "connector_gateway", "dev", "--data", str(data), *options]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    ended = run("dev", "--data", str(data), *options, wrapper=wrapper)
     assert ended.returncode in {1, 2}
     assert "Traceback" not in ended.stderr
     return ended.stderr.splitlines()[-1]
@@ -366,11 +358,10 @@ def test_a_misspelt_setting_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert "Error: GATEWAY_NOTES_BUDGETS is no setting; did you mean GATEWAY_NOTES_BUDGET?" == sentence
 
 
-def start(data: Path, port: int, *options: str) -> subprocess.Popen[str]:
+def begun(data: Path, port: int, *options: str) -> subprocess.Popen[str]:
     """A ``dev`` that nobody waits for."""
     ports = ["--port", str(port), "--sandbox-port", str(port + 1)]
-    command = [sys.executable, "-m", "connector_gateway", "dev", "--data", str(data), *ports, "--quiet", *options]
-    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    return start("dev", "--data", str(data), *ports, "--quiet", *options, stderr=subprocess.PIPE, text=True)
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -422,7 +413,7 @@ def test_files_of_others_by_the_same_names_are_refused_and_stay(tmp_path: Path, 
     (tmp_path / name).write_text('{"a": "stranger\'s"}')
     before = contents(tmp_path)
 
-    process = start(tmp_path, free_block(), *options)
+    process = begun(tmp_path, free_block(), *options)
     _, told = process.communicate(timeout=30)
 
     assert 1 == process.returncode
@@ -437,7 +428,7 @@ def test_a_fresh_start_whose_ports_are_taken_has_removed_nothing(tmp_path: Path)
         running.process.wait(20)
         before = contents(tmp_path)
         with socket.create_server(("127.0.0.1", port + 4)):
-            process = start(tmp_path, port, "--fresh")
+            process = begun(tmp_path, port, "--fresh")
             process.communicate(timeout=30)
 
     assert 1 == process.returncode
@@ -459,7 +450,7 @@ def test_a_keyed_write_makes_one_object_before_and_after_a_restart(tmp_path: Pat
 
 
 def test_of_two_started_at_once_on_one_folder_one_runs_and_the_other_says_why(tmp_path: Path) -> None:
-    started = [start(tmp_path, free_block()), start(tmp_path, free_block(), "--fresh")]
+    started = [begun(tmp_path, free_block()), begun(tmp_path, free_block(), "--fresh")]
     try:
         wait_until(lambda: any(process.poll() is not None for process in started), 60)
         refused = next(process for process in started if process.poll() is not None)
@@ -482,7 +473,7 @@ def test_a_database_of_a_newer_version_is_told_and_stays(tmp_path: Path) -> None
     with closing(sqlite3.connect(tmp_path / "gateway.db")) as database, database:
         database.execute("UPDATE alembic_version SET version_num = '9999'")
 
-    process = start(tmp_path, port)
+    process = begun(tmp_path, port)
     _, told = process.communicate(timeout=30)
 
     assert 1 == process.returncode

@@ -5,7 +5,6 @@ import os
 import socket
 import stat
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
+from harness.starting import run, start
 from harness.waiting import wait_until
 
 
@@ -31,9 +31,7 @@ class Folder:
         return f"http://127.0.0.1:{self.port}"
 
     def run(self, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            self._line(*command), **self._options(environment), capture_output=True, timeout=60, check=False
-        )
+        return run(*command, **self._options(environment))
 
     def json(self, *command: str, **environment: str) -> Any:
         return json.loads(self.run(*command, "--json", **environment).stdout)
@@ -42,8 +40,8 @@ class Folder:
     def serving(self, *options: str, **environment: str) -> Iterator[list[str]]:
         """Serve while inside; what it says at the start is there at the end."""
         told: list[str] = []
-        command = self._line("serve", "--port", str(self.port), *options)
-        process = subprocess.Popen(command, **self._options(environment), stderr=subprocess.PIPE)
+        command = ("serve", "--port", str(self.port), *options)
+        process = start(*command, **self._options(environment), stderr=subprocess.PIPE, text=True)
         try:
             wait_until(lambda: process.poll() is not None or answers(f"{self.base_url}/readyz"))
             yield told
@@ -51,13 +49,10 @@ class Folder:
             process.terminate()
             told += process.communicate(timeout=40)[1].splitlines()
 
-    def _line(self, *command: str) -> list[str]:
-        return [sys.executable, "-m", "connector_gateway", *command]
-
     def _options(self, environment: dict[str, str]) -> dict[str, Any]:
         bare = {name: value for name, value in os.environ.items() if not name.startswith("GATEWAY_")}
         given = {"GATEWAY_WATCH": "off", **self.environment, **environment}
-        return {"cwd": self.path, "env": bare | given, "text": True}
+        return {"cwd": self.path, "env": bare | given}
 
 
 def answers(url: str) -> bool:

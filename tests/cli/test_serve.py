@@ -5,7 +5,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from harness.installed import Calling, installed
 from harness.playing import playing
 from harness.requirement import requirement
 from harness.serving import FAST, OPERATOR, serving
+from harness.starting import run
 from harness.waiting import wait_until
 from workspace_sandbox.notes import NotesEmulator
 from workspace_sandbox.sandbox import Sandbox
@@ -37,9 +37,7 @@ def serve(database_url: str, port: int = 0, **settings: str) -> subprocess.Compl
         "GATEWAY_OPERATOR_TOKEN": OPERATOR,
         "GATEWAY_STORAGE_SECONDS": "2",
     }
-    command = [sys.executable, "-m", "connector_gateway", "serve", "--port", str(port)]
-    environment = {**os.environ, **FAST, **environment, **settings}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30, check=False)
+    return run("serve", "--port", str(port), env={**os.environ, **FAST, **environment, **settings})
 
 
 @requirement("storage:alone")

@@ -4,7 +4,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from typing import Any
 import httpx
 
 from harness.serving import FAST, OPERATOR, WIDE
+from harness.starting import start
 from harness.waiting import wait_until
 from workspace_sandbox.sandbox import Sandbox
 
@@ -72,10 +72,8 @@ class Installation:
             },
             **{f"GATEWAY_{name.upper()}_BUDGET": WIDE for name in self.sandbox.emulators},
         }
-        command = [sys.executable, "-m", "connector_gateway", "serve", "--port", str(self.port)]
-        self.process = subprocess.Popen(
-            command, env={**os.environ, **environment, **FAST, **self.settings}, stderr=subprocess.DEVNULL
-        )
+        told = {**os.environ, **environment, **FAST, **self.settings}
+        self.process = start("serve", "--port", str(self.port), env=told, stderr=subprocess.DEVNULL)
         wait_until(self.ready)
 
     def ready(self) -> bool:

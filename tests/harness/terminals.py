@@ -5,10 +5,10 @@ import os
 import pty
 import re
 import struct
-import subprocess
-import sys
 import termios
 from collections.abc import Mapping
+
+from harness.starting import start
 
 STYLES = re.compile("\x1b\\[[0-9;]*m")
 
@@ -18,13 +18,8 @@ def typed(columns: int, *command: str, environment: Mapping[str, str]) -> tuple[
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     bare = {name: value for name, value in os.environ.items() if name not in {"COLUMNS", "LINES", "NO_COLOR"}}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "connector_gateway", *command],
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        env={**bare, "TERM": "xterm-256color", **environment},
-    )
+    told = {**bare, "TERM": "xterm-256color", **environment}
+    process = start(*command, stdin=theirs, stdout=theirs, stderr=theirs, env=told)
     os.close(theirs)
     shown = b"".join(iter(lambda: _read(ours), b""))
     os.close(ours)

@@ -1,0 +1,90 @@
+"""``python -m harness.forkserver FD``: start the command line by forking a process that has imported it already.
+
+A start of Python with all that we import takes most of a second of the processor's time, and the suite starts us some
+two hundred times. What is started here has everything else of a process of its own: its files, folder, environment,
+signals and exit status.
+"""
+
+import gc
+import json
+import os
+import runpy
+import socket
+import sys
+import time
+from collections.abc import Sequence
+from importlib import import_module
+from io import TextIOWrapper
+from typing import Any
+
+IMPORTED = ("connector_gateway.app", "connector_gateway.cli.serving", "rich.table", "rich.syntax")
+"""Nothing that looks at the terminal or the environment when it is imported, as ``cli.output`` does."""
+
+MOST_BYTES = 1 << 20
+
+
+def main() -> None:
+    """Start what is asked for, until nobody can ask any more."""
+    asked = socket.socket(fileno=int(sys.argv[1]))
+    for name in IMPORTED:
+        import_module(name)
+    gc.collect()
+    while True:
+        request, streams, _, _ = socket.recv_fds(asked, MOST_BYTES, 3)
+        if not request:
+            return
+        wanted = json.loads(request)
+        if _forked(asked):
+            asked.close()
+            _begin(streams, **wanted)
+            return
+        for stream in streams:
+            os.close(stream)
+
+
+def _forked(asked: socket.socket) -> bool:
+    """Whether this is the new process; its number is told once it is nobody's child, and so that of whoever asked."""
+    reading, writing = os.pipe()
+    between = os.fork()
+    if between:
+        os.close(writing)
+        os.waitpid(between, 0)
+        asked.send(os.read(reading, 100))
+        os.close(reading)
+        return False
+    started = os.fork()
+    if started:
+        os.write(writing, str(started).encode())
+        os._exit(0)
+    os.close(reading)
+    os.close(writing)
+    return True
+
+
+def _begin(streams: Sequence[int], words: Sequence[str], folder: str, environment: dict[str, str]) -> None:
+    """Be the command that *words* are."""
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+        os.close(stream)
+    os.environ.clear()
+    os.environ.update(environment)
+    time.tzset()
+    os.chdir(folder)
+    sys.stdin, sys.stdout, sys.stderr = _stream(0, "r"), _stream(1, "w"), _stream(2, "w", "backslashreplace")
+    sys.path[0] = folder
+    sys.argv[1:] = words
+    runpy.run_module("connector_gateway", run_name="__main__", alter_sys=True)
+
+
+def _stream(number: int, mode: str, errors: str | None = None) -> TextIOWrapper:
+    """A standard stream as Python makes it at its start."""
+    stream: Any = open(number, mode, errors=errors, closefd=False)  # noqa: SIM115  # it stays open
+    at_once = "PYTHONUNBUFFERED" in os.environ
+    if mode == "w":
+        stream.reconfigure(line_buffering=number == 2 or stream.isatty(), write_through=at_once)
+    made: TextIOWrapper = stream
+    return made
+
+
+if __name__ == "__main__":
+    main()

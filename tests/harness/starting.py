@@ -1,0 +1,92 @@
+"""Our command line as a process of its own, started by forking where that is possible."""
+
+import atexit
+import ctypes
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+COMMAND = [sys.executable, "-m", "connector_gateway"]
+TESTS = Path(__file__).parent.parent
+PR_SET_CHILD_SUBREAPER = 36
+ONE_AT_A_TIME = threading.Lock()
+
+
+def start(*words: str, wrapper: Sequence[str] = (), **options: Any) -> "subprocess.Popen[Any]":
+    """The command with these *words*, behind those of a *wrapper*; options are those of ``subprocess.Popen``."""
+    alike = sys.platform == "linux" and not wrapper and _is_like_this(options.get("env"))
+    kind = Forked if alike else subprocess.Popen
+    return kind([*wrapper, *COMMAND, *words], **options)
+
+
+def run(*words: str, wrapper: Sequence[str] = (), **options: Any) -> "subprocess.CompletedProcess[str]":
+    """The command with these *words*, once it has ended, and what it said."""
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with start(*words, wrapper=wrapper, **pipes, **options) as process:
+        try:
+            told = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    return subprocess.CompletedProcess(process.args, process.returncode, *told)
+
+
+def _is_like_this(environment: Mapping[str, str] | None) -> bool:
+    """Whether Python itself is told the same in *environment* as it was here."""
+    return environment is None or _of_python(environment) == _of_python(os.environ)
+
+
+def _of_python(environment: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in environment.items() if name.startswith(("PYTHON", "LC_", "LANG"))}
+
+
+class Forked(subprocess.Popen[Any]):
+    """A process that was not started anew, but forked from one that has imported everything."""
+
+    def _execute_child(self, args: list[str], *more: Any) -> None:
+        """What the standard library's class does once it has made its pipes."""
+        folder, environment = more[4:6]
+        pipes = more[9:15]
+        wanted = {
+            "words": args[len(COMMAND) :],
+            "folder": str(folder or Path.cwd()),
+            "environment": dict(os.environ if environment is None else environment),
+        }
+        streams = [pipe if pipe >= 0 else number for number, pipe in enumerate((pipes[0], pipes[3], pipes[5]))]
+        self.pid = _forked(json.dumps(wanted).encode(), streams)
+        self._child_created = True
+        self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]  # the class's own
+
+
+def _forked(wanted: bytes, streams: list[int]) -> int:
+    """The number of a new process, which becomes a child of this one."""
+    with ONE_AT_A_TIME:
+        server, prctl = _server(), ctypes.CDLL(None).prctl
+        prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        try:
+            socket.send_fds(server, [wanted], streams)
+            return int(server.recv(100))
+        finally:
+            prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+
+
+@cache
+def _server() -> socket.socket:
+    """Whoever forks for this process, and ends with it."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    command = [sys.executable, "-m", "harness.forkserver", str(theirs.fileno())]
+    with theirs:
+        process = subprocess.Popen(command, cwd=TESTS, pass_fds=[theirs.fileno()])
+    atexit.register(_end, ours, process)
+    return ours
+
+
+def _end(server: socket.socket, process: "subprocess.Popen[bytes]") -> None:
+    server.close()
+    process.wait(10)
