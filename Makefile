@@ -13,7 +13,7 @@ run: .venv/run  ## Gateway and sandbox, ready to call; ARGS="--port 9000 --fresh
 	@$(BIN)/connector-gateway dev $(ARGS)
 
 test: .venv/test  ## The whole suite; ARGS="-k notes" pass through
-	@$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder $(ARGS)
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 check: fast test  ## Everything that must hold before a commit lands
 

@@ -12,12 +12,17 @@ from structlog.dev import ConsoleRenderer, plain_traceback
 
 from connector_gateway.storage.database import Database
 from harness.clocks import HandClock
+from harness.databases import postgres_on, sqlite_in
 from harness.leaks import LEAKS, listen
 from harness.postgres import new_database, postgres
 
 os.environ["GATEWAY_ENV_FILE"] = os.devnull
 """Whatever the folder's own .env says is for whoever works there, not for tests."""
 
+
+# Nothing here speaks TLS, but each client of HTTP reads whatever certificates there are, which takes 20 ms.
+os.environ.pop("SSL_CERT_FILE", None)
+os.environ["SSL_CERT_DIR"] = os.devnull
 
 ConsoleRenderer.get_active().exception_formatter = plain_traceback
 """Beside Rich, which a tool of the tests brings along, a traceback with all its values takes seconds to draw."""
@@ -70,10 +75,10 @@ def postgres_server() -> Iterator[str]:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """An empty database of each kind in turn."""
+    """A new database of each kind in turn."""
     if request.param == "sqlite":
-        return f"sqlite:///{tmp_path / 'gateway.db'}"
-    return new_database(request.getfixturevalue("postgres_server"))
+        return sqlite_in(tmp_path)
+    return postgres_on(request.getfixturevalue("postgres_server"))
 
 
 @pytest.fixture
@@ -86,8 +91,8 @@ def new_postgres(postgres_server: str) -> str:
 def common_database_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
     """A database of each kind in turn, which the tests of a module share."""
     if request.param == "sqlite":
-        return f"sqlite:///{tmp_path_factory.mktemp('common') / 'gateway.db'}"
-    return new_database(request.getfixturevalue("postgres_server"))
+        return sqlite_in(tmp_path_factory.mktemp("common"))
+    return postgres_on(request.getfixturevalue("postgres_server"))
 
 
 @pytest.fixture

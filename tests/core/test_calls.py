@@ -6,13 +6,14 @@ import pytest
 
 from connector_gateway.kit.errors import InvalidCursor, RateLimited
 from harness.clocks import HandClock
+from harness.databases import sqlite_in
 from harness.rehearsing import Stage, data, rehearsing
 from harness.requirement import requirement
 
 
 @pytest.fixture
 async def stage(tmp_path_factory: pytest.TempPathFactory, clock: HandClock) -> AsyncIterator[Stage]:
-    async with rehearsing(f"sqlite:///{tmp_path_factory.mktemp('calls') / 'gateway.db'}", clock) as prepared:
+    async with rehearsing(sqlite_in(tmp_path_factory.mktemp("calls")), clock) as prepared:
         yield prepared
 
 

@@ -8,6 +8,7 @@ import pytest
 from connector_gateway.storage.database import Database
 from core.test_connections import Office, connected, office, vault
 from harness.clocks import HandClock
+from harness.databases import sqlite_in
 from harness.explaining import plans
 from harness.requirement import requirement
 
@@ -39,7 +40,7 @@ async def test_a_page_that_ends_with_the_last_connection_has_none_after_it(offic
 @pytest.fixture
 async def embedded(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Database]:
     folder = tmp_path_factory.mktemp("embedded")
-    async with Database(f"sqlite:///{folder / 'gateway.db'}") as database:
+    async with Database(sqlite_in(folder)) as database:
         yield database
 
 

@@ -14,6 +14,7 @@ from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
 from core.test_runs import Node
 from harness.clocks import HandClock
+from harness.databases import sqlite_in
 from harness.explaining import plans
 from harness.requirement import requirement
 
@@ -29,7 +30,7 @@ async def node(common_database_url: str, clock: HandClock) -> AsyncIterator[Node
 @pytest.fixture
 async def embedded(tmp_path_factory: pytest.TempPathFactory, clock: HandClock) -> AsyncIterator[Node]:
     folder = tmp_path_factory.mktemp("embedded")
-    async with Database(f"sqlite:///{folder / 'gateway.db'}", clock=clock.now) as database:
+    async with Database(sqlite_in(folder), clock=clock.now) as database:
         yield Node(database, clock)
 
 

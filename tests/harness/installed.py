@@ -13,6 +13,7 @@ from typing import Any
 
 import httpx
 
+from harness.databases import sqlite_in
 from harness.serving import FAST, OPERATOR, WIDE
 from harness.starting import start
 from harness.waiting import wait_until
@@ -62,7 +63,7 @@ class Installation:
     def start(self) -> None:
         """Serve, and return once calls are taken."""
         environment = {
-            "GATEWAY_DATABASE_URL": f"sqlite:///{self.folder / 'gateway.db'}",
+            "GATEWAY_DATABASE_URL": sqlite_in(self.folder),
             "GATEWAY_SECRET_KEYS": "a secret that only tests know",
             "GATEWAY_OPERATOR_TOKEN": OPERATOR,
             **{

@@ -38,10 +38,10 @@ def _spare_the_disk(server: str) -> None:
     _execute(server, "ALTER SYSTEM SET fsync = off", "SELECT pg_reload_conf()")
 
 
-def new_database(server: str) -> str:
-    """The address of a new, empty database of *server*."""
+def new_database(server: str, like: str = "template1") -> str:
+    """The address of a new database of *server*, which is empty unless the one that it is to be like is not."""
     name = f"test_{next(NUMBERS)}"
-    _execute(server, f"CREATE DATABASE {name}")
+    _execute(server, f"CREATE DATABASE {name} TEMPLATE {like}")
     return _address(server).set(database=name).render_as_string(hide_password=False)
 
 

@@ -27,8 +27,8 @@ KEPT = Path(__file__).parents[2] / "src" / "connector_gateway" / "http" / "opena
 
 WATCHING: Mapping[str, Any] = {
     "GATEWAY_WATCH": "on",
-    "GATEWAY_NOTES_WATCH_SECONDS": "0.2",
-    "GATEWAY_CHAT_WATCH_SECONDS": "0.2",
+    "GATEWAY_NOTES_WATCH_SECONDS": "1",
+    "GATEWAY_CHAT_WATCH_SECONDS": "1",
 }
 
 SHOWN = 3

@@ -19,6 +19,7 @@ from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.files import Files
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.settings import Settings
+from harness.databases import sqlite_in
 from harness.leaks import LEAKS, Overheard
 from harness.waiting import wait_until
 from workspace_sandbox.sandbox import Sandbox
@@ -192,7 +193,7 @@ def serving(
     can be told before it is started.
     """
     environment = {
-        "GATEWAY_DATABASE_URL": database_url or f"sqlite:///{folder / 'gateway.db'}",
+        "GATEWAY_DATABASE_URL": database_url or sqlite_in(folder),
         "GATEWAY_SECRET_KEYS": "a secret that only tests know",
         "GATEWAY_OPERATOR_TOKEN": OPERATOR,
     }

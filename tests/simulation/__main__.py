@@ -25,7 +25,7 @@ def main() -> int:
     broken: Counter[str] = Counter()
     failures = []
     began = told = time.perf_counter()
-    seeds = range(wanted.start, wanted.start + wanted.seeds)
+    seeds = wanted.seed or range(wanted.start, wanted.start + wanted.seeds)
     stories = (story(seed, wanted.processes) for seed in seeds)
     done = 0
     try:
@@ -53,6 +53,9 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser("simulation", description=__doc__)
     parser.add_argument("--seeds", type=int, default=1000, help="how many histories")
     parser.add_argument("--start", type=int, default=1, help="the first seed")
+    parser.add_argument(
+        "--seed", type=int, action="append", help="this one, and others named like it, in place of a range"
+    )
     parser.add_argument("--processes", type=int, choices=(1, 2), help="processes of the gateway; both if not given")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="histories at the same time")
     parser.add_argument("--show", type=int, default=SHOWN, help="failures told in full")

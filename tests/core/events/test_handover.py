@@ -12,6 +12,7 @@ from connector_gateway.kit.clock import instant
 from connector_gateway.kit.errors import InvalidSignature
 from connector_gateway.storage.database import Database
 from harness.clocks import HandClock
+from harness.databases import sqlite_in
 from harness.requirement import requirement
 
 SECRETS = SecretKeys(["a secret of this installation"])
@@ -24,7 +25,7 @@ def clock() -> HandClock:
 
 @pytest.fixture
 async def database(tmp_path: Path) -> AsyncIterator[Database]:
-    async with Database(f"sqlite:///{tmp_path / 'gateway.db'}") as opened:
+    async with Database(sqlite_in(tmp_path)) as opened:
         yield opened
 
 
