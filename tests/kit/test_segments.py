@@ -7,13 +7,21 @@ from connector_gateway.kit.upstream import _require_segments
 from harness.requirement import requirement
 
 
+def refused(path: str) -> bool:
+    """Whether a path is refused."""
+    try:
+        _require_segments(path)
+    except InvalidParameters:
+        return True
+    return False
+
+
 @requirement("doors:paths")
 @pytest.mark.parametrize("path", ["/v1/pages/..", "/v1/./pages", "/v1/pages/", "/v1//pages", "/..", "/v1/../x"])
 def test_a_value_that_is_no_segment_is_refused(path: str) -> None:
-    with pytest.raises(InvalidParameters):
-        _require_segments(path)
+    assert refused(path)
 
 
 @pytest.mark.parametrize("path", ["/v1/pages/1", "/v1/pages/.hidden", "/v1/a..b", "/v1/...", "/v1/..x/y"])
 def test_every_other_value_is_a_segment(path: str) -> None:
-    _require_segments(path)
+    assert not refused(path)

@@ -42,7 +42,7 @@ async def shortened(database: Database, log: Path) -> None:
 @pytest.fixture
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Look often."""
-    monkeypatch.setattr(checkpoints, "LOOK_SECONDS", 0.02)
+    monkeypatch.setattr(checkpoints, "POLL_SECONDS", 0.02)
 
 
 @pytest.mark.usefixtures("hurried")

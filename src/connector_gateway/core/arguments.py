@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from functools import cache
 from types import UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
@@ -140,7 +141,7 @@ class Arguments:
 
     def _from_query(self, params: type[Params], faults: list[Detail]) -> dict[str, Any]:
         values: dict[str, Any] = {}
-        kinds = {declared.alias or name: _kind(declared.annotation) for name, declared in params.model_fields.items()}
+        kinds = _kinds(params)
         for name, text in self._named(faults):
             if name in values or name in self.path:
                 faults.append({"parameter": name, "message": "Given more than once"})
@@ -302,6 +303,12 @@ def _beyond_measure(value: int | Decimal) -> bool:
     if isinstance(value, int):
         return value.bit_length() > MAX_BITS
     return value != 0 and abs(value.adjusted()) > MAX_EXPONENT
+
+
+@cache
+def _kinds(params: type[Params]) -> Mapping[str, Any]:
+    """The kind of each parameter, which is asked for with every query."""
+    return {declared.alias or name: _kind(declared.annotation) for name, declared in params.model_fields.items()}
 
 
 def _kind(annotation: Any) -> Any:

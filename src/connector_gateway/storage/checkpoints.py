@@ -13,7 +13,7 @@ from typing import Any, Self
 import structlog
 from sqlalchemy import Engine, event, exc
 
-LOOK_SECONDS = 1.0
+POLL_SECONDS = 1.0
 LONG_BYTES = 4 * 1024 * 1024
 """A log up to this size is left alone, as SQLite would."""
 
@@ -65,7 +65,7 @@ class Checkpoints:
 
     async def _move_forever(self) -> None:
         while True:
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(POLL_SECONDS)
             # Not on the event loop: a disk that is busy may keep whoever asks for the size of a file waiting.
             if await asyncio.get_running_loop().run_in_executor(self._mover, self._is_long):
                 try:

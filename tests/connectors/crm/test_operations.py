@@ -503,6 +503,7 @@ def test_owners_are_asked_for_once_for_many_lookups(gateway: Gateway) -> None:
     gateway.get("/crm/contacts", limit=100)
     gateway.get("/crm/contacts", property="owner_email", value="rita.poe@fjordlicht.example")
 
+    assert 2 == len(gateway.journal("crm"))
     assert [] == [path for _, path, _ in gateway.journal("crm") if "owners" in path]
 
 

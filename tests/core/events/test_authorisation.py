@@ -9,9 +9,9 @@ import pytest
 from connector_gateway.core.events.authorisation import (
     ANOTHER_AFTER_SECONDS,
     BURST,
-    LOOK_PAUSE_SECONDS,
-    LOOK_PAUSES,
     MOST,
+    POLL_PAUSE_SECONDS,
+    POLL_PAUSES,
     TROUBLE_SECONDS,
 )
 from connector_gateway.core.events.authorisation import Authorisations as Asking
@@ -107,7 +107,7 @@ async def test_what_was_asked_is_remembered_of_so_many_connections_only(vendor: 
 
 async def test_a_look_under_way_tells_who_heeds_it(vendor: Vendor, clock: HandClock) -> None:
     asking, trace = Asking(clock), Trace([Exchange(clock.at - 1, "GET", "/before", 200, 0, 0)])
-    with asking.looking(ONE, trace):
+    with asking.polling(ONE, trace):
         told = asyncio.create_task(asking.confirm(ONE, vendor.ask, heeds_polls=True))
         await clock.slept.wait()
         trace.exchanges.append(Exchange(clock.at, "GET", "/after", 200, 0, 0))
@@ -123,19 +123,19 @@ async def test_a_look_that_is_refused_leaves_it_to_the_reader_to_ask(
     asking, trace = Asking(clock), Trace([Exchange(clock.at, "GET", "/now", status, 0, 0)])
     vendor.fault = ConnectionRevoked("Gone.")
 
-    with asking.looking(ONE, trace), pytest.raises(ConnectionRevoked):
+    with asking.polling(ONE, trace), pytest.raises(ConnectionRevoked):
         await asking.confirm(ONE, vendor.ask, heeds_polls=True)
 
 
 async def test_a_look_that_sends_nothing_and_no_look_are_not_waited_for(vendor: Vendor, clock: HandClock) -> None:
     asking = Asking(clock)
-    with asking.looking(ONE, Trace()):
+    with asking.polling(ONE, Trace()):
         await asking.confirm(ONE, vendor.ask, heeds_polls=True)
     waited = clock.at - NOON
     await asking.confirm(ONE, vendor.ask, heeds_polls=True)
 
     assert 2 == vendor.asked
-    assert LOOK_PAUSE_SECONDS * LOOK_PAUSES == pytest.approx(waited, abs=0.001)
+    assert POLL_PAUSE_SECONDS * POLL_PAUSES == pytest.approx(waited, abs=0.001)
     assert NOON + waited == clock.at
 
 

@@ -220,7 +220,7 @@ async def test_looks_that_an_earlier_process_put_off_by_a_later_clock_are_taken_
     assert node.clock.at + 60 >= (await row(node, connection)).due_at
 
 
-async def test_a_look_whose_end_cannot_be_noted_is_not_stuck(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_poll_whose_end_cannot_be_noted_is_not_stuck(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     await node.connect()
     give_back = node.watches.give_back
     faults = [OSError("the disk is full")]

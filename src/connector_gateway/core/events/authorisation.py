@@ -24,8 +24,8 @@ ASKED_SECONDS = 3.0
 TROUBLE_SECONDS = 5.0
 """How long it is left alone after it could not say."""
 
-LOOK_PAUSE_SECONDS = 0.05
-LOOK_PAUSES = 20
+POLL_PAUSE_SECONDS = 0.05
+POLL_PAUSES = 20
 """How long, and how often, a reader waits for the next request of a poll under way before it asks itself."""
 
 MOST = 10_000
@@ -43,16 +43,16 @@ class Authorisations:
         self._allowances: OrderedDict[ConnectionId, tuple[float, float]] = OrderedDict()
         """What is left for a connection to ask, and when that was counted."""
 
-        self._looks: dict[ConnectionId, Trace] = {}
+        self._polls: dict[ConnectionId, Trace] = {}
 
     @contextmanager
-    def looking(self, connection_id: ConnectionId, trace: Trace) -> Iterator[None]:
+    def polling(self, connection_id: ConnectionId, trace: Trace) -> Iterator[None]:
         """Let the requests of a poll of a connection tell readers what they would ask."""
-        self._looks[connection_id] = trace
+        self._polls[connection_id] = trace
         try:
             yield
         finally:
-            del self._looks[connection_id]
+            del self._polls[connection_id]
 
     async def confirm(
         self, connection_id: ConnectionId, ask: Callable[[], Awaitable[object]], *, heeds_polls: bool = False
@@ -80,13 +80,13 @@ class Authorisations:
     async def _told_by_poll(self, connection_id: ConnectionId) -> bool:
         """Whether a request was accepted that a poll under way has sent since this was asked."""
         asked_at = self._clock.now()
-        for _ in range(LOOK_PAUSES):
-            trace = self._looks.get(connection_id)
+        for _ in range(POLL_PAUSES):
+            trace = self._polls.get(connection_id)
             if trace is None:
                 return False
             if any(seen.at >= asked_at and seen.status is not None for seen in trace.exchanges[-1:]):
                 return trace.exchanges[-1].status in range(200, 300)
-            await self._clock.sleep(LOOK_PAUSE_SECONDS)
+            await self._clock.sleep(POLL_PAUSE_SECONDS)
         return False
 
     def _left(self, connection_id: ConnectionId) -> float:

@@ -27,10 +27,10 @@ from connector_gateway.storage.database import Database
 TICK_SECONDS = 0.5
 """How often polls that are due are claimed; one that is made due in this process is at once."""
 
-MAX_LOOKS = 200
+MAX_POLLS = 200
 """Polls under way in one process at connections of one connector, whose third party may be slow."""
 
-LOOK_SECONDS = 30 * 60.0
+LONGEST_POLL_SECONDS = 30 * 60.0
 FIRST_REVOKED_SECONDS = 60.0
 REVOKED_SECONDS = 15 * 60.0
 """How long until a connection whose authorisation was withdrawn is tried again, at first and at most.
@@ -180,7 +180,7 @@ class Watchers:
         self._sites = sites
         self._client = client
         self._clock = clock
-        self._looks: set[asyncio.Task[None]] = set()
+        self._polls: set[asyncio.Task[None]] = set()
         self._under_way: Counter[str] = Counter()
         self._stuck: list[Claimed] = []
         """Polls whose end could not be noted; until it is, nobody else would poll."""
@@ -194,9 +194,9 @@ class Watchers:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        for task in (self._watching, *self._looks):
+        for task in (self._watching, *self._polls):
             task.cancel()
-        await asyncio.gather(self._watching, *self._looks, return_exceptions=True)
+        await asyncio.gather(self._watching, *self._polls, return_exceptions=True)
         await self._watches.release()
         await self._fall_behind(self._clock.now())
 
@@ -228,18 +228,18 @@ class Watchers:
         connections = await self._connections.several([poll.connection_id for poll in claimed])
         for poll in claimed:
             task = asyncio.create_task(self._take(poll, connections.get(poll.connection_id)), name="poll")
-            self._looks.add(task)
+            self._polls.add(task)
             self._under_way[poll.connector] += 1
             task.add_done_callback(partial(self._taken, poll))
             self._stuck.remove(poll)
         return claimed
 
     async def _claim_of(self, connector: str) -> Sequence[Claimed]:
-        room = MAX_LOOKS - self._under_way[connector]
+        room = MAX_POLLS - self._under_way[connector]
         return await self._watches.claim(connector, room) if room else []
 
     def _taken(self, poll: Claimed, task: asyncio.Task[None]) -> None:
-        self._looks.discard(task)
+        self._polls.discard(task)
         self._under_way[poll.connector] -= 1
         if not task.cancelled() and task.exception():
             log.error("a poll did not end well", connection_id=poll.connection_id, exc_info=task.exception())
@@ -269,7 +269,7 @@ class Watchers:
         poll = Poll(claimed, connection, run, database=self._database, feed=self._feed, clock=self._clock)
         poll.upstream, poll.pushed = self._client(run, connection), site.pushed
         try:
-            with self._feed.authorisations.looking(connection.connection_id, run.trace):
+            with self._feed.authorisations.polling(connection.connection_id, run.trace):
                 fault = await self._attempt(observing, poll, recording)
         except TakenOver:
             return
@@ -288,7 +288,7 @@ class Watchers:
     async def _attempt(observing: Observing[Any], poll: Poll, recording: Recording) -> Exception | None:
         """Run the room's poll; returns its error, which is recorded in the run, or None."""
         try:
-            async with asyncio.timeout(LOOK_SECONDS):
+            async with asyncio.timeout(LONGEST_POLL_SECONDS):
                 await observing.poll(poll)
                 await poll.complete()
         except TakenOver:
