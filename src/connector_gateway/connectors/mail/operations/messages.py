@@ -19,6 +19,7 @@ from connector_gateway.connectors.mail.operations.reading import (
     reader,
 )
 from connector_gateway.kit.errors import AnswerTooLarge, AttachmentNotFound, MessageNotFound, UpstreamConflict
+from connector_gateway.kit.held import Holding
 from connector_gateway.kit.operation import reads
 from connector_gateway.kit.shapes import Page
 
@@ -34,6 +35,11 @@ class Read:
 
     message: wire.Message | None = None
     body: MessageBody | None = None
+
+    @property
+    def size(self) -> int:
+        """Characters of the body."""
+        return 0 if self.body is None else len(self.body.text or "") + len(self.body.html or "")
 
 
 @reads("GET /messages", errors=[UpstreamConflict])
@@ -67,31 +73,58 @@ async def _listed(call: MailCall, params: SearchMessages) -> tuple[Sequence[str]
 
 async def _read_each(call: MailCall, message_ids: Sequence[str], *, with_body: bool) -> Sequence[Read]:
     """The first messages in their order, several at once: as many as their bodies leave room for."""
-    first, kept = any_place(), 0
+    first, page = any_place(), _Filling(call.holding, len(message_ids))
 
-    async def read(index: int, message_id: str) -> Read | None:
-        nonlocal kept
+    async def read(index: int, message_id: str) -> None:
         async with reader(call, first + index):
-            if index and kept >= MOST_TEXT:
-                return None
-            one = await _read(call, message_id, with_body=with_body)
-            size = 0 if one.body is None else len(one.body.text or "") + len(one.body.html or "")
-            # The first one is always told, so that pages come to an end.
-            if index and kept + size > MOST_TEXT:
-                kept = MOST_TEXT
-                return None
-            kept += size
-            call.holding.keep(size)
-            return one
+            if index < page.ends_at:
+                page.put(index, await _read(call, message_id, with_body=with_body))
 
     try:
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(read(index, message_id)) for index, message_id in enumerate(message_ids)]
+            for index, message_id in enumerate(message_ids):
+                group.create_task(read(index, message_id))
     except ExceptionGroup as failures:
         raise failures.exceptions[0] from None
-    results = [task.result() for task in tasks]
-    until = results.index(None) if None in results else len(results)
-    return [one for one in results[:until] if one is not None]
+    return page.messages
+
+
+class _Filling:
+    """A page while its messages arrive, in any order: its end depends on their sizes, not on which came first."""
+
+    def __init__(self, holding: Holding, count: int) -> None:
+        self.ends_at = count
+        """No message from here on has room, as far as is known."""
+
+        self._read: list[Read | None] = [None] * count
+        self._holding = holding
+        self._most_kept = 0
+
+    @property
+    def messages(self) -> Sequence[Read]:
+        """Those that arrived and have room."""
+        return [one for one in self._read if one is not None]
+
+    def put(self, index: int, read: Read) -> None:
+        """Take the message at *index*; whatever has no room behind it is let go."""
+        if index >= self.ends_at:
+            return
+        self._read[index] = read
+        # The first one is always told, so that pages come to an end.
+        kept = 0
+        for place, one in enumerate(self._read):
+            size = 0 if one is None else one.size
+            if place and kept + size > MOST_TEXT:
+                self.ends_at = place
+                del self._read[place:]
+                break
+            kept += size
+        self._count(kept)
+
+    def _count(self, kept: int) -> None:
+        if kept > self._most_kept:
+            self._holding.keep(kept - self._most_kept)
+            self._most_kept = kept
 
 
 async def _read(call: MailCall, message_id: str, *, with_body: bool) -> Read:
