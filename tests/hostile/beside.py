@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +15,8 @@ from harness.installed import Installation
 MEBIBYTE = 1024 * 1024
 AFTERWARDS_SECONDS = 0.5
 """For what an attack has begun and not ended."""
+
+TRIES = 3
 
 TESTS = Path(__file__).parent.parent
 
@@ -67,3 +69,16 @@ def beside(installation: Installation) -> Iterator[Seen]:
         told, _ = probe.communicate("end\n")
     found = json.loads(told)
     seen.delays, seen.waits, seen.sizes = found["delays"], found["waits"], found["sizes"]
+
+
+def least_held_ms(installation: Installation, work: Callable[[], None], most_ms: float) -> float:
+    """What *work* holds everybody else up, at the least of a few tries; one that is below *most_ms* is the last.
+
+    Work that holds the process does so each time. What holds it now and then is the rest of the machine.
+    """
+    tries: list[float] = []
+    while len(tries) < TRIES and min(tries, default=most_ms) >= most_ms:
+        with beside(installation) as seen:
+            work()
+        tries.append(seen.held_ms)
+    return min(tries)
