@@ -7,6 +7,7 @@ import pytest
 from playwright.async_api import Browser, Page, expect
 
 from connector_gateway.connectors import CONNECTORS
+from harness.calls import Reading, calls_of, read
 from harness.chromium import NARROW, WIDE, Window, window
 from harness.serving import Gateway
 
@@ -112,6 +113,36 @@ async def test_who_leaves_a_part_out_is_told_what_is_missing(signed_in: Window, 
     await expect(page.get_by_role("alert")).to_contain_text("What is missing:")
     assert (True, []) == await fits(signed_in)
     assert "pending" == newest(six, name)["status"]
+
+
+SHARED = {"notes": "Leads", "tables": "Vertrieb & Sales"}
+"""What is picked on the consent page, where a user shares things one by one, by what stands beside the box."""
+
+
+@pytest.mark.parametrize("name", SHARED)
+async def test_who_shares_less_is_connected_to_that_alone(signed_in: Window, six: Gateway, name: str) -> None:
+    page, call = signed_in.page, calls_of(name).readings(six.examples(name))[1]
+    await invite(signed_in, six, name)
+    await go_on(page, name)
+    await page.get_by_role("checkbox", name=SHARED[name]).uncheck()
+    await page.get_by_role("button", name="Allow").click()
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Connected")
+    less = Reading(call.method, call.path, {"connection_id": newest(six, name)["connection_id"], **call.values})
+    whole, part = read(six, name, call), read(six, name, less)
+
+    assert "active" == newest(six, name)["status"]
+    assert (200, {"notes": "database_not_shared", "tables": "base_not_found"}[name]) == (whole.status, part.code)
+
+
+@pytest.mark.parametrize("name", ["chat", "crm"])
+async def test_where_nothing_can_be_left_out_everything_is_allowed_at_once(
+    signed_in: Window, six: Gateway, name: str
+) -> None:
+    page = signed_in.page
+    await invite(signed_in, six, name)
+    await go_on(page, name)
+
+    await expect(page.get_by_role("checkbox")).to_have_count(0)
 
 
 @every

@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
+import httpx
 import pytest
 
 from connector_gateway.connectors import CONNECTORS
@@ -273,3 +275,83 @@ def test_an_answer_in_the_name_of_another_sender_connects_nothing(gateway: Gatew
 
     assert (400, "The answer came from somebody else") == (page.status_code, heading(page))
     assert ("pending", 0) == (shown(gateway, invitation["connection_id"])["status"], asked(gateway, room))
+
+
+# Codes and tokens that the application takes no more
+
+
+def reused(someone: User, room: str) -> tuple[str, httpx.Response]:
+    """A pending connection, and the page that a code gets there which was redeemed for another one."""
+    gateway = someone.gateway
+    spent, made = someone.depart(invited(gateway, connector=room)["connect_url"]), invited(gateway, connector=room)
+    with Browser() as there:
+        answer = there.allow(spent)
+    assert "Connected" == heading(someone.come_back(spent, answer))
+    consent = someone.depart(made["connect_url"])
+    state = dict(parse_qsl(urlsplit(consent).query))["state"]
+    return made["connection_id"], someone.come_back(consent, answer | {"state": state})
+
+
+@requirement("connect:broken")
+def test_a_code_that_was_redeemed_before_connects_nothing(gateway: Gateway, someone: User, room: str) -> None:
+    connection_id, page = reused(someone, room)
+    connection = shown(gateway, connection_id)
+
+    assert (400, "The consent does not hold any more", True) == (
+        page.status_code,
+        heading(page),
+        "Try again" in page.text,
+    )
+    assert ("pending", None, None) == (connection["status"], connection["account_id"], connection["expires_at"])
+
+
+def ended(gateway: Gateway, room: str, times: int) -> None:
+    """Let the application refuse the token of so many calls as one that has ended; its token endpoint works."""
+    gateway.fault(room, path=API[room], times=times, fault="status", **ENDED[room])
+
+
+def rested(gateway: Gateway) -> None:
+    """Let the pause after a failure pass."""
+    gateway.app.connections._renewals._resting.clear()
+
+
+@requirement("renewal:patient")
+@pytest.mark.parametrize("failure", ["throttled", "failed", "page"])
+def test_a_renewal_that_fails_for_a_time_revokes_nothing(
+    gateway: Gateway, someone: User, room: str, failure: str
+) -> None:
+    gateway.knob(room, token_seconds=86_400)
+    connection_id = connected(someone, room)
+    gateway.fault(room, path=DIALECTS[room].token, times=1, **FAILURES[failure])
+    ended(gateway, room, 1)
+    failed = called(gateway, room, connection_id)
+    between = shown(gateway, connection_id)["status"]
+    gateway.clear(room)
+    rested(gateway)
+    after = called(gateway, room, connection_id)
+
+    assert {"throttled": 429}.get(failure, 502) == failed.status
+    assert ("active", 200) == (between, after.status)
+
+
+SURVIVE = {"mail": "refresh tokens stay", "crm": "refresh tokens stay", "chat": "spent ones are taken for a while more"}
+"""Applications at which tokens that were lost on the way back cost nothing, and why; at the others they are told."""
+
+
+@requirement("renewal:revoked", "renewal:patient")
+@pytest.mark.parametrize("lost", ["drop_after", "garbage"])
+def test_tokens_that_are_lost_on_the_way_back_are_had_again_or_told(
+    gateway: Gateway, someone: User, room: str, lost: str
+) -> None:
+    gateway.knob(room, token_seconds=86_400)
+    connection_id = connected(someone, room)
+    gateway.fault(room, path=DIALECTS[room].token, times=1, fault=lost)
+    ended(gateway, room, 2)
+    failed = called(gateway, room, connection_id)
+    rested(gateway)
+    again = called(gateway, room, connection_id)
+    after = shown(gateway, connection_id)
+
+    told = (401, "revoked", "refresh_interrupted")
+    assert (502, "upstream_error") == (failed.status, failed.code)
+    assert ((200, "active", None) if room in SURVIVE else told) == (again.status, after["status"], after["reason"])

@@ -31,13 +31,19 @@ FIRST = {"token": "access 1", "refresh_token": "refresh 1"}
 
 @dataclass
 class Issuer:
-    """The third party: each refresh token is good once, and the next pair has the next number."""
+    """The third party: each refresh token is good once, and for its *grace*; the next pair has the next number."""
 
+    clock: HandClock
     troubles: list[BaseException] = field(default_factory=list)
+    lost: list[BaseException] = field(default_factory=list)
+    """What happens to answers on the way back."""
+
+    grace: float = 0.0
     asked: list[str] = field(default_factory=list)
     gate: asyncio.Event = field(default_factory=asyncio.Event)
     visited: asyncio.Event = field(default_factory=asyncio.Event)
     good: int = 1
+    changed_at: float = 0.0
 
     def __post_init__(self) -> None:
         self.gate.set()
@@ -51,9 +57,12 @@ class Issuer:
         await self.gate.wait()
         if self.troubles:
             raise self.troubles.pop(0)
-        if refresh_token != f"refresh {self.good}":
+        graced = refresh_token == f"refresh {self.good - 1}" and self.clock.at - self.changed_at < self.grace
+        if refresh_token != f"refresh {self.good}" and not graced:
             raise GrantRefused("invalid_grant")
-        self.good += 1
+        self.good, self.changed_at = self.good + 1, self.clock.at
+        if self.lost:
+            raise self.lost.pop(0)
         return Grant(f"access {self.good}", f"refresh {self.good}", HOUR)
 
 
@@ -88,7 +97,7 @@ def process(database: Database, issuer: Issuer, clock: HandClock) -> Connections
 @pytest.fixture
 async def desk(database_url: str, clock: HandClock) -> AsyncIterator[Desk]:
     async with Database(database_url, clock=clock.now) as here, Database(database_url, clock=clock.now) as elsewhere:
-        issuer = Issuer()
+        issuer = Issuer(clock)
         workspace_id = (await Workspaces(here, clock).create("tests"))["workspace_id"]
         connections = process(here, issuer, clock)
         made = await connections.create(workspace_id, "shelf", FIRST)
@@ -201,6 +210,22 @@ async def test_a_renewal_of_a_process_that_died_is_taken_over(desk: Desk) -> Non
 
     assert secrets["token"].startswith("access")
     assert "active" == (await desk.status())[0]
+
+
+@requirement("renewal:patient")
+@pytest.mark.parametrize(
+    ("grace", "told"), [(60.0, ("active", None)), (0.0, ("revoked", "refresh_interrupted"))], ids=["grace", "none"]
+)
+async def test_a_pair_that_dies_with_its_process_is_had_again_where_the_former_one_lives_for_a_minute(
+    desk: Desk, grace: float, told: tuple[str, str | None]
+) -> None:
+    here, elsewhere = await desk.connection(), await desk.connection(desk.elsewhere)
+    desk.clock.at += HOUR
+    desk.issuer.grace, desk.issuer.lost = grace, [asyncio.CancelledError()]
+    await asyncio.gather(here.credentials(), return_exceptions=True)
+    await asyncio.gather(elsewhere.credentials(), return_exceptions=True)
+
+    assert told == await desk.status()
 
 
 @requirement("renewal:stored")

@@ -1,23 +1,32 @@
-"""Every secret that was sealed, looked for in everything that a test made the gateway say.
+"""Every secret there is, looked for in everything that a test made the gateway say or store.
 
-Learned are the credentials and tokens of connections, the verifiers of consents, codes and the clients' secrets.
-Looked through are the answers of every gateway on a socket, with their headers, what was printed and what was logged.
+Learned are the credentials and tokens of connections, codes, verifiers and states of consents, the cookies that belong
+to them, connect links, API keys, sessions of the console, the operator token and the clients' secrets.
+Looked through are the answers of every gateway on a socket, with their headers, what was printed and logged, the files
+of SQLite, and the tables of PostgreSQL. What is told on purpose is told in the one kind of answer that is for it.
 """
 
+import asyncio
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy import select
 from starlette.types import Message, Receive, Scope, Send
 from structlog.testing import LogCapture
 
+from connector_gateway.core.connections import Consents, ConnectLinks, Tokens, Vault
 from connector_gateway.core.connections.consent import OWNER
-from connector_gateway.core.connections.tokens import Tokens
-from connector_gateway.core.connections.vault import Vault
+from connector_gateway.core.events.hooks import SECRET
+from connector_gateway.core.keys import Keys
+from connector_gateway.core.sessions import Sessions
+from connector_gateway.storage import tables
+from connector_gateway.storage.database import Database
 
 LEAST = 12
-"""Characters from which on a secret is looked for: shorter ones of tests are words as well."""
+"""Characters that a secret of a test has at least: shorter ones are words as well, and could not be looked for."""
 
 RUNS = re.compile(rf"[\w.~-]{{{LEAST},}}", re.ASCII)
 """What secrets consist of; texts are reduced to it, so that all of a test is looked through in a moment."""
@@ -25,20 +34,34 @@ RUNS = re.compile(rf"[\w.~-]{{{LEAST},}}", re.ASCII)
 PUBLIC = "key"
 """The API key of an application: it may be public, and stands in the address of its token page."""
 
+MOST_ROWS = 1000
+"""Of a table of PostgreSQL that is looked through."""
+
+ANSWER = "an answer to "
+TOLD_ON_PURPOSE: Mapping[str, re.Pattern[str]] = {
+    "an API key": re.compile(f"{ANSWER}POST (/v1|/console)/keys"),
+    "a session": re.compile(f"{ANSWER}POST /console/sign-in"),
+    "a connect link": re.compile(ANSWER),
+    "a hook's secret": re.compile(f"{ANSWER}(GET|DELETE) /v1/hooks/"),
+    "a state": re.compile(f"{ANSWER}(POST /connect/|GET /connect/[a-z]+/callback)"),
+    "a cookie of a consent": re.compile(f"{ANSWER}POST /connect/"),
+}
+"""Where secrets of some kinds are told to those whom they are for."""
+
 
 class Leaks:
     """The secrets there are, and what was said since the last look."""
 
     def __init__(self) -> None:
         self._secrets: dict[str, str] = {}
-        self._said: dict[str, str] = {}
+        self._said: dict[str, set[str]] = {}
 
-    def learn(self, secrets: Iterable[Any], where: str) -> None:
+    def learn(self, secrets: Iterable[Any], kind: str) -> None:
         """Look for *secrets* from now on."""
         for secret in secrets:
             longest = max(RUNS.findall(str(secret)), key=len, default="")
-            if longest:
-                self._secrets[longest] = where
+            assert longest, f"{kind} of a test needs {LEAST} characters that secrets have, to be looked for"
+            self._secrets[longest] = kind
 
     def forget(self, *secrets: str) -> None:
         """Look for *secrets* no more, which were told on purpose."""
@@ -47,25 +70,31 @@ class Leaks:
 
     def heard(self, where: str, text: str) -> None:
         """Keep what was said, less what cannot be a secret."""
-        self._said.update(dict.fromkeys(RUNS.findall(text), where))
+        for run in RUNS.findall(text):
+            self._said.setdefault(run, set()).add(where)
 
     def found(self) -> list[str]:
         """What was told of secrets since the last look: where, and what kind it is, without the secret itself."""
         said, self._said = self._said, {}
-        return self._within("\n".join(said), said)
+        text = "\n".join(said)
+        return [
+            f"{kind}, in {where}"
+            for secret, kind in self._secrets.items()
+            if secret in text
+            for where in _places(secret, kind, said)
+        ]
 
     def stored(self, file: Path) -> list[str]:
         """What secrets a file has, in the clear."""
         kept = file.read_bytes().decode("latin-1") if file.exists() else ""
-        return self._within(kept, {})
-
-    def _within(self, text: str, said: Mapping[str, str]) -> list[str]:
-        told = [secret for secret in self._secrets if secret in text]
-        return [f"{self._secrets[secret]}, in {_place(secret, said)}" for secret in told]
+        return [f"{kind}, in a file" for secret, kind in self._secrets.items() if secret in kept]
 
 
-def _place(secret: str, said: Mapping[str, str]) -> str:
-    return next((where for run, where in said.items() if secret in run), "a file")
+def _places(secret: str, kind: str, said: Mapping[str, set[str]]) -> list[str]:
+    """Where *secret* was said, and should not have been."""
+    places = {where for run, told in said.items() if secret in run for where in told}
+    purpose = TOLD_ON_PURPOSE.get(kind)
+    return sorted(where for where in places if purpose is None or not purpose.match(where))
 
 
 LEAKS = Leaks()
@@ -73,32 +102,75 @@ LEAKS = Leaks()
 
 
 def listen() -> None:
-    """Learn every secret that is sealed, and hear what is logged where tests capture it."""
-    seal, redeem, capture = Vault.seal, Tokens.redeem, LogCapture.__call__
+    """Learn every secret where it is made or sealed, and hear what is logged where tests capture it."""
+    _before(Vault, "seal", _sealing)
+    _before(Tokens, "redeem", lambda _, code, *__: LEAKS.learn([code], "a code"))
+    _before(LogCapture, "__call__", lambda _, __, event: LEAKS.heard("the log", repr(event)))
+    _after(Tokens, "_grant", lambda grant: LEAKS.learn(filter(None, (grant.token, grant.refresh_token)), "a token"))
+    _after(Keys, "create", lambda made: LEAKS.learn([made["key"]], "an API key"))
+    _after(Sessions, "begin", lambda session: LEAKS.learn([session.token], "a session"))
+    _after(ConnectLinks, "issue", lambda issued: LEAKS.learn([issued["connect_url"].split("/")[-1]], "a connect link"))
+    _after(Consents, "begin", _departing)
+    _overhear_databases()
 
-    def sealing(vault: Vault, secrets: Mapping[str, Any], owner: str) -> bytes:
-        if owner.startswith(("conn_", OWNER)):
-            kind = "a secret of a connection" if owner.startswith("conn_") else "a verifier"
-            # What a consent has as its token is that of the connect link, which its pages tell again.
-            told = "token" if owner.startswith(OWNER) else PUBLIC
-            LEAKS.learn((secret for name, secret in secrets.items() if name != told), kind)
-        return seal(vault, secrets, owner)
 
-    async def redeeming(tokens: Tokens, connector: str, code: str, *more: Any) -> Any:
-        LEAKS.learn([code], "a code")
-        return await redeem(tokens, connector, code, *more)
+def _sealing(secrets: Mapping[str, Any], owner: str) -> None:
+    if SECRET in secrets:
+        LEAKS.learn([secrets[SECRET]], "a hook's secret")
+    if owner.startswith(("conn_", OWNER)):
+        kind = "a secret of a connection" if owner.startswith("conn_") else "a verifier"
+        # What a consent has as its token is that of the connect link.
+        told = "token" if owner.startswith(OWNER) else PUBLIC
+        LEAKS.learn((secret for name, secret in secrets.items() if name != told), kind)
 
-    def capturing(log: LogCapture, logger: Any, method: str, event: Any) -> Any:
-        LEAKS.heard("the log", repr(event))
-        return capture(log, logger, method, event)
 
-    patched: Any
-    for patched, name, heard in (
-        (Vault, "seal", sealing),
-        (Tokens, "redeem", redeeming),
-        (LogCapture, "__call__", capturing),
-    ):
-        setattr(patched, name, heard)
+def _departing(departure: Any) -> None:
+    LEAKS.learn([departure.state], "a state")
+    LEAKS.learn([departure.browser], "a cookie of a consent")
+
+
+def _before(owner: Any, name: str, hear: Callable[..., None]) -> None:
+    """Have *hear* told what a method is given."""
+    method = getattr(owner, name)
+
+    def heard(self: Any, *given: Any) -> Any:
+        hear(*given)
+        return method(self, *given)
+
+    setattr(owner, name, heard)
+
+
+def _after(owner: Any, name: str, hear: Callable[[Any], None]) -> None:
+    """Have *hear* told what a method results in."""
+    method: Callable[..., Awaitable[Any]] = getattr(owner, name)
+
+    async def heard(self: Any, *given: Any, **named: Any) -> Any:
+        made = await method(self, *given, **named)
+        hear(made)
+        return made
+
+    setattr(owner, name, heard)
+
+
+def _overhear_databases() -> None:
+    """Look through databases of PostgreSQL before they are closed; those of SQLite are files."""
+    close = Database.__aexit__
+
+    async def closing(database: Database, *fault: object) -> None:
+        if not database.embedded:
+            # One that is away, or broken by its test, is not looked through.
+            with suppress(Exception):
+                async with asyncio.timeout(5):
+                    LEAKS.heard("the database", await contents(database))
+        await close(database, *fault)
+
+    Database.__aexit__ = closing  # type: ignore[method-assign]
+
+
+async def contents(database: Database) -> str:
+    """What the tables have."""
+    queries = [select(table).limit(MOST_ROWS) for table in tables.metadata.sorted_tables]
+    return await database.read(lambda reading: "\n".join(repr(reading.execute(query).all()) for query in queries))
 
 
 class Overheard:
@@ -115,7 +187,7 @@ class Overheard:
 
         async def say(message: Message) -> None:
             for text in _texts(message):
-                LEAKS.heard(f"an answer to {scope['method']} {scope['path']}", text)
+                LEAKS.heard(f"{ANSWER}{scope['method']} {scope['path']}", text)
             await send(message)
 
         await self._application(scope, receive, say if scope["type"] == "http" else send)

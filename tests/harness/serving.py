@@ -205,6 +205,7 @@ def serving(
         environment | settings_for(sandbox, connectors) | budgets | settling | FAST | settings, connectors
     )
     app = App(read, connectors=connectors, files=files, alone=alone)
+    LEAKS.learn([OPERATOR], "the operator token")
     LEAKS.learn((site.client.client_secret for site in read.sites.values() if site.client), "a secret of a client")
     running = server(cast(Any, Overheard(app.http())), "127.0.0.1", port)
     thread = threading.Thread(target=running.run, name="gateway", daemon=True)

@@ -14,6 +14,9 @@ YES = frozenset({"1", "true", "yes"})
 DECIDED = frozenset({"decision", "account", "granted", "boxes", "auto_approve"})
 """What the page adds to the parameters that an application sent people there with."""
 
+GRANTED = "granted"
+"""The name of a box; of one that belongs to an account, with that behind a colon."""
+
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
@@ -112,9 +115,16 @@ def decision(asked: Fields, *, automatic: bool) -> Decision | None:
     agreed = automatic or given.get("auto_approve", "").casefold() in YES
     if "decision" not in given and not agreed:
         return None
-    granted = frozenset(value for name, value in asked if name == "granted")
+    account = given.get("account", "")
+    # Browsers send the boxes of the other accounts as well, which nobody sees.
+    granted = frozenset(value for name, value in asked if name in {GRANTED, _of(account)})
     picked = granted if granted or "boxes" in given else None
-    return Decision(given.get("decision", "allow") == "allow", given.get("account", ""), picked)
+    return Decision(given.get("decision", "allow") == "allow", account, picked)
+
+
+def _of(account: str) -> str:
+    """The name of the boxes of an account."""
+    return f"{GRANTED}:{account}"
 
 
 def told(vendor: str, title: str, body: str, status: int = 200) -> web.Response:
@@ -124,12 +134,17 @@ def told(vendor: str, title: str, body: str, status: int = 200) -> web.Response:
 
 
 def _kept(asked: Fields) -> str:
-    kept = ((escape(name), escape(value)) for name, value in asked if name not in DECIDED)
+    kept = ((escape(name), escape(value)) for name, value in asked if not _is_decision(name))
     return "".join(f'<input type="hidden" name="{name}" value="{value}">' for name, value in kept)
 
 
+def _is_decision(name: str) -> bool:
+    return name in DECIDED or name.startswith(f"{GRANTED}:")
+
+
 def _account(account: Account, *, checked: bool) -> str:
-    inner = f"<fieldset><legend>Share with it</legend>{_boxes(account.boxes)}</fieldset>" if account.boxes else ""
+    boxes = _boxes(account.boxes, _of(account.id))
+    inner = f"<fieldset><legend>Share with it</legend>{boxes}</fieldset>" if boxes else ""
     identifier, mark = escape(account.id), " checked" * checked
     return (
         f'<div class="account"><input type="radio" name="account" id="account-{identifier}" value="{identifier}"{mark}>'
@@ -137,9 +152,9 @@ def _account(account: Account, *, checked: bool) -> str:
     )
 
 
-def _boxes(boxes: Iterable[Box]) -> str:
+def _boxes(boxes: Iterable[Box], name: str = GRANTED) -> str:
     return "".join(
-        f'<label><input type="checkbox" name="granted" value="{escape(box.value)}" checked>'
+        f'<label><input type="checkbox" name="{escape(name)}" value="{escape(box.value)}" checked>'
         f"<span>{escape(box.label)}</span></label>"
         for box in boxes
     )

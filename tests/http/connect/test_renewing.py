@@ -5,6 +5,7 @@ import asyncio
 import pytest
 from aiohttp import ClientSession, TCPConnector
 
+from connector_gateway.core.connections import tokens
 from harness.connecting import User, connected, shown
 from harness.requirement import requirement
 from harness.serving import Gateway
@@ -110,6 +111,18 @@ def test_a_renewal_that_fails_for_a_time_revokes_nothing(
 
     assert {code} == {told for _, told in failed}
     assert ("active", 200) == (between, after.status)
+
+
+@requirement("renewal:patient")
+def test_tokens_are_not_waited_for_longer_than_a_lease_lasts(
+    gateway: Gateway, connection: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tokens, "ANSWER_SECONDS", 0.1)
+    gateway.fault("notes", path=TOKEN, times=1, fault="delay", seconds=0.5)
+    reply = gateway.get("/notes/databases", connection_id=connection)
+
+    assert (504, "upstream_timeout") == (reply.status, reply.code)
+    assert "active" == shown(gateway, connection)["status"]
 
 
 @requirement("renewal:revoked")

@@ -16,7 +16,7 @@ from sqlalchemy import ColumnElement, Row, func, or_, select, update
 from sqlalchemy import Connection as Transaction
 
 from connector_gateway.core.connections.changes import Changes
-from connector_gateway.core.connections.tokens import GrantRefused, Tokens
+from connector_gateway.core.connections.tokens import ANSWER_SECONDS, QUEUE_SECONDS, GrantRefused, Tokens
 from connector_gateway.core.connections.vault import Vault
 from connector_gateway.core.single_flight import MOST_ROWS, SingleFlight
 from connector_gateway.kit.clock import Clock
@@ -32,8 +32,12 @@ from connector_gateway.kit.oauth import Grant
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
 
-LEASE_SECONDS = 90.0
-"""How long others leave a renewal to whoever began it; longer than its request may take, with the wait for its turn."""
+LEASE_SECONDS = QUEUE_SECONDS + ANSWER_SECONDS + 5.0
+"""How long others leave a renewal to whoever began it; longer than its request may take, with the wait for its turn.
+
+Shorter than the minute for which applications with a grace period take a spent refresh token: what a process was given
+just before it died is then had again (decision 53).
+"""
 
 PEEK_SECONDS = 0.25
 """How often others look whether it is done."""
@@ -168,7 +172,7 @@ class Renewals:
     async def _renew(self, connection_id: str, used: Secrets) -> Held | None:
         self._require_rested(connection_id)
         await self._store_again(connection_id)
-        deadline = self._steady.now() + LEASE_SECONDS + PEEK_SECONDS
+        deadline = self._steady.now() + LEASE_SECONDS + 2 * PEEK_SECONDS
         while self._steady.now() < deadline:
             found = await self._database.write(partial(self._take, connection_id, used, f"lease_{ulid()}"))
             if isinstance(found, _Lease):

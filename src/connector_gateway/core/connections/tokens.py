@@ -1,5 +1,6 @@
 """Requests for tokens to the third parties: paced, limited in time, and each failure told for what it is."""
 
+import asyncio
 from collections.abc import Mapping
 
 import structlog
@@ -29,6 +30,9 @@ CHARGE = Charge("tokens")
 INSTALLATION = "installation"
 QUEUE_SECONDS = 20.0
 """How long a request for tokens waits for its turn."""
+
+ANSWER_SECONDS = 30.0
+"""How long its answer is waited for, whatever other requests are given: leases of renewals count on it."""
 
 log = structlog.get_logger()
 
@@ -112,10 +116,11 @@ class Tokens:
         pacer = ConnectionPacer(connector, BUDGETS, INSTALLATION, self._shared, self._clock)
         turn = await pacer.admit([CHARGE], self._clock.now() + QUEUE_SECONDS)
         try:
-            answer = await self._transport.exchange("POST", endpoint.at(site.addresses), headers, body)
+            async with asyncio.timeout(ANSWER_SECONDS):
+                answer = await self._transport.exchange("POST", endpoint.at(site.addresses), headers, body)
         except NotSent as fault:
             raise UpstreamUnavailable("The application cannot be reached.", private=str(fault)) from fault
-        except TimedOut as fault:
+        except (TimedOut, TimeoutError) as fault:
             raise UpstreamTimeout("The application did not answer in time.", private=str(fault)) from fault
         except Cut as fault:
             raise UpstreamError("The connection to the application broke.", private=str(fault), doubt="cut") from fault
