@@ -15,6 +15,7 @@ from connector_gateway.core.connections import (
     Connections,
     ConnectLinks,
     Consents,
+    IdleRenewals,
     Renewals,
     Tokens,
     Vault,
@@ -105,6 +106,7 @@ class App:
         self._connect_links = ConnectLinks(self.database, self.clock, settings.base_url, settings.connect_seconds)
         self._accounts = self._new_accounts()
         self.connecting = self._new_connecting()
+        self._idle = IdleRenewals(self.database, self._vault, self._renewals, self.clock, steady=self._steady)
         self.rotation = Rotation(self.database, self._vault)
         self.runs = Runs(self.database, process_id, self.clock, self.stopping, steady=self._steady)
         self._connectors = connectors
@@ -204,7 +206,6 @@ class App:
             self._connect_links.purge,
             self._sessions.purge,
             self.keys.note_uses,
-            self._renewals.renew_idle,
         )
         return Retention(self._steady, always=jobs, seldom=rarely, calm=self.database.calm)
 
@@ -258,6 +259,7 @@ class App:
             await stack.enter_async_context(self._transport)
             await stack.enter_async_context(self._processes)
             await stack.enter_async_context(self._retention)
+            await stack.enter_async_context(self._idle)
             if self.settings.watch:
                 await stack.enter_async_context(watchers)
             yield

@@ -1,16 +1,23 @@
 """The look for secrets in all that tests make the gateway say does find them."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 import structlog
+from sqlalchemy import select
 
 from connector_gateway.connectors.notes import NOTES
-from harness.leaks import LEAKS
+from connector_gateway.core.connections.consent import OWNER
+from connector_gateway.storage import tables
+from harness.browsing import Browser as Reader
+from harness.connecting import User, invited, user
+from harness.consenting import Browser
+from harness.leaks import LEAKS, TOLD_ON_PURPOSE
 from harness.playing import playing
 from harness.requirement import requirement
-from harness.serving import Gateway, serving
+from harness.serving import OPERATOR, Gateway, serving
 from workspace_sandbox.notes import NotesEmulator
 
 
@@ -18,7 +25,8 @@ from workspace_sandbox.notes import NotesEmulator
 def gateway(tmp_path: Path) -> Iterator[Gateway]:
     with playing(notes=NotesEmulator) as sandbox, serving(sandbox, tmp_path, connectors={"notes": NOTES}) as gateway:
         yield gateway
-        LEAKS.forget(*sandbox.emulators["notes"].credentials().values())
+        LEAKS.forget(*sandbox.emulators["notes"].credentials().values(), OPERATOR)
+        LEAKS.found()
 
 
 def token(gateway: Gateway) -> str:
@@ -58,3 +66,113 @@ def test_what_a_gateway_tells_every_day_has_no_secret(gateway: Gateway) -> None:
     reply = gateway.get("/notes/databases")
 
     assert (200, []) == (reply.status, LEAKS.found())
+
+
+# Every kind of secret
+
+
+def departed(someone: User) -> tuple[str, str]:
+    """Where somebody is asked for consent, and the state that they come back with."""
+    consent = someone.depart(invited(someone.gateway)["connect_url"])
+    return consent, dict(parse_qsl(urlsplit(consent).query))["state"]
+
+
+def verifier(someone: User) -> str:
+    """What proves that who redeems a code asked for it."""
+    state, app = departed(someone)[1], someone.gateway.app
+    query = select(tables.consents.c.sealed)
+    (sealed,) = someone.gateway.run(app.database.read(lambda reading: reading.execute(query).scalars().all()))
+    return str(app._vault.open(sealed, OWNER + state)["verifier"])
+
+
+def code(someone: User) -> str:
+    """A code that was redeemed."""
+    consent, _ = departed(someone)
+    with Browser() as there:
+        answer = there.allow(consent)
+    someone.come_back(consent, answer)
+    return answer["code"]
+
+
+def granted(someone: User) -> str:
+    """A token that was issued for a code."""
+    connection_id = invited(someone.gateway)["connection_id"]
+    url = someone.gateway.operator("POST", f"/v1/connections/{connection_id}/reconnect", json={}).data["connect_url"]
+    someone.allow(url)
+    found = someone.gateway.run(someone.gateway.app.connections.find(connection_id))
+    assert found is not None
+    return found.stored["refresh_token"]
+
+
+def session(someone: User) -> str:
+    """What a browser holds in which somebody signed in to the console."""
+    reader = Reader(someone.gateway)
+    reader.sign_in()
+    return str(reader.http.cookies["gateway_console"])
+
+
+def cookie(someone: User) -> str:
+    """What a browser holds that was sent to the application."""
+    departed(someone)
+    return next(iter(someone.http.cookies.values()))
+
+
+KINDS: dict[str, Callable[[User], str]] = {
+    "a secret of a connection": granted,
+    "a secret of a client": lambda someone: someone.gateway.sandbox.emulators["notes"].client()["client_secret"],
+    "an API key": lambda someone: someone.gateway.key,
+    "the operator token": lambda _: OPERATOR,
+    "a verifier": verifier,
+    "a code": code,
+    "a state": lambda someone: departed(someone)[1],
+    "a cookie of a consent": cookie,
+    "a connect link": lambda someone: invited(someone.gateway)["connect_url"].rpartition("/")[2],
+    "a session": session,
+}
+
+
+@pytest.fixture
+def someone(gateway: Gateway) -> Iterator[User]:
+    with user(gateway) as someone:
+        yield someone
+
+
+@requirement("connect:discreet")
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_secret_of_each_kind_is_found_in_the_log_and_in_an_answer_that_is_not_for_it(
+    gateway: Gateway, someone: User, kind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    secret, path = KINDS[kind](someone), f"/v1/connections/{gateway.connections['notes']}"
+    before = LEAKS.found()
+    structlog.get_logger().warning("refused", url=f"/connect/notes/callback?code={secret}&x=1")
+    LEAKS.heard("the log", capsys.readouterr().out)
+    gateway.operator("PATCH", path, json={"name": f"my {secret}"})
+    after = LEAKS.found()
+    gateway.operator("PATCH", path, json={"name": ""})
+    LEAKS.forget(secret)
+
+    told = [f"{kind}, in an answer to PATCH {path}"] if kind != "a connect link" else []
+    assert ([], [*told, f"{kind}, in the log"]) == (before, after)
+
+
+def test_what_is_told_on_purpose_is_told_there_and_nowhere_else() -> None:
+    assert set() == TOLD_ON_PURPOSE.keys() - {*KINDS, "a hook's secret"}
+
+
+@requirement("connect:discreet")
+@pytest.mark.parametrize("kind", ["an API key", "a secret of a connection"])
+def test_a_secret_in_a_database_of_another_server_is_found(new_postgres: str, tmp_path: Path, kind: str) -> None:
+    only = {"connectors": {"notes": NOTES}, "database_url": new_postgres}
+    with playing(notes=NotesEmulator) as sandbox:
+        with serving(sandbox, tmp_path, **only) as gateway, user(gateway) as someone:  # type: ignore[arg-type]
+            secret = KINDS[kind](someone)
+            gateway.run(gateway.app.connections.change(gateway.connections["notes"], name=secret))
+        found = LEAKS.found()
+        LEAKS.forget(secret)
+
+    assert [f"{kind}, in the database"] == found
+
+
+def test_a_secret_that_is_too_short_to_be_looked_for_is_no_secret_of_a_test() -> None:
+    with pytest.raises(AssertionError, match="needs 12 characters"):
+        LEAKS.learn(["sesame"], "a code")

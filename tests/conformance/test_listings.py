@@ -109,7 +109,7 @@ class Vendor:
     def answered(self) -> None: ...
 
     async def credentials(self) -> dict[str, str]:
-        return {"key": "key", "token": "token"}
+        return {"key": "key", "token": "token-of-listings"}
 
 
 def client_of(room: str, vendor: Vendor) -> Any:

@@ -41,7 +41,7 @@ class Office:
 
     async def make(self, **more: Any) -> str:
         made = await self.here.create(
-            self.caller.workspace_id, **({"connector": "shelf", "credentials": {"token": "sesame"}} | more)
+            self.caller.workspace_id, **({"connector": "shelf", "credentials": {"token": "open-sesame-open"}} | more)
         )
         return str(made["connection_id"])
 
@@ -78,14 +78,14 @@ async def office(common_database_url: str, clock: HandClock) -> AsyncIterator[Of
 async def test_a_connection_opens_the_way_to_its_secrets(office: Office) -> None:
     connection = await office.here.open(office.caller, "shelf", await office.make())
 
-    assert {"token": "sesame"} == await connection.credentials()
+    assert {"token": "open-sesame-open"} == await connection.credentials()
     assert "sesame" not in repr(connection)
 
 
 async def test_connections_of_one_account_share_its_budget_and_show_no_secret(office: Office) -> None:
     one = await office.here.open(office.caller, "shelf", await office.make())
     same = await office.here.open(office.caller, "shelf", await office.make())
-    other = await office.here.open(office.caller, "shelf", await office.make(credentials={"token": "other"}))
+    other = await office.here.open(office.caller, "shelf", await office.make(credentials={"token": "another-token"}))
 
     assert one.account == same.account != other.account
     assert "sesame" not in one.account
@@ -121,12 +121,12 @@ async def test_a_change_holds_here_at_once_and_elsewhere_within_three_seconds(of
     uid = await office.make()
     await office.here.open(office.caller, "shelf", uid)
     await office.elsewhere.open(office.caller, "shelf", uid)
-    await office.here.change(uid, credentials={"token": "new"})
+    await office.here.change(uid, credentials={"token": "a-newer-token"})
     here = await office.here.open(office.caller, "shelf", uid)
     office.clock.at += TRUSTED_SECONDS + 0.1
     elsewhere = await office.elsewhere.open(office.caller, "shelf", uid)
 
-    assert {"token": "new"} == await here.credentials() == await elsewhere.credentials()
+    assert {"token": "a-newer-token"} == await here.credentials() == await elsewhere.credentials()
 
 
 async def test_a_removed_connection_is_gone_here_at_once_and_elsewhere_within_three_seconds(office: Office) -> None:
@@ -163,7 +163,7 @@ async def test_connections_are_listed_by_workspace_and_connector(office: Office)
 
 async def test_a_connection_for_no_workspace_is_not_made(office: Office) -> None:
     with pytest.raises(WorkspaceNotFound):
-        await office.here.create(WorkspaceId("ws_nothing"), "shelf", {"token": "t"})
+        await office.here.create(WorkspaceId("ws_nothing"), "shelf", {"token": "token-of-nobody"})
 
 
 async def test_a_connection_of_no_connector_is_refused_with_those_there_are(office: Office) -> None:

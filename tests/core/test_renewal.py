@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from connector_gateway.core.connections import Connection, Connections, Renewals, Tokens, Vault
+from connector_gateway.core.connections import Connection, Connections, IdleRenewals, Renewals, Tokens, Vault
 from connector_gateway.core.connections.refresh import LEASE_SECONDS
 from connector_gateway.core.connections.tokens import GrantRefused
 from connector_gateway.core.events.changes import WatchChanges
@@ -26,7 +26,7 @@ DAY = 24 * HOUR
 OAUTH = OAuth(
     "Shelf", Endpoint("base", "/authorize"), Endpoint("base", "/token"), margin_seconds=60, idle_seconds=60 * DAY
 )
-FIRST = {"token": "access 1", "refresh_token": "refresh 1"}
+FIRST = {"token": "access-token-1", "refresh_token": "refresh-token-1"}
 
 
 @dataclass
@@ -42,14 +42,15 @@ class Issuer:
     asked: list[str] = field(default_factory=list)
     gate: asyncio.Event = field(default_factory=asyncio.Event)
     visited: asyncio.Event = field(default_factory=asyncio.Event)
+    known: OAuth | None = OAUTH
     good: int = 1
     changed_at: float = 0.0
 
     def __post_init__(self) -> None:
         self.gate.set()
 
-    def oauth(self, connector: str) -> OAuth:
-        return OAUTH
+    def oauth(self, connector: str) -> OAuth | None:
+        return self.known
 
     async def refresh(self, connector: str, refresh_token: str) -> Grant:
         self.asked.append(refresh_token)
@@ -57,13 +58,13 @@ class Issuer:
         await self.gate.wait()
         if self.troubles:
             raise self.troubles.pop(0)
-        graced = refresh_token == f"refresh {self.good - 1}" and self.clock.at - self.changed_at < self.grace
-        if refresh_token != f"refresh {self.good}" and not graced:
+        graced = refresh_token == f"refresh-token-{self.good - 1}" and self.clock.at - self.changed_at < self.grace
+        if refresh_token != f"refresh-token-{self.good}" and not graced:
             raise GrantRefused("invalid_grant")
         self.good, self.changed_at = self.good + 1, self.clock.at
         if self.lost:
             raise self.lost.pop(0)
-        return Grant(f"access {self.good}", f"refresh {self.good}", HOUR)
+        return Grant(f"access-token-{self.good}", f"refresh-token-{self.good}", HOUR)
 
 
 @dataclass
@@ -76,6 +77,10 @@ class Desk:
     clock: HandClock
     connection_id: str
 
+    @property
+    def idle(self) -> IdleRenewals:
+        return idle(self.here, self.clock)
+
     async def connection(self, of: Connections | None = None) -> Connection:
         found = await (of or self.here).find(self.connection_id)
         assert found is not None
@@ -84,6 +89,11 @@ class Desk:
     async def status(self) -> tuple[str, str | None]:
         shown = await self.here.show(self.connection_id)
         return shown["status"], shown["reason"]
+
+
+def idle(connections: Connections, clock: HandClock) -> IdleRenewals:
+    """What renews the tokens of *connections* that nobody uses."""
+    return IdleRenewals(connections._database, connections._vault, connections._renewals, clock)
 
 
 def process(database: Database, issuer: Issuer, clock: HandClock) -> Connections:
@@ -119,8 +129,8 @@ async def test_a_token_is_used_until_shortly_before_its_end(desk: Desk) -> None:
     desk.clock.at += 2
     after = await connection.credentials()
 
-    assert ("access 1", "access 2") == (before["token"], after["token"])
-    assert ["refresh 1"] == desk.issuer.asked
+    assert ("access-token-1", "access-token-2") == (before["token"], after["token"])
+    assert ["refresh-token-1"] == desk.issuer.asked
 
 
 @requirement("renewal:stored")
@@ -130,7 +140,7 @@ async def test_a_new_pair_is_stored_before_it_is_used(desk: Desk) -> None:
     await connection.credentials()
     stored = await desk.connection(desk.elsewhere)
 
-    assert {"token": "access 2", "refresh_token": "refresh 2"} == stored.stored
+    assert {"token": "access-token-2", "refresh_token": "refresh-token-2"} == stored.stored
 
 
 @requirement("renewal:once")
@@ -139,8 +149,8 @@ async def test_two_hundred_tasks_renew_a_token_once(desk: Desk) -> None:
     desk.clock.at += HOUR
     told = await asyncio.gather(*(connection.credentials() for _ in range(200)))
 
-    assert {"access 2"} == {secrets["token"] for secrets in told}
-    assert ["refresh 1"] == desk.issuer.asked
+    assert {"access-token-2"} == {secrets["token"] for secrets in told}
+    assert ["refresh-token-1"] == desk.issuer.asked
 
 
 @requirement("renewal:once")
@@ -149,8 +159,8 @@ async def test_two_processes_renew_a_token_once(desk: Desk) -> None:
     desk.clock.at += HOUR
     told = await asyncio.gather(here.credentials(), elsewhere.credentials())
 
-    assert ["access 2", "access 2"] == [secrets["token"] for secrets in told]
-    assert ["refresh 1"] == desk.issuer.asked
+    assert ["access-token-2", "access-token-2"] == [secrets["token"] for secrets in told]
+    assert ["refresh-token-1"] == desk.issuer.asked
 
 
 @requirement("renewal:patient")
@@ -169,7 +179,7 @@ async def test_a_renewal_that_fails_for_a_minute_and_then_succeeds_revokes_nobod
     secrets = await connection.credentials()
 
     assert ("active", None) == between == await desk.status()
-    assert "access 2" == secrets["token"]
+    assert "access-token-2" == secrets["token"]
     assert asked <= 60
 
 
@@ -179,7 +189,7 @@ async def test_a_token_that_is_still_good_is_used_while_a_renewal_fails(desk: De
     desk.clock.at += HOUR - 30
     desk.issuer.troubles = [UpstreamError("Failed.")]
 
-    assert "access 1" == (await connection.credentials())["token"]
+    assert "access-token-1" == (await connection.credentials())["token"]
 
 
 @requirement("renewal:revoked")
@@ -192,7 +202,7 @@ async def test_a_refused_renewal_revokes_and_is_not_asked_for_again_at_once(desk
             await connection.credentials()
 
     assert ("revoked", "withdrawn") == await desk.status()
-    assert ["refresh 1"] == desk.issuer.asked
+    assert ["refresh-token-1"] == desk.issuer.asked
 
 
 @requirement("renewal:once")
@@ -251,7 +261,7 @@ async def test_a_pair_that_cannot_be_stored_is_kept_and_not_asked_for_again(
     away.clear()
     secrets = await connection.credentials()
 
-    assert ("access 2", ["refresh 1"]) == (secrets["token"], desk.issuer.asked)
+    assert ("access-token-2", ["refresh-token-1"]) == (secrets["token"], desk.issuer.asked)
 
 
 async def failing(error: BaseException) -> None:
@@ -265,56 +275,9 @@ async def test_credentials_that_are_replaced_meanwhile_stay(desk: Desk) -> None:
     desk.issuer.gate.clear()
     renewing = asyncio.create_task(connection.credentials())
     await desk.issuer.visited.wait()
-    await authorise(desk, {"token": "chosen", "refresh_token": "refresh 9"})
+    await authorise(desk, {"token": "chosen-access-token", "refresh_token": "refresh-token-9"})
     desk.issuer.gate.set()
     await renewing
     desk.clock.at += TRUSTED_SECONDS + 1
 
-    assert "chosen" == (await desk.connection()).stored["token"]
-
-
-# Connections that nobody calls through
-
-
-@requirement("renewal:idle")
-async def test_tokens_that_nobody_uses_are_renewed_long_before_they_end_of_that(desk: Desk) -> None:
-    desk.clock.at += 39 * DAY
-    early = await desk.here._renewals.renew_idle()
-    desk.clock.at += 2 * DAY
-    due = await desk.here._renewals.renew_idle()
-    after = await desk.here._renewals.renew_idle()
-
-    assert ((0, 1, 0), ["refresh 1"]) == ((early, due, after), desk.issuer.asked)
-    assert "access 2" == (await desk.connection(desk.elsewhere)).stored["token"]
-
-
-@requirement("renewal:idle")
-async def test_they_are_renewed_again_after_as_long(desk: Desk) -> None:
-    desk.clock.at += 41 * DAY
-    await desk.here._renewals.renew_idle()
-    desk.clock.at += 41 * DAY
-    await desk.here._renewals.renew_idle()
-
-    assert ["refresh 1", "refresh 2"] == desk.issuer.asked
-
-
-@requirement("renewal:idle")
-async def test_two_processes_renew_an_idle_token_once(desk: Desk) -> None:
-    desk.clock.at += 41 * DAY
-    await asyncio.gather(desk.here._renewals.renew_idle(), desk.elsewhere._renewals.renew_idle())
-
-    assert ["refresh 1"] == desk.issuer.asked
-
-
-@requirement("renewal:idle", "renewal:patient")
-async def test_an_idle_renewal_that_fails_is_tried_again_the_next_day(desk: Desk) -> None:
-    desk.issuer.troubles = [UpstreamError("The application failed.")]
-    desk.clock.at += 41 * DAY
-    await desk.here._renewals.renew_idle()
-    desk.clock.at += HOUR
-    soon = await desk.here._renewals.renew_idle()
-    desk.clock.at += DAY
-    later = await desk.here._renewals.renew_idle()
-
-    assert (0, 1, ["refresh 1", "refresh 1"]) == (soon, later, desk.issuer.asked)
-    assert ("active", None) == await desk.status()
+    assert "chosen-access-token" == (await desk.connection()).stored["token"]

@@ -62,7 +62,7 @@ class Kept:
 @pytest.fixture
 async def kept(database_url: str) -> AsyncIterator[Kept]:
     seal = vault(OLD).seal
-    connections = [connection(n, seal({"token": f"secret {n}"}, f"conn_{n:04}")) for n in range(COUNT)]
+    connections = [connection(n, seal({"token": f"secret-token-{n}"}, f"conn_{n:04}")) for n in range(COUNT)]
     gone = connection(9999, b"", deleted=True)
     hook = {"connector": "notes", "sealed": seal({"verification_token": "secret_x"}, "notes"), "received_at": 1.0}
     claims = [claim(seal({"entries": []}, "\n".join(CLAIM)), "k1"), claim(None, "k2")]
@@ -87,7 +87,7 @@ async def test_everything_is_opened_by_the_newest_secret_alone_afterwards(kept: 
 
     assert {"connections": COUNT, "hooks": 1, "claims": 1} == {one["kind"]: one["resealed"] for one in told}
     assert COUNT + 2 == len(opened)
-    assert {"token": "secret 7"} == opened["conn_0007"]
+    assert {"token": "secret-token-7"} == opened["conn_0007"]
     assert {"verification_token": "secret_x"} == opened["notes"]
 
 
@@ -101,7 +101,7 @@ async def test_a_second_rotation_has_nothing_to_do(kept: Kept) -> None:
 
 
 async def test_what_no_secret_opens_is_told_and_left(kept: Kept) -> None:
-    foreign = vault(FOREIGN).seal({"token": "x"}, "conn_0001")
+    foreign = vault(FOREIGN).seal({"token": "foreign-token"}, "conn_0001")
     here = tables.connections.c.connection_id == "conn_0001"
     await kept.database.write(
         lambda writing: writing.execute(update(tables.connections).where(here), {"sealed": foreign})
@@ -116,7 +116,7 @@ async def test_what_no_secret_opens_is_told_and_left(kept: Kept) -> None:
 async def test_what_is_changed_meanwhile_stays_as_it_was_changed(kept: Kept) -> None:
     rotation = Rotation(kept.database, vault(NEW, OLD))
     rows = await rotation._older(tables.connections, None)
-    renewed = vault(NEW).seal({"token": "renewed"}, "conn_0001")
+    renewed = vault(NEW).seal({"token": "renewed-token"}, "conn_0001")
     here = tables.connections.c.connection_id == "conn_0001"
     await kept.database.write(
         lambda writing: writing.execute(update(tables.connections).where(here), {"sealed": renewed})

@@ -26,13 +26,13 @@ def installation(database_url: str, secrets: str) -> App:
 async def connect(app: App) -> str:
     """A new connection."""
     workspace = await app.workspaces.create("tests", "paid")
-    made = await app.connections.create(workspace["workspace_id"], "notes", {"token": "secret_1"})
+    made = await app.connections.create(workspace["workspace_id"], "notes", {"token": "ntn_secret_one"})
     return str(made["connection_id"])
 
 
 async def hand_over(app: App, connector: str, secret: str) -> None:
     """Keep what *connector* signs its deliveries with, sealed with *secret*."""
-    sealed = Vault(SecretKeys([secret])).seal({"verification_token": "secret_2"}, connector)
+    sealed = Vault(SecretKeys([secret])).seal({"verification_token": "ntn_secret_two"}, connector)
     row = {"connector": connector, "sealed": sealed, "received_at": 0.0}
     await app.database.put(insert(tables.hooks), row)
 
@@ -77,7 +77,7 @@ async def test_with_both_secrets_it_starts_and_what_the_earlier_one_sealed_is_op
         assert connection is not None
         credentials = await connection.credentials()
 
-    assert {"token": "secret_1"} == credentials
+    assert {"token": "ntn_secret_one"} == credentials
 
 
 @requirement("settings:sealed")

@@ -9,7 +9,7 @@ from connector_gateway.kit.errors import InternalError, InvalidCursor
 from harness.requirement import requirement
 
 OLD, NEW, FOREIGN = "an old secret of ours", "a new secret of ours", "a secret of others"
-SECRETS = {"token": "ntn_sesame", "name": "Zoë 会"}
+SECRETS = {"token": "ntn_sesame_open", "name": "Zoë 会 twelve-letters"}
 OWNER = "conn_1"
 
 

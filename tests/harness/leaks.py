@@ -17,7 +17,7 @@ from sqlalchemy import select
 from starlette.types import Message, Receive, Scope, Send
 from structlog.testing import LogCapture
 
-from connector_gateway.core.connections import Consents, ConnectLinks, Tokens, Vault
+from connector_gateway.core.connections import ConnectLinks, Consents, Tokens, Vault
 from connector_gateway.core.connections.consent import OWNER
 from connector_gateway.core.events.hooks import SECRET
 from connector_gateway.core.keys import Keys

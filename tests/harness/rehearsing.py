@@ -196,7 +196,7 @@ class Stage:
         return await self.app.keys.authenticate(f"Bearer {created['key']}")
 
     async def new_connection(self) -> str:
-        created = await self.app.connections.create(self.workspace_id, "shelf", {"token": "secret"})
+        created = await self.app.connections.create(self.workspace_id, "shelf", {"token": "rehearsed-secret"})
         return str(created["connection_id"])
 
     async def put(

@@ -4,7 +4,7 @@ from typing import Any
 
 from alembic import command
 from alembic.config import Config
-from sqlalchemy import select, text
+from sqlalchemy import TextClause, select, text
 
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import MIGRATIONS, Database
@@ -16,15 +16,15 @@ OLD_CLAIM = text(
 )
 
 
-def upgraded(database: Database, to: str, *rows: dict[str, Any]) -> None:
-    """Bring the schema to a revision, and put old claims into it."""
+def upgraded(database: Database, to: str, *rows: tuple[TextClause, dict[str, Any]]) -> None:
+    """Bring the schema to a revision, and put old rows into it."""
     configuration = Config()
     configuration.set_main_option("script_location", str(MIGRATIONS))
     with database._engine.connect() as connection:
         configuration.attributes["connection"] = connection
         command.upgrade(configuration, to)
-        for row in rows:
-            connection.execute(OLD_CLAIM, row)
+        for statement, row in rows:
+            connection.execute(statement, row)
         connection.commit()
     database._engine.dispose()
 
@@ -32,10 +32,35 @@ def upgraded(database: Database, to: str, *rows: dict[str, Any]) -> None:
 async def test_claims_of_an_earlier_release_keep_results_and_are_never_sent_again(database_url: str) -> None:
     done = {"key": "done", "state": "done", "process": None, "status": "ok", "data": "{}"}
     held = {"key": "held", "state": "held", "process": "proc", "status": None, "data": None}
-    upgraded(Database(database_url), "0002", done, held)
+    upgraded(Database(database_url), "0002", (OLD_CLAIM, done), (OLD_CLAIM, held))
     async with Database(database_url) as database:
         claims = tables.claims.c
         query = select(claims.idempotency_key, claims.state, claims.data, claims.sealed, claims.process_id)
         rows = await database.read(lambda reading: reading.execute(query.order_by(claims.idempotency_key)).all())
 
     assert [("done", "done", "{}", None, None), ("held", "doubtful", None, b"", None)] == [tuple(row) for row in rows]
+
+
+OLD_CONNECTION = text(
+    "INSERT INTO connections (connection_id, workspace_id, connector, name, status, sealed, settings, created_at,"
+    " updated_at, deleted, expires_at)"
+    " VALUES (:name, 'ws', 'tables', '', :status, :sealed, '{}', 1.0, 1.0, false, :expires_at)"
+)
+
+
+async def test_idle_tokens_of_an_earlier_release_become_due_by_when_they_were_used(database_url: str) -> None:
+    rows = [
+        {"name": "conn_early", "status": "active", "sealed": b"", "expires_at": 1000.0},
+        {"name": "conn_later", "status": "active", "sealed": b"", "expires_at": 5000.0},
+        {"name": "conn_never", "status": "active", "sealed": b"", "expires_at": None},
+        {"name": "conn_past", "status": "revoked", "sealed": b"", "expires_at": 3000.0},
+    ]
+    workspace = text("INSERT INTO workspaces (workspace_id, name, plan, created_at) VALUES ('ws', '', 'free', 1.0)")
+    upgraded(Database(database_url), "0010", (workspace, {}), *((OLD_CONNECTION, row) for row in rows))
+    async with Database(database_url) as database:
+        connections = tables.connections.c
+        query = select(connections.connection_id, connections.refresh_due_at).order_by(connections.connection_id)
+        due = await database.read(lambda reading: reading.execute(query).all())
+
+    days = 40 * 86_400.0
+    assert [("conn_early", 1000 + days), ("conn_later", 5000 + days), ("conn_never", None), ("conn_past", None)] == due

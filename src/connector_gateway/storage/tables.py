@@ -92,6 +92,9 @@ console_sessions = Table(
 _kept, _kept_sqlite = text("deleted IS false"), text("deleted IS 0")
 """With the words of the statements that list connections, since SQLite finds the indexes by them."""
 
+RENEWABLE = "status = 'active' AND refresh_due_at IS NOT NULL"
+"""Connections whose tokens end when nobody uses them, in the words of the statement and of the index."""
+
 connections = Table(
     "connections",
     metadata,
@@ -115,7 +118,7 @@ connections = Table(
     Column("last_refreshed_at", Double),
     Column("refresh_began_at", Double),
     Column("refresh_until", Double),
-    Column("refresh_due_at", Double, index=True),
+    Column("refresh_due_at", Double),
     *(
         Index(name, *columns, sqlite_where=_kept_sqlite, postgresql_where=_kept)
         for name, columns in {
@@ -124,6 +127,12 @@ connections = Table(
             "ix_connections_connector": ("connector", "connection_id"),
             "ix_connections_workspace_connector": ("workspace_id", "connector", "connection_id"),
         }.items()
+    ),
+    Index(
+        "ix_connections_refresh_due_at",
+        "refresh_due_at",
+        sqlite_where=text(f"{RENEWABLE} AND deleted IS 0"),
+        postgresql_where=text(f"{RENEWABLE} AND deleted IS false"),
     ),
 )
 """``status`` is ``pending``, ``active``, ``revoked`` or ``removed``; ``reason`` is why it is revoked.
@@ -149,7 +158,6 @@ consents = Table(
     "consents",
     metadata,
     Column("digest", LargeBinary(32), primary_key=True),
-    Column("link", LargeBinary(32), nullable=False, index=True),
     Column("browser", LargeBinary(32), nullable=False),
     Column("sealed", LargeBinary, nullable=False),
     Column("expires_at", Double, nullable=False, index=True),

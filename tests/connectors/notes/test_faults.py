@@ -26,7 +26,7 @@ def test_an_unknown_connection_is_not_found(gateway: Gateway) -> None:
 @requirement("calls:foreign-connection", "auth:workspace")
 def test_a_connection_of_another_workspace_is_not_found_either(gateway: Gateway) -> None:
     other = gateway.run(gateway.app.workspaces.create("other"))["workspace_id"]
-    foreign = gateway.run(gateway.app.connections.create(other, "notes", {"token": "t"}))["connection_id"]
+    foreign = gateway.run(gateway.app.connections.create(other, "notes", {"token": "token-elsewhere"}))["connection_id"]
     reply = gateway.get("/notes/databases", connection_id=foreign)
 
     assert (404, "connection_not_found") == (reply.status, reply.code)
@@ -444,7 +444,9 @@ def test_throttling_is_waited_out(gateway: Gateway, leads: str, status: int, hea
 
 @requirement("notes:throttled")
 def test_throttling_for_longer_than_a_call_may_wait_is_said_with_the_time(room: Gateway, leads: str) -> None:
-    connection = room.run(room.app.connections.create(WorkspaceId(room.workspace_id), "notes", {"token": "another"}))
+    connection = room.run(
+        room.app.connections.create(WorkspaceId(room.workspace_id), "notes", {"token": "another-token"})
+    )
     answers(room, "POST", "/v1/search", 429, headers={"Retry-After": "77"}, body={"code": "rate_limited"})
     first = room.get("/notes/databases", connection_id=connection["connection_id"])
     room.clear("notes")

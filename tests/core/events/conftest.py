@@ -121,7 +121,7 @@ class Node:
         """A new connection in a workspace of its own."""
         workspace = await self.app.workspaces.create("tests", plan)
         made = await self.app.connections.create(
-            workspace["workspace_id"], "garden", {"token": "t"}, settings=settings or None
+            workspace["workspace_id"], "garden", {"token": "garden-token"}, settings=settings or None
         )
         return made["connection_id"]
 

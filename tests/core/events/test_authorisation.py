@@ -234,9 +234,9 @@ async def _forget_being_behind(node: Node, connection_id: Any) -> None:
 async def test_new_credentials_keep_what_was_noted_until_it_is_known_whose_they_are(node: Node) -> None:
     connection = await node.connect()
     await look_at_once(node)
-    await node.app.connections.change(connection, credentials={"token": "t2"})
+    await node.app.connections.change(connection, credentials={"token": "second-token"})
     node.clock.at += 5
-    await node.app.connections.change(connection, credentials={"token": "t3"}, settings={})
+    await node.app.connections.change(connection, credentials={"token": "another-third-token"}, settings={})
     watch = await row(node, connection)
 
     assert {FORMER: {"seen": 1}, RENEWED_AT: node.clock.at, CHANGED_AT: node.clock.at} == watch.state
@@ -247,7 +247,7 @@ async def test_new_credentials_before_the_first_look_change_nothing_about_the_be
     connection = await node.connect()
     began = node.clock.at
     node.clock.at += 5
-    await node.app.connections.change(connection, credentials={"token": "t2"}, settings={})
+    await node.app.connections.change(connection, credentials={"token": "second-token"}, settings={})
     watch = await row(node, connection)
 
     assert ({}, began) == (watch.state, watch.behind_since)
@@ -258,7 +258,7 @@ async def test_a_look_with_old_credentials_ends_where_they_are_replaced(node: No
     connection = await node.connect()
     (claimed,) = await node.watches.claim("garden", 10)
     poll = await take(node, claimed)
-    await node.app.connections.change(connection, credentials={"token": "t2"})
+    await node.app.connections.change(connection, credentials={"token": "second-token"})
 
     with pytest.raises(TakenOver):
         await poll.keep([sprouted("of the old account")])

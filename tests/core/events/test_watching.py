@@ -108,7 +108,7 @@ async def test_with_new_credentials_everything_is_read_again_first(node: Node) -
     await node.watch()
     await polled(node)
     node.garden.gate.clear()
-    changed = await node.app.connections.change(connection, credentials={"token": "new"})
+    changed = await node.app.connections.change(connection, credentials={"token": "a-newer-token"})
     node.garden.gate.set()
     await polled(node, 2)
 
@@ -265,7 +265,7 @@ async def test_a_changed_connection_is_looked_at_at_once(node: Node) -> None:
     connection = await node.connect()
     await node.watch()
     await polled(node)
-    await node.app.connections.change(connection, credentials={"token": "new"})
+    await node.app.connections.change(connection, credentials={"token": "a-newer-token"})
     await polled(node, 2)
 
     assert [True, True] == [poll.whole for poll in node.garden.polls]

@@ -171,7 +171,6 @@ class Consents:
         state, browser, verifier = token_urlsafe(32), token_urlsafe(32), new_verifier()
         row = {
             "digest": digest(state),
-            "link": digest(token),
             "browser": digest(browser),
             "sealed": self._vault.seal({"verifier": verifier, "token": token}, OWNER + state),
             "expires_at": self._clock.now() + CONSENT_SECONDS,

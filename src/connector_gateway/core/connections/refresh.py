@@ -3,7 +3,6 @@
 Decision 41 has the rules.
 """
 
-import asyncio
 import hashlib
 from collections.abc import Mapping
 from contextlib import suppress
@@ -12,7 +11,7 @@ from functools import partial
 from typing import Any, TypeVar, cast
 
 import structlog
-from sqlalchemy import ColumnElement, Row, func, or_, select, update
+from sqlalchemy import ColumnElement, func, or_, select, update
 from sqlalchemy import Connection as Transaction
 
 from connector_gateway.core.connections.changes import Changes
@@ -50,12 +49,6 @@ REFUSED_REST_SECONDS = 60.0
 
 IDLE_PART = 2 / 3
 """Of the life of a refresh token that nobody uses: when it is used for its own sake."""
-
-IDLE_STEP = 20
-"""Connections that are renewed at a time though nobody calls: with a step a minute, far more than 100,000 need."""
-
-IDLE_AGAIN_SECONDS = 86_400.0
-"""How long after it was begun such a renewal is tried again, unless it was done."""
 
 WITHDRAWN = "withdrawn"
 """Why a connection is revoked: its user, or an administrator, took the authorisation back, or let it end."""
@@ -123,30 +116,13 @@ class Renewals:
 
     def due_at(self, connector: str, secrets: Secrets) -> float | None:
         """When *secrets* that are new now should be renewed though nobody calls; None if they do not end of that."""
+        seconds = self.ends_idle(connector)
+        return self._clock.now() + seconds * IDLE_PART if seconds and "refresh_token" in secrets else None
+
+    def ends_idle(self, connector: str) -> float | None:
+        """After how many seconds without use refresh tokens of the connector end; None where they do not."""
         oauth = self._tokens.oauth(connector)
-        if oauth is None or oauth.idle_seconds is None or "refresh_token" not in secrets:
-            return None
-        return self._clock.now() + oauth.idle_seconds * IDLE_PART
-
-    async def renew_idle(self) -> int:
-        """Renew a step of the tokens that would end because nobody uses them; how many there were."""
-        due = (_connections.refresh_due_at <= self._clock.now(), _connections.status == "active")
-        query = select(tables.connections).where(*due, _connections.deleted.is_(False))
-        step = query.order_by(_connections.refresh_due_at).limit(IDLE_STEP)
-        rows = await self._database.read(lambda reading: reading.execute(step).all())
-        await asyncio.gather(*(self._renew_idle(row) for row in rows))
-        return len(rows)
-
-    async def _renew_idle(self, row: Row[Any]) -> None:
-        secrets = self._vault.open(row.sealed, row.connection_id)
-        again = None if self.due_at(row.connector, secrets) is None else self._clock.now() + IDLE_AGAIN_SECONDS
-        # Put off before it is tried: others leave it alone, and one that fails keeps nobody waiting.
-        own = _connections.refresh_due_at == row.refresh_due_at
-        put_off = _change(row.connection_id, own, refresh_due_at=again)
-        if await self._database.write(lambda writing: writing.execute(put_off).rowcount) and again is not None:
-            # What failed is logged where it happened; a call that comes meanwhile is told.
-            with suppress(UpstreamFailure):
-                await self.renewed(row.connection_id, secrets)
+        return oauth.idle_seconds if oauth else None
 
     async def in_time(self, connection_id: str, held: Held) -> Held:
         """Those that *held* should be replaced by, if it is time; a failure is no matter while they are still good."""
