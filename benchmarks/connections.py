@@ -13,11 +13,12 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from sqlalchemy import insert
+from sqlalchemy import insert, update
 
 from benchmarks.idle import Quiet, connection_row, settings_of, watch_row
 from connector_gateway.app import App
-from connector_gateway.core.connections import Connections, Renewals, Tokens
+from connector_gateway.core.connections import Connections, IdleRenewals, Renewals, Tokens
+from connector_gateway.core.connections.idle import STEP
 from connector_gateway.core.events.changes import WatchChanges
 from connector_gateway.core.events.watches import Watches
 from connector_gateway.kit.clock import SystemClock
@@ -30,6 +31,12 @@ BATCH = 10_000
 WORKSPACES = 5
 RARE = 13
 """Of so many connections, one is of the rarer connector."""
+
+REVOKED = 5
+"""Of so many connections, one was revoked."""
+
+IDLE_SECONDS = 60 * 86_400.0
+"""How long an application lets refresh tokens live that nobody uses."""
 
 REMOVED = 7
 """Of so many connections, one was removed."""
@@ -59,7 +66,8 @@ class Issuing(Tokens):
     """A third party that renews whatever it is asked to."""
 
     def __init__(self) -> None:
-        self._oauth = OAuth("Quiet", Endpoint("base", "/authorize"), Endpoint("base", "/token"))
+        end = Endpoint("base", "/authorize"), Endpoint("base", "/token")
+        self._oauth = OAuth("Quiet", *end, idle_seconds=IDLE_SECONDS)
 
     def oauth(self, connector: str) -> OAuth:  # noqa: ARG002  # the signature of Tokens
         """The same for all."""
@@ -78,17 +86,21 @@ class Installation:
         self._random = Random(count)  # chooses what is measured
         self.app = App(settings_of(file, CONNECTORS), connectors=CONNECTORS)
         self._watches = Watches(self.app.database, ProcessId("proc_bench"))
-        self._connections = self._renewing()
+        self._renewals = self._renewing()
+        self._connections = self._renewed()
+        self._idle = IdleRenewals(self.app.database, self.app._vault, self._renewals, SystemClock())  # noqa: SLF001
         self._workspaces: list[WorkspaceId] = []
         self._kept: list[ConnectionId] = []
         self._due = 0
 
-    def _renewing(self) -> Connections:
-        """Connections whose tokens have ended, and are renewed."""
+    def _renewing(self) -> Renewals:
         clock, vault = SystemClock(), self.app._vault  # noqa: SLF001
-        changes = WatchChanges(CONNECTORS, clock)
-        renewals = Renewals(self.app.database, vault, Issuing(), changes, clock)
-        return Connections(self.app.database, vault, CONNECTORS, clock, changes, renewals=renewals)
+        return Renewals(self.app.database, vault, Issuing(), WatchChanges(CONNECTORS, clock), clock)
+
+    def _renewed(self) -> Connections:
+        """Connections whose tokens have ended, and are renewed."""
+        clock, vault, changes = SystemClock(), self.app._vault, WatchChanges(CONNECTORS, SystemClock())  # noqa: SLF001
+        return Connections(self.app.database, vault, CONNECTORS, clock, changes, renewals=self._renewals)
 
     async def furnish(self) -> None:
         """Make the connections; some are due to be polled, the others will not be for a while."""
@@ -104,7 +116,11 @@ class Installation:
         watches = [self._watch(row, now) for row in connections if not row["deleted"]]
         await self.app.database.write(lambda writing: writing.execute(insert(tables.connections), connections))
         await self.app.database.write(lambda writing: writing.execute(insert(tables.watches), watches))
-        self._kept += [ConnectionId(row["connection_id"]) for row in connections if not row["deleted"]]
+        self._kept += [
+            ConnectionId(row["connection_id"])
+            for row in connections
+            if not row["deleted"] and row["status"] == "active"
+        ]
 
     def _watch(self, row: Mapping[str, Any], now: float) -> dict[str, Any]:
         due = row["connector"] == "quiet" and self._due < DUE
@@ -120,6 +136,9 @@ class Installation:
             "deleted": number % REMOVED == 0,
             "sealed": self.app._vault.seal({"token": "t", "refresh_token": "r"}, name),  # noqa: SLF001
             "expires_at": now,
+            # A part was revoked, and is not looked at although it is due; the others become due one after the other.
+            "status": "active" if number % REVOKED else "revoked",
+            "refresh_due_at": now - 1 if not number % REVOKED else now + self._random.uniform(1, 2) * IDLE_SECONDS,
         }
 
     @property
@@ -138,6 +157,8 @@ class Installation:
             ),
             "one by its identifier, cold": lambda: connections.find(self._any()),
             "renewing the tokens of one": self._renew,
+            "no idle token is due": self._idle.renew,
+            f"{STEP} idle tokens are due: found and renewed": self._renew_idle,
             "nothing is due": lambda: self._watches.claim("rare", DUE),
             f"{DUE} are due: claimed and given back": self._poll,
         }
@@ -150,6 +171,14 @@ class Installation:
         if connection is None:
             raise RuntimeError("a connection is missing")
         await connection.credentials()
+
+    async def _renew_idle(self) -> None:
+        """Make as many due as a step takes, and take it."""
+        chosen = self._random.sample(self._kept, STEP)
+        due = update(tables.connections).where(tables.connections.c.connection_id.in_(chosen))
+        await self.app.database.write(lambda writing: writing.execute(due.values(refresh_due_at=time.time() - 1)))
+        if await self._idle.renew() != STEP:
+            raise RuntimeError("a token was not found")
 
     async def _poll(self) -> None:
         claimed = await self._watches.claim("quiet", DUE)

@@ -1,8 +1,9 @@
 """Renewal of tokens that nobody uses, on both databases: when, how fast, and how they are found."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -97,13 +98,24 @@ async def test_many_that_are_due_take_half_of_the_budget_and_no_more(desk: Desk)
     desk.clock.at += 41 * DAY
     began, idle = desk.clock.at, desk.idle
     async with idle:
-        while await left(desk):
-            await asyncio.sleep(0.001)
+        await until(desk, partial(left, desk))
     budget = BUDGETS["tokens"]
 
     # In the last of ten steps, or in a round after them.
     assert 9 * STEP_SECONDS <= (desk.clock.at - began) % ROUND_SECONDS <= 10 * STEP_SECONDS
     assert budget.limit / budget.per_seconds / 2 == STEP / STEP_SECONDS
+
+
+async def until(desk: Desk, more: Callable[[], Awaitable[bool]]) -> None:
+    """Wait from sleep to sleep while there is *more*."""
+    while await more():
+        await desk.clock.slept.wait()
+        desk.clock.slept.clear()
+
+
+async def fewer(asked: Sequence[int]) -> bool:
+    """Whether it was asked fewer than three times."""
+    return len(asked) < 3
 
 
 async def left(desk: Desk) -> bool:
@@ -126,8 +138,7 @@ async def test_a_step_that_fails_is_told_and_ends_nothing(desk: Desk, monkeypatc
     monkeypatch.setattr(idle, "renew", fail)
     with capture_logs() as lines:
         async with idle:
-            while len(asked) < 3:
-                await asyncio.sleep(0.001)
+            await until(desk, partial(fewer, asked))
 
     assert {"a step of idle renewals failed"} == {line["event"] for line in lines}
 

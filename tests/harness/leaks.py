@@ -164,7 +164,7 @@ def _overhear_databases() -> None:
                     LEAKS.heard("the database", await contents(database))
         await close(database, *fault)
 
-    Database.__aexit__ = closing  # type: ignore[method-assign]
+    Database.__aexit__ = closing  # type: ignore[method-assign, assignment]
 
 
 async def contents(database: Database) -> str:

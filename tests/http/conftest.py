@@ -23,10 +23,9 @@ def house(shelf: Shelf, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ga
         playing(notes=NotesEmulator) as sandbox,
         serving(sandbox, tmp_path_factory.mktemp("http"), connectors=rooms) as gateway,
     ):
-        created = gateway.run(
-            gateway.app.connections.create(gateway.workspace_id, "shelf", {"token": "shelf-token-of-tests"})
-        )  # type: ignore[arg-type]
-        gateway.connections["shelf"] = created["connection_id"]
+        credentials = {"token": "shelf-token-1"}
+        made = gateway.run(gateway.app.connections.create(gateway.workspace_id, "shelf", credentials))  # type: ignore[arg-type]
+        gateway.connections["shelf"] = made["connection_id"]
         yield gateway
 
 

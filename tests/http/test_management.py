@@ -527,7 +527,7 @@ def test_a_cursor_holds_for_its_own_workspace(gateway: Gateway, workspace: str) 
 
 @requirement("runs:list")
 def test_runs_are_filtered(gateway: Gateway, workspace: str) -> None:
-    body = {"workspace_id": workspace, "connector": "shelf", "credentials": {"token": "shelf-token-of-tests"}}
+    body = {"workspace_id": workspace, "connector": "shelf", "credentials": {"token": "shelf-token-1"}}
     connection = made(gateway, "/v1/connections", **body)["connection_id"]
     own = keyed(gateway, workspace)
     good = own("GET", f"/v1/connectors/shelf/things?connection_id={connection}").body["run_id"]

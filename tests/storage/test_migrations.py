@@ -49,7 +49,7 @@ OLD_CONNECTION = text(
 
 
 async def test_idle_tokens_of_an_earlier_release_become_due_by_when_they_were_used(database_url: str) -> None:
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"name": "conn_early", "status": "active", "sealed": b"", "expires_at": 1000.0},
         {"name": "conn_later", "status": "active", "sealed": b"", "expires_at": 5000.0},
         {"name": "conn_never", "status": "active", "sealed": b"", "expires_at": None},

@@ -216,7 +216,7 @@ def test_events_are_not_shown_from_anywhere(operator: Browser, gateway: Gateway,
 
 def test_connections_come_page_by_page_under_the_same_filters(operator: Browser, gateway: Gateway) -> None:
     workspace_id = gateway.operator("POST", "/v1/workspaces", json={"name": "Large"}).data["workspace_id"]
-    body = {"workspace_id": workspace_id, "connector": "shelf", "credentials": {"token": "shelf-token-of-tests"}}
+    body = {"workspace_id": workspace_id, "connector": "shelf", "credentials": {"token": "shelf-token-1"}}
     made = [gateway.operator("POST", "/v1/connections", json=body).data["connection_id"] for _ in range(52)]
     whole = operator.open(f"/console/workspaces/{workspace_id}").link("All connections of this workspace")
     first = operator.open(whole)
@@ -236,7 +236,7 @@ def test_a_cursor_of_connections_holds_for_its_own_filters_only(operator: Browse
     body = {
         "workspace_id": gateway.workspace_id,
         "connector": "shelf",
-        "credentials": {"token": "shelf-token-of-tests"},
+        "credentials": {"token": "shelf-token-1"},
     }
     made = [gateway.operator("POST", "/v1/connections", json=body).status for _ in range(51)]
     older = operator.open("/console/connections", connector="shelf").link("Older connections")
@@ -250,7 +250,7 @@ def test_a_connection_is_disconnected_once_that_was_confirmed(operator: Browser,
     body = {
         "workspace_id": gateway.workspace_id,
         "connector": "shelf",
-        "credentials": {"token": "shelf-token-of-tests"},
+        "credentials": {"token": "shelf-token-1"},
         "name": "Gone",
     }
     made = gateway.operator("POST", "/v1/connections", json=body).data

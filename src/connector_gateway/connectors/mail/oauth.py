@@ -21,6 +21,7 @@ OAUTH = OAuth(
     parameters={"access_type": "offline", "prompt": "consent"},
     issuer="https://accounts.google.com",
     margin_seconds=300.0,
+    idle_seconds=180 * 86_400.0,
 )
 """The refresh token comes with the first consent, and with each one that ``prompt`` asks for; it stays good.
 

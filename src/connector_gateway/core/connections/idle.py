@@ -1,4 +1,4 @@
-"""Tokens that nobody uses are renewed before they end of that: at half the pace of the budget, as the rest is for calls.
+"""Tokens that nobody uses are renewed before they end of that, with half of the budget: the rest is for calls.
 
 Decision 54 has the figures.
 """

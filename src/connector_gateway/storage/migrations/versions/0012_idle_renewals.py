@@ -1,4 +1,4 @@
-"""Idle tokens become due one after the other, found among any number of revoked ones; consents do not name their link."""
+"""Idle tokens become due one after the other, and are found among revoked ones; consents do not name their link."""
 
 import sqlalchemy as sa
 from alembic import op
