@@ -27,7 +27,7 @@ from connector_gateway.kit.oauth import Endpoint, Grant, OAuth
 from connector_gateway.storage import tables
 
 FEW, MANY = 1_000, 100_000
-BATCH = 10_000
+BATCH = 2_000
 WORKSPACES = 5
 RARE = 13
 """Of so many connections, one is of the rarer connector."""

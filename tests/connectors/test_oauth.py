@@ -198,6 +198,19 @@ def test_credentials_that_were_pasted_are_asked_about(gateway: Gateway, room: st
     assert (422, "credentials_refused") == (refused.status, refused.code)
 
 
+@requirement("connect:removed", "accounts:own-token")
+@pytest.mark.parametrize("room", ["boards"], indirect=True, scope="module")
+def test_a_token_of_somebody_elses_key_is_told_of_and_not_given_back(gateway: Gateway, room: str) -> None:
+    credentials = gateway.sandbox.emulators[room].credentials()
+    body = {"workspace_id": gateway.workspace_id, "connector": room, "credentials": credentials}
+    made = gateway.operator("POST", "/v1/connections", json=body).data
+    tested = gateway.operator("POST", f"/v1/connections/{made['connection_id']}/test").data
+    gateway.operator("DELETE", f"/v1/connections/{made['connection_id']}")
+
+    assert (["read", "write"], []) == (made["scopes"], tested["missing_scopes"])
+    assert [] == [seen for seen in gateway.journal(room) if seen[0] == "DELETE"]
+
+
 @requirement("connect:removed")
 @pytest.mark.parametrize("room", ["mail", "crm"], indirect=True, scope="module")
 def test_tokens_are_kept_as_long_as_another_connection_lives_by_them(

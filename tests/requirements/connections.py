@@ -35,5 +35,6 @@ CONNECTIONS = promised(
         "Keys with the right to it manage their workspace's connections.",
     ),
     ("connections-28", "connect:token-page", "A token that is handed to the browser connects an account."),
+    ("connections-30", "accounts:own-token", "A token of an API key tells what it allows, and is given back."),
     ("connections-29", "renewal:idle", "Tokens that nobody uses are renewed before they end of that."),
 )

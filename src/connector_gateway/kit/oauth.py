@@ -68,6 +68,9 @@ class Account:
     scopes: Collection[str] | None = None
     """What the credentials allow; None where it is not told here."""
 
+    ends_at: float | None = None
+    """When the credentials end, where that is told here."""
+
 
 @dataclass(frozen=True, slots=True)
 class TokenPage:
@@ -197,7 +200,13 @@ class OAuth:
         """The scopes that operations need and that were not *granted*, with these operations; none if untold."""
         if granted is None:
             return {}
-        return {scope: list(needed) for scope, needed in self.scopes.items() if needed and scope not in granted}
+        asked = self._asked(granted).items()
+        return {scope: list(needed) for scope, needed in asked if needed and scope not in granted}
+
+    def _asked(self, granted: Collection[str]) -> Mapping[str, Collection[str]]:
+        """The scopes that *granted* are some of: a token of the page has others than one of OAuth."""
+        page = self.token_page
+        return page.scopes if page and granted and page.scopes.keys() >= set(granted) else self.scopes
 
     def consent_url(
         self, addresses: Mapping[str, str], client_id: str, redirect_uri: str, state: str, verifier: str

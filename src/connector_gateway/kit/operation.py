@@ -239,6 +239,9 @@ class Connector(Generic[C]):
     identify: Callable[[C], Awaitable[Account]] | None = None
     """Asks the third party whose the credentials are."""
 
+    give_back: Callable[[C], Awaitable[bool]] | None = None
+    """Gives a token back that the token page handed out, where there is one; whether the third party took it."""
+
     sample: SampleCall | None = None
     """The call that ``dev`` shows first."""
 

@@ -51,10 +51,21 @@ def send(someone: User, **fields: str) -> httpx.Response:
     return someone.http.post(f"{someone.gateway.base_url}{CALLBACK}", data=fields)
 
 
-def allowed(page: str) -> dict[str, str]:
+def allowed(page: str, *unticked: str) -> dict[str, str]:
     """What somebody comes back with who allows the access."""
     with Browser() as there:
-        return there.allow(page)
+        return there.allow(page, unticked=unticked)
+
+
+def pasted(gateway: Gateway, expiration: str) -> dict[str, Any]:
+    """A connection with a token that a member has made, which lasts that long."""
+    emulator = gateway.sandbox.emulators["boards"]
+    key = emulator.credentials()["key"]
+    asked = f"key={key}&scope=read,write&expiration={expiration}&return_url=http://127.0.0.1:9/back"
+    credentials = {"key": key, "token": allowed(f"{emulator.stage.addresses['base']}/1/authorize?{asked}")["token"]}
+    body = {"workspace_id": gateway.workspace_id, "connector": "boards", "credentials": credentials}
+    data: dict[str, Any] = gateway.operator("POST", "/v1/connections", json=body).data
+    return data | {"credentials": credentials}
 
 
 @requirement("connect:token-page")
@@ -150,3 +161,46 @@ def test_the_user_is_sent_back_to_the_customer_by_a_page(gateway: Gateway, someo
 
     told = f"{RETURN_URL}?connection_id={made['connection_id']}&status=connected"
     assert ("Connected", f"0; url={told}") == (heading(done), done.headers["refresh"])
+
+
+@requirement("connect:token-page", "accounts:told")
+def test_a_token_that_allows_less_is_told_and_connects_nothing(gateway: Gateway, someone: User) -> None:
+    made = invited(gateway, connector="boards")
+    told = send(someone, **allowed(someone.depart(made["connect_url"]), "write"))
+
+    assert (400, "Not everything was allowed") == (told.status_code, heading(told))
+    assert ("<code>write</code>" in told.text, "<code>read</code>" in told.text) == (True, False)
+    assert "pending" == shown(gateway, made["connection_id"])["status"]
+
+
+@requirement("accounts:own-token")
+def test_a_token_tells_what_it_allows_and_when_it_ends(gateway: Gateway) -> None:
+    lasting, ending = pasted(gateway, "never"), pasted(gateway, "1day")
+    tested = gateway.operator("POST", f"/v1/connections/{ending['connection_id']}/test").data
+
+    assert [["read", "write"]] * 2 == [lasting["scopes"], ending["scopes"]]
+    assert (None, True) == (lasting["expires_at"], ending["expires_at"] > ending["created_at"])
+    assert (ending["expires_at"], []) == (tested["expires_at"], tested["missing_scopes"])
+
+
+@requirement("accounts:own-token", "connect:removed")
+def test_a_token_is_given_back_when_the_last_connection_that_has_it_is_removed(gateway: Gateway) -> None:
+    first = pasted(gateway, "never")
+    body = {"workspace_id": gateway.workspace_id, "connector": "boards", "credentials": first["credentials"]}
+    second = gateway.operator("POST", "/v1/connections", json=body).data
+    gateway.operator("DELETE", f"/v1/connections/{first['connection_id']}")
+    kept = gateway.operator("POST", f"/v1/connections/{second['connection_id']}/test").data["status"]
+    gateway.operator("DELETE", f"/v1/connections/{second['connection_id']}")
+    again = gateway.operator("POST", "/v1/connections", json=body)
+
+    assert ("active", "credentials_refused") == (kept, again.code)
+
+
+@requirement("accounts:own-token", "connect:removed")
+def test_a_connection_is_removed_though_the_token_cannot_be_given_back(gateway: Gateway) -> None:
+    connection_id = pasted(gateway, "never")["connection_id"]
+    gateway.fault("boards", method="DELETE", fault="status", status=500, times=3)
+    removed = gateway.operator("DELETE", f"/v1/connections/{connection_id}").data["status"]
+    gateway.clear("boards")
+
+    assert ("removed", 404) == (removed, gateway.operator("GET", f"/v1/connections/{connection_id}").status)

@@ -13,7 +13,7 @@ from connector_gateway.connectors.boards.client import (
     authorise,
     throttled,
 )
-from connector_gateway.connectors.boards.oauth import OAUTH, identify
+from connector_gateway.connectors.boards.oauth import OAUTH, give_back, identify
 from connector_gateway.kit.operation import Connector, SampleCall
 
 BOARDS = Connector(
@@ -35,6 +35,7 @@ BOARDS = Connector(
     credentials=("key", "token"),
     oauth=OAUTH,
     identify=identify,
+    give_back=give_back,
     sample=SampleCall(
         "a card with labels by name and a due date in UTC",
         operations.create_card,

@@ -71,6 +71,7 @@ WINDOWS: Mapping[str, tuple[str, float]] = {
 
 TOO_MUCH = "API_TOO_MANY_CARDS_REQUESTED"
 ME = {"fields": "fullName,username"}
+TOKEN_FIELDS = {"fields": "dateExpires,permissions"}
 MEMBER_ROUTES = "/1/member"
 
 
@@ -214,6 +215,29 @@ class BoardsClient:
     async def get_me(self) -> wire.Me:
         """The account itself. Source: developer.atlassian.com/cloud/trello/rest/api-group-members, read 2026-11."""
         return unwrap(await self._ask_for_me(), wire.Me)
+
+    async def get_token(self) -> wire.Token | None:
+        """The token of an API key itself; None for others, of which the vendor does not say that it tells of them.
+
+        Source: developer.atlassian.com/cloud/trello/rest/api-group-tokens, read 2026-11.
+        """
+        path = await self._own_token()
+        if path is None:
+            return None
+        answer = await self._upstream.send("GET", path, *CHARGES, writes=False, query=TOKEN_FIELDS)
+        return answer.read(wire.Token) if answer.accepted else None
+
+    async def delete_token(self) -> bool:
+        """End the token of an API key; whether the vendor has. Source: the same page."""
+        path = await self._own_token()
+        if path is None:
+            return False
+        return (await self._upstream.send("DELETE", path, *CHARGES, writes=True)).accepted
+
+    async def _own_token(self) -> str | None:
+        """Where the token of an API key is; the vendor has it in the path, which therefore is never shown."""
+        secrets = await self._upstream.credential_source.credentials()
+        return f"/1/tokens/{quote(secrets['token'], safe='')}" if "key" in secrets else None
 
     async def _actions(self, path: str, sought: Sought, kind: str, since: float) -> list[wire.Action]:
         """Actions of one kind, newest first, since an instant of the vendor's clock."""

@@ -3,7 +3,10 @@
 Source: developer.atlassian.com/cloud/trello/guides/rest-api/, on OAuth 2.0 and its confidential clients, read 2026-11.
 """
 
+from collections.abc import Sequence
+
 from connector_gateway.connectors.boards.client import BoardsClient, expired
+from connector_gateway.connectors.boards.wire import Permission
 from connector_gateway.kit.oauth import Account, Endpoint, OAuth, TokenPage
 
 EVERY = ("create_card", "move_card", "comment_on_card", "describe_board", "attach_checklist")
@@ -52,6 +55,22 @@ How tokens of OAuth 2 are given back is not documented.
 
 
 async def identify(client: BoardsClient) -> Account:
-    """The member."""
-    me = await client.get_me()
-    return Account(me.id, me.full_name or me.username or me.id)
+    """The member; of a token of an API key, what it allows and when it ends as well."""
+    me, token = await client.get_me(), await client.get_token()
+    name = me.full_name or me.username or me.id
+    if token is None:
+        return Account(me.id, name)
+    ends_at = token.date_expires.timestamp() if token.date_expires else None
+    return Account(me.id, name, _scopes(token.permissions), ends_at)
+
+
+async def give_back(client: BoardsClient) -> bool:
+    """End the token."""
+    return await client.delete_token()
+
+
+def _scopes(permissions: Sequence[Permission]) -> frozenset[str]:
+    """What a token allows with boards, by the names that are asked for."""
+    boards = [permission for permission in permissions if permission.model_type == "Board"]
+    allowed = {"read": any(one.read for one in boards), "write": any(one.write for one in boards)}
+    return frozenset(scope for scope, granted in allowed.items() if granted)

@@ -26,6 +26,21 @@ class Me(Wire, rename="camel"):
     full_name: str | None = None
 
 
+class Permission(Wire, rename="camel"):
+    """What a token allows of one kind of thing."""
+
+    model_type: str
+    read: bool
+    write: bool
+
+
+class Token(Wire, rename="camel"):
+    """A token of the key and token kind; without an end it stays good."""
+
+    permissions: Sequence[Permission]
+    date_expires: Moment | None = None
+
+
 class Label(Wire):
     """A label of a board."""
 

@@ -4,6 +4,8 @@ import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+import structlog
+
 from connector_gateway.core.connections.connection import Connection
 from connector_gateway.core.pacing import ConnectionPacer, stretched
 from connector_gateway.core.sites import Site
@@ -14,6 +16,8 @@ from connector_gateway.kit.redaction import Redaction
 from connector_gateway.kit.transport import Transport
 from connector_gateway.kit.upstream import CredentialSource, Timeouts, Trace, Upstream, unauthorised
 from connector_gateway.storage.shared import Shared
+
+log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +80,23 @@ class Accounts:
         except GatewayError as error:
             connection.redaction.error(error)
             raise
+
+    def handed_out(self, connection: Connection) -> bool:
+        """Whether the token of *connection* is one of this installation's own API key."""
+        site = self._sites.get(connection.connector)
+        return site is not None and bool(site.api_key) and connection.stored.get("key") == site.api_key
+
+    async def give_back(self, connection: Connection) -> bool:
+        """Give back the token of *connection* that this installation's token page handed out; whether it was taken."""
+        site = self._sites.get(connection.connector)
+        if site is None or site.connector.give_back is None or not self.handed_out(connection):
+            return False
+        try:
+            upstream = self._upstream(site, Unstored(connection.stored), connection.account)
+            return await site.connector.give_back(site.connector.client(upstream))
+        except GatewayError as failure:
+            log.warning("a token was not given back", connector=connection.connector, code=failure.code)
+            return False
 
     async def _ask(self, connector: str, source: CredentialSource, whose: str) -> Account | None:
         site = self._sites.get(connector)

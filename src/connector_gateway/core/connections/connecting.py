@@ -127,20 +127,26 @@ class Connecting:
             connection = await self._find(connection_id)
             if not await self._shares(connection):
                 await self._tokens.revoke(connection.connector, connection.stored)
+                await self._accounts.give_back(connection)
         return await self._connections.remove(connection_id)
 
     async def _shares(self, connection: Connection) -> bool:
         """Whether another connection would end with this one's tokens."""
         oauth = self._tokens.oauth(connection.connector)
-        if oauth is None or not oauth.revokes_account:
+        account_ends = oauth is not None and oauth.revokes_account
+        if not account_ends and not self._accounts.handed_out(connection):
             return False
         table = tables.connections.c
         own = table.connection_id == connection.connection_id
         account = select(table.account_id).where(own).scalar_subquery()
-        alike = select(table.connection_id).where(
+        query = select(table.connection_id).where(
             table.connector == connection.connector, table.account_id == account, not_(own), table.deleted.is_(False)
         )
-        return await self._database.read(lambda reading: reading.execute(alike.limit(1)).first()) is not None
+        alike = await self._database.read(lambda reading: reading.execute(query).scalars().all())
+        if account_ends:
+            return bool(alike)
+        others = await self._connections.several(alike)
+        return any(other.stored.get("token") == connection.stored.get("token") for other in others.values())
 
     async def _find(self, connection_id: str) -> Connection:
         connection = await self._connections.find(connection_id)

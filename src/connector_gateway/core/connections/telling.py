@@ -28,7 +28,8 @@ def told_of(account: Account | None) -> dict[str, Any]:
     if account is None:
         return {"account_id": None, "account_name": None, "scopes": None}
     scopes = None if account.scopes is None else sorted(account.scopes)
-    return {"account_id": account.account_id, "account_name": account.name, "scopes": scopes}
+    told = {"account_id": account.account_id, "account_name": account.name, "scopes": scopes}
+    return told if account.ends_at is None else {**told, "expires_at": account.ends_at}
 
 
 def public(row: Mapping[Any, Any]) -> dict[str, Any]:
