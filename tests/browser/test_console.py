@@ -16,6 +16,7 @@ PAGES = {
     "revoking": "/keys/{key}/revoke",
     "connections": "/connections",
     "connection": "/connections/{connection}",
+    "credentials": "/connections/{connection}/credentials",
     "events": "/connections/{connection}/events",
     "disconnecting": "/connections/{connection}/disconnect",
     "runs": "/runs",

@@ -64,7 +64,11 @@ async def kept(database_url: str) -> AsyncIterator[Kept]:
     seal = vault(OLD).seal
     connections = [connection(n, seal({"token": f"secret-token-{n}"}, f"conn_{n:04}")) for n in range(COUNT)]
     gone = connection(9999, b"", deleted=True)
-    hook = {"connector": "notes", "sealed": seal({"verification_token": "secret_x"}, "notes"), "received_at": 1.0}
+    hook = {
+        "connector": "notes",
+        "sealed": seal({"verification_token": "hook-secret-token"}, "notes"),
+        "received_at": 1.0,
+    }
     claims = [claim(seal({"entries": []}, "\n".join(CLAIM)), "k1"), claim(None, "k2")]
 
     def prepare(writing: Any) -> None:
@@ -88,7 +92,7 @@ async def test_everything_is_opened_by_the_newest_secret_alone_afterwards(kept: 
     assert {"connections": COUNT, "hooks": 1, "claims": 1} == {one["kind"]: one["resealed"] for one in told}
     assert COUNT + 2 == len(opened)
     assert {"token": "secret-token-7"} == opened["conn_0007"]
-    assert {"verification_token": "secret_x"} == opened["notes"]
+    assert {"verification_token": "hook-secret-token"} == opened["notes"]
 
 
 async def test_a_second_rotation_has_nothing_to_do(kept: Kept) -> None:

@@ -359,7 +359,7 @@ def test_new_credentials_are_used_by_the_next_call(gateway: Gateway) -> None:
     body = {
         "workspace_id": gateway.workspace_id,
         "connector": "notes",
-        "credentials": {"token": "wrong"},
+        "credentials": {"token": "a-wrong-token"},
         "verify": False,
     }
     connection = made(gateway, "/v1/connections", **body)["connection_id"]

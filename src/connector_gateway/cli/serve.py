@@ -105,7 +105,7 @@ def _first_settings() -> dict[str, str]:
 
 async def _tell(app: App, listening: socket.socket) -> None:
     """Say what is served, and where."""
-    connections = await app.connections.count()
+    connections = sum((await app.connections.count_by_status()).values())
     click.echo(
         f"listening    {_address(listening)}\n"
         f"reached at   {app.settings.base_url}\n"

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
 
+from connector_gateway.core.details import cut
 from connector_gateway.core.single_flight import MOST_ROWS, TRUSTED_SECONDS, SingleFlight
 from connector_gateway.core.workspaces import require_workspace
 from connector_gateway.kit.clock import Clock, instant
@@ -138,6 +139,27 @@ class Keys:
             query = query.where(tables.keys.c.workspace_id == workspace_id)
         rows = await self._database.read(lambda connection: connection.execute(query).mappings().all())
         return [self._as_used(row) for row in rows]
+
+    async def page(
+        self, workspace_id: WorkspaceId | None, before: str | None, limit: int
+    ) -> tuple[Sequence[dict[str, Any]], str | None]:
+        """Keys, newest first, those *before* another; and before which to look for more, if there are any."""
+        query = select(tables.keys).order_by(_keys.key_id.desc()).limit(limit + 1)
+        if workspace_id is not None:
+            query = query.where(_keys.workspace_id == workspace_id)
+        if before is not None:
+            query = query.where(_keys.key_id < before)
+        rows = await self._database.read(lambda reading: reading.execute(query).mappings().all())
+        shown = [self._as_used(row) for row in rows[:limit]]
+        return shown, shown[-1]["key_id"] if len(rows) > limit else None
+
+    async def show(self, key_id: str) -> dict[str, Any]:
+        """What is told of one key."""
+        query = select(tables.keys).where(_keys.key_id == key_id)
+        row = await self._database.read(lambda reading: reading.execute(query).mappings().first())
+        if row is None:
+            raise KeyNotFound(f"There is no key {cut(key_id)}.")
+        return self._as_used(row)
 
     async def note_uses(self) -> int:
         """Store when some keys were used last, now and then, since a call is not to cost a write more; how many."""

@@ -41,6 +41,18 @@ class Workspaces:
         rows = await self._database.read(lambda connection: connection.execute(query).mappings().all())
         return [_public(row) for row in rows]
 
+    async def page(self, wanted: str, before: str | None, limit: int) -> tuple[Sequence[dict[str, Any]], str | None]:
+        """Workspaces whose name or identifier contains *wanted*, newest first, as keys are paged."""
+        query = select(tables.workspaces).order_by(tables.workspaces.c.workspace_id.desc())
+        query = query if before is None else query.where(tables.workspaces.c.workspace_id < before)
+        # Databases differ in what they take for the same letter, so that names are compared here.
+        query = query if wanted else query.limit(limit + 1)
+        rows = await self._database.read(lambda reading: reading.execute(query).mappings().all())
+        sought = wanted.casefold()
+        found = [row for row in rows if sought in row["name"].casefold() or sought in row["workspace_id"].casefold()]
+        shown = [_public(row) for row in found[:limit]]
+        return shown, shown[-1]["workspace_id"] if len(found) > limit else None
+
     async def show(self, workspace_id: str) -> dict[str, Any]:
         """One workspace."""
         query = select(tables.workspaces).where(tables.workspaces.c.workspace_id == workspace_id)

@@ -16,7 +16,7 @@ from harness.requirement import requirement
 from harness.serving import Reply
 from harness.waiting import wait_until
 
-HANDSHAKE = b'{"verification_token": "secret_1"}'
+HANDSHAKE = b'{"verification_token": "secret_of_deliveries"}'
 
 
 @pytest.fixture(scope="module")
@@ -210,7 +210,7 @@ def test_without_a_handshake_nothing_is_taken(tmp_path_factory: pytest.TempPathF
         watched.gateway.operator("DELETE", "/v1/hooks/notes/window")
         closed = deliver(watched, HANDSHAKE, {}, path)
         handed_over = deliver(watched, HANDSHAKE, {}, opened(watched))
-        taken = deliver(watched, body, signed(body, "secret_1"))
+        taken = deliver(watched, body, signed(body, "secret_of_deliveries"))
 
     assert (401, "invalid_signature") == (reply.status, reply.code)
     assert (401, "invalid_signature") == (unasked.status, unasked.code)

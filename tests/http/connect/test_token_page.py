@@ -169,7 +169,7 @@ def test_a_token_that_allows_less_is_told_and_connects_nothing(gateway: Gateway,
     told = send(someone, **allowed(someone.depart(made["connect_url"]), "write"))
 
     assert (400, "Not everything was allowed") == (told.status_code, heading(told))
-    assert ("<code>write</code>" in told.text, "<code>read</code>" in told.text) == (True, False)
+    assert (True, False) == ("<code>write</code>" in told.text, "<code>read</code>" in told.text)
     assert "pending" == shown(gateway, made["connection_id"])["status"]
 
 

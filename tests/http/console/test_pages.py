@@ -94,6 +94,22 @@ def test_a_workspace_is_found_by_a_part_of_its_name(operator: Browser) -> None:
     assert "None has that in its name or identifier." in none.text
 
 
+def test_workspaces_come_page_by_page_also_where_they_are_searched(operator: Browser, gateway: Gateway) -> None:
+    made = [
+        gateway.operator("POST", "/v1/workspaces", json={"name": f"Paged {n}", "plan": "free"}).data for n in range(51)
+    ]
+    newest, sought = operator.open("/console/workspaces"), operator.open("/console/workspaces", q="PAGED")
+    older = [operator.open(page.link("Older workspaces")) for page in (newest, sought)]
+    back = operator.open(older[1].link("Newest workspaces"))
+
+    assert [50, 50] == [len(page.rows()) for page in (newest, sought)]
+    assert [made[0]["name"]] * 2 == [page.rows()[0][0] for page in older]
+    assert ([["Paged 50"], ["Paged 0"]], "PAGED") == (
+        [sought.rows()[0][:1], older[1].rows()[-1][:1]],
+        back.one("#q")["value"],
+    )
+
+
 def test_a_workspace_shows_its_keys_and_connections(operator: Browser, gateway: Gateway) -> None:
     page = operator.open(f"/console/workspaces/{gateway.workspace_id}")
 
@@ -126,6 +142,22 @@ def test_a_key_is_shown_once_works_and_says_when_it_was_used(operator: Browser, 
     assert "never" == row_before[4]
     assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", row_after[4])
     assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", row_after[5])
+
+
+def test_keys_come_page_by_page_for_all_or_one_workspace(operator: Browser, gateway: Gateway) -> None:
+    workspace_id = gateway.operator("POST", "/v1/workspaces", json={"name": "Keys", "plan": "free"}).data[
+        "workspace_id"
+    ]
+    body = {"workspace_id": workspace_id, "scope": "read"}
+    made = [gateway.operator("POST", "/v1/keys", json=body | {"name": f"Key {n}"}).status for n in range(51)]
+    workspace = operator.open(f"/console/workspaces/{workspace_id}")
+    page = operator.open(workspace.link("All keys of this workspace"))
+    older = operator.open(page.link("Older keys"))
+    foreign = operator.open("/console/keys", cursor=older.path.partition("cursor=")[2], workspace_id="ws_other")
+
+    assert [200] * 51 == made
+    assert (50, ["Key 0"]) == (len(page.rows()), [row[0] for row in older.rows()])
+    assert 422 == foreign.status
 
 
 def test_a_key_may_be_let_manage_connections(operator: Browser, gateway: Gateway) -> None:

@@ -201,10 +201,14 @@ class Connections:
         rows = await self._database.read(lambda reading: reading.execute(query).all()) if connection_ids else []
         return {row.connection_id: row.name for row in rows}
 
-    async def count(self) -> int:
-        """How many connections there are."""
-        query = select(func.count()).select_from(tables.connections).where(tables.connections.c.deleted.is_(False))
-        return await self._database.read(lambda reading: reading.execute(query).scalar_one())
+    async def count_by_status(self) -> Mapping[str, int]:
+        """How many connections there are of each status."""
+        status = tables.connections.c.status
+        query = (
+            select(status, func.count().label("number")).where(tables.connections.c.deleted.is_(False)).group_by(status)
+        )
+        rows = await self._database.read(lambda reading: reading.execute(query).all())
+        return {row.status: row.number for row in rows}
 
     async def show(
         self,

@@ -25,6 +25,7 @@ from connector_gateway.core.return_urls import is_allowed
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import ConnectNotSetUp, CredentialsRefused, UpstreamFailure
 from connector_gateway.kit.oauth import Account, Grant, OAuth, new_verifier
+from connector_gateway.kit.redaction import Redaction
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
 
@@ -204,6 +205,8 @@ class Consents:
         except (GrantRefused, CredentialsRefused) as refused:
             raise failed("code_refused") from refused
         except (UpstreamFailure, ConnectNotSetUp) as failure:
+            # The application knows what it has sent the browser back with, and may repeat it.
+            Redaction(lambda: [answer.get(name, "") for name in ("code", "state", "token")]).error(failure)
             log.warning("an account was not connected", connector=connector, code=failure.code, why=failure.private)
             raise failed("unavailable") from failure
 

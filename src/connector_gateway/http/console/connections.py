@@ -4,6 +4,7 @@ from typing import Any
 
 from starlette.responses import Response
 
+from connector_gateway.http.console import credentials
 from connector_gateway.http.console.budgets import MINUTES, charts_of
 from connector_gateway.http.console.declared import ROOT, Visit
 from connector_gateway.http.console.runs import SHOWN, rows_of
@@ -37,7 +38,7 @@ async def show_all(visit: Visit) -> Response:
         names=names,
         wanted=given,
         connectors=list(visit.console.connectors),
-        first="cursor" not in visit.query,
+        first=visit.is_first,
     )
 
 
@@ -61,7 +62,9 @@ async def show(visit: Visit, problem: GatewayError | None = None, tested: Tested
 
 
 async def create(visit: Visit) -> Response:
-    """Make a connection, and show the link by which its user connects an account."""
+    """Make a connection, and show the link by which its user connects an account; or ask for credentials."""
+    if visit.form.get("by") == "credentials":
+        return credentials.ask_for_new(visit)
     given = {name: visit.form.get(name, "") for name in ("workspace_id", "connector", "name")}
     try:
         made = await visit.ask(create_connection, given)

@@ -106,6 +106,20 @@ class Visit:
         cursor = self.query.get("cursor")
         return None if cursor is None else self.management.cursors.read(cursor, *bound_to)
 
+    def before(self, *bound_to: Any) -> str | None:
+        """Before which entry the page of a list begins that was asked for."""
+        position = self.position(*bound_to)
+        return None if position is None else str(position["before"])
+
+    def older(self, before: str | None, *bound_to: Any) -> str | None:
+        """The cursor that leads to the entries before another one; None where there are none."""
+        return self.cursor(None if before is None else {"before": before}, *bound_to)
+
+    @property
+    def is_first(self) -> bool:
+        """Whether this is the first page of a list."""
+        return "cursor" not in self.query
+
     def cursor(self, position: Position | None, *bound_to: Any) -> str | None:
         """The cursor that leads there, for the same list only."""
         return None if position is None else self.management.cursors.issue(position, *bound_to)

@@ -61,7 +61,8 @@ class ConsoleEndpoint:
             if not _ours(visit):
                 return visit.show("refused.html", status=403)
         answer = await self._route.perform(visit)
-        if self._route.for_visitors and self._route.method == "GET":
+        # Who has signed in holds another secret, which belongs into its own cookie alone.
+        if self._route.for_visitors and self._route.method == "GET" and not visit.signed_in:
             keep(answer, self._console.pages, VISITOR, visit.session.token, VISITOR_SECONDS)
         return answer
 

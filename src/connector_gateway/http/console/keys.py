@@ -6,10 +6,10 @@ from starlette.responses import Response
 
 from connector_gateway.http.console.declared import ROOT, Visit
 from connector_gateway.http.console.workspaces import SHOWN
-from connector_gateway.http.management.records import KeyRecord
-from connector_gateway.http.management.routes import create_key, list_keys, revoke_key
+from connector_gateway.http.management.routes import create_key, revoke_key
 from connector_gateway.kit.clock import instant
-from connector_gateway.kit.errors import GatewayError, InvalidParameters, KeyNotFound, WorkspaceNotFound
+from connector_gateway.kit.errors import GatewayError, InvalidParameters, WorkspaceNotFound
+from connector_gateway.kit.identifiers import WorkspaceId
 
 FIELDS = ("workspace_id", "scope", "name", "calls_per_minute", "manages_connections")
 
@@ -17,13 +17,17 @@ FIELDS = ("workspace_id", "scope", "name", "calls_per_minute", "manages_connecti
 async def show_all(visit: Visit, problem: GatewayError | None = None) -> Response:
     """The keys of a workspace, or of all, and a form for another one."""
     wanted = visit.query.get("workspace_id", "")
-    found = await visit.ask(list_keys, {"workspace_id": wanted})
-    names = await visit.management.workspaces.names({row.workspace_id for row in found.items[:SHOWN]})
+    list_of = ("console keys", wanted)
+    rows, more = await visit.management.keys.page(
+        WorkspaceId(wanted) if wanted else None, visit.before(*list_of), SHOWN
+    )
+    names = await visit.management.workspaces.names({row["workspace_id"] for row in rows})
     return visit.show(
         "keys.html",
         problem=problem,
-        rows=found.items[:SHOWN],
-        more=len(found.items) > SHOWN,
+        rows=rows,
+        cursor=visit.older(more, *list_of),
+        first=visit.is_first,
         names=names,
         wanted=wanted,
     )
@@ -42,22 +46,13 @@ async def create(visit: Visit) -> Response:
 
 async def ask_to_revoke(visit: Visit) -> Response:
     """Ask whether a key is to be revoked."""
-    return visit.show("key_revoke.html", key=await _one(visit))
+    return visit.show("key_revoke.html", key=await visit.management.keys.show(visit.named("key_id")))
 
 
 async def revoke(visit: Visit) -> Response:
     """Revoke a key."""
     revoked = await visit.ask(revoke_key, {"key_id": visit.named("key_id")})
     return visit.lead(f"{ROOT}/keys", workspace_id=revoked.workspace_id, done="revoked")
-
-
-async def _one(visit: Visit) -> KeyRecord:
-    wanted = visit.named("key_id")
-    found = (await visit.ask(list_keys, {})).items
-    one: KeyRecord | None = next((row for row in found if row.key_id == wanted), None)
-    if one is None:
-        raise KeyNotFound(f"There is no key {wanted[:200]}.")
-    return one
 
 
 def _end(visit: Visit) -> str:

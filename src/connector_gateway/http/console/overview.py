@@ -15,10 +15,12 @@ async def show(visit: Visit) -> Response:
     failed = await visit.ask(list_runs, {"status": "error", "limit": SHOWN})
     latest = await visit.ask(list_runs, {"limit": SHOWN})
     uses = visit.console.usage.list()
+    states = await visit.management.connections.count_by_status()
     return visit.show(
         "overview.html",
         workspaces=await visit.management.workspaces.count(),
-        connections=await visit.management.connections.count(),
+        connections=sum(states.values()),
+        states=sorted(states.items()),
         waiting=sum(use.waiting for use in uses),
         sent=sum(slot.sent for use in uses for slot in use.history[-12:]),
         budgets=await charts_of(visit, uses[:3]),

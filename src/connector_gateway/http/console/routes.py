@@ -1,6 +1,6 @@
 """Every page of the console, and what each of its forms does."""
 
-from connector_gateway.http.console import budgets, connections, keys, overview, runs, sign_in, workspaces
+from connector_gateway.http.console import budgets, connections, credentials, keys, overview, runs, sign_in, workspaces
 from connector_gateway.http.console.declared import ROOT, SIGN_IN, ConsoleRoute
 
 WORKSPACE = f"{ROOT}/workspaces/{{workspace_id}}"
@@ -26,6 +26,9 @@ ROUTES = (
     ConsoleRoute("POST", f"{CONNECTION}/check", connections.check),
     ConsoleRoute("GET", f"{CONNECTION}/reconnect", connections.ask_to_reconnect),
     ConsoleRoute("POST", f"{CONNECTION}/reconnect", connections.reconnect),
+    ConsoleRoute("GET", f"{CONNECTION}/credentials", credentials.ask),
+    ConsoleRoute("POST", f"{CONNECTION}/credentials", credentials.change),
+    ConsoleRoute("POST", f"{ROOT}/credentials", credentials.create),
     ConsoleRoute("GET", f"{CONNECTION}/events", connections.events),
     ConsoleRoute("GET", f"{CONNECTION}/disconnect", connections.ask_to_remove),
     ConsoleRoute("POST", f"{CONNECTION}/disconnect", connections.remove),

@@ -7,22 +7,20 @@ from connector_gateway.http.management.routes import (
     change_workspace,
     create_workspace,
     list_connections,
-    list_keys,
-    list_workspaces,
 )
 from connector_gateway.kit.errors import GatewayError, InvalidParameters
 
-SHOWN = 200
-"""Rows of a list; whoever has more narrows it."""
+SHOWN = 50
+"""Rows of a page of a list."""
 
 
 async def show_all(visit: Visit, problem: GatewayError | None = None) -> Response:
     """All workspaces whose name or identifier contains what was looked for, and a form for another one."""
-    found, wanted = (await visit.ask(list_workspaces, {})).items, visit.query.get("q", "").casefold()
-    rows = [row for row in found if wanted in row.name.casefold() or wanted in row.workspace_id.casefold()]
-    return visit.show(
-        "workspaces.html", problem=problem, rows=rows[:SHOWN], more=len(rows) > SHOWN, wanted=visit.query.get("q", "")
-    )
+    wanted = visit.query.get("q", "")
+    list_of = ("console workspaces", wanted)
+    rows, more = await visit.management.workspaces.page(wanted, visit.before(*list_of), SHOWN)
+    cursor = visit.older(more, *list_of)
+    return visit.show("workspaces.html", problem=problem, rows=rows, cursor=cursor, first=visit.is_first, wanted=wanted)
 
 
 async def create(visit: Visit) -> Response:
@@ -43,12 +41,14 @@ async def show_one(visit: Visit, workspace_id: str, problem: GatewayError | None
     """The same for the workspace of that identifier."""
     workspace = await visit.management.workspaces.show(workspace_id)
     whose = {"workspace_id": workspace["workspace_id"]}
-    keys, page = await visit.ask(list_keys, whose), await visit.ask(list_connections, whose)
+    keys, more_keys = await visit.management.keys.page(workspace["workspace_id"], None, SHOWN)
+    page = await visit.ask(list_connections, whose)
     return visit.show(
         "workspace.html",
         problem=problem,
         workspace=workspace,
-        keys=keys.items[:SHOWN],
+        keys=keys,
+        more_keys=more_keys is not None,
         connections=page.items,
         more=page.position is not None,
         connectors=list(visit.console.connectors),
