@@ -7,7 +7,8 @@ from alembic.config import Config
 from sqlalchemy import TextClause, select, text
 
 from connector_gateway.storage import tables
-from connector_gateway.storage.database import MIGRATIONS, Database
+from connector_gateway.storage.database import Database
+from connector_gateway.storage.schema import MIGRATIONS
 
 OLD_CLAIM = text(
     "INSERT INTO claims (workspace_id, connection_id, operation, idempotency_key, run_id, state, process_id,"

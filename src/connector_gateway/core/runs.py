@@ -6,7 +6,19 @@ from collections.abc import Awaitable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from sqlalchemy import ColumnElement, Select, TextClause, delete, literal_column, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Double,
+    Select,
+    String,
+    TextClause,
+    column,
+    delete,
+    literal_column,
+    select,
+    table,
+    update,
+)
 from sqlalchemy import Connection as Transaction
 from sqlalchemy.dialects.postgresql import insert
 
@@ -29,6 +41,7 @@ from connector_gateway.kit.redaction import Redaction
 from connector_gateway.kit.upstream import Exchange, Trace
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
+from connector_gateway.storage.partitions import partitions
 from connector_gateway.storage.rows import Put
 from connector_gateway.storage.shared import Allowance
 
@@ -268,16 +281,21 @@ class Runs:
     async def purge(self, before: float) -> int:
         """Delete a bounded number of runs that started *before* an instant; returns how many.
 
-        Only the oldest are looked at: identifiers are in the order in which calls began.
+        Only the oldest are looked at: identifiers are in the order in which calls began. On a server whole days are
+        dropped, and only what belongs to no day is deleted run by run.
         """
-        return await self._purge(select(_runs.run_id, _runs.started_at), before)
+        if self.database.embedded:
+            return await self._purge(select(_runs.run_id, _runs.started_at), before)
+        await self.database.maintain_history(before)
+        parts = await self.database.browse(partitions)
+        return sum([await self._purge(_oldest_in(part.name), before) for part in parts if not part.is_a_day])
 
     async def purge_refused(self, before: float) -> int:
         """The same for calls that were refused because the key's minute was used up."""
         return await self._purge(select(_runs.run_id, _runs.started_at).where(REFUSED), before)
 
     async def _purge(self, runs: Select[tuple[str, float]], before: float) -> int:
-        oldest = runs.order_by(_runs.run_id).limit(PURGE_STEP)
+        oldest = runs.order_by(literal_column("run_id")).limit(PURGE_STEP)
         rows = await self.database.browse(lambda reading: reading.execute(oldest).all())
         run_ids = [row.run_id for row in rows if row.started_at < before]
         purge = delete(tables.runs).where(_runs.run_id.in_(run_ids))
@@ -402,6 +420,11 @@ class Recording:
             "details": run.details,
             "process_id": process_id,
         }
+
+
+def _oldest_in(name: str) -> Select[tuple[str, float]]:
+    """The runs of one part of the history."""
+    return select(column("run_id", String()), column("started_at", Double())).select_from(table(name))
 
 
 def _indexed(workspace_id: str | None, before: str | None, filters: Mapping[str, str | None]) -> list[Condition]:

@@ -11,12 +11,12 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
-from pathlib import Path
 from typing import Any, Self, TypeVar
 
 import structlog
-from sqlalchemy import inspect, make_url, select, text
+from sqlalchemy import make_url, select
 from sqlalchemy.sql.base import Executable
 
 from connector_gateway.kit.clock import SteadyClock, elapsed
@@ -25,8 +25,10 @@ from connector_gateway.storage.checkpoints import Checkpoints
 from connector_gateway.storage.commits import Commits
 from connector_gateway.storage.engines import WRITERS, Now, database_file, engine_of, now_of
 from connector_gateway.storage.faults import translated, unavailable
-from connector_gateway.storage.files import Unusable, check_file, make_private
+from connector_gateway.storage.files import check_file, make_private
+from connector_gateway.storage.partitions import maintain
 from connector_gateway.storage.rows import Put
+from connector_gateway.storage.schema import migrate
 from connector_gateway.storage.transactions import Transactions
 from connector_gateway.storage.writers import PutsWriter, Work, WorkWriter, Writer
 
@@ -34,13 +36,9 @@ log = structlog.get_logger()
 
 T = TypeVar("T")
 
-MIGRATIONS = Path(__file__).parent / "migrations"
 READERS = 4
 HISTORY_READERS = 2
 """Threads of their own for what may take longer: nobody's call waits behind a look into the history."""
-
-MIGRATION_KEY = 0x636F6E6E65637401
-"""The number of the advisory lock under which the schema is changed, next to that of who serves."""
 
 MAX_BROWSING = 100
 """Those who wait to look into the history; one more is refused at once."""
@@ -139,36 +137,13 @@ class Database:
         if file is not None:
             check_file(file)
             make_private(file)
-        if self._up_to_date():
-            return
-        from alembic import command  # noqa: PLC0415  # needed once in the life of a database, and slow to load
-        from alembic.config import Config  # noqa: PLC0415
+        migrate(self._engine)
+        if not self.embedded:
+            maintain(self._engine, self._server_time())
 
-        configuration = Config()
-        configuration.set_main_option("script_location", str(MIGRATIONS))
-        with self._engine.connect().execution_options(writes=True) as connection:
-            if not self.embedded:
-                # A migration may take longer than statements may; and only one process makes it.
-                connection.execute(text("SET LOCAL statement_timeout = 0"))
-                connection.execute(text("SET LOCAL idle_in_transaction_session_timeout = 0"))
-                connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": MIGRATION_KEY})
-            configuration.attributes["connection"] = connection
-            command.upgrade(configuration, "head")
-            connection.commit()
-
-    def _up_to_date(self) -> bool:
-        """Whether the newest migration was made already."""
-        newest: str = max(path.stem.partition("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*.py"))
+    def _server_time(self) -> float:
         with self._engine.connect() as connection:
-            if not inspect(connection).has_table("alembic_version"):
-                return False
-            made = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
-        if made is not None and made > newest:
-            raise Unusable(
-                f"The database was brought to schema {made} by a newer version of this service, which knows {newest} "
-                "as the newest; start that version, or restore a copy from before."
-            )
-        return bool(made == newest)
+            return float(connection.execute(select(self.now)).scalar_one())
 
     async def read(self, work: Work[T]) -> T:
         """The result of *work*, run in a transaction of its own beside all others."""
@@ -183,12 +158,15 @@ class Database:
             with self._engine.connect() as connection:
                 return work(connection)
 
+        return await self._in_thread(read, readers, most)
+
+    async def _in_thread(self, work: Callable[[], T], readers: _Readers, most: int) -> T:
         if readers.waiting >= most:
             raise unavailable("more wait to read than are let wait")
         readers.waiting += 1
         try:
             async with asyncio.timeout(self._seconds) as limit:
-                return await asyncio.get_running_loop().run_in_executor(readers.executor, self._translating, read)
+                return await asyncio.get_running_loop().run_in_executor(readers.executor, self._translating, work)
         except TimeoutError as fault:
             if limit.expired():
                 raise unavailable("reading took too long") from fault
@@ -229,6 +207,11 @@ class Database:
             told = await self.read(lambda reading: reading.execute(select(self.now)).scalar_one())
             # The answer was made somewhere between question and arrival; the middle is wrong by half of that at most.
             self._ahead = told - (began + elapsed()) / 2
+
+    async def maintain_history(self, before: float) -> None:
+        """On a server, make the parts of the history that come next, and drop those of runs that all began *before*."""
+        work = partial(maintain, self._engine, self.time(), before)
+        await self._in_thread(work, self._browsers, MAX_BROWSING)
 
     async def calm(self) -> None:
         """Wait while whatever is written would make others wait longer; for what is in no hurry."""
