@@ -13,6 +13,7 @@ from sqlalchemy import Connection, create_engine, event, func, make_url, select,
 
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
+from connector_gateway.storage.partitions import add_day
 
 CONNECTIONS = 100
 KEPT_SECONDS = 30 * 24 * 60 * 60.0
@@ -121,6 +122,9 @@ def _put(connection: Connection, wanted: Wanted) -> None:
     for index in indexes:
         index.drop(connection)
     first = time.time() - 1.5 * KEPT_SECONDS
+    if wanted.kind == "postgresql":
+        for day in range(int(first // DAY_SECONDS), int(time.time() // DAY_SECONDS)):
+            add_day(connection, day)
     connection.execute(RUNS, {"count": wanted.runs, "first": first, "step": 1.5 * KEPT_SECONDS / wanted.runs})
     claims = wanted.runs // 10
     connection.execute(

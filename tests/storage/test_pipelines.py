@@ -10,7 +10,7 @@ from sqlalchemy.dialects.postgresql import insert as insert_or_not
 
 from connector_gateway.core.claims import CLAIM, INTEND
 from connector_gateway.kit.errors import StorageUnavailable
-from connector_gateway.storage import tables
+from connector_gateway.storage import engines, tables
 from connector_gateway.storage.database import Database
 from harness.relaying import Relay, relaying
 from harness.storage import Stuck
@@ -52,8 +52,10 @@ async def names(database: Database) -> list[str]:
 
 
 @pytest.fixture
-async def relayed(new_postgres: str) -> AsyncIterator[tuple[Relay, Database]]:
+async def relayed(new_postgres: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[Relay, Database]]:
     """A database behind a relay, that was written to a moment ago."""
+    # However slow this machine is, no connection is asked whether it still lives.
+    monkeypatch.setattr(engines, "IDLE_SECONDS", 60)
     async with relaying(new_postgres) as (relay, address), Database(address) as database:
         await asyncio.gather(*(database.write(adding(f"first {number}"), str(number)) for number in range(3)))
         relay.round_trips = 0

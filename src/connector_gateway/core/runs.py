@@ -8,11 +8,8 @@ from typing import Any, Self
 
 from sqlalchemy import (
     ColumnElement,
-    Double,
     Select,
-    String,
     TextClause,
-    column,
     delete,
     literal_column,
     select,
@@ -294,7 +291,7 @@ class Runs:
         """The same for calls that were refused because the key's minute was used up."""
         return await self._purge(select(_runs.run_id, _runs.started_at).where(REFUSED), before)
 
-    async def _purge(self, runs: Select[tuple[str, float]], before: float) -> int:
+    async def _purge(self, runs: Select[Any, Any], before: float) -> int:
         oldest = runs.order_by(literal_column("run_id")).limit(PURGE_STEP)
         rows = await self.database.browse(lambda reading: reading.execute(oldest).all())
         run_ids = [row.run_id for row in rows if row.started_at < before]
@@ -422,9 +419,9 @@ class Recording:
         }
 
 
-def _oldest_in(name: str) -> Select[tuple[str, float]]:
+def _oldest_in(name: str) -> Select[Any, Any]:
     """The runs of one part of the history."""
-    return select(column("run_id", String()), column("started_at", Double())).select_from(table(name))
+    return select(literal_column("run_id"), literal_column("started_at")).select_from(table(name))
 
 
 def _indexed(workspace_id: str | None, before: str | None, filters: Mapping[str, str | None]) -> list[Condition]:

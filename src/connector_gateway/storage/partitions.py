@@ -68,7 +68,7 @@ def maintain(engine: Engine, now: float, before: float = 0.0) -> None:
     with engine.connect() as connection:
         there = partitions(connection)
     changes = [
-        *(partial(_add, day=day) for day in _missing(there, now)),
+        *(partial(add_day, day=day) for day in _missing(there, now)),
         *(partial(_drop, name=name) for name in _past(there, before)),
     ]
     for change in changes:
@@ -96,7 +96,7 @@ def _past(there: Sequence[Partition], before: float) -> list[str]:
     return [partition.name for partition in there if partition.bound is not None and partition.bound <= bound]
 
 
-def _add(connection: Connection, day: int) -> None:
+def add_day(connection: Connection, day: int) -> None:
     """Make the partition of a day; attached, rather than made as one, it takes no lock that calls wait for."""
     name, low, high = f"runs_d{day}", bound_of(day), bound_of(day + 1)
     if name not in {partition.name for partition in partitions(connection)}:

@@ -69,10 +69,12 @@ def _configuration() -> "Config":
 def _upgrade(engine: Engine, configuration: "Config", to: str) -> None:
     for left in reversed(range(TRIES)):
         try:
-            return _upgrade_once(engine, configuration, to)
+            _upgrade_once(engine, configuration, to)
         except exc.DBAPIError as fault:
             if getattr(fault.orig, "sqlstate", None) != LOCK_NOT_AVAILABLE or not left:
                 raise
+        else:
+            break
 
 
 def _upgrade_once(engine: Engine, configuration: "Config", to: str) -> None:
