@@ -47,8 +47,8 @@ def days_ago(days: float) -> float:
 
 async def counted(database: Database) -> dict[str, int]:
     """How many runs each partition has that has any."""
-    query = text("SELECT tableoid::regclass::text, count(*) FROM runs GROUP BY 1 ORDER BY 1")
-    return dict(await database.read(lambda reading: reading.execute(query).tuples().all()))
+    query = text("SELECT tableoid::regclass::text AS part, count(*) AS runs FROM runs GROUP BY 1 ORDER BY 1")
+    return {row.part: row.runs for row in await database.read(lambda reading: reading.execute(query).all())}
 
 
 async def names(database: Database) -> list[str]:
