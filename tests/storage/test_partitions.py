@@ -19,7 +19,7 @@ from harness.clocks import NOON, HandClock
 
 TODAY = int(NOON // DAY_SECONDS)
 WORKSPACE = WorkspaceId("x")
-LAST_OF_OLD = "0011"
+LAST_OF_OLD = "0012"
 """The newest step of the release before the one with partitions."""
 
 OLD_PUT = """

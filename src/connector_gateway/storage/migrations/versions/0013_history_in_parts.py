@@ -7,8 +7,8 @@ from alembic import op
 
 from connector_gateway.storage.partitions import bound_of
 
-revision = "0012"
-down_revision = "0011"
+revision = "0013"
+down_revision = "0012"
 branch_labels = None
 depends_on = None
 
