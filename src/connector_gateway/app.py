@@ -11,6 +11,7 @@ from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.claims import Claims
 from connector_gateway.core.connections import (
     Accounts,
+    Choosing,
     Connecting,
     Connections,
     ConnectLinks,
@@ -54,8 +55,9 @@ from connector_gateway.http.metrics import Metrics
 from connector_gateway.http.routes import Edge
 from connector_gateway.kit.clock import Clock, SteadyClock, SystemClock, elapsed
 from connector_gateway.kit.identifiers import ProcessId, ulid
-from connector_gateway.kit.operation import AnyConnector
+from connector_gateway.kit.operation import AnyConnector, names_of
 from connector_gateway.kit.transport import Transport
+from connector_gateway.mcp import McpEndpoint
 from connector_gateway.settings import DAY_SECONDS, Settings
 from connector_gateway.storage.alone import Unshared, alone_on
 from connector_gateway.storage.database import Database
@@ -97,7 +99,7 @@ class App:
         secrets = SecretKeys(settings.secret_keys)
         process_id = ProcessId(f"proc_{ulid()}")
         self.workspaces = Workspaces(self.database, self.clock)
-        self.keys = Keys(self.database, self.clock, self._steady)
+        self.keys = Keys(self.database, self.clock, self._steady, operations=names_of(connectors.values()))
         self._vault = Vault(secrets)
         self._shared = InMemory(self._steady, settings.timeouts)
         self._transport = transport or Transport(settings.upstream_timeout_seconds)
@@ -232,6 +234,7 @@ class App:
             self._feed,
             self._usage,
             self._sessions,
+            McpEndpoint(edge, Choosing(self.database), self.runs, self._connectors, self.settings.base_url),
         )
         made = application(service, partial(self._lifespan, self._watchers(gateway)))
         return AccessLog(made, self.settings.download_path) if self.settings.access_log else made
@@ -239,7 +242,6 @@ class App:
     def _management(self, edge: Edge) -> Management:
         return Management(
             edge,
-            self._connectors,
             self.workspaces,
             self.keys,
             self.connections,

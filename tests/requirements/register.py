@@ -5,6 +5,7 @@ from importlib import import_module
 from itertools import chain
 
 from connector_gateway.connectors import ROOMS
+from requirements.agents import AGENTS
 from requirements.around import AROUND
 from requirements.calls import CALLS
 from requirements.connections import CONNECTIONS
@@ -17,4 +18,4 @@ def of_room(room: str) -> Sequence[Requirement]:
     return found
 
 
-REGISTER: Sequence[Requirement] = (*CALLS, *chain.from_iterable(map(of_room, ROOMS)), *AROUND, *CONNECTIONS)
+REGISTER: Sequence[Requirement] = (*CALLS, *chain.from_iterable(map(of_room, ROOMS)), *AROUND, *CONNECTIONS, *AGENTS)

@@ -25,6 +25,7 @@ COMMANDS = {
     "vault": (f"{HERE}.vault", "Seal all secrets with the newest key."),
     "runs": (f"{HERE}.runs", "Explain calls by their run_id."),
     "env": (f"{HERE}.env", "Print a dev installation as exports for a shell."),
+    "mcp": (f"{HERE}.mcp", "Give an agent the gateway's tools, over standard input and output."),
     "call": (f"{HERE}.call", "Call an operation: connector-gateway call CONNECTOR OPERATION."),
 }
 """Each command, the module that has it, and what it does; modules are loaded when they are needed."""

@@ -13,7 +13,7 @@ import click
 import msgspec
 from pydantic.fields import FieldInfo
 
-from connector_gateway.cli.installation import data_folder, describe, environment
+from connector_gateway.cli.installation import data_folder, reached
 from connector_gateway.cli.json_text import value_of
 from connector_gateway.cli.output import ENCODER, fail, note, show, show_json
 from connector_gateway.cli.output import as_json as json_option
@@ -155,15 +155,8 @@ def _send(
     values: dict[str, Any],
 ) -> Answered:
     """The gateway's answer."""
-    settings = {} if data else environment()
-    described = describe(data)
-    base_url = settings.get("GATEWAY_URL") or described.get("base_url") or settings.get("GATEWAY_BASE_URL")
-    key = settings.get("GATEWAY_API_KEY") or described.get("keys", {}).get("write")
+    base_url, key, described = reached(data)
     connection = connection or described.get("connections", {}).get(connector.name)
-    if not base_url or not key:
-        raise click.ClickException(
-            "No gateway is known: start one with 'make run', or set GATEWAY_URL and GATEWAY_API_KEY."
-        )
     if connection is None:
         raise click.ClickException(f"No connection of {connector.name} is known: name one with --connection.")
     headers = {"Authorization": f"Bearer {key}"}

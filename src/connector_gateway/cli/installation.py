@@ -90,6 +90,19 @@ def describe(data: Path | None) -> Mapping[str, Any]:
     return described
 
 
+def reached(data: Path | None) -> tuple[str, str, Mapping[str, Any]]:
+    """Address and key of the running gateway, and what a dev installation tells besides."""
+    settings = {} if data else environment()
+    described = describe(data)
+    base_url = settings.get("GATEWAY_URL") or described.get("base_url") or settings.get("GATEWAY_BASE_URL")
+    key = settings.get("GATEWAY_API_KEY") or described.get("keys", {}).get("write")
+    if not base_url or not key:
+        raise click.ClickException(
+            "No gateway is known: start one with 'make run', or set GATEWAY_URL and GATEWAY_API_KEY."
+        )
+    return base_url, key, described
+
+
 def manage(data: Path | None, work: Callable[[App], Awaitable[T]], *, json: bool) -> T:
     """The result of *work* on the installation, with its database open; a refusal is printed and ends the command."""
     chosen = {"GATEWAY_OPERATOR_TOKEN": "not needed by commands"} | _chosen(data)

@@ -57,6 +57,13 @@ class Expiry(Params):
 @click.option(
     "--connection", "connection_ids", multiple=True, help="Limit the key to this connection; may be repeated."
 )
+@click.option(
+    "--operation",
+    "operations",
+    multiple=True,
+    help="Limit the key to this operation, such as notes_create_page, or to all like it, such as notes_*; "
+    "may be repeated.",
+)
 @click.option("--expires-at", help="ISO 8601 date and time after which the key is worthless.")
 @click.option("--manages-connections", is_flag=True, help="Let the key manage the connections of its workspace.")
 @data_folder
@@ -67,6 +74,7 @@ def create_key(
     name: str,
     calls_per_minute: int,
     connection_ids: tuple[str, ...],
+    operations: tuple[str, ...],
     expires_at: str | None,
     data: Path | None,
     *,
@@ -89,6 +97,7 @@ def create_key(
             connection_ids=allowed,
             expires_at=ends,
             manages_connections=manages_connections,
+            operations=operations or None,
         )
 
     act(data, create, json=as_json)

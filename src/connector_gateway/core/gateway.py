@@ -1,7 +1,7 @@
 """The way of a call, told once: HTTP, the command line and every later surface call ``Gateway.call``."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,6 @@ from connector_gateway.core.connections import Connecting, Connection, Connectio
 from connector_gateway.core.cursors import Cursors
 from connector_gateway.core.envelope import Envelope
 from connector_gateway.core.files import Files
-from connector_gateway.core.filters import DOWNLOAD
 from connector_gateway.core.keys import Caller
 from connector_gateway.core.limits import Limits, require
 from connector_gateway.core.links import Links
@@ -34,6 +33,7 @@ from connector_gateway.kit.transport import Transport
 from connector_gateway.kit.upstream import Timeouts, Upstream, unauthorised
 from connector_gateway.storage.shared import Shared
 
+DOWNLOAD = "download"
 """The operation that the history shows for a file fetched by its link."""
 
 WATCHERS = Timeouts(queue_seconds=300.0, run_seconds=300.0)
@@ -110,7 +110,7 @@ class Gateway:
             run.allowance = await self._limits.spend(caller)
             # The allowance is kept before it is required, so that the refusal can tell what is left.
             require(run.allowance)
-            caller.require(operation.scope)
+            caller.require(connector, operation)
             if read_body is not None:
                 arguments.body = await read_body()
                 connection_id = arguments.connection_id
@@ -204,12 +204,10 @@ class Gateway:
         cursor = vars(params).get("cursor")
         return None if cursor is None else self._cursors.read(cursor, *binding(connection, operation, params))
 
-    @contextmanager
-    def watcher(self, run: Run, connection: Connection) -> Iterator[Any]:
-        """The room's client for one poll of a connection; it lets calls go first and has longer time-outs."""
-        with Holding(self._held) as holding:
-            upstream = self._upstream(run, connection, YieldingPacer, WATCHERS, holding)
-            yield self._sites[connection.connector].connector.client(upstream)
+    def watcher(self, run: Run, connection: Connection) -> Any:
+        """The room's client for polling a connection; it lets calls go first and has longer time-outs."""
+        upstream = self._upstream(run, connection, YieldingPacer, WATCHERS)
+        return self._sites[connection.connector].connector.client(upstream)
 
     def _client(self, run: Run, connection: Connection) -> Any:
         """The room's client for one run through one connection."""

@@ -4,8 +4,9 @@ import hashlib
 import hmac
 import secrets
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import partial
 from itertools import islice
 from typing import Any, Literal
@@ -21,10 +22,12 @@ from connector_gateway.kit.errors import (
     InvalidParameters,
     KeyNotFound,
     MissingApiKey,
+    OperationNotAllowed,
     WriteScopeRequired,
 )
 from connector_gateway.kit.identifiers import ConnectionId, KeyId, WorkspaceId, ulid
-from connector_gateway.kit.operation import Scope
+from connector_gateway.kit.nearest import MEANT, nearest
+from connector_gateway.kit.operation import AnyOperation, Scope
 from connector_gateway.kit.shapes import timestamp
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
@@ -36,6 +39,9 @@ SECRET_LENGTH = 43
 """Characters of 32 random bytes in url-safe base 64; six hexadecimal digits of a checksum follow."""
 
 CALLS_PER_MINUTE = 120
+
+MOST_NAMED = 10
+"""Operations that do not exist that a sentence names."""
 
 NOTED_STEP = 200
 """Keys whose last use is stored in one go."""
@@ -60,11 +66,23 @@ class Caller:
     connection_ids: frozenset[ConnectionId] | None
     expires_at: float | None
     manages_connections: bool = False
+    operations: tuple[str, ...] | None = None
+    """Names of the operations that the key is limited to, such as ``notes_create_page``, or patterns of names."""
 
-    def require(self, scope: Scope) -> None:
-        """Refuse a write with a key that may only read."""
-        if scope == "write" and self.scope == "read":
+    def require(self, connector: str, operation: AnyOperation) -> None:
+        """Refuse a write with a key that may only read, and what is not among the operations that it is limited to."""
+        if operation.scope == "write" and self.scope == "read":
             raise WriteScopeRequired("This key may only read.")
+        if self.operations is not None and not self.allows(operation.scope, f"{connector}_{operation.name}"):
+            raise OperationNotAllowed(
+                f"This key may not call {connector}_{operation.name}.", {"allowed": list(self.operations)}
+            )
+
+    def allows(self, scope: Scope, name: str) -> bool:
+        """Whether the key may call the operation *name*, such as ``notes_create_page``."""
+        if scope == "write" and self.scope == "read":
+            return False
+        return self.operations is None or any(fnmatchcase(name, pattern) for pattern in self.operations)
 
     def may_use(self, connection_id: ConnectionId) -> bool:
         """Whether the key is not limited to other connections."""
@@ -74,8 +92,13 @@ class Caller:
 class Keys:
     """Issues, recognises and revokes API keys; look-ups are trusted for a while by the *steady* clock."""
 
-    def __init__(self, database: Database, clock: Clock, steady: Clock | None = None) -> None:
+    def __init__(
+        self, database: Database, clock: Clock, steady: Clock | None = None, *, operations: Collection[str] = ()
+    ) -> None:
         self._database = database
+        self._operations = operations
+        """The names of all operations, which keys can be limited to."""
+
         self._clock = clock
         self._callers: SingleFlight[bytes, Caller | None] = SingleFlight(steady or clock, MOST_ROWS, from_start=True)
         self._used: dict[KeyId, float] = {}
@@ -95,18 +118,6 @@ class Keys:
         self._used[caller.key_id] = self._clock.now()
         return caller
 
-    def _require_ahead(self, expires_at: float | None) -> None:
-        """Refuse a key that nobody could ever use."""
-        if expires_at is not None and expires_at <= self._clock.now():
-            raise InvalidParameters(
-                "The key would have ended before it was made.",
-                {
-                    "parameter": "expires_at",
-                    "message": "Should be in the future",
-                    "value": timestamp(instant(expires_at)),
-                },
-            )
-
     async def create(
         self,
         workspace_id: WorkspaceId,
@@ -117,10 +128,11 @@ class Keys:
         connection_ids: Sequence[ConnectionId] | None = None,
         expires_at: float | None = None,
         manages_connections: bool = False,
+        operations: Sequence[str] | None = None,
     ) -> dict[str, Any]:
         """A new key, the only time with ``key`` itself."""
         _check_rights(connection_ids, manages_connections=manages_connections)
-        self._require_ahead(expires_at)
+        _check_operations(operations or (), self._operations)
         key = new_key()
         row = {
             "key_id": f"key_{ulid()}",
@@ -136,6 +148,7 @@ class Keys:
             "revoked_at": None,
             "last_used_at": None,
             "manages_connections": manages_connections,
+            "operations": None if operations is None else list(operations),
         }
 
         def create(connection: Connection) -> None:
@@ -270,6 +283,7 @@ def _caller(row: Row[Any]) -> Caller:
         connection_ids=None if row.connection_ids is None else frozenset(row.connection_ids),
         expires_at=row.expires_at,
         manages_connections=row.manages_connections,
+        operations=None if row.operations is None else tuple(row.operations),
     )
 
 
@@ -282,6 +296,17 @@ def _check_rights(connection_ids: Sequence[ConnectionId] | None, *, manages_conn
         )
 
 
+def _check_operations(wanted: Sequence[str], known: Collection[str]) -> None:
+    """Refuse names and patterns that no operation has: a key would be limited to less than was meant."""
+    unknown = [pattern for pattern in wanted if not any(fnmatchcase(name, pattern) for name in known)]
+    if unknown:
+        faults = [(pattern, nearest(pattern, known)) for pattern in unknown]
+        raise InvalidParameters(
+            f"There is no operation {', '.join(map(cut, unknown[:MOST_NAMED]))}.",
+            *({"parameter": "operations", "value": name} | ({MEANT: meant} if meant else {}) for name, meant in faults),
+        )
+
+
 def _public(row: Mapping[Any, Any]) -> dict[str, Any]:
     shown = (
         "key_id",
@@ -291,6 +316,7 @@ def _public(row: Mapping[Any, Any]) -> dict[str, Any]:
         "calls_per_minute",
         "connection_ids",
         "manages_connections",
+        "operations",
         "ending",
     )
     times = ("created_at", "expires_at", "revoked_at", "last_used_at")

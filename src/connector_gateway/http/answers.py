@@ -38,14 +38,14 @@ class HttpExchange:
 
     __slots__ = ("client", "headers", "receive", "run", "scope")
 
-    def __init__(self, scope: Scope, receive: Receive) -> None:
+    def __init__(self, scope: Scope, receive: Receive, surface: str = "http") -> None:
         self.scope = scope
         self.receive = receive
         self.client = client_of(scope)
         self.headers: Mapping[bytes, bytes] = dict(scope["headers"])
         """By their names in lower case; of those that stand more than once the last."""
 
-        self.run = Run("http")
+        self.run = Run(surface)
 
     def header(self, name: str) -> str | None:
         """A header of the request, as text; ``MalformedRequest`` where it stands more than once."""
@@ -126,15 +126,20 @@ def shown(data: Any, *, next_cursor: str | None = None, paged: bool = False) -> 
 
 def refused(run: Run, connector: str | None, error: GatewayError) -> HttpResponse:
     """The answer to a call that ended with *error*; what is private goes to the log."""
-    if error.private or isinstance(error, ServiceFailure):
-        private = run.redaction.text(error.private)
-        log.warning("refused", run_id=run.run_id, code=error.code, private=private, **_cause(run, error))
+    log_private(run, error)
     headers: RawHeaders = []
     if error.status == 401:
         headers.append((b"www-authenticate", b"Bearer"))
     if error.retry_after is not None:
         headers.append((b"retry-after", str(error.retry_after).encode()))
     return HttpResponse(error.status, to_json(refusal(run.run_id, connector, error)), headers)
+
+
+def log_private(run: Run, error: GatewayError) -> None:
+    """Log what callers are not told of *error*."""
+    if error.private or isinstance(error, ServiceFailure):
+        private = run.redaction.text(error.private)
+        log.warning("refused", run_id=run.run_id, code=error.code, private=private, **_cause(run, error))
 
 
 def _cause(run: Run, error: GatewayError) -> dict[str, str]:

@@ -35,7 +35,6 @@ from connector_gateway.http.pages import ASSETS, Pages, asset
 from connector_gateway.http.reference import reference, start, viewer
 from connector_gateway.http.routes import ROOT, Edge, Methods, NotFound, Operations
 from connector_gateway.kit.clock import Clock
-from connector_gateway.kit.nearest import MEANT
 from connector_gateway.kit.operation import AnyConnector
 
 SHOWN = (
@@ -49,6 +48,9 @@ SHOWN = (
     "/metrics",
 )
 """What the service tells of itself."""
+
+AGENTS = "/mcp"
+"""The address of the protocol that agents speak."""
 
 Check = Callable[[], Awaitable[None]]
 
@@ -74,6 +76,8 @@ class Service:
     feed: Feed
     usage: Usage
     sessions: Sessions
+    agents: ASGIApp
+    """The surface for agents."""
 
     @cached_property
     def document(self) -> MadeOnce[bytes]:
@@ -123,58 +127,31 @@ class Application:
 class Front:
     """The address without a path: it leads a browser to the reference, and is nothing to anybody else."""
 
-    def __init__(self, not_found: ASGIApp) -> None:
+    def __init__(self, not_found: NotFound) -> None:
         self._not_found = not_found
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Redirect, or refuse."""
-        answer = RedirectResponse("/docs", 302) if _reads_pages(scope) else self._not_found
+        reads = scope["method"] in {"GET", "HEAD"} and "text/html" in Headers(scope=scope).get("accept", "")
+        answer = RedirectResponse("/docs", 302) if reads else self._not_found
         return answer(scope, receive, send)
-
-
-class Missing:
-    """Where there is no route: a page for a browser that looks for one, and a refusal for everybody else."""
-
-    def __init__(self, pages: Pages, addresses: Addresses, not_found: NotFound) -> None:
-        self._pages = pages
-        self._addresses = addresses
-        self._not_found = not_found
-
-    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        """Say so."""
-        looks = scope["type"] == "http" and _reads_pages(scope) and not scope["path"].startswith("/v1/")
-        answer = self._page(scope["path"]) if looks else self._not_found
-        return answer(scope, receive, send)
-
-    def _page(self, path: str) -> Response:
-        missing = self._addresses.missing(path)
-        meant = next((str(detail[MEANT]) for detail in missing.details if MEANT in detail), "")
-        # What it means is an address to open only where a browser would read it.
-        meant = meant.removeprefix("GET ") if meant.startswith("GET /") and "{" not in meant else ""
-        return self._pages.show("missing.html", status=404, message=missing.message, meant=meant)
-
-
-def _reads_pages(scope: Scope) -> bool:
-    """Whether a browser asks for a page."""
-    return scope["method"] in {"GET", "HEAD"} and "text/html" in Headers(scope=scope).get("accept", "")
 
 
 def application(service: Service, lifespan: Callable[[Router], AbstractAsyncContextManager[None]]) -> Application:
     """The service as an ASGI application; *lifespan* opens and closes what stands behind it."""
-    addresses = _addresses(service)
-    not_found = NotFound(service.edge, addresses.missing)
-    missing = Missing(service.pages, addresses, not_found)
+    not_found = NotFound(service.edge, _addresses(service).missing)
     routes: list[BaseRoute] = [
         Route("/", Front(not_found)),
         *management_routes(service.management, MANAGEMENT),
         *console_routes(service.edge, service.console),
         *hook_routes(service.edge, service.hooks, service.clock),
         *ConnectPages(service.consents, service.connectors, service.pages).routes(service.edge),
+        Route(AGENTS, Methods(service.edge, {"POST": service.agents})),
         *_states(service),
         *_descriptions(service),
         *download_routes(service.edge, service.download_path),
     ]
-    others = Router(routes, default=missing, redirect_slashes=False, lifespan=lifespan)
+    others = Router(routes, default=not_found, redirect_slashes=False, lifespan=lifespan)
     operations = Operations(service.edge, service.connectors.values(), not_found)
     return Application(operations, others, service.edge.stopping, service.clients)
 
@@ -236,7 +213,7 @@ def _shown(service: Service, path: str, endpoint: ASGIApp) -> Route:
 def _addresses(service: Service) -> Addresses:
     """Every address that somebody may have meant."""
     managed = [(route.method, route.path) for route in MANAGEMENT]
-    return Addresses(service.connectors.values(), [*managed, *(("GET", path) for path in SHOWN)])
+    return Addresses(service.connectors.values(), [*managed, ("POST", AGENTS), *(("GET", path) for path in SHOWN)])
 
 
 async def _state(check: Check) -> str:

@@ -95,15 +95,14 @@ class Metrics(Collector):
     def __init__(self, unexpected: UnexpectedAnswers, refused: Mapping[str, int]) -> None:
         self._unexpected = unexpected
         self._refused = refused
-        self._operations: list[OperationMetrics] = []
+        self._operations: dict[tuple[str, str], OperationMetrics] = {}
         self._registry = CollectorRegistry()
         self._registry.register(self)
 
     def of(self, connector: str, operation: str) -> OperationMetrics:
-        """What is counted of one operation."""
-        counted = OperationMetrics((connector, operation))
-        self._operations.append(counted)
-        return counted
+        """What is counted of one operation, whichever way it is called."""
+        names = (connector, operation)
+        return self._operations.setdefault(names, OperationMetrics(names))
 
     def exposition(self) -> bytes:
         """Everything counted so far."""
@@ -118,7 +117,7 @@ class Metrics(Collector):
             "Time spent queueing for the third party's budget, where there was a queue.",
             labels=NAMES,
         )
-        for counted in self._operations:
+        for counted in self._operations.values():
             for status, count in counted.calls.items():
                 calls.add_metric((*counted.names, str(status)), count)
             took.add_metric(counted.names, counted.took.buckets, counted.took.seconds)

@@ -2,10 +2,11 @@
 
 GatewayError
 ├── CallerError              the caller can put it right
-│   ├── who is calling       MissingApiKey, InvalidApiKey, WriteScopeRequired, OperatorTokenRequired, RateLimited
+│   ├── who is calling       MissingApiKey, InvalidApiKey, WriteScopeRequired, OperationNotAllowed, OriginNotAllowed,
+│   │                        OperatorTokenRequired, RateLimited
 │   ├── how it was asked     InvalidJson, UnsupportedMediaType, PayloadTooLarge, MalformedRequest, HeadersTooLarge,
 │   │                        RequestIncomplete, InvalidParameters, InvalidCursor, RouteNotFound, MethodNotAllowed,
-│   │                        IdempotencyInProgress
+│   │                        IdempotencyInProgress, ToolNotFound, ResultTooLarge
 │   ├── what was named       ConnectionNotFound, ConnectionMismatch, ConnectionPending, WorkspaceNotFound, KeyNotFound,
 │   │                        RunNotFound, RunNotRecorded, and what the rooms look for: PageNotFound, CardNotFound …
 │   └── what cannot be done  CredentialsRefused, OtherAccount, ConnectNotSetUp, LossyCast, SelectOptionMissing,
@@ -109,6 +110,22 @@ class WriteScopeRequired(CallerError):
     remedy = "Call with a key whose scope is read_write."
 
 
+class OperationNotAllowed(CallerError):
+    """The key is limited to other operations."""
+
+    status = 403
+    code = "operation_not_allowed"
+    remedy = "Call with a key that is not limited to other operations; GET /v1/keys tells its operator what it may do."
+
+
+class OriginNotAllowed(CallerError):
+    """A web page of another origin, or a name that does not belong to this service, asks at the address for agents."""
+
+    status = 403
+    code = "origin_not_allowed"
+    remedy = "Connect from a program, or reach the service by the address that GATEWAY_BASE_URL names."
+
+
 class OperatorTokenRequired(CallerError):
     """A management route is called without the operator's token, and with a key that has no right to it."""
 
@@ -182,6 +199,24 @@ class InvalidParameters(CallerError):
     status = 422
     code = "invalid_parameters"
     remedy = "Correct the parameters listed in details."
+
+
+class ToolNotFound(CallerError):
+    """No tool of that name is open to this key."""
+
+    status = 404
+    code = "tool_not_found"
+    remedy = (
+        "List the tools, and call one of them; which there are depends on the key and on the workspace's connections."
+    )
+
+
+class ResultTooLarge(CallerError):
+    """What was read is more than an agent is given at once."""
+
+    status = 422
+    code = "result_too_large"
+    remedy = "Ask for less at once: a smaller limit, fewer fields, or a link in place of the content."
 
 
 class InvalidCursor(CallerError):

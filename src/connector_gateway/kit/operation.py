@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -27,6 +27,7 @@ from connector_gateway.kit.errors import (
     InvalidParameters,
     MalformedRequest,
     MissingApiKey,
+    OperationNotAllowed,
     OutcomeUnknown,
     Overloaded,
     PayloadTooLarge,
@@ -62,6 +63,7 @@ EVERY_CALL: Errors = (
     MissingApiKey,
     InvalidApiKey,
     MalformedRequest,
+    OperationNotAllowed,
     RateLimited,
     InvalidParameters,
     ConnectionNotFound,
@@ -250,3 +252,8 @@ class Connector(Generic[C]):
 
 
 AnyConnector = Connector[Any]
+
+
+def names_of(connectors: Iterable[AnyConnector]) -> Sequence[str]:
+    """The names of all operations, each with its connector's before it, such as ``notes_create_page``."""
+    return [f"{connector.name}_{operation.name}" for connector in connectors for operation in connector.operations]

@@ -78,6 +78,7 @@ keys = Table(
     Column("revoked_at", Double),
     Column("last_used_at", Double),
     Column("manages_connections", Boolean, nullable=False, server_default=false()),
+    Column("operations", JSON(none_as_null=True)),
 )
 """``last_used_at`` is written now and then, and may be some seconds behind."""
 

@@ -2,6 +2,7 @@
 
 from connector_gateway.core.connections.accounts import Accounts
 from connector_gateway.core.connections.changes import Changes
+from connector_gateway.core.connections.choosing import Choosing
 from connector_gateway.core.connections.connecting import Connecting
 from connector_gateway.core.connections.connection import Connection
 from connector_gateway.core.connections.connections import Connections
@@ -15,6 +16,7 @@ from connector_gateway.core.connections.vault import Vault
 __all__ = [
     "Accounts",
     "Changes",
+    "Choosing",
     "ConnectLinks",
     "Connecting",
     "Connection",

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from connector_gateway.core.workspaces import Plan
-from connector_gateway.kit.shapes import Cursor, Identifier, Instant, Params
+from connector_gateway.kit.shapes import Cursor, Form, Identifier, Instant, Params
 
 NAME = Annotated[str, Field(min_length=1, max_length=200)]
 
@@ -38,6 +38,14 @@ class ChangeWorkspace(Params):
     """Where users may be sent back to, in place of the former addresses."""
 
 
+OperationPattern = Annotated[
+    str,
+    Field(min_length=1, max_length=100),
+    Form(r"^[a-z0-9_*]+$", "Should consist of small letters, digits, underscores and asterisks"),
+]
+"""The name of an operation with its connector's before it; an asterisk stands for anything."""
+
+
 class CreateKey(Params):
     """An API key to be made."""
 
@@ -51,6 +59,9 @@ class CreateKey(Params):
 
     manages_connections: bool = False
     """Whether the key may also create, change, connect again, test and remove the connections of its workspace."""
+
+    operations: Annotated[list[OperationPattern], Field(min_length=1, max_length=100)] | None = None
+    """Limits the key to these operations, such as ``notes_create_page``, or all like it, such as ``notes_*``."""
 
 
 class ListKeys(Params):

@@ -33,6 +33,9 @@ class KeyRecord(Result):
     manages_connections: bool
     """Whether the key may manage the connections of its workspace."""
 
+    operations: list[str] | None
+    """The operations that the key is limited to, by their names or patterns of names; null for all."""
+
     ending: str
     """The last four characters of the key, to tell it by."""
 

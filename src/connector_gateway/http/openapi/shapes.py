@@ -15,10 +15,11 @@ ABOUT = {"description"}
 COMPONENT = "#/components/schemas/{model}"
 
 
-class _WithoutTitles(GenerateJsonSchema):
+class WithoutTitles(GenerateJsonSchema):
     """Leaves out the titles that pydantic makes from the names of fields: generators take them for names of types."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002  # pydantic's signature
+        """Never."""
         return False
 
 
@@ -46,7 +47,7 @@ class Shapes:
 
 def _definitions(shapes: Iterable[type[BaseModel]], mode: Any) -> dict[str, Schema]:
     wanted = [(shape, mode) for shape in dict.fromkeys(shapes)]
-    _, schema = models_json_schema(wanted, ref_template=COMPONENT, schema_generator=_WithoutTitles)
+    _, schema = models_json_schema(wanted, ref_template=COMPONENT, schema_generator=WithoutTitles)
     return {name: _untitled(definition) for name, definition in schema.get("$defs", {}).items()}
 
 

@@ -1,0 +1,34 @@
+"""``mcp``: the gateway's tools for an agent that speaks through standard input and output."""
+
+import asyncio
+import logging
+from pathlib import Path
+
+import click
+import httpx2
+from mcp.shared.exceptions import MCPError
+
+from connector_gateway.cli.installation import data_folder, reached
+from connector_gateway.mcp.bridge import bridge
+
+
+@click.command()
+@data_folder
+def mcp(data: Path | None) -> None:
+    """Give an agent the gateway's tools, over standard input and output.
+
+    The address and key are those of GATEWAY_URL and GATEWAY_API_KEY, or of the dev installation.
+    """
+    # Standard output is the agent's; the package's own lines would only disturb who reads the other.
+    logging.getLogger("mcp").setLevel(logging.CRITICAL)
+    base_url, key, _ = reached(data)
+    try:
+        asyncio.run(bridge(base_url, key))
+    except (MCPError, httpx2.HTTPError, httpx2.InvalidURL, ExceptionGroup) as fault:
+        why = str(_innermost(fault)) or type(_innermost(fault)).__name__
+        raise click.ClickException(f"The gateway at {base_url} cannot be asked: {why.rstrip('.')}.") from fault
+
+
+def _innermost(fault: BaseException) -> BaseException:
+    """The first fault of a group, or the fault itself."""
+    return _innermost(fault.exceptions[0]) if isinstance(fault, BaseExceptionGroup) else fault

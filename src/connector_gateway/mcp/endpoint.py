@@ -1,0 +1,98 @@
+"""The address of agents: lets requests in, and passes them on to what speaks the protocol."""
+
+from collections.abc import Mapping
+from ipaddress import ip_address
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from pydantic_core import from_json, to_json
+from starlette.types import Receive, Scope, Send
+
+from connector_gateway.core.connections import Choosing
+from connector_gateway.core.details import cut
+from connector_gateway.core.runs import Runs
+from connector_gateway.http.answers import HttpExchange, HttpResponse, refused
+from connector_gateway.http.bodies import read_body
+from connector_gateway.http.documents import MadeOnce
+from connector_gateway.http.routes import Edge, unforeseen
+from connector_gateway.kit.errors import GatewayError, OriginNotAllowed
+from connector_gateway.kit.operation import AnyConnector
+
+if TYPE_CHECKING:
+    from connector_gateway.mcp.server import Surface
+
+PARSE_ERROR, INVALID_REQUEST, INTERNAL_ERROR = -32700, -32600, -32603
+"""Codes of the protocol for what cannot be read, what is refused, and what fails."""
+
+
+class McpEndpoint:
+    """Answers the requests of agents."""
+
+    def __init__(
+        self, edge: Edge, choosing: Choosing, runs: Runs, connectors: Mapping[str, AnyConnector], base_url: str
+    ) -> None:
+        self._edge = edge
+        self._base = urlsplit(base_url)
+        self._surface = MadeOnce(lambda: _load(edge, choosing, runs, connectors))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request; what is refused here is refused before the protocol begins."""
+        exchange = HttpExchange(scope, receive, "mcp")
+        try:
+            self._check_origin(exchange)
+            caller = await self._edge.keys.authenticate(exchange.header("authorization"))
+            body = await read_body(exchange, self._edge.max_body_bytes)
+            if body.refusal is not None:
+                raise body.refusal
+            surface = await self._surface.get()
+        except GatewayError as error:
+            await exchange.send(_refused(exchange, error), send)
+        except Exception as fault:  # noqa: BLE001  # the edge of a surface: nothing leaves without our shape
+            await exchange.send(_refused(exchange, unforeseen(fault)), send)
+        else:
+            await surface.answer(exchange, caller, body, send)
+
+    def _check_origin(self, exchange: HttpExchange) -> None:
+        """Refuse web pages of others, also those whose name was made to lead to this machine."""
+        within = _is_loopback((exchange.scope.get("server") or ("",))[0])
+        origin, host = exchange.header("origin"), _host_of(f"//{exchange.header('host') or ''}")
+        if origin is not None and not self._is_own(origin) and not (within and _is_loopback(_host_of(origin))):
+            raise OriginNotAllowed(f"Pages of {cut(origin)} may not ask here.")
+        # A name that leads here over a network is for that network to judge; this machine itself is open to others.
+        if within and not _is_loopback(host) and host != self._base.hostname:
+            raise OriginNotAllowed(f"This service is not called {cut(host)}.")
+
+    def _is_own(self, origin: str) -> bool:
+        return origin.lower() == f"{self._base.scheme}://{self._base.netloc}".lower()
+
+
+def _host_of(address: str) -> str:
+    """The host of *address*; empty where it has none that can be read."""
+    try:
+        return urlsplit(address).hostname or ""
+    except ValueError:
+        return ""
+
+
+def _is_loopback(host: str) -> bool:
+    """Whether *host* is this machine, to itself."""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _load(edge: Edge, choosing: Choosing, runs: Runs, connectors: Mapping[str, AnyConnector]) -> "Surface":
+    """What speaks the protocol, imported with the first request: it would double the time of a start (decision 62)."""
+    from connector_gateway.mcp.server import Surface  # noqa: PLC0415
+
+    return Surface(edge, choosing, runs, connectors)
+
+
+def _refused(exchange: HttpExchange, error: GatewayError) -> HttpResponse:
+    """The answer to a refused request, as an error of the protocol."""
+    answer = refused(exchange.run, None, error)
+    code = PARSE_ERROR if error.code == "invalid_json" else INVALID_REQUEST if error.status < 500 else INTERNAL_ERROR
+    message = f"{error.code}: {error.message} {error.remedy}"
+    told = {"code": code, "message": message, "data": from_json(answer.body)}
+    return HttpResponse(answer.status, to_json({"jsonrpc": "2.0", "id": None, "error": told}), answer.headers)

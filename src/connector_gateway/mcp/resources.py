@@ -1,0 +1,88 @@
+"""Resources: what can be read beside the tools, by addresses that begin with ``gateway://``."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import unquote
+
+from mcp_types import Resource, ResourceTemplate
+from pydantic_core import to_json
+from sqlalchemy import Row
+
+from connector_gateway.core.connections.choosing import called
+from connector_gateway.core.details import cut
+from connector_gateway.kit.errors import RouteNotFound
+from connector_gateway.mcp.tools import Tool
+
+JSON = "application/json"
+CONNECTIONS = "gateway://connections"
+MOST_LISTED = 100
+"""Connections on one page of the list."""
+
+EVENTS = re.compile(r"gateway://connections/([A-Za-z0-9_]{1,40})/events(?:\?cursor=([A-Za-z0-9_%=-]{1,8192}))?")
+RUN = re.compile(r"gateway://runs/([A-Za-z0-9_]{1,40})")
+
+TEMPLATES = (
+    ResourceTemplate(
+        uri_template="gateway://connections/{connection_id}/events{?cursor}",
+        name="events",
+        title="Events of a connection",
+        description="Changes that were observed, the oldest first; next_cursor is the cursor of the next page.",
+        mime_type=JSON,
+    ),
+    ResourceTemplate(
+        uri_template="gateway://runs/{run_id}",
+        name="run",
+        title="A run",
+        description="How a call ended, and every request it made; its run_id is in every result and error.",
+        mime_type=JSON,
+    ),
+)
+
+
+def listed(rows: Sequence[Row[Any]], tools: Mapping[str, Tool]) -> list[Resource]:
+    """The resources of the connections in *rows*: the list of them, and the events of those that are observed."""
+    events = [row for row in rows if events_tool(tools, row.connector) is not None]
+    return [
+        Resource(
+            uri=CONNECTIONS,
+            name="connections",
+            title="Connections",
+            description="The connections that can be acted through, with their connection_id.",
+            mime_type=JSON,
+        ),
+        *(
+            Resource(
+                uri=f"{CONNECTIONS}/{row.connection_id}/events",
+                name=f"events of {row.connection_id}",
+                title=f"Events of {row.connector}: {called(row)}" if called(row) else f"Events of {row.connector}",
+                mime_type=JSON,
+            )
+            for row in events
+        ),
+    ]
+
+
+def told(rows: Sequence[Row[Any]]) -> bytes:
+    """The connections in *rows*, as JSON."""
+    return to_json({"data": [row._asdict() for row in rows]})
+
+
+def events_tool(tools: Mapping[str, Tool], connector: str) -> Tool | None:
+    """The tool that reads the events of *connector*, where there are any."""
+    return tools.get(f"{connector}_read_events")
+
+
+def events_arguments(connection_id: str, cursor: str | None) -> bytes:
+    """The arguments with which that tool reads the events behind an address."""
+    given: dict[str, Any] = {"connection_id": connection_id}
+    return to_json(given if cursor is None else given | {"cursor": unquote(cursor)})
+
+
+def nothing_at(uri: str) -> RouteNotFound:
+    """The refusal of an address that leads nowhere."""
+    return RouteNotFound(
+        f"There is no resource {cut(uri)}.",
+        {"parameter": "uri", "value": uri},
+        remedy="List the resources and their templates, and read one of those.",
+    )

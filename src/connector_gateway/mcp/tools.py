@@ -1,0 +1,133 @@
+"""Tools: every operation as agents are told of it, made from its declaration."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mcp_types import Tool as ToolDeclaration
+from mcp_types import ToolAnnotations
+
+from connector_gateway.core.arguments import CONNECTION, MAX_IDEMPOTENCY_KEY
+from connector_gateway.core.keys import Caller
+from connector_gateway.http.openapi.shapes import Schema, WithoutTitles
+from connector_gateway.kit.operation import AnyConnector, AnyOperation
+from connector_gateway.kit.shapes import IDEMPOTENCY_FIELD, Listing, Page
+
+REPLACING = {"PATCH", "PUT", "DELETE"}
+"""Methods of operations that change what is there to what is said, however often they are called."""
+
+OVERWRITING = {"mail_change_message_labels", "crm_create_or_update_contact"}
+"""Operations that change what is there, too, though their method does not tell it."""
+
+KEY_SCHEMA: Schema = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": MAX_IDEMPOTENCY_KEY,
+    "description": "Any text of your own. Repeating the call with it within 24 hours returns the first result, "
+    "and does nothing again. Use a new one for every thing you want done.",
+}
+ERROR_SCHEMA: Schema = {
+    "type": "object",
+    "description": "In place of `data` where the call was refused or failed.",
+    "properties": {
+        "code": {"type": "string"},
+        "message": {"type": "string"},
+        "remedy": {"type": "string", "description": "What to do."},
+        "details": {"type": "array", "items": {"type": "object"}},
+        "docs": {"type": "string"},
+    },
+}
+
+
+@dataclass(frozen=True)
+class Tool:
+    """One operation, and what agents are told of it."""
+
+    connector: str
+    operation: AnyOperation
+    declaration: ToolDeclaration
+
+    @property
+    def name(self) -> str:
+        """What agents call it."""
+        return self.declaration.name
+
+    def open_to(self, caller: Caller) -> bool:
+        """Whether the key of *caller* may call it."""
+        return caller.allows(self.operation.scope, self.name)
+
+
+def tools_of(connectors: Iterable[AnyConnector]) -> Mapping[str, Tool]:
+    """Every operation of *connectors*, by the name of its tool."""
+    tools = [_tool(connector, operation) for connector in connectors for operation in connector.operations]
+    return {tool.name: tool for tool in tools}
+
+
+def _tool(connector: AnyConnector, operation: AnyOperation) -> Tool:
+    name, reads = f"{connector.name}_{operation.name}", operation.scope == "read"
+    title = f"{connector.name.capitalize()}: {operation.title.lower()}"
+    replaces = operation.method in REPLACING
+    declaration = ToolDeclaration(
+        name=name,
+        title=title,
+        description=_description(connector, operation),
+        input_schema=_accepted(connector, operation),
+        output_schema=_returned(connector, operation),
+        annotations=ToolAnnotations(
+            title=title,
+            read_only_hint=reads,
+            destructive_hint=not reads and (replaces or name in OVERWRITING),
+            idempotent_hint=reads or replaces,
+            # Whatever is read or written is in an application that others use as well.
+            open_world_hint=True,
+        ),
+    )
+    return Tool(connector.name, operation, declaration)
+
+
+def _description(connector: AnyConnector, operation: AnyOperation) -> str:
+    """What the operation does, in which application, and how to go on with what it returns."""
+    sentences = [operation.description, f"Application: {connector.name}. {connector.summary}"]
+    if operation.pages:
+        sentences.append("Returns one page: pass `next_cursor` as `cursor` for the next one, until it is null.")
+    return "\n\n".join(sentences)
+
+
+def _accepted(connector: AnyConnector, operation: AnyOperation) -> Schema:
+    """The schema of the arguments."""
+    schema = operation.params.model_json_schema(schema_generator=WithoutTitles)
+    connection: Schema = {
+        "type": "string",
+        "minLength": 1,
+        "description": f"The connection to act through; needed only if there are several of {connector.name}.",
+    }
+    fields = {CONNECTION: connection} | schema.get("properties", {})
+    if operation.scope == "write":
+        fields.setdefault(IDEMPOTENCY_FIELD, KEY_SCHEMA)
+    return _without_title(schema) | {"properties": fields}
+
+
+def _returned(connector: AnyConnector, operation: AnyOperation) -> Schema:
+    """The schema of the envelope, or of the error in its place."""
+    item = operation.item.model_json_schema(mode="serialization", schema_generator=WithoutTitles)
+    definitions: Schema = item.pop("$defs", {})
+    item, listed = _without_title(item), issubclass(operation.result, Page | Listing)
+    fields: Schema = {
+        "run_id": {"type": "string"},
+        "connector": {"type": "string", "const": connector.name},
+        "status": {"type": "string", "enum": ["ok", "partial"]},
+        "data": {"type": "array", "items": item} if listed else item,
+        "warnings": {"type": "array", "items": {"type": "string"}},
+        "replayed": {"type": "boolean", "description": "True where the result of an earlier call is given again."},
+        "shortened": {"type": "boolean", "description": "True where long texts were cut."},
+        "error": ERROR_SCHEMA,
+        "retry_after": {"type": "integer", "description": "Seconds to wait before a repeat."},
+    }
+    if operation.pages:
+        fields["next_cursor"] = {"type": ["string", "null"], "description": "Null after the last page."}
+    schema: Schema = {"type": "object", "properties": fields, "required": ["run_id", "connector"]}
+    return schema | ({"$defs": definitions} if definitions else {})
+
+
+def _without_title(schema: Mapping[str, Any]) -> Schema:
+    return {name: value for name, value in schema.items() if name != "title"}

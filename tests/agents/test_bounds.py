@@ -1,0 +1,359 @@
+"""What agents are refused, how they are told, and what they cannot use up."""
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from mcp.shared.exceptions import MCPError
+
+from connector_gateway.connectors.notes import NOTES
+from connector_gateway.core.envelope import Envelope
+from connector_gateway.kit.errors import ResultTooLarge
+from connector_gateway.kit.identifiers import RunId
+from connector_gateway.mcp import results
+from harness.agents import PATH, Told, agent, bridged, named, outcome, posted, words
+from harness.playing import playing
+from harness.requirement import requirement
+from harness.serving import Gateway, Reply, serving
+from harness.waiting import wait_until
+from workspace_sandbox.notes import NotesEmulator
+
+READS, WRITES = NOTES.operations[0], NOTES.operations[1]
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    patience: dict[str, Any] = {
+        "GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "1",
+        "GATEWAY_ATTEMPTS": "1",
+        "GATEWAY_MAX_BODY_BYTES": "20000",
+    }
+    with (
+        playing(notes=NotesEmulator) as sandbox,
+        serving(sandbox, tmp_path_factory.mktemp("agents"), connectors={"notes": NOTES}, **patience) as gateway,
+    ):
+        yield gateway
+
+
+@pytest.fixture
+def gateway(house: Gateway) -> Gateway:
+    house.clear("notes")
+    return house
+
+
+def post(gateway: Gateway, method: str, **params: Any) -> Reply:
+    return gateway.request("POST", PATH, **posted(method, **params))
+
+
+def latest(gateway: Gateway) -> dict[str, Any]:
+    found: dict[str, Any] = gateway.request("GET", "/v1/runs", params={"limit": 1}).body["data"][0]
+    return found
+
+
+# Let in
+
+
+@requirement("agents:let-in")
+async def test_a_wrong_key_is_refused_in_the_protocols_words(gateway: Gateway) -> None:
+    reply = gateway.request("POST", PATH, headers={"Authorization": "Bearer cgw_wrong"}, json={})
+
+    assert (401, "Bearer") == (reply.status, reply.headers["www-authenticate"])
+    assert "invalid_api_key" == reply.body["error"]["data"]["error"]["code"]
+    assert reply.body["error"]["message"].startswith("invalid_api_key: ")
+
+
+@requirement("agents:let-in")
+@pytest.mark.parametrize(
+    ("name", "value", "status"),
+    [
+        ("Origin", "https://evil.example", 403),
+        ("Origin", "null", 403),
+        ("Origin", "http://[", 403),
+        ("Host", "evil.example:8080", 403),
+        ("Origin", "http://localhost:6274", 200),
+        ("Host", "localhost", 200),
+    ],
+)
+def test_pages_of_others_are_refused(gateway: Gateway, name: str, value: str, status: int) -> None:
+    request = posted("ping")
+    reply = gateway.request("POST", PATH, headers={**request["headers"], name: value}, json=request["json"])
+
+    assert status == reply.status
+
+
+@requirement("agents:let-in")
+def test_a_body_that_is_too_large_is_refused(gateway: Gateway) -> None:
+    reply = post(gateway, "tools/call", name="notes_list_databases", arguments={"query": "x" * 30_000})
+
+    assert (413, "payload_too_large") == (reply.status, reply.body["error"]["data"]["error"]["code"])
+
+
+@requirement("agents:let-in")
+@pytest.mark.parametrize("body", [b"", b"{", b'{"jsonrpc": "2.0", "jsonrpc": "2.0"}', b"[" * 9000, b"\xff"])
+def test_a_body_that_is_no_json_is_refused(gateway: Gateway, body: bytes) -> None:
+    reply = gateway.request("POST", PATH, headers={"Content-Type": "application/json"}, content=body)
+
+    assert (400, -32700) == (reply.status, reply.body["error"]["code"])
+
+
+@requirement("agents:let-in")
+@pytest.mark.parametrize("body", [1, [], {}, {"jsonrpc": "2.0", "id": 1, "method": 7}, "text", None])
+def test_what_is_no_request_of_the_protocol_is_refused(gateway: Gateway, body: Any) -> None:
+    reply = gateway.request("POST", PATH, headers=posted("ping")["headers"], json=body)
+
+    assert 400 == reply.status
+
+
+def test_there_is_nothing_to_listen_to(gateway: Gateway) -> None:
+    reply = gateway.request("GET", PATH)
+
+    assert (405, "POST") == (reply.status, reply.headers["allow"])
+
+
+# Errors
+
+
+@requirement("agents:errors")
+async def test_an_unknown_tool_is_an_error_of_the_protocol(gateway: Gateway) -> None:
+    async with agent(gateway) as client:
+        with pytest.raises(MCPError, match="tool_not_found"):
+            await client.call_tool("notes_create_pages", {})
+
+
+@requirement("agents:errors")
+async def test_all_that_is_wrong_with_the_arguments_is_told(gateway: Gateway) -> None:
+    async with agent(gateway) as client:
+        result = await client.call_tool("notes_list_databases", {"limit": "many", "sort": "up", "cursor": 3})
+    run = gateway.request("GET", f"/v1/runs/{result.structured_content['run_id']}").data
+
+    assert "invalid_parameters" == outcome(result) == run["code"]
+    assert {"limit", "sort", "cursor"} == {
+        detail["parameter"] for detail in result.structured_content["error"]["details"]
+    }
+    assert words(result).startswith("invalid_parameters: Parameters ")
+    assert f"Run: {run['run_id']}" in words(result)
+
+
+@requirement("agents:errors")
+async def test_a_read_key_may_not_call_a_tool_that_writes(gateway: Gateway) -> None:
+    async with agent(gateway.with_key("read")) as client:
+        result = await client.call_tool("notes_create_page", {"database_id": "x", "properties": {}})
+
+    assert "write_scope_required" == outcome(result)
+    assert [] == gateway.journal("notes")
+
+
+@requirement("agents:errors")
+async def test_a_key_whose_minute_is_used_up_is_told_how_long_to_wait(gateway: Gateway) -> None:
+    hasty = gateway.with_key(calls_per_minute=1)
+    async with agent(hasty) as client:
+        first = await client.call_tool("notes_list_databases", {"limit": 1})
+        second = await client.call_tool("notes_list_databases", {"limit": 1})
+
+    assert ("ok", "rate_limited") == (outcome(first), outcome(second))
+    assert f"Wait: {second.structured_content['retry_after']} seconds." in words(second)
+
+
+@requirement("agents:errors")
+async def test_an_application_that_does_not_answer_is_told(gateway: Gateway) -> None:
+    gateway.fault("notes", method="POST", path="/v1/search", fault="delay", seconds=30, times=9)
+    async with agent(gateway) as client:
+        result = await client.call_tool("notes_list_databases", {})
+
+    assert "upstream_timeout" == outcome(result)
+
+
+@requirement("agents:errors")
+async def test_a_write_whose_outcome_is_unknown_says_what_to_do(gateway: Gateway) -> None:
+    gateway.fault("notes", method="POST", path="/v1/pages", fault="delay", seconds=30, times=1)
+    given = {"database_id": gateway.examples("notes")["database_id"], "properties": {"Name": "Doubt"}}
+    async with agent(gateway) as client:
+        result = await client.call_tool("notes_create_page", given)
+
+    assert "outcome_unknown" == outcome(result)
+    assert result.structured_content["error"]["remedy"] in words(result)
+
+
+@requirement("agents:errors")
+async def test_a_resource_that_does_not_exist_is_told_by_its_address(gateway: Gateway) -> None:
+    async with agent(gateway) as client:
+        with pytest.raises(MCPError, match="List the resources") as refused:
+            await client.read_resource("gateway://nothing")
+        with pytest.raises(MCPError, match="connection_not_found"):
+            await client.read_resource("gateway://connections/conn_1/events")
+        with pytest.raises(MCPError, match="run_not_found"):
+            await client.read_resource("gateway://runs/run_1")
+
+    assert "gateway://nothing" == refused.value.data["uri"]
+
+
+# Which connection
+
+
+@requirement("agents:connection")
+async def test_of_several_connections_one_must_be_named(gateway: Gateway) -> None:
+    other = gateway.run(gateway.app.workspaces.create("several", "paid"))["workspace_id"]
+    credentials = gateway.sandbox.emulators["notes"].credentials()
+    made = [
+        gateway.run(gateway.app.connections.create(other, "notes", credentials, name=name))["connection_id"]
+        for name in ("Sales", "Support")
+    ]
+    key = gateway.run(gateway.app.keys.create(other, "read"))["key"]
+    caller = Gateway(gateway.base_url, gateway.app, gateway.sandbox, key, other, {}, gateway.loop, gateway.http)
+    async with agent(caller) as client:
+        unnamed = await client.call_tool("notes_list_databases", {"connection_id": None})
+        chosen = await client.call_tool("notes_list_databases", {"connection_id": made[1]})
+
+    assert "invalid_parameters" == outcome(unnamed)
+    assert f"{made[0]} (Sales), {made[1]} (Support)" in words(unnamed)
+    assert made == unnamed.structured_content["error"]["details"][0]["allowed"]
+    assert "ok" == outcome(chosen)
+
+
+@requirement("agents:connection")
+async def test_without_a_connection_nothing_is_listed_and_nothing_called(gateway: Gateway) -> None:
+    other = gateway.run(gateway.app.workspaces.create("empty", "paid"))["workspace_id"]
+    gateway.run(gateway.app.connections.create(other, "notes", None))
+    key = gateway.run(gateway.app.keys.create(other, "read"))["key"]
+    caller = Gateway(gateway.base_url, gateway.app, gateway.sandbox, key, other, {}, gateway.loop, gateway.http)
+    async with agent(caller) as client:
+        listed = (await client.list_tools()).tools
+        called = await client.call_tool("notes_list_databases", {})
+
+    assert [] == listed
+    assert "connection_not_found" == outcome(called)
+
+
+@requirement("agents:errors")
+async def test_a_withdrawn_authorisation_is_told_with_the_run(gateway: Gateway) -> None:
+    gateway.revoke("notes")
+    async with agent(gateway) as client:
+        result = await client.call_tool("notes_list_databases", {})
+    gateway.authorise("notes")
+    gateway.get("/notes/databases", limit=1)
+
+    assert "connection_revoked" == outcome(result)
+
+
+# Bounds
+
+
+@requirement("agents:progress")
+async def test_who_wants_to_know_is_told_that_a_call_goes_on(gateway: Gateway) -> None:
+    told = Told()
+    async with agent(gateway) as client, agent(gateway, "legacy") as former:
+        first = await client.call_tool("notes_list_databases", {"limit": 1}, progress_callback=told.note)
+        second = await former.call_tool("notes_list_databases", {"limit": 1}, progress_callback=told.note)
+
+    assert ("ok", "ok") == (outcome(first), outcome(second))
+    assert ["Notes: list databases: begun."] * 2 == told.messages
+
+
+@requirement("agents:cancelled")
+async def test_a_cancelled_call_ends(gateway: Gateway) -> None:
+    gateway.fault("notes", method="POST", path="/v1/pages", fault="delay", seconds=30, times=1)
+    stage = gateway.sandbox.emulators["notes"].stage
+    given = {"database_id": gateway.examples("notes")["database_id"], "properties": {"Name": "Left"}}
+    async with agent(gateway) as client:
+        call = asyncio.create_task(client.call_tool("notes_create_page", given))
+        await asyncio.to_thread(wait_until, lambda: not stage.faults[0].times)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        await asyncio.to_thread(wait_until, lambda: latest(gateway)["status"] != "running")
+
+    assert ("create_page", "interrupted") == (latest(gateway)["operation"], latest(gateway)["status"])
+
+
+@requirement("agents:ended")
+def test_a_thousand_sessions_leave_nothing_behind(gateway: Gateway) -> None:
+    client = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    post(gateway, "ping")
+    before = len(asyncio.all_tasks(gateway.loop))
+    replies = [post(gateway, "initialize", **client) for _ in range(1000)]
+    wait_until(lambda: len(asyncio.all_tasks(gateway.loop)) <= before)
+
+    assert {200} == {reply.status for reply in replies}
+    assert not any("mcp-session-id" in reply.headers for reply in replies)
+
+
+def envelope(data: bytes) -> Envelope:
+    return Envelope(RunId("run_1"), "notes", "ok", [data])
+
+
+@requirement("agents:result")
+def test_warnings_are_told_in_the_data_and_in_words() -> None:
+    found = Envelope(RunId("run_1"), "notes", "ok", [b"[]"], warnings=["Some events may be missing."])
+    result = results.succeeded(found, READS)
+
+    assert ["Some events may be missing."] == result.structured_content["warnings"]
+    assert "Warning: Some events may be missing." in result.model_dump_json()
+
+
+@requirement("agents:bounded")
+def test_long_texts_of_a_large_result_are_cut_and_say_so() -> None:
+    result = results.succeeded(envelope(b'{"body":"%b","id":"7"}' % (b"x" * 200_000)), READS)
+
+    assert 20_200 > len(words(result))
+    assert result.structured_content["shortened"]
+    assert result.structured_content["data"]["body"].endswith("… [cut: 20,000 of 200,000 characters]")
+    assert "7" == result.structured_content["data"]["id"]
+
+
+@requirement("agents:bounded")
+@pytest.mark.parametrize("data", [b"[%b1]" % (b"12345," * 100_000), b'"%b"' % (b"x" * 2_000_000)])
+def test_a_result_that_cannot_be_made_small_is_refused(data: bytes) -> None:
+    with pytest.raises(ResultTooLarge, match="131,072 at most"):
+        results.succeeded(envelope(data), READS)
+
+
+@requirement("agents:bounded")
+def test_the_result_of_a_write_is_told_however_large() -> None:
+    result = results.succeeded(envelope(b"[%b1]" % (b"12345," * 100_000)), WRITES)
+
+    assert "ok" == outcome(result)
+
+
+def test_numbers_are_exact(gateway: Gateway) -> None:
+    reply = gateway.http.post(
+        gateway.base_url + PATH,
+        headers={"Authorization": f"Bearer {gateway.key}", "Content-Type": "application/json", "Accept": "*/*"},
+        content=b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"notes_list_databases",'
+        b'"arguments":{"limit":12345678901234567890123}}}',
+    )
+
+    assert "12345678901234567890123" in reply.text
+
+
+# The command
+
+
+@requirement("agents:bridge")
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"GATEWAY_API_KEY": "cgw_wrong"}, "invalid_api_key"),
+        ({"GATEWAY_URL": "http://127.0.0.1:9"}, "http://127.0.0.1:9 cannot be asked"),
+    ],
+)
+def test_a_bridge_that_leads_nowhere_says_so(gateway: Gateway, changed: dict[str, str], told: str) -> None:
+    command = [sys.executable, "-m", "connector_gateway", "mcp"]
+    ended = subprocess.run(command, env=named(gateway) | changed, input="", capture_output=True, text=True, check=False)
+
+    assert (1, "") == (ended.returncode, ended.stdout)
+    assert told in ended.stderr
+
+
+@requirement("agents:bridge")
+async def test_the_bridge_passes_errors_and_progress_on(gateway: Gateway) -> None:
+    told = Told()
+    async with bridged(gateway, "legacy") as client:
+        result = await client.call_tool("notes_list_databases", {"limit": "many"}, progress_callback=told.note)
+        with pytest.raises(MCPError, match="tool_not_found"):
+            await client.call_tool("nothing", {})
+
+    assert "invalid_parameters" == outcome(result)
+    assert ["Notes: list databases: begun."] == told.messages

@@ -1,0 +1,210 @@
+"""Agents list and call every operation, over both transports and in former versions of the protocol."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from connector_gateway.connectors import CONNECTORS
+from harness.agents import Mode, agent, bridged, outcome, outcomes, words
+from harness.publishing import published, publishing
+from harness.recording import arguments, playground
+from harness.requirement import requirement
+from harness.serving import Gateway
+from harness.waiting import wait_until
+
+TOOLS = {f"{room.name}_{operation.name}": operation for room in CONNECTORS.values() for operation in room.operations}
+NAMES = list(TOOLS)
+WRITES = {name for name, operation in TOOLS.items() if operation.scope == "write"}
+MODES: list[Mode] = ["auto", "legacy"]
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    with playground(tmp_path_factory.mktemp("tools")) as gateway:
+        yield gateway
+
+
+@pytest.fixture
+def calls(gateway: Gateway) -> Iterator[Mapping[str, Mapping[str, Any]]]:
+    """Arguments for every tool."""
+    tables = gateway.examples("tables")
+    with publishing({"/brief.txt": published(b"What they need", "text/plain")}) as site:
+        record, field = tables["record_id"], tables["attachment_field"]
+        attached = {"record_id": record, "field": field, "url": f"{site}/brief.txt"}
+        yield {**arguments(gateway), "tables_attach_file": attached}
+
+
+# Listed
+
+
+@requirement("agents:tools")
+@pytest.mark.parametrize("mode", MODES)
+async def test_every_operation_is_a_tool(gateway: Gateway, mode: Mode) -> None:
+    async with agent(gateway, mode) as client:
+        found = (await client.list_tools()).tools
+
+    assert NAMES == [tool.name for tool in found]
+    assert all(tool.title and tool.description and tool.output_schema for tool in found)
+    assert all("connection_id" in tool.input_schema["properties"] for tool in found)
+
+
+@requirement("agents:tools")
+async def test_hints_tell_what_a_tool_changes(gateway: Gateway) -> None:
+    async with agent(gateway) as client:
+        hints = {tool.name: tool.annotations for tool in (await client.list_tools()).tools if tool.annotations}
+
+    assert WRITES == {name for name, hint in hints.items() if not hint.read_only_hint}
+    assert {
+        "notes_update_page",
+        "mail_change_message_labels",
+        "chat_edit_message",
+        "crm_create_or_update_contact",
+        "crm_update_deal",
+        "tables_update_record",
+    } == {name for name, hint in hints.items() if hint.destructive_hint}
+    assert NAMES == [name for name, hint in hints.items() if hint.open_world_hint]
+    assert not hints["boards_comment_on_card"].idempotent_hint
+
+
+@requirement("agents:listed")
+async def test_a_read_key_sees_tools_that_read(gateway: Gateway) -> None:
+    async with agent(gateway.with_key("read")) as client:
+        found = (await client.list_tools()).tools
+
+    assert [name for name in NAMES if name not in WRITES] == [tool.name for tool in found]
+
+
+@requirement("agents:listed")
+async def test_only_tools_of_connectors_that_the_key_has_connections_of_are_seen(gateway: Gateway) -> None:
+    async with agent(gateway.with_key("read", connection_ids=[gateway.connections["crm"]])) as client:
+        found = (await client.list_tools()).tools
+
+    assert ["crm_look_up_contacts", "crm_list_properties"] == [tool.name for tool in found]
+
+
+@requirement("agents:listed")
+async def test_a_key_of_some_operations_sees_those_and_may_call_no_other(gateway: Gateway) -> None:
+    async with agent(gateway.with_key(operations=["notes_*", "chat_list_channels"])) as client:
+        found = (await client.list_tools()).tools
+        refused = await client.call_tool("chat_post_message", {"channel": "general", "text": "Hello"})
+
+    assert [*NAMES[:5], "chat_list_channels"] == [tool.name for tool in found]
+    assert "operation_not_allowed" == outcome(refused)
+
+
+# Called
+
+
+@requirement("agents:called", "agents:protocol")
+@pytest.mark.parametrize("mode", MODES)
+async def test_every_tool_is_called_over_http(
+    gateway: Gateway, calls: Mapping[str, Mapping[str, Any]], mode: Mode
+) -> None:
+    async with agent(gateway, mode) as client:
+        found = await outcomes(client, calls)
+
+    assert dict.fromkeys(NAMES, "ok") == {name: found[name] for name in NAMES}
+
+
+@requirement("agents:bridge")
+async def test_every_tool_is_called_over_standard_input_and_output(
+    gateway: Gateway, calls: Mapping[str, Mapping[str, Any]]
+) -> None:
+    async with bridged(gateway) as client:
+        listed = [tool.name for tool in (await client.list_tools()).tools]
+        found = await outcomes(client, calls)
+        resources = (await client.list_resources()).resources
+        templates = (await client.list_resource_templates()).resource_templates
+        read = await client.read_resource("gateway://connections")
+
+    assert NAMES == listed
+    assert dict.fromkeys(NAMES, "ok") == {name: found[name] for name in NAMES}
+    assert 3 == len(resources)
+    assert ["events", "run"] == [template.name for template in templates]
+    assert gateway.connections["notes"] in read.model_dump_json()
+
+
+@requirement("agents:called")
+async def test_a_call_has_its_run_which_tells_the_surface(gateway: Gateway) -> None:
+    async with agent(gateway) as client:
+        result = await client.call_tool("notes_list_databases", {"limit": 1})
+    run = gateway.request("GET", f"/v1/runs/{result.structured_content['run_id']}").data
+
+    assert ("mcp", "list_databases", "ok") == (run["surface"], run["operation"], run["status"])
+    assert gateway.connections["notes"] == run["connection_id"]
+
+
+@requirement("agents:result")
+async def test_a_result_is_the_envelope_as_data_and_as_text(gateway: Gateway) -> None:
+    async with agent(gateway) as client:
+        result = await client.call_tool("tables_list_tables", {"base_id": gateway.examples("tables")["base_id"]})
+    elsewhere = gateway.get("/tables/tables", base_id=gateway.examples("tables")["base_id"])
+
+    assert result.structured_content == json.loads(words(result))
+    assert elsewhere.data == result.structured_content["data"]
+
+
+@requirement("agents:called")
+async def test_calls_are_counted_in_the_metrics_of_their_operation_once(gateway: Gateway) -> None:
+    async with agent(gateway) as client:
+        await client.call_tool("crm_list_properties", {"object_type": "deals"})
+    told = gateway.request("GET", "/metrics").body.decode()
+
+    assert 1 == told.count('gateway_calls_total{connector="crm",operation="list_properties",status="200"}')
+
+
+@requirement("agents:idempotency")
+async def test_a_repeated_key_returns_the_first_result(gateway: Gateway) -> None:
+    card = gateway.examples("boards")["list_ids"][0]
+    given = {"list_id": card, "name": "Once", "idempotency_key": "agents-once"}
+    async with agent(gateway) as client:
+        first = (await client.call_tool("boards_create_card", given)).structured_content
+        again = (await client.call_tool("boards_create_card", given)).structured_content
+    elsewhere = gateway.post("/boards/cards", headers={"Idempotency-Key": "agents-once"}, list_id=card, name="Once")
+
+    assert first["data"] == again["data"] == elsewhere.data
+    assert "replayed" not in first
+    assert again["replayed"]
+
+
+@requirement("agents:links")
+async def test_an_attachment_is_linked(gateway: Gateway) -> None:
+    mail = CONNECTORS["mail"].examples(gateway.examples("mail"))
+    given = {"message_id": mail["message_id"], "attachment_id": mail["attachment_id"]}
+    async with agent(gateway) as client:
+        result = await client.call_tool("mail_fetch_attachment", given)
+
+    link = result.content[-1]
+    assert "resource_link" == link.type
+    assert result.structured_content["data"]["download_url"] == link.uri
+
+
+# Resources
+
+
+@requirement("agents:resources")
+async def test_events_are_read_page_by_page(gateway: Gateway) -> None:
+    events = f"gateway://connections/{gateway.connections['chat']}/events"
+    channel_id = gateway.examples("chat")["channel_id"]
+    gateway.act("chat", action="message", channel_id=channel_id, text="There are two pages")
+    wait_until(lambda: gateway.get("/chat/events", limit=1).body["next_cursor"] is not None, 30)
+    everything = gateway.get("/chat/events", limit=1)
+    async with agent(gateway) as client:
+        listed = [resource.uri for resource in (await client.list_resources()).resources]
+        first = await client.read_resource(events)
+        further = await client.read_resource(f"{events}?cursor={everything.body['next_cursor']}")
+
+    assert events in listed
+    assert everything.data[0]["event_id"] in first.model_dump_json()
+    assert everything.data[0]["event_id"] not in further.model_dump_json()
+
+
+@requirement("agents:resources")
+async def test_a_run_is_read(gateway: Gateway) -> None:
+    run_id = gateway.get("/notes/databases", limit=1).body["run_id"]
+    async with agent(gateway) as client:
+        read = await client.read_resource(f"gateway://runs/{run_id}")
+
+    assert run_id in read.model_dump_json()

@@ -1,0 +1,121 @@
+"""The guide for agents is followed to the letter, against a running gateway."""
+
+import asyncio
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+
+from connector_gateway.connectors.chat import CHAT
+from connector_gateway.connectors.notes import NOTES
+from harness.agents import agent, words
+from harness.playing import playing
+from harness.serving import Gateway, serving
+from workspace_sandbox.chat import ChatEmulator
+from workspace_sandbox.notes import NotesEmulator
+
+GUIDE = (Path(__file__).parents[2] / "docs" / "guide" / "agents.md").read_text(encoding="utf-8")
+LABEL = re.compile(r"^([A-Za-z_ ]+?):", re.MULTILINE)
+PATHS = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+
+
+def blocks(language: str) -> list[str]:
+    """What the guide shows in *language*."""
+    return re.findall(rf"```{language}\n(.*?)```", GUIDE, re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("guide")
+
+
+@pytest.fixture(scope="module")
+def gateway(folder: Path) -> Iterator[Gateway]:
+    rooms: Any = {"notes": NOTES, "chat": CHAT}
+    with (
+        playing(notes=NotesEmulator, chat=ChatEmulator) as sandbox,
+        serving(sandbox, folder, connectors=rooms) as gateway,
+    ):
+        yield gateway
+
+
+def here(text: str, gateway: Gateway) -> str:
+    """*text* with the address and the key of this installation."""
+    return text.replace("http://127.0.0.1:8080", gateway.base_url).replace("<API key>", gateway.key)
+
+
+def configured(number: int, gateway: Gateway) -> dict[str, Any]:
+    """The server that a block of configuration names."""
+    servers: dict[str, dict[str, Any]] = json.loads(here(blocks("json")[number], gateway))["mcpServers"]
+    return servers["connector-gateway"]
+
+
+def test_a_key_is_made_as_written(gateway: Gateway, folder: Path) -> None:
+    made = gateway.operator("POST", "/v1/workspaces", json={"name": "Agents"}).data
+    settings = {
+        "WORKSPACE_ID": made["workspace_id"],
+        "GATEWAY_DATABASE_URL": f"sqlite:///{folder / 'gateway.db'}",
+        "GATEWAY_SECRET_KEYS": "a secret that only tests know",
+        "GATEWAY_ENV_FILE": os.devnull,
+    }
+    (line,) = blocks("sh")
+    done = subprocess.run(
+        ["bash", "-euc", line], env={**PATHS, **settings}, capture_output=True, text=True, check=False
+    )
+    keys = gateway.operator("GET", "/v1/keys", params={"workspace_id": made["workspace_id"]}).data
+
+    assert 0 == done.returncode, done.stderr
+    assert [["notes_*", "chat_list_channels"]] == [key["operations"] for key in keys]
+
+
+async def test_a_client_is_configured_over_http(gateway: Gateway) -> None:
+    server = configured(0, gateway)
+    async with (
+        httpx2.AsyncClient(headers=server["headers"]) as http,
+        Client(streamable_http_client(server["url"], http_client=http)) as client,
+    ):
+        found = (await client.list_tools()).tools
+
+    assert 10 == len(found)
+
+
+async def test_a_client_is_configured_with_a_command(gateway: Gateway) -> None:
+    server = configured(1, gateway)
+    environment = {**PATHS, **server["env"], "GATEWAY_ENV_FILE": os.devnull}
+    command = StdioServerParameters(command=server["command"], args=server["args"], env=environment)
+    async with Client(command) as client:
+        found = (await client.list_tools()).tools
+
+    assert 10 == len(found)
+
+
+async def test_the_lines_in_python_list_and_call(gateway: Gateway) -> None:
+    (text,) = blocks("python")
+    program = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", here(text, gateway), stdout=asyncio.subprocess.PIPE
+    )
+    told, _ = await program.communicate()
+
+    assert 0 == program.returncode
+    assert "notes_create_page" in told.decode()
+    assert 3 == told.decode().count("database_id")
+
+
+async def test_an_error_has_the_lines_that_are_shown(gateway: Gateway) -> None:
+    (shown,) = blocks("text")
+    gateway.revoke("notes")
+    async with agent(gateway) as client:
+        told = words(await client.call_tool("notes_list_databases", {}))
+    gateway.authorise("notes")
+
+    assert ["connection_revoked", "What to do", "Connect again", "Details", "Run"] == LABEL.findall(told)
+    assert ["connection_revoked", "What to do", "Connect again", "Run"] == LABEL.findall(shown)

@@ -1,0 +1,78 @@
+"""Agents: the protocol's own client, over both of its transports."""
+
+import os
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import httpx2
+from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+from mcp_types import CallToolResult
+
+from harness.serving import Gateway
+
+Mode = Literal["auto", "legacy"]
+PATH = "/mcp"
+
+
+@dataclass
+class Told:
+    """What a client is told of a call that goes on."""
+
+    messages: list[str | None] = field(default_factory=list)
+
+    async def note(self, progress: float, total: float | None, message: str | None) -> None:
+        """Keep what is said."""
+        self.messages.append(message)
+
+
+@asynccontextmanager
+async def agent(gateway: Gateway, mode: Mode = "auto") -> AsyncIterator[Client]:
+    """A client over HTTP, with the gateway's key."""
+    headers = {"Authorization": f"Bearer {gateway.key}"}
+    async with httpx2.AsyncClient(headers=headers, timeout=60) as http:
+        transport = streamable_http_client(gateway.base_url + PATH, http_client=http)
+        async with Client(transport, mode=mode, cache=None) as client:
+            yield client
+
+
+@asynccontextmanager
+async def bridged(gateway: Gateway, mode: Mode = "auto") -> AsyncIterator[Client]:
+    """A client of the command, over its standard input and output."""
+    command = StdioServerParameters(command=sys.executable, args=["-m", "connector_gateway", "mcp"], env=named(gateway))
+    async with Client(command, mode=mode, cache=None) as client:
+        yield client
+
+
+def named(gateway: Gateway) -> dict[str, str]:
+    """The environment that leads the command to *gateway*."""
+    own = {"GATEWAY_URL": gateway.base_url, "GATEWAY_API_KEY": gateway.key, "GATEWAY_ENV_FILE": os.devnull}
+    return {**os.environ, **own}
+
+
+async def outcomes(client: Client, calls: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """What became of every one of *calls*, by the name of its tool: its status, or the code of its error."""
+    return {name: outcome(await client.call_tool(name, dict(given))) for name, given in calls.items()}
+
+
+def outcome(result: CallToolResult) -> str:
+    """The status of a result, or the code of its error."""
+    found: str = result.structured_content["error"]["code"] if result.is_error else result.structured_content["status"]
+    return found
+
+
+def words(result: CallToolResult) -> str:
+    """What a result says first."""
+    assert "text" == result.content[0].type
+    return result.content[0].text
+
+
+def posted(method: str, version: str = "2025-11-25", **params: Any) -> dict[str, Any]:
+    """A request as it is posted, by a client of a former version."""
+    return {
+        "headers": {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": version},
+        "json": {"jsonrpc": "2.0", "id": 1, "method": method, "params": params},
+    }
