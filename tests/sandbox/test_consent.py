@@ -7,20 +7,13 @@ import pytest
 from requests_oauthlib import OAuth2Session
 
 from harness.consenting import Browser
-from harness.playing import playing
 from sandbox.dialects import BACK, DIALECTS, Application
-from workspace_sandbox import EMULATORS, Sandbox
+from workspace_sandbox import Sandbox
 
 
 @pytest.fixture(scope="module", params=DIALECTS)
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
-
-
-@pytest.fixture(scope="module")
-def played(name: str) -> Iterator[Sandbox]:
-    with playing(**{name: EMULATORS[name]}) as sandbox:
-        yield sandbox
 
 
 @pytest.fixture
@@ -29,18 +22,6 @@ def control(played: Sandbox, name: str) -> Iterator[httpx.Client]:
     with httpx.Client(base_url=f"{played.address}/_control/{name}") as control:
         yield control
         control.post(f"{played.address}/_control/reset")
-
-
-@pytest.fixture
-def app(played: Sandbox, name: str) -> Iterator[Application]:
-    with httpx.Client() as http:
-        yield Application(DIALECTS[name], played.emulators[name], http)
-
-
-@pytest.fixture
-def browser() -> Iterator[Browser]:
-    with Browser() as browser:
-        yield browser
 
 
 def test_the_page_offers_two_accounts_and_fits_a_small_dark_screen(app: Application, browser: Browser) -> None:

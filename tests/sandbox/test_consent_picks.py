@@ -1,37 +1,15 @@
 """What may be left out on the pages of consent, and what then cannot be done."""
 
-from collections.abc import Iterator
-
 import httpx
 import pytest
 
 from harness.consenting import Browser
-from harness.playing import playing
-from sandbox.dialects import DIALECTS, GOOGLE, Application
-from workspace_sandbox import EMULATORS, Sandbox
+from sandbox.dialects import GOOGLE, Application
 
 
 @pytest.fixture(scope="module")
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
-
-
-@pytest.fixture(scope="module")
-def played(name: str) -> Iterator[Sandbox]:
-    with playing(**{name: EMULATORS[name]}) as sandbox:
-        yield sandbox
-
-
-@pytest.fixture
-def app(played: Sandbox, name: str) -> Iterator[Application]:
-    with httpx.Client() as http:
-        yield Application(DIALECTS[name], played.emulators[name], http)
-
-
-@pytest.fixture
-def browser() -> Iterator[Browser]:
-    with Browser() as browser:
-        yield browser
 
 
 def tokens(app: Application, back: dict[str, str]) -> dict[str, str]:

@@ -1,0 +1,29 @@
+"""A stand-in that a test names, an application registered there, and somebody's browser."""
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from harness.consenting import Browser
+from harness.playing import playing
+from sandbox.dialects import DIALECTS, Application
+from workspace_sandbox import EMULATORS, Sandbox
+
+
+@pytest.fixture(scope="module")
+def played(name: str) -> Iterator[Sandbox]:
+    with playing(**{name: EMULATORS[name]}) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def app(played: Sandbox, name: str) -> Iterator[Application]:
+    with httpx.Client() as http:
+        yield Application(DIALECTS[name], played.emulators[name], http)
+
+
+@pytest.fixture
+def browser() -> Iterator[Browser]:
+    with Browser() as browser:
+        yield browser
