@@ -256,6 +256,8 @@ class App:
     @asynccontextmanager
     async def _lifespan(self, watchers: Watchers, _: Router) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
+            # The order matters: nothing is opened while another process serves on the database, and nobody polls or
+            # deletes before this process gives signs of life.
             await stack.enter_async_context(self._alone)
             await stack.enter_async_context(self.database)
             await check_seals(self.database, self._vault)

@@ -102,6 +102,7 @@ class Environment:
     def check_names(self) -> None:
         """Refuse a variable that looks like a setting and is none: most often it is misspelt."""
         known = {*self._names, *READ_ELSEWHERE}
+        # Without the prefix: all names share it, and would all seem to be alike.
         similar = [name.removeprefix(PREFIX) for name in known]
         for name in sorted(self._variables):
             if name.startswith(PREFIX) and name not in known and not self._from_kubernetes(name):

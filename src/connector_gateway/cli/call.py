@@ -160,6 +160,7 @@ def _send(
     if connection is None:
         raise click.ClickException(f"No connection of {connector.name} is known: name one with --connection.")
     headers = {"Authorization": f"Bearer {key}"}
+    # Before the path is filled in: what is left after it travels as parameters.
     if HEADER in values:
         headers[HEADER] = values.pop(HEADER)
     values = {name: _joined(value) if isinstance(value, tuple) else value for name, value in values.items()}
@@ -201,6 +202,7 @@ def _envelope(text: bytes) -> dict[str, Any]:
 
 def _tells_an_error(error: Any) -> bool:
     """Whether it is one of the service's; others call something ``error``, too."""
+    # Another server may be listening on that port, and its errors would be shown as ours.
     return isinstance(error, dict) and {"code", "message", "remedy"} <= error.keys()
 
 

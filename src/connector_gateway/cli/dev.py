@@ -66,6 +66,8 @@ def dev(port: int, sandbox_port: int, data: Path, *, fresh: bool, quiet: bool) -
 def _sandbox(place: Place) -> Iterator[subprocess.Popen[bytes]]:
     """The sandbox in a process of its own, which ends with this one, however that ends."""
     options = ["--port", str(place.sandbox_port), "--hooks-url", f"{place.base_url}/hooks", "--until-eof"]
+    # A session of its own, since Ctrl-C is told to all processes of a terminal: calls that the gateway lets end still
+    # need their application.
     process = subprocess.Popen(  # noqa: S603  # our own program with our own arguments
         [sys.executable, "-m", "connector_gateway", "sandbox", *options],
         stdin=subprocess.PIPE,

@@ -40,6 +40,7 @@ def claimed(data: Path, seconds: float) -> Iterator[None]:
 
 def empty(data: Path) -> None:
     """Remove what earlier runs have kept, and nothing else; no gateway may be running on it."""
+    # The lock of a gateway that serves: whoever holds it has the database open.
     with _held(_serving(data), 0.0):
         for name in MADE:
             try:

@@ -64,6 +64,7 @@ async def serve_dev(place: Place, sandbox: subprocess.Popen[bytes], *, fresh: bo
     try:
         if fresh:
             empty(place.data)
+        # Nobody is to be led to a gateway that is not ready yet.
         (place.data / "dev.json").unlink(missing_ok=True)
         await _serve(place, _secrets(place), playing, quiet=quiet)
     except (GatewayError, Unusable) as fault:

@@ -104,6 +104,7 @@ def table(rows: Sequence[Row], names: Sequence[str], width: int) -> tuple[Table,
     """The columns of *rows* that fit into *width*, and the names of those that do not."""
     cells = [[cell(row.get(name)) for name in names] for row in rows]
     natural = [max(map(cell_len, column)) for column in zip(names, *cells, strict=True)]
+    # An identifier that is folded cannot be copied.
     rigid = [name.endswith("_id") for name in names]
     least = [full if fixed else min(full, NARROW) for full, fixed in zip(natural, rigid, strict=True)]
     kept = fitting(least, width)
@@ -135,6 +136,7 @@ def _fields(data: Row) -> None:
 
 def _rows(rows: Sequence[Row], columns: Sequence[str]) -> None:
     names = columns or list(dict.fromkeys(name for row in rows for name in row))
+    # A pipe gets every column, since nothing is too wide for a program.
     if not to_terminal():
         lines = [map(printable, names), *([cell(row.get(name)) for name in names] for row in rows)]
         click.echo("\n".join(map("\t".join, lines)))

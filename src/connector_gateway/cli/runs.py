@@ -142,6 +142,7 @@ async def _tail(app: App, wanted: Mapping[str, str | None], polls: int | None, *
     for _ in count() if polls is None else range(polls):
         await pause(POLL_SECONDS)
         newest = await _newest(app, wanted, limit=WINDOW)
+        # Lists begin with the newest; who watches reads downwards.
         for run in reversed([run for run in newest if _ended(run) and run["run_id"] not in told]):
             _print_line(run, json=json)
         told = {run["run_id"] for run in newest if _ended(run)}

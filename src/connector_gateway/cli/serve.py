@@ -81,8 +81,9 @@ def _settings(data: Path | None, listening: socket.socket) -> Settings:
 
 
 def _first_settings() -> dict[str, str]:
-    """New settings for a new installation, which are kept; None if its database is there already."""
+    """New settings for a new installation, which are kept; ``ClickException`` if its database is there already."""
     database = Path(DATABASE_URL.removeprefix("sqlite:///")).resolve()
+    # New keys would open nothing of it: the secrets in it are sealed with those that are lost.
     if database.exists():
         raise click.ClickException(
             f"{database} is there, but not the settings that it was served with. Put {env_file.env_file()} back, "

@@ -118,6 +118,7 @@ def bind(host: str, port: int) -> list[socket.socket]:
             bound.append(_bound(family, address))
         except OSError as refusal:
             fault = refusal
+            # A name may stand for IPv6 on a machine without it: one address that can be had is enough.
             if refusal.errno != errno.EADDRNOTAVAIL:
                 break
     if fault is None or (bound and fault.errno == errno.EADDRNOTAVAIL):
@@ -140,8 +141,10 @@ def _addresses(host: str, port: int) -> Sequence[tuple[int, tuple[object, ...]]]
 def _bound(family: int, address: tuple[object, ...]) -> socket.socket:
     made = socket.socket(family, socket.SOCK_STREAM)
     try:
+        # Otherwise the port of a process that has just ended would be taken for a minute.
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
+            # IPv4 has a socket of its own, which could not be bound beside one that takes both.
             made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         made.bind(address)
     except OSError:

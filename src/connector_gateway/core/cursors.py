@@ -33,6 +33,7 @@ class Cursors:
         except ValueError as fault:
             raise _invalid() from fault
         signature, state = raw[:SIGNATURE_BYTES], raw[SIGNATURE_BYTES:]
+        # By any of the keys: a page that was begun before they were changed can be gone on with.
         if not any(hmac.compare_digest(signature, _sign(key, state, bound_to)) for key in self._keys):
             raise _invalid()
         position: Mapping[str, Any] = from_json(state)
@@ -40,6 +41,7 @@ class Cursors:
 
 
 def _sign(key: bytes, state: bytes, bound_to: tuple[Any, ...]) -> bytes:
+    # Cut to half, since a cursor is part of an address; nobody guesses 128 bits either.
     return hmac.digest(key, to_json(bound_to) + b"\0" + state, hashlib.sha256)[:SIGNATURE_BYTES]
 
 

@@ -84,6 +84,7 @@ def _fault(error: Any, prefix: Sequence[str]) -> Detail:
     detail: dict[str, Any] = {"parameter": _path(prefix, error), "message": _message(error)}
     if error["type"] == "literal_error":
         detail["allowed"] = _QUOTED.findall(error["ctx"]["expected"])
+    # Of an object at fault as a whole the value would be the whole request.
     return detail if error["type"] in _UNSENT or not error["loc"] else detail | {"value": error["input"]}
 
 
@@ -117,6 +118,7 @@ def without_values(faults: Iterable[Detail], parameters: Iterable[str]) -> list[
 
 def shortened(details: Sequence[Detail]) -> list[Detail]:
     """What is told of *details*: so many faults, each cut, the steps that stand, and how many faults more there are."""
+    # Steps that stand are told however many faults there are: who repeats the call has to know them.
     faults = [detail for detail in details if DONE not in detail]
     steps = [detail for detail in details if DONE in detail]
     told = [_suggesting(_Cut(MAX_DETAIL).detail(detail), detail) for detail in chain(faults[:MAX_FAULTS], steps)]
@@ -195,6 +197,7 @@ class _Cut:
     def _within(self, items: Iterable[Any], depth: int) -> Iterator[Any]:
         """*items* as long as there is room for them."""
         for item in items:
+            # Brackets, quotes and commas count as well, or a list of empty texts would have no end.
             self._left -= 4
             if self._left < 0 or depth <= 0:
                 return

@@ -38,6 +38,7 @@ class Links:
 
     def issue(self, connection_id: str, content: Position) -> Link:
         """An address for *content* of a connection."""
+        # It is within what is signed, so that nothing has to be stored of a link, or deleted.
         expires_at = self._clock.now() + self._seconds
         token = self._tokens.issue({"c": connection_id, "e": expires_at, "f": dict(content)}, PURPOSE)
         return Link(f"{self._base}/{token}", instant(expires_at))

@@ -69,6 +69,7 @@ class Processes:
     async def __aenter__(self) -> Self:
         self.absent_since = await self._last_sign_of_life()
         if self._owner:
+            # Nobody else can be alive here, so these rows are of processes that have died.
             await self._database.write(lambda writing: writing.execute(delete(tables.processes)))
         await self.give_sign_of_life()
         await self.beat()
@@ -80,6 +81,7 @@ class Processes:
         with suppress(asyncio.CancelledError):
             await self._beating
         leave = delete(tables.processes).where(tables.processes.c.process_id == self._process_id)
+        # Where storage is away the row stays, and others take this process for dead a little later.
         with suppress(StorageUnavailable):
             await self._database.write(lambda writing: writing.execute(leave))
 

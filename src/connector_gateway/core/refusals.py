@@ -78,6 +78,7 @@ class Refusals:
         puts: list[Put] = [
             (COUNT, {"_run_id": hour.last, "_and_more": hour.and_more, "_until": hour.until}) for hour in changed
         ]
+        # Taken before the commit, since calls go on being counted while it is under way.
         counts = [hour.and_more for hour in changed]
         if puts:
             await self._database.put_all(puts)

@@ -97,9 +97,11 @@ class Sessions:
         except ValueError:
             return None
         identifier, signature = raw[:ID_BYTES], raw[ID_BYTES:]
+        # By any of the keys, so that nobody is signed out when a new one is put first.
         signed = [hmac.digest(key, b"session\0" + identifier, hashlib.sha256) for key in self._keys]
         return identifier if any(hmac.compare_digest(signature, one) for one in signed) else None
 
 
 def _digest(identifier: bytes) -> bytes:
+    # No more than this is stored: a copy of the database opens no session.
     return hashlib.sha256(identifier).digest()

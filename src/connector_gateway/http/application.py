@@ -140,6 +140,7 @@ class Front:
 def application(service: Service, lifespan: Callable[[Router], AbstractAsyncContextManager[None]]) -> Application:
     """The service as an ASGI application; *lifespan* opens and closes what stands behind it."""
     not_found = NotFound(service.edge, _addresses(service).missing)
+    # Operations are not among them: they are most calls, and are found by a look-up of their own.
     routes: list[BaseRoute] = [
         Route("/", Front(not_found)),
         *management_routes(service.management, MANAGEMENT),

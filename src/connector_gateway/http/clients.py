@@ -128,6 +128,7 @@ class Clients:
             return
         self._peers.remove(peer)
         self._by_address[peer.address] -= 1
+        # Otherwise every address that ever called would be remembered.
         if not self._by_address[peer.address]:
             del self._by_address[peer.address]
 
@@ -162,6 +163,7 @@ class Clients:
 
     def sweep(self, now: float) -> None:
         """End what has lasted too long by *now*."""
+        # A copy, since a peer that is cut leaves the set.
         for peer in list(self._peers):
             peer.sweep(now)
         if self._untold:
@@ -188,6 +190,7 @@ def network(address: str) -> str:
     if ":" not in address:
         return address
     ip = IPv6Address(address.partition("%")[0])
+    # A socket for both families tells IPv4 addresses in this form; its upper half is the same for all of them.
     if ip.ipv4_mapped is not None:
         return str(ip.ipv4_mapped)
     return str(IPv6Address(int(ip) >> 64 << 64))

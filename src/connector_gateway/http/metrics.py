@@ -63,6 +63,7 @@ class OperationMetrics:
         self.calls[status] += 1
         self.took.observe(run.duration_ms / 1000)
         waited = run.trace.wait_ms
+        # A turn that comes at once takes some microseconds as well, and is no queue.
         if waited >= 1:
             self.queued.observe(waited / 1000)
 

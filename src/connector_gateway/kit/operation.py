@@ -123,6 +123,7 @@ class Operation(Generic[C, P, R]):
     def refusals(self) -> tuple[type[GatewayError], ...]:
         """Every error it can end with, in the order of the catalogue."""
         possible = {*EVERY_CALL, *self.errors}
+        # A body is sent with all others, and can be wrong as a whole.
         if self.method != "GET":
             possible |= {InvalidJson, UnsupportedMediaType, PayloadTooLarge, RequestIncomplete}
         if self.scope == "write":
@@ -170,6 +171,7 @@ def _declare(route: str, scope: Scope, errors: Errors) -> Declare:
     method, _, path = route.partition(" ")
 
     def declare(perform: Callable[[Call[C], P], Awaitable[R]], /) -> Operation[C, P, R]:
+        # Evaluated, since a module may have its annotations as text.
         hints = get_type_hints(perform)
         return Operation(
             name=perform.__name__,

@@ -35,6 +35,7 @@ class Redaction:
     def learn(self, secrets: Iterable[str]) -> None:
         """Hide these *secrets* as well, from now on."""
         self._known = (*self._known, *_long(secrets))
+        # It is made anew when something is said next.
         vars(self).pop("_pattern", None)
 
     def text(self, text: str) -> str:
@@ -72,6 +73,7 @@ class Redaction:
     @cached_property
     def _pattern(self) -> re.Pattern[str] | None:
         forms = [form for secret in self._known for form in _forms(secret)]
+        # The longest first: a shorter one that is a part of it would leave the rest standing.
         return re.compile("|".join(sorted(forms, key=len, reverse=True)), re.IGNORECASE) if forms else None
 
     def _without_beginning(self, text: str) -> str:
@@ -92,6 +94,8 @@ def _forms(secret: str) -> Iterator[str]:
     """Patterns of the ways to write *secret*: each character maybe escaped, in hexadecimal, or inside of Base64."""
     yield "".join(map(_escaped, secret))
     yield secret.encode().hex()
+    # Base64 takes three bytes at a time, so a secret inside of a longer text is written in one of three ways. The
+    # characters at its edges depend on what stands beside it, and are matched by any.
     for offset in range(3):
         code = b64encode(b"\0" * offset + secret.encode()).decode().rstrip("=")
         inside = code[4 if offset else 0 : len(code) // 4 * 4]
@@ -104,6 +108,7 @@ def _escaped(character: str) -> str:
     if character.isascii() and character.isalnum():
         return character
     number = ord(character)
+    # Addresses and JSON within each other are escaped again and again: ``%`` becomes ``%25``, ``\`` becomes ``\\``.
     ways = (
         rf"\\{{0,4}}{re.escape(character)}",
         r"\+" if character == " " else "",

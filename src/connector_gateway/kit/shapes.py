@@ -91,6 +91,7 @@ def _parse_instant(value: object) -> object:
         return value
     try:
         parsed = datetime.fromisoformat(value)
+        # An instant without an offset is nobody's in particular, and the machine's own zone would be an accident.
         return (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError) as fault:
         raise PydanticCustomError("timestamp", NO_INSTANT) from fault

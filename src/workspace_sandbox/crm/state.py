@@ -203,6 +203,7 @@ class Portal:
         return records[holder] if is_primary or self.knob("secondary_email_lookup") else None
 
     def _next_id(self, kind: Kind) -> int:
+        # With gaps, so that a client that counts on the next number fails here.
         self.latest[kind.plural] += 1 + self.stage.random.randrange(40)
         return self.latest[kind.plural]
 

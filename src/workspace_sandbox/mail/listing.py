@@ -49,6 +49,7 @@ def page(
 ) -> dict[str, Any]:
     """A page of what matches, as it is *shown*."""
     limit = limit_of(ask)
+    # One more than are shown tells whether there is another page.
     found = [message for _, message in zip(range(limit + 1), matching, strict=False)]
     if not found:
         # No empty list: the key is missing, which breaks clients that expect one.

@@ -71,11 +71,13 @@ class Cursors:
         if bookmark is None or bookmark.scope != scope:
             raise invalid(f"The start_cursor provided is invalid: {cursor}")
         found = (position for position, item in enumerate(items) if key(item) == bookmark.key)
+        # An item that has gone must not end the list, nor begin it anew.
         return next(found, bookmark.offset)
 
     def _give(self, bookmark: Bookmark) -> str:
         cursor = self._new_id()
         self._bookmarks[cursor] = bookmark
         if len(self._bookmarks) > CURSORS_KEPT:
+            # The oldest: a sandbox that runs for days must not grow without end.
             self._bookmarks.popitem(last=False)
         return cursor

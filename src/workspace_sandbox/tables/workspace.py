@@ -83,6 +83,7 @@ class Workspace:
         columns = [{key: _writable(table, key) for key in row} for _, row in rows]
         draft = self._draft(base, manner)
         found = [self._found(draft, table, row, merge_fields) for row in rows]
+        # Before anything is written: two rows for one record would leave it to chance which of them holds.
         _refuse_twice([record.id for record in found if record])
         for (_, row), named, record in zip(rows, columns, found, strict=True):
             values = {column.id: cells.write(draft, column, record, row[key]) for key, column in named.items()}
@@ -101,6 +102,7 @@ class Workspace:
         for identifier in identifiers:
             if identifier not in table.records:
                 raise wire.no_such_row(identifier)
+        # Only now, since a request happens as a whole or not at all.
         for identifier in dict.fromkeys(identifiers):
             record = table.records[identifier]
             change(base, table, record, dict.fromkeys(record.cells))

@@ -55,6 +55,7 @@ def _flag(_: Definition, value: Any) -> str:
 
 def _date(_: Definition, value: Any) -> str:
     moment = _given(value)
+    # The vendor keeps a day as midnight in UTC; the time of day of any other instant would be lost.
     if moment != moment.replace(hour=0, minute=0, second=0, microsecond=0):
         raise ValueError("it is not midnight in UTC")
     return moment.date().isoformat()
@@ -115,6 +116,7 @@ def quoted(names: Sequence[str]) -> str:
 def as_sent(value: Any) -> Any:
     """A caller's value as it was in JSON; numbers are decimals here, so that they keep their digits."""
     if isinstance(value, Decimal):
+        # A number only where it says the same as what was sent; otherwise its digits as a text.
         return float(value) if Decimal(repr(float(value))) == value else str(value)
     if isinstance(value, list):
         return [as_sent(item) for item in value]

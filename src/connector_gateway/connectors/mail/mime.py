@@ -55,6 +55,7 @@ def decoded(value: str) -> str:
 def in_characters(content: bytes, charset: str) -> str:
     """*content* decoded by its character set, or by the likeliest one if none or an unknown one is named."""
     try:
+        # ASCII is what programs name that have not thought about it; what they send is mostly UTF-8.
         if charset.lower() not in {"", "us-ascii", "ascii"}:
             return content.decode(charset, "replace")
     except (LookupError, ValueError):
@@ -62,11 +63,13 @@ def in_characters(content: bytes, charset: str) -> str:
     try:
         return content.decode("utf-8")
     except ValueError:
+        # It decodes any bytes: a few wrong characters are better than no text.
         return content.decode("latin-1")
 
 
 def leaves(part: Part, around: Part = NOWHERE) -> Iterator[tuple[Part, Part]]:
     """Every part without parts of its own, with the part around it; an attached message counts as one part."""
+    # The parts of an attached message are not those of the message that it is attached to.
     inner = () if part.mime_type == "message/rfc822" else part.parts
     if not inner:
         yield part, around
@@ -87,8 +90,10 @@ def is_attachment(part: Part, around: Part) -> bool:
     if kind.startswith("multipart/") or not (part.filename or _disposition(part) == "attachment"):
         return False
     shown_inline = _disposition(part) != "attachment" and header(part, "Content-ID")
+    # A picture that the HTML shows where it belongs, such as the logo below a signature.
     if outer == "multipart/related" and kind.startswith("image/") and shown_inline:
         return False
+    # An invitation among the alternatives is one more form of the text.
     if outer == "multipart/alternative" and kind == "text/calendar":
         return False
     return not (outer == "multipart/signed" and kind in SIGNATURES)
@@ -231,12 +236,14 @@ def written(letter: Letter) -> bytes:
 
 def _text_part(kind: str, content: str) -> str:
     lines = re.sub(r"\r\n|\r|\n", "\r\n", content).encode()
+    # Base64 whatever the text: its lines may be longer than RFC 5322 allows, and not every server takes eight bits.
     encoded = encodebytes(lines).decode().replace("\n", "\r\n")
     return f'Content-Type: text/{kind}; charset="utf-8"\r\nContent-Transfer-Encoding: base64\r\n\r\n{encoded}'
 
 
 def _mailbox(mailbox: Mailbox) -> str:
     name = " ".join(mailbox.name.split())
+    # A name that looks like an encoded word would be decoded by whoever reads it.
     if name.isascii() and "=?" not in name:
         return formataddr((name, mailbox.address))
     return f"{_words(name, 'To')} <{mailbox.address}>"

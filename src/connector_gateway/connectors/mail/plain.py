@@ -111,6 +111,7 @@ def _tag(found: re.Match[str], rest: str) -> _Tag:
     attributes: dict[str, str] = {}
     if name in WITH_ATTRIBUTES:
         for attribute, value in ATTRIBUTE.findall(rest):
+            # Of an attribute that stands twice, browsers take the first.
             attributes.setdefault(attribute.lower(), unescape(ENDLESS_CHARACTER.sub("\ufffd", value.strip("\"'"))))
     return _Tag(name, not found["end"], attributes)
 
@@ -152,6 +153,7 @@ class _Writer:
         if self._preformatted:
             self._as_it_is(text)
             return
+        # A text may end in the middle of a line, so whether a space stands at its edges is kept for what comes next.
         words = SPACES.sub(" ", text)
         if words.startswith(" "):
             self._space = True

@@ -104,9 +104,12 @@ class Watches:
             .where(_watches.connector == connector, *self._claimable())
             .order_by(_watches.due_at)
         )
+        # Mostly nothing is due. To read that costs no turn of the one writer that SQLite has.
         if not await self._database.read(lambda reading: reading.execute(due.limit(1)).first()):
             return []
+        # One for all that are claimed together: a poll that was taken over has another, whoever took it.
         lease = ulid()
+        # On PostgreSQL, two processes that claim at the same time get different rows and do not wait for each other.
         chosen = due.limit(min(most, MAX_CLAIMED)).with_for_update(skip_locked=True)
         take = (
             update(tables.watches)

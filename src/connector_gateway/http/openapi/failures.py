@@ -84,6 +84,7 @@ class Failures:
     def _name(self, name: str, errors: Errors, own: Errors, kind: str) -> str:
         """The name of the failure with one of *errors*, which is defined when it is met first."""
         reason = f"{REASONS[errors[0].status]}Error"
+        # Otherwise two routes whose errors differ would give one name to two shapes.
         if set(errors) & set(own):
             named = name + reason
         else:

@@ -101,6 +101,7 @@ def with_nulls(schema: Any) -> Any:
 
 def _nullable(schema: Schema) -> Schema:
     """*schema*, or null; what is said about it stays where it is looked for."""
+    # It says so already.
     if {"type": "null"} in schema.get("anyOf", []):
         return schema
     about = {name: value for name, value in schema.items() if name in ABOUT}

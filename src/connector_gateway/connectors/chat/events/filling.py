@@ -146,6 +146,7 @@ class Filling:
             await self._read_channel(stretch, found)
         except UNREADABLE as refusal:
             await self._tell_blind(channel_id, since, refusal.message)
+        # Not noted as read before its threads are: after an interruption their replies would never be read.
         await self._keep(stretch, found, done=not stretch.threads)
         return stretch
 

@@ -55,6 +55,7 @@ def names(channels: Iterable[wire.Conversation], *, complete: bool = True) -> Na
     for channel in channels:
         found = archived if channel.is_archived else current
         found.setdefault(_folded(channel.name or ""), {})[channel.id] = None
+    # The vendor lets the name of an archived channel be used again.
     return Names({name: list(ids) for name, ids in (archived | current).items()}, complete)
 
 
@@ -91,6 +92,7 @@ def is_person(found: str) -> bool:
 
 
 def _folded(name: str) -> str:
+    # One letter can be written as one character or as two, and the vendor shows what was typed.
     return normalize("NFC", name).lower()
 
 

@@ -101,6 +101,7 @@ async def _known_company(call: CrmCall, reference: str) -> str | None:
     found = (await call.upstream.search_objects("companies", mapping.companies.domain_search(domain))).results
     if found:
         return found[0].id
+    # The search learns late of what is new, and a second company of the same domain could not be taken back.
     since = call.clock.now() - LOOK_BACK_SECONDS
     latest = [*await _just_made(call, domain), *await listed_since(call, "companies", ["domain"], since)]
     return next((company.id for company in latest if mapping.companies.domain_of(company) == domain), None)

@@ -117,6 +117,7 @@ async def update_deal(call: CrmCall, params: UpdateDeal) -> UpdatedDeal:
 
     Where the note fails after the change, the change stands and ``note_logged`` is false.
     """
+    # Alone, so that the stage that is told as the former one is the one that this change has ended.
     async with call.exclusive(f"deal {params.deal_id}"):
         plan = await call.plan(partial(_change, call, params))
         change = {"deal_id": plan["id"], "texts": plan["texts"]}

@@ -39,6 +39,7 @@ def recipients(to: Sequence[str]) -> list[mime.Mailbox]:
             place = {"code": InvalidRecipient.code, "parameter": f"to.{index}", "index": index}
             faults.append({**place, "value": written, "message": str(fault)})
         else:
+            # Hardly any mail system tells addresses apart by case, and nobody wants a letter twice.
             found.setdefault(recipient.address.lower(), recipient)
     if faults:
         raise InvalidRecipient(f"{len(faults)} of {len(to)} recipients are not valid addresses.", *faults)
@@ -51,6 +52,8 @@ def _recipient(written: str) -> mime.Mailbox:
         raise EmailNotValidError("A recipient stands on one line.")
     named = NAMED_ADDRESS.fullmatch(written.strip())
     name, address = (named[1].strip(), named[2]) if named else ("", written.strip())
+    # Whether a domain exists is left to the application, which has to deliver; characters beyond ASCII before the ``@``
+    # are not, since many servers on the way refuse them.
     valid = validate_email(
         address, allow_smtputf8=False, strict=True, check_deliverability=False, test_environment=True
     )

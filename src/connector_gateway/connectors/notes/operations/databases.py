@@ -96,6 +96,7 @@ async def _databases(call: NotesCall) -> Sequence[NotesDatabase]:
             newest = newest or (sources[0].last_edited_time if sources else None)
             if since is not None and sources and sources[-1].last_edited_time < since:
                 break
+        # Two readings that agree: nothing moved to where had been read already.
         if pages <= 1 or found == known:
             return mapping.databases.databases(found.values(), await _titles(call, list(found.values())))
         since = newest
@@ -105,6 +106,7 @@ async def _databases(call: NotesCall) -> Sequence[NotesDatabase]:
 async def _titles(call: NotesCall, sources: Sequence[wire.DataSource]) -> Mapping[str, str]:
     """The titles of the databases that have several data sources, and so other titles than those."""
     owners = Counter(mapping.databases.database_id(source) for source in sources)
+    # The title of the only data source is that of its database, which saves a request for each.
     several = [database_id for database_id, count in owners.items() if count > 1]
     return {uid: casts.reading.plain_text((await call.upstream.retrieve_database(uid)).title) for uid in several}
 

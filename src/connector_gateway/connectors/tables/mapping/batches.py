@@ -128,6 +128,7 @@ def _told(refusal: GatewayError, what: str) -> str | None:
 
 def _blamed(names: Mapping[str, str], draft: Draft, fields: Mapping[str, Any], text: str) -> str | None:
     """The field that a refusal is about: the only one there is, the one it names, or the one whose value it names."""
+    # Three guesses, the surest first, each only where it leaves no choice: to blame the wrong field is worse than none.
     written = {names[field_id]: value for field_id, value in draft.values.items()}
     named = [name for name in written if f'"{name}"' in text]
     valued = [name for name, value in written.items() if any(_speaks_of(text, word) for word in _words(value))]
@@ -176,6 +177,7 @@ def batch(table: wire.Table, drafts: Sequence[Draft], failed: Sequence[FailedRec
     unfit = {item.index for item in failed}
     fit = [draft for draft in drafts if draft.index not in unfit]
     written = {field_id for draft in fit for field_id in draft.values}
+    # Computed values differ from record to record, so they tell nothing about which one is ours.
     writable = {field.id for field in table.fields if field.type in casts.writing.CASTS}
     return {
         "table_id": table.id,

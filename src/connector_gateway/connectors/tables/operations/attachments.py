@@ -166,6 +166,7 @@ async def _home(call: TablesCall, params: AttachFile) -> tuple[str, str]:
     base_ids = mapping.schemas.open_bases([base async for base in call.upstream.list_bases()])
     for start in range(0, len(base_ids), BASES_AT_ONCE):
         asked = (_home_in(call, params, base_id) for base_id in base_ids[start : start + BASES_AT_ONCE])
+        # All are waited for: those that are left behind would go on asking after the call has ended.
         for home in await asyncio.gather(*asked, return_exceptions=True):
             if isinstance(home, BaseException):
                 raise home
@@ -187,6 +188,7 @@ async def _home_in(call: TablesCall, params: AttachFile, base_id: str) -> tuple[
         await call.upstream.get_record(base_id, tables[0].id, params.record_id)
     except NOT_HERE:
         return None
+    # The vendor finds a record under any table of its base, so which one it is in has to be looked for.
     for table_id in mapping.attachments.tables_with(tables, params.field):
         if await call.upstream.existing_records(base_id, table_id, [params.record_id]):
             return base_id, table_id
