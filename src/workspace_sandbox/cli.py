@@ -4,13 +4,17 @@ import asyncio
 import json
 import signal
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 
 from workspace_sandbox import APPLICATIONS, EMULATORS, Sandbox
 from workspace_sandbox.kit.asking import suggested
+from workspace_sandbox.kit.emulator import Emulator
+from workspace_sandbox.kit.sowing import Unsown
+from workspace_sandbox.seedfile import SeedFile, UnreadableSeed
 from workspace_sandbox.snapshots import Unusable
 from workspace_sandbox.version import VERSION
 
@@ -49,6 +53,11 @@ class Names(click.ParamType[tuple[str, ...]]):
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder that keeps what the applications hold over restarts.",
 )
+@click.option(
+    "--seed",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File, JSON or YAML, of what applications hold beside the examples.",
+)
 @click.option("--until-eof", is_flag=True, hidden=True, help="Stop when standard input ends.")
 @click.version_option(VERSION, package_name="workspace-sandbox")
 def sandbox(
@@ -59,15 +68,27 @@ def sandbox(
     only: Iterable[str] | None,
     hooks_url: str | None,
     data: Path | None,
+    seed: Path | None,
     until_eof: bool,
 ) -> None:
     """Run only the emulators; prints their addresses and credentials as one line of JSON once ready."""
+    places = {"host": host, "port": port, "public_host": public_host, "hooks_url": hooks_url, "data": data}
     chosen = {name: EMULATORS[name] for name in only or APPLICATIONS}
     try:
-        playing = Sandbox(chosen, host=host, port=port, public_host=public_host, hooks_url=hooks_url, data=data)
-        asyncio.run(_play(playing, until_eof=until_eof))
-    except Unusable as fault:
+        asyncio.run(_play(_made(chosen, seed, places), until_eof=until_eof))
+    except (Unusable, UnreadableSeed) as fault:
         raise click.ClickException(str(fault)) from fault
+
+
+def _made(chosen: Mapping[str, type[Emulator]], seed: Path | None, places: Mapping[str, Any]) -> Sandbox:
+    """The sandbox of the applications *chosen*, with what the file *seed* tells of them."""
+    if seed is None:
+        return Sandbox(chosen, **places)
+    file = SeedFile(seed, APPLICATIONS)
+    try:
+        return Sandbox(chosen, seeds=file.told, **places)
+    except Unsown as fault:
+        raise file.explained(fault) from fault
 
 
 async def _play(playing: Sandbox, *, until_eof: bool) -> None:

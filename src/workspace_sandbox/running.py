@@ -167,6 +167,12 @@ class Running:
         """The address of the control routes."""
         return self._sandbox.address
 
+    @property
+    def seeded(self) -> Mapping[str, Any]:
+        """Identifiers of what was made of seeds, by application."""
+        told: Mapping[str, Any] = self._sandbox.describe().get("seeded", {})
+        return told
+
     def __getitem__(self, name: str) -> Application:
         if name not in self._applications:
             raise KeyError(f"{name} is not played; there are {', '.join(self._applications)}")
@@ -216,10 +222,16 @@ class Running:
 
 
 @contextmanager
-def running(*only: str, port: int = 0, hooks_url: str | None = None, data: Path | None = None) -> Iterator[Running]:
+def running(
+    *only: str,
+    port: int = 0,
+    hooks_url: str | None = None,
+    data: Path | None = None,
+    seeds: Mapping[str, Any] | None = None,
+) -> Iterator[Running]:
     """A sandbox of the applications named, or of all, while inside; on ports that are free unless told."""
     chosen = {name: EMULATORS[name] for name in only or APPLICATIONS}
-    sandbox = Sandbox(chosen, port=port, hooks_url=hooks_url, data=data)
+    sandbox = Sandbox(chosen, port=port, hooks_url=hooks_url, data=data, seeds=seeds)
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="workspace-sandbox", daemon=True)
     thread.start()

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from workspace_sandbox.kit.clock import Clock, SteeredClock, SystemClock
 from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.kit.keeping import Beginning, Unreadable, held, restore
 from workspace_sandbox.kit.server import staged
+from workspace_sandbox.kit.sowing import Plot
 from workspace_sandbox.kit.stage import Stage
 from workspace_sandbox.snapshots import NOW, Folder, Saved, Snapshots, Unusable
 
@@ -25,7 +27,7 @@ MAX_LINE_BYTES = 32 * 1024
 KEEP_SECONDS = 1.0
 """How long after a change a folder has it."""
 
-CLOCK_FILE = "clock.json"
+CLOCK_FILE, SEEDED_FILE = "clock.json", "seeded.json"
 
 
 class Sandbox:
@@ -33,6 +35,7 @@ class Sandbox:
 
     Its addresses are told by the name *public_host* where it is not called by the one it listens on.
     With a *hooks_url*, those that deliver what happens do so from the start, each to its own address below it.
+    What *seeds* tell of an application is made beside what there is, at each beginning; ``Unsown`` where it cannot be.
     With a folder as *data*, it goes on with what it finds there, and keeps there what it holds.
     """
 
@@ -46,6 +49,7 @@ class Sandbox:
         hooks_url: str | None = None,
         clock: Clock | None = None,
         data: Path | None = None,
+        seeds: Mapping[str, Any] | None = None,
     ) -> None:
         self.host = host
         self.port = port
@@ -58,7 +62,11 @@ class Sandbox:
             name: emulator(Stage(self.clock, **{**emulator.knobs, **_deliveries(emulator, name, hooks_url)}))
             for name, emulator in emulators.items()
         }
-        self._beginnings = [Beginning(emulator) for emulator in self.emulators.values()]
+        self._seeds = {name: seeds[name] for name in self.emulators if seeds and name in seeds}
+        self._seeded: dict[str, Any] = {}
+        for name in self.emulators:
+            self._sow(name)
+        self._beginnings = [Beginning(emulator, partial(self._sow, name)) for name, emulator in self.emulators.items()]
         self._runners: list[web.AppRunner] = []
         self._kept: dict[str, int] = {}
         self._kept_clock: tuple[float, float | None] | None = None
@@ -105,7 +113,18 @@ class Sandbox:
             "upstreams": {name: _upstream(emulator) for name, emulator in self.emulators.items()},
             "clients": {name: emulator.client() for name, emulator in self.emulators.items()},
             "examples": {name: emulator.examples() for name, emulator in self.emulators.items()},
+            **({"seeded": self._seeded} if self._seeds else {}),
         }
+
+    def _sow(self, name: str) -> None:
+        """Make what a seed tells of an application; nobody is told of it."""
+        if name not in self._seeds:
+            return
+        knobs = self.emulators[name].stage.knobs
+        url = knobs.get(EVENTS_URL)
+        knobs |= {EVENTS_URL: ""} if url else {}
+        self._seeded[name] = self.emulators[name].sow(Plot(self._seeds[name], (name,)))
+        knobs |= {EVENTS_URL: url} if url else {}
 
     async def _listen(self, application: web.Application) -> str:
         port = self.port + len(self._runners) if self.port else 0
@@ -118,6 +137,7 @@ class Sandbox:
 
     def _saved(self, emulators: Mapping[str, Emulator]) -> Iterator[tuple[str, bytes]]:
         yield CLOCK_FILE, json.dumps({"ahead": self.clock.ahead, "stopped_at": self.clock.stopped_at}).encode()
+        yield SEEDED_FILE, json.dumps(self._seeded).encode()
         yield from ((name, held(emulator)) for name, emulator in emulators.items())
 
     def _restore(self, saved: Saved) -> None:
@@ -128,6 +148,8 @@ class Sandbox:
                 emulator.stage.touches += 1
         if CLOCK_FILE in saved:
             self.clock.steer(**json.loads(saved[CLOCK_FILE]))
+        if SEEDED_FILE in saved:
+            self._seeded = json.loads(saved[SEEDED_FILE])
 
     def _go_on(self, folder: Folder) -> None:
         """Go on with what is in *folder*; addresses to deliver to are those of this start."""

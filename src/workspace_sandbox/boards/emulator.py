@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
-from workspace_sandbox.boards import batch
+from workspace_sandbox.boards import batch, sowing
 from workspace_sandbox.boards.access import Credentials, credentials_of
 from workspace_sandbox.boards.acts import act
 from workspace_sandbox.boards.arguments import Arguments, arguments_of
@@ -22,6 +22,7 @@ from workspace_sandbox.boards.throttle import MEMBER_ROUTES, TOKEN, Spender, Thr
 from workspace_sandbox.boards.wire import NoSuchRoute, Refusal, exhausted, rendered
 from workspace_sandbox.kit.coverage import Coverage, Played
 from workspace_sandbox.kit.server import MAX_REQUEST_BYTES
+from workspace_sandbox.kit.sowing import Plot
 from workspace_sandbox.kit.stage import Stage
 
 LONGEST_LINE = 8192
@@ -125,6 +126,10 @@ class BoardsEmulator:
     def act(self, action: Mapping[str, Any]) -> dict[str, Any]:
         """A colleague does ``create_card``, ``move_card``, ``comment`` or ``archive_list``."""
         return act(self.store, Author(self.seed.colleague, None, self.stage.clock.now()), action)
+
+    def sow(self, plot: Plot) -> dict[str, Any]:
+        """Make what a seed tells, beside what there is."""
+        return sowing.sow(self.seed, self.stage.clock.now(), plot)
 
     @staticmethod
     def absent(told: str) -> web.Response:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
-from workspace_sandbox.chat import acts, seed
+from workspace_sandbox.chat import acts, seed, sowing
 from workspace_sandbox.chat.access import CLIENT_ID, CLIENT_SECRET, TOKEN, Access, Home
 from workspace_sandbox.chat.arguments import Received, receive
 from workspace_sandbox.chat.call import Call
@@ -19,6 +19,7 @@ from workspace_sandbox.chat.throttle import POSTS_PER_MINUTE, Limits
 from workspace_sandbox.chat.wire import SlackError, Throttled, unknown, warned
 from workspace_sandbox.kit.coverage import Coverage, Played
 from workspace_sandbox.kit.server import Refused, application
+from workspace_sandbox.kit.sowing import Plot
 from workspace_sandbox.kit.stage import Stage
 
 SCOPES = (
@@ -122,6 +123,10 @@ class ChatEmulator:
                 return {"deliveries": self._deliverer.described()}
             case _:
                 return acts.perform(self.workspace, action)
+
+    def sow(self, plot: Plot) -> dict[str, Any]:
+        """Make what a seed tells, beside what there is."""
+        return sowing.sow(self.workspace, plot)
 
     @staticmethod
     def absent(told: str) -> web.Response:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
-from workspace_sandbox.crm import acts, seed
+from workspace_sandbox.crm import acts, seed, sowing
 from workspace_sandbox.crm.access import SCOPES, SERVICE_KEY, Grants
 from workspace_sandbox.crm.routes import ROUTES, ScopedRoute
 from workspace_sandbox.crm.state import MAIN, Portal
@@ -15,6 +15,7 @@ from workspace_sandbox.crm.throttle import Throttle
 from workspace_sandbox.crm.wire import Rejection, envelope, page, too_many
 from workspace_sandbox.kit.coverage import Coverage, Played
 from workspace_sandbox.kit.server import application
+from workspace_sandbox.kit.sowing import Plot
 from workspace_sandbox.kit.stage import Stage
 
 logger = logging.getLogger(__name__)
@@ -105,6 +106,10 @@ class CrmEmulator:
     def act(self, action: Mapping[str, Any]) -> dict[str, Any]:
         """Do what a person would do in the application."""
         return acts.act(self.portal, action)
+
+    def sow(self, plot: Plot) -> dict[str, Any]:
+        """Make what a seed tells, beside what there is."""
+        return sowing.sow(self.portal, plot)
 
     @staticmethod
     def absent(told: str) -> web.Response:

@@ -8,7 +8,7 @@ code tells apart by what they are and not by what they are like.
 import io
 import pickle
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
@@ -83,8 +83,9 @@ def restore(emulator: Emulator, content: bytes) -> None:
 class Beginning:
     """What an emulator begins with, remembered so that it returns to it in milliseconds."""
 
-    def __init__(self, emulator: Emulator) -> None:
+    def __init__(self, emulator: Emulator, sow: Callable[[], None]) -> None:
         self._emulator = emulator
+        self._sow = sow
         self._content = b""
         self._planted_at = 0.0
         self._touches = emulator.stage.touches
@@ -103,6 +104,7 @@ class Beginning:
         else:
             self._planted_at = stage.clock.now()
             self._emulator.reset()
+            self._sow()
             self._content = held(self._emulator)
         self._touches, self._clock = stage.touches, stage.clock
 

@@ -11,8 +11,9 @@ from aiohttp.typedefs import Handler, Middleware
 
 from workspace_sandbox.kit.coverage import Coverage, Played
 from workspace_sandbox.kit.server import application
+from workspace_sandbox.kit.sowing import Plot
 from workspace_sandbox.kit.stage import Exchange, Stage
-from workspace_sandbox.mail import acts, schema, seed, uploads
+from workspace_sandbox.mail import acts, schema, seed, sowing, uploads
 from workspace_sandbox.mail.access import AUTH, Grant, Grants
 from workspace_sandbox.mail.attachments import Attachments
 from workspace_sandbox.mail.batch import PATHS, read_batch, write_batch
@@ -127,6 +128,10 @@ class MailEmulator:
     def act(self, action: Mapping[str, Any]) -> dict[str, Any]:
         """Do what a person would do: write to the mailbox, or tidy it up."""
         return acts.perform(self.desk.office, self.desk.office.mailboxes[seed.ADDRESS], action)
+
+    def sow(self, plot: Plot) -> dict[str, Any]:
+        """Make what a seed tells, beside what there is."""
+        return sowing.sow(self.desk.office, self.desk.office.mailboxes[seed.ADDRESS], plot)
 
     @staticmethod
     def absent(told: str) -> web.Response:

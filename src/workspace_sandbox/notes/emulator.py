@@ -12,8 +12,9 @@ from aiohttp.typedefs import Handler
 from workspace_sandbox.kit.consent import decision, fields_of
 from workspace_sandbox.kit.coverage import Coverage, Played
 from workspace_sandbox.kit.server import application
+from workspace_sandbox.kit.sowing import Plot
 from workspace_sandbox.kit.stage import Stage
-from workspace_sandbox.notes import acts, seed
+from workspace_sandbox.notes import acts, seed, sowing
 from workspace_sandbox.notes.access import (
     CLIENT_ID,
     CLIENT_SECRET,
@@ -127,6 +128,10 @@ class NotesEmulator:
                 return {"deliveries": self._deliverer.described()}
             case _:
                 return acts.act(self.workspace, self._seeded.person, action)
+
+    def sow(self, plot: Plot) -> dict[str, Any]:
+        """Make what a seed tells, beside what there is."""
+        return sowing.sow(self._seeded, plot)
 
     @staticmethod
     def absent(told: str) -> web.Response:

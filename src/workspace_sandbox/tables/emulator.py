@@ -9,8 +9,9 @@ from aiohttp.typedefs import Handler
 
 from workspace_sandbox.kit.coverage import Coverage, Played
 from workspace_sandbox.kit.server import application
+from workspace_sandbox.kit.sowing import Plot
 from workspace_sandbox.kit.stage import Stage
-from workspace_sandbox.tables import acts, attachments, queries, seed, wire
+from workspace_sandbox.tables import acts, attachments, queries, seed, sowing, wire
 from workspace_sandbox.tables.access import CLIENT_ID, CLIENT_SECRET, SCOPES, TOKEN, Access, Authorisations
 from workspace_sandbox.tables.call import Call
 from workspace_sandbox.tables.routes import ROUTES, Endpoint, Host, Page
@@ -85,6 +86,10 @@ class TablesEmulator:
     def act(self, action: Mapping[str, Any]) -> dict[str, Any]:
         """Do what somebody does in the application."""
         return acts.perform(self.workspace, self._reader, action)
+
+    def sow(self, plot: Plot) -> dict[str, Any]:
+        """Make what a seed tells, beside what there is."""
+        return sowing.sow(self.workspace, plot)
 
     @staticmethod
     def absent(told: str) -> web.Response:

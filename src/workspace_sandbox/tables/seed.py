@@ -58,7 +58,7 @@ def workspace(stage: Stage) -> Workspace:
 
 def examples(workspace: Workspace) -> dict[str, Any]:
     """What is worth trying."""
-    sales, office, hidden = workspace.bases
+    sales, office, hidden, *_ = workspace.bases
     return {
         "base_id": sales.id,
         "table": sales.tables[0].name,

@@ -1,0 +1,175 @@
+"""Seeds: what applications hold besides, told in plain words in a file."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from click.testing import CliRunner
+
+from workspace_sandbox import APPLICATIONS, EMULATORS, Sandbox
+from workspace_sandbox.cli import sandbox as command
+from workspace_sandbox.kit.keeping import Beginning
+from workspace_sandbox.kit.sowing import Unsown
+from workspace_sandbox.running import running
+from workspace_sandbox.seedfile import SeedFile, UnreadableSeed
+
+EXAMPLE = Path(__file__).parents[2] / "sandbox" / "examples" / "seed.yaml"
+
+
+def sown(told: dict[str, Any]) -> Sandbox:
+    return Sandbox({name: EMULATORS[name] for name in told}, seeds=told)
+
+
+def fault_in(path: Path) -> str:
+    """What is said of the file, which has a fault."""
+    told = SeedFile(path, APPLICATIONS)
+    with pytest.raises(Unsown) as fault:
+        sown(dict(told.told))
+    return str(told.explained(fault.value)).removeprefix(f"{path.parent}/")
+
+
+def test_the_example_is_sown_in_every_application() -> None:
+    told = SeedFile(EXAMPLE, APPLICATIONS).told
+
+    seeded = sown(dict(told)).describe()["seeded"]
+
+    assert set(APPLICATIONS) == set(seeded)
+    assert ["Roadmap"] == list(seeded["notes"]["databases"])
+    assert ["To do"] == list(seeded["boards"]["boards"]["Launch"]["lists"])
+    assert [1, 1, 1] == [len(seeded["crm"][kind]) for kind in ("companies", "contacts", "deals")]
+
+
+def test_what_was_sown_is_answered_on_the_wire_and_there_again_after_a_reset() -> None:
+    told = {"chat": {"channels": [{"name": "launch", "bot": True, "messages": ["We ship", {"text": "Fine"}]}]}}
+    with running("chat", seeds=told) as sandbox:
+        chat, channel = sandbox.chat, sandbox.seeded["chat"]["channels"]["launch"]["channel_id"]
+
+        def texts() -> list[str]:
+            asked, token = f"{chat.url}/api/conversations.history", {"Authorization": f"Bearer {chat.token}"}
+            history = httpx.get(asked, params={"channel": channel}, headers=token).json()["messages"]
+            return [message["text"] for message in history if "subtype" not in message]
+
+        first = texts()
+        sandbox.reset()
+        again = texts()
+
+    assert ["Fine", "We ship"] == first == again
+
+
+def test_nobody_is_told_of_what_is_sown() -> None:
+    told = {"chat": {"channels": [{"name": "general", "messages": ["By a seed"]}]}}
+    sandbox = Sandbox({"chat": EMULATORS["chat"]}, seeds=told, hooks_url="http://127.0.0.1:9")
+
+    assert [] == sandbox.emulators["chat"].act({"action": "deliveries"})["deliveries"]
+    assert "http://127.0.0.1:9/chat" == sandbox.emulators["chat"].stage.knobs["events_url"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        (
+            "seed.yaml",
+            "notes:\n  databases:\n    - title: A\n      colour: red\n",
+            "seed.yaml:4: notes.databases.0.colour: There is no 'colour'; There are title, properties, rows.",
+        ),
+        (
+            "seed.yaml",
+            "notes:\n  databases:\n    - title: A\n      properties:\n        Stage: chosen\n",
+            "seed.yaml:5: notes.databases.0.properties.Stage: No such type of property; there are title, ",
+        ),
+        (
+            "seed.yaml",
+            "notes:\n  databases:\n    - title: A\n      rows:\n        - {Name: x}\n        - {Nmae: y}\n",
+            "seed.yaml:6: notes.databases.0.rows.1: there is no property 'Nmae'; there are ['Name'].",
+        ),
+        (
+            "seed.json",
+            '{"boards": {"boards": [\n {"name": "A, \\"[{", "lists": [\n  {"name": "B",\n   "cards": [3]}]}]}}',
+            "seed.json:4: boards.boards.0.lists.0.cards.0: An object is needed here.",
+        ),
+        (
+            "seed.json",
+            '{"boards": {"boards": [{"name": "A", "labels": [\n{"name": "x", "color": "rde"}]}]}}',
+            "seed.json:2: boards.boards.0.labels.0: There is no color 'rde'; did you mean red? ",
+        ),
+        (
+            "seed.json",
+            '{"mail": {"messages": [{"from": "a@b.test", "subject": "x", "body_html": ""},\n{"subject": "x"}]}}',
+            "seed.json:2: mail.messages.1: from: wanted, as text.",
+        ),
+        (
+            "seed.json",
+            '{"chat": {"channels": [{"is_private": true}]}}',
+            "seed.json:1: chat.channels.0: name is needed here.",
+        ),
+        (
+            "seed.json",
+            '{"chat": {"channels": [\n{"name": "a", "is_private": "yes"}]}}',
+            "seed.json:2: chat.channels.0.is_private: is_private must be true or false.",
+        ),
+        (
+            "seed.json",
+            '{"crm": {"contacts": [{"email": "a@b.test"},\n {"shoe_size": 43}]}}',
+            "seed.json:2: crm.contacts.1: ",
+        ),
+        (
+            "seed.json",
+            '{"tables": {"bases": [{"name": "A", "tables": [{"name": "T",\n "fields": {"Name": "text"}}]}]}}',
+            "seed.json:2: tables.bases.0.tables.0.fields.Name: No such type of field; there are singleLineText, ",
+        ),
+        (
+            "seed.json",
+            '{"tables": {"bases": [{"name": "A", "tables": [{"name": "T", "records": [\n {"Name": 3.5, "No": 1}]}]}]}}',
+            "seed.json:2: tables.bases.0.tables.0.records.0: ",
+        ),
+    ],
+)
+def test_a_fault_is_told_with_its_file_and_line(tmp_path: Path, name: str, content: str, told: str) -> None:
+    path = tmp_path / name
+    path.write_text(content)
+
+    assert fault_in(path).startswith(told)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("seed.json", '{\n"notse": {}}', "seed.json:2: notse: There is no 'notse'; did you mean notes? "),
+        ("seed.json", '{\n"notes": ]', "seed.json:2: Expecting value."),
+        ("seed.json", "[" * 100_000, "seed.json:1: This is nested too deeply."),
+        ("seed.json", "[]", "seed.json:1: A seed is an object of applications."),
+        ("seed.yaml", "notes:\n  - [", "seed.yaml:2: "),
+        ("seed.yaml", "notes: !!python/object:os.system {}", "seed.yaml:1: could not determine a constructor"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path, name: str, content: str, told: str) -> None:
+    path = tmp_path / name
+    path.write_text(content)
+
+    with pytest.raises(UnreadableSeed) as fault:
+        SeedFile(path, APPLICATIONS)
+
+    assert told in str(fault.value)
+
+
+def test_the_command_ends_with_the_fault_of_a_seed(tmp_path: Path) -> None:
+    path = tmp_path / "seed.json"
+    path.write_text(json.dumps({"chat": {"chanels": []}}))
+
+    done = CliRunner().invoke(command, ["--only", "chat", "--port", "0", "--seed", str(path)])
+
+    assert 1 == done.exit_code
+    assert f"Error: {path}:1: chat.chanels: There is no 'chanels'; did you mean channels?" in done.output
+
+
+def test_a_beginning_has_what_was_sown() -> None:
+    sandbox = sown({"boards": {"boards": [{"name": "Sown"}]}})
+    boards = sandbox.emulators["boards"]
+    beginning: Beginning = sandbox._beginnings[0]
+    boards.stage.touches += 1
+
+    beginning.return_to()
+
+    assert 1 == [board.name for board in boards.store.boards.values()].count("Sown")  # type: ignore[attr-defined]
