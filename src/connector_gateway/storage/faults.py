@@ -9,6 +9,8 @@ from sqlalchemy.engine.interfaces import DBAPIModule
 
 from connector_gateway.kit.errors import StorageUnavailable
 
+READ_ONLY = "25006"
+
 RETRY_AFTER_SECONDS = 2
 """Most often storage is back as soon as another process has ended its transaction, or a server has restarted."""
 
@@ -95,9 +97,23 @@ def confirming(connection: Connection) -> Iterator[None]:
         raise
 
 
+@contextmanager
+def leaving_read_only(connection: Connection) -> Iterator[None]:
+    """Uses a connection no more whose server takes no writes: another one of its address may be the primary by now."""
+    try:
+        yield
+    except Exception as fault:
+        if _state_of(fault) == READ_ONLY:
+            connection.invalidate()
+        raise
+
+
+def _state_of(fault: Exception) -> str | None:
+    said = fault.orig if isinstance(fault, exc.DBAPIError) else fault
+    return getattr(said, "sqlstate", None)
+
+
 def _refused_by_server(connection: Connection, fault: Exception) -> bool:
     """Whether a server refused a statement or the commit itself, over a connection that lives: it is not committed."""
-    said = fault.orig if isinstance(fault, exc.DBAPIError) else fault
-    return bool(getattr(said, "sqlstate", None)) and not getattr(
-        connection.connection.driver_connection, "closed", True
-    )
+    driver = connection.connection.driver_connection
+    return bool(_state_of(fault)) and not getattr(driver, "closed", True)

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, Engine, Insert
 
 from connector_gateway.kit.errors import StorageUnavailable
 from connector_gateway.storage import pipelines
-from connector_gateway.storage.faults import Unconfirmed, confirming, translated, unavailable
+from connector_gateway.storage.faults import Unconfirmed, confirming, leaving_read_only, translated, unavailable
 from connector_gateway.storage.rows import MOST_ROWS, Put, execute, put_all
 from connector_gateway.storage.writers import PutsWriter, WorkWriter, Writer
 
@@ -48,7 +48,7 @@ class Transactions:
 
     def _transact(self, batch: Sequence[Writer]) -> list[Any]:
         if not self._embedded:
-            with self._engine.connect().execution_options(writes=True) as connection:
+            with self._engine.connect().execution_options(writes=True) as connection, leaving_read_only(connection):
                 return pipelines.transact(connection, batch)
         rows = _rows_of_one_statement(batch)
         if rows is not None:

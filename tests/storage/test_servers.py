@@ -1,0 +1,162 @@
+"""PostgreSQL servers that restart, fail over, are full or take no writes, and replicas of other clocks."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, event, insert, make_url, select, text
+
+from connector_gateway.core.claims import Claim, ClaimName, Claims
+from connector_gateway.core.processes import Processes
+from connector_gateway.core.runs import Run, Runs
+from connector_gateway.kit.clock import SystemClock
+from connector_gateway.kit.errors import IdempotencyInProgress
+from connector_gateway.kit.identifiers import ConnectionId, ProcessId, WorkspaceId
+from connector_gateway.storage import tables
+from connector_gateway.storage.database import Database
+from harness.postgres import new_database, postgres, stopped
+from harness.relaying import relaying
+from harness.storage import read_only
+
+INSERT = insert(tables.workspaces)
+HOUR = 3600.0
+
+FULL = """
+CREATE FUNCTION be_full() RETURNS trigger AS
+$$ BEGIN RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = 'disk_full'; END $$
+LANGUAGE plpgsql
+"""
+
+
+def workspace(name: str) -> dict[str, Any]:
+    return {"workspace_id": name, "name": name, "plan": "free", "created_at": 1.0}
+
+
+async def put(database: Database, *names: str) -> list[str]:
+    """What those are told who put rows of these names at the same time."""
+    putting = (database.put(INSERT, workspace(name), name) for name in names)
+    outcomes = await asyncio.gather(*putting, return_exceptions=True)
+    return [getattr(outcome, "code", "ok" if outcome is True else repr(outcome)) for outcome in outcomes]
+
+
+async def names(database: Database) -> list[str]:
+    query = select(tables.workspaces.c.name).order_by(tables.workspaces.c.name)
+    return list(await database.read(lambda reading: reading.execute(query).scalars().all()))
+
+
+@pytest.fixture(scope="module")
+def own_server() -> Iterator[str]:
+    """A server that nobody else uses, since it is stopped."""
+    with TemporaryDirectory(prefix="postgres-") as folder, postgres(Path(folder)) as address:
+        yield address
+
+
+@pytest.fixture
+async def database(new_postgres: str) -> AsyncIterator[Database]:
+    async with Database(new_postgres, seconds=4) as opened:
+        yield opened
+
+
+async def test_a_server_that_restarts_is_away_and_then_back_with_what_was_owed(own_server: str) -> None:
+    async with Database(new_database(own_server), seconds=4) as database:
+        before = await put(database, "before")
+        with stopped(own_server):
+            away = await put(database, "a", "b")
+            database.eventually(partial(_add, "owed"))
+            await database.flush()
+        after = await put(database, "c", "d")
+        await database.flush()
+
+        assert (["ok"], ["storage_unavailable"] * 2, ["ok"] * 2) == (before, away, after)
+        assert ["before", "c", "d", "owed"] == await names(database)
+
+
+def _add(name: str, writing: Connection) -> None:
+    writing.execute(INSERT, workspace(name))
+
+
+async def test_of_several_addresses_the_one_that_takes_connections_is_used(new_postgres: str) -> None:
+    async with (
+        relaying(new_postgres) as (first, one),
+        relaying(new_postgres) as (_, other),
+        Database(several(one, other), seconds=4) as database,
+    ):
+        before = await put(database, "before")
+        first.close()
+        after = await put(database, "after")
+
+        assert (["ok"], ["ok"]) == (before, after)
+        assert ["after", "before"] == await names(database)
+
+
+def several(*addresses: str) -> str:
+    """One address that names the servers of all *addresses*, as for a primary and those who may take its place."""
+    urls = [make_url(address) for address in addresses]
+    hosts = [f"{url.host}:{url.port}" for url in urls]
+    return urls[0].set(host=None, port=None, query={**urls[0].query, "host": hosts}).render_as_string(False)
+
+
+async def test_a_connection_to_a_server_that_takes_no_more_writes_is_left(database: Database) -> None:
+    left: list[Any] = []
+    event.listen(database._engine, "invalidate", lambda *connection: left.append(connection))
+    with read_only(database):
+        refused = await put(database, "refused")
+    taken = await put(database, "taken")
+
+    assert (["storage_unavailable"], ["ok"]) == (refused, taken)
+    assert 1 == len(left)
+
+
+async def test_a_full_disk_is_told_as_unavailable_to_those_whose_rows_need_it_and_to_nobody_after_it(
+    database: Database,
+) -> None:
+    await database.write(lambda writing: writing.execute(text(FULL)))
+    trigger = "CREATE TRIGGER full_disk BEFORE INSERT ON workspaces FOR EACH ROW EXECUTE FUNCTION be_full()"
+    await database.write(lambda writing: writing.execute(text(trigger)))
+    full = await put(database, "a", "b", "c")
+    await database.write(lambda writing: writing.execute(text("DROP TRIGGER full_disk ON workspaces")))
+    room = await put(database, "d")
+
+    assert (["storage_unavailable"] * 3, ["ok"]) == (full, room)
+    assert ["d"] == await names(database)
+
+
+class Skewed(SystemClock):
+    """A wall clock that is wrong."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+
+    def now(self) -> float:
+        return super().now() + self._seconds
+
+
+async def test_replicas_whose_clocks_are_an_hour_apart_leave_each_others_claims_alone(new_postgres: str) -> None:
+    name = ClaimName.of(WorkspaceId("ws"), ConnectionId("conn"), "make", "key")
+    async with Database(new_postgres) as one, Database(new_postgres) as other:
+        early, late = (replica(database, skew) for database, skew in ((one, -HOUR), (other, HOUR)))
+        async with early[0], late[0]:
+            recording = early[1].record(Run("http"), *WHAT, connection_id="conn")
+            claim = await early[2].take(name, recording, 0)
+            await late[0].beat()
+            await early[0].beat()
+            with pytest.raises(IdempotencyInProgress):
+                await late[2].take(name, late[1].record(Run("http"), *WHAT, connection_id="conn"), 0)
+
+            alive = await other.read(lambda reading: len(reading.execute(select(tables.processes)).all()))
+            assert isinstance(claim, Claim)
+            assert (2, True, True) == (alive, early[0].alive, late[0].alive)
+
+
+WHAT = (WorkspaceId("ws"), "notes", "make")
+
+
+def replica(database: Database, skew: float) -> tuple[Processes, Runs, Claims]:
+    """What a process at another machine writes, and by which clock."""
+    process_id, clock = ProcessId(f"proc {skew}"), Skewed(skew)
+    runs, claims = Runs(database, process_id, clock), Claims(database, process_id, clock)
+    return Processes(database, process_id, clock, runs=runs, claims=claims, alone=False), runs, claims
