@@ -16,10 +16,12 @@ LISTINGS = pytest.mark.parametrize(
     [
         ("notes", "/notes/databases", "/v1/search", ()),
         ("chat", "/chat/channels", "/api/conversations.list", ()),
+        ("boards", "/boards/lists", "/1/boards/{board_id}/cards", ("board_id",)),
         ("crm", "/crm/contacts", "/crm/objects", ()),
+        ("crm", "/crm/contacts", "/crm/owners", ()),
         ("tables", "/tables/records", "/v0/app", ("base_id", "table")),
     ],
-    ids=["notes", "chat", "crm", "tables"],
+    ids=["notes", "chat", "boards", "crm", "crm owners", "tables"],
 )
 
 
@@ -37,7 +39,7 @@ def test_what_is_too_large_is_asked_for_in_smaller_pages(
     caller = started.newly_connected(room)
     examples = caller.examples(room)
     query = {name: examples[name] for name in given}
-    caller.fault(room, path=upstream, fault="status", status=200, body={"pad": LARGE})
+    caller.fault(room, path=upstream.format(**examples), fault="status", status=200, body={"pad": LARGE})
 
     reply = caller.get(path, **query)
 
@@ -52,7 +54,7 @@ def test_what_is_too_large_one_by_one_is_told_as_the_applications(
     caller = started.newly_connected(room)
     examples = caller.examples(room)
     query = {name: examples[name] for name in given}
-    caller.fault(room, path=upstream, fault="status", status=200, body={"pad": LARGE}, times=6)
+    caller.fault(room, path=upstream.format(**examples), fault="status", status=200, body={"pad": LARGE}, times=6)
 
     reply = caller.get(path, **query)
     caller.clear(room)

@@ -3,7 +3,7 @@
 import pytest
 
 from connector_gateway.kit.errors import Overloaded
-from connector_gateway.kit.held import HeldBytes, Holding
+from connector_gateway.kit.held import HeldBytes, Holding, Written
 
 
 def test_what_is_kept_beyond_the_total_is_refused_with_a_time() -> None:
@@ -52,3 +52,19 @@ def test_a_refused_call_has_kept_nothing_more() -> None:
 
     with pytest.raises(Overloaded):
         total.take(1)
+
+
+def test_the_answer_to_a_write_counts_and_is_not_refused() -> None:
+    total = HeldBytes(100)
+    with Holding(total) as holding:
+        Written(holding).keep_largest(150)
+        with pytest.raises(Overloaded):
+            Holding(total).keep(1)
+
+    Holding(total).keep(100)
+
+
+async def test_answers_to_writes_are_read_one_at_a_time_with_the_others_of_the_call() -> None:
+    holding = Holding(HeldBytes(100))
+
+    assert Written(holding).turn is holding.turn

@@ -1,7 +1,7 @@
 """The way of a call, told once: HTTP, the command line and every later surface call ``Gateway.call``."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -204,10 +204,12 @@ class Gateway:
         cursor = vars(params).get("cursor")
         return None if cursor is None else self._cursors.read(cursor, *binding(connection, operation, params))
 
-    def watcher(self, run: Run, connection: Connection) -> Any:
-        """The room's client for polling a connection; it lets calls go first and has longer time-outs."""
-        upstream = self._upstream(run, connection, YieldingPacer, WATCHERS)
-        return self._sites[connection.connector].connector.client(upstream)
+    @contextmanager
+    def watcher(self, run: Run, connection: Connection) -> Iterator[Any]:
+        """The room's client for one poll of a connection; it lets calls go first and has longer time-outs."""
+        with Holding(self._held) as holding:
+            upstream = self._upstream(run, connection, YieldingPacer, WATCHERS, holding)
+            yield self._sites[connection.connector].connector.client(upstream)
 
     def _client(self, run: Run, connection: Connection) -> Any:
         """The room's client for one run through one connection."""

@@ -2,7 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Protocol, Self
 
 from connector_gateway.kit.errors import Overloaded
 
@@ -19,9 +19,9 @@ class HeldBytes:
     def __init__(self, most_bytes: int) -> None:
         self._free = most_bytes
 
-    def take(self, size_bytes: int) -> None:
-        """Count so much more; ``Overloaded`` where that is too much."""
-        if size_bytes > self._free:
+    def take(self, size_bytes: int, *, refusable: bool = True) -> None:
+        """Count so much more; ``Overloaded`` where that is too much, unless it cannot be refused."""
+        if refusable and size_bytes > self._free:
             raise Overloaded(
                 "Calls under way hold as much as this service has memory for.", retry_after=RETRY_AFTER_SECONDS
             )
@@ -50,15 +50,47 @@ class Holding:
         self.total.give_back(self._kept)
         self._kept = self._largest = 0
 
-    def keep(self, size_bytes: int) -> None:
+    def keep(self, size_bytes: int, *, refusable: bool = True) -> None:
         """Count what is kept until the call ends; ``Overloaded`` where all calls together keep too much."""
-        self.total.take(size_bytes)
+        self.total.take(size_bytes, refusable=refusable)
         self._kept += size_bytes
 
-    def keep_largest(self, size_bytes: int) -> None:
+    def keep_largest(self, size_bytes: int, *, refusable: bool = True) -> None:
         """Count an answer that was read whole: a call works on one after the other, so only the largest counts."""
-        self.keep(max(0, size_bytes - self._largest))
+        self.keep(max(0, size_bytes - self._largest), refusable=refusable)
         self._largest = max(self._largest, size_bytes)
+
+
+class Counting(Protocol):
+    """Counts an answer while it arrives."""
+
+    @property
+    def turn(self) -> asyncio.Lock:
+        """Held while a large answer arrives."""
+        ...
+
+    def keep_largest(self, size_bytes: int) -> None:
+        """Count an answer that was read so far."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Counts the answer to a write for *holding*: it may be what is too much for others, but is not refused itself.
+
+    What was to be done is done, so that a refusal would only leave a doubt.
+    """
+
+    holding: Holding
+
+    @property
+    def turn(self) -> asyncio.Lock:
+        """That of the call."""
+        return self.holding.turn
+
+    def keep_largest(self, size_bytes: int) -> None:
+        """Count an answer that was read so far."""
+        self.holding.keep_largest(size_bytes, refusable=False)
 
 
 def uncounted() -> Holding:

@@ -12,7 +12,7 @@ import aiohttp
 from aiohttp.connector import Connection
 from yarl import URL
 
-from connector_gateway.kit.held import LARGE_BYTES, Holding
+from connector_gateway.kit.held import LARGE_BYTES, Counting
 
 MAX_ANSWER_BYTES = 4 * 1024 * 1024
 """Larger answers are not read whole; attachments, the only large things, are streamed.
@@ -51,7 +51,7 @@ class Origin:
         self._fields = lru_cache(maxsize=64)(self._common_fields)
 
     async def exchange(
-        self, method: str, target: str, headers: Mapping[str, str], body: bytes | None, holding: Holding
+        self, method: str, target: str, headers: Mapping[str, str], body: bytes | None, holding: Counting
     ) -> tuple[int, Mapping[str, str], bytes]:
         """Send one request, and return status, headers and body of its answer."""
         request = self._written(method, target, headers, body)
@@ -99,7 +99,7 @@ def _require_fit(*lines: str) -> None:
 
 
 async def _exchanged(
-    connection: Connection, request: bytes, holding: Holding, *, skip_body: bool
+    connection: Connection, request: bytes, holding: Counting, *, skip_body: bool
 ) -> tuple[int, Mapping[str, str], bytes]:
     protocol, transport = connection.protocol, connection.transport
     if protocol is None or transport is None:
@@ -117,7 +117,7 @@ async def _exchanged(
     return message.code, message.headers, body
 
 
-async def whole(content: aiohttp.StreamReader, headers: Mapping[str, str], holding: Holding) -> bytes:
+async def whole(content: aiohttp.StreamReader, headers: Mapping[str, str], holding: Counting) -> bytes:
     """The body of an answer with *headers*; ``Oversized`` where it is too large."""
     # What has arrived whole is taken without waiting for its pieces (decision 15).
     if content.is_eof():
@@ -136,7 +136,7 @@ async def whole(content: aiohttp.StreamReader, headers: Mapping[str, str], holdi
     return _readable(bytes(body))
 
 
-async def _large(content: aiohttp.StreamReader, body: bytearray, holding: Holding) -> bytes:
+async def _large(content: aiohttp.StreamReader, body: bytearray, holding: Counting) -> bytes:
     """The rest of a large answer, counted as it arrives."""
     holding.keep_largest(len(body))
     async for piece in content.iter_any():

@@ -16,7 +16,7 @@ from yarl import URL
 
 from connector_gateway.kit.deadlines import Deadlines
 from connector_gateway.kit.errors import Doubt, OutcomeUnknown, UpstreamError, UpstreamFailure, UpstreamUnexpected
-from connector_gateway.kit.held import Holding, uncounted
+from connector_gateway.kit.held import Counting, uncounted
 from connector_gateway.kit.origin import Origin, Oversized, whole
 from connector_gateway.kit.wire import UnexpectedShape, decoded
 
@@ -162,7 +162,7 @@ class Transport:
         await self._session.close()
 
     async def exchange(
-        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, holding: Holding | None = None
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, holding: Counting | None = None
     ) -> Answer:
         """Send one request and read its whole answer; redirects are answers."""
         send = self._send_at_once if body is None or len(body) < PIECEMEAL_FROM_BYTES else self._send_piecemeal
@@ -174,7 +174,7 @@ class Transport:
             raise _told_apart(fault) from fault
 
     def _send_at_once(
-        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, holding: Holding
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, holding: Counting
     ) -> Awaitable[tuple[int, Mapping[str, str], bytes]]:
         start = url.find("/", url.find("://") + 3)
         address = url[:start]
@@ -185,7 +185,7 @@ class Transport:
         return origin.exchange(method, url[start:], headers, body, holding)
 
     async def _send_piecemeal(
-        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, holding: Holding
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, holding: Counting
     ) -> tuple[int, Mapping[str, str], bytes]:
         # Redirects are not followed: the request bears a token, and would take it to wherever it is sent.
         async with self._session.request(

@@ -25,7 +25,7 @@ from connector_gateway.kit.errors import (
     UpstreamTimeout,
     UpstreamUnavailable,
 )
-from connector_gateway.kit.held import Holding, uncounted
+from connector_gateway.kit.held import Holding, Written, uncounted
 from connector_gateway.kit.transport import Answer, Cut, NotSent, TimedOut, TooLarge, Transport, date_of
 
 DEFAULT_PAUSE_SECONDS = 1.0
@@ -298,8 +298,7 @@ class Upstream:
             self.written_at = self.time()
         sent_at, sent = self.clock.now(), time.perf_counter()
         status: int | None = None
-        # What was written cannot be refused any more for want of memory.
-        holding = uncounted() if request.writes else self.holding
+        holding = Written(self.holding) if request.writes else self.holding
         try:
             answer = await self.transport.exchange(
                 request.method, request.url, {**self.authorise(secrets), **request.headers}, request.body, holding

@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from connector_gateway.connectors.chat import client, events
 from connector_gateway.core.events.watchers import Poll
 from connector_gateway.core.events.watches import Claimed
 from connector_gateway.core.runs import Run
-from connector_gateway.kit.errors import UpstreamError
+from connector_gateway.kit.errors import Overloaded, UpstreamError
 from connector_gateway.kit.identifiers import WorkspaceId
 from connector_gateway.kit.observing import FORMER, RENEWED_AT, Delivery, Receipt
 from connector_gateway.storage import tables
@@ -56,8 +57,8 @@ class Watching:
         app, run = self.gateway.app, Run("watch")
         connection = (await app.connections.several([self.connection_id]))[self.connection_id]
         prepared = Poll(claimed, connection, run, database=app.database, feed=app._feed, clock=clock)
-        prepared.upstream = app._gateway().watcher(run, connection)
-        return prepared
+        with app._gateway().watcher(run, connection) as prepared.upstream:
+            return prepared
 
     @property
     def state(self) -> Any:
@@ -228,6 +229,21 @@ def test_every_channel_that_the_app_is_in_is_read_but_archived_ones(gateway: Gat
     assert {"in private", "to the app itself"} == set(watch.texts)
     assert len([channel for channel in in_it if not channel.is_archived]) == asked(gateway, "conversations.history")
     assert standing(gateway).is_member(standing(gateway).channels[ARCHIVED])
+
+
+@requirement("clients:large-answers")
+def test_a_poll_counts_what_it_holds_with_all_calls(tmp_path: Path) -> None:
+    large = {"ok": True, "messages": [], "pad": "x" * 2_000_000}
+    with (
+        playing(chat=ChatEmulator) as sandbox,
+        serving(sandbox, tmp_path, connectors={"chat": UNHURRIED}, GATEWAY_MAX_HELD_BYTES="1000000") as narrow,
+    ):
+        narrow.run(narrow.app._watches.claim("chat", 10))
+        watch = watching(narrow, channels=[GENERAL])
+        narrow.fault("chat", path="/api/conversations.history", fault="status", status=200, body=large)
+
+        with pytest.raises(Overloaded):
+            watch.poll(behind_since=watch.began)
 
 
 def test_replies_are_read_after_what_stands_in_the_channel(gateway: Gateway, channel_id: str) -> None:

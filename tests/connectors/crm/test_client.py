@@ -11,6 +11,7 @@ from connector_gateway.connectors.crm.refusals import unwrap
 from connector_gateway.connectors.crm.wire import Record
 from connector_gateway.kit.budget import Charge
 from connector_gateway.kit.errors import (
+    AnswerTooLarge,
     GatewayError,
     OptionMissing,
     UpstreamForbidden,
@@ -19,6 +20,7 @@ from connector_gateway.kit.errors import (
 )
 from connector_gateway.kit.transport import Answer
 from connector_gateway.kit.upstream import Upstream
+from harness.requirement import requirement
 
 
 class Questions:
@@ -50,6 +52,29 @@ async def test_a_batch_read_asks_for_everything_that_the_published_document_requ
     required = {"properties": ["a"], "propertiesWithHistory": []}
     assert [required, required] == [{name: body[name] for name in required} for body in questions.asked]
     assert [100, 1] == [len(body["inputs"]) for body in questions.asked]
+
+
+MANY = 30
+
+
+class LargeAnswers(Questions):
+    """Answers only what is asked for few records."""
+
+    async def send(self, method: str, path: str, charge: Charge, *, writes: bool, **more: Any) -> Answer:
+        answer = await super().send(method, path, charge, writes=writes, **more)
+        if len(more["json"]["inputs"]) > MANY:
+            raise AnswerTooLarge("too large")
+        return answer
+
+
+@requirement("clients:large-answers")
+async def test_a_batch_whose_answer_is_too_large_is_read_in_smaller_ones() -> None:
+    questions = LargeAnswers(results=[])
+
+    await CrmClient(cast(Upstream, questions)).batch_read_objects("deals", [str(n) for n in range(60)], ["a"])
+
+    # A quarter of what was asked for, then as much again as is left.
+    assert [60, 15, 45, 11, 34, 8, 26] == [len(body["inputs"]) for body in questions.asked]
 
 
 async def test_a_search_that_goes_on_behind_nothing_is_not_taken_as_ended() -> None:

@@ -142,11 +142,15 @@ class BoardsClient:
         Source: developer.atlassian.com/cloud/trello/rest/api-group-boards, read 2026-11.
         """
         path = f"/1/boards/{board_id}/cards"
-        query = {"fields": "idList", "limit": str(MAX_CARDS), "sort": "-id"}
+        query = {"fields": "idList", "sort": "-id"}
+
+        async def ask(cursor: str | None, size: int) -> list[wire.Placed]:
+            sized = {"limit": str(size), **query, **_before(cursor)}
+            return await self._read(path, _board(board_id), list[wire.Placed], **sized)
 
         async def fetch(cursor: str | None) -> tuple[list[wire.Placed], str | None]:
             # Until an empty page: nobody promises that a short one is the last.
-            page = await self._read(path, _board(board_id), list[wire.Placed], **query, **_before(cursor))
+            page = await fitting(partial(ask, cursor), MAX_CARDS)
             return page, min([card.id for card in page], default=None)
 
         # A card that is made or moved between two pages would be told twice.

@@ -131,11 +131,17 @@ class CrmClient:
         wanted: dict[str, Any] = {"properties": list(properties), "propertiesWithHistory": []}
         if id_property is not None:
             wanted["idProperty"] = id_property
-        found: list[wire.Record] = []
-        for start in range(0, len(ids), PAGE_SIZE):
-            inputs = [{"id": one} for one in ids[start : start + PAGE_SIZE]]
+
+        async def fetch(rest: Sequence[str], size: int) -> tuple[Sequence[wire.Record], Sequence[str]]:
+            inputs = [{"id": one} for one in rest[:size]]
             answer = await self._ask(f"/crm/objects/{VERSION}/{kind}/batch/read", {"inputs": inputs, **wanted})
-            found += unwrap(answer, wire.Batch[wire.Record]).results
+            return unwrap(answer, wire.Batch[wire.Record]).results, rest[size:]
+
+        found: list[wire.Record] = []
+        rest = ids
+        while rest:
+            records, rest = await fitting(partial(fetch, rest), min(len(rest), PAGE_SIZE))
+            found += records
         return found
 
     async def list_objects(
@@ -300,8 +306,11 @@ class CrmClient:
         """
 
         async def fetch(archived: str, after: str | None) -> tuple[Sequence[wire.Owner], str | None]:
-            query = {"limit": PAGE_SIZE, "archived": archived} | _behind(after)
-            page = unwrap(await self._read(f"/crm/owners/{VERSION}", query), wire.Page[wire.Owner])
+            async def ask(size: int) -> Answer:
+                query = {"limit": size, "archived": archived} | _behind(after)
+                return await self._read(f"/crm/owners/{VERSION}", query)
+
+            page = unwrap(await fitting(ask, PAGE_SIZE), wire.Page[wire.Owner])
             return page.results, page.after
 
         # Deactivated owners are listed only on request, and still own what they owned.

@@ -3,7 +3,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from functools import partial
 from typing import Any, Self
 
@@ -168,7 +168,7 @@ class Watchers:
         runs: Runs,
         processes: Processes,
         sites: Mapping[str, Site],
-        client: Callable[[Run, Connection], Any],
+        client: Callable[[Run, Connection], AbstractContextManager[Any]],
         clock: Clock,
     ) -> None:
         self._database = database
@@ -267,9 +267,10 @@ class Watchers:
             run, connection.workspace_id, claimed.connector, OPERATION, connection_id=connection.connection_id
         )
         poll = Poll(claimed, connection, run, database=self._database, feed=self._feed, clock=self._clock)
-        poll.upstream, poll.pushed = self._client(run, connection), site.pushed
+        poll.pushed = site.pushed
+        polling = self._feed.authorisations.polling(connection.connection_id, run.trace)
         try:
-            with self._feed.authorisations.polling(connection.connection_id, run.trace):
+            with polling, self._client(run, connection) as poll.upstream:
                 fault = await self._attempt(observing, poll, recording)
         except TakenOver:
             return
