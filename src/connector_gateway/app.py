@@ -242,6 +242,7 @@ class App:
     def _management(self, edge: Edge) -> Management:
         return Management(
             edge,
+            self._connectors,
             self.workspaces,
             self.keys,
             self.connections,

@@ -210,6 +210,14 @@ def test_a_key_limited_to_no_connections_may_use_none() -> None:
 # How they end
 
 
+@requirement("keys:ends-ahead")
+async def test_a_key_that_would_have_ended_already_is_refused(office: Office) -> None:
+    with pytest.raises(InvalidParameters) as refused:
+        await office.issue(expires_at=office.clock.now())
+
+    assert ["expires_at"] == [fault["parameter"] for fault in refused.value.details]
+
+
 @requirement("keys:expiry", "calls:invalid-key")
 async def test_a_key_works_until_it_expires(office: Office) -> None:
     key = (await office.issue(expires_at=office.clock.at + 10))["key"]
@@ -381,14 +389,17 @@ async def test_a_use_that_could_not_be_noted_is_noted_later(office: Office) -> N
 
 
 async def test_whoever_holds_an_expired_key_is_told_when_it_ended(office: Office) -> None:
+    office.clock.at = 999_999_999.0
     key = (await office.issue(expires_at=1_000_000_000.0))["key"]
+    office.clock.at += 1
 
     with pytest.raises(InvalidApiKey, match=r"^The API key expired at 2001-09-09T01:46:40\.000Z\.$"):
         await office.here.authenticate(f"Bearer {key}")
 
 
 async def test_a_refused_key_is_not_used(office: Office) -> None:
-    created = await office.issue(expires_at=office.clock.now() - 1)
+    created = await office.issue(expires_at=office.clock.now() + 1)
+    office.clock.at += 1
 
     assert not await knows(office.here, created["key"])
     assert 0 == await office.here.note_uses()

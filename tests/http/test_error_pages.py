@@ -62,7 +62,8 @@ def test_the_pages_let_nothing_in(gateway: Gateway) -> None:
 def test_no_page_is_made_of_what_an_address_holds(gateway: Gateway, below: str, text: str) -> None:
     answer = gateway.http.get(f"{gateway.base_url}{below}{quote(text, safe='')}", headers=BROWSER)
 
-    assert (404, "application/json") == (answer.status_code, answer.headers["content-type"])
+    assert (404, "text/html; charset=utf-8") == (answer.status_code, answer.headers["content-type"])
+    assert text not in answer.text
 
 
 def test_a_mistyped_code_is_recognised(gateway: Gateway) -> None:

@@ -1,11 +1,14 @@
 """The management routes: workspaces, keys, connections and the history, for operators and for keys."""
 
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from sqlalchemy import Executable, update
 
+from connector_gateway.storage import tables
 from harness.requirement import requirement
 from harness.serving import Gateway, Reply
 
@@ -43,6 +46,10 @@ def keyed(gateway: Gateway, workspace: str, **more: Any) -> Callable[..., Reply]
     return lambda method, path, **sent: gateway.request(
         method, path, headers={"Authorization": f"Bearer {key}"}, **sent
     )
+
+
+async def _written(gateway: Gateway, statement: Executable) -> None:
+    await gateway.app.database.put(statement, {})
 
 
 def faults(reply: Reply) -> list[str]:
@@ -280,9 +287,43 @@ def test_a_revoked_key_is_worthless_at_once(gateway: Gateway, workspace: str) ->
 
 @requirement("keys:expiry", "calls:invalid-key")
 def test_an_expired_key_is_worthless(gateway: Gateway, workspace: str) -> None:
-    past = (datetime.now(UTC) - timedelta(seconds=1)).isoformat()
+    soon = (datetime.now(UTC) + timedelta(minutes=1)).isoformat()
+    asking = keyed(gateway, workspace, expires_at=soon)
+    ended = update(tables.keys).where(tables.keys.c.workspace_id == workspace).values(expires_at=time.time() - 1)
+    gateway.run(_written(gateway, ended))
 
-    assert "invalid_api_key" == keyed(gateway, workspace, expires_at=past)("GET", "/v1/runs").code
+    assert "invalid_api_key" == asking("GET", "/v1/runs").code
+
+
+@requirement("keys:ends-ahead")
+def test_a_key_that_would_have_ended_already_is_refused(gateway: Gateway, workspace: str) -> None:
+    body = {"workspace_id": workspace, "scope": "read", "expires_at": "2001-01-01T00:00:00Z"}
+
+    reply = gateway.operator("POST", "/v1/keys", json=body)
+
+    assert (422, ["expires_at"]) == (reply.status, [fault["parameter"] for fault in reply.details])
+
+
+@requirement("runs:filters-known")
+@pytest.mark.parametrize(
+    ("query", "parameter", "meant"),
+    [
+        ({"operation": "list_thngs"}, "operation", "list_things"),
+        ({"operation": "nope"}, "operation", None),
+        ({"operation": "nope", "connector": "shelf"}, "operation", None),
+        ({"connector": "shlef"}, "connector", "shelf"),
+        ({"status": "eror"}, "status", "error"),
+    ],
+)
+def test_runs_are_not_looked_for_by_names_that_there_are_not(
+    gateway: Gateway, query: dict[str, str], parameter: str, meant: str | None
+) -> None:
+    reply = gateway.operator("GET", "/v1/runs", params=query)
+
+    assert (422, [(parameter, meant)]) == (
+        reply.status,
+        [(fault["parameter"], fault.get("did_you_mean")) for fault in reply.details],
+    )
 
 
 @requirement("keys:own-limit")

@@ -244,3 +244,34 @@ def test_metrics_are_shown_for_their_token_where_one_is_set(tmp_path: Path) -> N
     assert ["missing_api_key", "invalid_api_key", "invalid_api_key"] == [
         answer.json()["error"]["code"] for answer in refused
     ]
+
+
+# Where there is nothing
+
+
+@requirement("calls:no-such-page")
+@pytest.mark.parametrize("path", ["/console/nope", "/docs/errors/nope", "/nowhere"])
+def test_a_browser_is_shown_a_page_where_there_is_none(gateway: Gateway, path: str) -> None:
+    answer = gateway.http.get(gateway.base_url + path, headers={"Accept": "text/html,*/*;q=0.8"})
+
+    assert (404, "text/html; charset=utf-8") == (answer.status_code, answer.headers["content-type"])
+    assert "There is no such page" in answer.text
+    assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
+
+
+@requirement("calls:no-such-page")
+def test_that_page_leads_to_the_one_that_was_probably_meant(gateway: Gateway) -> None:
+    url = f"{gateway.base_url}/docs/errors/ratelimited"
+    answer = gateway.http.get(url, headers={"Accept": "text/html"})
+
+    assert 'href="/docs/errors/rate_limited"' in answer.text
+
+
+@requirement("calls:no-such-page")
+@pytest.mark.parametrize(
+    ("method", "path"), [("GET", "/v1/nope"), ("POST", "/console/nope"), ("GET", "/v1/connectors/x")]
+)
+def test_programs_are_told_in_the_shape_of_every_error(gateway: Gateway, method: str, path: str) -> None:
+    answer = gateway.http.request(method, gateway.base_url + path, headers={"Accept": "text/html"})
+
+    assert (404, "route_not_found") == (answer.status_code, answer.json()["error"]["code"])

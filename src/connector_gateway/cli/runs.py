@@ -25,6 +25,7 @@ from connector_gateway.cli.output import (
 )
 from connector_gateway.cli.printing import printable
 from connector_gateway.connectors import CONNECTORS
+from connector_gateway.core.filters import operation_names
 from connector_gateway.kit.errors import catalogue
 from connector_gateway.kit.identifiers import WorkspaceId
 from connector_gateway.kit.nearest import nearest
@@ -73,7 +74,7 @@ class Known(click.ParamType[str]):
 
 
 CODE = Known("code", (error.code for error in catalogue()))
-OPERATION = Known("operation", (operation.name for room in CONNECTORS.values() for operation in room.operations))
+OPERATION = Known("operation", operation_names(CONNECTORS))
 
 
 def filters(command: F) -> F:

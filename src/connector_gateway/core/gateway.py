@@ -11,6 +11,7 @@ from connector_gateway.core.connections import Connecting, Connection, Connectio
 from connector_gateway.core.cursors import Cursors
 from connector_gateway.core.envelope import Envelope
 from connector_gateway.core.files import Files
+from connector_gateway.core.filters import DOWNLOAD
 from connector_gateway.core.keys import Caller
 from connector_gateway.core.limits import Limits, require
 from connector_gateway.core.links import Links
@@ -33,7 +34,6 @@ from connector_gateway.kit.transport import Transport
 from connector_gateway.kit.upstream import Timeouts, Upstream, unauthorised
 from connector_gateway.storage.shared import Shared
 
-DOWNLOAD = "download"
 """The operation that the history shows for a file fetched by its link."""
 
 WATCHERS = Timeouts(queue_seconds=300.0, run_seconds=300.0)

@@ -118,6 +118,18 @@ class Keys:
         self._used[caller.key_id] = self._clock.now()
         return caller
 
+    def _require_ahead(self, expires_at: float | None) -> None:
+        """Refuse a key that nobody could ever use."""
+        if expires_at is not None and expires_at <= self._clock.now():
+            raise InvalidParameters(
+                "The key would have ended before it was made.",
+                {
+                    "parameter": "expires_at",
+                    "message": "Should be in the future",
+                    "value": timestamp(instant(expires_at)),
+                },
+            )
+
     async def create(
         self,
         workspace_id: WorkspaceId,
@@ -133,6 +145,7 @@ class Keys:
         """A new key, the only time with ``key`` itself."""
         _check_rights(connection_ids, manages_connections=manages_connections)
         _check_operations(operations or (), self._operations)
+        self._require_ahead(expires_at)
         key = new_key()
         row = {
             "key_id": f"key_{ulid()}",

@@ -35,6 +35,7 @@ from connector_gateway.http.pages import ASSETS, Pages, asset
 from connector_gateway.http.reference import reference, start, viewer
 from connector_gateway.http.routes import ROOT, Edge, Methods, NotFound, Operations
 from connector_gateway.kit.clock import Clock
+from connector_gateway.kit.nearest import MEANT
 from connector_gateway.kit.operation import AnyConnector
 
 SHOWN = (
@@ -127,19 +128,47 @@ class Application:
 class Front:
     """The address without a path: it leads a browser to the reference, and is nothing to anybody else."""
 
-    def __init__(self, not_found: NotFound) -> None:
+    def __init__(self, not_found: ASGIApp) -> None:
         self._not_found = not_found
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Redirect, or refuse."""
-        reads = scope["method"] in {"GET", "HEAD"} and "text/html" in Headers(scope=scope).get("accept", "")
-        answer = RedirectResponse("/docs", 302) if reads else self._not_found
+        answer = RedirectResponse("/docs", 302) if _reads_pages(scope) else self._not_found
         return answer(scope, receive, send)
+
+
+class Missing:
+    """Where there is no route: a page for a browser that looks for one, and a refusal for everybody else."""
+
+    def __init__(self, pages: Pages, addresses: Addresses, not_found: NotFound) -> None:
+        self._pages = pages
+        self._addresses = addresses
+        self._not_found = not_found
+
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        """Say so."""
+        looks = scope["type"] == "http" and _reads_pages(scope) and not scope["path"].startswith("/v1/")
+        answer = self._page(scope["path"]) if looks else self._not_found
+        return answer(scope, receive, send)
+
+    def _page(self, path: str) -> Response:
+        missing = self._addresses.missing(path)
+        meant = next((str(detail[MEANT]) for detail in missing.details if MEANT in detail), "")
+        # What it means is an address to open only where a browser would read it.
+        meant = meant.removeprefix("GET ") if meant.startswith("GET /") and "{" not in meant else ""
+        return self._pages.show("missing.html", status=404, message=missing.message, meant=meant)
+
+
+def _reads_pages(scope: Scope) -> bool:
+    """Whether a browser asks for a page."""
+    return scope["method"] in {"GET", "HEAD"} and "text/html" in Headers(scope=scope).get("accept", "")
 
 
 def application(service: Service, lifespan: Callable[[Router], AbstractAsyncContextManager[None]]) -> Application:
     """The service as an ASGI application; *lifespan* opens and closes what stands behind it."""
-    not_found = NotFound(service.edge, _addresses(service).missing)
+    addresses = _addresses(service)
+    not_found = NotFound(service.edge, addresses.missing)
+    missing = Missing(service.pages, addresses, not_found)
     # Operations are not among them: they are most calls, and are found by a look-up of their own.
     routes: list[BaseRoute] = [
         Route("/", Front(not_found)),
@@ -152,7 +181,7 @@ def application(service: Service, lifespan: Callable[[Router], AbstractAsyncCont
         *_descriptions(service),
         *download_routes(service.edge, service.download_path),
     ]
-    others = Router(routes, default=not_found, redirect_slashes=False, lifespan=lifespan)
+    others = Router(routes, default=missing, redirect_slashes=False, lifespan=lifespan)
     operations = Operations(service.edge, service.connectors.values(), not_found)
     return Application(operations, others, service.edge.stopping, service.clients)
 

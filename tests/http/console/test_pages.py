@@ -324,11 +324,11 @@ def test_the_filters_stay_as_they_were_chosen(operator: Browser) -> None:
     assert "No run fits." in page.text
 
 
-@pytest.mark.parametrize("status", ["no-such-status", "OK"])
-def test_a_filter_that_cannot_be_used_is_told(operator: Browser, status: str) -> None:
-    page = operator.open("/console/runs", status=status)
+@pytest.mark.parametrize(("name", "value"), [("status", "no-such-status"), ("status", "OK"), ("operation", "nope")])
+def test_a_filter_that_cannot_be_used_is_told(operator: Browser, name: str, value: str) -> None:
+    page = operator.open("/console/runs", **{name: value})
 
-    assert (422, "status") == (page.status, page.one("[role=alert] li code").text)
+    assert (422, name) == (page.status, page.one("[role=alert] li code").text)
 
 
 def test_runs_come_page_by_page_under_the_same_filters(operator: Browser, gateway: Gateway) -> None:

@@ -15,6 +15,7 @@ from sqlalchemy.dialects.postgresql import insert
 from connector_gateway.core.connections import Connection, Connections
 from connector_gateway.core.events.feed import Feed, Gap, enter
 from connector_gateway.core.events.watches import MAX_CLAIMED, Claimed, Watches, take_wakes
+from connector_gateway.core.filters import OBSERVE
 from connector_gateway.core.processes import Processes
 from connector_gateway.core.runs import Recording, Run, Runs
 from connector_gateway.core.sites import Site
@@ -42,9 +43,6 @@ MAX_PAUSE_SECONDS = 15 * 60.0
 FIRST_PAUSE_SECONDS = 5.0
 LONGEST_PAUSE_SECONDS = max(REVOKED_SECONDS, MAX_PAUSE_SECONDS)
 MAX_DOUBLINGS = 10
-
-OPERATION = "observe_events"
-"""What polls are called in the history."""
 
 _watches, _snapshots = tables.watches.c, tables.snapshots.c
 _put = insert(tables.snapshots)
@@ -264,7 +262,7 @@ class Watchers:
             return
         began, began_at, run = self._database.time(), self._clock.now(), Run("watch")
         recording = self._runs.record(
-            run, connection.workspace_id, claimed.connector, OPERATION, connection_id=connection.connection_id
+            run, connection.workspace_id, claimed.connector, OBSERVE, connection_id=connection.connection_id
         )
         poll = Poll(claimed, connection, run, database=self._database, feed=self._feed, clock=self._clock)
         poll.pushed = site.pushed

@@ -1,7 +1,7 @@
 """How management routes are declared, and what they work with."""
 
 import inspect
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar, get_type_hints
@@ -35,6 +35,7 @@ from connector_gateway.kit.errors import (
     catalogue,
 )
 from connector_gateway.kit.identifiers import ConnectionId, WorkspaceId
+from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.kit.shapes import Listing, Page, Params, Position, Result
 
 R = TypeVar("R", bound=Result | Page[Any] | Listing[Any])
@@ -56,6 +57,7 @@ class Management:
     """What the management routes work on."""
 
     edge: Edge
+    connectors: Mapping[str, AnyConnector]
     workspaces: Workspaces
     keys: Keys
     connections: Connections

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from connector_gateway.core.filters import require_known
 from connector_gateway.http.management.declared import Asked, ManagementRoute, manages
 from connector_gateway.http.management.params import (
     ChangeConnection,
@@ -140,6 +141,7 @@ async def create_connection(asked: Asked, params: CreateConnection) -> CreatedCo
 @manages("GET /v1/connections", open_to_keys=True)
 async def list_connections(asked: Asked, params: ListConnections) -> Page[ConnectionRecord]:
     """List connections, newest first; secrets are never shown."""
+    require_known(asked.management.connectors, connector=params.connector)
     page = await asked.management.connections.page(
         asked.within(params.workspace_id),
         asked.connection_ids,
@@ -239,6 +241,7 @@ async def list_runs(asked: Asked, params: ListRuns) -> Page[RunRecord]:
     A page may hold fewer runs than asked for, or none, while there is a ``next_cursor``: go on with it.
     With a key it counts as a call.
     """
+    require_known(asked.management.connectors, connector=params.connector, operation=params.operation)
     page = await asked.management.runs.page(
         asked.within(params.workspace_id),
         asked.connection_ids,

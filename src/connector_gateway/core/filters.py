@@ -1,0 +1,43 @@
+"""What runs and connections are looked for by: only names that there are, since others would find nothing."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+from connector_gateway.kit.errors import Detail, InvalidParameters
+from connector_gateway.kit.operation import AnyConnector
+
+DOWNLOAD = "download"
+"""What the opening of a download link is called in the history."""
+
+OBSERVE = "observe_events"
+"""What polls are called in the history."""
+
+OF_ITSELF = (DOWNLOAD, OBSERVE)
+"""What has runs and is no operation, as nobody calls it with a key."""
+
+
+def operation_names(connectors: Mapping[str, AnyConnector], connector: str | None = None) -> Collection[str]:
+    """What runs may be runs of; of one *connector* where that is given."""
+    rooms = [room for name, room in connectors.items() if connector in {None, name}]
+    return [*dict.fromkeys(operation.name for room in rooms for operation in room.operations), *OF_ITSELF]
+
+
+def require_known(
+    connectors: Mapping[str, AnyConnector], *, connector: str | None, operation: str | None = None
+) -> None:
+    """Refuse a *connector* or an *operation* that there is not."""
+    faults = list(_unknown(connectors, connector, operation))
+    if faults:
+        names = " and ".join(f"no {fault['parameter']} {fault['value']}" for fault in faults)
+        raise InvalidParameters(f"There is {names}.", *faults)
+
+
+def _unknown(connectors: Mapping[str, AnyConnector], connector: str | None, operation: str | None) -> Iterator[Detail]:
+    known = connector if connector in connectors else None
+    if connector is not None and known is None:
+        yield _fault("connector", connector, connectors)
+    if operation is not None and operation not in (names := operation_names(connectors, known)):
+        yield _fault("operation", operation, names)
+
+
+def _fault(parameter: str, value: str, allowed: Iterable[str]) -> Detail:
+    return {"parameter": parameter, "message": f"There is no such {parameter}", "value": value, "allowed": [*allowed]}
