@@ -10,6 +10,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from connector_gateway.connectors import CONNECTORS
+from connector_gateway.core.runs import Run
+from connector_gateway.kit.identifiers import ConnectionId
 from harness.calls import read, write, writings
 from harness.playing import playing
 from harness.requirement import requirement
@@ -77,3 +79,18 @@ def test_what_a_third_party_repeats_of_the_credentials_is_told_to_nobody(
     told = json.dumps([[reply.body, dict(reply.headers)] for reply in given] + runs) + repr(logged)
     assert [] == [way for secret in credentials.values() for way in ways(secret) if way in told]
     assert not {500} & {reply.status for reply in given}
+
+
+@requirement("secrets:vendor-echo")
+@pytest.mark.parametrize("room", CONNECTORS)
+def test_nothing_of_a_call_shows_its_credentials(started: Rooms, room: str) -> None:
+    caller, run = started.newly_connected(room), Run("http")
+    connection_id = ConnectionId(caller.connections[room])
+    app = started.gateway.app
+    connection = started.gateway.run(app.connections.several([connection_id]))[connection_id]
+    with app._gateway().watcher(run, connection) as client:
+        shown = repr([connection, run, client, client._upstream])
+
+    credentials = started.gateway.sandbox.emulators[room].credentials()
+    assert "Upstream(" in shown
+    assert [] == [way for secret in credentials.values() for way in ways(secret) if way in shown]

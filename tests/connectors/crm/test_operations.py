@@ -315,7 +315,13 @@ def test_a_contact_is_linked_to_the_oldest_company_of_a_domain_or_to_one_by_iden
 @requirement("crm:contacts:company-not-found")
 @pytest.mark.parametrize(
     ("reference", "more"),
-    [("nobody.test", {}), ("424242", {}), ("424242", {"create_company": True}), ("no-such", {"create_company": True})],
+    [
+        ("nobody.test", {}),
+        ("..", {"create_company": True}),
+        ("424242", {}),
+        ("424242", {"create_company": True}),
+        ("no-such", {"create_company": True}),
+    ],
 )
 def test_a_missing_company_is_refused_before_the_contact_is_written(
     gateway: Gateway, portal: Looking, reference: str, more: dict[str, Any]

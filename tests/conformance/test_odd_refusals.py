@@ -1,0 +1,55 @@
+"""Third parties refuse in a shape that they do not document: in every room that is told as theirs, never as a fault."""
+
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from connector_gateway.connectors import CONNECTORS
+from harness.calls import read, write, writings
+from harness.playing import playing
+from harness.requirement import requirement
+from harness.rooms import Rooms, rooms
+from harness.serving import Reply
+from hostile.trials import misshapen
+from workspace_sandbox import EMULATORS
+
+BODIES: Sequence[object] = (
+    None,
+    7,
+    [[{}], None],
+    {"error": {"message": {"text": []}, "type": 4, "errors": [{"reason": [7]}, None]}, "message": ["x"]},
+    {"error": [1, {}], "errors": {"a": 1}, "code": {"x": 1}, "status": "late", "category": []},
+    {"ok": "no", "error": 7, "needed": {}, "object": [], "context": "x", "subCategory": {"a": None}, "errors": 3},
+)
+
+
+@pytest.fixture(scope="module")
+def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rooms]:
+    quick = {"GATEWAY_BACKOFF_SECONDS": "0.001"}
+    with playing(**EMULATORS) as sandbox, rooms(sandbox, tmp_path_factory.mktemp("refusals"), **quick) as started:
+        yield started
+
+
+def replies(started: Rooms, room: str, status: int) -> Iterator[tuple[object, Reply]]:
+    """What every operation of *room* answers while the third party refuses everything, with each of the bodies."""
+    names: Sequence[str] = writings(room)
+    readings = started.readings(room)
+    for number, body in enumerate(BODIES):
+        gateway, content = started.newly_connected(room), f"odd {status} {number}"
+        started.gateway.clear(room)
+        for name in names:
+            started.prepare(name, content)
+        gateway.fault(room, fault="status", status=status, body=body, times=10_000)
+        yield from ((body, read(gateway, room, reading)) for reading in readings)
+        yield from ((body, write(gateway, started.world, name, content, content)) for name in names)
+    started.gateway.clear(room)
+
+
+@requirement("calls:odd-refusals")
+@pytest.mark.parametrize("status", [400, 401, 404, 500])
+@pytest.mark.parametrize("room", CONNECTORS)
+def test_a_refusal_of_any_shape_is_the_applications(started: Rooms, room: str, status: int) -> None:
+    given = list(replies(started, room, status))
+
+    assert [] == [(body, reply.body) for body, reply in given if misshapen(reply)]
+    assert len(given) >= len(BODIES) * len(CONNECTORS[room].operations)
