@@ -59,6 +59,7 @@ def _benchmarks(wanted: Wanted) -> Mapping[str, Callable[[], Rows]]:
         "retention": partial(retention.rows, wanted),
         "mail": mail.rows,
         "pacing": pacing.rows,
+        "together": pacing.rows_together,
         "events": events.rows,
         "idle": idle.rows,
         "connections": connections.rows,

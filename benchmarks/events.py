@@ -104,7 +104,7 @@ def _scene(*, hooked: bool = True, **settings: str) -> Iterator[Scene]:
         }
         gateway = Killed(environment, port)
         stack.callback(gateway.kill)
-        scene = Scene(furnished(described, gateway.start(), environment["GATEWAY_OPERATOR_TOKEN"]), gateway)
+        scene = Scene(furnished(described, [gateway.start()], environment["GATEWAY_OPERATOR_TOKEN"]), gateway)
         if hooked:
             _set_up_deliveries(scene)
         scene.control("notes/knobs", {"limits": hooked})

@@ -8,9 +8,11 @@ import secrets
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,11 @@ import httpx
 
 from benchmarks.load import loading
 from benchmarks.processes import Server, environment_of, free_port, is_free, started
+from benchmarks.stores import stores
 from connector_gateway.connectors import CONNECTORS
+
+TOGETHER = {"tables", "crm"}
+"""What several processes saturate together: windows of a second and of ten."""
 
 
 @dataclass(frozen=True)
@@ -39,25 +45,42 @@ class Order:
 
 @dataclass(frozen=True)
 class Place:
-    """A sandbox, a gateway in front of it, and what opens them."""
+    """A sandbox, gateways in front of it, and what opens them."""
 
     sandbox: Mapping[str, Any]
-    gateway: Server
+    gateways: Sequence[Server]
     operator: httpx.Client
     key: str
     connections: Mapping[str, str]
 
+    @property
+    def gateway(self) -> Server:
+        """The first of them."""
+        return self.gateways[0]
+
 
 @contextmanager
-def place() -> Iterator[Place]:
-    """Sandbox and gateway in processes of their own, budgets as they are, and timeouts for long queues."""
-    with sandboxed() as described, tempfile.TemporaryDirectory() as folder:
-        port = free_port()
-        settings = {**addresses_of(described), "GATEWAY_QUEUE_SECONDS": "900"}
+def place(processes: int = 1) -> Iterator[Place]:
+    """Sandbox and gateways in processes of their own, budgets as they are, and timeouts for long queues.
+
+    Several gateways share PostgreSQL and Valkey; one alone uses SQLite and its memory, unless *processes* is 0.
+    """
+    with ExitStack() as stack:
+        described = stack.enter_context(sandboxed())
+        shared = {} if processes == 1 else stack.enter_context(stores())
+        settings = {**addresses_of(described), "GATEWAY_QUEUE_SECONDS": "900", **shared}
+        folder = stack.enter_context(tempfile.TemporaryDirectory())
         environment = environment_of(settings, Path(folder))
-        command = ("connector_gateway", "serve", "--port", str(port))
-        with started(*command, port=port, ready="/readyz", **environment) as gateway:
-            yield furnished(described, gateway, environment["GATEWAY_OPERATOR_TOKEN"])
+        gateways = [stack.enter_context(_gateway(environment)) for _ in range(max(1, processes))]
+        yield furnished(described, gateways, environment["GATEWAY_OPERATOR_TOKEN"])
+
+
+@contextmanager
+def _gateway(environment: Mapping[str, str]) -> Iterator[Server]:
+    port = free_port()
+    command = ("connector_gateway", "serve", "--port", str(port))
+    with started(*command, port=port, ready="/readyz", **environment) as gateway:
+        yield gateway
 
 
 @contextmanager
@@ -92,9 +115,9 @@ def _block() -> int:
     return first if all(map(is_free, range(first, first + 10))) else _block()
 
 
-def furnished(described: Mapping[str, Any], gateway: Server, operator_token: str) -> Place:
+def furnished(described: Mapping[str, Any], gateways: Sequence[Server], operator_token: str) -> Place:
     """A workspace, a key and the connections."""
-    operator = httpx.Client(base_url=gateway.url, headers={"Authorization": f"Bearer {operator_token}"}, timeout=60)
+    operator = httpx.Client(base_url=gateways[0].url, headers={"Authorization": f"Bearer {operator_token}"}, timeout=60)
 
     def make(path: str, **body: Any) -> Any:
         return operator.post(path, json=body).raise_for_status().json()["data"]
@@ -111,7 +134,7 @@ def furnished(described: Mapping[str, Any], gateway: Server, operator_token: str
         for connector, upstream in described["upstreams"].items()
         if connector in CONNECTORS
     }
-    return Place(described, gateway, operator, key, connections)
+    return Place(described, gateways, operator, key, connections)
 
 
 def orders(examples: Mapping[str, Any]) -> Iterator[Order]:
@@ -136,6 +159,29 @@ def rows() -> Iterator[tuple[str, str, str, bool]]:
                 yield _saturate(here, order)
 
 
+def rows_together() -> Iterator[tuple[str, str, str, bool]]:
+    """The same of several processes that share a store, and the minute of a key."""
+    for processes in (0, 2, 4):
+        with place(processes) as here:
+            told = f"{max(1, processes)} on Valkey, "
+            for order in orders(here.sandbox["examples"]):
+                if order.connector in TOGETHER:
+                    name, *figures = _saturate(here, order)
+                    yield (told + name, *figures)
+            name, *figures = _minute(here)
+            yield (told + name, *figures)
+
+
+def _minute(here: Place) -> tuple[str, str, str, bool]:
+    """How many calls of one key are let through at the same time."""
+    workspace_id = here.operator.get("/v1/workspaces").json()["data"][0]["workspace_id"]
+    body = {"workspace_id": workspace_id, "scope": "read", "calls_per_minute": 120}
+    key = here.operator.post("/v1/keys", json=body).raise_for_status().json()["data"]["key"]
+    crm = {"email": here.sandbox["examples"]["crm"]["email"]}
+    statuses = _burst(replace(here, key=key), Order("crm", "GET", "/contacts", crm, 200, "/crm/"))
+    return "a key's minute of 120", f"answers {statuses}", "120 of 200", statuses == {"200": 120, "429": 80}
+
+
 def _saturate(here: Place, order: Order) -> tuple[str, str, str, bool]:
     control = f"{here.sandbox['sandbox_url']}/_control/{order.connector}/requests"
     httpx.delete(control)
@@ -146,21 +192,27 @@ def _saturate(here: Place, order: Order) -> tuple[str, str, str, bool]:
     windows = int((len(seen) - 1) // budget.limit)
     lasted = seen[windows * int(budget.limit)]["at"] - seen[0]["at"]
     used, refused = windows * budget.per_seconds / lasted, sum(entry["status"] == 429 for entry in seen)
-    good = used >= 0.98 and refused == 0 and statuses == {"200": order.calls}
+    good = used >= 0.98 and refused == 0 and statuses == {"200": order.calls // len(here.gateways) * len(here.gateways)}
     figure = f"{used:.1%} ({windows} windows in {lasted:.1f} s); {refused} refused upstream; answers {statuses}"
     return f"{order.connector}: budget used at saturation; upstream 429s", figure, ">= 98%; 0", good
 
 
 def _burst(here: Place, order: Order) -> Mapping[str, int]:
-    """All calls at once; how many were answered with which status."""
+    """All calls at once, an equal part at each gateway; how many were answered with which status."""
+    with ThreadPoolExecutor() as threads:
+        each = threads.map(lambda gateway: _part(here, gateway, order), here.gateways)
+        return dict(sum(each, Counter[str]()))
+
+
+def _part(here: Place, gateway: Server, order: Order) -> Counter[str]:
+    calls = order.calls // len(here.gateways)
     with loading() as load:
         result = load(
-            f"{here.gateway.url}/v1/connectors/{order.connector}{order.path}",
+            f"{gateway.url}/v1/connectors/{order.connector}{order.path}",
             {"connection_id": here.connections[order.connector], **order.arguments},
             {"Authorization": f"Bearer {here.key}"},
-            calls=order.calls,
-            concurrency=order.calls,
+            calls=calls,
+            concurrency=calls,
             method=order.method,
         )
-    statuses: Mapping[str, int] = result["statuses"]
-    return statuses
+    return Counter(result["statuses"])

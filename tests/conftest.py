@@ -15,6 +15,7 @@ from harness.clocks import HandClock
 from harness.databases import postgres_on, sqlite_in
 from harness.leaks import LEAKS, listen
 from harness.postgres import new_database, postgres
+from harness.valkey import Server, valkey_server
 
 os.environ["GATEWAY_ENV_FILE"] = os.devnull
 """Whatever the folder's own .env says is for whoever works there, not for tests."""
@@ -71,6 +72,12 @@ def postgres_server() -> Iterator[str]:
     # that begins meanwhile closes that folder to all but root.
     with TemporaryDirectory(prefix="postgres-") as folder, postgres(Path(folder)) as address:
         yield address
+
+
+@pytest.fixture(scope="session")
+def valkey_of_tests() -> Iterator[Server]:
+    with TemporaryDirectory(prefix="valkey-") as folder, valkey_server(Path(folder)) as server:
+        yield server
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -71,8 +71,18 @@ BAD = {
     },
     "GATEWAY_ATTEMPTS": {"21": "it should be a number above 0, at most 20."},
     "GATEWAY_KEEP_RUNS_DAYS": {"40000": "it should be a number above 0, at most 36,600."},
-    "GATEWAY_WORKERS": {"0": "is '0'", "2": "Run one worker."},
-    "GATEWAY_SHARED_URL": {"redis://127.0.0.1": "not supported yet"},
+    "GATEWAY_WORKERS": {"0": "is '0'", "2": "Run one worker"},
+    "GATEWAY_SHARED_URL": {
+        "store.internal:6379": "names 'store.internal', which is not supported; it should be an address such as",
+        "//store": "names no kind of store",
+        "http://store": "names 'http', which is not supported",
+        "valkey://": "has more or less than a server",
+        "valkey://store:99999": "has no port between 1 and 65535",
+        "redis://store/first": "has more or less than a server",
+        "redis://store/0?db=1": "has more or less than a server",
+        "unix://": "names no file",
+        "valkey://störe": "has characters that an address cannot have",
+    },
     "GATEWAY_WATCH": {"maybe": "is 'maybe'; it should be on or off."},
     "GATEWAY_LOG_LEVEL": {"loud": "is 'loud'; it should be debug or info or warning or error."},
     "GATEWAY_NOTES_BUDGET": {
@@ -104,6 +114,12 @@ def test_a_setting_that_cannot_be_used_is_told_in_a_sentence(name: str, value: s
 @requirement("settings:sentence")
 def test_a_password_in_an_address_is_not_shown(url: str) -> None:
     assert "s3cret" not in refusal(GATEWAY_DATABASE_URL=url)
+
+
+@pytest.mark.parametrize("url", ["redis://me:s3cret@store:99999", "rediss://:s3cret@", "mysql://me:s3cret@store"])
+@requirement("settings:sentence")
+def test_a_password_in_the_address_of_a_store_is_not_shown(url: str) -> None:
+    assert "s3cret" not in refusal(GATEWAY_SHARED_URL=url)
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,7 @@ from connector_gateway.core.evidence import Evidence
 from connector_gateway.core.files import Files
 from connector_gateway.core.gateway import Gateway
 from connector_gateway.core.guesses import Guesses
+from connector_gateway.core.installation import identify
 from connector_gateway.core.keys import Keys
 from connector_gateway.core.limits import Limits
 from connector_gateway.core.links import Links
@@ -49,6 +50,7 @@ from connector_gateway.core.usage import Usage
 from connector_gateway.core.workspaces import Workspaces
 from connector_gateway.core.writing import Writing
 from connector_gateway.http import AccessLog, Application, Service, application
+from connector_gateway.http.application import Check
 from connector_gateway.http.clients import Clients
 from connector_gateway.http.management import Management
 from connector_gateway.http.metrics import Metrics
@@ -63,6 +65,8 @@ from connector_gateway.storage.alone import Unshared, alone_on
 from connector_gateway.storage.database import Database
 from connector_gateway.storage.files import AlreadyServed
 from connector_gateway.storage.memory import InMemory
+from connector_gateway.storage.share import Sheltered
+from connector_gateway.storage.shared import Shared
 
 log = structlog.get_logger()
 
@@ -95,13 +99,15 @@ class App:
         )
         self.stopping = Stopping()
         self.clients = Clients(settings.clients)
+        # Several processes may serve where what they count is counted together, on a database for several.
+        alone = alone and (settings.shared_url is None or self.database.embedded)
         self._alone = alone_on(self.database.url, settings.storage_seconds) if alone else Unshared()
         secrets = SecretKeys(settings.secret_keys)
         process_id = ProcessId(f"proc_{ulid()}")
         self.workspaces = Workspaces(self.database, self.clock)
         self.keys = Keys(self.database, self.clock, self._steady, operations=names_of(connectors.values()))
         self._vault = Vault(secrets)
-        self._shared = InMemory(self._steady, settings.timeouts)
+        self._shared = self._new_shared()
         self._transport = transport or Transport(settings.upstream_timeout_seconds)
         self._tokens = Tokens(settings.sites, self._transport, self._shared, self._steady)
         self.connections = self._new_connections(connectors)
@@ -126,6 +132,21 @@ class App:
         self.hooks = self._new_hooks(Handover(self.database, secrets, settings.base_url, self.clock))
         self._processes = self._new_processes(process_id, stopwatch, alone=alone)
         self._retention = self._new_retention()
+
+    def _new_shared(self) -> Shared:
+        memory = InMemory(self._steady, self.settings.timeouts)
+        if self.settings.shared_url is None:
+            return memory
+        from connector_gateway.storage import valkey  # noqa: PLC0415  # its driver costs time to load
+
+        store = valkey.Valkey(
+            self.settings.shared_url,
+            self._steady,
+            seconds=valkey.ANSWER_SECONDS,
+            queue_seconds=self.settings.timeouts.queue_seconds,
+            connectors=list(self.settings.sites),
+        )
+        return Sheltered(store, memory, self._steady, lambda: self._processes.count)
 
     def _new_connections(self, connectors: Mapping[str, AnyConnector]) -> Connections:
         changes = WatchChanges(connectors, self.clock, self.database.time)
@@ -168,7 +189,17 @@ class App:
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:
         """What commands work with, open while inside: the database, and the way to the third parties."""
-        async with self.database, self._transport:
+        async with self.database, self._counting_together(), self._transport:
+            yield
+
+    @asynccontextmanager
+    async def _counting_together(self) -> AsyncIterator[None]:
+        """The shared store, where there is one, open while inside."""
+        if not isinstance(self._shared, Sheltered):
+            yield
+            return
+        installation_id, new = await identify(self.database)
+        async with self._shared.opened(installation_id, fresh=new):
             yield
 
     def _new_hooks(self, handover: Handover) -> Hooks:
@@ -213,7 +244,7 @@ class App:
 
     def http(self) -> Application | AccessLog:
         """The service over HTTP; what stands behind it is opened and closed with it."""
-        metrics = Metrics(self.runs.unexpected, self.clients.refused)
+        metrics = Metrics(self.runs.unexpected, self.clients.refused, self._shared)
         gateway = self._gateway()
         edge = Edge(
             gateway, self.keys, self._limits, metrics, self.stopping, max_body_bytes=self.settings.max_body_bytes
@@ -226,7 +257,8 @@ class App:
             self._new_consents(),
             self.clock,
             metrics,
-            {"database": self._processes.prove_writable},
+            self._checks(),
+            self._shared,
             self.clients,
             self.settings.metrics_token,
             self.settings.base_url,
@@ -238,6 +270,10 @@ class App:
         )
         made = application(service, partial(self._lifespan, self._watchers(gateway)))
         return AccessLog(made, self.settings.download_path) if self.settings.access_log else made
+
+    def _checks(self) -> dict[str, Check]:
+        checks: dict[str, Check] = {"database": self._processes.prove_writable}
+        return checks | ({"shared_store": self._shared.check} if isinstance(self._shared, Sheltered) else {})
 
     def _management(self, edge: Edge) -> Management:
         return Management(
@@ -262,6 +298,7 @@ class App:
             await stack.enter_async_context(self._alone)
             await stack.enter_async_context(self.database)
             await check_seals(self.database, self._vault)
+            await stack.enter_async_context(self._counting_together())
             await stack.enter_async_context(self._transport)
             await stack.enter_async_context(self._processes)
             await stack.enter_async_context(self._retention)

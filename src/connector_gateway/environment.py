@@ -16,6 +16,11 @@ So many seconds fit what counts milliseconds in 32 bits.
 MAX_SHOWN = 60
 """Characters of a value that are shown where it is wrong."""
 
+STORES = frozenset({"valkey", "valkeys", "redis", "rediss", "unix"})
+"""How addresses of shared stores begin; the second and fourth are encrypted."""
+
+STORE_PATH = re.compile(r"(/\d{0,4})?")
+
 READ_ELSEWHERE = frozenset({f"{PREFIX}URL", f"{PREFIX}API_KEY", f"{PREFIX}ENV_FILE"})
 """What ``connector-gateway call`` reads, and the file that settings are read from."""
 
@@ -99,6 +104,16 @@ class Environment:
             raise SettingsError(f"{PREFIX}{name} {wrong}; it should be an address such as https://gateway.example.com.")
         return text
 
+    def store(self, name: str) -> str | None:
+        """The address of a shared store, or None; what it says of users and passwords is shown nowhere."""
+        text = self.text(name, "")
+        wrong = _wrong_with_store(text) if text else ""
+        if wrong:
+            raise SettingsError(
+                f"{PREFIX}{name} {wrong}; it should be an address such as valkey://store.internal:6379/0."
+            )
+        return text or None
+
     def check_names(self) -> None:
         """Refuse a variable that looks like a setting and is none: most often it is misspelt."""
         known = {*self._names, *READ_ELSEWHERE}
@@ -138,6 +153,23 @@ def _wrong_with(address: str) -> str:
     if port == 0:
         return "has no port between 1 and 65535"
     return "has a query or fragment" if parts.query or parts.fragment else ""
+
+
+def _wrong_with_store(address: str) -> str:
+    """What is wrong with the address of a shared store; empty if nothing is."""
+    if not address.isascii() or not address.isprintable() or " " in address:
+        return "has characters that an address cannot have"
+    try:
+        parts = urlsplit(address)
+        port = parts.port
+    except ValueError:
+        return "has no port between 1 and 65535"
+    if parts.scheme not in STORES:
+        return f"names {_shown(parts.scheme)}, which is not supported" if parts.scheme else "names no kind of store"
+    if parts.scheme == "unix":
+        return "" if parts.path.strip("/") and not parts.hostname else "names no file, as unix:///run/valkey.sock does"
+    whole = STORE_PATH.fullmatch(parts.path) and not parts.query and not parts.fragment and port != 0
+    return "" if parts.hostname and whole else "has more or less than a server, a port and the number of a database"
 
 
 def _shown(text: str, quote: str = "'") -> str:

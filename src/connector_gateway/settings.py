@@ -35,7 +35,9 @@ class Settings:
     metrics_token: str = field(repr=False)
     """What the metrics are shown for; to everybody if empty."""
 
-    shared_url: str | None
+    shared_url: str | None = field(repr=False)
+    """Where several processes count together; None where one counts in its memory."""
+
     base_url: str
     download_base: str
     link_seconds: float
@@ -90,7 +92,7 @@ class Settings:
             secret_keys=environment.secrets("SECRET_KEYS", MIN_SECRET_LENGTH),
             operator_token=environment.required("OPERATOR_TOKEN"),
             metrics_token=environment.text("METRICS_TOKEN", ""),
-            shared_url=environment.text("SHARED_URL", "") or None,
+            shared_url=environment.store("SHARED_URL"),
             base_url=base_url,
             download_base=environment.address("DOWNLOAD_BASE", f"{base_url}/v1/downloads"),
             link_seconds=environment.number("LINK_SECONDS", 15 * 60.0),
@@ -115,13 +117,11 @@ class Settings:
         """Refuse what would break promises, and what contradicts itself."""
         if self.workers > 1:
             raise SettingsError(
-                f"{PREFIX}WORKERS is {self.workers}, but pacing and key windows are counted in one process's memory: "
-                "several workers would exceed the third parties' budgets. Run one worker."
+                f"{PREFIX}WORKERS is {self.workers}, but a process serves by itself. Run one worker; several processes "
+                f"are started one by one, on PostgreSQL and with {PREFIX}SHARED_URL."
             )
         _require_strong("OPERATOR_TOKEN", self.operator_token)
         _require_strong("SECRET_KEYS", self.secret_keys[0])
-        if self.shared_url:
-            raise SettingsError(f"{PREFIX}SHARED_URL is set, but a shared store is not supported yet; leave it out.")
         if not self.download_path:
             raise SettingsError(f"{PREFIX}DOWNLOAD_BASE needs a path, such as {self.base_url}/v1/downloads.")
         if self.access_log and self.log_level not in {"debug", "info"}:

@@ -36,7 +36,9 @@ def test_it_says_that_it_is_alive(gateway: Gateway) -> None:
 
 @requirement("health:ready")
 def test_it_says_that_it_is_ready_and_what_it_looked_at(gateway: Gateway) -> None:
-    assert {"status": "ready", "checks": {"database": "ok"}} == gateway.request("GET", "/readyz").body
+    assert {"status": "ready", "checks": {"database": "ok"}, "shared_store": "memory"} == gateway.request(
+        "GET", "/readyz"
+    ).body
 
 
 @requirement("health:ready")

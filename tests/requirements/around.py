@@ -122,4 +122,19 @@ AROUND = promised(
     ("common-157", "bounds:idle-ledgers", "A key or account that is idle for a minute takes less than 1 KB."),
     ("common-158", "storage:full-disk", "On a full disk calls are 503 storage_unavailable, and the service not ready."),
     ("common-159", "storage:private-files", "The files of an embedded database are their owner's only."),
+    # What several processes count together
+    ("common-194", "shared:clocks", "Processes on one shared store share budgets and windows, by the store's clock."),
+    ("common-195", "shared:restart", "Windows and budgets in the shared store survive a restart of the gateway."),
+    ("common-196", "shared:local-share", "While the store is away a process goes on with its share for a minute."),
+    ("common-197", "shared:visible", "That is told by /readyz, by metrics and by a header."),
+    ("common-198", "shared:unavailable", "After that minute calls are 503 shared_store_unavailable with retry_after."),
+    ("common-199", "shared:lost-data", "When the store's data is lost only the share is used for a window."),
+    ("common-200", "shared:bounded-wait", "No call waits longer than a second for a store that hangs."),
+    (
+        "common-201",
+        "shared:leases",
+        "An object is changed by one process at a time, and not after the right has ended.",
+    ),
+    ("common-202", "shared:installations", "Installations on one store count for themselves."),
+    ("common-203", "shared:idle", "What nobody uses leaves nothing in the store."),
 )

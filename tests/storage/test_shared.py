@@ -1,204 +1,224 @@
-"""What calls count together in one process: windows, turns, and who holds what alone."""
+"""What calls count together, windows and turns, the same in memory and in Valkey."""
 
-import asyncio
-import tracemalloc
-from itertools import product
+from collections.abc import AsyncIterator, Iterable
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from connector_gateway.kit.budget import Budget
-from connector_gateway.storage import memory as in_memory
 from connector_gateway.storage.memory import InMemory
-from connector_gateway.storage.shared import Take
-from harness.clocks import HandClock, LoopClock, in_no_time
+from connector_gateway.storage.shared import Counting, Take, Turn
+from harness.clocks import HandClock
 from harness.requirement import requirement
+from harness.valkey import Server, StoreClock, store_of
 
 MINUTE = Budget(3, 60)
+
+
+@pytest.fixture(params=["memory", "valkey"])
+def clock(request: pytest.FixtureRequest) -> HandClock:
+    if request.param == "memory":
+        return HandClock()
+    return StoreClock(request.getfixturevalue("valkey_of_tests"))
+
+
+@pytest.fixture
+async def shared(clock: HandClock, request: pytest.FixtureRequest) -> AsyncIterator[Counting]:
+    if not isinstance(clock, StoreClock):
+        yield InMemory(clock)
+        return
+    async with store_of(request.getfixturevalue("valkey_of_tests"), clock) as store:
+        yield store
 
 
 def take(name: str = "key:1", units: float = 1) -> Take:
     return Take(name, MINUTE, units)
 
 
-async def test_spending_counts_down_and_then_tells_the_wait(clock: HandClock) -> None:
-    memory = InMemory(clock)
-    left = [(await memory.spend(take())).remaining for _ in range(3)]
+async def test_spending_counts_down_and_then_tells_the_wait(shared: Counting, clock: HandClock) -> None:
+    left = [(await shared.spend(take())).remaining for _ in range(3)]
     clock.at += 20
-    refused = await memory.spend(take())
+    refused = await shared.spend(take())
 
     assert [2, 1, 0] == left
     assert (3, 0, 40.0) == (refused.limit, refused.remaining, refused.retry_after)
 
 
 @requirement("calls:refused-uncounted")
-async def test_what_was_refused_does_not_count(clock: HandClock) -> None:
-    memory = InMemory(clock)
+async def test_what_was_refused_does_not_count(shared: Counting, clock: HandClock) -> None:
     for _ in range(10):
-        await memory.spend(take())
+        await shared.spend(take())
     clock.at += 60
 
-    assert 2 == (await memory.spend(take())).remaining
+    assert 2 == (await shared.spend(take())).remaining
 
 
-async def test_looking_takes_nothing(clock: HandClock) -> None:
-    memory = InMemory(clock)
-    looked = [(await memory.peek(take())).remaining for _ in range(5)]
+async def test_looking_takes_nothing(shared: Counting, clock: HandClock) -> None:
+    looked = [(await shared.peek(take())).remaining for _ in range(5)]
 
     assert [3] * 5 == looked
-    assert 0 == (await memory.peek(take())).retry_after
+    assert 0 == (await shared.peek(take())).retry_after
 
 
-async def test_names_count_for_themselves(clock: HandClock) -> None:
-    memory = InMemory(clock)
-    await memory.spend(take("key:1", 3))
+async def test_names_count_for_themselves(shared: Counting, clock: HandClock) -> None:
+    await shared.spend(take("key:1", 3))
 
-    assert 2 == (await memory.spend(take("key:2"))).remaining
+    assert 2 == (await shared.spend(take("key:2"))).remaining
 
 
-async def test_a_turn_is_reserved_in_all_budgets_at_once(clock: HandClock) -> None:
-    memory = InMemory(clock)
-    await memory.spend(take("a", 3))
+async def test_a_turn_is_reserved_in_all_budgets_at_once(shared: Counting, clock: HandClock) -> None:
+    await shared.spend(take("upstream:notes:a", 3))
     clock.at += 10
-    turn = await memory.reserve([take("a"), take("b")], 100)
+    turn = await shared.reserve([take("upstream:notes:a"), take("upstream:notes:b")], 100)
 
     assert 50 == turn.wait
-    assert (0, 2) == ((await memory.peek(take("a"))).remaining, (await memory.peek(take("b"))).remaining)
+    assert (0, 2) == (
+        (await shared.peek(take("upstream:notes:a"))).remaining,
+        (await shared.peek(take("upstream:notes:b"))).remaining,
+    )
 
 
-async def test_a_turn_after_the_deadline_takes_nothing(clock: HandClock) -> None:
-    memory = InMemory(clock)
-    await memory.spend(take("a", 3))
-    turn = await memory.reserve([take("a"), take("b")], 59)
+async def test_a_turn_after_the_deadline_takes_nothing(shared: Counting, clock: HandClock) -> None:
+    await shared.spend(take("upstream:notes:a", 3))
+    turn = await shared.reserve([take("upstream:notes:a"), take("upstream:notes:b")], 59)
 
     assert (60, False) == (turn.wait, turn.granted)
-    assert 3 == (await memory.peek(take("b"))).remaining
+    assert 3 == (await shared.peek(take("upstream:notes:b"))).remaining
 
 
-async def test_a_turn_given_back_can_be_had_by_another(clock: HandClock) -> None:
-    memory = InMemory(clock)
-    turn = await memory.reserve([take("a", 3)], 0)
+async def test_a_turn_given_back_can_be_had_by_another(shared: Counting, clock: HandClock) -> None:
+    turn = await shared.reserve([take("upstream:notes:a", 3)], 0)
     turn.release()
 
-    assert 0 == (await memory.reserve([take("a", 3)], 0)).wait
+    assert 0 == (await shared.reserve([take("upstream:notes:a", 3)], 0)).wait
 
 
-async def test_a_turn_is_confirmed_when_it_has_come(clock: HandClock) -> None:
-    memory = InMemory(clock)
-    await memory.spend(take("a", 3))
-    turn = await memory.reserve([take("a")], 100)
+async def test_a_turn_is_confirmed_when_it_has_come(shared: Counting, clock: HandClock) -> None:
+    await shared.spend(take("upstream:notes:a", 3))
+    turn = await shared.reserve([take("upstream:notes:a")], 100)
     clock.at += turn.wait
 
     assert 0 == await turn.confirm()
 
 
-async def test_a_closed_budget_gives_no_turns_until_it_opens(clock: HandClock) -> None:
-    memory = InMemory(clock)
-    await memory.close([take("a")], 30)
-    await memory.close([take("a")], 10)
+async def test_a_closed_budget_gives_no_turns_until_it_opens(shared: Counting, clock: HandClock) -> None:
+    await shared.close([take("upstream:notes:a")], 30)
+    await shared.close([take("upstream:notes:a")], 10)
 
-    assert 30 == (await memory.reserve([take("a")], 100)).wait
-    assert 0 == (await memory.reserve([take("b")], 100)).wait
-
-
-def test_what_is_exclusive_is_held_by_one_at_a_time_in_order() -> None:
-    async def run() -> list[str]:
-        memory, seen = InMemory(LoopClock()), []
-
-        async def hold(name: str) -> None:
-            async with memory.exclusive("page"):
-                seen.append(f"{name} in")
-                await asyncio.sleep(1)
-                seen.append(f"{name} out")
-
-        await asyncio.gather(hold("a"), hold("b"), hold("c"))
-        assert {} == memory._locks._queues
-        return seen
-
-    assert ["a in", "a out", "b in", "b out", "c in", "c out"] == in_no_time(run())
+    assert 30 == (await shared.reserve([take("upstream:notes:a")], 100)).wait
+    assert 0 == (await shared.reserve([take("upstream:notes:b")], 100)).wait
 
 
-def test_other_names_do_not_wait() -> None:
-    async def run() -> float:
-        memory = InMemory(LoopClock())
-
-        async def hold(name: str) -> None:
-            async with memory.exclusive(name):
-                await asyncio.sleep(1)
-
-        await asyncio.gather(hold("a"), hold("b"))
-        return asyncio.get_running_loop().time()
-
-    assert 1 == in_no_time(run())
-
-
-async def test_whoever_fails_inside_lets_go(clock: HandClock) -> None:
-    memory = InMemory(clock)
-    with pytest.raises(LookupError):
-        async with memory.exclusive("page"):
-            raise LookupError
-    async with memory.exclusive("page"):
-        pass
-
-    assert {} == memory._locks._queues
-
-
-async def test_ledgers_that_say_nothing_any_more_are_dropped(clock: HandClock) -> None:
-    memory = InMemory(clock)
-    for number in range(10):
-        await memory.spend(take(f"old:{number}"))
-    clock.at += 30
-    await memory.spend(take("key:1"))
-    clock.at += 31
-    for number in range(15):
-        await memory.peek(take(f"new:{number}"))
-
-    assert not [name for name in memory._ledgers if name.startswith("old")]
-    assert 2 == (await memory.peek(take("key:1"))).remaining
-
-
-@requirement("bounds:idle-ledgers")
-async def test_a_key_and_an_account_that_were_idle_for_a_minute_cost_less_than_a_kilobyte(clock: HandClock) -> None:
-    memory = InMemory(clock)
-    tracemalloc.start()
-    before, _ = tracemalloc.get_traced_memory()
-    await use(memory, clock, 40)
-    clock.at += 60
-    await memory.tidy()
-    await memory.tidy()
-    after, _ = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-
-    assert after - before <= 80 * 1024
-
-
-async def use(memory: InMemory, clock: HandClock, number: int) -> None:
-    """Use so many keys, and as many accounts, 1,500 times each within a minute."""
-    for name, _ in product(range(number), range(1500)):
-        clock.at += 60 / (number * 1500)
-        await memory.spend(Take(f"key:{name}", Budget(1_000_000, 60)))
-        (await memory.reserve([Take(f"upstream:{name}", Budget(100_000, 10))], 0)).answered()
-
-
-async def test_what_was_learned_of_an_account_outlasts_idleness_while_few_are_known(
-    clock: HandClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    memory = InMemory(clock)
-    (await memory.reserve([take("account:1")], 0)).answered()
-    clock.at += 61
-    await memory.tidy()
-    await memory.tidy()
-    few = list(memory._ledgers)
-    monkeypatch.setattr(in_memory, "MOST_LEARNED", 0)
-    await memory.tidy()
-    await memory.tidy()
-
-    assert (["account:1"], []) == (few, list(memory._ledgers))
-
-
-async def test_a_spare_turn_leaves_room_for_another_request(clock: HandClock) -> None:
-    memory = InMemory(clock)
-    turns = [await memory.reserve_if_spare([take("a")]) for _ in range(3)]
+async def test_a_spare_turn_leaves_room_for_another_request(shared: Counting, clock: HandClock) -> None:
+    turns = [await shared.reserve_if_spare([take("upstream:notes:a")]) for _ in range(3)]
 
     assert [True, True, False] == [turn.granted for turn in turns]
     assert 60 == turns[2].wait
-    assert 1 == (await memory.peek(take("a"))).remaining
+    assert 1 == (await shared.peek(take("upstream:notes:a"))).remaining
+
+
+async def test_a_small_request_goes_before_a_large_one_that_has_to_wait(shared: Counting, clock: HandClock) -> None:
+    await shared.spend(take("upstream:notes:a", 2))
+    large = await shared.reserve([take("upstream:notes:a", 3)], 100)
+    small = await shared.reserve([take("upstream:notes:a", 1)], 100)
+
+    assert (60, 0) == (round(large.wait), small.wait)
+
+
+async def test_who_was_late_delays_those_behind(shared: Counting, clock: HandClock) -> None:
+    await shared.reserve([take("upstream:notes:a", 3)], 0)
+    first = await shared.reserve([take("upstream:notes:a", 3)], 100)
+    second = await shared.reserve([take("upstream:notes:a", 3)], 200)
+    clock.at += 70
+    gone = await first.confirm()
+    clock.at += 50
+
+    assert 0 == gone
+    assert 10 == round(await second.confirm(), 3)
+
+
+async def test_a_request_counts_from_when_it_can_have_arrived(shared: Counting, clock: HandClock) -> None:
+    turn = await shared.reserve([take("upstream:notes:a", 3)], 0)
+    clock.at += 20
+    turn.answered()
+    clock.at += 1
+
+    assert 59 == round((await shared.reserve([take("upstream:notes:a")], 100)).wait, 3)
+
+
+async def test_what_takes_nothing_never_waits(shared: Counting, clock: HandClock) -> None:
+    turn = await shared.reserve([], -1)
+    turn.answered()
+    turn.release()
+
+    assert (0, True) == (turn.wait, turn.granted)
+
+
+async def test_an_idle_budget_is_counted_though_another_one_is_new(shared: Counting, clock: HandClock) -> None:
+    (await shared.reserve([take("upstream:notes:a")], 0)).release()
+    await shared.peek(take("key:1"))
+    await shared.reserve([take("upstream:notes:a"), take("upstream:notes:b")], 0)
+
+    assert 2 == (await shared.peek(take("upstream:notes:a"))).remaining
+
+
+ACTS = ("reserve", "reserve", "both", "spend", "spare", "confirm", "release", "time", "time", "close")
+
+
+class Story:
+    """What happens to a store, and what it answers."""
+
+    def __init__(self, shared: Counting, clock: HandClock) -> None:
+        self._shared = shared
+        self._clock = clock
+        self._turns: list[Turn] = []
+        self.told: list[tuple[str, float]] = []
+
+    async def live(self, acts: Iterable[tuple[str, int]]) -> None:
+        for act, number in acts:
+            await self.act(act, number)
+
+    async def act(self, act: str, number: int) -> None:
+        units = float(number % 3 + 1)
+        a, b = take("upstream:notes:a", units), Take("upstream:notes:b", Budget(5, 10), units)
+        if act == "spend":
+            allowance = await self._shared.spend(take("key:1", units))
+            self._tell(f"{act} {allowance.remaining}", allowance.retry_after)
+        elif act == "spare":
+            self._take(await self._shared.reserve_if_spare([b]))
+        elif act in {"reserve", "both"}:
+            self._take(await self._shared.reserve([a, b] if act == "both" else [a], number * 20.0))
+        elif act == "time":
+            self._clock.at += number * 2
+        elif act == "close":
+            await self._shared.close([b], number)
+        elif self._turns:
+            await self._use(self._turns[number % len(self._turns)], act)
+
+    async def _use(self, turn: Turn, act: str) -> None:
+        self._turns.remove(turn)
+        if act == "release":
+            turn.release()
+        elif turn.wait > 0:
+            self._tell(act, await turn.confirm())
+
+    def _take(self, turn: Turn) -> None:
+        self._tell(str(turn.granted), turn.wait)
+        if turn.granted:
+            self._turns.append(turn)
+
+    def _tell(self, what: str, seconds: float) -> None:
+        self.told.append((what, round(seconds, 3)))
+
+
+@given(st.lists(st.tuples(st.sampled_from(ACTS), st.integers(0, 12)), min_size=5, max_size=40))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+async def test_both_stores_tell_the_same_story(valkey_of_tests: Server, acts: list[tuple[str, int]]) -> None:
+    by_hand, of_store = HandClock(), StoreClock(valkey_of_tests)
+    async with store_of(valkey_of_tests, of_store) as store:
+        in_memory, in_store = Story(InMemory(by_hand), by_hand), Story(store, of_store)
+        await in_memory.live(acts)
+        await in_store.live(acts)
+
+    assert in_memory.told == in_store.told

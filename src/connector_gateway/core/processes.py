@@ -63,6 +63,9 @@ class Processes:
         self._also = also
         self._stopwatch = stopwatch
         self._seen_at: float | None = None
+        self.count = 1
+        """How many processes lived at the last beat, this one included."""
+
         self._lapses = 0
         """How often this process was silent for so long that others may have taken its work over."""
 
@@ -140,6 +143,7 @@ class Processes:
             self._database.set_time,
             self._database.flush,
             self._bury,
+            self._count,
             self._runs.interrupt_abandoned,
             self._runs.interrupt_lost,
             self._claims.settle_abandoned,
@@ -168,6 +172,10 @@ class Processes:
 
     async def _bury(self) -> None:
         await self._database.write(lambda writing: writing.execute(self._dead))
+
+    async def _count(self) -> None:
+        query = select(func.count()).where(tables.processes.c.seen_at >= self._database.now - DEAD_AFTER_SECONDS)
+        self.count = max(1, await self._database.read(lambda reading: reading.execute(query).scalar_one()))
 
     @cached_property
     def _dead(self) -> Executable:

@@ -3,7 +3,7 @@
 from __future__ import annotations  # functions are made in each call (decision 45)
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -115,6 +115,15 @@ def exclusive_to(connection: Connection, shared: Shared, upstream: Upstream) -> 
             yield
 
     return exclusive
+
+
+def one_at_a_time_of(connection: Connection, shared: Shared) -> Exclusive:
+    """What is held in this process only, with names that are separate for each account."""
+
+    def one_at_a_time(name: str) -> AbstractAsyncContextManager[None]:
+        return shared.one_at_a_time(f"{connection.connector}:{connection.account}:{name}")
+
+    return one_at_a_time
 
 
 def _both(first: Callable[[], None], then: Callable[[], None]) -> Callable[[], None]:

@@ -164,6 +164,8 @@ def common(exchange: HttpExchange) -> RawHeaders:
             (b"ratelimit", b'"key";r=%d;t=%d' % (left, WINDOW_SECONDS)),
             (b"ratelimit-policy", b'"key";q=%d;w=%d' % (limit, WINDOW_SECONDS)),
         ]
+        if run.allowance.local:
+            headers.append((b"x-service-counting", b"local-share"))
     request_id = exchange.headers.get(b"x-request-id")
     if request_id is not None and len(request_id) <= MAX_REQUEST_ID:
         headers.append((b"x-request-id", request_id))

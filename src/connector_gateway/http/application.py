@@ -37,6 +37,7 @@ from connector_gateway.http.routes import ROOT, Edge, Methods, NotFound, Operati
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.nearest import MEANT
 from connector_gateway.kit.operation import AnyConnector
+from connector_gateway.storage.shared import Shared
 
 SHOWN = (
     "/docs",
@@ -69,6 +70,8 @@ class Service:
     metrics: Metrics
     checks: Mapping[str, Check]
     """What must answer before calls can be taken, by name."""
+
+    shared: Shared
 
     clients: Clients
     metrics_token: str
@@ -195,7 +198,8 @@ def _states(service: Service) -> Iterator[Route]:
     async def ready(_: Request) -> Response:
         states = {name: await _state(check) for name, check in service.checks.items()}
         whole = all(state == "ok" for state in states.values())
-        return _json(200 if whole else 503, {"status": "ready" if whole else "not ready", "checks": states})
+        status = "ready" if whole else "not ready"
+        return _json(200 if whole else 503, {"status": status, "checks": states, "shared_store": service.shared.state})
 
     yield _shown(service, "/healthz", request_response(alive))
     yield _shown(service, "/readyz", request_response(ready))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 
 from prometheus_client import CollectorRegistry, generate_latest
-from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -21,6 +21,7 @@ from connector_gateway.core.runs import Run
 from connector_gateway.core.unexpected import UnexpectedAnswers
 from connector_gateway.http.answers import HttpExchange, refused
 from connector_gateway.kit.errors import GatewayError, InvalidApiKey
+from connector_gateway.storage.shared import Shared
 
 BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 """Seconds."""
@@ -93,8 +94,9 @@ class MetricsEndpoint:
 class Metrics(Collector):
     """Calls, their durations, their waits for budgets, and answers of third parties that were not understood."""
 
-    def __init__(self, unexpected: UnexpectedAnswers, refused: Mapping[str, int]) -> None:
+    def __init__(self, unexpected: UnexpectedAnswers, refused: Mapping[str, int], shared: Shared) -> None:
         self._unexpected = unexpected
+        self._shared = shared
         self._refused = refused
         self._operations: dict[tuple[str, str], OperationMetrics] = {}
         self._registry = CollectorRegistry()
@@ -124,6 +126,19 @@ class Metrics(Collector):
             took.add_metric(counted.names, counted.took.buckets, counted.took.seconds)
             queued.add_metric(counted.names, counted.queued.buckets, counted.queued.seconds)
         yield from (calls, took, queued, self._misunderstood(), self._refused_early())
+        yield from self._counted_together()
+
+    def _counted_together(self) -> Iterator[Metric]:
+        yield GaugeMetricFamily(
+            "gateway_shared_store_away_seconds",
+            "For how long the shared store has been away; 0 while it is there.",
+            value=self._shared.away_seconds or 0.0,
+        )
+        yield CounterMetricFamily(
+            "gateway_shared_store_local_counts",
+            "How often this process's share was taken, since the shared store was away or its counts were lost.",
+            value=self._shared.counted_locally,
+        )
 
     def _refused_early(self) -> Metric:
         found = CounterMetricFamily(

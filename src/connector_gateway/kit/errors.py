@@ -16,7 +16,7 @@ GatewayError
 │   │                        UpstreamConflict, UpstreamRateLimited
 │   └── failed               UpstreamError, UpstreamUnexpected, UpstreamTimeout, UpstreamUnavailable, OutcomeUnknown
 └── ServiceFailure           we are at fault, or not able just now
-        InternalError, Overloaded, StorageUnavailable
+        InternalError, Overloaded, StorageUnavailable, SharedStoreUnavailable
 """
 
 import math
@@ -825,6 +825,14 @@ class StorageUnavailable(ServiceFailure):
         "Wait retry_after seconds, then repeat: a read as it is, a write with the same idempotency key. "
         "Before a write without a key is repeated, look in the application whether it was done."
     )
+
+
+class SharedStoreUnavailable(ServiceFailure):
+    """The store in which several processes count calls together does not answer; nothing was sent."""
+
+    status = 503
+    code = "shared_store_unavailable"
+    remedy = "Wait retry_after seconds, then call again."
 
 
 def catalogue() -> Iterator[type[GatewayError]]:

@@ -33,6 +33,7 @@ from connector_gateway.kit.errors import (
     PayloadTooLarge,
     RateLimited,
     RequestIncomplete,
+    SharedStoreUnavailable,
     StorageUnavailable,
     UnsupportedMediaType,
     UpstreamError,
@@ -81,6 +82,7 @@ EVERY_CALL: Errors = (
     InternalError,
     Overloaded,
     StorageUnavailable,
+    SharedStoreUnavailable,
 )
 """What any call can end with, whatever it does."""
 

@@ -72,6 +72,14 @@ class Ledger:
             self._sum -= entry.units
             self._full_until = (float("inf"), 0.0)
 
+    def move(self, entry: LedgerEntry, at: float) -> None:
+        """Put *entry* to another time; what is moved later leaves no room that could be used."""
+        full_until = self._full_until if at >= entry.at else (float("inf"), 0.0)
+        self.remove(entry)
+        entry.at = at
+        self.insert(entry)
+        self._full_until = full_until
+
     def answered(self, entry: LedgerEntry, now: float) -> None:
         """Count *entry* from when its request can have arrived at the latest."""
         late = self._lateness.of(now - entry.at, self.budget)

@@ -39,9 +39,7 @@ class MemoryTurn:
         if due != self.at:
             self.at = due
             for ledger, entry in self.taken:
-                ledger.remove(entry)
-                entry.at = due
-                ledger.insert(entry)
+                ledger.move(entry, due)
         if due <= now:
             for _, entry in self.taken:
                 entry.turn = 0
@@ -62,6 +60,12 @@ class MemoryTurn:
 class InMemory:
     """Counters, turns and locks in the memory of one process."""
 
+    state = "memory"
+    away_seconds = None
+    """It is always there."""
+
+    counted_locally = 0
+
     def __init__(self, clock: Clock, timeouts: Timeouts | None = None) -> None:
         self._clock = clock
         self._locks = Locks(timeouts or Timeouts())
@@ -70,9 +74,12 @@ class InMemory:
         """The names of ledgers that are still to be looked at before it is the first one's turn again."""
 
         self._turns = count(1)
+        self._added = 0
+        """Ledgers that were added since the last ones were looked at."""
 
     async def spend(self, take: Take) -> Allowance:
         """Take units now, or none if the window has too few left."""
+        self._tidy_for_new()
         now, ledger = self._clock.now(), self._ledger(take)
         at = ledger.earliest(now, take.units)
         if at <= now:
@@ -81,10 +88,12 @@ class InMemory:
 
     async def peek(self, take: Take) -> Allowance:
         """What is left of the window; nothing is taken."""
+        self._tidy_for_new()
         return Allowance(int(take.budget.limit), int(self._ledger(take).remaining(self._clock.now())))
 
     async def reserve(self, takes: Sequence[Take], patience: float) -> MemoryTurn:
         """Reserve the next turn at which all *takes* fit; nothing is taken if it has not come in *patience* seconds."""
+        self._tidy_for_new()
         now = self._clock.now()
         wanted = [(self._ledger(take), take.units) for take in takes]
         at = now
@@ -105,6 +114,7 @@ class InMemory:
 
     async def reserve_if_spare(self, takes: Sequence[Take]) -> MemoryTurn:
         """Reserve a turn that comes at once and leaves room for another; otherwise none, and when to ask again."""
+        self._tidy_for_new()
         now = self._clock.now()
         wanted = [(self._ledger(take), take) for take in takes]
         spare = max([ledger.earliest(now, with_another(take)) for ledger, take in wanted], default=now)
@@ -123,14 +133,22 @@ class InMemory:
         """Hold the object *name* while inside; ``UpstreamConflict`` if it cannot be had in time."""
         return self._locks.hold(name)
 
+    one_at_a_time = exclusive
+
     def _ledger(self, take: Take) -> Ledger:
         ledger = self._ledgers.get(take.name)
         if ledger is None:
-            self._tidy(TIDY_WITH_NEW)
+            self._added += 1
             ledger = self._ledgers[take.name] = Ledger(take.budget)
         # Settings may have changed the budget since; what was taken stays counted.
         ledger.budget = take.budget
         return ledger
+
+    def _tidy_for_new(self) -> None:
+        # Before any ledger is taken: an idle one that a request already has in hand would be dropped with its entry.
+        if self._added:
+            self._tidy(TIDY_WITH_NEW * self._added)
+            self._added = 0
 
     async def tidy(self) -> None:
         """Let go of what idle ledgers hold; at most so many at a time, the next ones the next time."""

@@ -15,6 +15,17 @@ UPSTREAM = "upstream"
 """What the names of upstream budgets begin with."""
 
 
+class StoreAway(Exception):
+    """The store could not be asked, or cannot count: nothing is known of what it has done.
+
+    *for_now* says that it is there, and only this cannot be counted, since what was counted before is lost.
+    """
+
+    def __init__(self, why: str, *, for_now: bool = False) -> None:
+        super().__init__(why)
+        self.for_now = for_now
+
+
 @dataclass(slots=True)
 class Take:
     """``units`` to be taken of ``budget``; ``name`` tells whose it is."""
@@ -38,11 +49,15 @@ class Allowance:
 class Turn(Protocol):
     """A place in the order of requests; what else it holds is the store's own."""
 
-    wait: float
-    """Seconds until it comes, when it was given."""
+    @property
+    def wait(self) -> float:
+        """Seconds until it comes, when it was given."""
+        ...
 
-    granted: bool
-    """False where it would have come too late: nothing was reserved then."""
+    @property
+    def granted(self) -> bool:
+        """False where it would have come too late: nothing was reserved then."""
+        ...
 
     async def confirm(self) -> float:
         """Confirm that it has come: 0, or the seconds still to wait because earlier turns were late."""
@@ -65,7 +80,7 @@ class Lease(Protocol):
         ...
 
 
-class Shared(Protocol):
+class Counting(Protocol):
     """Counters, turns and leases that hold for everyone who shares them.
 
     Nobody waits for what is only told: ``release`` and ``answered`` return at once.
@@ -103,4 +118,27 @@ class Shared(Protocol):
 
     async def tidy(self) -> None:
         """Let go of what is not used any more; asked for now and then, and quick each time."""
+        ...
+
+
+class Shared(Counting, Protocol):
+    """The same, what only this process holds, and how the store is."""
+
+    @property
+    def state(self) -> str:
+        """What is counted in, and whether it is there."""
+        ...
+
+    @property
+    def away_seconds(self) -> float | None:
+        """For how long the store has been away; None while it is there."""
+        ...
+
+    @property
+    def counted_locally(self) -> int:
+        """How often this process's share was taken instead of the budget itself."""
+        ...
+
+    def one_at_a_time(self, name: str) -> AbstractAsyncContextManager[None]:
+        """Hold *name* alone in this process while inside; ``UpstreamConflict`` if it cannot be had in time."""
         ...

@@ -169,6 +169,14 @@ consents = Table(
 ``browser`` is the digest of the cookie; ``sealed`` holds the verifier and the link's token.
 """
 
+installation = Table(
+    "installation",
+    metadata,
+    Column("row_id", Integer, primary_key=True, autoincrement=False),
+    Column("installation_id", String(40), nullable=False),
+)
+"""One row, made when a shared store is used first: what the names in that store begin with (decision 56)."""
+
 processes = Table(
     "processes",
     metadata,

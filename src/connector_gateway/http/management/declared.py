@@ -29,6 +29,7 @@ from connector_gateway.kit.errors import (
     PayloadTooLarge,
     RateLimited,
     RequestIncomplete,
+    SharedStoreUnavailable,
     StorageUnavailable,
     UnsupportedMediaType,
     WorkspaceNotFound,
@@ -49,6 +50,7 @@ EVERY_ROUTE: Errors = (
     RateLimited,
     InternalError,
     StorageUnavailable,
+    SharedStoreUnavailable,
 )
 
 

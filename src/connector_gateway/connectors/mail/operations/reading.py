@@ -20,7 +20,7 @@ def any_place() -> int:
 
 def reader(call: MailCall, number: int) -> AbstractAsyncContextManager[None]:
     """One of the places to read from; a mailbox bears only so many readers at once, whichever calls they serve."""
-    return call.exclusive(f"reader {number % READERS}")
+    return call.one_at_a_time(f"reader {number % READERS}")
 
 
 async def outlined_if_too_large(client: MailClient, message_id: str) -> tuple[wire.Message, bool]:

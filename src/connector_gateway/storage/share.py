@@ -1,0 +1,277 @@
+"""What a process counts by itself while the shared store is away: its share of budgets, for a minute (decision 57)."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from dataclasses import dataclass
+from math import inf
+from typing import Protocol, Self
+
+import structlog
+
+from connector_gateway.kit.budget import Budget
+from connector_gateway.kit.clock import Clock
+from connector_gateway.kit.errors import SharedStoreUnavailable
+from connector_gateway.storage.memory import InMemory
+from connector_gateway.storage.shared import Allowance, Counting, Lease, StoreAway, Take, Turn
+
+SHARE = 0.5
+"""The part of a budget that all processes together go on with: what was taken before may be in the same window."""
+
+LONGEST_SECONDS = 60.0
+"""How long a process goes on without the store: the window of a key."""
+
+PROBE_SECONDS = 0.5
+"""How often it is tried whether the store is back."""
+
+log = structlog.get_logger()
+
+
+class Store(Counting, Protocol):
+    """A store that may be away: its methods raise ``StoreAway`` then."""
+
+    @property
+    def name(self) -> str:
+        """Where it is."""
+        ...
+
+    async def __aenter__(self) -> Self: ...
+
+    async def __aexit__(self, *error: object) -> None: ...
+
+    async def begin(self, installation_id: str, *, fresh: bool) -> None:
+        """Count for this installation; in a *fresh* one nothing can have been counted before, and lost."""
+        ...
+
+    async def check(self) -> None:
+        """Write something."""
+        ...
+
+
+@dataclass(slots=True)
+class ShelteredTurn:
+    """A turn of the store; if that goes away meanwhile, a turn of this process's share is waited for."""
+
+    sheltered: "Sheltered"
+    takes: Sequence[Take]
+    turn: Turn
+
+    @property
+    def wait(self) -> float:
+        """Seconds until it comes, when it was given."""
+        return self.turn.wait
+
+    @property
+    def granted(self) -> bool:
+        """False where it would have come too late."""
+        return self.turn.granted
+
+    async def confirm(self) -> float:
+        """Confirm that it has come: 0, or the seconds still to wait."""
+        try:
+            return await self.turn.confirm()
+        except StoreAway as away:
+            self.turn = await self.sheltered.reserve_locally(self.takes, inf, away)
+            return self.turn.wait
+
+    def release(self) -> None:
+        """Give it back."""
+        self.turn.release()
+
+    def answered(self) -> None:
+        """Count the request from the latest instant at which it can have arrived."""
+        self.turn.answered()
+
+
+class Sheltered:
+    """The shared store, and what stands in for it while it is away."""
+
+    def __init__(self, store: Store, local: InMemory, clock: Clock, processes: Callable[[], int]) -> None:
+        self._store = store
+        self._local = local
+        self._clock = clock
+        self._processes = processes
+        """How many processes live, this one included."""
+
+        self._away_since: float | None = None
+        self._why = ""
+        self._most: dict[str, float] = {}
+        """The most units that were taken at once of each budget by itself."""
+
+        self.counted_locally = 0
+
+    @asynccontextmanager
+    async def opened(self, installation_id: str, *, fresh: bool) -> AsyncIterator[None]:
+        """Connected while inside, as far as the store is there."""
+        async with self._store:
+            await self._begin(installation_id, fresh=fresh)
+            probing = asyncio.create_task(self._probe_forever(), name="probing the shared store")
+            try:
+                yield
+            finally:
+                probing.cancel()
+                with suppress(asyncio.CancelledError):
+                    await probing
+
+    async def _begin(self, installation_id: str, *, fresh: bool) -> None:
+        try:
+            await self._store.begin(installation_id, fresh=fresh)
+            await self._store.check()
+        except StoreAway as away:
+            self._lost(away)
+
+    @property
+    def away_seconds(self) -> float | None:
+        """For how long the store has been away; None while it is there."""
+        return None if self._away_since is None else self._clock.now() - self._away_since
+
+    async def check(self) -> None:
+        """Raise an error where calls are refused because the store has been away for long."""
+        if self.away_seconds is not None:
+            self._require_time()
+
+    @property
+    def state(self) -> str:
+        """The store, and whether it is there."""
+        away = self.away_seconds
+        if away is None:
+            return self._store.name
+        if away < LONGEST_SECONDS:
+            return f"{self._store.name} is away; local share for another {LONGEST_SECONDS - away:.0f} s"
+        return f"{self._store.name} is away"
+
+    async def spend(self, take: Take) -> Allowance:
+        """Take units now, or none if the window has too few left."""
+        return await self._or_locally(self._store.spend, take, self._local.spend)
+
+    async def peek(self, take: Take) -> Allowance:
+        """What is left of the window; nothing is taken."""
+        return await self._or_locally(self._store.peek, take, self._local.peek)
+
+    async def _or_locally(
+        self,
+        ask: Callable[[Take], Awaitable[Allowance]],
+        take: Take,
+        instead: Callable[[Take], Awaitable[Allowance]],
+    ) -> Allowance:
+        try:
+            if self._away_since is None:
+                return await ask(take)
+        except StoreAway as away:
+            self._lost(away)
+        self._require_time()
+        self.counted_locally += 1
+        allowance = await instead(self._share(take))
+        allowance.local = True
+        return allowance
+
+    async def reserve(self, takes: Sequence[Take], patience: float) -> Turn:
+        """Reserve the next turn at which all *takes* fit; nothing is taken if it has not come in *patience* seconds."""
+        try:
+            if self._away_since is None:
+                return ShelteredTurn(self, takes, await self._store.reserve(takes, patience))
+        except StoreAway as away:
+            return await self.reserve_locally(takes, patience, away)
+        return await self.reserve_locally(takes, patience)
+
+    async def reserve_locally(self, takes: Sequence[Take], patience: float, away: StoreAway | None = None) -> Turn:
+        """Reserve a turn of this process's share."""
+        if away is not None:
+            self._lost(away)
+        self._require_time()
+        self.counted_locally += 1
+        return await self._local.reserve([self._share(take) for take in takes], patience)
+
+    async def reserve_if_spare(self, takes: Sequence[Take]) -> Turn:
+        """Reserve a turn that comes at once and leaves room for another; otherwise none, and when to ask again."""
+        try:
+            if self._away_since is None:
+                return ShelteredTurn(self, takes, await self._store.reserve_if_spare(takes))
+        except StoreAway as away:
+            self._lost(away)
+        self._require_time()
+        self.counted_locally += 1
+        return await self._local.reserve_if_spare([self._share(take) for take in takes])
+
+    async def close(self, takes: Sequence[Take], seconds: float) -> None:
+        """Give no turns of these budgets for so many seconds, nor of this process's share."""
+        await self._local.close([self._share(take) for take in takes], seconds)
+        try:
+            if self._away_since is None:
+                await self._store.close(takes, seconds)
+        except StoreAway as away:
+            self._lost(away)
+
+    @asynccontextmanager
+    async def exclusive(self, name: str) -> AsyncIterator[Lease | None]:
+        """Hold the object *name* while inside; without the store only where no other process lives.
+
+        The process's own lock comes first, so that of each process one at most asks for the lease.
+        """
+        async with self._local.exclusive(name):
+            lease = self._store.exclusive(name)
+            try:
+                held = None if self._away_since is not None else await lease.__aenter__()
+            except StoreAway as away:
+                self._lost(away)
+                held = None
+            if held is None:
+                self._require_alone()
+                yield None
+                return
+            try:
+                yield held
+            finally:
+                await lease.__aexit__(None, None, None)
+
+    def one_at_a_time(self, name: str) -> AbstractAsyncContextManager[None]:
+        """Hold *name* alone in this process while inside; ``UpstreamConflict`` if it cannot be had in time."""
+        return self._local.one_at_a_time(name)
+
+    async def tidy(self) -> None:
+        """Let go of what is not used any more."""
+        await self._local.tidy()
+
+    def _share(self, take: Take) -> Take:
+        """The same of this process's share of the budget, which may be less than one request needs at a time."""
+        budget, most = take.budget, max(take.units, self._most.get(take.name, 1.0))
+        if most > 1:
+            self._most[take.name] = most
+        limit = budget.limit * SHARE / max(1, self._processes())
+        if limit >= most:
+            return Take(take.name, Budget(limit, budget.per_seconds), take.units)
+        return Take(take.name, Budget(most, budget.per_seconds * most / limit), take.units)
+
+    def _lost(self, away: StoreAway) -> None:
+        if away.for_now:
+            return
+        if self._away_since is None:
+            self._away_since = self._clock.now()
+            log.warning("the shared store is away", store=self._store.name, private=str(away))
+        self._why = str(away)
+
+    def _require_time(self) -> None:
+        if (self.away_seconds or 0.0) >= LONGEST_SECONDS:
+            raise self._unavailable("The shared store has been away for too long to count calls without it.")
+
+    def _require_alone(self) -> None:
+        if self._processes() > 1:
+            raise self._unavailable("An object cannot be held alone while the shared store is away; nothing was sent.")
+
+    def _unavailable(self, message: str) -> SharedStoreUnavailable:
+        return SharedStoreUnavailable(message, private=self._why, retry_after=PROBE_SECONDS)
+
+    async def _probe_forever(self) -> None:
+        while True:
+            await self._clock.sleep(PROBE_SECONDS)
+            if self._away_since is not None:
+                await self._probe()
+
+    async def _probe(self) -> None:
+        try:
+            await self._store.check()
+        except StoreAway as away:
+            self._why = str(away)
+        else:
+            self._away_since = None
+            log.warning("the shared store is back", store=self._store.name)

@@ -1,0 +1,310 @@
+"""What calls count together where there are several processes: in Valkey or Redis, by its clock (decision 56).
+
+Every method raises ``StoreAway`` where the store does not answer, or cannot count yet. ``storage.share`` goes on then.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from hashlib import sha1
+from importlib.resources import files
+from math import inf
+from secrets import token_hex
+from typing import Any, Self
+from urllib.parse import urlsplit
+from zlib import crc32
+
+from valkey.asyncio.connection import AbstractConnection, ConnectionPool
+from valkey.exceptions import NoScriptError, ValkeyError
+
+from connector_gateway.kit.clock import Clock
+from connector_gateway.kit.errors import UpstreamConflict
+from connector_gateway.storage.lateness import Lateness
+from connector_gateway.storage.pipeline import Pipeline
+from connector_gateway.storage.shared import UPSTREAM, Allowance, StoreAway, Take
+
+ANSWER_SECONDS = 0.5
+"""How long an answer is waited for; a store that hangs is noticed after half as much again, at the latest."""
+
+MICRO = 1_000_000
+KEY_TAGS = 16
+"""Windows of keys are spread over so many slots of a cluster."""
+
+LEASE_SECONDS = 10.0
+LEASE_MARGIN_SECONDS = 2.0
+"""How long before its end in the store a lease counts as ended by its holder."""
+
+LEASE_PAUSE_SECONDS = 0.05
+"""How often it is asked for one that another process holds."""
+
+MOST_LEARNED = 10_000
+OLDEST_MAJOR = 7
+COUNTING = (files(__package__) / "counting.lua").read_text("utf-8")
+TRUE_TIME = "redis.call('TIME')"
+"""How the script tells the time; tests put another clock there."""
+
+RENEW = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end return 0"
+FREE = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0"
+
+
+@dataclass(slots=True)
+class ValkeyTurn:
+    """A turn that the store numbered, and when the answer came that let it through."""
+
+    store: "Valkey"
+    takes: Sequence[Take]
+    number: int
+    wait: float
+    granted: bool
+    since: float
+    """Before the store was asked: the request was sent later, so it is never counted too early."""
+
+    async def confirm(self) -> float:
+        """Confirm that it has come: 0, or the seconds still to wait because earlier turns were late."""
+        self.since = self.store.clock.now()
+        _, wait, _ = await self.store.act("confirm", self.number, self.takes)
+        return wait / MICRO
+
+    def release(self) -> None:
+        """Give it back."""
+        self.store.release(self.takes, self.number)
+
+    def answered(self) -> None:
+        """Count the request from the latest instant at which it can have arrived; it was answered now."""
+        self.store.answered(self.takes, self.number, self.store.clock.now() - self.since)
+
+
+class ValkeyLease:
+    """An object that is held alone until some time after the store was last told so."""
+
+    def __init__(self, clock: Clock, name: str) -> None:
+        self._clock = clock
+        self._name = name
+        self._until = -inf
+        self.ended = False
+
+    def prolong(self, asked_at: float) -> None:
+        """The store was asked at that time, and said yes."""
+        self._until = asked_at + LEASE_SECONDS - LEASE_MARGIN_SECONDS
+
+    def check(self) -> None:
+        """Raise ``UpstreamConflict`` if others may have the right by now."""
+        if not self.ended and self._clock.now() >= self._until:
+            raise UpstreamConflict(
+                "The right to change the object alone has ended; nothing more was sent.",
+                private=f"the lease {self._name} was not renewed in time",
+                retry_after=LEASE_SECONDS,
+            )
+
+
+@dataclass(slots=True)
+class Valkey:
+    """Counters, turns and leases in a store that all processes of an installation share."""
+
+    url: str
+    clock: Clock
+    """Only for durations within this process."""
+
+    seconds: float = ANSWER_SECONDS
+    """How long anybody waits for an answer."""
+
+    queue_seconds: float = 30.0
+    connectors: Iterable[str] = ()
+    script: str = COUNTING
+    prefix: str = ""
+    version: str = ""
+    _lateness: dict[str, Lateness] = field(default_factory=dict)
+    _pipeline: Pipeline = field(init=False)
+    _digest: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._digest = sha1(self.script.encode(), usedforsecurity=False).hexdigest()
+        pool = ConnectionPool.from_url(self.url, socket_timeout=None, socket_connect_timeout=self.seconds)
+        self._pipeline = Pipeline(partial(self._connection, pool), self.seconds)
+
+    @staticmethod
+    def _connection(pool: ConnectionPool) -> AbstractConnection:
+        connection: AbstractConnection = pool.make_connection()
+        return connection
+
+    @property
+    def name(self) -> str:
+        """Where the store is, without user and password."""
+        parts = urlsplit(self.url)
+        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+    async def __aenter__(self) -> Self:
+        await self._pipeline.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self._pipeline.__aexit__(*error)
+
+    async def begin(self, installation_id: str, *, fresh: bool) -> None:
+        """Count for this installation; in a *fresh* one nothing can have been counted before, and lost."""
+        self.prefix = f"cg:{installation_id}:"
+        if fresh:
+            tags = [*self.connectors, *(f"keys-{number}" for number in range(KEY_TAGS))]
+            await asyncio.gather(*(self._ask("SET", self._key(tag, "began"), "0") for tag in tags))
+
+    async def spend(self, take: Take) -> Allowance:
+        """Take units now, or none if the window has too few left."""
+        wait, remaining = await self.act("spend", "", [take])
+        return Allowance(int(take.budget.limit), remaining, wait / MICRO)
+
+    async def peek(self, take: Take) -> Allowance:
+        """What is left of the window; nothing is taken."""
+        _, remaining = await self.act("peek", "", [take])
+        return Allowance(int(take.budget.limit), remaining)
+
+    async def reserve(self, takes: Sequence[Take], patience: float) -> ValkeyTurn:
+        """Reserve the next turn at which all *takes* fit; nothing is taken if it has not come in *patience* seconds."""
+        return await self._turn("reserve", min(max(patience, 0.0), 1e9) * MICRO, takes)
+
+    async def reserve_if_spare(self, takes: Sequence[Take]) -> ValkeyTurn:
+        """Reserve a turn that comes at once and leaves room for another; otherwise none, and when to ask again."""
+        return await self._turn("spare", "", takes)
+
+    async def _turn(self, how: str, argument: Any, takes: Sequence[Take]) -> ValkeyTurn:
+        since = self.clock.now()
+        if not takes:
+            return ValkeyTurn(self, takes, 0, 0.0, granted=True, since=since)
+        given, wait, number = await self.act(how, argument, takes, abandoned=partial(self._give_back, takes))
+        return ValkeyTurn(self, takes, number, wait / MICRO, granted=given == 1, since=since)
+
+    def _give_back(self, takes: Sequence[Take], answer: Sequence[int]) -> None:
+        """Release what was reserved for somebody who has left before he heard of it."""
+        if answer[0] == 1:
+            self.release(takes, answer[2])
+
+    def release(self, takes: Sequence[Take], number: int) -> None:
+        """Give a turn back."""
+        if takes:
+            self._pipeline.tell(*self._command("release", number, takes))
+
+    def answered(self, takes: Sequence[Take], number: int, took: float) -> None:
+        """Count a request that was answered after *took* seconds from when it can have arrived at the latest."""
+        for take in takes:
+            late = self._learned(take.name).of(took, take.budget)
+            if late > 0:
+                entries, _ = self._keys(take.name)
+                entry = f"g{number}:{take.units:.17g}"
+                self._pipeline.tell("ZADD", entries, "XX", "INCR", round(late * MICRO), entry)
+
+    def _learned(self, name: str) -> Lateness:
+        learned = self._lateness.pop(name, None) or Lateness()
+        if len(self._lateness) >= MOST_LEARNED:
+            del self._lateness[next(iter(self._lateness))]
+        self._lateness[name] = learned
+        return learned
+
+    async def close(self, takes: Sequence[Take], seconds: float) -> None:
+        """Give no turns of these budgets for so many seconds."""
+        if takes:
+            await self.act("close", round(seconds * MICRO), takes)
+
+    @asynccontextmanager
+    async def exclusive(self, name: str) -> AsyncIterator[ValkeyLease]:
+        """Hold the object *name* while inside; ``UpstreamConflict`` if it cannot be had in time."""
+        key, token, lease = self._key(name, "lease"), token_hex(8), ValkeyLease(self.clock, name)
+        await self._take(key, token, lease)
+        keeping = asyncio.create_task(self._prolong(key, token, lease))
+        try:
+            yield lease
+        finally:
+            lease.ended = True
+            keeping.cancel()
+            self._pipeline.tell("EVAL", FREE, 1, key, token)
+
+    async def _take(self, key: str, token: str, lease: ValkeyLease) -> None:
+        deadline = self.clock.now() + self.queue_seconds
+        free = partial(self._pipeline.tell, "EVAL", FREE, 1, key, token)
+        while True:
+            asked_at = self.clock.now()
+            command = ("SET", key, token, "NX", "PX", round(LEASE_SECONDS * 1000))
+            if await self._ask(*command, abandoned=lambda _: free()):
+                return lease.prolong(asked_at)
+            if asked_at >= deadline:
+                raise UpstreamConflict(
+                    "A call that goes first is not done with the same object; what waited for it was not sent.",
+                    retry_after=LEASE_SECONDS / 2,
+                )
+            await self.clock.sleep(LEASE_PAUSE_SECONDS)
+
+    async def _prolong(self, key: str, token: str, lease: ValkeyLease) -> None:
+        while True:
+            await self.clock.sleep(LEASE_SECONDS / 4)
+            asked_at = self.clock.now()
+            try:
+                held = await self._ask("EVAL", RENEW, 1, key, token, round(LEASE_SECONDS * 1000))
+            except StoreAway:
+                continue
+            if held:
+                lease.prolong(asked_at)
+
+    async def tidy(self) -> None:
+        """Nothing is to be done: whatever is in the store ends by itself."""
+
+    async def check(self) -> None:
+        """Write something; ``StoreAway`` says why the store cannot be used."""
+        if not self.version:
+            told = await self._ask("INFO", "server")
+            self.version = version_of(told.decode() if isinstance(told, bytes) else str(told))
+        if int(self.version.partition(".")[0] or 0) < OLDEST_MAJOR:
+            raise StoreAway(f"version {self.version} is too old; {OLDEST_MAJOR}.0 or newer is needed")
+        await self._ask("SET", self._key("check", "check"), "1", "EX", 60)
+
+    async def act(
+        self, what: str, argument: Any, takes: Sequence[Take], abandoned: Callable[[Any], None] | None = None
+    ) -> Sequence[int]:
+        """Let the script do something, and return its answer."""
+        command = self._command(what, argument, takes)
+        try:
+            answer = await self._ask(*command, abandoned=abandoned)
+        except NoScriptError:
+            answer = await self._ask("EVAL", self.script, *command[2:], abandoned=abandoned)
+        answered: list[int]
+        *answered, unknown = answer
+        if unknown > 0 and what != "close":
+            raise StoreAway(f"what was counted is known in {unknown / MICRO:.0f} seconds only", for_now=True)
+        return answered
+
+    def _command(self, what: str, argument: Any, takes: Sequence[Take]) -> list[Any]:
+        tag = _tag(takes[0].name)
+        keys = [self._key(tag, "began"), self._key(tag, "turns")]
+        values: list[Any] = [what, argument]
+        for take in takes:
+            keys += self._keys(take.name)
+            values += (take.budget.limit, round(take.budget.per_seconds * MICRO), take.units)
+        return ["EVALSHA", self._digest, len(keys), *keys, *values]
+
+    def _keys(self, name: str) -> tuple[str, str]:
+        tag = _tag(name)
+        return self._key(tag, f"{name}:entries"), self._key(tag, f"{name}:facts")
+
+    def _key(self, tag: str, rest: str) -> str:
+        # What stands in braces decides the slot of a cluster: all budgets of a connector have the same.
+        return f"{self.prefix}{{{tag}}}:{rest}"
+
+    async def _ask(self, *command: Any, abandoned: Callable[[Any], None] | None = None) -> Any:
+        try:
+            return await self._pipeline.ask(*command, abandoned=abandoned)
+        except NoScriptError:
+            raise
+        except ValkeyError as refusal:
+            raise StoreAway(f"{type(refusal).__name__}: {refusal}") from refusal
+
+
+@lru_cache(maxsize=4096)
+def _tag(name: str) -> str:
+    """What decides where *name* is counted: the connector, or one of several places for keys."""
+    kind, _, rest = name.partition(":")
+    return rest.partition(":")[0] if kind == UPSTREAM else f"keys-{crc32(name.encode()) % KEY_TAGS}"
+
+
+def version_of(told: str) -> str:
+    """The version that a server tells, by which Valkey and Redis are compared: its own would begin anew."""
+    facts = dict(line.split(":", 1) for line in told.splitlines() if ":" in line)
+    return facts.get("redis_version", "").strip()

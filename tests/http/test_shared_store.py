@@ -1,0 +1,82 @@
+"""What callers and operators see of a shared store: one minute for two processes, and its absence."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from connector_gateway.connectors.notes import NOTES
+from connector_gateway.storage import valkey
+from harness.playing import playing
+from harness.requirement import requirement
+from harness.serving import Gateway, serving
+from harness.valkey import Server, valkey_server
+from harness.waiting import wait_until
+from workspace_sandbox.notes import NotesEmulator
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Iterator[Server]:
+    with valkey_server(tmp_path) as server:
+        yield server
+
+
+@pytest.fixture(autouse=True)
+def _unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No store counts as away because other tests keep the machine busy."""
+    monkeypatch.setattr(valkey, "ANSWER_SECONDS", 10)
+
+
+@pytest.fixture
+def gateway(own: Server, tmp_path: Path) -> Iterator[Gateway]:
+    with (
+        playing(notes=NotesEmulator) as sandbox,
+        serving(sandbox, tmp_path, connectors={"notes": NOTES}, GATEWAY_SHARED_URL=own.url) as gateway,
+    ):
+        yield gateway
+
+
+@requirement("shared:clocks")
+def test_two_processes_share_a_minute_of_a_key(own: Server, new_postgres: str, tmp_path: Path) -> None:
+    with playing(notes=NotesEmulator) as sandbox:
+        url, rooms = own.url, {"notes": NOTES}
+        start = partial(serving, sandbox, tmp_path, connectors=rooms, database_url=new_postgres, GATEWAY_SHARED_URL=url)
+        with start() as one, start() as other:
+            caller = one.with_key(calls_per_minute=7)
+            elsewhere = replace(other, key=caller.key)
+            query = {"connection_id": one.connections["notes"], "limit": 1}
+            statuses = [gateway.get("/notes/databases", **query).status for gateway in (caller, elsewhere) * 5]
+
+    assert [200] * 7 + [429] * 3 == statuses
+
+
+@requirement("shared:visible")
+def test_it_is_told_that_a_process_counts_by_itself_until_the_store_is_back(own: Server, gateway: Gateway) -> None:
+    before = gateway.get("/notes/databases", limit=1)
+    own.stop()
+    meanwhile, away = gateway.get("/notes/databases", limit=1), gateway.request("GET", "/readyz")
+    figures = gateway.request("GET", "/metrics").body
+    own.start()
+    wait_until(lambda: "away" not in gateway.request("GET", "/readyz").body["shared_store"])
+    after = gateway.get("/notes/databases", limit=1)
+
+    assert ([200, 200, 200], 200) == ([reply.status for reply in (before, meanwhile, after)], away.status)
+    assert "local-share" == meanwhile.headers["x-service-counting"]
+    assert "x-service-counting" not in before.headers
+    assert away.body["shared_store"].startswith(f"{own.url} is away; local share for another")
+    assert "gateway_shared_store_local_counts_total 0.0" not in figures.decode()
+
+
+@requirement("shared:unavailable")
+def test_after_a_minute_calls_are_refused_and_the_service_is_not_ready(
+    own: Server, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own.stop()
+    monkeypatch.setattr("connector_gateway.storage.share.LONGEST_SECONDS", 0.0)
+    refused, ready = gateway.get("/notes/databases", limit=1), gateway.request("GET", "/readyz")
+
+    assert (503, "shared_store_unavailable") == (refused.status, refused.code)
+    assert str(refused.body["retry_after"]) == refused.headers["retry-after"]
+    assert (503, "failed: SharedStoreUnavailable") == (ready.status, ready.body["checks"]["shared_store"])

@@ -1,0 +1,283 @@
+"""What a process does while the shared store is away, slow, full, read-only or has lost its data."""
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from connector_gateway.kit.budget import Budget
+from connector_gateway.kit.clock import Clock, SteadyClock
+from connector_gateway.kit.errors import SharedStoreUnavailable, UpstreamConflict
+from connector_gateway.storage.memory import InMemory
+from connector_gateway.storage.share import LONGEST_SECONDS, Sheltered
+from connector_gateway.storage.shared import StoreAway, Take
+from connector_gateway.storage.valkey import LEASE_SECONDS, Valkey, version_of
+from harness.clocks import HandClock, ShiftedClock
+from harness.requirement import requirement
+from harness.valkey import Server, StoreClock, store_of, valkey_server
+from harness.waiting import until
+
+MINUTE = Budget(10, 60)
+KEY = Take("key:1", MINUTE)
+NOTES = Take("upstream:notes:all:account", MINUTE)
+
+
+class Ahead(ShiftedClock):
+    """The machine's time, and as much more as a test says; sleeping takes no longer than elsewhere."""
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Iterator[Server]:
+    """A server of the test's own, to do anything with."""
+    with valkey_server(tmp_path) as server:
+        yield server
+
+
+@asynccontextmanager
+async def sheltered(
+    server: Server,
+    *,
+    processes: int = 1,
+    clock: Clock | None = None,
+    installation: str = "one",
+    fresh: bool = True,
+    seconds: float = 10,
+) -> AsyncIterator[Sheltered]:
+    clock = clock or SteadyClock()
+    store = Valkey(server.url, clock, seconds=seconds, queue_seconds=0.2, connectors=["notes"])
+    shared = Sheltered(store, InMemory(clock), clock, lambda: processes)
+    async with shared.opened(installation, fresh=fresh):
+        yield shared
+
+
+async def left(shared: Sheltered, take: Take = KEY) -> tuple[int, int, bool]:
+    allowance = await shared.spend(take)
+    return allowance.limit, allowance.remaining, allowance.local
+
+
+async def is_back(shared: Sheltered) -> bool:
+    return shared.away_seconds is None
+
+
+@requirement("shared:local-share")
+async def test_away_at_the_start_a_process_counts_its_share(own: Server) -> None:
+    own.stop()
+    async with sheltered(own, processes=2) as shared:
+        assert (2, 1, True) == await left(shared)
+        assert "local share" in shared.state
+
+
+@requirement("shared:local-share", "shared:visible")
+async def test_lost_in_the_middle_a_process_goes_on_with_its_share_and_is_back_by_itself(own: Server) -> None:
+    async with sheltered(own) as shared:
+        before = await left(shared)
+        own.stop()
+        meanwhile = await left(shared)
+        own.start()
+        await until(lambda: is_back(shared))
+
+        assert ((10, 9, False), (5, 4, True)) == (before, meanwhile)
+        assert 1 == shared.counted_locally
+
+
+@requirement("shared:unavailable")
+async def test_after_a_minute_calls_are_refused_with_when_to_come_back(own: Server) -> None:
+    clock = Ahead()
+    own.stop()
+    async with sheltered(own, clock=clock) as shared:
+        await shared.check()
+        clock.ahead = LONGEST_SECONDS
+        with pytest.raises(SharedStoreUnavailable) as refused:
+            await shared.spend(KEY)
+        with pytest.raises(SharedStoreUnavailable):
+            await shared.reserve([NOTES], 10)
+        with pytest.raises(SharedStoreUnavailable):
+            await shared.check()
+
+    assert refused.value.retry_after is not None
+
+
+@requirement("shared:bounded-wait")
+async def test_nobody_waits_long_for_a_store_that_hangs(own: Server) -> None:
+    async with sheltered(own, seconds=0.5) as shared:
+        own.signal(signal.SIGSTOP)
+        async with asyncio.timeout(5):
+            told = await asyncio.gather(*(left(shared) for _ in range(3)))
+        own.signal(signal.SIGCONT)
+        await until(lambda: is_back(shared))
+
+    assert [(5, 4, True), (5, 3, True), (5, 2, True)] == sorted(told, reverse=True)
+
+
+@requirement("shared:local-share")
+async def test_a_full_store_counts_as_away_until_there_is_room(own: Server) -> None:
+    async with sheltered(own) as shared:
+        own.client.config_set("maxmemory", 1)
+        meanwhile = await left(shared)
+        own.client.config_set("maxmemory", 0)
+        await until(lambda: is_back(shared))
+
+    assert (5, 4, True) == meanwhile
+
+
+@requirement("shared:local-share")
+async def test_a_store_that_may_only_be_read_counts_as_away(own: Server) -> None:
+    async with sheltered(own) as shared:
+        own.client.replicaof("127.0.0.1", own.port)
+        meanwhile = await left(shared)
+        own.client.replicaof("NO", "ONE")
+        await until(lambda: is_back(shared))
+
+    assert (5, 4, True) == meanwhile
+
+
+async def test_a_server_that_is_too_old_counts_as_away(valkey_of_tests: Server) -> None:
+    async with store_of(valkey_of_tests, HandClock(), by_hand=False) as store:
+        store.version = version_of("# Server\r\nredis_version:6.2.7\r\n")
+        with pytest.raises(StoreAway, match=r"6\.2\.7 is too old"):
+            await store.check()
+
+
+@requirement("shared:lost-data")
+async def test_after_its_data_is_lost_only_the_share_is_used_for_a_window(valkey_of_tests: Server) -> None:
+    clock = StoreClock(valkey_of_tests)
+    async with store_of(valkey_of_tests, clock) as store:
+        shared = Sheltered(store, InMemory(clock), clock, lambda: 1)
+        before = await left(shared)
+        valkey_of_tests.client.flushall()
+        clock.at += 1
+        lost = await left(shared)
+        clock.at += 59
+        still = await left(shared)
+        clock.at += 1
+        after = await left(shared)
+
+    assert ((10, 9, False), (5, 4, True)) == (before, lost)
+    assert ((5, 3, True), (10, 9, False)) == (still, after)
+    assert shared.away_seconds is None
+
+
+async def test_forgotten_scripts_are_told_again(own: Server) -> None:
+    async with sheltered(own) as shared:
+        own.client.script_flush()
+
+        assert (10, 9, False) == await left(shared)
+
+
+@requirement("shared:restart")
+async def test_windows_survive_a_restart_of_the_gateway(own: Server) -> None:
+    async with sheltered(own) as shared:
+        await left(shared)
+    async with sheltered(own, fresh=False) as shared:
+        assert (10, 8, False) == await left(shared)
+
+
+@requirement("shared:installations")
+async def test_another_installation_counts_for_itself(own: Server) -> None:
+    async with sheltered(own) as one, sheltered(own, installation="two") as other:
+        await left(one)
+
+        assert (10, 9, False) == await left(other)
+
+
+@requirement("shared:clocks")
+async def test_processes_whose_clocks_are_an_hour_apart_share_one_budget(own: Server) -> None:
+    async with sheltered(own, clock=ShiftedClock(3600)) as one, sheltered(own) as other:
+        turns = [await shared.reserve([NOTES], 100) for shared in (one, other) * 6]
+
+    assert 10 == len([turn for turn in turns if turn.wait == 0])
+    assert 59 < turns[-1].wait <= 60
+
+
+async def test_a_turn_whose_store_goes_away_is_waited_for_locally(own: Server) -> None:
+    async with sheltered(own) as shared:
+        await shared.reserve([Take(NOTES.name, MINUTE, 10)], 0)
+        turn = await shared.reserve([NOTES], 100)
+        own.stop()
+
+        assert 0 == await turn.confirm()
+        turn.answered()
+        turn.release()
+
+
+async def test_a_turn_that_nobody_heard_of_is_given_back(valkey_of_tests: Server) -> None:
+    clock = StoreClock(valkey_of_tests)
+    async with store_of(valkey_of_tests, clock) as store:
+        leaving = asyncio.ensure_future(store.reserve([NOTES], 100))
+        await asyncio.sleep(0)
+        leaving.cancel()
+        await asyncio.gather(leaving, return_exceptions=True)
+        await store.peek(KEY)
+
+        assert 10 == (await store.peek(NOTES)).remaining
+
+
+async def test_a_budget_that_is_closed_stays_closed_while_the_store_is_away(own: Server) -> None:
+    async with sheltered(own) as shared:
+        await shared.close([NOTES], 30)
+        own.stop()
+
+        assert 29 < (await shared.reserve([NOTES], 100)).wait <= 30
+
+
+@pytest.mark.parametrize(
+    ("limit", "processes", "share"), [(100, 2, (25, 10)), (3, 4, (1, 10 / 0.375)), (1, 1, (1, 20))]
+)
+async def test_a_share_is_never_less_than_one_request(
+    own: Server, limit: int, processes: int, share: tuple[float, float]
+) -> None:
+    async with sheltered(own, processes=processes) as shared:
+        budget = shared._share(Take("upstream:notes:all:x", Budget(limit, 10))).budget
+
+    assert share == (budget.limit, budget.per_seconds)
+
+
+@requirement("shared:idle")
+async def test_whatever_is_in_the_store_ends_by_itself(own: Server) -> None:
+    async with sheltered(own) as shared:
+        (await shared.reserve([NOTES], 10)).answered()
+        await left(shared)
+        async with shared.exclusive("page"):
+            names = [name for name in own.client.scan_iter() if not name.endswith((b"began", b"turns"))]
+            for_ever = [name for name in names if own.client.ttl(name) == -1]
+
+    assert 6 == len(names)
+    assert [] == for_ever
+
+
+# Leases
+
+
+@requirement("shared:leases")
+async def test_an_object_is_held_by_one_process_at_a_time(own: Server) -> None:
+    async with sheltered(own) as one, sheltered(own, fresh=False) as other:
+        async with one.exclusive("page"):
+            with pytest.raises(UpstreamConflict):
+                await other.exclusive("page").__aenter__()
+        async with other.exclusive("page") as lease:
+            assert lease is not None
+            lease.check()
+
+
+@requirement("shared:leases")
+async def test_who_was_frozen_beyond_the_end_of_his_lease_sends_nothing_more(own: Server) -> None:
+    clock = Ahead()
+    async with sheltered(own, clock=clock) as shared, shared.exclusive("page") as lease:
+        assert lease is not None
+        lease.check()
+        clock.ahead += LEASE_SECONDS
+        with pytest.raises(UpstreamConflict, match="has ended"):
+            lease.check()
+
+
+@requirement("shared:leases")
+async def test_without_the_store_an_object_is_held_only_by_the_one_process_there_is(own: Server) -> None:
+    own.stop()
+    async with sheltered(own) as alone, sheltered(own, processes=2) as one_of_two:
+        async with alone.exclusive("page") as lease:
+            assert lease is None
+        with pytest.raises(SharedStoreUnavailable, match="nothing was sent"):
+            await one_of_two.exclusive("page").__aenter__()
