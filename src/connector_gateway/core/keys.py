@@ -1,6 +1,5 @@
 """API keys and their callers; a key is shown once and never stored."""
 
-import hashlib
 import hmac
 import secrets
 import zlib
@@ -14,6 +13,7 @@ from typing import Any, Literal
 from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
 
 from connector_gateway.core.details import cut
+from connector_gateway.core.secrets import digest
 from connector_gateway.core.single_flight import MOST_ROWS, TRUSTED_SECONDS, SingleFlight
 from connector_gateway.core.workspaces import require_workspace
 from connector_gateway.kit.clock import Clock, instant
@@ -107,9 +107,8 @@ class Keys:
     async def authenticate(self, authorization: str | None) -> Caller:
         """The caller of an ``Authorization`` header."""
         key = bearer(authorization)
-        # A plain digest is enough: keys are 32 random bytes, which nobody can guess through a quick hash.
-        digest = hashlib.sha256(key.encode()).digest()
-        caller = await self._callers.get(digest, partial(self._look_up, key, digest), TRUSTED_SECONDS)
+        found = digest(key)
+        caller = await self._callers.get(found, partial(self._look_up, key, found), TRUSTED_SECONDS)
         # Also where it is remembered: an answer of three seconds ago may have expired since (decision 25).
         if caller is None:
             raise InvalidApiKey("The API key is unknown or revoked.")
@@ -150,7 +149,7 @@ class Keys:
         row = {
             "key_id": f"key_{ulid()}",
             "workspace_id": workspace_id,
-            "digest": hashlib.sha256(key.encode()).digest(),
+            "digest": digest(key),
             "ending": key[-4:],
             "name": name,
             "scope": scope,
@@ -232,13 +231,13 @@ class Keys:
         self._callers.forget(row["digest"])
         return self._as_used(row)
 
-    async def _look_up(self, key: str, digest: bytes) -> Caller | None:
+    async def _look_up(self, key: str, found: bytes) -> Caller | None:
         # The checksum keeps guesses and typing errors away from the database.
         if not well_formed(key):
             raise InvalidApiKey(_what_is_wrong(key))
-        query = select(tables.keys).where(tables.keys.c.digest == digest, tables.keys.c.revoked_at.is_(None))
+        query = select(tables.keys).where(tables.keys.c.digest == found, tables.keys.c.revoked_at.is_(None))
         row = await self._database.read(lambda connection: connection.execute(query).first())
-        if row is None or not hmac.compare_digest(row.digest, digest):
+        if row is None or not hmac.compare_digest(row.digest, found):
             return None
         return _caller(row)
 

@@ -45,3 +45,16 @@ class SecretKeys:
             hashlib.sha256(b"name" + secret).digest()[:4]: HKDF(SHA256(), 32, None, purpose.encode()).derive(secret)
             for secret in self._secrets
         }
+
+
+def digest(secret: str | bytes) -> bytes:
+    """What is stored of a random secret: it is found by it, and cannot be made from it, nor does a copy open anything.
+
+    Nobody can guess 32 random bytes, however quick the hash is.
+    """
+    return hashlib.sha256(secret if isinstance(secret, bytes) else secret.encode()).digest()
+
+
+def alias(secret: str) -> str:
+    """A text that stands for *secret* in counters and keys, and does not reveal it."""
+    return digest(secret).hex()[:24]

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from sqlalchemy import delete, insert, select
 
 from connector_gateway.core.retention import PURGE_STEP
-from connector_gateway.core.secrets import SecretKeys
+from connector_gateway.core.secrets import SecretKeys, digest
 from connector_gateway.kit.clock import Clock
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
@@ -51,7 +51,7 @@ class Sessions:
     async def begin(self) -> Session:
         """A new session, with an identifier that nobody knew before."""
         identifier = secrets.token_bytes(ID_BYTES)
-        row = {"digest": _digest(identifier), "expires_at": self._clock.now() + SESSION_SECONDS}
+        row = {"digest": digest(identifier), "expires_at": self._clock.now() + SESSION_SECONDS}
         await self._database.put(insert(tables.console_sessions), row)
         return self._session(identifier)
 
@@ -60,14 +60,14 @@ class Sessions:
         identifier = self._identifier(token)
         if identifier is None:
             return None
-        query = select(_sessions.expires_at).where(_sessions.digest == _digest(identifier))
+        query = select(_sessions.expires_at).where(_sessions.digest == digest(identifier))
         expires_at = await self._database.read(lambda reading: reading.execute(query).scalar())
         return self._session(identifier) if expires_at is not None and expires_at > self._clock.now() else None
 
     async def end(self, session: Session) -> None:
         """End a session: what the browser holds is worthless from now on, and so is any copy."""
         identifier = self._identifier(session.token) or b""
-        forget = delete(tables.console_sessions).where(_sessions.digest == _digest(identifier))
+        forget = delete(tables.console_sessions).where(_sessions.digest == digest(identifier))
         await self._database.write(lambda writing: writing.execute(forget).rowcount)
 
     async def purge(self) -> int:
@@ -100,8 +100,3 @@ class Sessions:
         # By any of the keys, so that nobody is signed out when a new one is put first.
         signed = [hmac.digest(key, b"session\0" + identifier, hashlib.sha256) for key in self._keys]
         return identifier if any(hmac.compare_digest(signature, one) for one in signed) else None
-
-
-def _digest(identifier: bytes) -> bytes:
-    # No more than this is stored: a copy of the database opens no session.
-    return hashlib.sha256(identifier).digest()

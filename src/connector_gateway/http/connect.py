@@ -17,8 +17,9 @@ from connector_gateway.core.connections.consent import (
     NotConnected,
     Problem,
 )
-from connector_gateway.core.connections.links import PATH, digest
-from connector_gateway.http.pages import Pages
+from connector_gateway.core.connections.links import PATH
+from connector_gateway.core.secrets import digest
+from connector_gateway.http.pages import Pages, is_own_form
 from connector_gateway.http.routes import Edge, Methods
 from connector_gateway.kit.errors import GatewayError
 from connector_gateway.kit.operation import AnyConnector
@@ -158,7 +159,7 @@ class ConnectPages:
 
     def _is_own(self, request: Request) -> bool:
         """Whether the button was pressed on our own page, as far as the browser tells."""
-        return request.headers.get("sec-fetch-site", "same-origin") in {"same-origin", "none"}
+        return is_own_form(request.headers.get("sec-fetch-site"))
 
     def _told(self, show: Show) -> Show:
         """*show*, with a page for whatever keeps an account from being connected."""

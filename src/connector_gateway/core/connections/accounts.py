@@ -1,6 +1,5 @@
 """Whose credentials are: the third party is asked."""
 
-import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -8,6 +7,7 @@ import structlog
 
 from connector_gateway.core.connections.connection import Connection
 from connector_gateway.core.pacing import ConnectionPacer, stretched
+from connector_gateway.core.secrets import alias
 from connector_gateway.core.sites import Site
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import ConnectionRevoked, CredentialsRefused, GatewayError
@@ -59,7 +59,7 @@ class Accounts:
     async def of(self, connector: str, secrets: Mapping[str, str]) -> Account | None:
         """Whose *secrets* are; None where the connector cannot tell. ``CredentialsRefused`` if they are not good."""
         redaction = Redaction(secrets.values)
-        whose = hashlib.sha256("\n".join(secrets.values()).encode()).hexdigest()[:24]
+        whose = alias("\n".join(secrets.values()))
         try:
             return await self._ask(connector, Unstored(secrets), whose)
         except ConnectionRevoked as refused:
@@ -120,3 +120,8 @@ class Accounts:
             time=self._time,
             expired=connector.oauth.expired if connector.oauth else unauthorised,
         )
+
+
+def is_same(known: str | None, account: Account | None) -> bool:
+    """Whether *account* may be the one that is *known*: neither may have been told."""
+    return account is None or known in {None, account.account_id}

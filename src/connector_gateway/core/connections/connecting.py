@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Connection as Transaction
 from sqlalchemy import not_, select
 
-from connector_gateway.core.connections.accounts import Accounts
+from connector_gateway.core.connections.accounts import Accounts, is_same
 from connector_gateway.core.connections.connection import Connection, require_connected
 from connector_gateway.core.connections.connections import Connections
 from connector_gateway.core.connections.links import ConnectLinks
@@ -15,14 +15,12 @@ from connector_gateway.core.connections.tokens import Tokens
 from connector_gateway.core.return_urls import check_return_url
 from connector_gateway.core.workspaces import require_workspace
 from connector_gateway.kit.errors import (
-    ConnectionNotFound,
     ConnectionRevoked,
     ConnectNotSetUp,
     GatewayError,
     OtherAccount,
 )
 from connector_gateway.kit.identifiers import WorkspaceId
-from connector_gateway.kit.oauth import Account
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
 
@@ -102,12 +100,13 @@ class Connecting:
             shown = await self._connections.show(connection_id)
             self._connections.check(shown["connector"], credentials, changes.get("settings", {}))
             account = await self._accounts.of(shown["connector"], credentials) if verify else None
-            require_same(shown["account_id"], account, allowed=allow_other_account)
+            if not allow_other_account and not is_same(shown["account_id"], account):
+                raise OtherAccount("These are the credentials of another account than that of the connection.")
         return await self._connections.change(connection_id, account, **changes)
 
     async def test(self, connection_id: str) -> dict[str, Any]:
         """Whose a connection is and what it allows, asked now; its status is noted."""
-        connection = await self._find(connection_id)
+        connection = await self._connections.get(connection_id)
         require_connected(connection)
         try:
             account = await self._accounts.of_connection(connection)
@@ -124,7 +123,7 @@ class Connecting:
     async def remove(self, connection_id: str) -> dict[str, Any]:
         """Forget a connection, and give its tokens back where the third party takes them."""
         with suppress(GatewayError):
-            connection = await self._find(connection_id)
+            connection = await self._connections.get(connection_id)
             if not await self._shares(connection):
                 await self._tokens.revoke(connection.connector, connection.stored)
                 await self._accounts.give_back(connection)
@@ -148,14 +147,6 @@ class Connecting:
         others = await self._connections.several(alike)
         return any(other.stored.get("token") == connection.stored.get("token") for other in others.values())
 
-    async def _find(self, connection_id: str) -> Connection:
-        connection = await self._connections.find(connection_id)
-        if connection is None:
-            raise ConnectionNotFound(
-                "There is no such connection.", {"parameter": "connection_id", "value": connection_id}
-            )
-        return connection
-
     def _require_set_up(self, connector: str) -> None:
         if self._tokens.oauth(connector) is None:
             raise ConnectNotSetUp(
@@ -176,9 +167,3 @@ class Connecting:
             return tuple(reading.execute(query).scalar_one())
 
         return await self._database.read(ask)
-
-
-def require_same(known: str | None, account: Account | None, *, allowed: bool) -> None:
-    """Refuse to make a connection that of another account, unless that is *allowed*."""
-    if not allowed and account is not None and known not in {None, account.account_id}:
-        raise OtherAccount("These are the credentials of another account than that of the connection.")

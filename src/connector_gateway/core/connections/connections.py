@@ -1,6 +1,5 @@
 """Connections as they are stored: their workspace, connector, settings and encrypted secrets."""
 
-import hashlib
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
@@ -8,16 +7,18 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from sqlalchemy import Row, and_, bindparam, func, insert, or_, select, update
+from sqlalchemy import Row, and_, func, insert, select, update
 
 from connector_gateway.core.connections.changes import Changes
 from connector_gateway.core.connections.connection import PENDING, Connection, require_connected
 from connector_gateway.core.connections.fitting import require_fitting
 from connector_gateway.core.connections.refresh import RELEASED, WITHDRAWN, Renewals
 from connector_gateway.core.connections.telling import NOT_YET, public, told_of
+from connector_gateway.core.connections.uses import Uses
 from connector_gateway.core.connections.vault import Vault
 from connector_gateway.core.details import cut
 from connector_gateway.core.keys import Caller
+from connector_gateway.core.secrets import alias
 from connector_gateway.core.single_flight import MOST_ROWS, TRUSTED_SECONDS, SingleFlight
 from connector_gateway.core.workspaces import require_workspace
 from connector_gateway.kit.clock import Clock
@@ -47,12 +48,6 @@ SHOWN = (
     .where(tables.connections.c.deleted.is_(False))
 )
 """Connections, with since when their changes are seen."""
-
-NOTE_SECONDS = 60.0
-"""How often it is noted when connections were last used."""
-
-NOTE_STEP = 500
-"""How many of them in one transaction."""
 
 _SHAPE = re.compile("conn_[0-9A-HJKMNP-TV-Z]{26}")
 
@@ -85,11 +80,9 @@ class Connections:
         self._clock = clock
         self._changes = changes
         self._renewals = renewals
-        self._used: dict[ConnectionId, float] = {}
-        """When connections were used that are not noted yet."""
-
         self._steady = steady or clock
-        self._noted_at = self._steady.now()
+        self._uses = Uses(database, clock, self._steady)
+        self.note_uses = self._uses.store
         self._known: SingleFlight[str, Connection | None] = SingleFlight(self._steady, MOST_ROWS, from_start=True)
 
     async def open(self, caller: Caller, connector: str, connection_id: str) -> Connection:
@@ -107,7 +100,7 @@ class Connections:
                 {"parameter": "connection_id", "connector": connection.connector},
             )
         require_connected(connection)
-        self._used[connection.connection_id] = self._clock.now()
+        self._uses.note(connection.connection_id)
         return connection
 
     async def find(self, connection_id: str) -> Connection | None:
@@ -118,6 +111,13 @@ class Connections:
         if not _SHAPE.fullmatch(connection_id):
             return None
         return await self._known.get(connection_id, partial(self._look_up, connection_id), TRUSTED_SECONDS)
+
+    async def get(self, connection_id: str) -> Connection:
+        """The connection, whoever's it is; ``ConnectionNotFound`` if there is none."""
+        connection = await self.find(connection_id)
+        if connection is None:
+            raise _not_found(connection_id)
+        return connection
 
     async def several(self, connection_ids: Collection[str]) -> Mapping[str, Connection]:
         """Those of *connection_ids* that there are, as they are now, and whose secrets can be opened."""
@@ -191,7 +191,7 @@ class Connections:
         if connection_ids is not None:
             query = query.where(connections.connection_id.in_(connection_ids))
         rows = await self._database.read(lambda reading: reading.execute(query).mappings().all())
-        shown = [self._as_used(row) for row in rows[:limit]]
+        shown = [public(self._uses.told(row)) for row in rows[:limit]]
         return ConnectionsPage(shown, shown[-1]["connection_id"] if len(rows) > limit else None)
 
     async def names(self, connection_ids: Collection[str]) -> Mapping[str, str]:
@@ -222,21 +222,14 @@ class Connections:
         hidden = connection_ids is not None and connection_id not in connection_ids
         if row is None or hidden or workspace_id not in {None, row["workspace_id"]}:
             raise _not_found(connection_id)
-        return self._as_used(row)
-
-    def _as_used(self, row: Mapping[Any, Any]) -> dict[str, Any]:
-        """What is told of a connection, with its last use even where that is not stored yet."""
-        used = self._used.get(row["connection_id"], 0.0)
-        return public(dict(row) | {"last_used_at": used} if used > (row["last_used_at"] or 0.0) else row)
+        return public(self._uses.told(row))
 
     async def change(self, connection_id: str, account: Account | None = None, **changes: Any) -> dict[str, Any]:
         """The connection with *changes* (``name``, ``settings``, ``credentials``, ``status``) made.
 
         The *account* is whose the credentials are, where that was asked.
         """
-        connection = await self.find(connection_id)
-        if connection is None:
-            raise _not_found(connection_id)
+        connection = await self.get(connection_id)
         credentials = changes.pop("credentials", None)
         self.check(connection.connector, credentials, changes.get("settings", {}))
         if credentials is not None:
@@ -325,17 +318,6 @@ class Connections:
         told = {name: value for name, value in told_of(account).items() if value is not None}
         await self._update(connection.connection_id, told, lambda _: None)
 
-    async def note_uses(self) -> None:
-        """Note when connections were last used: seldom, and many at once, for it is told to people only."""
-        now = self._steady.now()
-        if now - self._noted_at < NOTE_SECONDS:
-            return
-        self._noted_at, used, self._used = now, self._used, {}
-        rows = [{"used": connection_id, "at": at} for connection_id, at in used.items()]
-        for start in range(0, len(rows), NOTE_STEP):
-            step = rows[start : start + NOTE_STEP]
-            await self._database.write(partial(_note, step))
-
     async def _update(
         self,
         connection_id: str,
@@ -385,18 +367,11 @@ class Connections:
             connector=row.connector,
             status=row.status,
             settings=row.settings,
-            account=hashlib.sha256(account.encode()).hexdigest()[:24],
+            account=alias(account),
             redaction=Redaction(secrets.values),
             _held=self._renewals.held(row.connector, secrets, row.expires_at),
             _renewals=self._renewals,
         )
-
-
-def _note(rows: Sequence[Mapping[str, Any]], writing: Any) -> None:
-    table = tables.connections.c
-    later = or_(table.last_used_at.is_(None), table.last_used_at < bindparam("at"))
-    change = update(tables.connections).where(table.connection_id == bindparam("used"), later)
-    writing.execute(change.values(last_used_at=bindparam("at")), rows)
 
 
 def _not_found(connection_id: str) -> ConnectionNotFound:

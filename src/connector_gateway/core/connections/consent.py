@@ -14,14 +14,15 @@ import structlog
 from sqlalchemy import Connection as Transaction
 from sqlalchemy import insert, select, update
 
-from connector_gateway.core.connections.accounts import Accounts
+from connector_gateway.core.connections.accounts import Accounts, is_same
 from connector_gateway.core.connections.connection import Connection
 from connector_gateway.core.connections.connections import Connections
-from connector_gateway.core.connections.links import PATH, ConnectLink, ConnectLinks, digest
+from connector_gateway.core.connections.links import PATH, ConnectLink, ConnectLinks
 from connector_gateway.core.connections.refresh import ends_at, renewed_secrets
 from connector_gateway.core.connections.tokens import GrantRefused, Tokens
 from connector_gateway.core.connections.vault import Vault
 from connector_gateway.core.return_urls import is_allowed
+from connector_gateway.core.secrets import digest
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import ConnectNotSetUp, CredentialsRefused, UpstreamFailure
 from connector_gateway.kit.oauth import Account, Grant, OAuth, new_verifier
@@ -268,8 +269,7 @@ class Consents:
         failed = partial(NotConnected, token=awaited.token, invitation=invitation, account=account)
         own = table.connection_id == invitation.connection.connection_id
         known = writing.execute(select(table.account_id).where(own).with_for_update()).scalar()
-        same = account is None or known in {None, account.account_id}
-        if not same and not invitation.link.allow_other_account:
+        if not is_same(known, account) and not invitation.link.allow_other_account:
             raise failed("other_account")
         if not self._links.use(awaited.token, writing):
             raise failed("used")

@@ -1,6 +1,5 @@
 """Connect links: addresses by which a user connects an account, each for one connection and a short time."""
 
-import hashlib
 from dataclasses import dataclass
 from functools import partial
 from secrets import token_urlsafe
@@ -10,6 +9,7 @@ from sqlalchemy import Connection as Transaction
 from sqlalchemy import delete, insert, select, update
 
 from connector_gateway.core.retention import PURGE_STEP
+from connector_gateway.core.secrets import digest
 from connector_gateway.core.single_flight import MOST_ROWS, SingleFlight
 from connector_gateway.kit.clock import Clock, instant
 from connector_gateway.storage import tables
@@ -96,8 +96,3 @@ class ConnectLinks:
             return done
 
         return await self._database.write(purge)
-
-
-def digest(secret: str) -> bytes:
-    """What is stored of a random secret; it is found by it, and cannot be made from it."""
-    return hashlib.sha256(secret.encode()).digest()

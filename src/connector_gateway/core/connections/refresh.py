@@ -3,7 +3,6 @@
 Decision 41 has the rules.
 """
 
-import hashlib
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from sqlalchemy import Connection as Transaction
 from connector_gateway.core.connections.changes import Changes
 from connector_gateway.core.connections.tokens import ANSWER_SECONDS, QUEUE_SECONDS, GrantRefused, Tokens
 from connector_gateway.core.connections.vault import Vault
+from connector_gateway.core.secrets import digest
 from connector_gateway.core.single_flight import MOST_ROWS, SingleFlight
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import (
@@ -142,7 +142,7 @@ class Renewals:
         """
         if "refresh_token" not in used:
             return None
-        key = connection_id, hashlib.sha256(used["token"].encode()).digest()
+        key = connection_id, digest(used["token"])
         return await self._under_way.get(key, partial(self._renew, connection_id, used), 0.0)
 
     async def _renew(self, connection_id: str, used: Secrets) -> Held | None:

@@ -16,6 +16,7 @@ from connector_gateway.http.bodies import read_raw
 from connector_gateway.http.console.cookies import SESSION, VISITOR, VISITOR_SECONDS, keep
 from connector_gateway.http.console.declared import SIGN_IN, Console, ConsoleRoute, Visit
 from connector_gateway.http.console.routes import ROUTES
+from connector_gateway.http.pages import is_own_form
 from connector_gateway.http.routes import Edge, Methods, query_of, unforeseen
 from connector_gateway.kit.errors import GatewayError, ServiceFailure
 
@@ -93,9 +94,8 @@ async def _form(exchange: HttpExchange) -> Mapping[str, str]:
 
 def _ours(visit: Visit) -> bool:
     """Whether a form was shown by this console, to this browser."""
-    site = visit.exchange.header("sec-fetch-site")
     given = visit.form.get("form_token", "")
-    return site in {None, "same-origin"} and hmac.compare_digest(
+    return is_own_form(visit.exchange.header("sec-fetch-site")) and hmac.compare_digest(
         given.encode(errors="replace"), visit.session.form_token.encode()
     )
 

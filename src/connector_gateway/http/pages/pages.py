@@ -74,3 +74,8 @@ class Pages:
     def _asset(self, name: str) -> str:
         """The address of a file that pages load."""
         return f"{self.root}/assets/{name}?version={version(name)}"
+
+
+def is_own_form(site: str | None) -> bool:
+    """Whether a form was sent by a page of ours, by the header ``Sec-Fetch-Site``; old browsers do not tell."""
+    return site in {None, "same-origin"}
