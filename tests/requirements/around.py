@@ -114,7 +114,7 @@ AROUND = promised(
     ("common-144", "stopping:cut-off", "Calls that do not end in time are answered in the one shape, with their run."),
     # What storage costs, and what a clock does
     ("common-152", "runs:counted", "A list of runs counts as a call of its key."),
-    ("common-195", "runs:filters-known", "Lists by names that there are not are refused."),
+    ("common-205", "runs:filters-known", "Lists by names that there are not are refused."),
     ("common-153", "runs:short-pages", "A page of runs may hold fewer than asked for and still have a next one."),
     ("common-154", "bounds:history-readers", "Reading the history delays no call."),
     ("common-155", "bounds:purge", "What is past its time is deleted as fast as calls come, in short steps."),

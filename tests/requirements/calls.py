@@ -157,7 +157,7 @@ CALLS = promised(
     ("common-64", "keys:hashed", "Only the SHA-256 of a key is stored."),
     ("common-65", "keys:expiry", "A key may expire."),
     ("common-193", "calls:no-such-page", "A browser is shown a page where there is none, with 404."),
-    ("common-194", "calls:odd-refusals", "A refusal of any shape is told as the application's."),
+    ("common-204", "calls:odd-refusals", "A refusal of any shape is told as the application's."),
     ("common-192", "keys:ends-ahead", "A key whose end has passed is not made."),
     ("common-66", "keys:revoked", "A revoked key is refused at once here, and within five seconds elsewhere."),
     ("common-67", "keys:connections", "A key may be limited to some connections."),
