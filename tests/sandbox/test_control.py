@@ -9,6 +9,7 @@ import pytest
 from harness.playing import playing
 from harness.waiting import wait_until
 from workspace_sandbox import EMULATORS, Sandbox
+from workspace_sandbox.running import running
 
 
 @pytest.fixture(scope="module")
@@ -112,3 +113,14 @@ def test_an_unknown_emulator_is_refused_with_those_there_are(control: httpx.Clie
 
 def test_a_bad_act_is_refused(control: httpx.Client) -> None:
     assert 422 == control.post("/notes/act", json={"action": "dance"}).status_code
+
+
+@pytest.mark.parametrize("field", ["attachments", "labels"])
+@pytest.mark.parametrize("value", ["x", [1], {"a": []}], ids=str)
+def test_an_act_with_a_list_that_is_none_is_refused(field: str, value: object) -> None:
+    letter = {"action": "receive", "from": "a@b.test", "subject": "s", "body_html": "b", field: value}
+    with running("mail") as mail, httpx.Client(base_url=f"{mail.url}/_control") as control:
+        reply = control.post("/mail/act", json=letter)
+
+    assert 422 == reply.status_code
+    assert f"ValueError: {field}: wanted, as a list" == reply.json()["error"]

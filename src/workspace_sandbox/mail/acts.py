@@ -39,7 +39,7 @@ def receive(office: PostOffice, mailbox: Mailbox, action: Action) -> dict[str, A
     ]
     raw = compose.letter(headers, _content(action, f"=_{token}"))
     message = office.deliver(mailbox, raw, sender[1], at)
-    mailbox.relabel(message, _label_ids(mailbox, action.get("labels", [])), [])
+    mailbox.relabel(message, _label_ids(mailbox, _listed(action, "labels", str)), [])
     return _told(message)
 
 
@@ -101,11 +101,18 @@ def _text(action: Action, name: str) -> str:
     return " ".join(value.splitlines()) if name in {"from", "subject"} else value
 
 
+def _listed(action: Action, name: str, kind: type) -> list[Any]:
+    listed = action.get(name, [])
+    if not isinstance(listed, list) or not all(isinstance(one, kind) for one in listed):
+        raise ValueError(f"{name}: wanted, as a list")
+    return listed
+
+
 def _content(action: Action, boundary: str) -> Entity:
     rich = _text(action, "body_html")
     plain = " ".join(untagged(action.get("body_text") or rich).split())
     body = compose.multipart("alternative", f"{boundary}.a", compose.text(plain), compose.text(rich, "html"))
-    files = [_file(given) for given in action.get("attachments", [])]
+    files = [_file(given) for given in _listed(action, "attachments", Mapping)]
     return compose.multipart("mixed", f"{boundary}.m", body, *files) if files else body
 
 
