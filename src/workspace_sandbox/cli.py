@@ -1,6 +1,7 @@
 """The command ``workspace-sandbox``: the emulators on their own."""
 
 import asyncio
+import gc
 import json
 import signal
 import sys
@@ -20,6 +21,10 @@ from workspace_sandbox.version import VERSION
 
 PORTS = click.IntRange(0, 65_500)
 """It leaves room for the ports of the applications."""
+
+
+COLLECT_FROM = (20_000, 2, 2)
+"""New objects, and looks among the young, from which on garbage is looked for; a reset makes as many."""
 
 
 class Names(click.ParamType[tuple[str, ...]]):
@@ -102,6 +107,10 @@ async def _play(playing: Sandbox, *, until_eof: bool) -> None:
         raise click.ClickException(
             f"The sandbox cannot listen: {fault.strerror or fault}. Choose other ports."
         ) from fault
+    # What is there now stays; a look for garbage that passes it over is done in a tenth of the time.
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*COLLECT_FROM)
     click.echo(json.dumps({"sandbox_url": playing.address} | playing.describe(), ensure_ascii=False))
     if until_eof:
         loop.add_reader(sys.stdin, stopped.set)

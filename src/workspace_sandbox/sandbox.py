@@ -12,7 +12,7 @@ from aiohttp import web
 from workspace_sandbox.control import control
 from workspace_sandbox.kit.clock import Clock, SteeredClock, SystemClock
 from workspace_sandbox.kit.emulator import Emulator
-from workspace_sandbox.kit.keeping import Beginning, Unreadable, held, restore
+from workspace_sandbox.kit.keeping import Beginning, Unreadable, held, restore, uncollected
 from workspace_sandbox.kit.server import staged
 from workspace_sandbox.kit.sowing import Plot
 from workspace_sandbox.kit.stage import Stage
@@ -96,8 +96,9 @@ class Sandbox:
     def reset(self) -> None:
         """Everything as at the start, the clock too."""
         self.clock.release()
-        for beginning in self._beginnings:
-            beginning.return_to()
+        with uncollected():
+            for beginning in self._beginnings:
+                beginning.return_to()
 
     def save(self, name: str) -> None:
         """Save what every emulator holds, and the clock, under *name*."""
