@@ -30,6 +30,7 @@ from mcp_types import (
 )
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic_core import to_json
+from sse_starlette.sse import AppStatus
 from starlette.types import Message, Receive, Scope, Send
 
 from connector_gateway import __version__
@@ -86,6 +87,8 @@ class Surface:
         self.runs = runs
         self.tools = tools_of(connectors.values())
         self.calls = Calls(edge.gateway, choosing)
+        # It would end streams at once when the process is told to stop; calls under way have time to end.
+        AppStatus.enable_automatic_graceful_drain = False
 
     async def answer(self, exchange: HttpExchange, caller: Caller, body: Body, send: Send) -> None:
         """Answer one request of the protocol, whose *body* was read."""

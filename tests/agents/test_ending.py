@@ -1,0 +1,73 @@
+"""Calls of agents when the client leaves, and when the service stops."""
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from connector_gateway.connectors.notes import NOTES
+from harness.agents import PATH, posted
+from harness.installed import Calling, installed
+from harness.playing import playing
+from harness.requirement import requirement
+from harness.serving import Gateway, serving
+from harness.waiting import wait_until
+from workspace_sandbox.notes import NotesEmulator
+from workspace_sandbox.sandbox import Sandbox
+
+TOLD = {"progressToken": 1}
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with playing(notes=NotesEmulator) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def gateway(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    with serving(sandbox, tmp_path_factory.mktemp("ending"), connectors={"notes": NOTES}) as gateway:
+        gateway.clear("notes")
+        yield gateway
+
+
+def latest(gateway: Gateway) -> dict[str, Any]:
+    found: dict[str, Any] = gateway.request("GET", "/v1/runs", params={"limit": 1}).body["data"][0]
+    return found
+
+
+@requirement("agents:cancelled")
+@pytest.mark.parametrize("meta", [{}, TOLD], ids=["one answer", "a stream"])
+def test_a_call_of_a_former_version_goes_on_without_its_client(gateway: Gateway, meta: dict[str, Any]) -> None:
+    gateway.fault("notes", method="POST", path="/v1/pages", fault="delay", seconds=1, times=1)
+    given = {"database_id": gateway.examples("notes")["database_id"], "properties": {"Name": "Goes on"}}
+    request = posted("tools/call", name="notes_create_page", arguments=given, _meta=meta)
+    request["headers"]["Authorization"] = f"Bearer {gateway.key}"
+    with pytest.raises(httpx.ReadTimeout):
+        httpx.post(gateway.base_url + PATH, **request, timeout=0.5)
+    wait_until(lambda: latest(gateway)["status"] != "running")
+
+    assert ("create_page", "ok") == (latest(gateway)["operation"], latest(gateway)["status"])
+
+
+@requirement("agents:called")
+@pytest.mark.parametrize("meta", [{}, TOLD], ids=["one answer", "a stream"])
+def test_a_call_under_way_is_answered_while_the_service_stops(
+    sandbox: Sandbox, tmp_path: Path, meta: dict[str, Any]
+) -> None:
+    request = posted("tools/call", name="notes_list_databases", arguments={"limit": 1}, _meta=meta)
+    with installed(sandbox, tmp_path) as installation:
+        fault = {"method": "POST", "path": "/v1/search", "fault": "delay", "seconds": 1.0}
+        installation.http.post(f"{sandbox.address}/_control/notes/faults", json=fault)
+        request["headers"]["Authorization"] = f"Bearer {installation.key}"
+        calling = Calling(lambda: httpx.post(installation.base_url + PATH, **request, timeout=20))
+        wait_until(lambda: not sandbox.emulators["notes"].stage.faults[-1].times)
+        code = installation.end(signal.SIGTERM)
+        answer = calling.ended()
+
+    assert answer is not None
+    assert 0 == code
+    assert '"isError":false' in answer.text.replace(" ", "")
