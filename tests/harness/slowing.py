@@ -79,9 +79,14 @@ def texts_of(node: ast.expr, names: Mapping[str, Any]) -> list[str]:
     return [value] if isinstance(value, str) else []
 
 
+def _matching(source: str) -> str:
+    """*source* if anything in it can be a pattern or the use of one; most modules need not be read."""
+    return source if any(f".{name}(" in source for name in FUNCTIONS) or "pattern" in source else ""
+
+
 def patterns_of(package: ModuleType) -> list[Found]:
     """Every pattern of *package*."""
-    trees = {module: ast.parse(Path(str(module.__file__)).read_text("utf-8")) for module in modules(package)}
+    trees = {module: ast.parse(_matching(Path(str(module.__file__)).read_text("utf-8"))) for module in modules(package)}
     uses = [(of, method) for tree in trees.values() for of, method, _ in called(tree)]
     searched = {of for of, method in uses if method in SEARCHING}
     matched = {of for of, method in uses if method in FUNCTIONS - SEARCHING}
