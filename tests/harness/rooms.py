@@ -11,6 +11,7 @@ from connector_gateway.core.files import Files
 from connector_gateway.kit.budget import Budget
 from connector_gateway.kit.call import RemoteFile
 from connector_gateway.kit.identifiers import WorkspaceId
+from connector_gateway.kit.operation import AnyConnector
 from harness.calls import Outside, Reading, calls_of
 from harness.serving import Gateway, serving
 from simulation.writes import KINDS, PublicFiles, World
@@ -23,6 +24,11 @@ UNHURRIED = {
     name: replace(room, budgets=dict.fromkeys(room.budgets, Budget(100_000, per_seconds=1)))
     for name, room in CONNECTORS.items()
 }
+
+
+def only(room: str) -> dict[str, AnyConnector]:
+    """*room* alone, with budgets that nobody waits for."""
+    return {room: UNHURRIED[room]}
 
 
 class NoNetwork(Files):

@@ -1,28 +1,23 @@
 """The boards room behind the gateway, in front of its emulator."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from connector_gateway.connectors.boards import BOARDS
-from connector_gateway.kit.budget import Budget
 from connectors.boards.desk import Desk, Move
 from harness.playing import playing
+from harness.rooms import only
 from harness.serving import Gateway, Restarting, serving
 from harness.serving import restarting as serving_again
 from workspace_sandbox.boards import BoardsEmulator
-
-UNPACED = replace(BOARDS, budgets=dict.fromkeys(BOARDS.budgets, Budget(100_000, per_seconds=1)))
-"""The room with budgets that tests do not have to wait for."""
 
 
 @pytest.fixture(scope="module")
 def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     with (
         playing(boards=BoardsEmulator) as sandbox,
-        serving(sandbox, tmp_path_factory.mktemp("boards"), connectors={"boards": UNPACED}) as gateway,
+        serving(sandbox, tmp_path_factory.mktemp("boards"), connectors=only("boards")) as gateway,
     ):
         yield gateway
 
@@ -43,7 +38,7 @@ def desk(gateway: Gateway) -> Desk:
 @pytest.fixture
 def impatient(room: Gateway, tmp_path: Path) -> Iterator[Move]:
     """Makes a desk whose gateway waits a second at most for a turn, and whose budgets are nobody else's."""
-    rooms = {"boards": UNPACED}
+    rooms = only("boards")
     with serving(
         room.sandbox, tmp_path, connectors=rooms, GATEWAY_QUEUE_SECONDS="1", GATEWAY_RUN_SECONDS="1"
     ) as gateway:
@@ -53,18 +48,18 @@ def impatient(room: Gateway, tmp_path: Path) -> Iterator[Move]:
 @pytest.fixture
 def unsettled(room: Gateway, tmp_path: Path) -> Iterator[Move]:
     """Makes a desk in front of an application that may work on a request for a minute."""
-    with serving(room.sandbox, tmp_path, connectors={"boards": UNPACED}, GATEWAY_BOARDS_SETTLE_SECONDS="60") as gateway:
+    with serving(room.sandbox, tmp_path, connectors=only("boards"), GATEWAY_BOARDS_SETTLE_SECONDS="60") as gateway:
         yield lambda desk: Desk(gateway, desk.card_id)
 
 
 @pytest.fixture
 def restarting(room: Gateway, tmp_path: Path) -> Restarting:
     """A gateway of its own that can be started again."""
-    return serving_again(room.sandbox, tmp_path, connectors={"boards": UNPACED})
+    return serving_again(room.sandbox, tmp_path, connectors=only("boards"))
 
 
 @pytest.fixture
 def afresh(room: Gateway, tmp_path: Path) -> Iterator[Move]:
     """Makes a desk whose gateway remembers nothing of what the other has done."""
-    with serving(room.sandbox, tmp_path, connectors={"boards": UNPACED}) as gateway:
+    with serving(room.sandbox, tmp_path, connectors=only("boards")) as gateway:
         yield lambda desk: Desk(gateway, desk.card_id)

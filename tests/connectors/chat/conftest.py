@@ -1,26 +1,22 @@
 """A gateway with the chat room and its stand-in, with budgets opened wide."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from connector_gateway.connectors.chat import CHAT
-from connector_gateway.kit.budget import Budget
 from harness.playing import playing
+from harness.rooms import only
 from harness.serving import Gateway, Restarting, serving
 from harness.serving import restarting as serving_again
 from workspace_sandbox.chat import ChatEmulator
-
-UNHURRIED = replace(CHAT, budgets={name: Budget(100_000, per_seconds=1) for name in CHAT.budgets})
 
 
 @pytest.fixture(scope="module")
 def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     with (
         playing(chat=ChatEmulator) as sandbox,
-        serving(sandbox, tmp_path_factory.mktemp("chat"), connectors={"chat": UNHURRIED}) as gateway,
+        serving(sandbox, tmp_path_factory.mktemp("chat"), connectors=only("chat")) as gateway,
     ):
         yield gateway
 
@@ -35,7 +31,7 @@ def gateway(room: Gateway) -> Gateway:
 def unsettled(room: Gateway, tmp_path: Path) -> Iterator[Gateway]:
     """A gateway whose application may work on a request for four seconds, longer than it is waited for."""
     settings = {"GATEWAY_CHAT_SETTLE_SECONDS": "4", "GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "1"}
-    with serving(room.sandbox, tmp_path, connectors={"chat": UNHURRIED}, **settings) as gateway:  # type: ignore[arg-type]
+    with serving(room.sandbox, tmp_path, connectors=only("chat"), **settings) as gateway:  # type: ignore[arg-type]
         gateway.clear("chat")
         yield gateway
 
@@ -43,4 +39,4 @@ def unsettled(room: Gateway, tmp_path: Path) -> Iterator[Gateway]:
 @pytest.fixture
 def restarting(room: Gateway, tmp_path: Path) -> Restarting:
     """A gateway of its own that can be started again."""
-    return serving_again(room.sandbox, tmp_path, connectors={"chat": UNHURRIED})
+    return serving_again(room.sandbox, tmp_path, connectors=only("chat"))

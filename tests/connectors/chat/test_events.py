@@ -11,7 +11,6 @@ from click.testing import CliRunner
 from slack_sdk.signature import SignatureVerifier
 
 from connector_gateway.cli import main
-from connectors.chat.conftest import UNHURRIED
 from connectors.chat.observing import (
     BOT_USER,
     TEAM,
@@ -33,6 +32,7 @@ from connectors.chat.observing import (
 from connectors.chat.reading import EMPTY, GENERAL, PERSON, PRIVATE, RANDOM, UNJOINED
 from harness.playing import playing
 from harness.requirement import requirement
+from harness.rooms import only
 from harness.serving import Gateway, Reply, serving
 from harness.waiting import wait_until
 from harness.watches import watch_of
@@ -50,7 +50,7 @@ def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
         serving(
             sandbox,
             tmp_path_factory.mktemp("events"),
-            connectors={"chat": UNHURRIED},
+            connectors=only("chat"),
             GATEWAY_WATCH="on",
             GATEWAY_CHAT_HOOK_SECRET=f"an older secret,{SIGNING_SECRET}",
             GATEWAY_MAX_BODY_BYTES=str(MAX_BODY_BYTES),

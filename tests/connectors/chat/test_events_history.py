@@ -18,7 +18,6 @@ from connector_gateway.kit.errors import Overloaded, UpstreamError
 from connector_gateway.kit.identifiers import WorkspaceId
 from connector_gateway.kit.observing import FORMER, RENEWED_AT, Delivery, Receipt
 from connector_gateway.storage import tables
-from connectors.chat.conftest import UNHURRIED
 from connectors.chat.observing import BOT_USER, TEAM, callback, signed
 from connectors.chat.observing import events as feed
 from connectors.chat.reading import ARCHIVED, EMPTY, FOREIGN, GENERAL, PERSON, PRIVATE, RANDOM, UNJOINED, asked, without
@@ -26,6 +25,7 @@ from connectors.chat.reading import workspace as standing
 from harness.clocks import ShiftedClock
 from harness.playing import playing
 from harness.requirement import requirement
+from harness.rooms import only
 from harness.serving import Gateway, serving
 from harness.watches import watch_of
 from workspace_sandbox.chat import ChatEmulator
@@ -94,7 +94,7 @@ class Watching:
 def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     with (
         playing(chat=ChatEmulator) as sandbox,
-        serving(sandbox, tmp_path_factory.mktemp("history"), connectors={"chat": UNHURRIED}) as gateway,
+        serving(sandbox, tmp_path_factory.mktemp("history"), connectors=only("chat")) as gateway,
     ):
         gateway.run(gateway.app._watches.claim("chat", 10))
         yield gateway

@@ -8,12 +8,12 @@ from typing import Any
 import httpx
 import pytest
 
-from connectors.chat.conftest import UNHURRIED
 from connectors.chat.observing import texts
 from connectors.chat.reading import GENERAL, RANDOM
 from harness.installed import Installation
 from harness.playing import playing
 from harness.requirement import requirement
+from harness.rooms import only
 from harness.serving import serving
 from harness.waiting import wait_until
 from workspace_sandbox.chat import ChatEmulator
@@ -116,7 +116,7 @@ def test_what_is_both_delivered_again_and_read_after_a_stop_is_there_once(instal
 @requirement("chat:events:polled")
 def test_without_deliveries_messages_are_read_from_the_history(sandbox: Sandbox, tmp_path: Path) -> None:
     with serving(
-        sandbox, tmp_path, connectors={"chat": UNHURRIED}, GATEWAY_WATCH="on", GATEWAY_CHAT_WATCH_SECONDS="0.3"
+        sandbox, tmp_path, connectors=only("chat"), GATEWAY_WATCH="on", GATEWAY_CHAT_WATCH_SECONDS="0.3"
     ) as gateway:
         gateway.knob("chat", limits=False)
         connection = gateway.connections["chat"]

@@ -1,21 +1,16 @@
 """The gateway in front of a portal whose limits do not hold tests up."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 
-from connector_gateway.connectors.crm import CRM
-from connector_gateway.kit.budget import Budget
-from connector_gateway.kit.operation import AnyConnector
 from connectors.crm.looking import Looking
 from connectors.crm.writing import Writer, new_writer
 from harness.playing import playing
+from harness.rooms import only
 from harness.serving import Gateway, serving
 from workspace_sandbox.crm import CrmEmulator
 from workspace_sandbox.sandbox import Sandbox
-
-UNHURRIED: AnyConnector = replace(CRM, budgets=dict.fromkeys(CRM.budgets, Budget(100_000, 1)))
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +21,7 @@ def crm_sandbox() -> Iterator[Sandbox]:
 
 @pytest.fixture(scope="module")
 def room(crm_sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    with serving(crm_sandbox, tmp_path_factory.mktemp("crm"), connectors={"crm": UNHURRIED}) as gateway:
+    with serving(crm_sandbox, tmp_path_factory.mktemp("crm"), connectors=only("crm")) as gateway:
         yield gateway
 
 

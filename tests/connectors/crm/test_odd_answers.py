@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from connectors.crm.conftest import UNHURRIED
 from connectors.crm.looking import Looking
 from connectors.crm.writing import OBJECTS, SINGLE, Writer, new_writer
 from harness.requirement import requirement
+from harness.rooms import only
 from harness.serving import serving
 from workspace_sandbox.sandbox import Sandbox
 
@@ -39,7 +39,7 @@ PREPARED = [
 @pytest.fixture
 def fresh(crm_sandbox: Sandbox, portal: Looking, tmp_path: Path) -> Any:
     """A caller of a gateway that remembers nothing yet."""
-    with serving(crm_sandbox, tmp_path, connectors={"crm": UNHURRIED}) as gateway:
+    with serving(crm_sandbox, tmp_path, connectors=only("crm")) as gateway:
         gateway.clear("crm")
         yield new_writer(gateway, portal)
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from connectors.crm.conftest import UNHURRIED
 from connectors.crm.looking import Looking
 from connectors.crm.writing import CREATE_CONTACT, HTML, OBJECTS, SINGLE, Writer, new_writer
 from harness.requirement import requirement
+from harness.rooms import only
 from harness.serving import serving
 from workspace_sandbox.sandbox import Sandbox
 
@@ -25,7 +25,7 @@ SLOW: dict[str, Any] = {"GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "0.5", "GATEWAY_CRM_
 
 @pytest.fixture
 def slow(crm_sandbox: Sandbox, tmp_path: Path, portal: Looking) -> Iterator[Writer]:
-    with serving(crm_sandbox, tmp_path, connectors={"crm": UNHURRIED}, **SLOW) as gateway:
+    with serving(crm_sandbox, tmp_path, connectors=only("crm"), **SLOW) as gateway:
         gateway.clear("crm")
         yield new_writer(gateway, portal)
 
@@ -154,7 +154,7 @@ def test_a_deal_made_by_hand_is_not_returned_to_a_call_without_a_key(writer: Wri
 def test_a_deal_made_by_an_application_is_ours_while_it_is_not_known_how_we_are_named(
     crm_sandbox: Sandbox, tmp_path: Path, portal: Looking
 ) -> None:
-    with serving(crm_sandbox, tmp_path, connectors={"crm": UNHURRIED}) as gateway:
+    with serving(crm_sandbox, tmp_path, connectors=only("crm")) as gateway:
         gateway.clear("crm")
         writer = new_writer(gateway, portal)
         writer.harm(CREATE_DEAL, fault="drop_after")
@@ -214,13 +214,13 @@ def test_a_change_of_whoever_has_a_second_address_is_found(writer: Writer) -> No
 def test_after_a_restart_each_of_two_keys_makes_its_own(
     crm_sandbox: Sandbox, tmp_path: Path, portal: Looking, write: str, request_of: tuple[str, str]
 ) -> None:
-    with serving(crm_sandbox, tmp_path, connectors={"crm": UNHURRIED}) as gateway:
+    with serving(crm_sandbox, tmp_path, connectors=only("crm")) as gateway:
         gateway.clear("crm")
         writer = new_writer(gateway, portal)
         writer.harm(request_of, fault="drop_before")
         lost = getattr(writer, write)(**keyed(writer, "K1"))
         second = getattr(writer, write)(**keyed(writer, "K2"))
-    with serving(crm_sandbox, tmp_path, connectors={"crm": UNHURRIED}) as gateway:
+    with serving(crm_sandbox, tmp_path, connectors=only("crm")) as gateway:
         after = writer.through(gateway)
         first = getattr(after, write)(**keyed(writer, "K1"))
         replayed = getattr(after, write)(**keyed(writer, "K2"))

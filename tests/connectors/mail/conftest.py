@@ -1,22 +1,17 @@
 """The gateway in front of a mailbox whose limits do not hold tests up."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from connector_gateway.connectors.mail import MAIL
-from connector_gateway.kit.budget import Budget
-from connector_gateway.kit.operation import AnyConnector
 from connectors.mail.looking import Looking
 from harness.playing import playing
+from harness.rooms import only
 from harness.serving import Gateway, Restarting, serving
 from harness.serving import restarting as serving_again
 from workspace_sandbox.mail import MailEmulator
 from workspace_sandbox.sandbox import Sandbox
-
-UNHURRIED: AnyConnector = replace(MAIL, budgets=dict.fromkeys(MAIL.budgets, Budget(1_000_000, 1)))
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +22,7 @@ def mail_sandbox() -> Iterator[Sandbox]:
 
 @pytest.fixture(scope="module")
 def room(mail_sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    with serving(mail_sandbox, tmp_path_factory.mktemp("mail"), connectors={"mail": UNHURRIED}) as gateway:
+    with serving(mail_sandbox, tmp_path_factory.mktemp("mail"), connectors=only("mail")) as gateway:
         yield gateway
 
 
@@ -41,7 +36,7 @@ def gateway(room: Gateway) -> Gateway:
 def unsettled(mail_sandbox: Sandbox, tmp_path: Path) -> Iterator[Gateway]:
     """A gateway whose application may work on a request for four seconds, longer than it is waited for."""
     settings = {"GATEWAY_MAIL_SETTLE_SECONDS": "4", "GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "1"}
-    with serving(mail_sandbox, tmp_path, connectors={"mail": UNHURRIED}, **settings) as gateway:  # type: ignore[arg-type]
+    with serving(mail_sandbox, tmp_path, connectors=only("mail"), **settings) as gateway:  # type: ignore[arg-type]
         gateway.clear("mail")
         yield gateway
 
@@ -49,7 +44,7 @@ def unsettled(mail_sandbox: Sandbox, tmp_path: Path) -> Iterator[Gateway]:
 @pytest.fixture
 def restarting(mail_sandbox: Sandbox, tmp_path: Path) -> Restarting:
     """A gateway of its own that can be started again."""
-    return serving_again(mail_sandbox, tmp_path, connectors={"mail": UNHURRIED})
+    return serving_again(mail_sandbox, tmp_path, connectors=only("mail"))
 
 
 @pytest.fixture

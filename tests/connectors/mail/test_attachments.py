@@ -14,9 +14,9 @@ from starlette.types import Message, Receive, Scope, Send
 
 from connector_gateway.core.concurrency import OF_ONE_LINK
 from connector_gateway.http.protocol import UNREAD_SECONDS
-from connectors.mail.conftest import UNHURRIED
 from connectors.mail.looking import Looking, code_of, file, follow, one, received
 from harness.requirement import requirement
+from harness.rooms import only
 from harness.serving import Gateway, Reply, serving
 from harness.speaking import passing, speaking, unread
 from harness.waiting import wait_until
@@ -406,7 +406,7 @@ def test_a_cursor_is_no_link(gateway: Gateway) -> None:
 
 @requirement("mail:links:invalid")
 def test_a_link_expires(mail_sandbox: Sandbox, tmp_path: Path) -> None:
-    with serving(mail_sandbox, tmp_path, connectors={"mail": UNHURRIED}, GATEWAY_LINK_SECONDS="0.000001") as gateway:
+    with serving(mail_sandbox, tmp_path, connectors=only("mail"), GATEWAY_LINK_SECONDS="0.000001") as gateway:
         gateway.clear("mail")
         response = follow(gateway, fetch(gateway, *attachment(gateway)).data["download_url"])
 
@@ -416,7 +416,7 @@ def test_a_link_expires(mail_sandbox: Sandbox, tmp_path: Path) -> None:
 def test_a_link_of_another_installation_leads_nowhere(gateway: Gateway, mail_sandbox: Sandbox, tmp_path: Path) -> None:
     url = fetch(gateway, *attachment(gateway)).data["download_url"]
 
-    with serving(mail_sandbox, tmp_path, connectors={"mail": UNHURRIED}) as other:
+    with serving(mail_sandbox, tmp_path, connectors=only("mail")) as other:
         response = follow(other, url)
 
     assert (404, "link_not_found") == (response.status_code, code_of(response))
@@ -425,7 +425,7 @@ def test_a_link_of_another_installation_leads_nowhere(gateway: Gateway, mail_san
 @requirement("mail:links:address")
 def test_links_are_published_where_the_operator_says(mail_sandbox: Sandbox, tmp_path: Path) -> None:
     with serving(
-        mail_sandbox, tmp_path, connectors={"mail": UNHURRIED}, GATEWAY_DOWNLOAD_BASE="https://files.test/mail/"
+        mail_sandbox, tmp_path, connectors=only("mail"), GATEWAY_DOWNLOAD_BASE="https://files.test/mail/"
     ) as gateway:
         gateway.clear("mail")
         url = fetch(gateway, *attachment(gateway)).data["download_url"]
@@ -435,7 +435,7 @@ def test_links_are_published_where_the_operator_says(mail_sandbox: Sandbox, tmp_
 
 
 def test_a_link_of_a_removed_connection_leads_nowhere(mail_sandbox: Sandbox, tmp_path: Path) -> None:
-    with serving(mail_sandbox, tmp_path, connectors={"mail": UNHURRIED}) as gateway:
+    with serving(mail_sandbox, tmp_path, connectors=only("mail")) as gateway:
         gateway.clear("mail")
         url = fetch(gateway, *attachment(gateway)).data["download_url"]
         gateway.operator("DELETE", f"/v1/connections/{gateway.connections['mail']}")
@@ -581,7 +581,7 @@ def test_a_download_is_tried_again_where_that_may_help(
 def test_a_download_that_the_application_throttles_for_long_says_when_to_come_back(
     mail_sandbox: Sandbox, tmp_path: Path
 ) -> None:
-    with serving(mail_sandbox, tmp_path, connectors={"mail": UNHURRIED}) as gateway:
+    with serving(mail_sandbox, tmp_path, connectors=only("mail")) as gateway:
         gateway.clear("mail")
         attachment_id, message_id = attachment(gateway)
         url = fetch(gateway, attachment_id, message_id).data["download_url"]

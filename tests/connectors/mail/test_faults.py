@@ -10,10 +10,10 @@ import pytest
 
 from connector_gateway.connectors.mail import client
 from connector_gateway.core.journal import JournalEntry
-from connectors.mail.conftest import UNHURRIED
 from connectors.mail.looking import OWN, Looking, received
 from harness.interrupting import done, interrupted, planned, sent
 from harness.requirement import requirement
+from harness.rooms import only
 from harness.serving import Gateway, Reply, Restarting, serving
 from harness.waiting import wait_until
 from workspace_sandbox.sandbox import Sandbox
@@ -101,7 +101,7 @@ def writer(gateway: Gateway, mailbox: Looking) -> Writer:
 def fresh(mail_sandbox: Sandbox, mailbox: Looking, tmp_path: Path) -> Iterator[Writer]:
     """An impatient caller of a gateway of its own, whose budgets may be closed."""
     impatient = {"GATEWAY_QUEUE_SECONDS": "0.5", "GATEWAY_RUN_SECONDS": "0.5"}
-    with serving(mail_sandbox, tmp_path, connectors={"mail": UNHURRIED}, **impatient) as gateway:  # type: ignore[arg-type]
+    with serving(mail_sandbox, tmp_path, connectors=only("mail"), **impatient) as gateway:  # type: ignore[arg-type]
         gateway.clear("mail")
         mark = f"Mark {next(numbers)}"
         yield Writer(gateway, mailbox, mark, received(gateway, mark))
@@ -798,7 +798,7 @@ def test_without_a_key_every_call_sends(writer: Writer) -> None:
 
 @requirement("limits:bursts")
 def test_requests_wait_for_the_accounts_budget_and_are_not_dropped(mail_sandbox: Sandbox, tmp_path: Path) -> None:
-    with serving(mail_sandbox, tmp_path, connectors={"mail": UNHURRIED}, GATEWAY_MAIL_BUDGET="400/1") as gateway:
+    with serving(mail_sandbox, tmp_path, connectors=only("mail"), GATEWAY_MAIL_BUDGET="400/1") as gateway:
         gateway.clear("mail")
         replies = gateway.together(*[lambda: call(gateway, "search", limit="10")] * 4)
 

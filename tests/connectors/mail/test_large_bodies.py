@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from connectors.mail.conftest import UNHURRIED
 from connectors.mail.looking import Looking, every_message
 from harness.requirement import requirement
+from harness.rooms import only
 from harness.serving import Gateway, serving
 from workspace_sandbox.sandbox import Sandbox
 
@@ -81,7 +81,7 @@ def test_a_call_that_would_hold_too_much_is_refused_and_small_ones_go_on(
 ) -> None:
     mailbox.receive(letter("Endless wait", 2 * MEBIBYTE))
     query = {"q": 'subject:"Endless wait"', "limit": 1}
-    with serving(mail_sandbox, tmp_path, connectors={"mail": UNHURRIED}, GATEWAY_MAX_HELD_BYTES="1000000") as narrow:
+    with serving(mail_sandbox, tmp_path, connectors=only("mail"), GATEWAY_MAX_HELD_BYTES="1000000") as narrow:
         refused = [narrow.get("/mail/messages", **query, include_body=True) for _ in range(2)]
         small = narrow.get("/mail/messages", **query)
 
@@ -94,7 +94,7 @@ def test_an_attachment_that_would_hold_too_much_as_base64_is_refused(
     mail_sandbox: Sandbox, mailbox: Looking, tmp_path: Path
 ) -> None:
     file = {"filename": "long.bin", "size_bytes": 3 * MEBIBYTE}
-    with serving(mail_sandbox, tmp_path, connectors={"mail": UNHURRIED}, GATEWAY_MAX_HELD_BYTES="1000000") as narrow:
+    with serving(mail_sandbox, tmp_path, connectors=only("mail"), GATEWAY_MAX_HELD_BYTES="1000000") as narrow:
         narrow.act(
             "mail", action="receive", **{"from": "a@b.test"}, subject="Endless file", body_html="x", attachments=[file]
         )

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from connectors.mail.conftest import UNHURRIED
 from connectors.mail.looking import Looking, file, one, received
+from harness.rooms import only
 from harness.serving import Gateway, Reply, serving
 from workspace_sandbox.sandbox import Sandbox
 
@@ -26,7 +26,7 @@ numbers = count(1)
 @pytest.fixture
 def unacquainted(mail_sandbox: Sandbox, tmp_path: Path) -> Iterator[Gateway]:
     """A gateway of its own, which remembers nothing of the mailbox."""
-    with serving(mail_sandbox, tmp_path, connectors={"mail": UNHURRIED}) as gateway:
+    with serving(mail_sandbox, tmp_path, connectors=only("mail")) as gateway:
         gateway.clear("mail")
         yield gateway
 

@@ -7,19 +7,15 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.connectors.tables import TABLES
 from connector_gateway.core.files import Files
-from connector_gateway.kit.budget import Budget
 from connector_gateway.kit.identifiers import WorkspaceId
-from connector_gateway.kit.operation import AnyConnector
 from connectors.tables.looking import Looking, copied, looking_at
 from harness.playing import playing
+from harness.rooms import only
 from harness.serving import Gateway, Restarting, serving
 from harness.serving import restarting as serving_again
 from workspace_sandbox.tables import TablesEmulator
 from workspace_sandbox.tables.state import Base
-
-UNHURRIED: AnyConnector = replace(TABLES, budgets=dict.fromkeys(TABLES.budgets, Budget(100_000, 1)))
 
 
 def local_files() -> Files:
@@ -29,7 +25,7 @@ def local_files() -> Files:
 
 @pytest.fixture(scope="module")
 def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    folder, rooms = tmp_path_factory.mktemp("tables"), {"tables": UNHURRIED}
+    folder, rooms = tmp_path_factory.mktemp("tables"), only("tables")
     with (
         playing(tables=TablesEmulator) as sandbox,
         serving(sandbox, folder, connectors=rooms, files=local_files()) as gateway,
@@ -58,7 +54,7 @@ def gateway(room: Gateway, seeded: list[Base]) -> Gateway:
 def unsettled(gateway: Gateway, tmp_path: Path) -> Iterator[Gateway]:
     """A gateway in front of an application that may work on a request for a minute."""
     settings = {"GATEWAY_TABLES_SETTLE_SECONDS": "60", "GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "1"}
-    rooms: dict[str, Any] = {"connectors": {"tables": UNHURRIED}, **settings}
+    rooms: dict[str, Any] = {"connectors": only("tables"), **settings}
     with serving(gateway.sandbox, tmp_path, files=local_files(), **rooms) as unhurried:
         yield unhurried
 
@@ -66,7 +62,7 @@ def unsettled(gateway: Gateway, tmp_path: Path) -> Iterator[Gateway]:
 @pytest.fixture
 def restarting(gateway: Gateway, tmp_path: Path) -> Restarting:
     """A gateway of its own that can be started again."""
-    return serving_again(gateway.sandbox, tmp_path, connectors={"tables": UNHURRIED}, files=local_files())
+    return serving_again(gateway.sandbox, tmp_path, connectors=only("tables"), files=local_files())
 
 
 @pytest.fixture
