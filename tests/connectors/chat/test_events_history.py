@@ -236,7 +236,7 @@ def test_a_poll_counts_what_it_holds_with_all_calls(tmp_path: Path) -> None:
     large = {"ok": True, "messages": [], "pad": "x" * 2_000_000}
     with (
         playing(chat=ChatEmulator) as sandbox,
-        serving(sandbox, tmp_path, connectors={"chat": UNHURRIED}, GATEWAY_MAX_HELD_BYTES="1000000") as narrow,
+        serving(sandbox, tmp_path, connectors=only("chat"), GATEWAY_MAX_HELD_BYTES="1000000") as narrow,
     ):
         narrow.run(narrow.app._watches.claim("chat", 10))
         watch = watching(narrow, channels=[GENERAL])
