@@ -60,6 +60,9 @@ Scope = Literal["read", "write"]
 Errors = Sequence[type[GatewayError]]
 
 
+REPLACING = {"PATCH", "PUT", "DELETE"}
+"""Methods that make of what is there what is said, however often they are called."""
+
 EVERY_CALL: Errors = (
     MissingApiKey,
     InvalidApiKey,
@@ -100,6 +103,8 @@ class Operation(Generic[C, P, R]):
     result: type[R]
     perform: Callable[[Call[C], P], Awaitable[R]]
     description: str
+    overwrites: bool = False
+    """Whether it may change what is there already, rather than only add to it."""
 
     @property
     def summary(self) -> str:
@@ -135,6 +140,11 @@ class Operation(Generic[C, P, R]):
         return tuple(error for error in catalogue() if error in possible)
 
     @property
+    def idempotent(self) -> bool:
+        """Whether repeating it changes nothing more, also without a key."""
+        return self.scope == "read" or self.method in REPLACING
+
+    @property
     def pages(self) -> bool:
         """Whether it returns one page of a list."""
         return issubclass(self.result, Page)
@@ -164,12 +174,15 @@ def reads(route: str, *, errors: Errors = ()) -> Declare:
     return _declare(route, "read", errors)
 
 
-def writes(route: str, *, errors: Errors = ()) -> Declare:
-    """Declare an operation that changes something, in steps (``Call.step``)."""
-    return _declare(route, "write", errors)
+def writes(route: str, *, errors: Errors = (), overwrites: bool = False) -> Declare:
+    """Declare an operation that changes something, in steps (``Call.step``).
+
+    One whose method replaces overwrites; another one may say that it does.
+    """
+    return _declare(route, "write", errors, overwrites=overwrites)
 
 
-def _declare(route: str, scope: Scope, errors: Errors) -> Declare:
+def _declare(route: str, scope: Scope, errors: Errors, *, overwrites: bool = False) -> Declare:
     method, _, path = route.partition(" ")
 
     def declare(perform: Callable[[Call[C], P], Awaitable[R]], /) -> Operation[C, P, R]:
@@ -185,6 +198,7 @@ def _declare(route: str, scope: Scope, errors: Errors) -> Declare:
             result=hints["return"],
             perform=perform,
             description=inspect.getdoc(perform) or "",
+            overwrites=overwrites or method in REPLACING,
         )
 
     return declare

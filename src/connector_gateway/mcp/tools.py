@@ -13,12 +13,6 @@ from connector_gateway.http.openapi.shapes import Schema, WithoutTitles
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
 from connector_gateway.kit.shapes import IDEMPOTENCY_FIELD, Listing, Page
 
-REPLACING = {"PATCH", "PUT", "DELETE"}
-"""Methods of operations that change what is there to what is said, however often they are called."""
-
-OVERWRITING = {"mail_change_message_labels", "crm_create_or_update_contact"}
-"""Operations that change what is there, too, though their method does not tell it."""
-
 KEY_SCHEMA: Schema = {
     "type": "string",
     "minLength": 1,
@@ -64,9 +58,8 @@ def tools_of(connectors: Iterable[AnyConnector]) -> Mapping[str, Tool]:
 
 
 def _tool(connector: AnyConnector, operation: AnyOperation) -> Tool:
-    name, reads = f"{connector.name}_{operation.name}", operation.scope == "read"
+    name = f"{connector.name}_{operation.name}"
     title = f"{connector.name.capitalize()}: {operation.title.lower()}"
-    replaces = operation.method in REPLACING
     declaration = ToolDeclaration(
         name=name,
         title=title,
@@ -75,9 +68,9 @@ def _tool(connector: AnyConnector, operation: AnyOperation) -> Tool:
         output_schema=_returned(connector, operation),
         annotations=ToolAnnotations(
             title=title,
-            read_only_hint=reads,
-            destructive_hint=not reads and (replaces or name in OVERWRITING),
-            idempotent_hint=reads or replaces,
+            read_only_hint=operation.scope == "read",
+            destructive_hint=operation.overwrites,
+            idempotent_hint=operation.idempotent,
             # Whatever is read or written is in an application that others use as well.
             open_world_hint=True,
         ),
