@@ -27,9 +27,10 @@ KEPT = Path(__file__).parents[2] / "src" / "connector_gateway" / "http" / "opena
 
 WATCHING: Mapping[str, Any] = {
     "GATEWAY_WATCH": "on",
-    "GATEWAY_NOTES_WATCH_SECONDS": "1",
-    "GATEWAY_CHAT_WATCH_SECONDS": "1",
+    "GATEWAY_NOTES_WATCH_SECONDS": "3",
+    "GATEWAY_CHAT_WATCH_SECONDS": "3",
 }
+"""Often enough to see a change soon, and no more: at five polls a second they took a quarter of a processor."""
 
 SHOWN = 3
 """Items that are shown of an array."""
