@@ -30,7 +30,7 @@ WATCHING: Mapping[str, Any] = {
     "GATEWAY_NOTES_WATCH_SECONDS": "3",
     "GATEWAY_CHAT_WATCH_SECONDS": "3",
 }
-"""Often enough to see a change soon, and no more: at five polls a second they took a quarter of a processor."""
+"""Often enough to see a change soon, and no more: at one poll a second they took a fifth of a processor."""
 
 SHOWN = 3
 """Items that are shown of an array."""
