@@ -3,7 +3,6 @@
 import asyncio
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -247,13 +246,8 @@ def running(
 
 def _done_on(loop: asyncio.AbstractEventLoop, work: Callable[[], T]) -> T:
     """The result of *work*, done on *loop*: what it changes is served there."""
-    done: Future[T] = Future()
 
-    def do() -> None:
-        try:
-            done.set_result(work())
-        except Exception as fault:  # noqa: BLE001  # told to whoever waits
-            done.set_exception(fault)
+    async def do() -> T:
+        return work()
 
-    loop.call_soon_threadsafe(do)
-    return done.result(START_SECONDS)
+    return asyncio.run_coroutine_threadsafe(do(), loop).result(START_SECONDS)

@@ -19,7 +19,7 @@ from structlog.testing import LogCapture
 
 from connector_gateway.core.connections import ConnectLinks, Consents, Tokens, Vault
 from connector_gateway.core.connections.consent import OWNER
-from connector_gateway.core.events.hooks import SECRET
+from connector_gateway.core.events.hooks import HANDED_OVER
 from connector_gateway.core.keys import Keys
 from connector_gateway.core.sessions import Sessions
 from connector_gateway.storage import tables
@@ -115,8 +115,8 @@ def listen() -> None:
 
 
 def _sealing(secrets: Mapping[str, Any], owner: str) -> None:
-    if SECRET in secrets:
-        LEAKS.learn([secrets[SECRET]], "a hook's secret")
+    if HANDED_OVER in secrets:
+        LEAKS.learn([secrets[HANDED_OVER]], "a hook's secret")
     if owner.startswith(("conn_", OWNER)):
         kind = "a secret of a connection" if owner.startswith("conn_") else "a verifier"
         # What a consent has as its token is that of the connect link.

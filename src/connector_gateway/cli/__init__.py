@@ -8,6 +8,7 @@ from importlib import import_module
 from io import TextIOWrapper
 
 import click
+from typing_extensions import override
 
 from connector_gateway import __version__
 
@@ -53,7 +54,8 @@ click.Context.formatter_class = Help
 class Commands(click.Group):
     """Loads the module of a command when it is called, so that starting stays fast."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's signature
+    @override
+    def list_commands(self, ctx: click.Context) -> list[str]:
         """The commands in the order of the table."""
         return list(COMMANDS)
 
@@ -67,7 +69,8 @@ class Commands(click.Group):
             ctx.fail(f"The argument {unreadable!a} is no UTF-8 text.")
         return super().parse_args(ctx, args)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+    @override
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of that name."""
         if cmd_name not in COMMANDS:
             return None
@@ -76,7 +79,8 @@ class Commands(click.Group):
         command.short_help = summary
         return command
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+    @override
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The table, without loading anything."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeVar
 from urllib.parse import parse_qsl, unquote
 
 import structlog
@@ -23,6 +24,8 @@ from connector_gateway.kit.operation import AnyConnector, AnyOperation
 PREFIX = "/v1/connectors"
 ROOT = PREFIX + "/"
 """What the addresses of all operations begin with."""
+
+T = TypeVar("T")
 
 log = structlog.get_logger()
 
@@ -207,12 +210,18 @@ def query_of(scope: Scope) -> list[tuple[str, str]]:
 
 async def answered(exchange: HttpExchange, connector: str | None, answer: Awaitable[HttpResponse]) -> HttpResponse:
     """What *answer* gives, or the refusal that it ends with."""
+    ended = await outcome(answer)
+    return refused(exchange.run, connector, ended) if isinstance(ended, GatewayError) else ended
+
+
+async def outcome(work: Awaitable[T]) -> T | GatewayError:
+    """What *work* gives, or the error that it ends with; a fault of ours has the shape of an error, too."""
     try:
-        return await answer
+        return await work
     except GatewayError as error:
-        return refused(exchange.run, connector, error)
+        return error
     except Exception as fault:  # noqa: BLE001  # the edge of a surface: nothing leaves without our shape
-        return refused(exchange.run, connector, unforeseen(fault))
+        return unforeseen(fault)
 
 
 def unforeseen(fault: Exception) -> InternalError:

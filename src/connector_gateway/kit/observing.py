@@ -188,7 +188,7 @@ class Events(Protocol):
         *,
         limit: int,
         since: Instant | None = None,
-        type: str | None = None,  # noqa: A002  # the public name
+        event_type: str | None = None,
         channel: str | None = None,
         confirm: Callable[[], Awaitable[object]] | None = None,
         heeds_polls: bool = False,

@@ -8,13 +8,15 @@ from urllib.parse import urlsplit
 from pydantic_core import from_json, to_json
 from starlette.types import Receive, Scope, Send
 
+from connector_gateway.core.arguments import Body
 from connector_gateway.core.connections import Choosing
 from connector_gateway.core.details import cut
+from connector_gateway.core.keys import Caller
 from connector_gateway.core.runs import Runs
 from connector_gateway.http.answers import HttpExchange, HttpResponse, refused
 from connector_gateway.http.bodies import read_body
 from connector_gateway.http.documents import MadeOnce
-from connector_gateway.http.routes import Edge, unforeseen
+from connector_gateway.http.routes import Edge, outcome
 from connector_gateway.kit.errors import GatewayError, OriginNotAllowed
 from connector_gateway.kit.operation import AnyConnector
 
@@ -38,19 +40,21 @@ class McpEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request; what is refused here is refused before the protocol begins."""
         exchange = HttpExchange(scope, receive, "mcp")
-        try:
-            self._check_origin(exchange)
-            caller = await self._edge.keys.authenticate(exchange.header("authorization"))
-            body = await read_body(exchange, self._edge.max_body_bytes)
-            if body.refusal is not None:
-                raise body.refusal
-            surface = await self._surface.get()
-        except GatewayError as error:
-            await exchange.send(_refused(exchange, error), send)
-        except Exception as fault:  # noqa: BLE001  # the edge of a surface: nothing leaves without our shape
-            await exchange.send(_refused(exchange, unforeseen(fault)), send)
+        admitted = await outcome(self._admit(exchange))
+        if isinstance(admitted, GatewayError):
+            await exchange.send(_refused(exchange, admitted), send)
         else:
+            surface, caller, body = admitted
             await surface.answer(exchange, caller, body, send)
+
+    async def _admit(self, exchange: HttpExchange) -> tuple["Surface", Caller, Body]:
+        """Who asks, what, and what speaks the protocol."""
+        self._check_origin(exchange)
+        caller = await self._edge.keys.authenticate(exchange.header("authorization"))
+        body = await read_body(exchange, self._edge.max_body_bytes)
+        if body.refusal is not None:
+            raise body.refusal
+        return await self._surface.get(), caller, body
 
     def _check_origin(self, exchange: HttpExchange) -> None:
         """Refuse web pages of others, also those whose name was made to lead to this machine."""

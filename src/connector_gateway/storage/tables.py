@@ -24,6 +24,7 @@ from sqlalchemy import (
     false,
     text,
 )
+from typing_extensions import override
 
 metadata = MetaData()
 
@@ -35,11 +36,13 @@ class FastJson(TypeDecorator[Any]):
     impl = Text
     cache_ok = True
 
-    def bind_processor(self, dialect: Dialect) -> Callable[[Any], str | None]:  # noqa: ARG002  # SQLAlchemy's signature
+    @override
+    def bind_processor(self, dialect: Dialect) -> Callable[[Any], str | None]:
         """What makes JSON text of a value."""
         return _to_text
 
-    def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[str | None], Any]:  # noqa: ARG002  # the same
+    @override
+    def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[str | None], Any]:
         """What makes a value of JSON text."""
         return _from_text
 

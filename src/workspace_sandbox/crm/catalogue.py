@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import Any
 
 from workspace_sandbox.crm.definitions import Definition, Option, options
 
@@ -101,10 +102,10 @@ def _stamps(kind: Kind) -> Iterator[Definition]:
         yield Definition(name, label, group=group, read_only=True)
 
 
-def _of(kind: str, *names: str, **more: object) -> tuple[Definition, ...]:
+def _of(kind: str, *names: str, **more: Any) -> tuple[Definition, ...]:
     """Definitions of one type, each named as ``name=Label``."""
     return tuple(
-        replace(Definition(option.value, option.label, kind), **more)  # type: ignore[arg-type]
+        replace(Definition(option.value, option.label, kind), **more)
         for option in options(*names)
     )
 

@@ -196,7 +196,8 @@ class MailEmulator:
         fault = self.stage.fault_for(call.verb, call.path, (call.token,), kind="status")
         if fault is not None:
             answer = fault.answer()
-            return Reply(answer.status, bytes(answer.body or b""), dict(answer.headers))  # type: ignore[arg-type]
+            content = answer.body if isinstance(answer.body, bytes) else b""
+            return Reply(answer.status, content, dict(answer.headers))
         try:
             asked = self._asked(call, inner=True)
             if isinstance(asked, Ask):

@@ -73,9 +73,9 @@ async def test_events_are_told_apart_by_type_and_channel(node: Node) -> None:
     connection = await node.connect()
     await node.see(connection, sprouted("a", "bed 1"), sprouted("b", "bed 2"), sprouted("c", "bed 1", "withered"))
 
-    assert ["c"] == await node.plants(connection, type="withered")
+    assert ["c"] == await node.plants(connection, event_type="withered")
     assert ["a", "c"] == await node.plants(connection, channel="bed 1")
-    assert ["a"] == await node.plants(connection, channel="bed 1", type="sprouted")
+    assert ["a"] == await node.plants(connection, channel="bed 1", event_type="sprouted")
 
 
 @pytest.mark.parametrize(

@@ -335,9 +335,9 @@ class Connections:
 
         def work(writing: Any) -> Mapping[Any, Any] | None:
             admit(writing)
-            row = writing.execute(change).mappings().first()
+            row: Mapping[Any, Any] | None = writing.execute(change).mappings().first()
             also(writing)
-            return row  # type: ignore[no-any-return]
+            return row
 
         row = await self._database.write(work)
         self._known.forget(connection_id)

@@ -114,7 +114,7 @@ class Feed:
         *,
         limit: int,
         since: Instant | None = None,
-        type: str | None = None,  # noqa: A002  # the public name
+        event_type: str | None = None,
         channel: str | None = None,
         confirm: Callable[[], Awaitable[object]] | None = None,
         heeds_polls: bool = False,
@@ -135,7 +135,7 @@ class Feed:
                 raise ConnectionRevoked("The authorisation of this connection was withdrawn.")
             kept_from = now - KEPT_SECONDS[plan]
             start = max(kept_from, position["at"] if position else since.timestamp() if since else 0.0)
-            query = _select(connection_id, start, position, {"type": type, "channel": channel}).limit(limit + 1)
+            query = _select(connection_id, start, position, {"type": event_type, "channel": channel}).limit(limit + 1)
             gaps = reading.execute(_gaps_after(connection_id, start, channel)).all()
             return reading.execute(query).all(), gaps, kept_from
 

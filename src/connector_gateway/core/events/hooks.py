@@ -18,7 +18,8 @@ from connector_gateway.kit.observing import Delivery, Observation, Observing, Re
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
 
-SECRET = "verification_token"  # noqa: S105  # its name, not a secret
+HANDED_OVER = "verification_token"
+"""The name under which a secret is kept and shown, which third parties give it."""
 
 log = structlog.get_logger()
 
@@ -90,7 +91,7 @@ class Hooks:
     async def show(self, connector: str) -> dict[str, Any]:
         """The secret that was handed over for a connector, for the operator to confirm it with."""
         row = await self._kept(connector)
-        return _told(row, **{SECRET: self._opened(row)})
+        return _told(row, **{HANDED_OVER: self._opened(row)})
 
     async def forget(self, connector: str) -> dict[str, Any]:
         """Forget the secret of a connector, so that another one can be handed over."""
@@ -98,7 +99,7 @@ class Hooks:
         forget = delete(tables.hooks).where(tables.hooks.c.connector == connector)
         await self._database.write(lambda writing: writing.execute(forget))
         try:
-            return _told(row, **{SECRET: self._opened(row)})
+            return _told(row, **{HANDED_OVER: self._opened(row)})
         except InternalError:
             # What cannot be opened any more can be forgotten all the same.
             return _told(row)
@@ -111,12 +112,12 @@ class Hooks:
         return row
 
     def _opened(self, row: Row[Any]) -> Any:
-        return self._vault.open(row.sealed, row.connector)[SECRET]
+        return self._vault.open(row.sealed, row.connector)[HANDED_OVER]
 
     async def _handed_over(self, connector: str) -> Sequence[str]:
         """The secret that was handed over, if one was."""
         try:
-            return [(await self.show(connector))[SECRET]]
+            return [(await self.show(connector))[HANDED_OVER]]
         except HookNotFound:
             return []
 
@@ -124,7 +125,7 @@ class Hooks:
         """Keep the first secret that comes; any other would let strangers in."""
         row = {
             "connector": connector,
-            "sealed": self._vault.seal({SECRET: secret}, connector),
+            "sealed": self._vault.seal({HANDED_OVER: secret}, connector),
             "received_at": self._clock.now(),
         }
         await self._database.put(insert(tables.hooks).on_conflict_do_nothing(), row)

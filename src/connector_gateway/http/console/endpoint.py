@@ -17,7 +17,7 @@ from connector_gateway.http.console.cookies import SESSION, VISITOR, VISITOR_SEC
 from connector_gateway.http.console.declared import SIGN_IN, Console, ConsoleRoute, Visit
 from connector_gateway.http.console.routes import ROUTES
 from connector_gateway.http.pages import is_own_form
-from connector_gateway.http.routes import Edge, Methods, query_of, unforeseen
+from connector_gateway.http.routes import Edge, Methods, outcome, query_of
 from connector_gateway.kit.errors import GatewayError, ServiceFailure
 
 MAX_FORM_BYTES = 64 * 1024
@@ -35,14 +35,13 @@ class ConsoleEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         exchange = HttpExchange(scope, receive)
-        visit = Visit(self._console, exchange, self._console.sessions.visitor(), signed_in=False, query={})
-        try:
-            visit = await self._visit(exchange)
-            answer = await self._answer(visit)
-        except GatewayError as error:
-            answer = _problem(visit, error)
-        except Exception as fault:  # noqa: BLE001  # the edge of a surface: nothing leaves without our shape
-            answer = _problem(visit, unforeseen(fault))
+        visit = await outcome(self._visit(exchange))
+        if isinstance(visit, GatewayError):
+            nobody = Visit(self._console, exchange, self._console.sessions.visitor(), signed_in=False, query={})
+            answer = _problem(nobody, visit)
+        else:
+            ended = await outcome(self._answer(visit))
+            answer = _problem(visit, ended) if isinstance(ended, GatewayError) else ended
         await answer(scope, receive, send)
 
     async def _visit(self, exchange: HttpExchange) -> Visit:

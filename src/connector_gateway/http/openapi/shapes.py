@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
+from typing_extensions import override
 
 Schema = dict[str, Any]
 
@@ -18,7 +19,8 @@ COMPONENT = "#/components/schemas/{model}"
 class WithoutTitles(GenerateJsonSchema):
     """Leaves out the titles that pydantic makes from the names of fields: generators take them for names of types."""
 
-    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002  # pydantic's signature
+    @override
+    def field_title_should_be_set(self, schema: Any) -> bool:
         """Never."""
         return False
 

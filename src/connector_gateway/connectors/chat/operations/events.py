@@ -24,7 +24,7 @@ async def read_events(call: ChatCall, params: ReadChatEvents) -> Page[ChatEvent]
             call.position,
             limit=params.limit,
             since=params.since,
-            type=params.type,
+            event_type=params.type,
             channel=channel_id,
             confirm=call.upstream.auth_test,
         )

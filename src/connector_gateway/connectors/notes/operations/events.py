@@ -19,7 +19,7 @@ async def read_events(call: NotesCall, params: ReadNotesEvents) -> Page[NotesEve
         call.position,
         limit=params.limit,
         since=params.since,
-        type=params.type,
+        event_type=params.type,
         confirm=call.upstream.retrieve_me,
         heeds_polls=True,
     )
