@@ -42,7 +42,7 @@ from connector_gateway.core.keys import Caller
 from connector_gateway.core.runs import Run, Runs
 from connector_gateway.http.answers import HttpExchange, common, log_private
 from connector_gateway.http.management.records import RunRecord
-from connector_gateway.http.routes import Edge, unforeseen
+from connector_gateway.http.routes import Edge, outcome
 from connector_gateway.kit.errors import CallerError, GatewayError, ToolNotFound
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.mcp import resources, results
@@ -190,15 +190,18 @@ class Asked:
 
     async def _perform(self, tool: Tool, given: bytes) -> CallToolResult:
         """The result of a call, counted as those of other surfaces are."""
-        try:
-            envelope = await self.surface.calls.envelope(self.run, self.caller, tool, given)
-            result, status = results.succeeded(envelope, tool.operation), 200
-        except Exception as fault:  # noqa: BLE001  # the edge of a surface: nothing leaves without our shape
-            error = fault if isinstance(fault, GatewayError) else unforeseen(fault)
-            log_private(self.run, error)
-            result, status = results.failed(self.run, tool.connector, error), error.status
+        ended = await outcome(self._succeed(tool, given))
+        status = ended.status if isinstance(ended, GatewayError) else 200
         self.surface.edge.metrics.of(tool.connector, tool.operation.name).observe(status, self.run)
-        return result
+        if isinstance(ended, GatewayError):
+            log_private(self.run, ended)
+            return results.failed(self.run, tool.connector, ended)
+        return ended
+
+    async def _succeed(self, tool: Tool, given: bytes) -> CallToolResult:
+        """The result of a call that goes well."""
+        envelope = await self.surface.calls.envelope(self.run, self.caller, tool, given)
+        return results.succeeded(envelope, tool.operation)
 
     async def _told_of(self, context: Context, tool: Tool, work: Coroutine[Any, Any, T]) -> T:
         """The result of *work*, of which a client that wants to is told that it goes on."""
