@@ -54,8 +54,8 @@ def six(executable: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[G
 
 def furnish(gateway: Gateway) -> None:
     """Workspaces, keys, connections and runs, with names that are hard to show."""
-    gateway.run(gateway.app.workspaces.change(gateway.workspace_id, name=HARD))  # type: ignore[arg-type]
-    gateway.run(gateway.app.keys.create(gateway.workspace_id, "read", name=HARD))  # type: ignore[arg-type]
+    gateway.run(gateway.app.workspaces.change(gateway.workspace_id, name=HARD))
+    gateway.run(gateway.app.keys.create(gateway.workspace_id, "read", name=HARD))
     gateway.run(gateway.app.connections.change(gateway.connections["notes"], name=HARD))
     gateway.get("/notes/databases")
     gateway.get("/notes/databases", limit="many")

@@ -48,7 +48,7 @@ def furnished(folder: Path) -> Iterator[Gateway]:
         for name in EMULATORS:
             gateway.clear(name)
             gateway.run(gateway.app.connections.change(gateway.connections[name], name=NAMES[name]))
-        gateway.run(gateway.app.workspaces.change(gateway.workspace_id, name="Acme GmbH"))  # type: ignore[arg-type]
+        gateway.run(gateway.app.workspaces.change(gateway.workspace_id, name="Acme GmbH"))
         for name, given in arguments(gateway).items():
             called(gateway, name, given)
         gateway.get("/notes/databases", limit="many")

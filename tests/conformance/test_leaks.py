@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
@@ -162,9 +163,9 @@ def test_what_is_told_on_purpose_is_told_there_and_nowhere_else() -> None:
 @requirement("connect:discreet")
 @pytest.mark.parametrize("kind", ["an API key", "a secret of a connection"])
 def test_a_secret_in_a_database_of_another_server_is_found(new_postgres: str, tmp_path: Path, kind: str) -> None:
-    only = {"connectors": {"notes": NOTES}, "database_url": new_postgres}
+    only: dict[str, Any] = {"connectors": {"notes": NOTES}, "database_url": new_postgres}
     with playing(notes=NotesEmulator) as sandbox:
-        with serving(sandbox, tmp_path, **only) as gateway, user(gateway) as someone:  # type: ignore[arg-type]
+        with serving(sandbox, tmp_path, **only) as gateway, user(gateway) as someone:
             secret = KINDS[kind](someone)
             gateway.run(gateway.app.connections.change(gateway.connections["notes"], name=secret))
         found = LEAKS.found()

@@ -12,12 +12,13 @@ from connector_gateway.connectors import CONNECTORS
 from harness.calls import calls_of, read
 from harness.connecting import User, heading, invited, reconnecting, shown, user
 from harness.consenting import Browser
-from harness.playing import playing
+from harness.playing import playing, stand_in
 from harness.requirement import requirement
 from harness.rooms import UNHURRIED
 from harness.serving import Gateway, Reply, serving
 from sandbox.dialects import DIALECTS
 from workspace_sandbox import EMULATORS
+from workspace_sandbox.notes import NotesEmulator
 
 NAMES = {
     "notes": ("Fernweh Studios", "Lantern Bakery"),
@@ -98,7 +99,7 @@ def remove_all(gateway: Gateway) -> list[int]:
 
 def second(gateway: Gateway, room: str) -> str:
     """The other account as the page of consent has it."""
-    chosen = {"notes": gateway.sandbox.emulators[room]._authorisations.homes} if room == "notes" else {}  # type: ignore[attr-defined]
+    chosen = {"notes": stand_in(gateway.sandbox, NotesEmulator)._authorisations.homes} if room == "notes" else {}
     return str([*chosen["notes"]][1]) if chosen else DIALECTS[room].second
 
 

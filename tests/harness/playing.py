@@ -4,9 +4,18 @@ import asyncio
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.sandbox import Sandbox
+
+E = TypeVar("E")
+
+
+def stand_in(sandbox: Sandbox, kind: type[E]) -> E:
+    """The stand-in of *kind*, to look into what it holds."""
+    (found,) = (emulator for emulator in sandbox.emulators.values() if isinstance(emulator, kind))
+    return found
 
 
 @contextmanager

@@ -17,6 +17,8 @@ from connector_gateway.cli.installation import stand_ins
 from connector_gateway.cli.serving import server
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.files import Files
+from connector_gateway.core.keys import KeyScope
+from connector_gateway.kit.identifiers import WorkspaceId
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.settings import Settings
 from harness.databases import sqlite_in
@@ -78,7 +80,7 @@ class Gateway:
     app: App
     sandbox: Sandbox
     key: str
-    workspace_id: str
+    workspace_id: WorkspaceId
     connections: dict[str, str]
     loop: asyncio.AbstractEventLoop
     http: httpx.Client = field(repr=False, default_factory=lambda: httpx.Client(timeout=60))
@@ -106,9 +108,9 @@ class Gateway:
         """A management request with the operator's token."""
         return self.request(method, path, headers={"Authorization": f"Bearer {OPERATOR}"}, **more)
 
-    def with_key(self, scope: str = "read_write", **more: Any) -> "Gateway":
+    def with_key(self, scope: KeyScope = "read_write", **more: Any) -> "Gateway":
         """The same caller with a new key of its workspace."""
-        key = self.run(self.app.keys.create(self.workspace_id, scope, **more))["key"]  # type: ignore[arg-type]
+        key = self.run(self.app.keys.create(self.workspace_id, scope, **more))["key"]
         return Gateway(
             self.base_url, self.app, self.sandbox, key, self.workspace_id, self.connections, self.loop, self.http
         )
@@ -243,8 +245,8 @@ def settings_for(sandbox: Sandbox, connectors: Collection[str] = tuple(CONNECTOR
 def _caller(
     base_url: str, app: App, sandbox: Sandbox, loop: asyncio.AbstractEventLoop, connectors: Mapping[str, Any]
 ) -> Gateway:
-    async def prepare() -> tuple[str, str, dict[str, str]]:
-        workspace_id = (await app.workspaces.create("tests", "paid"))["workspace_id"]
+    async def prepare() -> tuple[WorkspaceId, str, dict[str, str]]:
+        workspace_id = WorkspaceId((await app.workspaces.create("tests", "paid"))["workspace_id"])
         key = (await app.keys.create(workspace_id, "read_write", calls_per_minute=1_000_000))["key"]
         connections = {
             name: (await app.connections.create(workspace_id, name, emulator.credentials()))["connection_id"]

@@ -24,7 +24,7 @@ def house(shelf: Shelf, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ga
         serving(sandbox, tmp_path_factory.mktemp("http"), connectors=rooms) as gateway,
     ):
         credentials = {"token": "shelf-token-1"}
-        made = gateway.run(gateway.app.connections.create(gateway.workspace_id, "shelf", credentials))  # type: ignore[arg-type]
+        made = gateway.run(gateway.app.connections.create(gateway.workspace_id, "shelf", credentials))
         gateway.connections["shelf"] = made["connection_id"]
         yield gateway
 

@@ -1,6 +1,7 @@
 """Faults: how they are asked for, what they meet, and what is told of them."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import httpx
 import pytest
@@ -94,12 +95,12 @@ def test_a_fault_is_for_one_token_alone(sandbox: Sandbox, control: httpx.Client)
     "request_", [{"params": {"token": "t1"}}, {"data": {"token": "t1"}}, {"json": {"token": "t1"}}], ids=str
 )
 def test_a_token_is_found_where_vendors_take_it(
-    sandbox: Sandbox, control: httpx.Client, request_: dict[str, dict[str, str]]
+    sandbox: Sandbox, control: httpx.Client, request_: dict[str, Any]
 ) -> None:
     control.post("/chat/faults", json={"fault": "status", "status": 502, "token": "t1"})
     address = sandbox.emulators["chat"].stage.addresses["base"]
 
-    assert 502 == httpx.request("POST", f"{address}/api/auth.test", **request_).status_code  # type: ignore[arg-type]
+    assert 502 == httpx.request("POST", f"{address}/api/auth.test", **request_).status_code
 
 
 def test_a_fault_by_chance_repeats_exactly() -> None:

@@ -8,7 +8,9 @@ import httpx
 import pytest
 from click.testing import CliRunner
 
+from harness.playing import stand_in
 from workspace_sandbox import APPLICATIONS, EMULATORS, Sandbox
+from workspace_sandbox.boards import BoardsEmulator
 from workspace_sandbox.cli import sandbox as command
 from workspace_sandbox.kit.keeping import Beginning
 from workspace_sandbox.kit.sowing import Unsown
@@ -166,10 +168,10 @@ def test_the_command_ends_with_the_fault_of_a_seed(tmp_path: Path) -> None:
 
 def test_a_beginning_has_what_was_sown() -> None:
     sandbox = sown({"boards": {"boards": [{"name": "Sown"}]}})
-    boards = sandbox.emulators["boards"]
+    boards = stand_in(sandbox, BoardsEmulator)
     beginning: Beginning = sandbox._beginnings[0]
     boards.stage.touches += 1
 
     beginning.return_to()
 
-    assert 1 == [board.name for board in boards.store.boards.values()].count("Sown")  # type: ignore[attr-defined]
+    assert 1 == [board.name for board in boards.store.boards.values()].count("Sown")

@@ -10,10 +10,11 @@ from typing import Any
 import httpx
 import pytest
 
-from harness.playing import playing
+from harness.playing import playing, stand_in
 from workspace_sandbox import APPLICATIONS, EMULATORS, Sandbox
-from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.kit.keeping import Unreadable, held, restore
+from workspace_sandbox.mail import MailEmulator
+from workspace_sandbox.notes import NotesEmulator
 from workspace_sandbox.snapshots import Folder, Unusable
 
 ACT = {"action": "create_page", "properties": {"Name": "Kept"}}
@@ -38,9 +39,8 @@ def me(sandbox: Sandbox) -> int:
     return httpx.get(f"{notes.stage.addresses['base']}/v1/users/me", headers=headers).status_code
 
 
-def pages(emulator: Emulator) -> int:
-    found: int = len(emulator.workspace.pages)  # type: ignore[attr-defined]
-    return found
+def pages(sandbox: Sandbox) -> set[str]:
+    return set(stand_in(sandbox, NotesEmulator).workspace.pages)
 
 
 def new_page(control: httpx.Client, sandbox: Sandbox) -> None:
@@ -62,14 +62,14 @@ def test_what_an_application_holds_is_the_same_when_it_is_read_again(sandbox: Sa
 
 
 def test_a_reset_returns_to_the_beginning(sandbox: Sandbox, control: httpx.Client) -> None:
-    first = pages(sandbox.emulators["notes"])
+    first = len(pages(sandbox))
     new_page(control, sandbox)
     control.post("/notes/knobs", json={"row_cap": 1})
-    made = pages(sandbox.emulators["notes"])
+    made = len(pages(sandbox))
 
     control.post("/reset")
 
-    assert [first + 1, first] == [made, pages(sandbox.emulators["notes"])]
+    assert [first + 1, first] == [made, len(pages(sandbox))]
     assert 10_000 == sandbox.emulators["notes"].stage.knobs["row_cap"]
     assert 200 == me(sandbox)
 
@@ -77,33 +77,33 @@ def test_a_reset_returns_to_the_beginning(sandbox: Sandbox, control: httpx.Clien
 def test_resets_one_after_the_other_lead_to_the_same(sandbox: Sandbox, control: httpx.Client) -> None:
     new_page(control, sandbox)
     control.post("/reset")
-    once = set(sandbox.emulators["notes"].workspace.pages)  # type: ignore[attr-defined]
+    once = pages(sandbox)
     new_page(control, sandbox)
 
     control.post("/reset")
 
-    assert once == set(sandbox.emulators["notes"].workspace.pages)  # type: ignore[attr-defined]
+    assert once == pages(sandbox)
 
 
 def test_an_application_that_nobody_asked_is_left_as_it_is(sandbox: Sandbox, control: httpx.Client) -> None:
-    before = sandbox.emulators["mail"].desk  # type: ignore[attr-defined]
+    before = stand_in(sandbox, MailEmulator).desk
 
     control.post("/reset")
 
-    assert before is sandbox.emulators["mail"].desk  # type: ignore[attr-defined]
+    assert before is stand_in(sandbox, MailEmulator).desk
 
 
 def test_what_was_saved_is_loaded(sandbox: Sandbox, control: httpx.Client) -> None:
     new_page(control, sandbox)
     control.post("/clock", json={"now": 1_900_000_000, "frozen": True})
     saved = control.post("/save", json={"name": "one"}).json()
-    first = pages(sandbox.emulators["notes"])
+    first = len(pages(sandbox))
     control.post("/reset")
 
     control.post("/load", json={"name": "one"}).raise_for_status()
 
     assert {"snapshots": ["one"]} == saved == control.get("/snapshots").json()
-    assert first == pages(sandbox.emulators["notes"])
+    assert first == len(pages(sandbox))
     assert 1_900_000_000 == control.get("/clock").json()["now"]
     assert 200 == me(sandbox)
 
@@ -144,11 +144,11 @@ def one_life(folder: Path, *, acting: bool) -> int:
     async def live() -> int:
         sandbox = Sandbox({"notes": EMULATORS["notes"]}, data=folder)
         await sandbox.start()
-        notes = sandbox.emulators["notes"]
+        notes = stand_in(sandbox, NotesEmulator)
         if acting:
             notes.act({**ACT, "database_id": notes.examples()["database_id"]})
             notes.stage.touches += 1
-        found = pages(notes)
+        found = len(pages(sandbox))
         await sandbox.stop()
         return found
 

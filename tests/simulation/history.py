@@ -20,7 +20,7 @@ from connector_gateway.app import App
 from connector_gateway.kit import identifiers
 from harness.clocks import NOON, HandClock
 from simulation.checks import left_over, verdict
-from simulation.loop import Stopped, simulate
+from simulation.loop import Stopped, simulate, simulated_loop
 from simulation.process import BROKEN, Process, Reply, settings
 from simulation.storage import Storage, copied
 from simulation.story import (
@@ -232,20 +232,20 @@ class Telling:
 
     async def _before(self) -> None:
         """What was there before anybody called."""
-        loop = asyncio.get_running_loop()
-        loop.set_time(10.0)  # type: ignore[attr-defined]
+        loop = simulated_loop()
+        loop.set_time(10.0)
         for item in self.story.items:
             if isinstance(item, SetClock) and item.process < 0:
                 self.vendors.clock.skew = item.skew
         prepared = {(write.kind, write.content) for write in self.story.writes}
         for kind, content in sorted(prepared):
             await KINDS[kind].prepare(self.world, content)
-        loop.set_time(BEGIN - 500.0)  # type: ignore[attr-defined]
+        loop.set_time(BEGIN - 500.0)
         early = [item for item in self.story.items if isinstance(item, ByHand) and item.at < -5]
         for item in sorted(early, key=lambda item: item.at):
-            loop.set_time(BEGIN + item.at)  # type: ignore[attr-defined]
+            loop.set_time(BEGIN + item.at)
             self._by_hand(item)
-        loop.set_time(BEGIN - 10)  # type: ignore[attr-defined]
+        loop.set_time(BEGIN - 10)
 
     async def _start(self) -> None:
         made = environment(self.vendors, self.history.storage.path, limits=self.story.limits, watch=self.story.watch)

@@ -103,6 +103,13 @@ class SimulatedLoop(asyncio.BaseEventLoop):
             self._ready.append(timer)
 
 
+def simulated_loop() -> SimulatedLoop:
+    """The loop that everything runs on."""
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, SimulatedLoop)
+    return loop
+
+
 def later(delay: float, function: Callable[..., object], *arguments: Any) -> asyncio.TimerHandle:
     """Call *function* after *delay* seconds, for the process that asks."""
     return asyncio.get_running_loop().call_later(delay, function, *arguments)
@@ -112,8 +119,7 @@ def apart(coroutine: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
     """A task that belongs to no process of the gateway, so that it goes on when one dies."""
     context = contextvars.copy_context()
     context.run(HOST.set, None)
-    loop = asyncio.get_running_loop()
-    assert isinstance(loop, SimulatedLoop)
+    loop = simulated_loop()
     task = loop.create_task(coroutine, context=context)
     task.add_done_callback(loop.blame)
     return task

@@ -14,7 +14,7 @@ from connector_gateway.connectors import CONNECTORS
 from connector_gateway.settings import Settings
 from connector_gateway.storage.database import Database
 from harness.clocks import NOON
-from simulation.loop import HOST, later
+from simulation.loop import HOST, later, simulated_loop
 from simulation.storage import Storage, attach
 from simulation.vendors import CALL, Vendors
 
@@ -151,7 +151,7 @@ class Process:
             self.note("wakes", self.name)
             held, self._held = self._held, []
             for handle in held:
-                asyncio.get_running_loop()._ready.append(handle)  # type: ignore[attr-defined]
+                simulated_loop()._ready.append(handle)
 
     def move(self) -> None:
         """Count a move; the process may be killed at it."""

@@ -104,10 +104,7 @@ def _stamps(kind: Kind) -> Iterator[Definition]:
 
 def _of(kind: str, *names: str, **more: Any) -> tuple[Definition, ...]:
     """Definitions of one type, each named as ``name=Label``."""
-    return tuple(
-        replace(Definition(option.value, option.label, kind), **more)
-        for option in options(*names)
-    )
+    return tuple(replace(Definition(option.value, option.label, kind), **more) for option in options(*names))
 
 
 def _family(kind: str, patterns: str, words: str) -> tuple[Definition, ...]:

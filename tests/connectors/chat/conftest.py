@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,8 +31,8 @@ def gateway(room: Gateway) -> Gateway:
 @pytest.fixture
 def unsettled(room: Gateway, tmp_path: Path) -> Iterator[Gateway]:
     """A gateway whose application may work on a request for four seconds, longer than it is waited for."""
-    settings = {"GATEWAY_CHAT_SETTLE_SECONDS": "4", "GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "1"}
-    with serving(room.sandbox, tmp_path, connectors=only("chat"), **settings) as gateway:  # type: ignore[arg-type]
+    settings: dict[str, Any] = {"GATEWAY_CHAT_SETTLE_SECONDS": "4", "GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "1"}
+    with serving(room.sandbox, tmp_path, connectors=only("chat"), **settings) as gateway:
         gateway.clear("chat")
         yield gateway
 

@@ -52,5 +52,5 @@ def without(*scopes: str) -> str:
 def another_connection(gateway: Gateway) -> str:
     """A connection of the same account that remembers nothing yet."""
     credentials = gateway.sandbox.emulators["chat"].credentials()
-    made = gateway.run(gateway.app.connections.create(gateway.workspace_id, "chat", credentials))  # type: ignore[arg-type]
+    made = gateway.run(gateway.app.connections.create(gateway.workspace_id, "chat", credentials))
     return str(made["connection_id"])

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,8 +36,8 @@ def gateway(room: Gateway) -> Gateway:
 @pytest.fixture
 def unsettled(mail_sandbox: Sandbox, tmp_path: Path) -> Iterator[Gateway]:
     """A gateway whose application may work on a request for four seconds, longer than it is waited for."""
-    settings = {"GATEWAY_MAIL_SETTLE_SECONDS": "4", "GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "1"}
-    with serving(mail_sandbox, tmp_path, connectors=only("mail"), **settings) as gateway:  # type: ignore[arg-type]
+    settings: dict[str, Any] = {"GATEWAY_MAIL_SETTLE_SECONDS": "4", "GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "1"}
+    with serving(mail_sandbox, tmp_path, connectors=only("mail"), **settings) as gateway:
         gateway.clear("mail")
         yield gateway
 

@@ -100,8 +100,8 @@ def writer(gateway: Gateway, mailbox: Looking) -> Writer:
 @pytest.fixture
 def fresh(mail_sandbox: Sandbox, mailbox: Looking, tmp_path: Path) -> Iterator[Writer]:
     """An impatient caller of a gateway of its own, whose budgets may be closed."""
-    impatient = {"GATEWAY_QUEUE_SECONDS": "0.5", "GATEWAY_RUN_SECONDS": "0.5"}
-    with serving(mail_sandbox, tmp_path, connectors=only("mail"), **impatient) as gateway:  # type: ignore[arg-type]
+    impatient: dict[str, Any] = {"GATEWAY_QUEUE_SECONDS": "0.5", "GATEWAY_RUN_SECONDS": "0.5"}
+    with serving(mail_sandbox, tmp_path, connectors=only("mail"), **impatient) as gateway:
         gateway.clear("mail")
         mark = f"Mark {next(numbers)}"
         yield Writer(gateway, mailbox, mark, received(gateway, mark))

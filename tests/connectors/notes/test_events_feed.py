@@ -64,9 +64,7 @@ def test_a_feed_goes_on_at_its_cursor(gateway: Gateway, events: list[dict[str, A
 @requirement("notes:events:page")
 def test_a_cursor_holds_for_its_own_connection_and_filters_only(gateway: Gateway, watched: Watched) -> None:
     cursor = gateway.get("/notes/events", limit=2).body["next_cursor"]
-    created = gateway.run(
-        gateway.app.connections.create(gateway.workspace_id, "notes", watched.emulator.credentials())  # type: ignore[arg-type]
-    )
+    created = gateway.run(gateway.app.connections.create(gateway.workspace_id, "notes", watched.emulator.credentials()))
     elsewhere = gateway.get("/notes/events", limit=2, cursor=cursor, connection_id=created["connection_id"])
     otherwise = gateway.get("/notes/events", limit=2, cursor=cursor, type="page.created")
 

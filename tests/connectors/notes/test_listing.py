@@ -4,9 +4,11 @@ from typing import Any
 
 import pytest
 
+from harness.playing import stand_in
 from harness.requirement import requirement
 from harness.serving import Gateway, Restarting
 from harness.waiting import wait_until
+from workspace_sandbox.notes import NotesEmulator
 
 
 @pytest.fixture
@@ -26,7 +28,7 @@ def edit(gateway: Gateway, database_id: str) -> None:
 
 
 def named(gateway: Gateway, database_id: str) -> list[str]:
-    workspace = gateway.sandbox.emulators["notes"].workspace  # type: ignore[attr-defined]
+    workspace = stand_in(gateway.sandbox, NotesEmulator).workspace
     (source_id,) = workspace.databases[database_id].source_ids
     return [prop.name for prop in workspace.sources[source_id].properties.values()]
 
@@ -80,8 +82,7 @@ def test_a_listing_that_was_forgotten_is_taken_up_with_what_was_edited_since(
 
 
 def test_a_list_of_one_upstream_page_is_asked_for_once(gateway: Gateway) -> None:
-    emulator = gateway.sandbox.emulators["notes"]
-    internal = emulator._seeded.internal  # type: ignore[attr-defined]
+    internal = stand_in(gateway.sandbox, NotesEmulator)._seeded.internal
     shared, few = internal.shared, set(sorted(internal.shared)[:5])
     internal.shared = few
     gateway.get("/notes/databases")

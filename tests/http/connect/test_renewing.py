@@ -7,8 +7,10 @@ from aiohttp import ClientSession, TCPConnector
 
 from connector_gateway.core.connections import tokens
 from harness.connecting import User, connected, shown
+from harness.playing import stand_in
 from harness.requirement import requirement
 from harness.serving import Gateway
+from workspace_sandbox.notes import NotesEmulator
 
 TOKEN = "/v1/oauth/token"
 
@@ -24,7 +26,7 @@ def connection(someone: User) -> str:
 
 def end(gateway: Gateway) -> None:
     """End all tokens that were issued by OAuth."""
-    for grant in gateway.sandbox.emulators["notes"]._authorisations._grants:  # type: ignore[attr-defined]
+    for grant in stand_in(gateway.sandbox, NotesEmulator)._authorisations._grants:
         grant.expires_at = grant.issued_at if grant.refresh_token else None
 
 

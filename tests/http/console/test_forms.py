@@ -2,6 +2,7 @@
 
 import pytest
 
+from connector_gateway.http.console.declared import ConsoleRoute
 from connector_gateway.http.console.routes import ROUTES
 from harness.browsing import Browser, Shown
 from harness.serving import Gateway
@@ -16,8 +17,8 @@ def token_of(page: Shown) -> str:
 
 @pytest.mark.parametrize("route", FORMS, ids=lambda route: route.path)
 @pytest.mark.parametrize("token", [None, "", "0" * 64, "\u00e9"])
-def test_a_form_without_its_token_does_nothing(operator: Browser, route: object, token: str | None) -> None:
-    path = route.path.replace("{", "").replace("}", "")  # type: ignore[attr-defined]
+def test_a_form_without_its_token_does_nothing(operator: Browser, route: ConsoleRoute, token: str | None) -> None:
+    path = route.path.replace("{", "").replace("}", "")
     answer = operator.http.post(path, data={} if token is None else {"form_token": token})
 
     assert (403, True) == (answer.status_code, "Nothing was done" in answer.text)

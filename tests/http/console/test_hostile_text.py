@@ -1,5 +1,7 @@
 """Names that others chose, on every page that shows them: escaped, on their own, and able to wrap."""
 
+from urllib.parse import quote
+
 import pytest
 
 from connector_gateway.kit.identifiers import ConnectionId
@@ -92,8 +94,6 @@ def test_what_was_observed(operator: Browser, gateway: Gateway, name: str, shown
 @pytest.mark.parametrize("name", [MARKUP, TURNING, "\x00\x1b", "%ED%A0%80"])
 @pytest.mark.parametrize("path", ["/workspaces/{}", "/runs/{}", "/connections/{}", "/keys/{}/revoke"])
 def test_a_name_in_the_address(operator: Browser, path: str, name: str) -> None:
-    from urllib.parse import quote  # noqa: PLC0415
-
     page = operator.open("/console" + path.format(quote(name, safe="%")))
 
     assert page.status in {404, 422}

@@ -7,6 +7,7 @@ import pytest
 
 from connector_gateway.core.guesses import FREE, MAX_WAITING
 from connector_gateway.core.sessions import SESSION_SECONDS
+from connector_gateway.http.console.declared import ConsoleRoute
 from connector_gateway.http.console.routes import ROUTES
 from harness.browsing import Browser
 from harness.serving import OPERATOR, Gateway, restarting, serving
@@ -33,8 +34,8 @@ def test_cookies_of_other_programs_on_the_same_host_keep_nobody_out(visitor: Bro
 
 
 @pytest.mark.parametrize("route", CLOSED, ids=lambda route: f"{route.method} {route.path}")
-def test_without_a_session_every_page_and_form_leads_to_signing_in(visitor: Browser, route: object) -> None:
-    answer = visitor.http.request(route.method, route.path.replace("{", "").replace("}", ""), follow_redirects=False)  # type: ignore[attr-defined]
+def test_without_a_session_every_page_and_form_leads_to_signing_in(visitor: Browser, route: ConsoleRoute) -> None:
+    answer = visitor.http.request(route.method, route.path.replace("{", "").replace("}", ""), follow_redirects=False)
 
     assert 303 == answer.status_code
     assert answer.headers["location"].startswith("/console/sign-in")

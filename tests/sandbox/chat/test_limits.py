@@ -3,7 +3,9 @@
 import pytest
 
 from harness.clocks import HandClock
+from harness.playing import stand_in
 from sandbox.chat.calling import GENERAL, METHODS, Chat
+from workspace_sandbox.chat import ChatEmulator
 
 
 def test_a_method_is_throttled_by_itself(chat: Chat, clock: HandClock) -> None:
@@ -33,7 +35,7 @@ def test_a_method_is_throttled_by_itself(chat: Chat, clock: HandClock) -> None:
     ],
 )
 def test_budgets_are_the_vendors(chat: Chat, method: str, per_minute: int) -> None:
-    limits = chat.sandbox.emulators["chat"].limits  # type: ignore[attr-defined]
+    limits = stand_in(chat.sandbox, ChatEmulator).limits
 
     assert per_minute == limits._per_minute(method, METHODS[method].per_minute)
 

@@ -6,7 +6,9 @@ import pytest
 import requests
 
 from harness.clocks import HandClock
+from harness.playing import stand_in
 from sandbox.chat.calling import GENERAL, Chat, code_of, consent
+from workspace_sandbox.chat import ChatEmulator
 
 
 def test_a_reset_repeats_the_same_state(chat: Chat, clock: HandClock) -> None:
@@ -25,7 +27,7 @@ def test_a_reset_repeats_the_same_state(chat: Chat, clock: HandClock) -> None:
 
 def test_the_examples_are_what_they_say(chat: Chat) -> None:
     examples = chat.sandbox.emulators["chat"].examples()
-    workspace = chat.sandbox.emulators["chat"].workspace  # type: ignore[attr-defined]
+    workspace = stand_in(chat.sandbox, ChatEmulator).workspace
     channel = workspace.channels[examples["channel_id"]]
 
     assert examples["channel"] == channel.name
@@ -38,7 +40,7 @@ def test_the_examples_are_what_they_say(chat: Chat) -> None:
 
 
 def test_the_seed_is_a_workspace_with_a_past(chat: Chat) -> None:
-    workspace = chat.sandbox.emulators["chat"].workspace  # type: ignore[attr-defined]
+    workspace = stand_in(chat.sandbox, ChatEmulator).workspace
     channels = workspace.channels.values()
 
     assert (277, 49) == (len(channels), len(workspace.users))
