@@ -3,7 +3,8 @@
 import asyncio
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,10 +12,10 @@ from mcp.shared.exceptions import MCPError
 
 from connector_gateway.connectors.notes import NOTES
 from connector_gateway.core.envelope import Envelope
-from connector_gateway.kit.errors import ResultTooLarge
+from connector_gateway.kit.errors import ResultTooLarge, StorageUnavailable
 from connector_gateway.kit.identifiers import RunId
 from connector_gateway.mcp import results
-from harness.agents import PATH, Told, agent, bridged, named, outcome, posted, words
+from harness.agents import PATH, Mode, Told, agent, bridged, named, outcome, posted, words
 from harness.playing import playing
 from harness.requirement import requirement
 from harness.serving import Gateway, Reply, serving
@@ -46,6 +47,22 @@ def gateway(house: Gateway) -> Gateway:
 
 def post(gateway: Gateway, method: str, **params: Any) -> Reply:
     return gateway.request("POST", PATH, **posted(method, **params))
+
+
+def failing(fault: Exception) -> Callable[..., Awaitable[Any]]:
+    """What ends with *fault*, whatever it is called with."""
+
+    async def fail(*_: object) -> None:
+        raise fault
+
+    return fail
+
+
+async def refused(asked: Awaitable[object]) -> str:
+    """What is told of a request that the protocol refuses."""
+    with pytest.raises(MCPError) as told:
+        await asked
+    return told.value.error.message
 
 
 def latest(gateway: Gateway) -> dict[str, Any]:
@@ -188,6 +205,39 @@ async def test_a_resource_that_does_not_exist_is_told_by_its_address(gateway: Ga
             await client.read_resource("gateway://runs/run_1")
 
     assert "gateway://nothing" == refused.value.data["uri"]
+
+
+@requirement("agents:errors", "storage:unavailable")
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_storage_that_is_away_is_told_with_its_remedy(
+    gateway: Gateway, mode: Mode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with agent(gateway, mode) as client:
+        monkeypatch.setattr(gateway.app.database, "read", failing(StorageUnavailable("Storage is away.")))
+        refusals = [await refused(asked()) for asked in (client.list_tools, client.list_resources)]
+
+    assert [True, True] == [text.startswith("storage_unavailable: Storage is away.\nWhat") for text in refusals]
+
+
+@requirement("agents:errors", "errors:internal")
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_a_fault_of_ours_tells_nothing_of_itself(
+    gateway: Gateway, mode: Mode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with agent(gateway, mode) as client:
+        monkeypatch.setattr(gateway.app.database, "read", failing(KeyError("what nobody may see")))
+        read = partial(client.read_resource, "gateway://connections")
+        refusals = [await refused(asked()) for asked in (client.list_tools, client.list_resources, read)]
+
+    assert [True] * 3 == [text.startswith("internal_error: Something went wrong here.") for text in refusals]
+    assert "nobody" not in str(refusals)
+
+
+@requirement("agents:called")
+def test_arguments_that_are_null_are_none(gateway: Gateway) -> None:
+    answer = post(gateway, "tools/call", name="notes_list_databases", arguments=None)
+
+    assert "ok" == answer.body["result"]["structuredContent"]["status"]
 
 
 # Which connection

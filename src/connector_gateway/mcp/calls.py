@@ -37,7 +37,8 @@ class Calls:
 
     async def _read(self, caller: Caller, tool: Tool, arguments: Arguments, given: bytes) -> Body:
         """The body for *given*; what travels beside a body elsewhere is put into *arguments*."""
-        fields = msgspec.json.decode(given, type=Fields)
+        # The protocol lets clients write null for no arguments.
+        fields = msgspec.json.decode(given, type=Fields | None) or {}
         arguments.idempotency_header = _taken_key(fields, tool.operation)
         if bytes(fields.get(CONNECTION, NULL)) == NULL:
             fields.pop(CONNECTION, None)

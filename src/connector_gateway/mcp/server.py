@@ -5,7 +5,7 @@ Nothing outlives a request: the present protocol has no sessions, and those of f
 
 import asyncio
 import time
-from collections.abc import Coroutine, Mapping
+from collections.abc import Awaitable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeVar
 
@@ -136,7 +136,7 @@ class Asked:
 
     async def list_tools(self, _: Context, __: Paged) -> ListToolsResult:
         """The tools that the key may call, of the connectors that there are connections of."""
-        connected = await self.surface.choosing.connectors(self.caller)
+        connected = await self._given(self.surface.choosing.connectors(self.caller))
         tools = [tool for tool in self.surface.tools.values() if tool.connector in connected]
         return ListToolsResult(tools=[tool.declaration for tool in tools if tool.open_to(self.caller)])
 
@@ -151,7 +151,7 @@ class Asked:
     async def list_resources(self, _: Context, params: Paged) -> ListResourcesResult:
         """The list of connections, and the events of each."""
         after = params.cursor if params else None
-        rows = await self.surface.choosing.some(self.caller, resources.MOST_LISTED + 1, after=after)
+        rows = await self._given(self.surface.choosing.some(self.caller, resources.MOST_LISTED + 1, after=after))
         shown = rows[: resources.MOST_LISTED]
         following = shown[-1].connection_id if len(rows) > len(shown) else None
         return ListResourcesResult(resources=resources.listed(shown, self.surface.tools), next_cursor=following)
@@ -162,10 +162,7 @@ class Asked:
 
     async def read_resource(self, context: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
         """What is behind an address."""
-        try:
-            text = await self._read(context, params.uri)
-        except GatewayError as error:
-            self._refuse(error, uri=params.uri)
+        text = await self._given(self._read(context, params.uri), uri=params.uri)
         contents = TextResourceContents(uri=params.uri, mime_type=resources.JSON, text=text.decode())
         return ReadResourceResult(contents=[contents])
 
@@ -219,6 +216,14 @@ class Asked:
                 with anyio.CancelScope(shield=True):
                     await asyncio.wait({task})
         return task.result()
+
+    async def _given(self, work: Awaitable[T], **about: str) -> T:
+        """What *work* gives; where it fails, an error of the protocol."""
+        # The package would tell clients of former versions the text of any other exception.
+        ended = await outcome(work)
+        if isinstance(ended, GatewayError):
+            self._refuse(ended, **about)
+        return ended
 
     def _refuse(self, error: GatewayError, **about: str) -> NoReturn:
         """Raise *error* as the protocol has it, with what it is *about*."""
