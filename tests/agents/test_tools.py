@@ -5,8 +5,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
+from mcp.shared.exceptions import MCPError
+from mcp_types import ReadResourceResult
+from pydantic_core import from_json
 
 from connector_gateway.connectors import CONNECTORS
+from connector_gateway.mcp import resources
 from harness.agents import Mode, agent, bridged, outcome, outcomes, words
 from harness.publishing import published, publishing
 from harness.recording import arguments, playground
@@ -34,6 +38,12 @@ def calls(gateway: Gateway) -> Iterator[Mapping[str, Mapping[str, Any]]]:
         record, field = tables["record_id"], tables["attachment_field"]
         attached = {"record_id": record, "field": field, "url": f"{site}/brief.txt"}
         yield {**arguments(gateway), "tables_attach_file": attached}
+
+
+def content(read: ReadResourceResult) -> Any:
+    """What a resource holds."""
+    (held,) = read.model_dump()["contents"]
+    return from_json(held["text"])
 
 
 # Listed
@@ -122,7 +132,7 @@ async def test_every_tool_is_called_over_standard_input_and_output(
     assert NAMES == listed
     assert dict.fromkeys(NAMES, "ok") == {name: found[name] for name in NAMES}
     assert 3 == len(resources)
-    assert ["events", "run"] == [template.name for template in templates]
+    assert ["connections", "events", "run"] == [template.name for template in templates]
     assert gateway.connections["notes"] in read.model_dump_json()
 
 
@@ -199,6 +209,23 @@ async def test_events_are_read_page_by_page(gateway: Gateway) -> None:
     assert events in listed
     assert everything.data[0]["event_id"] in first.model_dump_json()
     assert everything.data[0]["event_id"] not in further.model_dump_json()
+
+
+@requirement("agents:resources")
+async def test_connections_are_read_and_listed_page_by_page(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resources, "MOST_LISTED", 5)
+    async with agent(gateway) as client:
+        first = content(await client.read_resource("gateway://connections"))
+        rest = content(await client.read_resource(f"gateway://connections?cursor={first['next_cursor']}"))
+        listed = await client.list_resources()
+        further = await client.list_resources(cursor=listed.next_cursor)
+        with pytest.raises(MCPError, match="invalid_cursor"):
+            await client.list_resources(cursor="\x00")
+
+    assert set(gateway.connections.values()) == {row["connection_id"] for row in first["data"] + rest["data"]}
+    assert (5, 1, None) == (len(first["data"]), len(rest["data"]), rest["next_cursor"])
+    uris = [resource.uri for resource in (*listed.resources, *further.resources)]
+    assert 1 == uris.count("gateway://connections")
 
 
 @requirement("agents:resources")

@@ -19,10 +19,21 @@ CONNECTIONS = "gateway://connections"
 MOST_LISTED = 100
 """Connections on one page of the list."""
 
+LIST = re.compile(r"gateway://connections(?:\?cursor=([A-Za-z0-9_]{1,40}))?")
+CURSOR = re.compile(r"[A-Za-z0-9_]{1,40}")
+"""Of a list of connections: the last one on the page before."""
+
 EVENTS = re.compile(r"gateway://connections/([A-Za-z0-9_]{1,40})/events(?:\?cursor=([A-Za-z0-9_%=-]{1,8192}))?")
 RUN = re.compile(r"gateway://runs/([A-Za-z0-9_]{1,40})")
 
 TEMPLATES = (
+    ResourceTemplate(
+        uri_template="gateway://connections{?cursor}",
+        name="connections",
+        title="Connections",
+        description="The connections that can be acted through, a hundred at a time.",
+        mime_type=JSON,
+    ),
     ResourceTemplate(
         uri_template="gateway://connections/{connection_id}/events{?cursor}",
         name="events",
@@ -40,32 +51,33 @@ TEMPLATES = (
 )
 
 
-def listed(rows: Sequence[Row[Any]], tools: Mapping[str, Tool]) -> list[Resource]:
-    """The resources of the connections in *rows*: the list of them, and the events of those that are observed."""
-    events = [row for row in rows if events_tool(tools, row.connector) is not None]
+ALL = Resource(
+    uri=CONNECTIONS,
+    name="connections",
+    title="Connections",
+    description="The connections that can be acted through, with their connection_id; next_cursor is that of the next.",
+    mime_type=JSON,
+)
+"""The list of connections, itself something that can be read."""
+
+
+def events_of(rows: Sequence[Row[Any]], tools: Mapping[str, Tool]) -> list[Resource]:
+    """The events of the connections in *rows*, where they are observed."""
     return [
         Resource(
-            uri=CONNECTIONS,
-            name="connections",
-            title="Connections",
-            description="The connections that can be acted through, with their connection_id.",
+            uri=f"{CONNECTIONS}/{row.connection_id}/events",
+            name=f"events of {row.connection_id}",
+            title=f"Events of {row.connector}: {called(row)}" if called(row) else f"Events of {row.connector}",
             mime_type=JSON,
-        ),
-        *(
-            Resource(
-                uri=f"{CONNECTIONS}/{row.connection_id}/events",
-                name=f"events of {row.connection_id}",
-                title=f"Events of {row.connector}: {called(row)}" if called(row) else f"Events of {row.connector}",
-                mime_type=JSON,
-            )
-            for row in events
-        ),
+        )
+        for row in rows
+        if events_tool(tools, row.connector) is not None
     ]
 
 
-def told(rows: Sequence[Row[Any]]) -> bytes:
-    """The connections in *rows*, as JSON."""
-    return to_json({"data": [row._asdict() for row in rows]})
+def told(rows: Sequence[Row[Any]], following: str | None) -> bytes:
+    """The connections in *rows*, as JSON, and the cursor of those that follow."""
+    return to_json({"data": [row._asdict() for row in rows], "next_cursor": following})
 
 
 def events_tool(tools: Mapping[str, Tool], connector: str) -> Tool | None:

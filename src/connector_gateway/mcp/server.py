@@ -5,7 +5,7 @@ Nothing outlives a request: the present protocol has no sessions, and those of f
 
 import asyncio
 import time
-from collections.abc import Awaitable, Coroutine, Mapping
+from collections.abc import Awaitable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeVar
 
@@ -30,6 +30,7 @@ from mcp_types import (
 )
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic_core import to_json
+from sqlalchemy import Row
 from sse_starlette.sse import AppStatus
 from starlette.types import Message, Receive, Scope, Send
 
@@ -43,7 +44,7 @@ from connector_gateway.core.runs import Run, Runs
 from connector_gateway.http.answers import HttpExchange, common, log_private
 from connector_gateway.http.management.records import RunRecord
 from connector_gateway.http.routes import Edge, outcome
-from connector_gateway.kit.errors import CallerError, GatewayError, ToolNotFound
+from connector_gateway.kit.errors import CallerError, GatewayError, InvalidCursor, ToolNotFound
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.mcp import resources, results
 from connector_gateway.mcp.calls import Calls
@@ -151,10 +152,11 @@ class Asked:
     async def list_resources(self, _: Context, params: Paged) -> ListResourcesResult:
         """The list of connections, and the events of each."""
         after = params.cursor if params else None
-        rows = await self._given(self.surface.choosing.some(self.caller, resources.MOST_LISTED + 1, after=after))
-        shown = rows[: resources.MOST_LISTED]
-        following = shown[-1].connection_id if len(rows) > len(shown) else None
-        return ListResourcesResult(resources=resources.listed(shown, self.surface.tools), next_cursor=following)
+        rows, following = await self._given(self._connections(after))
+        events = resources.events_of(rows, self.surface.tools)
+        # The list itself is one resource, however many pages its connections fill.
+        listed = [resources.ALL, *events] if after is None else events
+        return ListResourcesResult(resources=listed, next_cursor=following)
 
     async def list_templates(self, _: Context, __: Paged) -> ListResourceTemplatesResult:
         """The addresses that have something to be filled in."""
@@ -172,9 +174,17 @@ class Asked:
         if found := resources.RUN.fullmatch(uri):
             shown = await self.surface.runs.show(found[1], self.caller.workspace_id, self.caller.connection_ids)
             return to_json(RunRecord(**shown))
-        if uri == resources.CONNECTIONS:
-            return resources.told(await self.surface.choosing.some(self.caller, resources.MOST_LISTED))
+        if found := resources.LIST.fullmatch(uri):
+            return resources.told(*await self._connections(found[1]))
         raise resources.nothing_at(uri)
+
+    async def _connections(self, after: str | None) -> tuple[Sequence[Row[Any]], str | None]:
+        """A page of connections, and where the next one begins."""
+        if after is not None and not resources.CURSOR.fullmatch(after):
+            raise InvalidCursor("The cursor was not issued for this request.", {"parameter": "cursor"})
+        rows = await self.surface.choosing.some(self.caller, resources.MOST_LISTED + 1, after=after)
+        shown = rows[: resources.MOST_LISTED]
+        return shown, shown[-1].connection_id if len(rows) > len(shown) else None
 
     async def _events(self, context: Context, uri: str, connection_id: str, cursor: str | None) -> bytes:
         connector = await self.surface.choosing.connector(self.caller, connection_id)
