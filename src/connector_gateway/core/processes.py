@@ -13,6 +13,7 @@ from sqlalchemy.sql.base import Executable
 
 from connector_gateway.core.claims import Claims
 from connector_gateway.core.runs import Runs
+from connector_gateway.kit.background import end
 from connector_gateway.kit.clock import Clock, elapsed
 from connector_gateway.kit.errors import StorageUnavailable
 from connector_gateway.kit.identifiers import ProcessId
@@ -80,9 +81,7 @@ class Processes:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._beating.cancel()
-        with suppress(asyncio.CancelledError):
-            await self._beating
+        await end(self._beating)
         leave = delete(tables.processes).where(tables.processes.c.process_id == self._process_id)
         # Where storage is away the row stays, and others take this process for dead a little later.
         with suppress(StorageUnavailable):

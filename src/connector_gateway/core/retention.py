@@ -2,11 +2,11 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
 from typing import Self
 
 import structlog
 
+from connector_gateway.kit.background import end
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import StorageUnavailable
 
@@ -53,9 +53,7 @@ class Retention:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._purging.cancel()
-        with suppress(asyncio.CancelledError):
-            await self._purging
+        await end(self._purging)
 
     async def purge(self) -> None:
         """One round of everything."""

@@ -6,12 +6,13 @@ disk as well: 50 to 200 ms with some million runs (decisions 37 and 52).
 
 import asyncio
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
 import structlog
 from sqlalchemy import Engine, event, exc
+
+from connector_gateway.kit.background import end
 
 POLL_SECONDS = 1.0
 LONG_BYTES = 4 * 1024 * 1024
@@ -58,9 +59,7 @@ class Checkpoints:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._moving.cancel()
-        with suppress(asyncio.CancelledError):
-            await self._moving
+        await end(self._moving)
         self._mover.shutdown()
 
     async def _move_forever(self) -> None:

@@ -6,13 +6,13 @@ Only this module and ``storage.valkey`` know the driver, which is imported where
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Self
 
 from valkey.asyncio.connection import AbstractConnection
 from valkey.exceptions import ResponseError, ValkeyError
 
+from connector_gateway.kit.background import end
 from connector_gateway.storage.shared import StoreAway
 
 PAUSE_SECONDS = 0.25
@@ -51,9 +51,7 @@ class Pipeline:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._keeping.cancel()
-        with suppress(asyncio.CancelledError):
-            await self._keeping
+        await end(self._keeping)
 
     @property
     def why(self) -> str:

@@ -15,7 +15,7 @@ from sqlalchemy.sql.base import Executable
 
 from connector_gateway.storage.engines import beginning
 from connector_gateway.storage.faults import confirming
-from connector_gateway.storage.rows import Put, Row, execute
+from connector_gateway.storage.rows import Put, Row, put_all
 from connector_gateway.storage.sets import SetStatement, changing, inserting
 from connector_gateway.storage.writers import PutsWriter, Writer
 
@@ -51,7 +51,7 @@ def _put(connection: Connection, writers: Sequence[PutsWriter], *, commit: bool)
     outcomes = [number in held or number not in fences for number in range(len(writers))]
     puts = [put for writer, holds in zip(writers, outcomes, strict=True) if holds for put in writer.puts]
     with confirming(connection) if commit else nullcontext(), _pipeline(connection):
-        _put_all(connection, puts)
+        put_all(connection, puts, insert=_insert)
         if commit:
             connection.connection.cursor().execute("COMMIT")
     return outcomes
@@ -94,19 +94,6 @@ def _changing(connection: Connection, statement: Any, rows: dict[int, Row]) -> H
     numbers = list(rows)
     cursor = _execute(connection, changing(statement, connection.dialect), list(rows.values()))
     return lambda: {numbers[place] for (place,) in cursor.fetchall()}
-
-
-def _put_all(connection: Connection, puts: Sequence[Put]) -> None:
-    """Send *puts*; rows of the same ``INSERT``, which must have the same columns, as one statement."""
-    by_statement: dict[Executable, list[Row]] = {}
-    for statement, values in puts:
-        by_statement.setdefault(statement, []).append(values)
-    for statement, rows in by_statement.items():
-        if isinstance(statement, Insert):
-            _insert(connection, statement, rows)
-        else:
-            for row in rows:
-                execute(connection, statement, row)
 
 
 def _insert(connection: Connection, statement: Any, rows: Sequence[Row]) -> Any:

@@ -4,7 +4,7 @@ Every call writes records and claims. SQLAlchemy's handling of such a row takes 
 left out here (decision 15).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from itertools import takewhile
 from typing import Any
@@ -19,15 +19,30 @@ Row = Mapping[str, Any]
 Put = tuple[Executable, Row]
 """A statement and the values to execute it with."""
 
+Inserting = Callable[[Connection, Insert, Sequence[Row]], object]
+"""How rows of one ``INSERT`` are written."""
 
-def put_all(connection: Connection, puts: Sequence[Put]) -> None:
+
+def insert_rows(connection: Connection, statement: Insert, rows: Sequence[Row]) -> None:
+    """Execute *statement* for *rows*, which all have the same columns."""
+    compiled = _compiled(statement, tuple(rows[0]), connection.dialect)
+    cursor = connection.connection.cursor()
+    # Few statements, and not quick ones, are what counts: after each, the writing thread has to win the interpreter's
+    # lock back from the event loop (decision 15).
+    for start in range(0, len(rows), MOST_ROWS):
+        some = rows[start : start + MOST_ROWS]
+        cursor.execute(compiled.text(len(some)), compiled.parameters(some))
+    cursor.close()
+
+
+def put_all(connection: Connection, puts: Sequence[Put], insert: Inserting = insert_rows) -> None:
     """Execute *puts*; rows of the same ``INSERT``, which must have the same columns, share statements."""
     by_statement: dict[Executable, list[Row]] = {}
     for statement, values in puts:
         by_statement.setdefault(statement, []).append(values)
     for statement, rows in by_statement.items():
         if isinstance(statement, Insert):
-            insert_rows(connection, statement, rows)
+            insert(connection, statement, rows)
         else:
             for row in rows:
                 execute(connection, statement, row)
@@ -41,18 +56,6 @@ def execute(connection: Connection, statement: Executable, values: Row) -> int:
     changed: int = cursor.rowcount
     cursor.close()
     return changed
-
-
-def insert_rows(connection: Connection, statement: Insert, rows: Sequence[Row]) -> None:
-    """Execute *statement* for *rows*, which all have the same columns."""
-    compiled = _compiled(statement, tuple(rows[0]), connection.dialect)
-    cursor = connection.connection.cursor()
-    # Few statements, and not quick ones, are what counts: after each, the writing thread has to win the interpreter's
-    # lock back from the event loop (decision 15).
-    for start in range(0, len(rows), MOST_ROWS):
-        some = rows[start : start + MOST_ROWS]
-        cursor.execute(compiled.text(len(some)), compiled.parameters(some))
-    cursor.close()
 
 
 class _Compiled:

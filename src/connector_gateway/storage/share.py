@@ -2,13 +2,14 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from math import inf
 from typing import Protocol, Self
 
 import structlog
 
+from connector_gateway.kit.background import end
 from connector_gateway.kit.budget import Budget
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import SharedStoreUnavailable
@@ -109,9 +110,7 @@ class Sheltered:
             try:
                 yield
             finally:
-                probing.cancel()
-                with suppress(asyncio.CancelledError):
-                    await probing
+                await end(probing)
 
     async def _begin(self, installation_id: str, *, fresh: bool) -> None:
         try:

@@ -12,6 +12,7 @@ from sqlalchemy import Row, Select, select, text, update
 
 from connector_gateway.core.connections.refresh import Renewals
 from connector_gateway.core.connections.vault import Vault
+from connector_gateway.kit.background import end
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import GatewayError, StorageUnavailable
 from connector_gateway.storage import tables
@@ -50,9 +51,7 @@ class IdleRenewals:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._renewing.cancel()
-        with suppress(asyncio.CancelledError):
-            await self._renewing
+        await end(self._renewing)
 
     async def renew(self) -> int:
         """Renew a step of those that are due; how many there were."""
