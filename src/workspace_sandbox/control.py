@@ -101,6 +101,7 @@ def _steered(playing: Playing, route: Control, request: web.Request, body: Mappi
     emulator = playing.emulators.get(request.match_info["connector"])
     if emulator is None:
         raise UnknownEmulator(f"No emulator of that name; there are {', '.join(playing.emulators)}.")
+    # Whoever only looks leaves the beginning as it is, which then need not be returned to.
     if request.method != "GET":
         emulator.stage.touches += 1
     return route.steer(emulator, body) if route.steer else DONE

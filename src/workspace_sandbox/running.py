@@ -250,4 +250,5 @@ def _done_on(loop: asyncio.AbstractEventLoop, work: Callable[[], T]) -> T:
     async def do() -> T:
         return work()
 
+    # Where requests are served, so that none of them sees a change half done.
     return asyncio.run_coroutine_threadsafe(do(), loop).result(START_SECONDS)

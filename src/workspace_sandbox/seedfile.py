@@ -66,6 +66,7 @@ class SeedFile:
 
     def _line(self, way: Way) -> int:
         if self._is_yaml:
+            # Read once more, as lines are wanted only where something is wrong.
             yaml = _yaml(self._path)
             return _line_in_yaml(yaml.compose(self._text, Loader=yaml.SafeLoader), way)
         return self._text.count("\n", 0, _place_in_json(self._text, 0, way)) + 1
@@ -73,6 +74,7 @@ class SeedFile:
 
 def _yaml(path: Path) -> Any:
     try:
+        # Not among what the package needs, since most seeds are JSON or made by a test.
         return import_module("yaml")
     except ImportError:
         raise UnreadableSeed(f"{path} is YAML, which needs the package PyYAML; JSON needs nothing.") from None

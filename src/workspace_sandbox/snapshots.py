@@ -55,6 +55,7 @@ class Folder:
         place = self._place(name)
         if not place.is_dir():
             return None
+        # What ends so was being written when a sandbox was killed.
         return {file.name: file.read_bytes() for file in place.iterdir() if file.suffix != ".new"}
 
     def names(self) -> Iterator[str]:
@@ -67,12 +68,14 @@ class Folder:
 
     def _claim(self) -> None:
         try:
+            # The system lets go of it when the process ends, however that ends.
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise Unusable(f"Another sandbox uses the folder {self._path}.") from None
         about = self._path / "sandbox.json"
         if about.exists():
             self._recognise(about)
+        # A mistyped path must not mix state into somebody's documents.
         elif any(file.name != "lock" for file in self._path.iterdir()):
             raise Unusable(f"The folder {self._path} holds other files and no state of a sandbox; name an empty one.")
         else:
@@ -83,6 +86,7 @@ class Folder:
             written_by = str(json.loads(about.read_text())["written_by"])
         except (ValueError, KeyError, TypeError):
             raise Unusable(f"The folder {self._path} has a {about.name} that cannot be read.") from None
+        # What is held is written as objects of this code, which another version reads wrongly or not at all.
         if written_by != fingerprint():
             raise Unusable(
                 f"The folder {self._path} was written by workspace-sandbox {written_by}, and this is {fingerprint()}: "

@@ -82,6 +82,7 @@ class Bridge:
     async def call_tool(self, context: Context, params: CallToolRequestParams) -> CallToolResult:
         """A call, with the progress that the gateway tells of it."""
         wanted = context.session.report_progress if "progress_token" in (context.meta or {}) else None
+        # Made anew, without what the client has said about its own connection to this side.
         asked = CallToolRequest(params=CallToolRequestParams(name=params.name, arguments=params.arguments))
         return await self._gateway.session.send_request(asked, CallToolResult, progress_callback=wanted)
 

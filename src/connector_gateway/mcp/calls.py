@@ -42,6 +42,7 @@ class Calls:
         arguments.idempotency_header = _taken_key(fields, tool.operation)
         if bytes(fields.get(CONNECTION, NULL)) == NULL:
             fields.pop(CONNECTION, None)
+            # Beside the body rather than in it, so that a run tells what the caller has sent.
             arguments.query = [(CONNECTION, await self._choosing.only(caller, tool.connector))]
         return Body(msgspec.json.encode(fields))
 

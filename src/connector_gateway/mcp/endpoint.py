@@ -98,5 +98,6 @@ def _refused(exchange: HttpExchange, error: GatewayError) -> HttpResponse:
     answer = refused(exchange.run, None, error)
     code = PARSE_ERROR if error.code == "invalid_json" else INVALID_REQUEST if error.status < 500 else INTERNAL_ERROR
     message = f"{error.code}: {error.message} {error.remedy}"
+    # Nothing was read as a request of the protocol yet, so it has no identifier to answer to.
     told = {"code": code, "message": message, "data": from_json(answer.body)}
     return HttpResponse(answer.status, to_json({"jsonrpc": "2.0", "id": None, "error": told}), answer.headers)

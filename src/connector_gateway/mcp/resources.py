@@ -88,6 +88,7 @@ def events_tool(tools: Mapping[str, Tool], connector: str) -> Tool | None:
 def events_arguments(connection_id: str, cursor: str | None) -> bytes:
     """The arguments with which that tool reads the events behind an address."""
     given: dict[str, Any] = {"connection_id": connection_id}
+    # In an address a cursor is escaped like any other value.
     return to_json(given if cursor is None else given | {"cursor": unquote(cursor)})
 
 

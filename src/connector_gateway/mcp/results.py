@@ -34,6 +34,7 @@ def bounded(envelope: Envelope, operation: AnyOperation) -> tuple[bytes, dict[st
     """An envelope as JSON and as data, with long texts cut where it is large; ``ResultTooLarge`` beyond that."""
     pieces = envelope.to_json()
     size = sum(map(len, pieces))
+    # A write has happened, so its result is read and cut at any price; a read can be asked for less.
     if size > MAX_READ_BYTES and operation.scope == "read":
         raise _too_large(size)
     text = b"".join(map(bytes, pieces))

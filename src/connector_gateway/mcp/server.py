@@ -146,6 +146,7 @@ class Asked:
         tool = self.surface.tools.get(params.name)
         if tool is None:
             self._refuse(ToolNotFound(f"There is no tool {cut(params.name)}."))
+        # From the body itself: the package has made floats of its numbers.
         given = bytes(msgspec.json.decode(self.text, type=_Call).params.arguments)
         return await self._told_of(context, tool, self._perform(tool, given))
 
@@ -273,6 +274,7 @@ def _hangs_up_to_cancel(exchange: HttpExchange) -> bool:
 
 async def _cancel_without_client(receive: Receive, scope: anyio.CancelScope) -> None:
     """Cancel *scope* once the client has left."""
+    # The body was read before, so what is left to come is only the end.
     while (await receive())["type"] != "http.disconnect":
         pass
     scope.cancel()

@@ -96,6 +96,7 @@ def _accepted(connector: AnyConnector, operation: AnyOperation) -> Schema:
     }
     fields = {CONNECTION: connection} | schema.get("properties", {})
     if operation.scope == "write":
+        # An operation that has the field itself describes it better.
         fields.setdefault(IDEMPOTENCY_FIELD, KEY_SCHEMA)
     return _without_title(schema) | {"properties": fields}
 

@@ -92,6 +92,7 @@ def _missing(there: Sequence[Partition], now: float) -> list[int]:
 
 
 def _past(there: Sequence[Partition], before: float) -> list[str]:
+    # Whole days only: the day that *before* lies in still has runs that are kept.
     bound = bound_of(int(before // DAY_SECONDS))
     return [partition.name for partition in there if partition.bound is not None and partition.bound <= bound]
 
@@ -100,6 +101,7 @@ def add_day(connection: Connection, day: int) -> None:
     """Make the partition of a day; attached, rather than made as one, it takes no lock that calls wait for."""
     name, low, high = f"runs_d{day}", bound_of(day), bound_of(day + 1)
     if name not in {partition.name for partition in partitions(connection)}:
+        # Both texts are made of a number. Indexes are not copied: attaching makes those of the whole.
         connection.execute(text(f"CREATE TABLE {name} (LIKE runs INCLUDING DEFAULTS)"))
         connection.execute(text(f"ALTER TABLE runs ATTACH PARTITION {name} FOR VALUES FROM ('{low}') TO ('{high}')"))
 

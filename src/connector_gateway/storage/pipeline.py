@@ -92,6 +92,7 @@ class Pipeline:
                 self._end()
                 await connection.disconnect(nowait=True)
                 self._tried.set()
+            # A store that refuses at once would otherwise be asked as fast as this process can.
             await asyncio.sleep(PAUSE_SECONDS)
 
     async def _serve(self, connection: AbstractConnection) -> None:
@@ -104,6 +105,7 @@ class Pipeline:
         finally:
             for part in parts:
                 part.cancel()
+            # None of them may still read or write when the connection is closed under it.
             await asyncio.gather(*parts, return_exceptions=True)
 
     async def _send(self, connection: AbstractConnection) -> None:
@@ -111,6 +113,7 @@ class Pipeline:
             await self._more.wait()
             self._more.clear()
             asked, self._unsent = self._unsent, []
+            # From now on the store has it; what waited before is not the store's lateness.
             now = asyncio.get_running_loop().time()
             for one in asked:
                 one.at = now
@@ -123,6 +126,7 @@ class Pipeline:
             try:
                 answer = await connection.read_response()
             except ResponseError as refusal:
+                # A refusal answers one command; the connection is as good as before.
                 answer = refusal
             _tell(self._sent.popleft(), answer)
 

@@ -26,6 +26,7 @@ Held = Callable[[], set[int]]
 def transact(connection: Connection, batch: Sequence[Writer]) -> list[Any]:
     """The outcome of each of *batch*, in one transaction that is committed."""
     outcomes: list[Any] = []
+    # Only neighbours are put together: a writer may rely on what the ones before it have written.
     for _, group in groupby(batch, key=type):
         writers = list(group)
         puts = [writer for writer in writers if isinstance(writer, PutsWriter)]
@@ -53,6 +54,7 @@ def _put(connection: Connection, writers: Sequence[PutsWriter], *, commit: bool)
     with confirming(connection) if commit else nullcontext(), _pipeline(connection):
         put_all(connection, puts, insert=_insert)
         if commit:
+            # As a statement among the others; the driver's own commit would wait for their answers first.
             connection.connection.cursor().execute("COMMIT")
     return outcomes
 
@@ -61,6 +63,7 @@ def _put(connection: Connection, writers: Sequence[PutsWriter], *, commit: bool)
 def _pipeline(connection: Connection) -> Iterator[None]:
     """Sends the statements inside without waiting; at the end all answers have come, or the first refusal is raised."""
     driver: Any = connection.connection.driver_connection
+    # SQLAlchemy does not begin by itself here, since that would be a round trip of its own.
     begun = driver.pgconn.transaction_status != TransactionStatus.IDLE
     with driver.pipeline():
         for statement in () if begun else beginning(connection):
@@ -84,6 +87,7 @@ def _claiming(connection: Connection, statement: Any, rows: dict[int, Row]) -> H
     key = [column.name for column in statement.table.primary_key.columns]
     first: dict[tuple[Any, ...], int] = {}
     for number, row in rows.items():
+        # Of two claims of one name the first holds, as if the second had come in a later transaction.
         first.setdefault(tuple(row[name] for name in key), number)
     cursor = _insert(connection, statement, list(rows.values()))
     return lambda: {first[name] for name in cursor.fetchall()}

@@ -49,6 +49,7 @@ class SetStatement:
         """The values of *rows*, which are numbered, in the driver's form."""
         kept = [
             {name: row[name] if form is None or row[name] is None else form(row[name]) for name, form in self._forms}
+            # Their order does not come back with what is returned, so each row carries its number.
             | {NUMBER: number}
             for number, row in enumerate(rows)
         ]
@@ -70,6 +71,7 @@ def inserting(statement: Insert, columns: Sequence[str], dialect: Dialect) -> Se
 def changing(statement: Update, dialect: Dialect) -> SetStatement:
     """*statement*, an update or deletion by ``bindparam``s; it returns the numbers of the rows that did something."""
     plain = statement.compile(dialect=dialect)
+    # What a row gives has a name that no column has; what the statement itself fixes stays a parameter.
     types = {name: parameter.type for parameter, name in plain.bind_names.items() if name.startswith("_")}
     table = _table(types)
 
@@ -82,6 +84,7 @@ def changing(statement: Update, dialect: Dialect) -> SetStatement:
 
 
 def _table(types: Types) -> Any:
+    # As json, since jsonb would be built as a whole before it is read once.
     rows = func.json_to_recordset(cast(bindparam(ROWS, type_=Text()), JSON()))
     columns = [column(name, kind) for name, kind in types.items()]
     return rows.table_valued(*columns, column(NUMBER, Integer())).render_derived(name="given", with_types=True)
@@ -89,6 +92,7 @@ def _table(types: Types) -> Any:
 
 def _form(kind: TypeEngine[Any], dialect: Dialect) -> Form:
     """What makes of a value of *kind* what JSON can hold and the server reads as that."""
+    # JSON has no bytes; PostgreSQL reads this form of a text as some.
     return _hex if isinstance(kind, LargeBinary) else kind.dialect_impl(dialect).bind_processor(dialect)
 
 

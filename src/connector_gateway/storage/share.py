@@ -194,6 +194,7 @@ class Sheltered:
 
     async def close(self, takes: Sequence[Take], seconds: float) -> None:
         """Give no turns of these budgets for so many seconds, nor of this process's share."""
+        # Here too, or the share of a store that goes away next would begin with what was just refused.
         await self._local.close([self._share(take) for take in takes], seconds)
         try:
             if self._away_since is None:
@@ -208,6 +209,7 @@ class Sheltered:
         The process's own lock comes first, so that of each process one at most asks for the lease.
         """
         async with self._local.exclusive(name):
+            # Entered by hand: only its beginning can be done without, and what fails inside is the caller's own.
             lease = self._store.exclusive(name)
             try:
                 held = None if self._away_since is not None else await lease.__aenter__()
@@ -236,12 +238,15 @@ class Sheltered:
         budget, most = take.budget, max(take.units, self._most.get(take.name, 1.0))
         if most > 1:
             self._most[take.name] = most
+        # Every live process takes as much, and none knows what the others take.
         limit = budget.limit * SHARE / max(1, self._processes())
         if limit >= most:
             return Take(take.name, Budget(limit, budget.per_seconds), take.units)
+        # A share smaller than one request would never let it go: the same pace, over a longer window.
         return Take(take.name, Budget(most, budget.per_seconds * most / limit), take.units)
 
     def _lost(self, away: StoreAway) -> None:
+        # The store is there, and says itself when it will know again.
         if away.for_now:
             return
         if self._away_since is None:

@@ -121,6 +121,7 @@ class Valkey:
 
     def __post_init__(self) -> None:
         self._digest = sha1(self.script.encode(), usedforsecurity=False).hexdigest()
+        # How long an answer takes is watched by the pipeline, for all that are under way.
         pool = ConnectionPool.from_url(self.url, socket_timeout=None, socket_connect_timeout=self.seconds)
         self._pipeline = Pipeline(partial(self._connection, pool), self.seconds)
 
@@ -146,6 +147,7 @@ class Valkey:
         """Count for this installation; in a *fresh* one nothing can have been counted before, and lost."""
         self.prefix = f"cg:{installation_id}:"
         if fresh:
+            # Elsewhere the script takes what it does not know for used up until a window has passed: it may be lost.
             tags = [*self.connectors, *(f"keys-{number}" for number in range(KEY_TAGS))]
             await asyncio.gather(*(self._ask("SET", self._key(tag, "began"), "0") for tag in tags))
 
@@ -190,6 +192,7 @@ class Valkey:
             late = self._learned(take.name).of(took, take.budget)
             if late > 0:
                 entries, _ = self._keys(take.name)
+                # With as many digits as the script writes, or the entry would not be found.
                 entry = f"g{number}:{take.units:.17g}"
                 self._pipeline.tell("ZADD", entries, "XX", "INCR", round(late * MICRO), entry)
 
@@ -197,6 +200,7 @@ class Valkey:
         learned = self._lateness.pop(name, None) or Lateness()
         if len(self._lateness) >= MOST_LEARNED:
             del self._lateness[next(iter(self._lateness))]
+        # Put back last, so that what is dropped is what was not used for longest.
         self._lateness[name] = learned
         return learned
 
@@ -224,6 +228,7 @@ class Valkey:
         while True:
             asked_at = self.clock.now()
             command = ("SET", key, token, "NX", "PX", round(LEASE_SECONDS * 1000))
+            # Who leaves before the answer would hold it until it ends, if it were not given back.
             if await self._ask(*command, abandoned=lambda _: free()):
                 return lease.prolong(asked_at)
             if asked_at >= deadline:
@@ -240,6 +245,7 @@ class Valkey:
             try:
                 held = await self._ask("EVAL", RENEW, 1, key, token, round(LEASE_SECONDS * 1000))
             except StoreAway:
+                # In the store it goes on until it ends; its holder counts that, too, and stops in time.
                 continue
             if held:
                 lease.prolong(asked_at)
@@ -264,6 +270,7 @@ class Valkey:
         try:
             answer = await self._ask(*command, abandoned=abandoned)
         except NoScriptError:
+            # A store that was started anew has no scripts; with its text it learns this one again.
             answer = await self._ask("EVAL", self.script, *command[2:], abandoned=abandoned)
         answered: list[int]
         *answered, unknown = answer

@@ -86,6 +86,7 @@ class SteeredClock:
         """Wait until so many seconds have passed by this clock; negative counts as zero."""
         until = self.now() + max(0.0, seconds)
         if until <= self.now():
+            # Others get their turn, as with any other clock.
             await asyncio.sleep(0)
         while (left := until - self.now()) > 0:
             await self._wait(left)
@@ -93,6 +94,7 @@ class SteeredClock:
     async def _wait(self, seconds: float) -> None:
         """Wait until it is moved, or until *seconds* have passed where it does not stand still."""
         moved: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        # Where it stands still only somebody who moves it can end the wait.
         passing = None if self.frozen else asyncio.ensure_future(self._clock.sleep(seconds))
         self._waiting.add(moved)
         try:

@@ -94,6 +94,7 @@ class Coverage:
     def absent(self, request: web.Request) -> Template | None:
         """The route of the vendor's that *request* is for, if it is not played."""
         resource = request.match_info.route.resource
+        # By route rather than by path, of which there are as many as there are objects.
         key = (request.method, resource.canonical if resource else "")
         if key not in self._shadowed:
             self._shadowed[key] = self._hidden_by(*key)

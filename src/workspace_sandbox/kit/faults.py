@@ -61,6 +61,7 @@ class Fault:
         self.matched += 1
         if self.matched <= self.after or (self.probability < 1 and self._chance.random() >= self.probability):
             return False
+        # Only what meets a request is used up; what chance has spared is still to come.
         self.times -= 1
         self.done += 1
         return True
@@ -85,6 +86,7 @@ def _path(value: Any) -> str:
     prefix = text(value)
     if prefix and not prefix.startswith("/"):
         raise ValueError("must begin with /")
+    # It would never match, and a fault that never comes looks like one that was survived.
     if "?" in prefix:
         raise ValueError("is compared with the path alone, so it has no ?")
     return prefix
@@ -102,6 +104,7 @@ def _headers(value: Any) -> dict[str, str]:
     for name, told in given.items():
         if isinstance(told, bool) or not isinstance(told, str | int | float):
             raise ValueError(f"must have a text for {name}")
+        # Faults are sent as they are: what breaks the wire is a kind of its own.
         if not name or any(character in f"{name}{told}" for character in "\r\n\0") or not name.isascii():
             raise ValueError(f"cannot have {name!r} on the wire")
     return {name: str(told) for name, told in given.items()}

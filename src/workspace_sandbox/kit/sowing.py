@@ -77,5 +77,6 @@ class Plot:
             yield
         except Unsown:
             raise
+        # Applications refuse in their own way, which says what is wrong and not where.
         except (ValueError, KeyError, TypeError, AttributeError) as fault:
             raise self.wrong(str(fault).rstrip(".") + ".") from fault

@@ -38,6 +38,7 @@ async def change(visit: Visit) -> Response:
 def ask_for_new(visit: Visit, problem: GatewayError | None = None) -> Response:
     """Ask for the credentials of a connection that is to be made."""
     connector = visit.form.get("connector", "")
+    # The address can be typed by anybody, with whatever name.
     names = _names(visit, connector)
     if not names:
         problem = InvalidParameters(
