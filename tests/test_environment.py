@@ -71,7 +71,7 @@ BAD = {
     },
     "GATEWAY_ATTEMPTS": {"21": "it should be a number above 0, at most 20."},
     "GATEWAY_KEEP_RUNS_DAYS": {"40000": "it should be a number above 0, at most 36,600."},
-    "GATEWAY_WORKERS": {"0": "is '0'", "2": "Run one worker"},
+    "GATEWAY_WORKERS": {"0": "is '0'", "1.5": "is '1.5'"},
     "GATEWAY_SHARED_URL": {
         "store.internal:6379": "names 'store.internal', which is not supported; it should be an address such as",
         "//store": "names no kind of store",

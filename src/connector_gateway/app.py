@@ -55,6 +55,7 @@ from connector_gateway.http.clients import Clients
 from connector_gateway.http.management import Management
 from connector_gateway.http.metrics import Metrics
 from connector_gateway.http.routes import Edge
+from connector_gateway.http.siblings import Siblings
 from connector_gateway.kit.clock import Clock, SteadyClock, SystemClock, elapsed
 from connector_gateway.kit.identifiers import ProcessId, ulid
 from connector_gateway.kit.operation import AnyConnector, names_of
@@ -90,8 +91,10 @@ class App:
         stopwatch: Callable[[], float] = elapsed,
         alone: bool = True,
         transport: Transport | None = None,
+        siblings: Siblings | None = None,
     ) -> None:
         self.settings = settings
+        self._siblings = siblings
         self.clock = clock or SystemClock()
         self._steady = steady or clock or SteadyClock()
         self.database = database or Database(
@@ -267,8 +270,9 @@ class App:
             self._usage,
             self._sessions,
             McpEndpoint(edge, Choosing(self.database), self.runs, self._connectors, self.settings.base_url),
+            self._siblings,
         )
-        made = application(service, partial(self._lifespan, self._watchers(gateway)))
+        made = application(service, partial(self._lifespan, self._watchers(gateway), metrics))
         return AccessLog(made, self.settings.download_path) if self.settings.access_log else made
 
     def _checks(self) -> dict[str, Check]:
@@ -291,7 +295,7 @@ class App:
         )
 
     @asynccontextmanager
-    async def _lifespan(self, watchers: Watchers, _: Router) -> AsyncIterator[None]:
+    async def _lifespan(self, watchers: Watchers, metrics: Metrics, _: Router) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
             # The order matters: nothing is opened while another process serves on the database, and nobody polls or
             # deletes before this process gives signs of life.
@@ -305,6 +309,8 @@ class App:
             await stack.enter_async_context(self._idle)
             if self.settings.watch:
                 await stack.enter_async_context(watchers)
+            if self._siblings is not None:
+                await stack.enter_async_context(self._siblings.asked(metrics))
             yield
 
     async def _stay_alone(self) -> None:

@@ -46,6 +46,8 @@ class Settings:
 
     max_file_bytes: int
     workers: int
+    """How many processes serve, started by ``serve``."""
+
     max_body_bytes: int
     max_calls: int
     upstream_timeout_seconds: float
@@ -73,6 +75,11 @@ class Settings:
         if self.download_base.startswith(f"{self.base_url}/"):
             return self.download_base.removeprefix(self.base_url)
         return urlsplit(self.download_base).path
+
+    @property
+    def shareable(self) -> bool:
+        """Whether several processes may serve: on a database for several, with a store to count together in."""
+        return self.shared_url is not None and url_of(self.database_url).get_backend_name() != "sqlite"
 
     @classmethod
     def read(cls, environment: Mapping[str, str], connectors: Mapping[str, AnyConnector]) -> "Settings":
@@ -115,11 +122,6 @@ class Settings:
 
     def check(self) -> None:
         """Refuse what would break promises, and what contradicts itself."""
-        if self.workers > 1:
-            raise SettingsError(
-                f"{PREFIX}WORKERS is {self.workers}, but a process serves by itself. Run one worker; several processes "
-                f"are started one by one, on PostgreSQL and with {PREFIX}SHARED_URL."
-            )
         _require_strong("OPERATOR_TOKEN", self.operator_token)
         _require_strong("SECRET_KEYS", self.secret_keys[0])
         if not self.download_path:

@@ -486,7 +486,7 @@ def test_serve_refuses_several_workers_that_cannot_share_their_counts() -> None:
 
     result = Shell(environment).run("serve", "--port", "0")
 
-    assert 1 == result.exit_code
+    assert 3 == result.exit_code
     assert "budgets" in result.stderr
 
 

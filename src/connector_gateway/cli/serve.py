@@ -1,5 +1,6 @@
 """``serve``: production."""
 
+import asyncio
 import signal
 import socket
 import sys
@@ -13,14 +14,23 @@ from connector_gateway.app import App
 from connector_gateway.cli import env_file
 from connector_gateway.cli.environment import settings_of
 from connector_gateway.cli.installation import data_folder, environment
-from connector_gateway.cli.serving import PORTS, PortTaken, bind, server
+from connector_gateway.cli.serving import PORTS, PortTaken, bind, configure_log, server
+from connector_gateway.cli.supervised import Line, Place
+from connector_gateway.cli.supervisor import Supervisor, command
 from connector_gateway.core.seals import SecretsMissing
+from connector_gateway.http.siblings import Siblings
 from connector_gateway.kit.errors import StorageUnavailable
 from connector_gateway.settings import DATABASE_URL, Settings
+from connector_gateway.storage.engines import url_of
 from connector_gateway.storage.files import AlreadyServed, Unusable
 
 NOT_STARTED = 3
 """Exit status where the service could not start, or had to give way to another process."""
+
+APART = (
+    "{} workers need PostgreSQL in GATEWAY_DATABASE_URL, and GATEWAY_SHARED_URL, where they count budgets and keys' "
+    "windows together; set both, or run one worker."
+)
 
 OWN = ("GATEWAY_SECRET_KEYS", "GATEWAY_OPERATOR_TOKEN", "GATEWAY_DATABASE_URL")
 """Where none of these is set, and no database is there yet, the first start makes them."""
@@ -33,34 +43,61 @@ ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # compared wi
 @click.command()
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", default=8080, show_default=True, type=PORTS, help="Port to listen on.")
+@click.option("--workers", type=click.IntRange(min=1), help="Processes that serve; GATEWAY_WORKERS, or 1, by default.")
+@click.option("--supervised", hidden=True, type=Place.read, help="The place of a worker, given by its supervisor.")
 @data_folder
-def serve(host: str, port: int, data: Path | None) -> None:
+def serve(host: str, port: int, workers: int | None, supervised: Place | None, data: Path | None) -> None:
     """Run the gateway, with settings from the environment (GATEWAY_…) and from .env.
 
     The first start in an empty folder makes its secrets, and keeps them in .env.
     """
     # Sent when a terminal closes, and by habit to have settings read again; it is no reason to die.
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    try:
-        listening = bind(host, port)
-    except PortTaken as taken:
-        _fail(str(taken))
     with ExitStack() as stack:
+        listening = supervised.sockets if supervised else _bind(host, port)
         for one in listening:
             stack.enter_context(one)
-        sys.exit(0 if _run(App(_settings(data, listening[0])), listening) else NOT_STARTED)
+        settings = _settings(data, listening[0], workers)
+        if settings.workers > 1 and not settings.shareable:
+            _fail(APART.format(settings.workers))
+        if supervised is None and settings.workers > 1:
+            sys.exit(_supervise(settings, listening, data))
+        sys.exit(0 if _run(settings, listening, supervised) else NOT_STARTED)
 
 
-def _run(app: App, listening: list[socket.socket]) -> bool:
+def _bind(host: str, port: int) -> list[socket.socket]:
+    try:
+        return bind(host, port)
+    except PortTaken as taken:
+        _fail(str(taken))
+
+
+def _supervise(settings: Settings, listening: list[socket.socket], data: Path | None) -> int:
+    """Have several processes serve until told to stop; the exit status."""
+    configure_log(settings.log_level)
+    options = ("--workers", str(settings.workers), *(("--data", str(data)) if data else ()))
+    supervisor = Supervisor(
+        command(*options),
+        listening,
+        settings.workers,
+        stop_seconds=settings.stop_seconds,
+        ready=lambda: _tell_all(settings, listening[0]),
+    )
+    return asyncio.run(supervisor.run())
+
+
+def _run(settings: Settings, listening: list[socket.socket], place: Place | None) -> bool:
     """Serve until told to stop; whether it started and ended as it should."""
     host, port = listening[0].getsockname()[:2]
+    app = App(settings, siblings=Siblings(place.home, place.number, place.count) if place else None)
     running = server(
         app.http(),
         host,
         port,
         app.settings.stop_seconds,
         log_level=app.settings.log_level,
-        ready=lambda: _tell(app, listening[0]),
+        ready=None if place else lambda: _tell(app, listening[0]),
+        line=Line(place.line) if place else None,
     )
     try:
         running.run(listening)
@@ -71,12 +108,14 @@ def _run(app: App, listening: list[socket.socket]) -> bool:
     return running.started and not app.stopping.reason
 
 
-def _settings(data: Path | None, listening: socket.socket) -> Settings:
+def _settings(data: Path | None, listening: socket.socket, workers: int | None) -> Settings:
     """The settings of the installation to serve, which is reached where it listens unless they say otherwise."""
     found = environment(data)
     if data is None and not any(found.get(name) for name in OWN):
         found |= _first_settings()
     found["GATEWAY_BASE_URL"] = found.get("GATEWAY_BASE_URL") or _address(listening)
+    if workers is not None:
+        found["GATEWAY_WORKERS"] = str(workers)
     return settings_of(found)
 
 
@@ -113,6 +152,18 @@ async def _tell(app: App, listening: socket.socket) -> None:
         f"database     {app.database.url.render_as_string()}\n"
         f"connections  {connections}\n"
         f"reference    {app.settings.base_url}/docs",
+        err=True,
+    )
+
+
+def _tell_all(settings: Settings, listening: socket.socket) -> None:
+    """Say what several workers serve, and where."""
+    click.echo(
+        f"listening    {_address(listening)}\n"
+        f"reached at   {settings.base_url}\n"
+        f"database     {url_of(settings.database_url).render_as_string()}\n"
+        f"workers      {settings.workers}\n"
+        f"reference    {settings.base_url}/docs",
         err=True,
     )
 

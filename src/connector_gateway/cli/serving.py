@@ -8,7 +8,7 @@ import signal
 import socket
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from functools import partial
 from types import FrameType
 from typing import TextIO, cast
@@ -18,11 +18,14 @@ import structlog
 import uvicorn
 
 from connector_gateway.cli.logs import LogOutput
+from connector_gateway.cli.supervised import Line
 from connector_gateway.http import AccessLog, Application
 from connector_gateway.http.protocol import ClientProtocol
 
 STOP_SECONDS = 30.0
 """How long running calls may take to end after SIGTERM."""
+
+CLOSE = (b"connection", b"close")
 
 LAST_WORDS_SECONDS = 5.0
 """How long those calls that were cut off have to commit how they ended, and to answer."""
@@ -49,9 +52,19 @@ class Server(uvicorn.Server):
     It binds its port before anything is opened, and closes the database and the rest after the last answer.
     """
 
-    def __init__(self, config: uvicorn.Config, application: Application | AccessLog, ready: Ready | None) -> None:
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        application: Application | AccessLog,
+        ready: Ready | None,
+        line: Line | None = None,
+    ) -> None:
         super().__init__(config)
         self._ready = ready
+        self._line = line
+        self._retired_by: float | None = None
+        """Until when connections may be answered on, once this process has to make room for another."""
+
         self._application = application
         self._stopping = application.stopping
 
@@ -59,7 +72,7 @@ class Server(uvicorn.Server):
         """Serve until told to stop."""
         listening = sockets or bind(self.config.host, self.config.port)
         try:
-            async with self._application.lifespan(), self._application.clients:
+            async with self._supervised(), self._application.lifespan(), self._application.clients:
                 await super().serve(listening)
                 await self._last_words()
         finally:
@@ -88,11 +101,38 @@ class Server(uvicorn.Server):
             gc.set_threshold(COLLECT_FROM)
         if self._ready is not None:
             await self._ready()
+        if self._line is not None:
+            self._line.tell_ready()
 
     async def on_tick(self, counter: int) -> bool:
         """Whether to stop, which the application may find out as well."""
-        self.should_exit = self.should_exit or self._stopping.begun
+        self.should_exit = self.should_exit or self._stopping.begun or self._has_retired()
         return await super().on_tick(counter)
+
+    def _supervised(self) -> AbstractAsyncContextManager[None]:
+        """The line to the supervisor, where there is one."""
+        if self._line is None:
+            return nullcontext()
+        return self._line.open(retire=self._retire, left_alone=partial(self.handle_exit, signal.SIGTERM, None))
+
+    def _retire(self) -> None:
+        """Take no more connections, answer on those there are, each for the last time, and stop once all have ended.
+
+        Connections that are idle stay open until their time is over, since a request may be on its way.
+        """
+        for one in self.servers:
+            one.close()
+        self.config.encoded_headers.append(CLOSE)
+        self.server_state.default_headers = [*self.server_state.default_headers, CLOSE]
+        for connection in self.server_state.connections:
+            if connection.cycle is not None and not connection.cycle.response_complete:
+                connection.shutdown()
+        self._retired_by = asyncio.get_running_loop().time() + (self.config.timeout_graceful_shutdown or 0)
+
+    def _has_retired(self) -> bool:
+        if self._retired_by is None:
+            return False
+        return not self.server_state.connections or asyncio.get_running_loop().time() >= self._retired_by
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Take no more calls, and let those under way end."""
@@ -161,22 +201,13 @@ def server(
     *,
     log_level: str = "info",
     ready: Ready | None = None,
+    line: Line | None = None,
 ) -> Server:
     """A server of *application*, not yet started; calls under way have *stop_seconds* to end.
 
     Once calls are taken, *ready* is awaited.
     """
-    logging.getLogger("alembic").setLevel(logging.WARNING)
-    structlog.configure(
-        processors=[
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.format_exc_info,
-            structlog.processors.JSONRenderer(),
-        ],
-        wrapper_class=structlog.make_filtering_bound_logger(log_level),
-        logger_factory=structlog.PrintLoggerFactory(cast("TextIO", LogOutput())),
-    )
+    configure_log(log_level)
     config = uvicorn.Config(
         application,
         host=host,
@@ -193,4 +224,19 @@ def server(
         timeout_graceful_shutdown=stop_seconds,  # type: ignore[arg-type]  # handed on to asyncio, which takes fractions
         backlog=4096,
     )
-    return Server(config, application, ready)
+    return Server(config, application, ready, line)
+
+
+def configure_log(log_level: str) -> None:
+    """Have everything from *log_level* on logged, a line of JSON each."""
+    logging.getLogger("alembic").setLevel(logging.WARNING)
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            structlog.processors.JSONRenderer(),
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(log_level),
+        logger_factory=structlog.PrintLoggerFactory(cast("TextIO", LogOutput())),
+    )

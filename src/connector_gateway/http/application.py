@@ -34,6 +34,7 @@ from connector_gateway.http.openapi import openapi
 from connector_gateway.http.pages import ASSETS, Pages, asset
 from connector_gateway.http.reference import reference, start, viewer
 from connector_gateway.http.routes import ROOT, Edge, Methods, NotFound, Operations
+from connector_gateway.http.siblings import Siblings
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.nearest import MEANT
 from connector_gateway.kit.operation import AnyConnector
@@ -82,6 +83,13 @@ class Service:
     sessions: Sessions
     agents: ASGIApp
     """The surface for agents."""
+
+    siblings: Siblings | None = None
+    """The workers that serve beside this one, where there are any."""
+
+    async def exposition(self) -> bytes:
+        """The metrics: this process's own, or those of all workers."""
+        return await self.siblings.exposition() if self.siblings else self.metrics.exposition()
 
     @cached_property
     def document(self) -> MadeOnce[bytes]:
@@ -203,7 +211,7 @@ def _states(service: Service) -> Iterator[Route]:
 
     yield _shown(service, "/healthz", request_response(alive))
     yield _shown(service, "/readyz", request_response(ready))
-    yield _shown(service, "/metrics", MetricsEndpoint(service.metrics, service.metrics_token))
+    yield _shown(service, "/metrics", MetricsEndpoint(service.exposition, service.metrics_token))
 
 
 def _descriptions(service: Service) -> Iterator[Route]:

@@ -6,7 +6,7 @@ Every call is counted, so counting uses plain numbers. They become metrics only 
 import hmac
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
@@ -72,8 +72,8 @@ class OperationMetrics:
 class MetricsEndpoint:
     """The address of the metrics: open, or for who has the *token*."""
 
-    def __init__(self, metrics: "Metrics", token: str) -> None:
-        self._metrics = metrics
+    def __init__(self, exposition: Callable[[], Awaitable[bytes]], token: str) -> None:
+        self._exposition = exposition
         self._token = token.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -84,7 +84,7 @@ class MetricsEndpoint:
         except GatewayError as error:
             await exchange.send(refused(exchange.run, None, error), send)
         else:
-            await Response(self._metrics.exposition(), media_type=MEDIA_TYPE)(scope, receive, send)
+            await Response(await self._exposition(), media_type=MEDIA_TYPE)(scope, receive, send)
 
     def _let_in(self, exchange: HttpExchange) -> None:
         if self._token and not hmac.compare_digest(bearer(exchange.header("authorization")).encode(), self._token):
