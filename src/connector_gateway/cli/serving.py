@@ -124,9 +124,8 @@ class Server(uvicorn.Server):
             one.close()
         self.config.encoded_headers.append(CLOSE)
         self.server_state.default_headers = [*self.server_state.default_headers, CLOSE]
-        for connection in self.server_state.connections:
-            if connection.cycle is not None and not connection.cycle.response_complete:
-                connection.shutdown()
+        for connection in cast("set[ClientProtocol]", self.server_state.connections):
+            connection.retire()
         self._retired_by = asyncio.get_running_loop().time() + (self.config.timeout_graceful_shutdown or 0)
 
     def _has_retired(self) -> bool:

@@ -121,6 +121,12 @@ class ClientProtocol(HttpToolsProtocol):
         await self.flow.drain()
         await self._clients.turn()
 
+    def retire(self) -> None:
+        """Have the answer under way be the last one; an idle connection stays, for a request may be on its way."""
+        cycle = cast(RequestResponseCycle | None, self.cycle)
+        if cycle is not None and not cycle.response_complete:
+            cycle.keep_alive = False
+
     # What the event loop calls
 
     def connection_made(self, transport: BaseTransport) -> None:

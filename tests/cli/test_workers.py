@@ -1,0 +1,190 @@
+"""``serve --workers``: several processes on one socket, PostgreSQL and a shared store."""
+
+import os
+import re
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from harness.databases import postgres_on
+from harness.installed import Calling, Installation, installed
+from harness.playing import playing
+from harness.requirement import requirement
+from harness.serving import FAST, OPERATOR
+from harness.starting import run
+from harness.valkey import Server
+from harness.waiting import wait_until
+from workspace_sandbox.notes import NotesEmulator
+
+SECRETS = {"GATEWAY_SECRET_KEYS": "a secret that only tests know", "GATEWAY_OPERATOR_TOKEN": OPERATOR}
+
+
+@pytest.fixture(scope="module")
+def workers(
+    postgres_server: str, valkey_of_tests: Server, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Installation]:
+    """An installation of two workers."""
+    settings = {
+        "GATEWAY_DATABASE_URL": postgres_on(postgres_server),
+        "GATEWAY_SHARED_URL": valkey_of_tests.url,
+        "GATEWAY_WORKERS": "2",
+    }
+    with (
+        playing(notes=NotesEmulator) as sandbox,
+        installed(sandbox, tmp_path_factory.mktemp("workers"), **settings) as installation,
+    ):
+        wait_until(lambda: len(pids(installation)) == 2)
+        yield installation
+
+
+def pids(installation: Installation) -> set[int]:
+    """The processes of the workers."""
+    assert installation.process is not None
+    pid = installation.process.pid
+    return set(map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()))
+
+
+def lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def metrics(installation: Installation) -> str:
+    return httpx.get(f"{installation.base_url}/metrics", timeout=10).text
+
+
+def up(installation: Installation) -> list[tuple[str, str]]:
+    """Which workers told their metrics."""
+    return re.findall(r'^gateway_worker_up\{worker="(\d)"\} (\d)', metrics(installation), re.MULTILINE)
+
+
+@contextmanager
+def under_load(installation: Installation) -> Iterator[list[int]]:
+    """While inside, reads and keyed writes from four callers, two of them on new connections; the answers' statuses."""
+    statuses: list[int] = []
+    ending = threading.Event()
+    database_id = installation.sandbox.emulators["notes"].examples()["database_id"]
+
+    def call(number: int) -> None:
+        with httpx.Client(timeout=30) as http:
+            while not ending.is_set():
+                key = f"key-{number}-{len(statuses)}"
+                body = {
+                    "connection_id": installation.connections["notes"],
+                    "database_id": database_id,
+                    "properties": {},
+                    "idempotency_key": key,
+                }
+                headers = {"Authorization": f"Bearer {installation.key}"} | [{}, {"Connection": "close"}][number % 2]
+                url = f"{installation.base_url}/v1/connectors/notes/pages"
+                statuses.append(http.post(url, headers=headers, json=body).status_code)
+
+    threads = [threading.Thread(target=call, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield statuses
+    finally:
+        ending.set()
+        for thread in threads:
+            thread.join(30)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"GATEWAY_DATABASE_URL": "sqlite:///gateway.db", "GATEWAY_SHARED_URL": "valkey://127.0.0.1:1"},
+        {"GATEWAY_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/nothing"},
+    ],
+    ids=["SQLite", "no store"],
+)
+@requirement("workers:apart")
+def test_several_are_refused_where_they_could_not_share(settings: dict[str, str], tmp_path: Path) -> None:
+    ended = run("serve", "--port", "0", "--workers", "2", cwd=tmp_path, env={**os.environ, **SECRETS, **settings})
+
+    assert (3, 1, []) == (ended.returncode, len(ended.stderr.splitlines()), list(tmp_path.iterdir()))
+    assert ended.stderr.startswith("Error: 2 workers need PostgreSQL in GATEWAY_DATABASE_URL, and GATEWAY_SHARED_URL")
+
+
+@requirement("workers:start")
+def test_where_the_first_cannot_start_its_sentence_is_told_once() -> None:
+    settings = {
+        "GATEWAY_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/nothing",
+        "GATEWAY_SHARED_URL": "valkey://127.0.0.1:1",
+    }
+
+    ended = run("serve", "--port", "0", "--workers", "3", env={**os.environ, **FAST, **SECRETS, **settings})
+
+    assert (3, 1) == (ended.returncode, len(ended.stderr.splitlines()))
+    assert ended.stderr.endswith("Is GATEWAY_DATABASE_URL right?\n")
+
+
+@requirement("workers:metrics")
+def test_whichever_is_asked_tells_the_metrics_of_all(workers: Installation) -> None:
+    with under_load(workers) as statuses:
+        wait_until(lambda: len(statuses) >= 40)
+    counted = re.findall(r"^gateway_calls_total\{[^}]*create_page[^}]*\} ([0-9.]+)", metrics(workers), re.MULTILINE)
+
+    assert [("1", "1"), ("2", "1")] == up(workers)
+    assert len(statuses) == sum(map(float, counted))
+
+
+@requirement("workers:restart")
+def test_one_that_is_killed_is_replaced_and_what_it_had_not_begun_is_answered(workers: Installation) -> None:
+    killed = min(pids(workers))
+    os.kill(killed, signal.SIGKILL)
+    answers = [workers.http.get(f"{workers.base_url}/healthz").status_code]
+    wait_until(lambda: len(pids(workers) - {killed}) == 2)
+    wait_until(lambda: [("1", "1"), ("2", "1")] == up(workers))
+
+    assert [200] == answers
+
+
+@requirement("workers:rolling")
+def test_a_rolling_restart_fails_no_call(workers: Installation) -> None:
+    before = pids(workers)
+    assert workers.process is not None
+    with under_load(workers) as statuses:
+        wait_until(lambda: len(statuses) >= 10)
+        workers.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: not pids(workers) & before, 60)
+        seen = len(statuses)
+        wait_until(lambda: len(statuses) >= seen + 10)
+
+    assert 2 == len(pids(workers))
+    assert {200} == set(statuses)
+
+
+@requirement("workers:stop")
+def test_all_answer_what_they_have_begun_and_end(workers: Installation) -> None:
+    fault = {"method": "POST", "path": "/v1/pages", "fault": "delay", "seconds": 1}
+    workers.http.post(f"{workers.sandbox.address}/_control/notes/faults", json=fault)
+    body = {"database_id": workers.sandbox.emulators["notes"].examples()["database_id"], "properties": {}}
+    calling = Calling(lambda: workers.call("POST", "/notes/pages", idempotency_key="last", **body))
+    wait_until(lambda: not workers.sandbox.emulators["notes"].stage.faults[0].times)
+    left = pids(workers)
+    status = workers.end(signal.SIGTERM)
+    answer = calling.ended()
+
+    assert answer is not None
+    assert (0, 200, []) == (status, answer.status_code, [pid for pid in left if lives(pid)])
+
+
+@requirement("workers:left-alone")
+def test_they_end_where_their_supervisor_was_killed(workers: Installation) -> None:
+    workers.start()
+    wait_until(lambda: len(pids(workers)) == 2)
+    left = pids(workers)
+    workers.end(signal.SIGKILL)
+    wait_until(lambda: not any(map(lives, left)))
+
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(f"{workers.base_url}/healthz")
