@@ -117,7 +117,14 @@ class App:
         self._connect_links = ConnectLinks(self.database, self.clock, settings.base_url, settings.connect_seconds)
         self._accounts = self._new_accounts()
         self.connecting = self._new_connecting()
-        self._idle = IdleRenewals(self.database, self._vault, self._renewals, self.clock, steady=self._steady)
+        self._idle = IdleRenewals(
+            self.database,
+            self._vault,
+            self._renewals,
+            self.clock,
+            steady=self._steady,
+            processes=lambda: self._processes.count,
+        )
         self.rotation = Rotation(self.database, self._vault)
         self.runs = Runs(self.database, process_id, self.clock, self.stopping, steady=self._steady)
         self._connectors = connectors

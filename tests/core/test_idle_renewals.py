@@ -106,6 +106,18 @@ async def test_many_that_are_due_take_half_of_the_budget_and_no_more(desk: Desk)
     assert budget.limit / budget.per_seconds / 2 == STEP / STEP_SECONDS
 
 
+@requirement("renewal:idle")
+async def test_several_processes_take_that_half_together(desk: Desk) -> None:
+    await copies(desk, 5 * STEP - 1)
+    desk.clock.at += 41 * DAY
+    began, idle = desk.clock.at, desk.idle
+    idle._processes = lambda: 2
+    async with idle:
+        await until(desk, partial(left, desk))
+
+    assert 4 * 2 * STEP_SECONDS <= (desk.clock.at - began) % ROUND_SECONDS <= 5 * 2 * STEP_SECONDS
+
+
 async def until(desk: Desk, more: Callable[[], Awaitable[bool]]) -> None:
     """Wait from sleep to sleep while there is *more*."""
     while await more():

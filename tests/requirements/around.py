@@ -137,4 +137,11 @@ AROUND = promised(
     ),
     ("common-202", "shared:installations", "Installations on one store count for themselves."),
     ("common-203", "shared:idle", "What nobody uses leaves nothing in the store."),
+    # Several workers
+    ("common-206", "workers:apart", "Workers that could not share what they count are refused in a sentence."),
+    ("common-207", "workers:start", "What keeps the first worker from starting is told once."),
+    ("common-208", "workers:restart", "A worker that dies or is silent is replaced, after a growing pause."),
+    ("common-209", "workers:rolling", "A rolling restart fails no call."),
+    ("common-210", "workers:stop", "All workers answer what they have begun, and end with their supervisor."),
+    ("common-211", "workers:metrics", "Whichever worker is asked tells the metrics of all."),
 )

@@ -29,12 +29,17 @@ class Worker:
     """One process that serves."""
 
     def __init__(
-        self, number: int, process: asyncio.subprocess.Process, line: tuple[asyncio.StreamReader, asyncio.StreamWriter]
+        self,
+        number: int,
+        process: asyncio.subprocess.Process,
+        line: tuple[asyncio.StreamReader, asyncio.StreamWriter],
+        silent_seconds: float,
     ) -> None:
         self.number = number
         self.process = process
         self.began_at = monotonic()
         self._reader, self._writer = line
+        self._silent_seconds = silent_seconds
         self._ready = asyncio.Event()
         self.life = asyncio.create_task(self._live(), name=f"worker {number}")
         """Ends with the process, and tells its exit status."""
@@ -74,7 +79,7 @@ class Worker:
         """Listen to signs of life until the line ends with the process."""
         try:
             while True:
-                async with asyncio.timeout(SILENT_SECONDS):
+                async with asyncio.timeout(self._silent_seconds):
                     told = await self._reader.read(100)
                 if not told:
                     return
@@ -103,12 +108,14 @@ class Supervisor:
         *,
         stop_seconds: float,
         ready: Callable[[], None],
+        silent_seconds: float = SILENT_SECONDS,
     ) -> None:
         self._command = command
         self._listening = listening
         self._count = count
         self._stop_seconds = stop_seconds
         self._ready = ready
+        self._silent_seconds = silent_seconds
         self._serving: dict[int, Worker] = {}
         """Who is in each place; another is put there when that one dies."""
 
@@ -167,7 +174,7 @@ class Supervisor:
             process = await asyncio.create_subprocess_exec(
                 *self._command(place), pass_fds=(*descriptors, theirs.fileno()), process_group=0
             )
-        worker = Worker(number, process, await asyncio.open_connection(sock=ours))
+        worker = Worker(number, process, await asyncio.open_connection(sock=ours), self._silent_seconds)
         self._workers.add(worker)
         worker.life.add_done_callback(lambda _: self._workers.discard(worker))
         if self._stopped.is_set():

@@ -4,6 +4,7 @@ Decision 54 has the figures.
 """
 
 import asyncio
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Self
 
@@ -38,13 +39,22 @@ class IdleRenewals:
     """Renews tokens that would end because nobody uses them."""
 
     def __init__(
-        self, database: Database, vault: Vault, renewals: Renewals, clock: Clock, *, steady: Clock | None = None
+        self,
+        database: Database,
+        vault: Vault,
+        renewals: Renewals,
+        clock: Clock,
+        *,
+        steady: Clock | None = None,
+        processes: Callable[[], int] = lambda: 1,
     ) -> None:
         self._database = database
         self._vault = vault
         self._renewals = renewals
         self._clock = clock
         self._steady = steady or clock
+        self._processes = processes
+        """How many take such steps at the same time, and share the half of the budget."""
 
     async def __aenter__(self) -> Self:
         self._renewing = asyncio.create_task(self._renew_forever(), name="idle renewals")
@@ -61,7 +71,7 @@ class IdleRenewals:
 
     async def _renew_forever(self) -> None:
         while True:
-            await self._steady.sleep(STEP_SECONDS if await self._step() else ROUND_SECONDS)
+            await self._steady.sleep(STEP_SECONDS * self._processes() if await self._step() else ROUND_SECONDS)
 
     async def _step(self) -> bool:
         """Whether there may be more to renew at once."""

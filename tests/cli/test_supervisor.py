@@ -1,0 +1,68 @@
+"""The supervisor by itself, with workers that do nothing but die, fall silent or cannot start."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+from structlog.testing import capture_logs
+
+from connector_gateway.cli.supervised import Place
+from connector_gateway.cli.supervisor import Supervisor
+from harness.requirement import requirement
+from harness.waiting import until
+
+SAYS_READY = "import json, socket, sys, time; socket.socket(fileno=json.loads(sys.argv[1])['line']).send(b'r')"
+DIES = f"{SAYS_READY}; sys.exit(9)"
+FALLS_SILENT = f"{SAYS_READY}; time.sleep(60)"
+FAILS = "raise SystemExit(3)"
+
+
+@asynccontextmanager
+async def supervising(code: str, silent_seconds: float = 30.0) -> AsyncIterator["asyncio.Task[int]"]:
+    """One worker that runs *code*, until the end of the block."""
+
+    def command(place: Place) -> Sequence[str]:
+        return (sys.executable, "-S", "-c", code, place.written())
+
+    supervisor = Supervisor(command, [], 1, stop_seconds=1, ready=lambda: None, silent_seconds=silent_seconds)
+    task = asyncio.create_task(supervisor.run())
+    yield task
+    if not task.done():
+        os.kill(os.getpid(), signal.SIGTERM)
+    await task
+
+
+@requirement("workers:restart")
+async def test_the_pause_grows_while_a_worker_dies_soon() -> None:
+    with capture_logs() as told:
+        async with supervising(DIES):
+            await until(lambda: _enough(told, 3))
+
+    assert [(0.1, 9), (0.2, 9), (0.4, 9)] == [(line["pause"], line["status"]) for line in told[:3]]
+
+
+@requirement("workers:restart")
+async def test_a_silent_worker_is_killed_and_replaced() -> None:
+    with capture_logs() as told:
+        async with supervising(FALLS_SILENT, silent_seconds=2):
+            await until(lambda: _enough(told, 2))
+
+    assert ["a worker gives no sign of life, and is killed", "a worker has died"] == [
+        line["event"] for line in told[:2]
+    ]
+    assert -signal.SIGKILL == told[1]["status"]
+
+
+@requirement("workers:start")
+async def test_the_status_of_a_first_worker_that_cannot_start_is_its_own() -> None:
+    async with supervising(FAILS) as task:
+        status = await task
+
+    assert 3 == status
+
+
+async def _enough(told: Sequence[object], count: int) -> bool:
+    return len(told) >= count
