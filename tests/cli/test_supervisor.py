@@ -7,6 +7,7 @@ import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
+import pytest
 from structlog.testing import capture_logs
 
 from connector_gateway.cli.supervised import Place
@@ -14,8 +15,9 @@ from connector_gateway.cli.supervisor import Supervisor
 from harness.requirement import requirement
 from harness.waiting import until
 
-SAYS_READY = "import json, socket, sys, time; socket.socket(fileno=json.loads(sys.argv[1])['line']).send(b'r')"
-DIES = f"{SAYS_READY}; sys.exit(9)"
+SAYS_READY = "import json, socket, sys, time; s = socket.socket(fileno=json.loads(sys.argv[1])['line']); s.send(b'r')"
+DIES = f"{SAYS_READY}; time.sleep(0.3); sys.exit(9)"
+CLOSES_ITS_LINE = f"{SAYS_READY}; s.close(); time.sleep(60)"
 FALLS_SILENT = f"{SAYS_READY}; time.sleep(60)"
 FAILS = "raise SystemExit(3)"
 
@@ -45,9 +47,10 @@ async def test_the_pause_grows_while_a_worker_dies_soon() -> None:
 
 
 @requirement("workers:restart")
-async def test_a_silent_worker_is_killed_and_replaced() -> None:
+@pytest.mark.parametrize("code", [FALLS_SILENT, CLOSES_ITS_LINE], ids=["silent", "closed line"])
+async def test_a_silent_worker_is_killed_and_replaced(code: str) -> None:
     with capture_logs() as told:
-        async with supervising(FALLS_SILENT, silent_seconds=2):
+        async with supervising(code, silent_seconds=2):
             await until(lambda: _enough(told, 2))
 
     assert ["a worker gives no sign of life, and is killed", "a worker has died"] == [

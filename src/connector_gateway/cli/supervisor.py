@@ -5,6 +5,7 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -71,13 +72,21 @@ class Worker:
     async def _live(self) -> int:
         try:
             await self._listen()
+            # One that has closed its line has nothing left to do.
+            async with asyncio.timeout(self._silent_seconds):
+                return await self.process.wait()
+        except TimeoutError:
+            log.error(  # noqa: TRY400  # what happened is said in a sentence
+                "a worker gives no sign of life, and is killed", worker=self.number, pid=self.process.pid
+            )
+            self.send(signal.SIGKILL)
+            return await self.process.wait()
         finally:
             self._writer.close()
-        return await self.process.wait()
 
     async def _listen(self) -> None:
-        """Listen to signs of life until the line ends with the process."""
-        try:
+        """Listen to signs of life until the line ends with the process; ``TimeoutError`` where there are none."""
+        with suppress(ConnectionError):
             while True:
                 async with asyncio.timeout(self._silent_seconds):
                     told = await self._reader.read(100)
@@ -85,13 +94,6 @@ class Worker:
                     return
                 if READY in told:
                     self._ready.set()
-        except TimeoutError:
-            log.error(  # noqa: TRY400  # what happened is said in a sentence
-                "a worker gives no sign of life, and is killed", worker=self.number, pid=self.process.pid
-            )
-            self.send(signal.SIGKILL)
-        except ConnectionError:
-            pass
 
 
 class Supervisor:
