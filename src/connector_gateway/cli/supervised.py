@@ -8,6 +8,8 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from connector_gateway.kit.background import end
+
 BEAT_SECONDS = 1.0
 ALIVE = b"."
 READY = b"r"
@@ -71,8 +73,7 @@ class Line:
             yield
         finally:
             for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+                await end(task)
             writer.close()
 
     def tell_ready(self) -> None:
