@@ -26,6 +26,9 @@ from connector_gateway.kit.shapes import IDEMPOTENCY_FIELD
 
 KEY_OPTION = "idempotency_header"
 HEADER = "Idempotency-Key"
+DRY_RUN_OPTION = "dry_run"
+PREFER = "Prefer"
+DRY_RUN_HELP = "Write nothing; show what would be sent, and how values would be cast."
 KEY_HELP = "Repeating it within 24 hours returns the first result, and does nothing again."
 PARTIAL = 4
 """Exit status where a part was done, and a part was not."""
@@ -67,6 +70,11 @@ def _command(connector: AnyConnector, operation: AnyOperation) -> click.Command:
     if operation.scope == "write" and IDEMPOTENCY_FIELD not in operation.parameters:
         names[KEY_OPTION] = HEADER
         command.params.append(click.Option(["--idempotency-key", KEY_OPTION], help=KEY_HELP))
+    if operation.scope == "write":
+        names[DRY_RUN_OPTION] = PREFER
+        command.params.append(
+            click.Option(["--dry-run", DRY_RUN_OPTION], flag_value="dry-run", default=None, help=DRY_RUN_HELP)
+        )
     connection = click.option("--connection", help="The connection; that of the dev installation if left out.")
     return data_folder(json_option(connection(command)))
 
@@ -161,8 +169,7 @@ def _send(
         raise click.ClickException(f"No connection of {connector.name} is known: name one with --connection.")
     headers = {"Authorization": f"Bearer {key}"}
     # Before the path is filled in: what is left after it travels as parameters.
-    if HEADER in values:
-        headers[HEADER] = values.pop(HEADER)
+    headers |= {name: values.pop(name) for name in (HEADER, PREFER) if name in values}
     values = {name: _joined(value) if isinstance(value, tuple) else value for name, value in values.items()}
     path = operation.path.format(**{name: quote(str(values.pop(name)), safe="") for name in operation.path_names})
     url = f"{base_url.rstrip('/')}/v1/connectors/{connector.name}{path}"

@@ -208,6 +208,8 @@ def time_line(run: Mapping[str, Any]) -> Iterator[tuple[float, float | None, str
     checked = _since(started_at, exchanges[0]) - exchanges[0]["wait_ms"] if exchanges else run["duration_ms"] or 0.0
     what = "key, limit, scope, parameters and connection" if run["key_id"] else "connection"
     yield 0.0, max(0.0, checked), f"checked {what}"
+    if run["dry_run"]:
+        yield 0.0, None, "dry run: nothing was to be written"
     if run["idempotency"]:
         yield 0.0, None, _idempotency(run["idempotency"])
     for number, exchange in enumerate(exchanges):

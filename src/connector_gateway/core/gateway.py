@@ -251,6 +251,7 @@ class Gateway:
             expired=connector.oauth.expired if connector.oauth else unauthorised,
             fence=self._fence(),
             holding=holding or uncounted(),
+            dry=run.dry_run,
         )
 
 

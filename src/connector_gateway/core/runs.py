@@ -111,6 +111,9 @@ class Run:
     allowance: Allowance | None = None
     """What the key has left, once that was counted."""
 
+    dry_run: bool = False
+    """Whether nothing is to be written, but told what would be."""
+
     status: str = "running"
     http_status: int | None = None
     code: str | None = None
@@ -177,6 +180,7 @@ class Runs:
             "connector": connector,
             "operation": operation,
             "surface": run.surface,
+            "dry_run": run.dry_run,
             "started_at": self._clock.now(),
         }
         return Recording(self, identity, run)
@@ -478,6 +482,8 @@ def _exchange(exchange: Exchange) -> dict[str, Any]:
 def _public(row: Mapping[Any, Any]) -> dict[str, Any]:
     shown = {name: value for name, value in row.items() if name not in HIDDEN}
     return shown | {
+        # Runs of the time before dry runs do not tell.
+        "dry_run": bool(row["dry_run"]),
         "started_at": instant(row["started_at"]),
         "upstream": [exchange | {"at": instant(exchange["at"])} for exchange in row["upstream"]],
     }

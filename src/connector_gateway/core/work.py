@@ -2,7 +2,7 @@
 
 from __future__ import annotations  # functions are made in each call (decision 45)
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -16,7 +16,7 @@ from connector_gateway.kit.call import Call, Exclusive
 from connector_gateway.kit.operation import AnyOperation
 from connector_gateway.kit.shapes import Listing, Page, Params, Position, Result, json_pieces
 from connector_gateway.kit.upstream import Upstream
-from connector_gateway.kit.writing import Intent, Learned, Step
+from connector_gateway.kit.writing import Cast, Intent, Learned, Step
 from connector_gateway.storage.shared import Shared
 
 J = TypeVar("J")
@@ -39,6 +39,9 @@ class NoSteps:
         raise TypeError(f"An operation that reads sends no step: {step.name} {intent}")
 
     try_step = step
+
+    def note_casts(self, make: Callable[[], Iterable[Cast]]) -> None:
+        """Do nothing: what is read is not written."""
 
     async def may_resume(self, kind: str, object_id: str) -> bool:
         """Refuse to finish anything."""

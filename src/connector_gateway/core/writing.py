@@ -13,7 +13,7 @@ Every change of a claim names the attempt that holds it. An attempt that lost it
 """
 
 import math
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
@@ -26,6 +26,7 @@ from sqlalchemy.exc import IntegrityError
 from connector_gateway.core.arguments import Arguments
 from connector_gateway.core.claims import Claim, ClaimName, Claims, First, in_progress
 from connector_gateway.core.connections.vault import Vault
+from connector_gateway.core.dry_run import DryRun
 from connector_gateway.core.envelope import Envelope, reasoned
 from connector_gateway.core.evidence import Evidence
 from connector_gateway.core.journal import Journal, JournalEntry, refusal_kept
@@ -40,7 +41,7 @@ from connector_gateway.kit.errors import (
 )
 from connector_gateway.kit.identifiers import ulid
 from connector_gateway.kit.shapes import Params
-from connector_gateway.kit.writing import Intent, Learned, Step
+from connector_gateway.kit.writing import Cast, Intent, Learned, Step
 from connector_gateway.storage.database import Database
 from connector_gateway.storage.rows import Put, execute, put_all
 
@@ -69,6 +70,9 @@ class Writing:
         self, work: Work, arguments: Arguments, recording: Recording, key: str | None, wait_seconds: float
     ) -> Envelope:
         """The envelope of a write: done once for all calls with *key* in 24 hours; without a key, sent at most once."""
+        if work.run.dry_run:
+            # Neither looked up nor taken: a key that a dry run had used would keep the write from being done.
+            return await DryRun(work, self.owners).perform()
         if key is None:
             return await self._carry_out(Attempt(self, work, recording, Journal(arguments)))
         run, connection = work.run, work.connection
@@ -198,6 +202,9 @@ class Attempt:
             await self.step(step, intent)
             self._undone = len(self._journal.past)
             self._standing.clear()
+
+    def note_casts(self, make: Callable[[], Iterable[Cast]]) -> None:
+        """Do nothing: the result tells what was written."""
 
     async def may_resume(self, kind: str, object_id: str) -> bool:
         """Whether this call may finish what an interrupted call left: only without a key, and if no other call may."""

@@ -61,6 +61,14 @@ class HttpExchange:
         if [found for found, _ in self.scope["headers"]].count(name.encode()) > 1:
             raise MalformedRequest(f"The header {name} stands more than once.", {"header": name})
 
+    def prefers(self, preference: bytes) -> bool:
+        """Whether a ``Prefer`` header names *preference* (RFC 7240), in any case and with any value."""
+        if b"prefer" not in self.headers:
+            return False
+        # It may stand more than once, and one that is overlooked would be a write that nobody wanted.
+        named = b",".join(value for name, value in self.scope["headers"] if name == b"prefer").split(b",")
+        return any(re.split(rb"[=;]", one, maxsplit=1)[0].strip().lower() == preference for one in named)
+
     @property
     def address(self) -> str:
         """Where the request comes from; empty for what is no network."""
@@ -166,6 +174,8 @@ def common(exchange: HttpExchange) -> RawHeaders:
         ]
         if run.allowance.local:
             headers.append((b"x-service-counting", b"local-share"))
+    if run.dry_run:
+        headers.append((b"preference-applied", b"dry-run"))
     request_id = exchange.headers.get(b"x-request-id")
     if request_id is not None and len(request_id) <= MAX_REQUEST_ID:
         headers.append((b"x-request-id", request_id))

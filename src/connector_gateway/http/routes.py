@@ -71,6 +71,7 @@ class OperationEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one call."""
         exchange, edge, operation = HttpExchange(scope, receive), self._edge, self._operation
+        exchange.run.dry_run = operation.scope == "write" and exchange.prefers(b"dry-run")
         try:
             caller = await edge.keys.authenticate(exchange.header("authorization"))
             arguments = Arguments(path=scope["path_params"], query=query_of(scope))

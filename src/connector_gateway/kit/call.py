@@ -1,6 +1,6 @@
 """What one operation may use while it is carried out."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -12,7 +12,7 @@ from connector_gateway.kit.held import Holding, uncounted
 from connector_gateway.kit.identifiers import ConnectionId
 from connector_gateway.kit.observing import Events
 from connector_gateway.kit.shapes import Position
-from connector_gateway.kit.writing import Intent, Learned, Step, Steps
+from connector_gateway.kit.writing import Cast, Intent, Learned, Step, Steps
 
 C = TypeVar("C")
 R = TypeVar("R")
@@ -163,6 +163,10 @@ class Call(Generic[C]):
     def try_step(self, step: "Step[Call[C]]", intent: Intent) -> Awaitable[Learned | None]:
         """The same for a step that the write can do without; None if it was certainly not carried out."""
         return self.steps.try_step(step, intent)
+
+    def note_casts(self, make: Callable[[], Iterable[Cast]]) -> None:
+        """Note how values were cast; *make* is called for a dry run only."""
+        self.steps.note_casts(make)
 
     def may_resume(self, kind: str, object_id: str) -> Awaitable[bool]:
         """Whether this call may finish what an interrupted call without a key has left.

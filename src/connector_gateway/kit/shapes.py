@@ -16,6 +16,7 @@ from pydantic import (
     GetJsonSchemaHandler,
     PlainSerializer,
     SerializationInfo,
+    SerializeAsAny,
     WithJsonSchema,
     model_validator,
 )
@@ -61,6 +62,58 @@ class Result(BaseModel):
     def complete(self) -> bool:
         """Whether all the work was done; otherwise the envelope says ``partial``."""
         return True
+
+    @property
+    def undone(self) -> Sequence["Result"]:
+        """The parts that were not done, which a dry run tells of."""
+        return ()
+
+
+class WithheldRequest(Result):
+    """A request that a dry run has not sent."""
+
+    step: str
+    """What it is for."""
+
+    method: str
+    path: str
+    """Its path and query; `new-…` stands where only the answer to an earlier request can tell an identifier."""
+
+    body: Any
+    """Null where it is no JSON, or larger than 256 KiB."""
+
+    body_bytes: int
+
+
+class CastValue(Result):
+    """A value that was given, and what it becomes."""
+
+    parameter: str
+    """Where it stands in the call, such as `properties.Due`."""
+
+    type: str
+    """The type of what it is written to, in the application's word."""
+
+    given: Any
+    written: Any
+
+
+class DryRunResult(Result):
+    """What a write would do."""
+
+    requests: Sequence[WithheldRequest]
+    """What would be sent, in order."""
+
+    casts: Sequence[CastValue]
+    """Every value that is cast by the application's schema."""
+
+    refused: Sequence[SerializeAsAny[Result]]
+    """The parts of a batch that would not be done, and why."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether all of it would be done."""
+        return not self.refused
 
 
 class Page(BaseModel, Generic[Item]):

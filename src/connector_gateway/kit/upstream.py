@@ -161,6 +161,13 @@ class Streamed(Answer):
     pieces: AsyncIterator[bytes]
 
 
+class Withheld(Exception):  # not an error: what a dry run has come to
+    """A request that changes something was not sent, since this is a dry run."""
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+
+
 A = TypeVar("A", bound=Answer)
 
 
@@ -191,6 +198,9 @@ class Upstream:
 
     written_at: float | None = None
     """When the last request that writes was sent, by ``time``; None if none was since this was set to None."""
+
+    dry: bool = False
+    """Whether requests that write are ``Withheld``."""
 
     _begun: bool = False
     _heard: tuple[str, float] | None = None
@@ -233,6 +243,8 @@ class Upstream:
         body = content if json is None else to_json(json)
         described = {} if json is None else {"Content-Type": "application/json"}
         request = Request(method, path, url, {**described, **headers}, body, charges, writes, expects, collides)
+        if self.dry and writes:
+            raise Withheld(request)
         return self._deliver(request, self._exchange)
 
     @asynccontextmanager

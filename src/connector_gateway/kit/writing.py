@@ -4,7 +4,7 @@ The core decides when a step is sent, whether what was found is ours, and when a
 changes nothing upstream.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -93,6 +93,23 @@ class Step(Generic[K_contra]):
     tells: Callable[[Learned], Mapping[str, Any]] = dict
     """What a caller is told of it when a later step fails."""
 
+    assumed: Callable[[Intent], Learned] | None = None
+    """What a dry run takes for its answer, so that the steps behind it can be shown; None where there are none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """A value that a caller gave, and what it becomes by the schema of the application."""
+
+    parameter: str
+    """Where it stands in the call: ``properties.Due``."""
+
+    type: str
+    """The type of what it is written to, in the application's word."""
+
+    given: Any
+    written: Any
+
 
 class Steps(Protocol):
     """What a write has planned and done, in this attempt and in earlier ones."""
@@ -107,6 +124,10 @@ class Steps(Protocol):
 
     async def try_step(self, step: Step[Any], intent: Intent) -> Learned | None:
         """The same for a step that the write can do without: None where it is certain that it was not carried out."""
+        ...
+
+    def note_casts(self, make: Callable[[], Iterable[Cast]]) -> None:
+        """Note how values were cast; only a dry run calls *make*, to tell of them."""
         ...
 
     async def may_resume(self, kind: str, object_id: str) -> bool:

@@ -217,6 +217,7 @@ runs = Table(
     Column("and_more", Integer),
     Column("more_until", String(40)),
     Column("details", FastJson),
+    Column("dry_run", Boolean),
     Index("ix_runs_workspace", "workspace_id", "run_id"),
     Index("ix_runs_connection", "workspace_id", "connection_id", "run_id"),
     Index("ix_runs_process", "process_id", sqlite_where=_under_way, postgresql_where=_under_way),

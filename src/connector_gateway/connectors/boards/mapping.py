@@ -130,6 +130,11 @@ def kept_move(card_id: str, moved_at: datetime) -> Kept:
     return {"id": card_id, "moved_at": stamp(moved_at)}
 
 
+def assumed_move(intent: Intent) -> Kept:
+    """What a dry run takes for a card that was moved."""
+    return {"id": intent["card_id"], "moved_at": stamp(datetime.fromtimestamp(0, UTC))}
+
+
 def moved_card(planned: Kept, kept: Kept, *, comment_posted: bool) -> MovedCard:
     """The result of a move."""
     return MovedCard(
@@ -188,6 +193,11 @@ def kept_checklist(checklist: wire.Checklist) -> Kept:
     """What is kept of a checklist: that it is there, and the items it has."""
     items = [{"name": item.name, "pos": item.pos} for item in items_of(checklist)]
     return {"id": checklist.id, "name": checklist.name, "checkItems": items}
+
+
+def assumed_checklist(intent: Intent) -> Kept:
+    """What a dry run takes for a checklist that was made."""
+    return {"id": "new-checklist", "name": intent["name"], "checkItems": []}
 
 
 def told_checklist(kept: Kept) -> Kept:

@@ -108,6 +108,11 @@ class CreatedRecords(Result):
         """Whether every record was made."""
         return not self.failed
 
+    @property
+    def undone(self) -> list[FailedRecord]:
+        """What is wrong with the others."""
+        return self.failed
+
 
 class UpdateRecord(Params):
     """What is to be changed of a record."""

@@ -174,6 +174,9 @@ class RunRecord(Result):
     surface: str
     """The way by which the call came, such as ``http``, ``cli`` or ``watch``."""
 
+    dry_run: bool
+    """Whether nothing was to be written, but told what would be."""
+
     status: Literal["ok", "partial", "error", "running", "interrupted"]
     http_status: int | None
     code: str | None

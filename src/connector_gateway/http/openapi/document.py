@@ -11,7 +11,7 @@ from connector_gateway.http.openapi.failures import EXAMPLE_RUN, Failures
 from connector_gateway.http.openapi.shapes import Schema, Shapes, body_of, object_of, reference
 from connector_gateway.http.routes import PREFIX
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
-from connector_gateway.kit.shapes import Listing, Page, Params
+from connector_gateway.kit.shapes import DryRunResult, Listing, Page, Params
 
 Described = AnyOperation | ManagementRoute
 
@@ -26,6 +26,13 @@ IDEMPOTENCY_HEADER: Schema = {
     "required": False,
     "description": "Any caller-generated string. Repeating it within 24 hours returns the first result.",
     "schema": {"type": "string", "minLength": 1, "maxLength": MAX_IDEMPOTENCY_KEY},
+}
+PREFER_HEADER: Schema = {
+    "name": "Prefer",
+    "in": "header",
+    "required": False,
+    "description": "`dry-run`: nothing is written. The answer is then a `DryRunAnswer`, and has `Preference-Applied`.",
+    "schema": {"type": "string", "enum": ["dry-run"]},
 }
 NEXT_CURSOR: Schema = {"type": ["string", "null"], "description": "Null after the last page."}
 STATUS: Schema = {
@@ -87,9 +94,11 @@ class _Document:
         routes: list[Described] = [operation for connector in connectors for operation in connector.operations]
         routes += MANAGEMENT
         self._accepted: list[type[Params]] = [route.params for route in routes]
-        self._shapes = Shapes(self._accepted, [route.item for route in routes])
+        self._shapes = Shapes(self._accepted, [*(route.item for route in routes), DryRunResult])
         self._failures = Failures()
-        self._routes: dict[str, Schema] = {"Status": STATUS}
+        # A component that no route refers to: an alternative to every write's answer would leave all callers whose
+        # client is generated with a type to be told apart, for a preference that few of them have (decision 66).
+        self._routes: dict[str, Schema] = {"Status": STATUS, "DryRunAnswer": self._dry_run()}
 
     def definitions(self) -> Mapping[str, Schema]:
         """Every component, once all routes are described."""
@@ -106,7 +115,7 @@ class _Document:
         }
         described |= self._taken(operation, operation.path_names, {CONNECTION: CONNECTION_SCHEMA}, shown)
         if operation.scope == "write":
-            described["parameters"].append(IDEMPOTENCY_HEADER)
+            described["parameters"] += [IDEMPOTENCY_HEADER, PREFER_HEADER]
         self._routes[f"{name}Answer"] = self._envelope(connector, operation)
         succeeded: Schema = {
             "description": operation.summary,
@@ -163,6 +172,16 @@ class _Document:
         }
         return object_of(fields | ({"next_cursor": NEXT_CURSOR} if operation.pages else {}))
 
+    def _dry_run(self) -> Schema:
+        """The answer of every write to `Prefer: dry-run`."""
+        fields: Schema = {
+            "run_id": {"type": "string", "examples": [EXAMPLE_RUN]},
+            "connector": {"type": "string"},
+            "status": reference("Status"),
+            "data": self._shapes.returned(DryRunResult),
+        }
+        return object_of(fields)
+
     def _managed(self, route: ManagementRoute) -> Schema:
         """The answer of a management route, which has no envelope but ``data``."""
         item = self._shapes.returned(route.item)
@@ -181,7 +200,7 @@ def _json(schema: Schema, example: Any = None) -> Schema:
     return {"application/json": {"schema": schema} | ({} if example is None else {"example": example})}
 
 
-SUCCESS_HEADERS = ("X-Run-Id", "X-Service-RateLimit-Remaining", "Server-Timing", "Idempotent-Replayed")
+SUCCESS_HEADERS = ("X-Run-Id", "X-Service-RateLimit-Remaining", "Server-Timing", "Idempotent-Replayed", "Preference-Applied")
 
 
 def _headers() -> Schema:
@@ -193,5 +212,6 @@ def _headers() -> Schema:
         "X-Service-RateLimit-Remaining": header("Calls that the key has left in the rolling minute.", "integer"),
         "Server-Timing": header("Milliseconds spent queueing, upstream, and in the gateway itself."),
         "Idempotent-Replayed": header("`true` where the result of an earlier call with the same key is given."),
+        "Preference-Applied": header("`dry-run` where nothing was written, as was preferred."),
         "Retry-After": header("Seconds to wait before a repeat, as `retry_after` in the body.", "integer"),
     }

@@ -50,10 +50,15 @@ async def _find_item(call: BoardsCall, intent: Intent, _: Sent) -> Sequence[Foun
 
 
 CREATE_CHECKLIST = Step(
-    "create the checklist", _send_checklist, _find_checklists, makes="checklist", tells=mapping.told_checklist
+    "create the checklist",
+    _send_checklist,
+    _find_checklists,
+    makes="checklist",
+    tells=mapping.told_checklist,
+    assumed=mapping.assumed_checklist,
 )
 
-ADD_ITEM = Step("add an item", _send_item, _find_item)
+ADD_ITEM = Step("add an item", _send_item, _find_item, assumed=lambda _: {})
 
 
 # The operation

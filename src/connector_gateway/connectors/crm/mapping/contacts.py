@@ -8,6 +8,7 @@ from connector_gateway.connectors.crm.mapping.properties import Values
 from connector_gateway.connectors.crm.mapping.records import Kept
 from connector_gateway.connectors.crm.mapping.searches import OWNER
 from connector_gateway.connectors.crm.models import Contact, WrittenContact
+from connector_gateway.kit.writing import Intent
 
 COMMON = ("firstname", "lastname", "phone", "company", "jobtitle", "lifecyclestage")
 """Properties of contacts that every portal has and every lookup shows."""
@@ -45,6 +46,11 @@ def kept_contact(record: wire.Record, sent: Values, email: str, action: Literal[
 def skipped_contact(record: wire.Record) -> Kept:
     """The same of one that was left as it is."""
     return {"id": record.id, "action": "skipped", "email": record.properties.get("email") or "", "written": []}
+
+
+def assumed_contact(intent: Intent) -> Kept:
+    """What a dry run takes for a contact that was written."""
+    return {"id": "new-contact", "action": "created", "email": intent["email"], "written": []}
 
 
 def told_contact(kept: Kept) -> Kept:

@@ -1,7 +1,7 @@
 """Deals, with their pipelines and stages."""
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TypeVar
 
@@ -114,6 +114,11 @@ def move(
 def kept_change(record: wire.Record) -> Kept:
     """What is stored of a deal that was changed, or only read."""
     return {"id": record.id, "updated_at": casts.timestamp(record.updated_at)}
+
+
+def assumed_change(intent: Intent) -> Kept:
+    """What a dry run takes for a deal that was changed."""
+    return {"id": intent["deal_id"], "updated_at": casts.timestamp(datetime.fromtimestamp(0, UTC))}
 
 
 def updated_deal(planned: Kept, kept: Kept, *, note_logged: bool) -> UpdatedDeal:

@@ -9,6 +9,7 @@ from connector_gateway.connectors.crm.mapping.records import RECORD_ID
 from connector_gateway.connectors.crm.models import PropertyDefinition
 from connector_gateway.kit.errors import GatewayError, LossyCast, OptionMissing, PropertyNotFound, ReadOnlyField
 from connector_gateway.kit.faults import gathered
+from connector_gateway.kit.writing import Cast
 
 Definitions = Mapping[str, wire.Definition]
 """What is known of properties, by their internal names."""
@@ -68,6 +69,14 @@ def values(known: Definitions, properties: Mapping[str, Any]) -> Values:
     if refusals:
         raise gathered(refusals)
     return Values(known, texts)
+
+
+def noted(written: Values, given: Mapping[str, Any]) -> list[Cast]:
+    """How the values of properties were cast."""
+    return [
+        Cast(f"properties.{name}", written.definitions[name].type, given[name], text)
+        for name, text in written.texts.items()
+    ]
 
 
 def _value(known: Definitions, name: str, value: Any) -> str:

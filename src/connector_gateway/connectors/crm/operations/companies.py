@@ -60,6 +60,7 @@ CREATE_COMPANY = Step(
     makes="company",
     contents=lambda intent: [intent["domain"]],
     tells=mapping.companies.told_company,
+    assumed=lambda _: {"id": "new-company"},
 )
 LINK_CONTACT = Step("link the contact to the company", _send_link, _find_link)
 

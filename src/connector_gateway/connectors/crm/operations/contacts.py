@@ -101,7 +101,13 @@ def _if_held(contact: wire.Record | None, sent: Values, intent: Intent, action: 
     )
 
 
-WRITE_CONTACT = Step("write the contact", _send_contact, _find_contact, tells=mapping.contacts.told_contact)
+WRITE_CONTACT = Step(
+    "write the contact",
+    _send_contact,
+    _find_contact,
+    tells=mapping.contacts.told_contact,
+    assumed=mapping.contacts.assumed_contact,
+)
 CREATE_CONTACT = Step(
     "create the contact",
     _send_new_contact,
@@ -109,6 +115,7 @@ CREATE_CONTACT = Step(
     makes="contact",
     contents=lambda intent: [[intent["email"], intent["texts"]]],
     tells=mapping.contacts.told_contact,
+    assumed=mapping.contacts.assumed_contact,
 )
 UPDATE_HOLDER = Step("update the contact", _send_holder, _find_holder, tells=mapping.contacts.told_contact)
 
@@ -169,7 +176,9 @@ async def _plan(call: CrmCall, params: CreateOrUpdateContact) -> Kept:
 async def _texts(call: CrmCall, given: Mapping[str, Any]) -> Mapping[str, str]:
     """The properties of a contact in the vendor's form, without the address that it is matched by."""
     properties = {name: value for name, value in given.items() if name != "email"}
-    return (await on_definitions(call, "contacts", lambda known: mapping.properties.values(known, properties))).texts
+    written = await on_definitions(call, "contacts", lambda known: mapping.properties.values(known, properties))
+    call.note_casts(partial(mapping.properties.noted, written, properties))
+    return written.texts
 
 
 async def _contact_of(call: CrmCall, email: str, properties: Iterable[str] = ()) -> wire.Record | None:

@@ -97,7 +97,13 @@ CREATE_DEAL = Step(
     contents=lambda intent: [[intent["properties"], intent["contact_id"]]],
     tells=mapping.deals.told_deal,
 )
-CHANGE_DEAL = Step("change the deal", _send_change, _find_change, tells=mapping.deals.told_deal)
+CHANGE_DEAL = Step(
+    "change the deal",
+    _send_change,
+    _find_change,
+    tells=mapping.deals.told_deal,
+    assumed=mapping.deals.assumed_change,
+)
 LOG_NOTE = Step("log the note", _send_note, _find_notes, makes="note", tells=mapping.notes.told_note)
 
 
@@ -154,7 +160,9 @@ async def _texts(call: CrmCall, params: UpdateDeal) -> Mapping[str, str]:
     properties = {name: value for name, value in given if name not in {"dealstage", "pipeline"}}
     if not properties:
         return {}
-    return (await on_definitions(call, "deals", lambda known: mapping.properties.values(known, properties))).texts
+    written = await on_definitions(call, "deals", lambda known: mapping.properties.values(known, properties))
+    call.note_casts(partial(mapping.properties.noted, written, properties))
+    return written.texts
 
 
 async def _move(call: CrmCall, params: UpdateDeal, deal: wire.Record) -> Mapping[str, str]:

@@ -8,6 +8,7 @@ from connector_gateway.connectors.mail import wire
 from connector_gateway.connectors.mail.mapping.messages import Kept
 from connector_gateway.connectors.mail.models import ChangedLabels
 from connector_gateway.kit.errors import Detail, GatewayError, InvalidParameters, LabelNotFound
+from connector_gateway.kit.writing import Intent
 
 UNMOVABLE = frozenset({"SENT", "DRAFT"})
 """Labels that the vendor alone puts on and takes off."""
@@ -106,6 +107,11 @@ def is_changed(kept: Kept, wanted: Kept) -> bool:
     """Whether a message bears just those of the labels in question that it should."""
     present = set(kept["label_ids"])
     return present.issuperset(wanted["add"]) and present.isdisjoint(wanted["remove"])
+
+
+def assumed_label(intent: Intent) -> dict[str, Any]:
+    """What a dry run takes for a label that was made."""
+    return {"id": f"new-label-{intent['name']}", "name": intent["name"], "created": True}
 
 
 def told_label(kept: Kept) -> dict[str, Any]:

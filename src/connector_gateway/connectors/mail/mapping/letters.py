@@ -13,6 +13,7 @@ from connector_gateway.connectors.mail.mapping.messages import Kept, seconds
 from connector_gateway.connectors.mail.models import CreatedDraft, SentMessage
 from connector_gateway.kit.clock import instant
 from connector_gateway.kit.errors import Detail, InvalidRecipient, ThreadNotFound, UpstreamUnexpected
+from connector_gateway.kit.writing import Intent
 
 UNANSWERABLE = frozenset({"DRAFT", "TRASH"})
 """What is no part of a conversation (any more)."""
@@ -137,6 +138,11 @@ def kept_draft(draft_id: str, message: wire.Threaded | wire.Message, mark: str, 
     """What is kept of a draft that was made, *mark* in its header."""
     kept = {"id": draft_id, "message_id": message.id, "thread_id": message.thread_id}
     return kept | {"mark": mark, "made_at": made_at}
+
+
+def assumed_draft(_: Intent) -> dict[str, Any]:
+    """What a dry run takes for a draft that was made."""
+    return {"id": "new-draft", "message_id": "new-message", "thread_id": "new-thread", "mark": "", "made_at": 0.0}
 
 
 def told_draft(kept: Kept) -> dict[str, Any]:

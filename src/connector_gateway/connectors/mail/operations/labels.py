@@ -53,7 +53,13 @@ async def _find_change(call: MailCall, intent: Intent, _: Sent) -> Sequence[Foun
     return [Found(kept)] if mapping.labels.is_changed(kept, intent) else []
 
 
-CREATE_LABEL = Step("create the label", _send_label, _find_label, tells=mapping.labels.told_label)
+CREATE_LABEL = Step(
+    "create the label",
+    _send_label,
+    _find_label,
+    tells=mapping.labels.told_label,
+    assumed=mapping.labels.assumed_label,
+)
 CHANGE_LABELS = Step("change the labels", _send_change, _find_change, tells=mapping.letters.told_message)
 
 

@@ -77,7 +77,13 @@ async def _find_no_draft(call: MailCall, intent: Intent, _: Sent) -> Sequence[Fo
 
 def _drafting(body_html: str) -> "Step[MailCall]":
     """The step that makes a draft; its body, which may be large, is kept with the call's arguments alone."""
-    return Step("make the draft", partial(_send_new_draft, body_html), _find_draft, tells=mapping.letters.told_draft)
+    return Step(
+        "make the draft",
+        partial(_send_new_draft, body_html),
+        _find_draft,
+        tells=mapping.letters.told_draft,
+        assumed=mapping.letters.assumed_draft,
+    )
 
 
 SEND_DRAFT = Step("send the draft", _send_message, _find_message, tells=mapping.letters.told_message)

@@ -8,6 +8,7 @@ from connector_gateway.connectors.notes import casts, wire
 from connector_gateway.connectors.notes.casts.reading import plain_text
 from connector_gateway.connectors.notes.mapping.properties import names, references, shown_schema, writable
 from connector_gateway.connectors.notes.models import CreatedPage, FoundPage, UpdatedPage
+from connector_gateway.kit.writing import Intent
 
 Kept = dict[str, Any]
 """A plan, or what a step's answer told, as JSON of our own; stored until the call has ended."""
@@ -50,6 +51,11 @@ def kept_page(page: wire.NewPage | wire.Page | wire.Reference) -> Kept:
     return {"id": page.id, "url": page.url, "created_time": stamp(page.created_time)}
 
 
+def assumed_page(_: Intent) -> Kept:
+    """What a dry run takes for a page that was made."""
+    return {"id": "new-page", "url": "", "created_time": stamp(datetime.fromtimestamp(0, UTC))}
+
+
 def told_page(kept: Kept) -> Kept:
     """What callers are told of a page that was made when something else fails."""
     return {"page_id": kept["id"]}
@@ -69,6 +75,12 @@ def created_page(kept: Kept, planned: Kept) -> CreatedPage:
 def kept_state(page: wire.PageState) -> Kept:
     """What is kept of a page that is changed: how it is now."""
     return {"id": page.id, "in_trash": page.in_trash, "last_edited_time": stamp(page.last_edited_time)}
+
+
+def assumed_state(intent: Intent) -> Kept:
+    """What a dry run takes for a page that was changed; it was not, so nothing may be compared with it."""
+    in_trash, epoch = bool(intent["body"].get("in_trash")), stamp(datetime.fromtimestamp(0, UTC))
+    return {"id": intent["page_id"], "in_trash": in_trash, "last_edited_time": epoch, "assumed": True}
 
 
 def told_change(kept: Kept) -> Kept:

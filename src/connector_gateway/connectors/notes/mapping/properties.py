@@ -6,6 +6,7 @@ from typing import Any
 from connector_gateway.connectors.notes import casts, wire
 from connector_gateway.kit.errors import GatewayError, LossyCast, PropertyNotFound, SelectOptionMissing
 from connector_gateway.kit.faults import gathered
+from connector_gateway.kit.writing import Cast
 
 Schema = Mapping[str, wire.Property]
 """The properties of a data source by their names."""
@@ -33,6 +34,15 @@ def writable(schema: Schema, properties: Mapping[str, Any]) -> tuple[dict[str, A
     if faults:
         raise gathered(faults)
     return written, skipped
+
+
+def noted(schema: Schema, given: Mapping[str, Any], written: Mapping[str, Any]) -> list[Cast]:
+    """How the values of properties were cast."""
+    return [
+        Cast(f"properties.{name}", described.type, value, written[described.id][described.type])
+        for name, value in given.items()
+        if (described := schema[name]).id in written
+    ]
 
 
 def shown_schema(page: wire.Page) -> Schema:

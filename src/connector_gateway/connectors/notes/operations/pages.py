@@ -93,10 +93,17 @@ CREATE_PAGE = Step(
     makes="page",
     made_within_seconds=MINUTE.total_seconds(),
     tells=mapping.pages.told_page,
+    assumed=mapping.pages.assumed_page,
 )
 
-APPEND_BLOCKS = Step("append blocks", _send_blocks, _find_blocks)
-CHANGE_PAGE = Step("change the page", _send_change, _find_change, tells=mapping.pages.told_change)
+APPEND_BLOCKS = Step("append blocks", _send_blocks, _find_blocks, assumed=lambda _: {})
+CHANGE_PAGE = Step(
+    "change the page",
+    _send_change,
+    _find_change,
+    tells=mapping.pages.told_change,
+    assumed=mapping.pages.assumed_state,
+)
 
 
 # The operations
@@ -134,7 +141,8 @@ async def update_page(call: NotesCall, params: UpdatePage) -> UpdatedPage:
         page, guard = plan["page"], {"since": plan["since"], "ours": False}
         for change in plan["changes"]:
             page = await call.step(CHANGE_PAGE, {"page_id": page["id"], **change, **guard})
-            guard = {"since": guard["since"] and page["last_edited_time"], "ours": True}
+            since = None if "assumed" in page else guard["since"] and page["last_edited_time"]
+            guard = {"since": since, "ours": True}
     return mapping.pages.updated_page(page, plan)
 
 
@@ -148,7 +156,11 @@ async def _new_page(call: NotesCall, params: CreatePage, blocks: Sequence[Kept])
 
     async def cast(sources: Sequence[wire.DataSource]) -> Kept:
         source = mapping.databases.choose_source(sources, params.properties)
-        return mapping.pages.new_page(source, params.properties, blocks) | {"remembered": sources is remembered}
+        page = mapping.pages.new_page(source, params.properties, blocks)
+        call.note_casts(
+            partial(mapping.properties.noted, source.properties, params.properties, page["page"]["properties"])
+        )
+        return page | {"remembered": sources is remembered}
 
     return await call.with_recalled(wanted, cast, outdated=OUTDATED)
 
@@ -180,11 +192,17 @@ async def _update(call: NotesCall, params: UpdatePage) -> Kept:
 async def _written(call: NotesCall, page: wire.Page, properties: Mapping[str, Any]) -> Kept:
     """The values of a page in the vendor's form, cast by the properties that it can have."""
     source_id = page.parent.data_source_id
+
+    def write(schema: mapping.properties.Schema) -> Kept:
+        written, _ = mapping.properties.writable(schema, properties)
+        call.note_casts(partial(mapping.properties.noted, schema, properties, written))
+        return written
+
     if source_id is None:
-        return mapping.properties.writable(mapping.properties.shown_schema(page), properties)[0]
+        return write(mapping.properties.shown_schema(page))
 
     async def cast(source: wire.DataSource) -> Kept:
-        return mapping.properties.writable(source.properties, properties)[0]
+        return write(source.properties)
 
     return await call.with_recalled(source_of(call, source_id), cast, outdated=CASTING)
 

@@ -6,10 +6,11 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from connector_gateway.connectors.tables import casts, wire
-from connector_gateway.connectors.tables.mapping.records import CASTING, REFUSED, Kept, Values, fitted
+from connector_gateway.connectors.tables.mapping.records import CASTING, REFUSED, Kept, Values, casts_of, fitted
 from connector_gateway.connectors.tables.models import CreatedRecords, CreateRecords, FailedRecord
 from connector_gateway.kit.errors import GatewayError, UpstreamUnexpected
 from connector_gateway.kit.nearest import meant
+from connector_gateway.kit.writing import Cast
 
 LINKS = "multipleRecordLinks"
 
@@ -186,6 +187,20 @@ def batch(table: wire.Table, drafts: Sequence[Draft], failed: Sequence[FailedRec
         "failed": [item.model_dump(mode="json") for item in failed],
         "filled_in": {field_id: value for field_id, value in filled_in.items() if field_id in writable},
     }
+
+
+def noted(table: wire.Table, drafts: Sequence[Draft], records: Sequence[Mapping[str, Any]]) -> list[Cast]:
+    """How the values of records were cast."""
+    return [
+        cast
+        for draft in drafts
+        for cast in casts_of(table, f"records.{draft.index}", records[draft.index], draft.values)
+    ]
+
+
+def assumed_records(intent: Kept) -> Values:
+    """What a dry run takes for records that were made."""
+    return {"created": [f"new-record-{number}" for number, _ in enumerate(intent["rows"], 1)]}
 
 
 def filled_in(row: wire.Row, written: Kept) -> Values:

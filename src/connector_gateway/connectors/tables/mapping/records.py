@@ -18,6 +18,7 @@ from connector_gateway.kit.faults import gathered
 from connector_gateway.kit.nearest import MEANT, nearest
 from connector_gateway.kit.shapes import Page
 from connector_gateway.kit.wire import UnexpectedShape, converted
+from connector_gateway.kit.writing import Cast
 
 W = TypeVar("W")
 
@@ -70,6 +71,15 @@ def fitted(table: wire.Table, fields: Mapping[str, Any], *, new_options: bool) -
         else:
             faults += casts.options.option_faults(field, values[field.id], new_options=new_options)
     return values, faults
+
+
+def casts_of(table: wire.Table, place: str, given: Mapping[str, Any], written: Values) -> list[Cast]:
+    """How the cells of a record that stands at *place* of the call were cast."""
+    known = {field.name: field for field in table.fields}
+    return [
+        Cast(f"{place}.{name}", known[name].type, casts.writing.plain(value), written[known[name].id])
+        for name, value in given.items()
+    ]
 
 
 def _writable_field(table: wire.Table, known: Mapping[str, wire.Field], name: str, value: Any) -> wire.Field:

@@ -79,6 +79,7 @@ CREATE_RECORDS = Step(
     object_ids=_created,
     joined=_joined,
     tells=lambda learned: {"created": learned["created"]},
+    assumed=mapping.batches.assumed_records,
 )
 
 
@@ -137,6 +138,7 @@ async def _check(call: TablesCall, params: CreateRecords, table: wire.Table, ind
     drafts, failed = mapping.batches.drafts(table, params.records, new_options=params.allow_new_options)
     wanted = [draft for draft in drafts if draft.index in indices]
     failed = [item for item in failed if item.index in indices]
+    call.note_casts(partial(mapping.batches.noted, table, wanted, params.records))
     failed += await _astray(call, params.base_id, table, [draft for draft in wanted if draft.new_options])
     return mapping.batches.batch(table, wanted, failed, call.memory.get(f"filled in {table.id}") or {})
 

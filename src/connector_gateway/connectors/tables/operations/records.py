@@ -91,7 +91,9 @@ async def _plan_change(call: TablesCall, params: UpdateRecord) -> Kept:
     """A change, cast to the types of the table."""
 
     async def change(table: wire.Table) -> Kept:
-        return mapping.records.change(table, params)
+        planned = mapping.records.change(table, params)
+        call.note_casts(partial(mapping.records.casts_of, table, "fields", params.fields, planned["values"]))
+        return planned
 
     return await with_table(call, params.base_id, params.table, change)
 

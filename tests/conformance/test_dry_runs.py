@@ -1,0 +1,181 @@
+"""A dry run of every write: nothing is written, and what is told is what the write then sends."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from connector_gateway.connectors import CONNECTORS
+from harness.playing import playing
+from harness.requirement import requirement
+from harness.rooms import Rooms, rooms
+from harness.serving import Reply
+from simulation.writes import KINDS
+from workspace_sandbox import EMULATORS
+
+DECLARED = {
+    f"{connector.name}.{operation.name}"
+    for connector in CONNECTORS.values()
+    for operation in connector.operations
+    if operation.scope == "write"
+}
+DRY = {"Prefer": "dry-run"}
+READING = re.compile(r"(query|search|/read|/list|\.list|\.info|\.replies|\.history|\.test|/users\.\w+|conversations\.\w+)$")
+"""Paths of the applications that change nothing although they are posted to."""
+
+every_write = pytest.mark.parametrize("name", KINDS)
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rooms]:
+    with playing(**EMULATORS) as sandbox, rooms(sandbox, tmp_path_factory.mktemp("dry")) as started:
+        yield started
+
+
+def write(world: Rooms, name: str, content: str, **headers: str) -> Reply:
+    """What is answered to a write, whose journal begins with it."""
+    kind = KINDS[name]
+    method, path, body = kind.request(world.world, content)
+    sent = {"connection_id": world.gateway.connections[kind.room], **body}
+    world.gateway.clear(kind.room)
+    return world.gateway.request(method, f"/v1/connectors/{kind.room}{path}", json=sent, headers=headers)
+
+
+def changes(world: Rooms, name: str) -> Sequence[str]:
+    """The requests that change something and reached the application."""
+    seen = world.gateway.journal(KINDS[name].room)
+    return [f"{method} {path}" for method, path, _ in seen if method != "GET" and not READING.search(path)]
+
+
+def pattern(request: Mapping[str, Any]) -> str:
+    """What a request that was told looks like once the application has given its identifiers."""
+    path = request["path"].partition("?")[0]
+    return f"{request['method']} " + re.sub(r"new\\-[a-z]+(\\-[^/]+)?", "[^/]+", re.escape(path))
+
+
+@requirement("calls:dry-run")
+def test_every_write_that_is_declared_is_tried() -> None:
+    assert set() == DECLARED - KINDS.keys()
+
+
+@requirement("calls:dry-run", "calls:dry-run-requests")
+@every_write
+def test_it_writes_nothing_and_tells_what_the_write_then_sends(world: Rooms, name: str) -> None:
+    content = "dry-" + name.replace(".", "-").replace("_", "-")
+    world.prepare(name, content)
+    before = len(list(KINDS[name].made(world.world, content)))
+    told = write(world, name, content, **DRY, **{"Idempotency-Key": name})
+    sent, made = changes(world, name), list(KINDS[name].made(world.world, content))
+    done = write(world, name, content, **{"Idempotency-Key": name})
+    then = changes(world, name)
+
+    assert ([], before) == (sent, len(made)), told.body
+    assert "dry-run" == told.headers["Preference-Applied"]
+    assert (200, None) == (done.status, done.headers.get("Idempotent-Replayed"))
+    assert len(told.data["requests"]) == len(then) > 0
+    assert all(map(re.fullmatch, map(pattern, told.data["requests"]), then)), (told.data["requests"], then)
+
+
+@requirement("calls:dry-run-run")
+def test_its_run_says_so(world: Rooms) -> None:
+    run_id = write(world, "boards.create_card", "Dry one", **DRY).body["run_id"]
+    wet_id = write(world, "boards.create_card", "Wet one").body["run_id"]
+    runs = [world.gateway.request("GET", f"/v1/runs/{one}").data for one in (run_id, wet_id)]
+
+    assert [True, False] == [run["dry_run"] for run in runs]
+
+
+@requirement("calls:dry-run-casts")
+def test_values_are_cast_by_the_schema_of_notes(world: Rooms) -> None:
+    database_id = world.world.example("notes", "database_id")
+    reply = world.gateway.post("/notes/pages", DRY, database_id=database_id, properties={"Name": "Plan"})
+
+    written = [{"text": {"content": "Plan"}, "type": "text"}]
+    assert [{"parameter": "properties.Name", "type": "title", "given": "Plan", "written": written}] == reply.data["casts"]
+
+
+@requirement("calls:dry-run-casts")
+def test_values_are_cast_by_the_schema_of_crm(world: Rooms) -> None:
+    contact = {"email": "dry@example.com", "properties": {"firstname": "Ada"}}
+    reply = world.gateway.post("/crm/contacts", DRY, **contact)
+
+    assert [{"parameter": "properties.firstname", "type": "string", "given": "Ada", "written": "Ada"}] == (
+        reply.data["casts"]
+    )
+
+
+@requirement("calls:dry-run-casts", "calls:dry-run-refused")
+def test_of_a_batch_it_tells_what_would_be_made_and_what_refused(world: Rooms) -> None:
+    method, path, body = KINDS["tables.create_records"].request(world.world, "Dry batch")
+    records = [{"Name": "Fits"}, {"No such field": 1}]
+    reply = world.gateway.request(
+        method,
+        f"/v1/connectors/tables{path}",
+        json={**body, "connection_id": world.gateway.connections["tables"], "records": records},
+        headers=DRY,
+    )
+
+    assert ["records.0.Name"] == [cast["parameter"] for cast in reply.data["casts"]]
+    assert [(1, "field_not_found")] == [(one["index"], one["error"]) for one in reply.data["refused"]]
+    assert ("partial", 1) == (reply.body["status"], len(reply.data["requests"]))
+
+
+@requirement("calls:dry-run-refused")
+def test_what_the_write_would_be_refused_for_is_refused(world: Rooms) -> None:
+    reply = world.gateway.post("/boards/cards", DRY, list_id="f" * 24, name="Nowhere")
+
+    assert ("list_not_found", "dry-run") == (reply.code, reply.headers["Preference-Applied"])
+
+
+@requirement("calls:dry-run")
+@pytest.mark.parametrize("header", ["wait=5, dry-run", "DRY-RUN", "dry-run; strict", "dry-run=yes"])
+def test_it_is_asked_for_among_other_preferences(world: Rooms, header: str) -> None:
+    reply = write(world, "boards.create_card", "Preferred", Prefer=header)
+
+    assert ["create the card"] == [request["step"] for request in reply.data["requests"]]
+
+
+@requirement("calls:dry-run")
+def test_it_is_asked_for_in_one_of_two_headers(world: Rooms) -> None:
+    connection_id, list_id = world.gateway.connections["boards"], world.world.example("boards", "list_ids")[0]
+    response = world.gateway.http.post(
+        f"{world.gateway.base_url}/v1/connectors/boards/cards",
+        json={"connection_id": connection_id, "list_id": list_id, "name": "Twice"},
+        headers=[
+            ("Authorization", f"Bearer {world.gateway.key}"),
+            ("Prefer", "dry-run"),
+            ("Prefer", "respond-async"),
+        ],
+    )
+
+    assert "dry-run" == response.headers["Preference-Applied"]
+
+
+@requirement("calls:dry-run")
+def test_a_read_takes_no_notice(world: Rooms) -> None:
+    reply = world.gateway.request(
+        "GET",
+        "/v1/connectors/notes/databases",
+        headers=DRY,
+        params={"connection_id": world.gateway.connections["notes"]},
+    )
+
+    assert (200, False) == (reply.status, "Preference-Applied" in reply.headers)
+
+
+@requirement("calls:dry-run")
+def test_a_key_that_only_reads_may_not_try(world: Rooms) -> None:
+    reader = world.gateway.with_key("read")
+    reply = reader.post("/boards/cards", DRY, list_id=world.world.example("boards", "list_ids")[0], name="Not mine")
+
+    assert 403 == reply.status
+
+
+@requirement("calls:dry-run")
+def test_what_it_assumed_is_not_remembered(world: Rooms) -> None:
+    world.prepare("boards.attach_checklist", "Dry list")
+    write(world, "boards.attach_checklist", "Dry list", **DRY)
+    write(world, "boards.attach_checklist", "Dry list")
+
+    assert [()] == [one.flaws for one in KINDS["boards.attach_checklist"].made(world.world, "Dry list")]
