@@ -21,7 +21,9 @@ DECLARED = {
     if operation.scope == "write"
 }
 DRY = {"Prefer": "dry-run"}
-READING = re.compile(r"(query|search|/read|/list|\.list|\.info|\.replies|\.history|\.test|/users\.\w+|conversations\.\w+)$")
+READING = re.compile(
+    r"(query|search|/read|/list|\.list|\.info|\.replies|\.history|\.test|/users\.\w+|conversations\.\w+)$"
+)
 """Paths of the applications that change nothing although they are posted to."""
 
 every_write = pytest.mark.parametrize("name", KINDS)
@@ -92,7 +94,9 @@ def test_values_are_cast_by_the_schema_of_notes(world: Rooms) -> None:
     reply = world.gateway.post("/notes/pages", DRY, database_id=database_id, properties={"Name": "Plan"})
 
     written = [{"text": {"content": "Plan"}, "type": "text"}]
-    assert [{"parameter": "properties.Name", "type": "title", "given": "Plan", "written": written}] == reply.data["casts"]
+    assert [{"parameter": "properties.Name", "type": "title", "given": "Plan", "written": written}] == reply.data[
+        "casts"
+    ]
 
 
 @requirement("calls:dry-run-casts")

@@ -200,7 +200,13 @@ def _json(schema: Schema, example: Any = None) -> Schema:
     return {"application/json": {"schema": schema} | ({} if example is None else {"example": example})}
 
 
-SUCCESS_HEADERS = ("X-Run-Id", "X-Service-RateLimit-Remaining", "Server-Timing", "Idempotent-Replayed", "Preference-Applied")
+SUCCESS_HEADERS = (
+    "X-Run-Id",
+    "X-Service-RateLimit-Remaining",
+    "Server-Timing",
+    "Idempotent-Replayed",
+    "Preference-Applied",
+)
 
 
 def _headers() -> Schema:
