@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors import CONNECTORS
+from connector_gateway.http.answers import DRY_RUN
 from harness.playing import playing
 from harness.requirement import requirement
 from harness.rooms import Rooms, rooms
@@ -73,7 +74,7 @@ def test_it_writes_nothing_and_tells_what_the_write_then_sends(world: Rooms, nam
     then = changes(world, name)
 
     assert ([], before) == (sent, len(made)), told.body
-    assert "dry-run" == told.headers["Preference-Applied"]
+    assert ("dry-run", DRY_RUN) == (told.headers["Preference-Applied"], told.headers["Content-Type"])
     assert (200, None) == (done.status, done.headers.get("Idempotent-Replayed"))
     assert len(told.data["requests"]) == len(then) > 0
     assert all(map(re.fullmatch, map(pattern, told.data["requests"]), then)), (told.data["requests"], then)

@@ -101,7 +101,7 @@ class Gateway:
         """Any request, with this caller's key unless *headers* say otherwise."""
         sent = {"Authorization": f"Bearer {self.key}"} | dict(headers or {})
         response = self.http.request(method, self.base_url + path, headers=sent, **more)
-        is_json = response.headers.get("content-type", "").startswith("application/json")
+        is_json = response.headers.get("content-type", "").endswith(("/json", "+json"))
         return Reply(response.status_code, response.headers, response.json() if is_json else response.content)
 
     def operator(self, method: str, path: str, **more: Any) -> Reply:

@@ -75,6 +75,7 @@ class DryRun:
         refused = result.undone if isinstance(result, Result) else ()
         shown = DryRunResult(requests=self._requests, casts=list(self._casts.values()), refused=list(refused))
         envelope = work.envelope(shown)
+        envelope.dry_run = True
         # The third party's words may be in what is read before: in the history of a card, in a schema.
         envelope.data = [work.run.redaction.text(b"".join(map(bytes, envelope.data)).decode()).encode()]
         return envelope

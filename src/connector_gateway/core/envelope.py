@@ -43,6 +43,9 @@ class Envelope:
     paged: bool = False
     next_cursor: str | None = None
     replayed: bool = False
+    dry_run: bool = False
+    """Whether it tells what would be done."""
+
     warnings: Sequence[str] = ()
 
     def to_json(self) -> list[Piece]:

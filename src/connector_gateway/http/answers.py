@@ -16,6 +16,10 @@ from connector_gateway.http.clients import LARGE_BYTES, UNCOUNTED, Client
 from connector_gateway.kit.errors import GatewayError, MalformedRequest, ServiceFailure
 from connector_gateway.kit.shapes import Piece
 
+JSON = b"application/json"
+DRY_RUN = "application/vnd.connector-gateway.dry-run+json"
+"""What a dry run is answered with, so that nobody takes it for the answer of the write (decision 66)."""
+
 RawHeaders = list[tuple[bytes, bytes]]
 MAX_REQUEST_ID = 200
 
@@ -31,6 +35,8 @@ class HttpResponse:
     headers: Iterable[tuple[bytes, bytes]] = ()
     more: Sequence[Piece] = ()
     """Further pieces of the body, if it is too large to be copied into one."""
+
+    media_type: bytes = JSON
 
 
 class HttpExchange:
@@ -79,7 +85,7 @@ class HttpExchange:
         """Send *answer* with the headers that every answer carries."""
         size = len(answer.body) + sum(map(len, answer.more))
         length = (b"content-length", b"%d" % size)
-        headers = [(b"content-type", b"application/json"), *common(self), *answer.headers, length]
+        headers = [(b"content-type", answer.media_type), *common(self), *answer.headers, length]
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
         if size > LARGE_BYTES and self.scope["method"] != "HEAD":
             await self._send_large([answer.body, *answer.more], size, send)
@@ -119,7 +125,7 @@ def enveloped(envelope: Envelope) -> HttpResponse:
     headers: RawHeaders = [(b"idempotent-replayed", b"true")] if envelope.replayed else []
     headers += [(b"warning", b'199 - "%b"' % _quotable(warning)) for warning in envelope.warnings]
     body, *more = envelope.to_json()
-    return HttpResponse(200, bytes(body), headers, more)
+    return HttpResponse(200, bytes(body), headers, more, DRY_RUN.encode() if envelope.dry_run else JSON)
 
 
 def _quotable(text: str) -> bytes:

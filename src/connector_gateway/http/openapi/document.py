@@ -5,6 +5,7 @@ from typing import Any
 
 from connector_gateway import __version__
 from connector_gateway.core.arguments import CONNECTION, MAX_IDEMPOTENCY_KEY
+from connector_gateway.http.answers import DRY_RUN
 from connector_gateway.http.management import MANAGEMENT, ManagementRoute
 from connector_gateway.http.openapi.examples import Example, examples
 from connector_gateway.http.openapi.failures import EXAMPLE_RUN, Failures
@@ -96,8 +97,6 @@ class _Document:
         self._accepted: list[type[Params]] = [route.params for route in routes]
         self._shapes = Shapes(self._accepted, [*(route.item for route in routes), DryRunResult])
         self._failures = Failures()
-        # A component that no route refers to: an alternative to every write's answer would leave all callers whose
-        # client is generated with a type to be told apart, for a preference that few of them have (decision 66).
         self._routes: dict[str, Schema] = {"Status": STATUS, "DryRunAnswer": self._dry_run()}
 
     def definitions(self) -> Mapping[str, Schema]:
@@ -122,6 +121,10 @@ class _Document:
             "headers": {header: {"$ref": f"#/components/headers/{header}"} for header in SUCCESS_HEADERS},
             "content": _json(reference(f"{name}Answer"), shown.answer if shown else None),
         }
+        if operation.scope == "write":
+            # A media type of its own: as an alternative to the answer, all whose client is generated would have two
+            # types to tell apart (decision 66).
+            succeeded["content"][DRY_RUN] = {"schema": reference("DryRunAnswer")}
         failed = self._failures.responses(name, operation.refusals, operation.errors, connector=connector.name)
         return described | {"responses": {"200": succeeded, **failed}}
 
