@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import jsonschema
 import pytest
 
 from connector_gateway.connectors import CONNECTORS
@@ -78,6 +79,16 @@ def test_it_writes_nothing_and_tells_what_the_write_then_sends(world: Rooms, nam
     assert (200, None) == (done.status, done.headers.get("Idempotent-Replayed"))
     assert len(told.data["requests"]) == len(then) > 0
     assert all(map(re.fullmatch, map(pattern, told.data["requests"]), then)), (told.data["requests"], then)
+
+
+@requirement("calls:dry-run-requests", "calls:dry-run-casts")
+def test_the_document_describes_the_answer(world: Rooms) -> None:
+    described = world.gateway.request("GET", "/openapi.json").body["x-dry-run"]["content"][DRY_RUN]["schema"]
+    answer = write(world, "boards.create_card", "Described", **DRY).body
+
+    jsonschema.validate(answer, described)
+    assert answer.keys() == described["properties"].keys()
+    assert answer["data"].keys() == described["properties"]["data"]["properties"].keys()
 
 
 @requirement("calls:dry-run-run")

@@ -9,7 +9,7 @@ from connector_gateway.http.answers import DRY_RUN
 from connector_gateway.http.management import MANAGEMENT, ManagementRoute
 from connector_gateway.http.openapi.examples import Example, examples
 from connector_gateway.http.openapi.failures import EXAMPLE_RUN, Failures
-from connector_gateway.http.openapi.shapes import Schema, Shapes, body_of, object_of, reference
+from connector_gateway.http.openapi.shapes import Schema, Shapes, body_of, object_of, reference, whole
 from connector_gateway.http.routes import PREFIX
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
 from connector_gateway.kit.shapes import DryRunResult, Listing, Page, Params
@@ -27,13 +27,6 @@ IDEMPOTENCY_HEADER: Schema = {
     "required": False,
     "description": "Any caller-generated string. Repeating it within 24 hours returns the first result.",
     "schema": {"type": "string", "minLength": 1, "maxLength": MAX_IDEMPOTENCY_KEY},
-}
-PREFER_HEADER: Schema = {
-    "name": "Prefer",
-    "in": "header",
-    "required": False,
-    "description": "`dry-run`: nothing is written. The answer is then a `DryRunAnswer`, and has `Preference-Applied`.",
-    "schema": {"type": "string", "enum": ["dry-run"]},
 }
 NEXT_CURSOR: Schema = {"type": ["string", "null"], "description": "Null after the last page."}
 STATUS: Schema = {
@@ -77,6 +70,7 @@ def openapi(connectors: Iterable[AnyConnector], base_url: str) -> Schema:
             {"name": "management", "description": "Workspaces, keys, connections and the history of runs."},
         ],
         "paths": paths,
+        "x-dry-run": _dry_runs(),
         "components": {
             "securitySchemes": {
                 "key": {"type": "http", "scheme": "bearer", "description": "An API key of a workspace."},
@@ -88,6 +82,21 @@ def openapi(connectors: Iterable[AnyConnector], base_url: str) -> Schema:
     }
 
 
+def _dry_runs() -> Schema:
+    """What every write answers to ``Prefer: dry-run``.
+
+    It stands beside the writes: as an alternative to their answers, even by media type, generators give everybody two
+    types to tell apart, for a header that few send (decision 66).
+    """
+    fields: Schema = {
+        "run_id": {"type": "string", "examples": [EXAMPLE_RUN]},
+        "connector": {"type": "string"},
+        "status": STATUS,
+        "data": whole(DryRunResult),
+    }
+    return {"header": {"Prefer": "dry-run"}, "content": _json(object_of(fields), media_type=DRY_RUN)}
+
+
 class _Document:
     """The routes, and the schemas that they have defined by then."""
 
@@ -95,9 +104,9 @@ class _Document:
         routes: list[Described] = [operation for connector in connectors for operation in connector.operations]
         routes += MANAGEMENT
         self._accepted: list[type[Params]] = [route.params for route in routes]
-        self._shapes = Shapes(self._accepted, [*(route.item for route in routes), DryRunResult])
+        self._shapes = Shapes(self._accepted, [route.item for route in routes])
         self._failures = Failures()
-        self._routes: dict[str, Schema] = {"Status": STATUS, "DryRunAnswer": self._dry_run()}
+        self._routes: dict[str, Schema] = {"Status": STATUS}
 
     def definitions(self) -> Mapping[str, Schema]:
         """Every component, once all routes are described."""
@@ -114,17 +123,14 @@ class _Document:
         }
         described |= self._taken(operation, operation.path_names, {CONNECTION: CONNECTION_SCHEMA}, shown)
         if operation.scope == "write":
-            described["parameters"] += [IDEMPOTENCY_HEADER, PREFER_HEADER]
+            described["parameters"].append(IDEMPOTENCY_HEADER)
+            described["description"] += "\n\nWith `Prefer: dry-run` nothing is written: the answer tells what would be."
         self._routes[f"{name}Answer"] = self._envelope(connector, operation)
         succeeded: Schema = {
             "description": operation.summary,
             "headers": {header: {"$ref": f"#/components/headers/{header}"} for header in SUCCESS_HEADERS},
             "content": _json(reference(f"{name}Answer"), shown.answer if shown else None),
         }
-        if operation.scope == "write":
-            # A media type of its own: as an alternative to the answer, all whose client is generated would have two
-            # types to tell apart (decision 66).
-            succeeded["content"][DRY_RUN] = {"schema": reference("DryRunAnswer")}
         failed = self._failures.responses(name, operation.refusals, operation.errors, connector=connector.name)
         return described | {"responses": {"200": succeeded, **failed}}
 
@@ -175,16 +181,6 @@ class _Document:
         }
         return object_of(fields | ({"next_cursor": NEXT_CURSOR} if operation.pages else {}))
 
-    def _dry_run(self) -> Schema:
-        """The answer of every write to `Prefer: dry-run`."""
-        fields: Schema = {
-            "run_id": {"type": "string", "examples": [EXAMPLE_RUN]},
-            "connector": {"type": "string"},
-            "status": reference("Status"),
-            "data": self._shapes.returned(DryRunResult),
-        }
-        return object_of(fields)
-
     def _managed(self, route: ManagementRoute) -> Schema:
         """The answer of a management route, which has no envelope but ``data``."""
         item = self._shapes.returned(route.item)
@@ -199,8 +195,8 @@ def _parameter(name: str, place: str, schema: Schema, given: Mapping[str, Any], 
     return described | ({"example": given[name]} if name in given else {})
 
 
-def _json(schema: Schema, example: Any = None) -> Schema:
-    return {"application/json": {"schema": schema} | ({} if example is None else {"example": example})}
+def _json(schema: Schema, example: Any = None, media_type: str = "application/json") -> Schema:
+    return {media_type: {"schema": schema} | ({} if example is None else {"example": example})}
 
 
 SUCCESS_HEADERS = (

@@ -57,6 +57,22 @@ def _untitled(definition: Schema) -> Schema:
     return {name: value for name, value in definition.items() if name != "title"}
 
 
+def whole(shape: type[BaseModel]) -> Schema:
+    """The schema of *shape* with those of its parts in their places."""
+    schema = _definitions([shape], "serialization")
+    return _in_place(schema[shape.__name__], schema)
+
+
+def _in_place(schema: Any, definitions: Mapping[str, Schema]) -> Any:
+    if isinstance(schema, list):
+        return [_in_place(item, definitions) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        return _in_place(definitions[schema["$ref"].rpartition("/")[2]], definitions)
+    return {name: _in_place(value, definitions) for name, value in schema.items()}
+
+
 def reference(name: str) -> Schema:
     """A reference to the component called *name*."""
     return {"$ref": COMPONENT.format(model=name)}
