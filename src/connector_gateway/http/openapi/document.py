@@ -9,7 +9,7 @@ from connector_gateway.http.answers import DRY_RUN
 from connector_gateway.http.management import MANAGEMENT, ManagementRoute
 from connector_gateway.http.openapi.examples import Example, examples
 from connector_gateway.http.openapi.failures import EXAMPLE_RUN, Failures
-from connector_gateway.http.openapi.shapes import Schema, Shapes, body_of, object_of, reference, whole
+from connector_gateway.http.openapi.shapes import Schema, Shapes, body_of, inlined, object_of, reference
 from connector_gateway.http.routes import PREFIX
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
 from connector_gateway.kit.shapes import DryRunResult, Listing, Page, Params
@@ -92,7 +92,7 @@ def _dry_runs() -> Schema:
         "run_id": {"type": "string", "examples": [EXAMPLE_RUN]},
         "connector": {"type": "string"},
         "status": STATUS,
-        "data": whole(DryRunResult),
+        "data": inlined(DryRunResult),
     }
     return {"header": {"Prefer": "dry-run"}, "content": _json(object_of(fields), media_type=DRY_RUN)}
 

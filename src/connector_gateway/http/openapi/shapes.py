@@ -57,10 +57,11 @@ def _untitled(definition: Schema) -> Schema:
     return {name: value for name, value in definition.items() if name != "title"}
 
 
-def whole(shape: type[BaseModel]) -> Schema:
+def inlined(shape: type[BaseModel]) -> Schema:
     """The schema of *shape* with those of its parts in their places."""
     schema = _definitions([shape], "serialization")
-    return _in_place(schema[shape.__name__], schema)
+    placed: Schema = _in_place(schema[shape.__name__], schema)
+    return placed
 
 
 def _in_place(schema: Any, definitions: Mapping[str, Schema]) -> Any:
