@@ -8,6 +8,7 @@ import structlog
 from starlette.routing import Router
 
 from connector_gateway.connectors import CONNECTORS
+from connector_gateway.core.backlog import Backlogs
 from connector_gateway.core.claims import Claims
 from connector_gateway.core.connections import (
     Accounts,
@@ -52,6 +53,7 @@ from connector_gateway.core.writing import Writing
 from connector_gateway.http import AccessLog, Application, Service, application
 from connector_gateway.http.application import Check
 from connector_gateway.http.clients import Clients
+from connector_gateway.http.figures import Figures, Sources
 from connector_gateway.http.management import Management
 from connector_gateway.http.metrics import Metrics
 from connector_gateway.http.routes import Edge
@@ -254,8 +256,9 @@ class App:
 
     def http(self) -> Application | AccessLog:
         """The service over HTTP; what stands behind it is opened and closed with it."""
-        metrics = Metrics(self.runs.unexpected, self.clients.refused, self._shared)
         gateway = self._gateway()
+        watchers = self._watchers(gateway)
+        metrics = Metrics(self.runs.unexpected, self.clients.refused, self._shared, self._figures(gateway, watchers))
         edge = Edge(
             gateway, self.keys, self._limits, metrics, self.stopping, max_body_bytes=self.settings.max_body_bytes
         )
@@ -279,8 +282,23 @@ class App:
             McpEndpoint(edge, Choosing(self.database), self.runs, self._connectors, self.settings.base_url),
             self._siblings,
         )
-        made = application(service, partial(self._lifespan, self._watchers(gateway), metrics))
+        made = application(service, partial(self._lifespan, watchers, metrics))
         return AccessLog(made, self.settings.download_path) if self.settings.access_log else made
+
+    def _figures(self, gateway: Gateway, watchers: Watchers) -> Figures:
+        return Figures(
+            Sources(
+                usage=self._usage,
+                transport=self._transport,
+                database=self.database,
+                clients=self.clients,
+                backlogs=Backlogs(self.database, self._steady),
+                calls_under_way=lambda: gateway.under_way,
+                deliveries=self.hooks.results,
+                polls=watchers.results,
+                refreshes=self._renewals.results,
+            )
+        )
 
     def _checks(self) -> dict[str, Check]:
         checks: dict[str, Check] = {"database": self._processes.prove_writable}

@@ -21,7 +21,12 @@ class ConcurrencyLimit:
     """Allows at most *most* calls inside at once; one more is refused with ``Overloaded`` at once."""
 
     def __init__(self, most: int) -> None:
-        self._free = most
+        self._most = self._free = most
+
+    @property
+    def inside(self) -> int:
+        """How many calls are inside."""
+        return self._most - self._free
 
     def __enter__(self) -> None:
         # Nobody queues here: those inside already wait for budgets, and a second queue would only hide that.

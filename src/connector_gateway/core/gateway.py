@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from connector_gateway.core.arguments import Arguments, Body
@@ -252,7 +253,13 @@ class Gateway:
             fence=self._fence(),
             holding=holding or uncounted(),
             dry=run.dry_run,
+            exchanged=partial(self._usage.exchanged, connector.name),
         )
+
+    @property
+    def under_way(self) -> int:
+        """How many calls are being carried out."""
+        return self._under_way.inside
 
 
 async def _to_the_end(pieces: AsyncIterator[bytes], run: Run) -> AsyncIterator[bytes]:

@@ -86,7 +86,9 @@ class ConnectionPacer:
 
     async def close(self, charges: Sequence[Charge], seconds: float) -> None:
         """Let nothing through on these budgets for that long, because the third party said so."""
-        await self._shared.close(self._takes(charges), seconds)
+        takes = self._takes(charges)
+        self._usage.throttled(takes)
+        await self._shared.close(takes, seconds)
 
     def _takes(self, charges: Sequence[Charge]) -> list[Take]:
         return [self._take(charge) for charge in charges]

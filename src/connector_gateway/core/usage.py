@@ -4,12 +4,14 @@ It is noted with every request upstream, so it costs an addition; what a budget 
 only when somebody looks.
 """
 
-from collections import deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from connector_gateway.kit.clock import Clock
+from connector_gateway.kit.durations import Durations
+from connector_gateway.kit.upstream import Exchange
 from connector_gateway.storage.shared import Shared, Take
 
 SLOT_SECONDS = 5.0
@@ -97,6 +99,27 @@ def _idleness(use: BudgetUse) -> tuple[object, ...]:
     return -use.waiting, -waited, -sent / allowed, use.connector, use.budget, use.whose
 
 
+@dataclass(slots=True)
+class Requests:
+    """What was sent to one third party since the process began."""
+
+    statuses: Counter[int | None] = field(default_factory=Counter)
+    """How many requests got which status; None where no answer came."""
+
+    took: Durations = field(default_factory=Durations)
+
+
+@dataclass(slots=True)
+class Queue:
+    """How one budget was queued for since the process began, whichever account it was."""
+
+    waiting: int = 0
+    throttled: int = 0
+    """How often the third party refused a request because of this budget."""
+
+    waited: Durations = field(default_factory=Durations)
+
+
 class Usage:
     """Notes the use of upstream budgets, and tells it."""
 
@@ -104,6 +127,11 @@ class Usage:
         self._shared = shared
         self._clock = clock
         self._meters: dict[str, Meter] = {}
+        self.requests: dict[str, Requests] = defaultdict(Requests)
+        """By connector."""
+
+        self.queues: dict[tuple[str, str], Queue] = defaultdict(Queue)
+        """By connector and budget: there are as many as are declared."""
 
     def sent(self, takes: Sequence[Take], connection_id: str) -> None:
         """Note that a request was let through."""
@@ -115,13 +143,33 @@ class Usage:
     def waiting(self, takes: Sequence[Take], connection_id: str) -> Iterator[None]:
         """Note that a request waits for its turn while inside."""
         meters = [self._meter(take, connection_id) for take in takes]
-        for meter in meters:
-            meter.queue(1, self._clock.now())
+        queues, began = [self._queue(take) for take in takes], self._clock.now()
+        for meter, queue in zip(meters, queues, strict=True):
+            meter.queue(1, began)
+            queue.waiting += 1
         try:
             yield
         finally:
-            for meter in meters:
-                meter.queue(-1, self._clock.now())
+            ended = self._clock.now()
+            for meter, queue in zip(meters, queues, strict=True):
+                meter.queue(-1, ended)
+                queue.waiting -= 1
+                queue.waited.observe(ended - began)
+
+    def throttled(self, takes: Sequence[Take]) -> None:
+        """Note that the third party refused a request because of these budgets."""
+        for take in takes:
+            self._queue(take).throttled += 1
+
+    def exchanged(self, connector: str, exchange: Exchange) -> None:
+        """Note that a request was sent, and how it ended."""
+        requests = self.requests[connector]
+        requests.statuses[exchange.status] += 1
+        requests.took.observe(exchange.duration_ms / 1000)
+
+    def _queue(self, take: Take) -> Queue:
+        _, connector, budget, _ = take.name.split(":", 3)
+        return self.queues[connector, budget]
 
     def list(self, connection_ids: Collection[str] | None = None) -> Sequence[BudgetUse]:
         """The budgets that were used in the last minutes, the busiest first; of some connections."""

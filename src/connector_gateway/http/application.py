@@ -89,7 +89,7 @@ class Service:
 
     async def exposition(self) -> bytes:
         """The metrics: this process's own, or those of all workers."""
-        return await self.siblings.exposition() if self.siblings else self.metrics.exposition()
+        return await self.siblings.exposition() if self.siblings else await self.metrics.exposition()
 
     @cached_property
     def document(self) -> MadeOnce[bytes]:

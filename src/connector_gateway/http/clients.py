@@ -112,6 +112,11 @@ class Clients:
         if self._timer is not None:
             self._timer.cancel()
 
+    @property
+    def connected(self) -> int:
+        """How many connections there are."""
+        return len(self._peers)
+
     def join(self, peer: Peer) -> bool:
         """Count *peer*; False where there are as many already as there may be."""
         limits = self._limits

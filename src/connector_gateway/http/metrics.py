@@ -4,13 +4,11 @@ Every call is counted, so counting uses plain numbers. They become metrics only 
 """
 
 import hmac
-from bisect import bisect_left
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import accumulate
 
-from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 from starlette.responses import Response
@@ -20,32 +18,13 @@ from connector_gateway.core.keys import bearer
 from connector_gateway.core.runs import Run
 from connector_gateway.core.unexpected import UnexpectedAnswers
 from connector_gateway.http.answers import HttpExchange, refused
+from connector_gateway.http.figures import Figures
+from connector_gateway.kit.durations import Durations
 from connector_gateway.kit.errors import GatewayError, InvalidApiKey
 from connector_gateway.storage.shared import Shared
 
-BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
-"""Seconds."""
-
 MEDIA_TYPE = "text/plain; version=0.0.4"
 NAMES = ("connector", "operation")
-
-
-@dataclass(slots=True)
-class Durations:
-    """How many durations lie within each of the bounds, and their sum in seconds."""
-
-    counts: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS) + 1))
-    seconds: float = 0.0
-
-    def observe(self, seconds: float) -> None:
-        """Count one."""
-        self.counts[bisect_left(BOUNDS, seconds)] += 1
-        self.seconds += seconds
-
-    @property
-    def buckets(self) -> Sequence[tuple[str, float]]:
-        """How many took at most so long, by the bound."""
-        return list(zip([*map(str, BOUNDS), "+Inf"], accumulate(self.counts), strict=True))
 
 
 @dataclass(slots=True)
@@ -94,21 +73,26 @@ class MetricsEndpoint:
 class Metrics(Collector):
     """Calls, their durations, their waits for budgets, and answers of third parties that were not understood."""
 
-    def __init__(self, unexpected: UnexpectedAnswers, refused: Mapping[str, int], shared: Shared) -> None:
+    def __init__(
+        self, unexpected: UnexpectedAnswers, refused: Mapping[str, int], shared: Shared, figures: Figures
+    ) -> None:
         self._unexpected = unexpected
         self._shared = shared
         self._refused = refused
         self._operations: dict[tuple[str, str], OperationMetrics] = {}
+        self._figures = figures
         self._registry = CollectorRegistry()
         self._registry.register(self)
+        ProcessCollector(registry=self._registry)
 
     def of(self, connector: str, operation: str) -> OperationMetrics:
         """What is counted of one operation, whichever way it is called."""
         names = (connector, operation)
         return self._operations.setdefault(names, OperationMetrics(names))
 
-    def exposition(self) -> bytes:
-        """Everything counted so far."""
+    async def exposition(self) -> bytes:
+        """Everything counted so far, and what waits in the database."""
+        await self._figures.refresh()
         return generate_latest(self._registry)
 
     def collect(self) -> Iterator[Metric]:
@@ -127,6 +111,7 @@ class Metrics(Collector):
             queued.add_metric(counted.names, counted.queued.buckets, counted.queued.seconds)
         yield from (calls, took, queued, self._misunderstood(), self._refused_early())
         yield from self._counted_together()
+        yield from self._figures.collect()
 
     def _counted_together(self) -> Iterator[Metric]:
         yield GaugeMetricFamily(

@@ -31,7 +31,7 @@ class Siblings:
         """While inside, tell the others what this worker has counted."""
 
         async def tell(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            writer.write(metrics.exposition())
+            writer.write(await metrics.exposition())
             writer.close()
 
         # Who had this number before is not asked any more.

@@ -145,6 +145,10 @@ class Transport:
         self._deadlines = Deadlines(timeout_seconds)
         self._connections = connections
         self._origins: dict[str, Origin] = {}
+        self.most = connections
+        """So many requests can be under way at once; more wait for a connection."""
+
+        self.under_way = 0
 
     async def __aenter__(self) -> Self:
         self._session = aiohttp.ClientSession(
@@ -166,12 +170,15 @@ class Transport:
     ) -> Answer:
         """Send one request and read its whole answer; redirects are answers."""
         send = self._send_at_once if body is None or len(body) < PIECEMEAL_FROM_BYTES else self._send_piecemeal
+        self.under_way += 1
         try:
             # One shared timer instead of ``asyncio.timeout``, which costs as much as the pool's own (decision 15).
             with self._deadlines:
                 return Answer(*await send(method, url, headers, body, holding or uncounted()))
         except FAULTS as fault:
             raise _told_apart(fault) from fault
+        finally:
+            self.under_way -= 1
 
     def _send_at_once(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, holding: Counting
@@ -200,6 +207,7 @@ class Transport:
         """Send one request and yield status, headers and the body in pieces; only silence is limited, not the whole."""
         # A large file may take long. That nothing comes for a while is what shows a line that is dead.
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=self._timeout_seconds)
+        self.under_way += 1
         try:
             async with self._session.request(
                 method, URL(url, encoded=True), headers=headers, allow_redirects=False, timeout=timeout
@@ -207,6 +215,8 @@ class Transport:
                 yield response.status, response.headers, response.content.iter_chunked(64 * 1024)
         except FAULTS as fault:
             raise _told_apart(fault) from fault
+        finally:
+            self.under_way -= 1
 
 
 def date_of(header: str) -> datetime | None:

@@ -196,6 +196,9 @@ class Upstream:
     holding: Holding = field(default_factory=uncounted)
     """What the call holds of large answers."""
 
+    exchanged: Callable[[Exchange], None] = lambda _: None
+    """Is told of every request once it has ended."""
+
     written_at: float | None = None
     """When the last request that writes was sent, by ``time``; None if none was since this was set to None."""
 
@@ -321,9 +324,9 @@ class Upstream:
             turn.answered()
         finally:
             waited, took = sent - queued, time.perf_counter() - sent
-            self.trace.exchanges.append(
-                Exchange(sent_at, request.method, request.path, status, waited * 1000, took * 1000)
-            )
+            seen = Exchange(sent_at, request.method, request.path, status, waited * 1000, took * 1000)
+            self.trace.exchanges.append(seen)
+            self.exchanged(seen)
         return answer
 
     async def _open(self, stack: AsyncExitStack, request: Request, deadline: float) -> Streamed:
@@ -335,7 +338,7 @@ class Upstream:
         seen = Exchange(self.clock.now(), request.method, request.path, None, (sent - queued) * 1000, 0.0)
         self.trace.exchanges.append(seen)
         async with AsyncExitStack() as opened:
-            opened.callback(lambda: _end(seen, sent))
+            opened.callback(lambda: self._end(seen, sent))
             headers = {**self.authorise(secrets), **request.headers}
             answering = self.transport.stream(request.method, request.url, headers)
             status, received, pieces = await opened.enter_async_context(answering)
@@ -347,6 +350,10 @@ class Upstream:
             else:
                 answer.body = await _beginning(pieces)
         return answer
+
+    def _end(self, seen: Exchange, sent: float) -> None:
+        seen.duration_ms = (time.perf_counter() - sent) * 1000
+        self.exchanged(seen)
 
     def _give_up_on(self, fault: NotSent | TimedOut | Cut, request: Request, *, last: bool) -> None:
         """Raise what *fault* means for the caller, unless *request* may be sent again."""
@@ -391,10 +398,6 @@ def _require_segments(path: str) -> None:
     """Refuse a path in which a value has become more or less than a segment: "" and ".." survive all encoding."""
     if "//" in path or path.endswith("/") or ("/." in path and not NO_SEGMENTS.isdisjoint(path.split("/"))):
         raise InvalidParameters("A value that was sent cannot be part of an address.")
-
-
-def _end(seen: Exchange, sent: float) -> None:
-    seen.duration_ms = (time.perf_counter() - sent) * 1000
 
 
 async def _beginning(pieces: AsyncIterator[bytes]) -> bytes:

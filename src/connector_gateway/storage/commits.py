@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from typing import Any
 
+from connector_gateway.kit.clock import elapsed
+from connector_gateway.kit.durations import Durations
 from connector_gateway.storage.faults import unavailable
 from connector_gateway.storage.writers import Writer, settle
 
@@ -39,6 +41,12 @@ class Commits:
         self._gathering = 0
         self._last = 0
         """How many writers the last commit served."""
+
+        self.took = Durations()
+        """The time of each commit."""
+
+        self.served = 0
+        """How many writers all commits served."""
 
         self._closing = False
         self._tasks: list[asyncio.Task[None]] = []
@@ -118,12 +126,15 @@ class Commits:
         things = {writer.about for writer in batch} if len(self._lanes) > 1 else set()
         self._in_flight |= things
         self._expect(lane, batch)
+        began = elapsed()
         try:
             outcomes = await asyncio.get_running_loop().run_in_executor(lane.executor, self._commit, batch)
         finally:
             self._in_flight -= things
             if lane.overdue:
                 lane.overdue.cancel()
+        self.took.observe(elapsed() - began)
+        self.served += len(batch)
         self._last = len(batch)
         for writer, outcome in zip(batch, outcomes, strict=True):
             settle(writer.committed, outcome)

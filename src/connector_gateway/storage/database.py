@@ -8,7 +8,7 @@ what was to be written is written then is not known. What must be written in the
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -240,6 +240,21 @@ class Database:
                     log.error("a record that was owed cannot be written", exc_info=outcome)
                 if self._owed.pop(work, None) is not None:
                     then()
+
+    @property
+    def queues(self) -> Mapping[str, int]:
+        """How many wait to read, to look into the history and to write, and how many records are owed."""
+        return {
+            "read": self._readers.waiting,
+            "history": self._browsers.waiting,
+            "write": self._commits.waiting,
+            "owed": len(self._owed),
+        }
+
+    @property
+    def commits(self) -> Commits:
+        """What commits, and has counted how long that took."""
+        return self._commits
 
     def _translating(self, work: Callable[[], T]) -> T:
         """The result of *work*; ``StorageUnavailable`` where its failure means that."""

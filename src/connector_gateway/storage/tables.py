@@ -189,6 +189,7 @@ processes = Table(
 )
 
 _under_way = text("process_id IS NOT NULL")
+_doubtful = text("state = 'doubtful'")
 _unknown = text("upstream_id IS NULL")
 _refused = text("code = 'rate_limited'")
 _and_more = text("and_more IS NOT NULL")
@@ -255,6 +256,7 @@ claims = Table(
     Column("data", Text),
     Column("expires_at", Double, nullable=False, index=True),
     Index("ix_claims_process", "process_id", sqlite_where=_under_way, postgresql_where=_under_way),
+    Index("ix_claims_doubtful", "settles_at", sqlite_where=_doubtful, postgresql_where=_doubtful),
 )
 """Idempotency: ``state`` is ``held``, ``doubtful`` or ``done``; ``data`` is the first answer as JSON text.
 

@@ -3,6 +3,7 @@
 Decision 41 has the rules.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -106,6 +107,8 @@ class Renewals:
         self._under_way: SingleFlight[tuple[str, bytes], Held | None] = SingleFlight(self._steady, MOST_ROWS)
         self._resting: dict[str, tuple[float, UpstreamFailure]] = {}
         self._unstored: dict[str, Held] = {}
+        self.results: Counter[tuple[str, str]] = Counter()
+        """How often tokens were renewed, refused or not had, by connector and result."""
 
     def held(self, connector: str, secrets: Secrets, expires_at: float | None) -> Held:
         """*secrets* with the instant at which they should be renewed."""
@@ -185,10 +188,13 @@ class Renewals:
         try:
             grant = await self._tokens.refresh(lease.connector, before["refresh_token"])
         except GrantRefused as refused:
+            self.results[lease.connector, "refused"] += 1
             raise await self._give_up(connection_id, lease, refused) from refused
         except UpstreamFailure as failure:
+            self.results[lease.connector, "failed"] += 1
             await self._let_go(connection_id, lease, failure)
             raise
+        self.results[lease.connector, "renewed"] += 1
         return await self._keep(connection_id, lease, grant)
 
     async def _keep(self, connection_id: str, lease: _Lease, grant: Grant) -> Held:

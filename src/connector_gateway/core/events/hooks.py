@@ -1,5 +1,6 @@
 """Hooks: what third parties send of their own accord, acknowledged once what it says is kept."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from connector_gateway.core.events.handover import Handover
 from connector_gateway.core.events.watches import Target, Watches
 from connector_gateway.core.sites import Site
 from connector_gateway.kit.clock import Clock, instant
-from connector_gateway.kit.errors import HookNotFound, HookSecretKnown, InternalError, RouteNotFound
+from connector_gateway.kit.errors import GatewayError, HookNotFound, HookSecretKnown, InternalError, RouteNotFound
 from connector_gateway.kit.observing import Delivery, Observation, Observing, Receipt
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
@@ -47,6 +48,8 @@ class Hooks:
         self._connections = connections
         self._sites = sites
         self._clock = clock
+        self.results: Counter[tuple[str, str]] = Counter()
+        """How many deliveries were kept, or refused with which code, by connector."""
 
     async def receive(self, connector: str, delivery: Delivery, address: str = "") -> Mapping[str, Any]:
         """What to answer to *delivery*, once it is safe to forget it.
@@ -57,6 +60,20 @@ class Hooks:
         observing = site.connector.observing if site else None
         if site is None or observing is None:
             raise RouteNotFound("There is nothing at this address.")
+        result = "failed"
+        try:
+            reply = await self._take(site, observing, delivery, address)
+            result = "kept"
+        except GatewayError as error:
+            result = error.code
+            raise
+        finally:
+            self.results[connector, result] += 1
+        return reply
+
+    async def _take(self, site: Site, observing: Observing[Any], delivery: Delivery, address: str) -> Mapping[str, Any]:
+        """Keep what *delivery* says, and return what to answer."""
+        connector = site.connector.name
         receipt = observing.receive(delivery, site.hook_secrets or await self._handed_over(connector))
         if receipt.secret is not None:
             await self._handover.require(connector, address)

@@ -180,6 +180,9 @@ class Watchers:
         self._clock = clock
         self._polls: set[asyncio.Task[None]] = set()
         self._under_way: Counter[str] = Counter()
+        self.results: Counter[tuple[str, str]] = Counter()
+        """How many polls ended well, or with which code, by connector."""
+
         self._stuck: list[Claimed] = []
         """Polls whose end could not be noted; until it is, nobody else would poll."""
 
@@ -272,6 +275,7 @@ class Watchers:
                 fault = await self._attempt(observing, poll, recording)
         except TakenOver:
             return
+        self.results[claimed.connector, _result(poll, fault)] += 1
         if poll.missed:
             run.status, run.code = "partial", "events_missed"
         # Only the first of several failures is recorded: a third party that is away would fill the history.
@@ -329,6 +333,13 @@ class Watchers:
             behind_since=claimed.behind_since,
             failures=min(claimed.failures + 1, MAX_DOUBLINGS),
         )
+
+
+def _result(poll: Poll, fault: Exception | None) -> str:
+    """What a poll ended with, in a word."""
+    if fault is not None:
+        return fault.code if isinstance(fault, GatewayError) else InternalError.code
+    return "events_missed" if poll.missed else "ok"
 
 
 def _pause_after(fault: Exception, failures: int) -> float:

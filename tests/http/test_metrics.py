@@ -1,0 +1,69 @@
+"""What the metrics tell operators of a gateway at work."""
+
+from collections.abc import Iterator
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from connector_gateway.connectors.chat import CHAT
+from connector_gateway.connectors.notes import NOTES
+from harness.playing import playing
+from harness.requirement import requirement
+from harness.serving import Gateway, serving
+from workspace_sandbox.chat import ChatEmulator
+from workspace_sandbox.notes import NotesEmulator
+
+ORDER = ("connector", "budget", "operation", "queue", "kind", "place", "reason", "result", "status", "le", "version")
+"""Labels in the order in which the tests name their values."""
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    with (
+        playing(notes=NotesEmulator, chat=ChatEmulator) as sandbox,
+        serving(sandbox, tmp_path_factory.mktemp("metrics"), connectors={"notes": NOTES, "chat": CHAT}) as gateway,
+    ):
+        yield gateway
+
+
+def figures(gateway: Gateway) -> dict[tuple[str, ...], float]:
+    """Every sample by its name, followed by the values of its labels."""
+    text = gateway.request("GET", "/metrics").body.decode()
+    return {
+        (sample.name, *(sample.labels[name] for name in sorted(sample.labels, key=ORDER.index))): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+@requirement("health:metrics")
+def test_requests_upstream_are_counted_by_status_and_refusals_by_budget(gateway: Gateway) -> None:
+    gateway.fault("notes", fault="throttle", seconds=0.01, times=1)
+    gateway.get("/notes/databases", limit=1)
+    told = figures(gateway)
+
+    assert 1 == told["gateway_upstream_requests_total", "notes", "429"]
+    assert 1 <= told["gateway_upstream_requests_total", "notes", "200"]
+    assert 1 == told["gateway_upstream_throttled_total", "notes", "integration"]
+    assert told["gateway_upstream_seconds_sum", "notes"] > 0
+
+
+@requirement("health:metrics")
+def test_commits_connections_and_the_process_are_told(gateway: Gateway) -> None:
+    gateway.get("/notes/databases", limit=1)
+    told = figures(gateway)
+
+    assert told["gateway_storage_commit_seconds_count",] >= 1
+    assert told["gateway_storage_writes_total",] >= told["gateway_storage_commit_seconds_count",]
+    assert 0 == told["gateway_storage_waiting", "write"]
+    assert 1 <= told["gateway_client_connections",]
+    assert (0, 1000) == (told["gateway_pool_requests", "under_way"], told["gateway_pool_requests", "most"])
+    assert 1 == told["gateway_connections", "notes", "active"]
+    assert told["process_resident_memory_bytes",] > 1_000_000
+
+
+@requirement("health:metrics")
+def test_a_delivery_is_counted_by_what_became_of_it(gateway: Gateway) -> None:
+    gateway.request("POST", "/hooks/chat", json={"type": "unsigned"})
+
+    assert 1 == figures(gateway)["gateway_hook_deliveries_total", "chat", "invalid_signature"]
