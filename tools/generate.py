@@ -1,5 +1,7 @@
 """Makes the reference pages, the OpenAPI document, tables of guides and the import contracts from the declarations.
 
+Also the dashboard, from its table.
+
 ``--check`` only compares.
 """
 
@@ -9,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from dashboard import dashboard  # beside this file
 from pydantic.fields import FieldInfo
 
 from connector_gateway.connectors import CONNECTORS, ROOMS
@@ -36,6 +39,7 @@ def files() -> Iterator[tuple[Path, str]]:
     yield REFERENCE / "errors.md", errors_page()
     document = openapi(CONNECTORS.values(), BASE_URL)
     yield REFERENCE / "openapi.json", json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+    yield PROJECT / "deploy" / "dashboard.json", dashboard()
     yield CONTRACTS, import_contracts(CONTRACTS.read_text(encoding="utf-8"))
 
 

@@ -43,7 +43,7 @@ def test_it_says_that_it_is_ready_and_what_it_looked_at(gateway: Gateway) -> Non
 
 @requirement("health:ready")
 def test_it_is_not_ready_without_its_database(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gateway.app.database, "_engine", None)
+    monkeypatch.setattr(gateway.app.database, "write", None)
     reply = gateway.request("GET", "/readyz")
 
     assert 503 == reply.status
