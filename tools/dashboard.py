@@ -81,6 +81,7 @@ ROWS: dict[str, list[Panel]] = {
         _value("Open files", _of_process("process_open_fds"), "instance"),
         _value("Most open files", _of_process("process_max_fds"), "instance"),
         _value("Running for", _running, "instance", unit="s"),
+        _value("Workers that answer", "gateway_worker_up", "worker", "instance"),
         _value("Versions", "count by (version) (gateway_info)", "version"),
     ],
 }
