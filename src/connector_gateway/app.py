@@ -68,7 +68,7 @@ from connector_gateway.storage.alone import Unshared, alone_on
 from connector_gateway.storage.database import Database
 from connector_gateway.storage.files import AlreadyServed
 from connector_gateway.storage.memory import InMemory
-from connector_gateway.storage.share import Sheltered
+from connector_gateway.storage.share import WithFallback
 from connector_gateway.storage.shared import Shared
 
 log = structlog.get_logger()
@@ -158,7 +158,7 @@ class App:
             queue_seconds=self.settings.timeouts.queue_seconds,
             connectors=list(self.settings.sites),
         )
-        return Sheltered(store, memory, self._steady, lambda: self._processes.count)
+        return WithFallback(store, memory, self._steady, lambda: self._processes.count)
 
     def _new_connections(self, connectors: Mapping[str, AnyConnector]) -> Connections:
         changes = WatchChanges(connectors, self.clock, self.database.time)
@@ -207,7 +207,7 @@ class App:
     @asynccontextmanager
     async def _counting_together(self) -> AsyncIterator[None]:
         """The shared store, where there is one, open while inside."""
-        if not isinstance(self._shared, Sheltered):
+        if not isinstance(self._shared, WithFallback):
             yield
             return
         installation_id, new = await identify(self.database)
@@ -302,7 +302,7 @@ class App:
 
     def _checks(self) -> dict[str, Check]:
         checks: dict[str, Check] = {"database": self._processes.prove_writable}
-        return checks | ({"shared_store": self._shared.check} if isinstance(self._shared, Sheltered) else {})
+        return checks | ({"shared_store": self._shared.check} if isinstance(self._shared, WithFallback) else {})
 
     def _management(self, edge: Edge) -> Management:
         return Management(

@@ -14,7 +14,7 @@ import click
 from workspace_sandbox import APPLICATIONS, EMULATORS, Sandbox
 from workspace_sandbox.kit.asking import suggested
 from workspace_sandbox.kit.emulator import Emulator
-from workspace_sandbox.kit.sowing import Unsown
+from workspace_sandbox.kit.sowing import InvalidSeed
 from workspace_sandbox.seedfile import SeedFile, UnreadableSeed
 from workspace_sandbox.snapshots import Unusable
 from workspace_sandbox.version import VERSION
@@ -92,7 +92,7 @@ def _made(chosen: Mapping[str, type[Emulator]], seed: Path | None, places: Mappi
     file = SeedFile(seed, APPLICATIONS)
     try:
         return Sandbox(chosen, seeds=file.told, **places)
-    except Unsown as fault:
+    except InvalidSeed as fault:
         raise file.explained(fault) from fault
 
 

@@ -14,7 +14,7 @@ from workspace_sandbox.kit.clock import Clock, SteeredClock, SystemClock
 from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.kit.keeping import Beginning, Unreadable, held, restore, uncollected
 from workspace_sandbox.kit.server import staged
-from workspace_sandbox.kit.sowing import Plot
+from workspace_sandbox.kit.sowing import SeedValue
 from workspace_sandbox.kit.stage import Stage
 from workspace_sandbox.snapshots import NOW, Folder, Saved, Snapshots, Unusable
 
@@ -35,7 +35,7 @@ class Sandbox:
 
     Its addresses are told by the name *public_host* where it is not called by the one it listens on.
     With a *hooks_url*, those that deliver what happens do so from the start, each to its own address below it.
-    What *seeds* tell of an application is made beside what there is, at each beginning; ``Unsown`` where it cannot be.
+    What *seeds* tell of an application is made beside what there is, at each beginning; ``InvalidSeed`` if not.
     With a folder as *data*, it goes on with what it finds there, and keeps there what it holds.
     """
 
@@ -125,7 +125,7 @@ class Sandbox:
         # What was always there has not happened: a seed must not be delivered as news.
         url = knobs.get(EVENTS_URL)
         knobs |= {EVENTS_URL: ""} if url else {}
-        self._seeded[name] = self.emulators[name].sow(Plot(self._seeds[name], (name,)))
+        self._seeded[name] = self.emulators[name].sow(SeedValue(self._seeds[name], (name,)))
         knobs |= {EVENTS_URL: url} if url else {}
 
     async def _listen(self, application: web.Application) -> str:

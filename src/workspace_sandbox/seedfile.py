@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from workspace_sandbox.kit.asking import suggested
+from workspace_sandbox.kit.sowing import InvalidSeed
 from workspace_sandbox.kit.sowing import Path as Way
-from workspace_sandbox.kit.sowing import Unsown
 
 BLANK = " \t\r\n"
 DECODER = json.JSONDecoder()
@@ -30,9 +30,11 @@ class SeedFile:
         self.told = self._read()
         for name in self.told:
             if name not in applications:
-                raise self.explained(Unsown((name,), f"There is no {name!r}; {suggested(str(name), applications)}"))
+                raise self.explained(
+                    InvalidSeed((name,), f"There is no {name!r}; {suggested(str(name), applications)}")
+                )
 
-    def explained(self, fault: Unsown) -> UnreadableSeed:
+    def explained(self, fault: InvalidSeed) -> UnreadableSeed:
         """*fault* with the file and the line that it is about."""
         way = ".".join(str(step) for step in fault.path)
         return UnreadableSeed(f"{self._path}:{self._line(fault.path)}: {way}: {fault}")

@@ -13,7 +13,7 @@ from workspace_sandbox import APPLICATIONS, EMULATORS, Sandbox
 from workspace_sandbox.boards import BoardsEmulator
 from workspace_sandbox.cli import sandbox as command
 from workspace_sandbox.kit.keeping import Beginning
-from workspace_sandbox.kit.sowing import Unsown
+from workspace_sandbox.kit.sowing import InvalidSeed
 from workspace_sandbox.running import running
 from workspace_sandbox.seedfile import SeedFile, UnreadableSeed
 
@@ -27,7 +27,7 @@ def sown(told: dict[str, Any]) -> Sandbox:
 def fault_in(path: Path) -> str:
     """What is said of the file, which has a fault."""
     told = SeedFile(path, APPLICATIONS)
-    with pytest.raises(Unsown) as fault:
+    with pytest.raises(InvalidSeed) as fault:
         sown(dict(told.told))
     return str(told.explained(fault.value)).removeprefix(f"{path.parent}/")
 

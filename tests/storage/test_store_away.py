@@ -12,7 +12,7 @@ from connector_gateway.kit.budget import Budget
 from connector_gateway.kit.clock import Clock, SteadyClock
 from connector_gateway.kit.errors import SharedStoreUnavailable, UpstreamConflict
 from connector_gateway.storage.memory import InMemory
-from connector_gateway.storage.share import LONGEST_SECONDS, Sheltered
+from connector_gateway.storage.share import LONGEST_SECONDS, WithFallback
 from connector_gateway.storage.shared import StoreAway, Take
 from connector_gateway.storage.valkey import LEASE_SECONDS, Valkey, version_of
 from harness.clocks import HandClock, ShiftedClock
@@ -37,7 +37,7 @@ def own(tmp_path: Path) -> Iterator[Server]:
 
 
 @asynccontextmanager
-async def sheltered(
+async def with_fallback(
     server: Server,
     *,
     processes: int = 1,
@@ -45,34 +45,34 @@ async def sheltered(
     installation: str = "one",
     fresh: bool = True,
     seconds: float = 10,
-) -> AsyncIterator[Sheltered]:
+) -> AsyncIterator[WithFallback]:
     clock = clock or SteadyClock()
     store = Valkey(server.url, clock, seconds=seconds, queue_seconds=0.2, connectors=["notes"])
-    shared = Sheltered(store, InMemory(clock), clock, lambda: processes)
+    shared = WithFallback(store, InMemory(clock), clock, lambda: processes)
     async with shared.opened(installation, fresh=fresh):
         yield shared
 
 
-async def left(shared: Sheltered, take: Take = KEY) -> tuple[int, int, bool]:
+async def left(shared: WithFallback, take: Take = KEY) -> tuple[int, int, bool]:
     allowance = await shared.spend(take)
     return allowance.limit, allowance.remaining, allowance.local
 
 
-async def is_back(shared: Sheltered) -> bool:
+async def is_back(shared: WithFallback) -> bool:
     return shared.away_seconds is None
 
 
 @requirement("shared:local-share")
 async def test_away_at_the_start_a_process_counts_its_share(own: Server) -> None:
     own.stop()
-    async with sheltered(own, processes=2) as shared:
+    async with with_fallback(own, processes=2) as shared:
         assert (2, 1, True) == await left(shared)
         assert "local share" in shared.state
 
 
 @requirement("shared:local-share", "shared:visible")
 async def test_lost_in_the_middle_a_process_goes_on_with_its_share_and_is_back_by_itself(own: Server) -> None:
-    async with sheltered(own) as shared:
+    async with with_fallback(own) as shared:
         before = await left(shared)
         own.stop()
         meanwhile = await left(shared)
@@ -87,7 +87,7 @@ async def test_lost_in_the_middle_a_process_goes_on_with_its_share_and_is_back_b
 async def test_after_a_minute_calls_are_refused_with_when_to_come_back(own: Server) -> None:
     clock = Ahead()
     own.stop()
-    async with sheltered(own, clock=clock) as shared:
+    async with with_fallback(own, clock=clock) as shared:
         await shared.check()
         clock.ahead = LONGEST_SECONDS
         with pytest.raises(SharedStoreUnavailable) as refused:
@@ -102,7 +102,7 @@ async def test_after_a_minute_calls_are_refused_with_when_to_come_back(own: Serv
 
 @requirement("shared:bounded-wait")
 async def test_nobody_waits_long_for_a_store_that_hangs(own: Server) -> None:
-    async with sheltered(own, seconds=0.5) as shared:
+    async with with_fallback(own, seconds=0.5) as shared:
         own.signal(signal.SIGSTOP)
         async with asyncio.timeout(5):
             told = await asyncio.gather(*(left(shared) for _ in range(3)))
@@ -114,7 +114,7 @@ async def test_nobody_waits_long_for_a_store_that_hangs(own: Server) -> None:
 
 @requirement("shared:local-share")
 async def test_a_full_store_counts_as_away_until_there_is_room(own: Server) -> None:
-    async with sheltered(own) as shared:
+    async with with_fallback(own) as shared:
         own.client.config_set("maxmemory", 1)
         meanwhile = await left(shared)
         own.client.config_set("maxmemory", 0)
@@ -125,7 +125,7 @@ async def test_a_full_store_counts_as_away_until_there_is_room(own: Server) -> N
 
 @requirement("shared:local-share")
 async def test_a_store_that_may_only_be_read_counts_as_away(own: Server) -> None:
-    async with sheltered(own) as shared:
+    async with with_fallback(own) as shared:
         own.client.replicaof("127.0.0.1", own.port)
         meanwhile = await left(shared)
         own.client.replicaof("NO", "ONE")
@@ -145,7 +145,7 @@ async def test_a_server_that_is_too_old_counts_as_away(valkey_of_tests: Server) 
 async def test_after_its_data_is_lost_only_the_share_is_used_for_a_window(valkey_of_tests: Server) -> None:
     clock = StoreClock(valkey_of_tests)
     async with store_of(valkey_of_tests, clock) as store:
-        shared = Sheltered(store, InMemory(clock), clock, lambda: 1)
+        shared = WithFallback(store, InMemory(clock), clock, lambda: 1)
         before = await left(shared)
         valkey_of_tests.client.flushall()
         clock.at += 1
@@ -161,7 +161,7 @@ async def test_after_its_data_is_lost_only_the_share_is_used_for_a_window(valkey
 
 
 async def test_forgotten_scripts_are_told_again(own: Server) -> None:
-    async with sheltered(own) as shared:
+    async with with_fallback(own) as shared:
         own.client.script_flush()
 
         assert (10, 9, False) == await left(shared)
@@ -169,15 +169,15 @@ async def test_forgotten_scripts_are_told_again(own: Server) -> None:
 
 @requirement("shared:restart")
 async def test_windows_survive_a_restart_of_the_gateway(own: Server) -> None:
-    async with sheltered(own) as shared:
+    async with with_fallback(own) as shared:
         await left(shared)
-    async with sheltered(own, fresh=False) as shared:
+    async with with_fallback(own, fresh=False) as shared:
         assert (10, 8, False) == await left(shared)
 
 
 @requirement("shared:installations")
 async def test_another_installation_counts_for_itself(own: Server) -> None:
-    async with sheltered(own) as one, sheltered(own, installation="two") as other:
+    async with with_fallback(own) as one, with_fallback(own, installation="two") as other:
         await left(one)
 
         assert (10, 9, False) == await left(other)
@@ -185,7 +185,7 @@ async def test_another_installation_counts_for_itself(own: Server) -> None:
 
 @requirement("shared:clocks")
 async def test_processes_whose_clocks_are_an_hour_apart_share_one_budget(own: Server) -> None:
-    async with sheltered(own, clock=ShiftedClock(3600)) as one, sheltered(own) as other:
+    async with with_fallback(own, clock=ShiftedClock(3600)) as one, with_fallback(own) as other:
         turns = [await shared.reserve([NOTES], 100) for shared in (one, other) * 6]
 
     assert 10 == len([turn for turn in turns if turn.wait == 0])
@@ -193,7 +193,7 @@ async def test_processes_whose_clocks_are_an_hour_apart_share_one_budget(own: Se
 
 
 async def test_a_turn_whose_store_goes_away_is_waited_for_locally(own: Server) -> None:
-    async with sheltered(own) as shared:
+    async with with_fallback(own) as shared:
         await shared.reserve([Take(NOTES.name, MINUTE, 10)], 0)
         turn = await shared.reserve([NOTES], 100)
         own.stop()
@@ -216,7 +216,7 @@ async def test_a_turn_that_nobody_heard_of_is_given_back(valkey_of_tests: Server
 
 
 async def test_a_budget_that_is_closed_stays_closed_while_the_store_is_away(own: Server) -> None:
-    async with sheltered(own) as shared:
+    async with with_fallback(own) as shared:
         await shared.close([NOTES], 30)
         own.stop()
 
@@ -229,7 +229,7 @@ async def test_a_budget_that_is_closed_stays_closed_while_the_store_is_away(own:
 async def test_a_share_is_never_less_than_one_request(
     own: Server, limit: int, processes: int, share: tuple[float, float]
 ) -> None:
-    async with sheltered(own, processes=processes) as shared:
+    async with with_fallback(own, processes=processes) as shared:
         budget = shared._share(Take("upstream:notes:all:x", Budget(limit, 10))).budget
 
     assert share == (budget.limit, budget.per_seconds)
@@ -237,7 +237,7 @@ async def test_a_share_is_never_less_than_one_request(
 
 @requirement("shared:idle")
 async def test_whatever_is_in_the_store_ends_by_itself(own: Server) -> None:
-    async with sheltered(own) as shared:
+    async with with_fallback(own) as shared:
         (await shared.reserve([NOTES], 10)).answered()
         await left(shared)
         async with shared.exclusive("page"):
@@ -253,7 +253,7 @@ async def test_whatever_is_in_the_store_ends_by_itself(own: Server) -> None:
 
 @requirement("shared:leases")
 async def test_an_object_is_held_by_one_process_at_a_time(own: Server) -> None:
-    async with sheltered(own) as one, sheltered(own, fresh=False) as other:
+    async with with_fallback(own) as one, with_fallback(own, fresh=False) as other:
         async with one.exclusive("page"):
             with pytest.raises(UpstreamConflict):
                 await other.exclusive("page").__aenter__()
@@ -265,7 +265,7 @@ async def test_an_object_is_held_by_one_process_at_a_time(own: Server) -> None:
 @requirement("shared:leases")
 async def test_who_was_frozen_beyond_the_end_of_his_lease_sends_nothing_more(own: Server) -> None:
     clock = Ahead()
-    async with sheltered(own, clock=clock) as shared, shared.exclusive("page") as lease:
+    async with with_fallback(own, clock=clock) as shared, shared.exclusive("page") as lease:
         assert lease is not None
         lease.check()
         clock.ahead += LEASE_SECONDS
@@ -276,7 +276,7 @@ async def test_who_was_frozen_beyond_the_end_of_his_lease_sends_nothing_more(own
 @requirement("shared:leases")
 async def test_without_the_store_an_object_is_held_only_by_the_one_process_there_is(own: Server) -> None:
     own.stop()
-    async with sheltered(own) as alone, sheltered(own, processes=2) as one_of_two:
+    async with with_fallback(own) as alone, with_fallback(own, processes=2) as one_of_two:
         async with alone.exclusive("page") as lease:
             assert lease is None
         with pytest.raises(SharedStoreUnavailable, match="nothing was sent"):

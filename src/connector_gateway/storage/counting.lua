@@ -224,7 +224,7 @@ function act.peek()
   return {0, remaining(ledgers[1])}
 end
 
-function act.reserve(patience)
+function act.reserve(max_wait)
   local at, later = now, now
   -- All budgets have to fit at the same instant. Moving one may break another, so it is tried until none moves.
   repeat
@@ -233,7 +233,7 @@ function act.reserve(patience)
       later = math.max(later, earliest(ledger, at))
     end
   until later == at
-  if at > now and at - now > tonumber(patience) then
+  if at > now and at - now > tonumber(max_wait) then
     saved_if_changed()
     return {0, at - now, 0}
   end

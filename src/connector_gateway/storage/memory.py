@@ -91,8 +91,8 @@ class InMemory:
         self._tidy_for_new()
         return Allowance(int(take.budget.limit), int(self._ledger(take).remaining(self._clock.now())))
 
-    async def reserve(self, takes: Sequence[Take], patience: float) -> MemoryTurn:
-        """Reserve the next turn at which all *takes* fit; nothing is taken if it has not come in *patience* seconds."""
+    async def reserve(self, takes: Sequence[Take], max_wait_seconds: float) -> MemoryTurn:
+        """Reserve the next turn at which all *takes* fit; nothing is taken if it comes after *max_wait_seconds*."""
         self._tidy_for_new()
         now = self._clock.now()
         wanted = [(self._ledger(take), take.units) for take in takes]
@@ -101,7 +101,7 @@ class InMemory:
         while wanted and (later := max([ledger.earliest(now, units, at) for ledger, units in wanted])) > at:
             at = later
         # Refused now, with the true waiting time, instead of after the wait (decision 3).
-        if at > now and at - now > patience:
+        if at > now and at - now > max_wait_seconds:
             return MemoryTurn(self._clock, at, at - now, granted=False)
         return self._reserved(wanted, now, at)
 

@@ -50,10 +50,10 @@ class Store(Counting, Protocol):
 
 
 @dataclass(slots=True)
-class ShelteredTurn:
+class TurnWithFallback:
     """A turn of the store; if that goes away meanwhile, a turn of this process's share is waited for."""
 
-    sheltered: "Sheltered"
+    shared: "WithFallback"
     takes: Sequence[Take]
     turn: Turn
 
@@ -72,7 +72,7 @@ class ShelteredTurn:
         try:
             return await self.turn.confirm()
         except StoreAway as away:
-            self.turn = await self.sheltered.reserve_locally(self.takes, inf, away)
+            self.turn = await self.shared.reserve_locally(self.takes, inf, away)
             return self.turn.wait
 
     def release(self) -> None:
@@ -84,7 +84,7 @@ class ShelteredTurn:
         self.turn.answered()
 
 
-class Sheltered:
+class WithFallback:
     """The shared store, and what stands in for it while it is away."""
 
     def __init__(self, store: Store, local: InMemory, clock: Clock, processes: Callable[[], int]) -> None:
@@ -164,28 +164,30 @@ class Sheltered:
         allowance.local = True
         return allowance
 
-    async def reserve(self, takes: Sequence[Take], patience: float) -> Turn:
-        """Reserve the next turn at which all *takes* fit; nothing is taken if it has not come in *patience* seconds."""
+    async def reserve(self, takes: Sequence[Take], max_wait_seconds: float) -> Turn:
+        """Reserve the next turn at which all *takes* fit; nothing is taken if it comes after *max_wait_seconds*."""
         try:
             if self._away_since is None:
-                return ShelteredTurn(self, takes, await self._store.reserve(takes, patience))
+                return TurnWithFallback(self, takes, await self._store.reserve(takes, max_wait_seconds))
         except StoreAway as away:
-            return await self.reserve_locally(takes, patience, away)
-        return await self.reserve_locally(takes, patience)
+            return await self.reserve_locally(takes, max_wait_seconds, away)
+        return await self.reserve_locally(takes, max_wait_seconds)
 
-    async def reserve_locally(self, takes: Sequence[Take], patience: float, away: StoreAway | None = None) -> Turn:
+    async def reserve_locally(
+        self, takes: Sequence[Take], max_wait_seconds: float, away: StoreAway | None = None
+    ) -> Turn:
         """Reserve a turn of this process's share."""
         if away is not None:
             self._lost(away)
         self._require_time()
         self.counted_locally += 1
-        return await self._local.reserve([self._share(take) for take in takes], patience)
+        return await self._local.reserve([self._share(take) for take in takes], max_wait_seconds)
 
     async def reserve_if_spare(self, takes: Sequence[Take]) -> Turn:
         """Reserve a turn that comes at once and leaves room for another; otherwise none, and when to ask again."""
         try:
             if self._away_since is None:
-                return ShelteredTurn(self, takes, await self._store.reserve_if_spare(takes))
+                return TurnWithFallback(self, takes, await self._store.reserve_if_spare(takes))
         except StoreAway as away:
             self._lost(away)
         self._require_time()

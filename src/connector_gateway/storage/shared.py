@@ -94,8 +94,8 @@ class Counting(Protocol):
         """What is left of the window; nothing is taken."""
         ...
 
-    async def reserve(self, takes: Sequence[Take], patience: float) -> Turn:
-        """Reserve the next turn at which all *takes* fit; nothing is taken if it comes in more than *patience* seconds.
+    async def reserve(self, takes: Sequence[Take], max_wait_seconds: float) -> Turn:
+        """Reserve the next turn at which all *takes* fit; nothing is taken if it comes after *max_wait_seconds*.
 
         A turn that comes at once is always given. The budgets belong to one connector.
         """

@@ -161,9 +161,9 @@ class Valkey:
         _, remaining = await self.act("peek", "", [take])
         return Allowance(int(take.budget.limit), remaining)
 
-    async def reserve(self, takes: Sequence[Take], patience: float) -> ValkeyTurn:
-        """Reserve the next turn at which all *takes* fit; nothing is taken if it has not come in *patience* seconds."""
-        return await self._turn("reserve", min(max(patience, 0.0), 1e9) * MICRO, takes)
+    async def reserve(self, takes: Sequence[Take], max_wait_seconds: float) -> ValkeyTurn:
+        """Reserve the next turn at which all *takes* fit; nothing is taken if it comes after *max_wait_seconds*."""
+        return await self._turn("reserve", min(max(max_wait_seconds, 0.0), 1e9) * MICRO, takes)
 
     async def reserve_if_spare(self, takes: Sequence[Take]) -> ValkeyTurn:
         """Reserve a turn that comes at once and leaves room for another; otherwise none, and when to ask again."""

@@ -22,7 +22,7 @@ from workspace_sandbox.boards.throttle import MEMBER_ROUTES, TOKEN, Spender, Thr
 from workspace_sandbox.boards.wire import NoSuchRoute, Refusal, exhausted, rendered
 from workspace_sandbox.kit.coverage import Coverage, Played
 from workspace_sandbox.kit.server import MAX_REQUEST_BYTES
-from workspace_sandbox.kit.sowing import Plot
+from workspace_sandbox.kit.sowing import SeedValue
 from workspace_sandbox.kit.stage import Stage
 
 LONGEST_LINE = 8192
@@ -127,9 +127,9 @@ class BoardsEmulator:
         """A colleague does ``create_card``, ``move_card``, ``comment`` or ``archive_list``."""
         return act(self.store, Author(self.seed.colleague, None, self.stage.clock.now()), action)
 
-    def sow(self, plot: Plot) -> dict[str, Any]:
+    def sow(self, given: SeedValue) -> dict[str, Any]:
         """Make what a seed tells, beside what there is."""
-        return sowing.sow(self.seed, self.stage.clock.now(), plot)
+        return sowing.sow(self.seed, self.stage.clock.now(), given)
 
     @staticmethod
     def absent(told: str) -> web.Response:

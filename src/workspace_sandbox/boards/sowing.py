@@ -5,63 +5,69 @@ from typing import Any
 from workspace_sandbox.boards.seed import Seed
 from workspace_sandbox.boards.state import SHADES, Author, Board, Card, CardList
 from workspace_sandbox.kit.asking import suggested
-from workspace_sandbox.kit.sowing import Plot
+from workspace_sandbox.kit.sowing import SeedValue
 
 
-def sow(seed: Seed, now: float, plot: Plot) -> dict[str, Any]:
-    """Make what *plot* tells, as the account and its colleague have it; the identifiers by name."""
-    plot.object_of("boards")
+def sow(seed: Seed, now: float, given: SeedValue) -> dict[str, Any]:
+    """Make what *given* tells, as the account and its colleague have it; the identifiers by name."""
+    given.object_of("boards")
     author = Author(seed.token.member, None, now)
-    boards = [one.object_of("name", "desc", "labels", "lists", needs="name") for one in plot.each("boards")]
+    boards = [one.object_of("name", "desc", "labels", "lists", needs="name") for one in given.each("boards")]
     return {"boards": {one.text("name"): _board(seed, author, one) for one in boards}}
 
 
-def _board(seed: Seed, author: Author, plot: Plot) -> dict[str, Any]:
-    board = seed.store.add_board(author, plot.text("name"), plot.text("desc"))
+def _board(seed: Seed, author: Author, given: SeedValue) -> dict[str, Any]:
+    board = seed.store.add_board(author, given.text("name"), given.text("desc"))
     board.members[seed.colleague.id] = seed.colleague
-    for label in plot.each("labels"):
+    for label in given.each("labels"):
         label.object_of("name", "color")
         seed.store.add_label(author.at, board, label.text("name"), _color(label))
-    lists = [one.object_of("name", "cards", needs="name") for one in plot.each("lists")]
+    lists = [one.object_of("name", "cards", needs="name") for one in given.each("lists")]
     return {"board_id": board.id, "lists": {one.text("name"): _list(seed, author, board, one) for one in lists}}
 
 
-def _color(plot: Plot) -> str | None:
-    color = plot.value.get("color")
+def _color(given: SeedValue) -> str | None:
+    color = given.value.get("color")
     if color is not None and color not in SHADES:
-        raise plot.wrong(f"There is no color {color!r}; {suggested(str(color), SHADES)}")
+        raise given.wrong(f"There is no color {color!r}; {suggested(str(color), SHADES)}")
     return str(color) if color is not None else None
 
 
-def _list(seed: Seed, author: Author, board: Board, plot: Plot) -> str:
-    card_list = seed.store.add_list(author, board, plot.text("name"))
-    for card in plot.each("cards"):
+def _list(seed: Seed, author: Author, board: Board, given: SeedValue) -> str:
+    card_list = seed.store.add_list(author, board, given.text("name"))
+    for card in given.each("cards"):
         _card(seed, author, card_list, card)
     return card_list.id
 
 
-def _card(seed: Seed, author: Author, card_list: CardList, plot: Plot) -> None:
-    if isinstance(plot.value, str):
-        seed.store.add_card(author, card_list, plot.value)
+def _card(seed: Seed, author: Author, card_list: CardList, given: SeedValue) -> None:
+    if isinstance(given.value, str):
+        seed.store.add_card(author, card_list, given.value)
         return
-    plot.object_of("name", "desc", "due", "labels", "closed", "comments", "checklists", needs="name")
+    given.object_of("name", "desc", "due", "labels", "closed", "comments", "checklists", needs="name")
     known = {label.name: label for label in card_list.board.labels.values()}
     labels = []
-    for wanted in plot.each("labels"):
+    for wanted in given.each("labels"):
         if wanted.as_text() not in known:
             raise wanted.wrong(f"The board has no label {wanted.value!r}.")
         labels.append(known[wanted.value])
-    due = plot.text("due") or None
+    due = given.text("due") or None
     card = seed.store.add_card(
-        author, card_list, plot.text("name"), desc=plot.text("desc"), due=due, labels=labels, closed=plot.flag("closed")
+        author,
+        card_list,
+        given.text("name"),
+        desc=given.text("desc"),
+        due=due,
+        labels=labels,
+        closed=given.flag("closed"),
     )
-    _work(seed, author, card, plot)
+    _work(seed, author, card, given)
 
 
-def _work(seed: Seed, author: Author, card: Card, plot: Plot) -> None:
-    for comment in plot.each("comments"):
+def _work(seed: Seed, author: Author, card: Card, given: SeedValue) -> None:
+    for comment in given.each("comments"):
         seed.store.comment(author, card, comment.as_text())
-    for one in plot.each("checklists"):
+    for one in given.each("checklists"):
         one.object_of("name", "items", needs="name")
         checklist = seed.store.add_checklist(author, card, one.text("name"))
         for item in one.each("items"):

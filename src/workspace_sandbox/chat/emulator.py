@@ -19,7 +19,7 @@ from workspace_sandbox.chat.throttle import POSTS_PER_MINUTE, Limits
 from workspace_sandbox.chat.wire import SlackError, Throttled, unknown, warned
 from workspace_sandbox.kit.coverage import Coverage, Played
 from workspace_sandbox.kit.server import Refused, application
-from workspace_sandbox.kit.sowing import Plot
+from workspace_sandbox.kit.sowing import SeedValue
 from workspace_sandbox.kit.stage import Stage
 
 SCOPES = (
@@ -124,9 +124,9 @@ class ChatEmulator:
             case _:
                 return acts.perform(self.workspace, action)
 
-    def sow(self, plot: Plot) -> dict[str, Any]:
+    def sow(self, given: SeedValue) -> dict[str, Any]:
         """Make what a seed tells, beside what there is."""
-        return sowing.sow(self.workspace, plot)
+        return sowing.sow(self.workspace, given)
 
     @staticmethod
     def absent(told: str) -> web.Response:

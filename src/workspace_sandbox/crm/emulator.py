@@ -15,7 +15,7 @@ from workspace_sandbox.crm.throttle import Throttle
 from workspace_sandbox.crm.wire import Rejection, envelope, page, too_many
 from workspace_sandbox.kit.coverage import Coverage, Played
 from workspace_sandbox.kit.server import application
-from workspace_sandbox.kit.sowing import Plot
+from workspace_sandbox.kit.sowing import SeedValue
 from workspace_sandbox.kit.stage import Stage
 
 logger = logging.getLogger(__name__)
@@ -107,9 +107,9 @@ class CrmEmulator:
         """Do what a person would do in the application."""
         return acts.act(self.portal, action)
 
-    def sow(self, plot: Plot) -> dict[str, Any]:
+    def sow(self, given: SeedValue) -> dict[str, Any]:
         """Make what a seed tells, beside what there is."""
-        return sowing.sow(self.portal, plot)
+        return sowing.sow(self.portal, given)
 
     @staticmethod
     def absent(told: str) -> web.Response:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Protocol
 from aiohttp import web
 
 from workspace_sandbox.kit.coverage import Coverage
-from workspace_sandbox.kit.sowing import Plot
+from workspace_sandbox.kit.sowing import SeedValue
 from workspace_sandbox.kit.stage import Stage
 
 
@@ -59,8 +59,8 @@ class Emulator(Protocol):
         """Do what a person would do in the application; unknown keys are ignored, a bad action is a ``ValueError``."""
         ...
 
-    def sow(self, plot: Plot) -> dict[str, Any]:
-        """Make what a seed tells, beside what there is; answers the identifiers. What cannot be made is ``Unsown``."""
+    def sow(self, given: SeedValue) -> dict[str, Any]:
+        """Make what a seed tells, and answer its identifiers; ``InvalidSeed`` if it cannot be made."""
         ...
 
     def absent(self, told: str) -> web.StreamResponse:

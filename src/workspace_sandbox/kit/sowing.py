@@ -10,7 +10,7 @@ from workspace_sandbox.kit.asking import suggested
 Path = tuple[str | int, ...]
 
 
-class Unsown(ValueError):
+class InvalidSeed(ValueError):
     """Something in a seed cannot be made; ``path`` leads to it."""
 
     def __init__(self, path: Path, message: str) -> None:
@@ -19,43 +19,43 @@ class Unsown(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Plot:
+class SeedValue:
     """A value of a seed, and the way to it."""
 
     value: Any
     path: Path = ()
 
-    def wrong(self, message: str) -> Unsown:
+    def wrong(self, message: str) -> InvalidSeed:
         """What is raised where this value will not do."""
-        return Unsown(self.path, message)
+        return InvalidSeed(self.path, message)
 
-    def object_of(self, *known: str, needs: str = "") -> "Plot":
+    def object_of(self, *known: str, needs: str = "") -> "SeedValue":
         """The same, if it is an object of these fields alone and has the one it *needs*."""
         if not isinstance(self.value, Mapping):
             raise self.wrong("An object is needed here.")
         for name in self.value:
             if name not in known:
-                raise Unsown((*self.path, name), f"There is no {name!r}; {suggested(str(name), known)}")
+                raise InvalidSeed((*self.path, name), f"There is no {name!r}; {suggested(str(name), known)}")
         if needs and needs not in self.value:
             raise self.wrong(f"{needs} is needed here.")
         return self
 
-    def items(self) -> Iterator[tuple[str, "Plot"]]:
+    def items(self) -> Iterator[tuple[str, "SeedValue"]]:
         """What an object of any fields has."""
         if not isinstance(self.value, Mapping):
             raise self.wrong("An object is needed here.")
-        return ((str(name), Plot(value, (*self.path, name))) for name, value in self.value.items())
+        return ((str(name), SeedValue(value, (*self.path, name))) for name, value in self.value.items())
 
-    def each(self, name: str) -> list["Plot"]:
+    def each(self, name: str) -> list["SeedValue"]:
         """The items of the list *name*; none where there is none."""
         listed = self.value.get(name, [])
         if not isinstance(listed, list):
-            raise Unsown((*self.path, name), f"{name} must be a list.")
-        return [Plot(value, (*self.path, name, index)) for index, value in enumerate(listed)]
+            raise InvalidSeed((*self.path, name), f"{name} must be a list.")
+        return [SeedValue(value, (*self.path, name, index)) for index, value in enumerate(listed)]
 
     def text(self, name: str, otherwise: str = "") -> str:
         """The text *name*."""
-        return Plot(self.value.get(name, otherwise), (*self.path, name)).as_text()
+        return SeedValue(self.value.get(name, otherwise), (*self.path, name)).as_text()
 
     def as_text(self) -> str:
         """The text that this is."""
@@ -67,7 +67,7 @@ class Plot:
         """Whether *name* is true."""
         given = self.value.get(name, False)
         if not isinstance(given, bool):
-            raise Unsown((*self.path, name), f"{name} must be true or false.")
+            raise InvalidSeed((*self.path, name), f"{name} must be true or false.")
         return given
 
     @contextmanager
@@ -75,7 +75,7 @@ class Plot:
         """What an application does not take while inside is wrong with this value."""
         try:
             yield
-        except Unsown:
+        except InvalidSeed:
             raise
         # Applications refuse in their own way, which says what is wrong and not where.
         except (ValueError, KeyError, TypeError, AttributeError) as fault:

@@ -11,7 +11,7 @@ from aiohttp.typedefs import Handler, Middleware
 
 from workspace_sandbox.kit.coverage import Coverage, Played
 from workspace_sandbox.kit.server import application
-from workspace_sandbox.kit.sowing import Plot
+from workspace_sandbox.kit.sowing import SeedValue
 from workspace_sandbox.kit.stage import Exchange, Stage
 from workspace_sandbox.mail import acts, schema, seed, sowing, uploads
 from workspace_sandbox.mail.access import AUTH, Grant, Grants
@@ -129,9 +129,9 @@ class MailEmulator:
         """Do what a person would do: write to the mailbox, or tidy it up."""
         return acts.perform(self.desk.office, self.desk.office.mailboxes[seed.ADDRESS], action)
 
-    def sow(self, plot: Plot) -> dict[str, Any]:
+    def sow(self, given: SeedValue) -> dict[str, Any]:
         """Make what a seed tells, beside what there is."""
-        return sowing.sow(self.desk.office, self.desk.office.mailboxes[seed.ADDRESS], plot)
+        return sowing.sow(self.desk.office, self.desk.office.mailboxes[seed.ADDRESS], given)
 
     @staticmethod
     def absent(told: str) -> web.Response:

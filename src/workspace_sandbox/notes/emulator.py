@@ -12,7 +12,7 @@ from aiohttp.typedefs import Handler
 from workspace_sandbox.kit.consent import decision, fields_of
 from workspace_sandbox.kit.coverage import Coverage, Played
 from workspace_sandbox.kit.server import application
-from workspace_sandbox.kit.sowing import Plot
+from workspace_sandbox.kit.sowing import SeedValue
 from workspace_sandbox.kit.stage import Stage
 from workspace_sandbox.notes import acts, seed, sowing
 from workspace_sandbox.notes.access import (
@@ -129,9 +129,9 @@ class NotesEmulator:
             case _:
                 return acts.act(self.workspace, self._seeded.person, action)
 
-    def sow(self, plot: Plot) -> dict[str, Any]:
+    def sow(self, given: SeedValue) -> dict[str, Any]:
         """Make what a seed tells, beside what there is."""
-        return sowing.sow(self._seeded, plot)
+        return sowing.sow(self._seeded, given)
 
     @staticmethod
     def absent(told: str) -> web.Response:

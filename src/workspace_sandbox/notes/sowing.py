@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from workspace_sandbox.kit.sowing import Plot
+from workspace_sandbox.kit.sowing import SeedValue
 from workspace_sandbox.notes import acts
 from workspace_sandbox.notes.seed import Seeded
 from workspace_sandbox.notes.seeding import Seeder
@@ -11,52 +11,52 @@ from workspace_sandbox.notes.state import DataSource, Property
 CHOSEN = ("select", "multi_select")
 
 
-def sow(seeded: Seeded, plot: Plot) -> dict[str, Any]:
-    """Make what *plot* tells, shared with both connections; the identifiers by title."""
-    plot.object_of("databases", "pages")
+def sow(seeded: Seeded, given: SeedValue) -> dict[str, Any]:
+    """Make what *given* tells, shared with both connections; the identifiers by title."""
+    given.object_of("databases", "pages")
     seeder = Seeder(seeded.workspace)
     seeder.people = [user for user in seeded.workspace.users.values() if user.kind == "person"]
-    databases = dict(_database(seeded, seeder, one) for one in plot.each("databases"))
-    pages = dict(_page(seeded, seeder, one) for one in plot.each("pages"))
+    databases = dict(_database(seeded, seeder, one) for one in given.each("databases"))
+    pages = dict(_page(seeded, seeder, one) for one in given.each("pages"))
     for bot in (seeded.internal, seeded.public):
         bot.shared |= {*databases.values(), *pages.values()}
     return {"databases": databases, "pages": pages}
 
 
-def _database(seeded: Seeded, seeder: Seeder, plot: Plot) -> tuple[str, str]:
-    plot.object_of("title", "properties", "rows", needs="title")
-    title, properties = plot.text("title"), Plot(plot.value.get("properties", {}), (*plot.path, "properties"))
+def _database(seeded: Seeded, seeder: Seeder, given: SeedValue) -> tuple[str, str]:
+    given.object_of("title", "properties", "rows", needs="title")
+    title, properties = given.text("title"), SeedValue(given.value.get("properties", {}), (*given.path, "properties"))
     made = [_property(seeder, name, kind) for name, kind in properties.items()]
     if [prop.type for prop in made].count("title") > 1:
         raise properties.wrong("A database has one title.")
     if not any(prop.type == "title" for prop in made):
         made.insert(0, seeder.property("title", "Name"))
     source = seeder.table(title, seeded.workspace.now(), made)
-    for row in plot.each("rows"):
+    for row in given.each("rows"):
         _row(seeded, source, row)
     return title, source.parent.id
 
 
-def _property(seeder: Seeder, name: str, plot: Plot) -> Property:
-    kind, options = plot.value, []
+def _property(seeder: Seeder, name: str, given: SeedValue) -> Property:
+    kind, options = given.value, []
     if isinstance(kind, dict) and len(kind) == 1:
         kind = next(iter(kind))
-        options = [one.as_text() for one in plot.each(kind)]
+        options = [one.as_text() for one in given.each(kind)]
     if kind not in {"title", *acts.ADDED} or (options and kind not in CHOSEN):
-        raise plot.wrong(f"No such type of property; there are title, {', '.join(acts.ADDED)}.")
+        raise given.wrong(f"No such type of property; there are title, {', '.join(acts.ADDED)}.")
     config = {"format": "number"} if kind == "number" else {}
     return seeder.property(kind, name, config=config, options=seeder.options(*((one, "default") for one in options)))
 
 
-def _row(seeded: Seeded, source: DataSource, plot: Plot) -> None:
-    properties = {name: value.value for name, value in plot.items()}
+def _row(seeded: Seeded, source: DataSource, given: SeedValue) -> None:
+    properties = {name: value.value for name, value in given.items()}
     action = {"action": "create_page", "database_id": source.parent.id, "properties": properties}
-    with plot.doing():
+    with given.doing():
         acts.act(seeded.workspace, seeded.person, action)
 
 
-def _page(seeded: Seeded, seeder: Seeder, plot: Plot) -> tuple[str, str]:
-    plot.object_of("title", "text", needs="title")
-    page = seeder.page(plot.text("title"), seeded.workspace.now())
-    seeder.body(page, [("paragraph", line.as_text()) for line in plot.each("text")])
-    return plot.text("title"), page.id
+def _page(seeded: Seeded, seeder: Seeder, given: SeedValue) -> tuple[str, str]:
+    given.object_of("title", "text", needs="title")
+    page = seeder.page(given.text("title"), seeded.workspace.now())
+    seeder.body(page, [("paragraph", line.as_text()) for line in given.each("text")])
+    return given.text("title"), page.id

@@ -9,7 +9,7 @@ from aiohttp.typedefs import Handler
 
 from workspace_sandbox.kit.coverage import Coverage, Played
 from workspace_sandbox.kit.server import application
-from workspace_sandbox.kit.sowing import Plot
+from workspace_sandbox.kit.sowing import SeedValue
 from workspace_sandbox.kit.stage import Stage
 from workspace_sandbox.tables import acts, attachments, queries, seed, sowing, wire
 from workspace_sandbox.tables.access import CLIENT_ID, CLIENT_SECRET, SCOPES, TOKEN, Access, Authorisations
@@ -87,9 +87,9 @@ class TablesEmulator:
         """Do what somebody does in the application."""
         return acts.perform(self.workspace, self._reader, action)
 
-    def sow(self, plot: Plot) -> dict[str, Any]:
+    def sow(self, given: SeedValue) -> dict[str, Any]:
         """Make what a seed tells, beside what there is."""
-        return sowing.sow(self.workspace, plot)
+        return sowing.sow(self.workspace, given)
 
     @staticmethod
     def absent(told: str) -> web.Response:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from workspace_sandbox.kit.sowing import Plot
+from workspace_sandbox.kit.sowing import SeedValue
 from workspace_sandbox.tables import seed
 from workspace_sandbox.tables.draft import COLOURS
 from workspace_sandbox.tables.seeding import CHECK, ISO_DATE, STARS, date_time
@@ -24,38 +24,40 @@ OPTIONS: dict[str, Any] = {
 CHOSEN = ("singleSelect", "multipleSelects")
 
 
-def sow(workspace: Workspace, plot: Plot) -> dict[str, Any]:
-    """Make what *plot* tells, seen by the token; the identifiers by name, of records in their order."""
-    plot.object_of("bases")
-    bases = [one.object_of("name", "tables", needs="name") for one in plot.each("bases")]
+def sow(workspace: Workspace, given: SeedValue) -> dict[str, Any]:
+    """Make what *given* tells, seen by the token; the identifiers by name, of records in their order."""
+    given.object_of("bases")
+    bases = [one.object_of("name", "tables", needs="name") for one in given.each("bases")]
     return {"bases": {one.text("name"): _base(workspace, one) for one in bases}}
 
 
-def _base(workspace: Workspace, plot: Plot) -> dict[str, Any]:
-    base = Base(workspace.new_id("app"), plot.text("name"), "create", [], seed.PEOPLE, {seed.COLLEAGUE.id: "edit"})
+def _base(workspace: Workspace, given: SeedValue) -> dict[str, Any]:
+    base = Base(workspace.new_id("app"), given.text("name"), "create", [], seed.PEOPLE, {seed.COLLEAGUE.id: "edit"})
     workspace.bases.append(base)
-    tables = [one.object_of("name", "fields", "records", needs="name") for one in plot.each("tables")]
+    tables = [one.object_of("name", "fields", "records", needs="name") for one in given.each("tables")]
     return {"base_id": base.id, "tables": {one.text("name"): _table(workspace, base, one) for one in tables}}
 
 
-def _table(workspace: Workspace, base: Base, plot: Plot) -> dict[str, Any]:
-    columns = Plot(plot.value.get("fields", {"Name": "singleLineText"}), (*plot.path, "fields"))
+def _table(workspace: Workspace, base: Base, given: SeedValue) -> dict[str, Any]:
+    columns = SeedValue(given.value.get("fields", {"Name": "singleLineText"}), (*given.path, "fields"))
     fields = [_field(workspace, name, kind) for name, kind in columns.items()]
     if not fields:
         raise columns.wrong("A table has a field at least.")
-    table = Table(workspace.new_id("tbl"), plot.text("name"), fields, [View(workspace.new_id("viw"), "Grid view")])
+    table = Table(workspace.new_id("tbl"), given.text("name"), fields, [View(workspace.new_id("viw"), "Grid view")])
     base.tables.append(table)
-    return {"table_id": table.id, "records": [_record(workspace, base, table, one) for one in plot.each("records")]}
+    return {"table_id": table.id, "records": [_record(workspace, base, table, one) for one in given.each("records")]}
 
 
-def _field(workspace: Workspace, name: str, plot: Plot) -> Field:
-    kind, options = plot.value, None
+def _field(workspace: Workspace, name: str, given: SeedValue) -> Field:
+    kind, options = given.value, None
     if isinstance(kind, dict) and len(kind) == 1 and next(iter(kind)) in CHOSEN:
         kind = next(iter(kind))
-        names = [one.as_text() for one in plot.each(kind)]
+        names = [one.as_text() for one in given.each(kind)]
         options = {"choices": [_choice(workspace, number, choice) for number, choice in enumerate(names)]}
     elif kind not in OPTIONS:
-        raise plot.wrong(f"No such type of field; there are {', '.join((*OPTIONS, *CHOSEN))}, the last two with names.")
+        raise given.wrong(
+            f"No such type of field; there are {', '.join((*OPTIONS, *CHOSEN))}, the last two with names."
+        )
     return Field(workspace.new_id("fld"), name, kind, options or OPTIONS[kind])
 
 
@@ -63,10 +65,10 @@ def _choice(workspace: Workspace, number: int, name: str) -> dict[str, Any]:
     return {"id": workspace.new_id("sel"), "name": name, "color": COLOURS[number % len(COLOURS)]}
 
 
-def _record(workspace: Workspace, base: Base, table: Table, plot: Plot) -> str:
-    cells = {name: value.value for name, value in plot.items()}
+def _record(workspace: Workspace, base: Base, table: Table, given: SeedValue) -> str:
+    cells = {name: value.value for name, value in given.items()}
     try:
         (record,) = workspace.create(base, table, [cells], Manner(seed.OWNER, typecast=True))
     except Refusal as refusal:
-        raise plot.wrong(refusal.message or refusal.type) from refusal
+        raise given.wrong(refusal.message or refusal.type) from refusal
     return record.id
