@@ -6,8 +6,8 @@ A server lets nobody write claims meanwhile. They are kept for a day, and readin
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0018"
-down_revision = "0017"
+revision = "0019"
+down_revision = "0018"
 branch_labels = None
 depends_on = None
 
