@@ -16,6 +16,7 @@ from connector_gateway.kit.errors import UpstreamUnexpected, catalogue
 from harness.rehearsing import Shelf, Trouble
 from harness.requirement import requirement
 from harness.serving import OPERATOR, Gateway, serving
+from harness.storage import read_only
 from workspace_sandbox.sandbox import Sandbox
 
 OPEN = ["/healthz", "/readyz", "/metrics", "/openapi.json", "/docs", "/docs/start.js", "/docs/viewer.js"]
@@ -42,9 +43,9 @@ def test_it_says_that_it_is_ready_and_what_it_looked_at(gateway: Gateway) -> Non
 
 
 @requirement("health:ready")
-def test_it_is_not_ready_without_its_database(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gateway.app.database, "write", None)
-    reply = gateway.request("GET", "/readyz")
+def test_it_is_not_ready_without_its_database(gateway: Gateway) -> None:
+    with read_only(gateway.app.database):
+        reply = gateway.request("GET", "/readyz")
 
     assert 503 == reply.status
     assert "not ready" == reply.body["status"]

@@ -46,6 +46,7 @@ EVERY_ROUTE: Errors = (
     MissingApiKey,
     InvalidApiKey,
     MalformedRequest,
+    HeadersTooLarge,
     InvalidParameters,
     RateLimited,
     InternalError,

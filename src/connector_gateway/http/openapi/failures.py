@@ -29,6 +29,7 @@ REASONS = {
     415: "UnsupportedMedia",
     422: "Unprocessable",
     429: "TooManyRequests",
+    431: "HeadersTooLarge",
     500: "InternalServer",
     502: "BadGateway",
     503: "ServiceUnavailable",
