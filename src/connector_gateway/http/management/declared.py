@@ -18,6 +18,7 @@ from connector_gateway.core.workspaces import Workspaces
 from connector_gateway.http.routes import Edge
 from connector_gateway.kit.errors import (
     GatewayError,
+    HeadersTooLarge,
     InternalError,
     InvalidApiKey,
     InvalidCursor,
