@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from connector_gateway.core.retention import MOST_STEPS, PURGE_STEP, ROUND_SECONDS, SELDOM, Retention
+from connector_gateway.core.retention import CALM_SECONDS, MOST_STEPS, PURGE_STEP, ROUND_SECONDS, SELDOM, Retention
 from connector_gateway.kit.errors import StorageUnavailable
 from harness.clocks import HandClock, LoopClock, in_no_time
 from harness.requirement import requirement
@@ -27,11 +27,20 @@ class Pile:
         return deleted
 
 
-def after(seconds: float, *always: Callable[[], Awaitable[int]], seldom: Pile | None = None) -> None:
+async def at_once() -> None:
+    """Storage that is always calm."""
+
+
+def after(
+    seconds: float,
+    *always: Callable[[], Awaitable[int]],
+    seldom: Pile | None = None,
+    calm: Callable[[], Awaitable[object]] = at_once,
+) -> None:
     """Let a retention go on for so long."""
 
     async def run() -> None:
-        async with Retention(LoopClock(), always=always, seldom=[seldom.purge] if seldom else []):
+        async with Retention(LoopClock(), always=always, seldom=[seldom.purge] if seldom else [], calm=calm):
             await asyncio.sleep(seconds)
 
     in_no_time(run())
@@ -78,3 +87,12 @@ async def test_a_step_waits_until_storage_is_calm(clock: HandClock) -> None:
     await purging
 
     assert (7, 0) == (before, pile.rows)
+
+
+@requirement("bounds:purge")
+def test_storage_that_is_never_calm_does_not_keep_it_from_deleting_as_fast_as_rows_come() -> None:
+    seconds = 60
+    never, pile = asyncio.Event(), Pile(2 * 500 * seconds)
+    after(seconds, pile.purge, calm=never.wait)
+
+    assert pile.rows <= 2 * 500 * (ROUND_SECONDS + CALM_SECONDS)

@@ -25,6 +25,7 @@ from connector_gateway.kit.identifiers import ConnectionId, ProcessId, RunId, Wo
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
 from connector_gateway.storage.rows import Put, execute, put_all
+from connector_gateway.storage.sets import execute_each
 
 WINDOW_SECONDS = 24 * 60 * 60
 POLL_SECONDS = 0.25
@@ -238,12 +239,10 @@ class Claims:
         now = self._database.time()
         expired = select(*(_claims[name] for name in NAME)).where(_claims.expires_at < now).limit(PURGE_STEP)
         names = await self._database.browse(lambda reading: reading.execute(expired).all())
-        rows = [{f"_{column}": value for column, value in zip(NAME, name, strict=True)} for name in names]
-
-        def purge(writing: Writing) -> int:
-            return sum(execute(writing, PURGE, row | {"_now": now}) for row in rows)
-
-        return await self._database.write(purge) if rows else 0
+        rows = [
+            {f"_{column}": value for column, value in zip(NAME, name, strict=True)} | {"_now": now} for name in names
+        ]
+        return await self._database.write(lambda writing: execute_each(writing, PURGE, rows)) if rows else 0
 
     async def _try(self, name: ClaimName, recording: Recording) -> Claim | First | None:
         new = self.new(name, recording.run_id)

@@ -10,6 +10,8 @@ from typing import Any
 
 import msgspec
 from sqlalchemy import (
+    Connection,
+    Delete,
     Dialect,
     Insert,
     Integer,
@@ -28,7 +30,7 @@ from sqlalchemy.sql import visitors
 from sqlalchemy.sql.elements import BindParameter
 from sqlalchemy.types import TypeEngine
 
-from connector_gateway.storage.rows import Row
+from connector_gateway.storage.rows import Row, execute
 
 ROWS, NUMBER = "_rows", "_number"
 
@@ -67,8 +69,23 @@ def inserting(statement: Insert, columns: Sequence[str], dialect: Dialect) -> Se
     return SetStatement(statement.from_select(list(columns), rows).returning(*key), types, dialect)
 
 
+def execute_each(connection: Connection, statement: Update | Delete, rows: Sequence[Row]) -> int:
+    """Execute *statement*, by ``bindparam``s, for each of *rows*; returns how many it changed.
+
+    On a server that is one round trip; SQLite has none to save.
+    """
+    if connection.dialect.name == "sqlite":
+        return sum(execute(connection, statement, row) for row in rows)
+    prepared = changing(statement, connection.dialect)
+    cursor = connection.connection.cursor()
+    cursor.execute(prepared.text, prepared.parameters(rows))
+    changed: int = cursor.rowcount
+    cursor.close()
+    return changed
+
+
 @lru_cache(maxsize=64)
-def changing(statement: Update, dialect: Dialect) -> SetStatement:
+def changing(statement: Update | Delete, dialect: Dialect) -> SetStatement:
     """*statement*, an update or deletion by ``bindparam``s; it returns the numbers of the rows that did something."""
     plain = statement.compile(dialect=dialect)
     # What a row gives has a name that no column has; what the statement itself fixes stays a parameter.
