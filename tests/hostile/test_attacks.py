@@ -5,19 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from harness.installed import Installation, installed
+from harness.installed import installed
 from harness.playing import playing
 from harness.requirement import requirement
 from hostile.attacks import ATTACKS, Attack
-from hostile.beside import beside
+from hostile.beside import Seen, beside, tries
 from workspace_sandbox.mail import MailEmulator
 from workspace_sandbox.notes import NotesEmulator
 from workspace_sandbox.sandbox import Sandbox
 from workspace_sandbox.tables import TablesEmulator
 
 LONGEST_MS = 2000
-HELD_MS = 150
-"""Without the time that other programs had the processors; at most 50 ms are wanted, and 29 were measured."""
+HELD_MS = 50
+"""Over what ``/healthz`` takes most of the time, without the time that other programs had the processors."""
 
 GROWN_MIB = 160
 """What one address may hold, what is on its way to become an answer, and what the allocator keeps beside both."""
@@ -34,19 +34,19 @@ def sandbox() -> Iterator[Sandbox]:
         yield started
 
 
-@pytest.fixture
-def installation(sandbox: Sandbox, tmp_path: Path) -> Iterator[Installation]:
-    """A process of its own, which no other attack has made larger."""
-    with installed(sandbox, tmp_path, GATEWAY_UPSTREAM_TIMEOUT_SECONDS="20") as started:
-        yield started
+def beside_it(attack: Attack, sandbox: Sandbox, folder: Path) -> Seen:
+    """What is seen beside *attack* on a process of its own, which no other has made larger or has done anything in."""
+    with installed(sandbox, folder, GATEWAY_UPSTREAM_TIMEOUT_SECONDS="20") as installation:
+        with beside(installation) as seen:
+            attack(installation)
+        return seen
 
 
 @requirement("clients:nobody-else-notices")
 @pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS)
-def test_nobody_else_notices_much_of_it(installation: Installation, attack: Attack) -> None:
-    with beside(installation) as seen:
-        attack(installation)
+def test_nobody_else_notices_much_of_it(sandbox: Sandbox, tmp_path: Path, attack: Attack) -> None:
+    seen = tries(lambda: beside_it(attack, sandbox, tmp_path), HELD_MS)
 
-    assert seen.longest_ms < LONGEST_MS
-    assert seen.held_ms < HELD_MS
-    assert seen.grown_mib < (GROWN_ALONE_MIB if attack.__name__ in ALONE else GROWN_MIB)
+    assert min(one.held_ms for one in seen) < HELD_MS
+    assert max(one.longest_ms for one in seen) < LONGEST_MS
+    assert max(one.grown_mib for one in seen) < (GROWN_ALONE_MIB if attack.__name__ in ALONE else GROWN_MIB)
