@@ -56,10 +56,14 @@ class Node:
         self.caller = Caller(KeyId("key_1"), self.workspace_id, "read_write", 120, None, None)
 
     async def record(
-        self, ends: GatewayError | None = None, operation: Any = list_things, connection_id: str | None = "conn_1"
+        self,
+        ends: GatewayError | None = None,
+        operation: Any = list_things,
+        connection_id: str | None = "conn_1",
+        run: Run | None = None,
     ) -> Run:
         """One run, that ends well or with *ends*."""
-        run = Run("test")
+        run = run or Run("test")
         with nullcontext() if ends is None else pytest.raises(type(ends)):
             async with self.record_of(run, operation, connection_id) as recording:
                 await recording.open()
@@ -81,6 +85,11 @@ class Node:
 
     async def listed(self, **filters: Any) -> list[RunId]:
         return [row["run_id"] for row in await self.runs.list(self.workspace_id, **filters)]
+
+
+def run_of(clock: HandClock) -> Run:
+    """A run whose identifier has the time of *clock*, by which whole days of the history are dropped."""
+    return Run("test", RunId(f"run_{ulid(int(clock.at * 1000) << 80)}"))
 
 
 @pytest.fixture
@@ -203,9 +212,9 @@ async def test_an_embedded_database_has_no_other_process(database_url: str, cloc
 
 @requirement("runs:retention")
 async def test_runs_past_their_time_are_purged(node: Node) -> None:
-    old = (await node.record()).run_id
+    old = (await node.record(run=run_of(node.clock))).run_id
     node.clock.at += 20 * DAY
-    young = (await node.record()).run_id
+    young = (await node.record(run=run_of(node.clock))).run_id
     node.clock.at += 11 * DAY
     await node.runs.purge(node.clock.at - 30 * DAY)
 

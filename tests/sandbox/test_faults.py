@@ -79,6 +79,12 @@ def test_the_type_that_a_fault_names_is_that_of_its_answer(sandbox: Sandbox, con
     assert ("text/html; charset=utf-8", "3") == (answer.headers["Content-Type"], answer.headers["Retry-After"])
 
 
+def test_a_body_that_is_null_is_answered_as_null(sandbox: Sandbox, control: httpx.Client) -> None:
+    control.post("/notes/faults", json={"fault": "status", "status": 200, "body": None})
+
+    assert "null" == me(sandbox).text
+
+
 def test_a_fault_begins_after_so_many_requests(sandbox: Sandbox, control: httpx.Client) -> None:
     control.post("/notes/faults", json={"fault": "status", "status": 502, "after": 2})
 

@@ -137,6 +137,8 @@ ASKED: Mapping[str, Field] = {
 def fault_of(wanted: Mapping[str, Any]) -> Fault:
     """The fault that is asked for; all that is wrong with it is told at once."""
     made = read(wanted, ASKED, needs=("fault",))
+    if "body" in wanted:
+        made["body"] = wanted["body"]  # Null is a body too.
     return Fault(**made, asked=made)
 
 
