@@ -15,6 +15,7 @@ from harness.clocks import HandClock
 from harness.databases import postgres_on, sqlite_in
 from harness.leaks import LEAKS, listen
 from harness.postgres import new_database, postgres
+from harness.schedule import LONGEST
 from harness.valkey import Server, valkey_server
 
 os.environ["GATEWAY_ENV_FILE"] = os.devnull
@@ -29,18 +30,17 @@ ConsoleRenderer.get_active().exception_formatter = plain_traceback
 """Beside Rich, which a tool of the tests brings along, a traceback with all its values takes seconds to draw."""
 
 
+TESTS = Path(__file__).parent
+
 COLLECT_FROM = 10_000
 """New objects from which on garbage is looked for; Python's 700 costs a third of the processor's time."""
-
-
-BEGUN_FIRST = ("simulation", "hostile", "cli", "examples", "clients")
-"""Folders with the longest files: begun last, one worker would be left alone with them."""
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the longest files first; the order within a file stays."""
-    items.sort(key=lambda item: item.path.parent.name not in BEGUN_FIRST)
+    places = {TESTS / name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.path, len(places)))
 
 
 def pytest_configure() -> None:

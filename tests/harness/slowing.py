@@ -22,6 +22,9 @@ SIZE = 64 * 1024
 MOST_SECONDS = 0.25
 """Of the processor's time; what grows with the square of the text takes seconds."""
 
+SHORTER = 4
+"""How much shorter the texts are that are tried first."""
+
 SEARCHING = {"search", "sub", "subn", "split", "findall", "finditer"}
 FUNCTIONS = SEARCHING | {"match", "fullmatch"}
 
@@ -194,16 +197,34 @@ def within(operator: Any, argument: Any) -> Iterator[Any]:
 ENDINGS = ("", "\x00", "\n\x00", " ")
 
 
-def slow_texts(pattern: re.Pattern[Any], size: int = SIZE) -> set[str]:
-    """Texts made from *pattern*: a lead, a run of its parts again and again, and an end that fits nothing."""
-    texts = set()
+@dataclass(frozen=True, order=True)
+class Recipe:
+    """A beginning, what is repeated after it, and an end that fits nothing."""
+
+    lead: str
+    repeated: str
+    ending: str
+
+    def text(self, size: int) -> str:
+        """The text of that *size*."""
+        begun = self.lead + self.repeated * (size // len(self.repeated))
+        return begun[: size - len(self.ending)] + self.ending
+
+
+def recipes(pattern: re.Pattern[Any]) -> set[Recipe]:
+    """How texts are made from *pattern*, with each run of its parts repeated."""
+    made = {Recipe("", one, "\x00") for one in CANDIDATES}
     for lead, parts in sequences(parser.parse(as_text(pattern.pattern), pattern.flags)):
         for first, last in combinations(range(len(parts) + 1), 2):
             repeated = example(parts[first:last])
             if repeated:
-                begun = lead + example(parts[:first]) + repeated * (size // len(repeated))
-                texts |= {begun[: size - len(ending)] + ending for ending in ENDINGS}
-    return texts | {one * (size - 1) + "\x00" for one in CANDIDATES}
+                made |= {Recipe(lead + example(parts[:first]), repeated, ending) for ending in ENDINGS}
+    return made
+
+
+def slow_texts(pattern: re.Pattern[Any], size: int = SIZE) -> set[str]:
+    """Texts of that *size* made from *pattern*."""
+    return {recipe.text(size) for recipe in recipes(pattern)}
 
 
 def as_text(pattern: str | bytes) -> str:
@@ -222,8 +243,14 @@ def seconds(found: Found, text: str) -> float:
 
 
 def slow(found: Found, size: int = SIZE) -> list[str]:
-    """The first text of that *size* that takes the pattern too long, in words; empty if there is none."""
-    for text in sorted(slow_texts(found.pattern, size)):
+    """The first text of that *size* that takes the pattern too long, in words; empty if there is none.
+
+    A shorter text tells whether the long one can: what grows with the cube of the text is not let through by it either.
+    """
+    for recipe in sorted(recipes(found.pattern)):
+        if seconds(found, recipe.text(size // SHORTER)) < MOST_SECONDS / SHORTER**3:
+            continue
+        text = recipe.text(size)
         took = seconds(found, text)
         if took > MOST_SECONDS:
             return [f"{took:.2f} s for {text[:60]!r} … {text[-10:]!r}"]
