@@ -89,9 +89,18 @@ def _postgresql(url: URL, connections: int, seconds: float) -> Engine:
         pool_timeout=seconds,
         connect_args=postgres_arguments(url, seconds),
     )
+    event.listen(engine, "do_connect", _connecting(url, seconds))
+    event.listen(engine, "connect", _configure)
+    event.listen(engine, "checkin", _note_use)
+    event.listen(engine, "checkout", _check_life)
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _connecting(url: URL, seconds: float) -> Callable[..., Any]:
+    """What connects, and notes how transactions begin on the connection."""
     local = tuple(f"SET LOCAL {name} = {milliseconds}" for name, milliseconds in _timeouts(seconds).items())
 
-    @event.listens_for(engine, "do_connect")
     def connect(_: object, record: Any, arguments: Any, named: dict[str, Any]) -> Any:
         record.info[BEGIN] = ("BEGIN",)
         try:
@@ -103,29 +112,29 @@ def _postgresql(url: URL, connections: int, seconds: float) -> Engine:
         record.info[BEGIN] = ("BEGIN", *local)
         return psycopg.connect(*arguments, **(named | {"options": _options(url)}))
 
-    @event.listens_for(engine, "connect")
-    def configure(connection: Any, _: object) -> None:
-        # The driver would wait for the answer to each BEGIN; and what only reads needs no transaction.
-        connection.autocommit = True
+    return connect
 
-    @event.listens_for(engine, "checkin")
-    def note(_: object, record: Any) -> None:
-        record.info[USED_AT] = elapsed()
 
-    @event.listens_for(engine, "checkout")
-    def check(connection: Any, record: Any, _: object) -> None:
-        used_at = record.info.get(USED_AT)
-        if used_at is not None and not _is_alive(connection, elapsed() - used_at):
-            raise exc.DisconnectionError
+def _configure(connection: Any, _: object) -> None:
+    # The driver would wait for the answer to each BEGIN; and what only reads needs no transaction.
+    connection.autocommit = True
 
-    @event.listens_for(engine, "begin")
-    def begin(connection: Connection) -> None:
-        driver: Any = connection.connection.driver_connection
-        writes = connection.get_execution_options().get("writes")
-        if (writes or len(beginning(connection)) > 1) and driver.pgconn.transaction_status == TransactionStatus.IDLE:
-            driver.execute("; ".join(beginning(connection)))
 
-    return engine
+def _note_use(_: object, record: Any) -> None:
+    record.info[USED_AT] = elapsed()
+
+
+def _check_life(connection: Any, record: Any, _: object) -> None:
+    used_at = record.info.get(USED_AT)
+    if used_at is not None and not _is_alive(connection, elapsed() - used_at):
+        raise exc.DisconnectionError
+
+
+def _begin(connection: Connection) -> None:
+    driver: Any = connection.connection.driver_connection
+    writes = connection.get_execution_options().get("writes")
+    if (writes or len(beginning(connection)) > 1) and driver.pgconn.transaction_status == TransactionStatus.IDLE:
+        driver.execute("; ".join(beginning(connection)))
 
 
 def beginning(connection: Connection) -> Sequence[str]:
