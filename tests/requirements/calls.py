@@ -28,11 +28,11 @@ CALLS = promised(
     ("common-17", "envelope:milliseconds", "Times in answers have three decimals and end in Z."),
     ("common-18", "conventions:no-store", "No answer may be stored."),
     # Dry runs
-    ("common-206", "calls:dry-run", "A write that is asked for as a dry run writes nothing and uses up no key."),
-    ("common-207", "calls:dry-run-requests", "A dry run tells every request that the write sends."),
-    ("common-208", "calls:dry-run-casts", "A dry run tells every value that is cast by the application's schema."),
-    ("common-209", "calls:dry-run-refused", "A dry run is refused as the write is, in parts where it is."),
-    ("common-210", "calls:dry-run-run", "The run of a dry run says so."),
+    ("common-212", "calls:dry-run", "A write that is asked for as a dry run writes nothing and uses up no key."),
+    ("common-213", "calls:dry-run-requests", "A dry run tells every request that the write sends."),
+    ("common-214", "calls:dry-run-casts", "A dry run tells every value that is cast by the application's schema."),
+    ("common-215", "calls:dry-run-refused", "A dry run is refused as the write is, in parts where it is."),
+    ("common-216", "calls:dry-run-run", "The run of a dry run says so."),
     # Parameters
     (
         "common-19",
