@@ -1,6 +1,10 @@
 """Searching for messages whose bodies are large: pages end early, and nothing is lost or cut."""
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from connectors.mail.looking import Looking, every_message
 from harness.requirement import requirement
@@ -9,6 +13,16 @@ from harness.serving import Gateway, serving
 from workspace_sandbox.sandbox import Sandbox
 
 MEBIBYTE = 1024 * 1024
+PATIENT: dict[str, Any] = {"GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "30"}
+"""As long as a busy machine needs to make large answers."""
+
+NARROW: dict[str, Any] = PATIENT | {"GATEWAY_MAX_HELD_BYTES": "1000000"}
+
+
+@pytest.fixture(scope="module")
+def room(mail_sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    with serving(mail_sandbox, tmp_path_factory.mktemp("large"), connectors=only("mail"), **PATIENT) as gateway:
+        yield gateway
 
 
 def letter(subject: str, size_bytes: int) -> bytes:
@@ -81,7 +95,7 @@ def test_a_call_that_would_hold_too_much_is_refused_and_small_ones_go_on(
 ) -> None:
     mailbox.receive(letter("Endless wait", 2 * MEBIBYTE))
     query = {"q": 'subject:"Endless wait"', "limit": 1}
-    with serving(mail_sandbox, tmp_path, connectors=only("mail"), GATEWAY_MAX_HELD_BYTES="1000000") as narrow:
+    with serving(mail_sandbox, tmp_path, connectors=only("mail"), **NARROW) as narrow:
         refused = [narrow.get("/mail/messages", **query, include_body=True) for _ in range(2)]
         small = narrow.get("/mail/messages", **query)
 
@@ -94,7 +108,7 @@ def test_an_attachment_that_would_hold_too_much_as_base64_is_refused(
     mail_sandbox: Sandbox, mailbox: Looking, tmp_path: Path
 ) -> None:
     file = {"filename": "long.bin", "size_bytes": 3 * MEBIBYTE}
-    with serving(mail_sandbox, tmp_path, connectors=only("mail"), GATEWAY_MAX_HELD_BYTES="1000000") as narrow:
+    with serving(mail_sandbox, tmp_path, connectors=only("mail"), **NARROW) as narrow:
         narrow.act(
             "mail", action="receive", **{"from": "a@b.test"}, subject="Endless file", body_html="x", attachments=[file]
         )
