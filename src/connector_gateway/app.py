@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
+from typing import TYPE_CHECKING
 
 import structlog
 from starlette.routing import Router
@@ -50,7 +51,7 @@ from connector_gateway.core.stopping import Stopping
 from connector_gateway.core.usage import Usage
 from connector_gateway.core.workspaces import Workspaces
 from connector_gateway.core.writing import Writing
-from connector_gateway.http import AccessLog, Application, Service, application
+from connector_gateway.http import AccessLog, Served, Service, application
 from connector_gateway.http.application import Check
 from connector_gateway.http.clients import Clients
 from connector_gateway.http.figures import Figures, Sources
@@ -70,6 +71,9 @@ from connector_gateway.storage.files import AlreadyServed
 from connector_gateway.storage.memory import InMemory
 from connector_gateway.storage.share import WithFallback
 from connector_gateway.storage.shared import Shared
+
+if TYPE_CHECKING:
+    from connector_gateway.http.tracing import Tracing
 
 log = structlog.get_logger()
 
@@ -113,7 +117,8 @@ class App:
         self.keys = Keys(self.database, self.clock, self._steady, operations=names_of(connectors.values()))
         self._vault = Vault(secrets)
         self._shared = self._new_shared()
-        self._transport = transport or Transport(settings.upstream_timeout_seconds)
+        self._tracing = self._new_tracing()
+        self._transport = transport or self._new_transport()
         self._tokens = Tokens(settings.sites, self._transport, self._shared, self._steady)
         self.connections = self._new_connections(connectors)
         self._connect_links = ConnectLinks(self.database, self.clock, settings.base_url, settings.connect_seconds)
@@ -144,6 +149,17 @@ class App:
         self.hooks = self._new_hooks(Handover(self.database, secrets, settings.base_url, self.clock))
         self._processes = self._new_processes(process_id, stopwatch, alone=alone)
         self._retention = self._new_retention()
+
+    def _new_tracing(self) -> "Tracing | None":
+        if self.settings.traces_url is None:
+            return None
+        from connector_gateway.http.tracing import Tracing  # noqa: PLC0415  # an extra, which costs time to load
+
+        return Tracing(self.settings.traces_url)
+
+    def _new_transport(self) -> Transport:
+        seconds = self.settings.upstream_timeout_seconds
+        return self._tracing.transport(seconds) if self._tracing else Transport(seconds)
 
     def _new_shared(self) -> Shared:
         memory = InMemory(self._steady, self.settings.timeouts)
@@ -254,7 +270,7 @@ class App:
         )
         return Retention(self._steady, always=jobs, seldom=rarely, calm=self.database.calm)
 
-    def http(self) -> Application | AccessLog:
+    def http(self) -> Served:
         """The service over HTTP; what stands behind it is opened and closed with it."""
         gateway = self._gateway()
         watchers = self._watchers(gateway)
@@ -283,7 +299,13 @@ class App:
             self._siblings,
         )
         made = application(service, partial(self._lifespan, watchers, metrics))
-        return AccessLog(made, self.settings.download_path) if self.settings.access_log else made
+        return self._wrapped(made)
+
+    def _wrapped(self, served: Served) -> Served:
+        """What logs and traces requests, around the application."""
+        if self._tracing is not None:
+            served = self._tracing.around(served, self.settings.download_path)
+        return AccessLog(served, self.settings.download_path) if self.settings.access_log else served
 
     def _figures(self, gateway: Gateway, watchers: Watchers) -> Figures:
         return Figures(

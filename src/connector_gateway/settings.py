@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from urllib.parse import urlsplit
 
 from connector_gateway.core.secrets import MIN_SECRET_LENGTH, weakness
@@ -37,6 +38,9 @@ class Settings:
 
     shared_url: str | None = field(repr=False)
     """Where several processes count together; None where one counts in its memory."""
+
+    traces_url: str | None
+    """Where traces are sent; None for nowhere."""
 
     base_url: str
     download_base: str
@@ -100,6 +104,7 @@ class Settings:
             operator_token=environment.required("OPERATOR_TOKEN"),
             metrics_token=environment.text("METRICS_TOKEN", ""),
             shared_url=environment.store("SHARED_URL"),
+            traces_url=_traces_url(environment),
             base_url=base_url,
             download_base=environment.address("DOWNLOAD_BASE", f"{base_url}/v1/downloads"),
             link_seconds=environment.number("LINK_SECONDS", 15 * 60.0),
@@ -149,6 +154,18 @@ def _database_url(environment: Environment) -> str:
     except ValueError as fault:
         raise SettingsError(f"{PREFIX}DATABASE_URL {fault}") from fault
     return text
+
+
+def _traces_url(environment: Environment) -> str | None:
+    """Where traces are sent; ``SettingsError`` if what sends them is not installed."""
+    if not environment.text("TRACES_URL", ""):
+        return None
+    if any(find_spec(f"opentelemetry{part}") is None for part in ("", ".sdk", ".exporter")):
+        raise SettingsError(
+            f"{PREFIX}TRACES_URL needs what sends traces: pip install opentelemetry-sdk "
+            "opentelemetry-exporter-otlp-proto-http."
+        )
+    return environment.address("TRACES_URL", "")
 
 
 def _client_limits(environment: Environment) -> ClientLimits:

@@ -7,11 +7,11 @@ import logging
 import signal
 import socket
 import threading
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, MutableMapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from functools import partial
 from types import FrameType
-from typing import TextIO, cast
+from typing import Any, TextIO, cast
 
 import click
 import structlog
@@ -19,7 +19,8 @@ import uvicorn
 
 from connector_gateway.cli.logs import LogOutput
 from connector_gateway.cli.supervised import Line
-from connector_gateway.http import AccessLog, Application
+from connector_gateway.core.runs import UNDER_WAY
+from connector_gateway.http import Served
 from connector_gateway.http.protocol import ClientProtocol
 
 STOP_SECONDS = 30.0
@@ -55,7 +56,7 @@ class Server(uvicorn.Server):
     def __init__(
         self,
         config: uvicorn.Config,
-        application: Application | AccessLog,
+        application: Served,
         ready: Ready | None,
         line: Line | None = None,
     ) -> None:
@@ -143,6 +144,13 @@ class Server(uvicorn.Server):
             await asyncio.wait(self.server_state.tasks, timeout=LAST_WORDS_SECONDS)
 
 
+def with_run(_: object, __: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """*line* with the run that it is about, where one is under way and the line does not name one."""
+    if (run_id := UNDER_WAY.get("")) and "run_id" not in line:
+        line["run_id"] = run_id
+    return line
+
+
 def _has_the_process() -> bool:
     """Whether the process is the server's own; one in another thread, as in a test, leaves the process as it was."""
     return threading.current_thread() is threading.main_thread()
@@ -193,7 +201,7 @@ def _bound(family: int, address: tuple[object, ...]) -> socket.socket:
 
 
 def server(
-    application: Application | AccessLog,
+    application: Served,
     host: str,
     port: int,
     stop_seconds: float = STOP_SECONDS,
@@ -232,6 +240,7 @@ def configure_log(log_level: str) -> None:
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,
+            with_run,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.format_exc_info,
             structlog.processors.JSONRenderer(),

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Collection, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -78,6 +79,9 @@ MAX_CONNECTION_ID = 200
 LOST_STEP = 500
 """Runs of this process that are marked as interrupted in one statement."""
 
+
+UNDER_WAY: ContextVar[str] = ContextVar("run under way")
+"""The run that the task carries out, for lines of the log; every call and poll is a task of its own."""
 
 _runs = tables.runs.c
 REFUSED = literal_column("runs.code") == literal_column("'rate_limited'")
@@ -329,6 +333,7 @@ class Recording:
         self._identity["connection_id"] = _recorded(connection_id)
 
     async def __aenter__(self) -> Self:
+        UNDER_WAY.set(self._run.run_id)
         return self
 
     async def __aexit__(self, _: object, fault: BaseException | None, __: object) -> None:

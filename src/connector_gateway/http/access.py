@@ -1,6 +1,5 @@
 """The access log: one line for every answer, without what only the caller may know."""
 
-from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from time import perf_counter
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 import structlog
 from starlette.types import Message, Receive, Scope, Send
 
-from connector_gateway.http.application import Application
+from connector_gateway.http.application import Served
 
 MAX_PATH = 200
 HOOKS = "/hooks"
@@ -21,7 +20,7 @@ log = structlog.get_logger()
 class AccessLog:
     """Serves an application, and logs each of its answers."""
 
-    def __init__(self, application: Application, download_path: str) -> None:
+    def __init__(self, application: Served, download_path: str) -> None:
         self.stopping = application.stopping
         self.clients = application.clients
         self._application = application
@@ -46,23 +45,23 @@ class AccessLog:
                 run_id=answer.run_id,
                 client=(scope.get("client") or ("",))[0],
                 method=scope["method"],
-                path=self._path(scope),
+                path=shown_path(scope["path"], self._downloads),
                 status=answer.status,
                 complete=answer.complete,
                 duration_ms=round((perf_counter() - began) * 1000, 1),
             )
 
-    def _path(self, scope: Mapping[str, Any]) -> str:
-        """The path without its query, the token of a download or connect link, and what follows the name of a hook."""
-        path = str(scope["path"])
-        if path.startswith(self._downloads):
-            return self._downloads + UNSEEN
-        if path.startswith(f"{CONNECT}/") and not path.endswith("/callback"):
-            return f"{CONNECT}/{UNSEEN}"
-        if path.startswith(f"{HOOKS}/"):
-            name, _, rest = path.removeprefix(f"{HOOKS}/").partition("/")
-            path = f"{HOOKS}/{name}/{UNSEEN}" if rest else path
-        return path if len(path) <= MAX_PATH else path[:MAX_PATH] + UNSEEN
+
+def shown_path(path: str, downloads: str) -> str:
+    """*path* without the token of a download or connect link, and what follows the name of a hook."""
+    if path.startswith(downloads):
+        return downloads + UNSEEN
+    if path.startswith(f"{CONNECT}/") and not path.endswith("/callback"):
+        return f"{CONNECT}/{UNSEEN}"
+    if path.startswith(f"{HOOKS}/"):
+        name, _, rest = path.removeprefix(f"{HOOKS}/").partition("/")
+        path = f"{HOOKS}/{name}/{UNSEEN}" if rest else path
+    return path if len(path) <= MAX_PATH else path[:MAX_PATH] + UNSEEN
 
 
 class _Answer:

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 from pydantic_core import to_json
 from starlette.datastructures import Headers
@@ -114,6 +114,21 @@ class Service:
     @cached_property
     def _described(self) -> dict[str, Any]:
         return openapi(self.connectors.values(), self.base_url)
+
+
+class Served(Protocol):
+    """An application, whatever is wrapped around it."""
+
+    stopping: Stopping
+    clients: Clients
+
+    def lifespan(self) -> AbstractAsyncContextManager[Any]:
+        """What stands behind the routes, open while inside."""
+        ...
+
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        """Answer."""
+        ...
 
 
 class Application:

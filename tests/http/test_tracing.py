@@ -1,0 +1,63 @@
+"""Traces: a span for each answer and each request upstream, with the caller's trace."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.trace.v1.trace_pb2 import Span
+
+from connector_gateway.connectors.notes import NOTES
+from harness.playing import playing
+from harness.receiving import Inbox, receiving
+from harness.requirement import requirement
+from harness.serving import serving
+from workspace_sandbox.notes import NotesEmulator
+
+TRACE = "0af7651916cd43dd8448eb211c80319c"
+PARENT = "b7ad6b7169203331"
+
+
+@pytest.fixture
+def collector() -> Iterator[Inbox]:
+    with receiving() as inbox:
+        yield inbox
+
+
+def spans(collector: Inbox) -> dict[int, Span]:
+    """The spans of one call, by their kind."""
+    _, body = collector.take()
+    sent = ExportTraceServiceRequest.FromString(body)
+    return {span.kind: span for span in sent.resource_spans[0].scope_spans[0].spans}
+
+
+@requirement("conventions:traceparent")
+def test_a_call_and_its_request_upstream_are_spans_of_the_callers_trace(collector: Inbox, tmp_path: Path) -> None:
+    with (
+        playing(notes=NotesEmulator) as sandbox,
+        serving(
+            sandbox, tmp_path, connectors={"notes": NOTES}, GATEWAY_TRACES_URL=f"{collector.address}/v1/traces"
+        ) as gateway,
+    ):
+        answer = gateway.request(
+            "GET",
+            "/v1/connectors/notes/databases",
+            params={"connection_id": gateway.connections["notes"], "limit": 1},
+            headers={"traceparent": f"00-{TRACE}-{PARENT}-01"},
+        )
+    found = spans(collector)
+    server, client = found[Span.SPAN_KIND_SERVER], found[Span.SPAN_KIND_CLIENT]
+
+    assert [TRACE] * 2 == [span.trace_id.hex() for span in (server, client)]
+    assert PARENT == server.parent_span_id.hex()
+    assert server.span_id == client.parent_span_id
+    assert answer.body["run_id"] in {attribute.value.string_value for attribute in server.attributes}
+
+
+def test_nothing_that_traces_is_loaded_unless_it_is_set() -> None:
+    ask = "import sys, connector_gateway.cli, connector_gateway.app; print('opentelemetry.sdk' in sys.modules)"
+    told = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
+
+    assert "False" == told.stdout.strip()
