@@ -72,17 +72,23 @@ class Bench:
         self._runs = Runs(database, ProcessId("proc_bench"), SystemClock())
         self._claims = Claims(database, ProcessId("proc_bench"), SystemClock())
         self._deleted = 0
+        self._deleted_at = 0.0
+        """When something was deleted last: once nothing is left, the time that passes says nothing of the rate."""
+
         self._called = 0
 
     async def measure(self, name: str) -> Sequence[Row]:
         """The figures of calls with a purge beside them, then of what the dead left."""
         idle = await _lateness(asyncio.sleep(MEASURED_SECONDS / 3))
         retention = Retention(SystemClock(), always=(self._purge_runs, self._purge_claims), calm=self._database.calm)
+        began = time.monotonic()
         async with retention:
             late = await _lateness(self._call_for(MEASURED_SECONDS))
         held, worked = self._writer.held.copy(), self._writer.worked.copy()
         abandoned = statistics.median([await _timed(self._abandoned) for _ in range(20)])
-        rate = self._deleted / MEASURED_SECONDS
+        rate = self._deleted / max(self._deleted_at - began, TICK_SECONDS)
+        # On a server runs go by the day, so that of what a call writes only its claim is deleted as a row.
+        wanted = CALLS_PER_SECOND * (2 if self._database.embedded else 1)
         return [
             _row(f"{name}: longest hold of the writer", max(held)),
             _row(f"{name}: longest that it worked in one hold, in CPU time", max(worked)),
@@ -91,8 +97,8 @@ class Bench:
             (
                 f"{name}: deleted a second beside {self._called / MEASURED_SECONDS:.0f} calls",
                 f"{rate:.0f} rows",
-                f">= {2 * CALLS_PER_SECOND}",
-                rate >= 2 * CALLS_PER_SECOND,
+                f">= {wanted}",
+                rate >= wanted,
             ),
             _row(f"{name}: what the dead left, looked for", abandoned),
         ]
@@ -122,13 +128,15 @@ class Bench:
         )
 
     async def _purge_runs(self) -> int:
-        deleted = await self._runs.purge(time.time() - KEPT_SECONDS)
-        self._deleted += deleted
-        return deleted
+        return self._note(await self._runs.purge(time.time() - KEPT_SECONDS))
 
     async def _purge_claims(self) -> int:
-        deleted = await self._claims.purge()
+        return self._note(await self._claims.purge())
+
+    def _note(self, deleted: int) -> int:
         self._deleted += deleted
+        if deleted:
+            self._deleted_at = time.monotonic()
         return deleted
 
     async def _abandoned(self) -> None:
