@@ -58,6 +58,19 @@ def test_a_page_ends_at_the_same_message_whichever_arrives_first(gateway: Gatewa
 
 
 @requirement("mail:search:short-pages")
+def test_a_page_does_not_wait_for_messages_that_it_has_no_room_for(gateway: Gateway, mailbox: Looking) -> None:
+    made = [mailbox.receive(letter("Endless queue", 3 * MEBIBYTE // 2)).id for _ in range(4)]
+    oldest = f"/gmail/v1/users/me/messages/{made[0]}"
+    gateway.fault("mail", method="GET", path=oldest, fault="delay", seconds=10)
+
+    page = gateway.get("/mail/messages", q='subject:"Endless queue"', include_body=True, limit=4)
+    run = gateway.request("GET", f"/v1/runs/{page.body['run_id']}").data
+
+    assert made[:1:-1] == [each["message_id"] for each in page.data]
+    assert run["duration_ms"] < 10_000
+
+
+@requirement("mail:search:short-pages")
 def test_the_limit_may_change_after_a_short_page(gateway: Gateway, mailbox: Looking) -> None:
     made = [mailbox.receive(letter("Endless minutes", 3 * MEBIBYTE // 2)).id for _ in range(4)]
     first = gateway.get("/mail/messages", q='subject:"Endless minutes"', include_body=True, limit=4)

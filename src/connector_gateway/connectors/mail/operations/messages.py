@@ -74,16 +74,18 @@ async def _listed(call: MailCall, params: SearchMessages) -> tuple[Sequence[str]
 async def _read_each(call: MailCall, message_ids: Sequence[str], *, with_body: bool) -> Sequence[Read]:
     """The first messages in their order, several at once: as many as their bodies leave room for."""
     first, page = any_place(), _Filling(call.holding, len(message_ids))
+    tasks: list[asyncio.Task[None]] = []
 
     async def read(index: int, message_id: str) -> None:
         async with reader(call, first + index):
-            if index < page.ends_at:
-                page.put(index, await _read(call, message_id, with_body=with_body))
+            page.put(index, await _read(call, message_id, with_body=with_body))
+        # What has no room any more need neither arrive nor be decoded, which holds the event loop.
+        for behind in tasks[max(page.ends_at, index + 1) :]:
+            behind.cancel()
 
     try:
         async with asyncio.TaskGroup() as group:
-            for index, message_id in enumerate(message_ids):
-                group.create_task(read(index, message_id))
+            tasks += [group.create_task(read(index, message_id)) for index, message_id in enumerate(message_ids)]
     except ExceptionGroup as failures:
         raise failures.exceptions[0] from None
     return page.messages
