@@ -4,7 +4,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-virtualenv
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check fast fix bench screenshots examples hostile simulate generate clean
+.PHONY: help run test check fast fix bench screenshots examples hostile shapes simulate generate clean
 
 help:  ## What there is
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile
@@ -51,6 +51,9 @@ simulate: .venv/test  ## Try the promise about writes; SEEDS=1000 START=1 PROCES
 
 hostile: .venv/test  ## Attack a gateway, and measure what that costs others; ARGS="half_bodies" for one alone
 	@cd tests && ../$(BIN)/python -m hostile $(ARGS)
+
+shapes: .venv/test  ## Call every operation with requests of every shape for a minute; each finding is to be read
+	@cd tests && ../$(BIN)/python -m hostile.shapes $(ARGS)
 
 lock: .venv/test  ## Lock the dependencies with hashes; needs uv
 	uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \

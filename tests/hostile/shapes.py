@@ -1,0 +1,75 @@
+"""``python -m hostile.shapes``: schemathesis calls every operation, in front of the stand-ins, for a minute.
+
+Exit 1 means findings. What is valid by its shape and refused by its meaning, such as a cursor that nobody issued, is
+among them, so each is to be read.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from harness.installed import Installation, installed
+from harness.playing import playing
+from harness.serving import OPERATOR
+from workspace_sandbox import EMULATORS
+
+PREFIX = "/v1/connectors/"
+LONGEST_SECONDS = 50
+"""For the requests themselves; the rest of the minute is for what starts before them."""
+
+
+def main() -> int:
+    """Serve, call, and tell what was found."""
+    with (
+        playing(**EMULATORS) as sandbox,
+        tempfile.TemporaryDirectory() as folder,
+        installed(sandbox, Path(folder), GATEWAY_UPSTREAM_TIMEOUT_SECONDS="20") as installation,
+    ):
+        return _call_all(installation, Path(folder))
+
+
+def _call_all(installation: Installation, folder: Path) -> int:
+    document = installation.http.get(f"{installation.base_url}/openapi.json").json()
+    for path, item in document["paths"].items():
+        if path.startswith(PREFIX):
+            _name_connection(item, installation.connections[path.split("/")[3]])
+    file = folder / "openapi.json"
+    file.write_text(json.dumps(document), encoding="utf-8")
+    told = (
+        *("run", str(file), "--url", installation.base_url, "--header", f"Authorization: Bearer {_key(installation)}"),
+        *("--include-path-regex", f"^{PREFIX}", "--phases", "coverage,fuzzing", "--max-examples", "10", "--seed", "1"),
+        *("--continue-on-failure", "--no-color", "--suppress-health-check", "all", "--request-timeout", "60"),
+        *("--max-time", str(LONGEST_SECONDS), *sys.argv[1:]),
+    )
+    return subprocess.run([Path(sys.executable).parent / "st", *told], cwd=folder, check=False).returncode
+
+
+def _key(installation: Installation) -> str:
+    """A key that may call as often as it likes."""
+    authorised = {"Authorization": f"Bearer {OPERATOR}"}
+    connections = installation.http.get(f"{installation.base_url}/v1/connections", headers=authorised).json()["data"]
+    wanted = {"workspace_id": connections[0]["workspace_id"], "scope": "read_write", "calls_per_minute": 1_000_000}
+    made = installation.http.post(f"{installation.base_url}/v1/keys", headers=authorised, json=wanted)
+    return str(made.json()["data"]["key"])
+
+
+def _name_connection(node: Any, connection_id: str) -> None:
+    """Have all requests made with a connection that there is: without one they would not come far."""
+    if isinstance(node, dict):
+        named = {"type": "string", "enum": [connection_id]}
+        if node.get("name") == "connection_id" and "schema" in node:
+            node["schema"] = named
+        if "connection_id" in (node.get("properties") or ()):
+            node["properties"]["connection_id"] = named
+        for below in node.values():
+            _name_connection(below, connection_id)
+    elif isinstance(node, list):
+        for below in node:
+            _name_connection(below, connection_id)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
