@@ -6,11 +6,13 @@ Also the dashboard, from its table.
 """
 
 import json
+import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from client_source import ClientSource, errors_module
 from dashboard import dashboard  # beside this file
 from pydantic.fields import FieldInfo
 
@@ -26,6 +28,7 @@ PROJECT = Path(__file__).parent.parent
 REFERENCE = PROJECT / "docs" / "reference"
 GUIDES = PROJECT / "docs" / "guide" / "connect"
 CONTRACTS = PROJECT / "pyproject.toml"
+CLIENT = PROJECT / "src" / "connector_gateway_client"
 BASE_URL = "http://127.0.0.1:8080"
 
 
@@ -40,7 +43,23 @@ def files() -> Iterator[tuple[Path, str]]:
     document = openapi(CONNECTORS.values(), BASE_URL)
     yield REFERENCE / "openapi.json", json.dumps(document, indent=1, ensure_ascii=False) + "\n"
     yield PROJECT / "deploy" / "dashboard.json", dashboard()
+    yield CLIENT / "errors.py", formatted(errors_module())
+    source = ClientSource(CONNECTORS.values())
+    yield CLIENT / "shapes.py", formatted(source.shapes_module())
+    yield CLIENT / "operations.py", formatted(source.operations_module())
     yield CONTRACTS, import_contracts(CONTRACTS.read_text(encoding="utf-8"))
+
+
+def formatted(source: str) -> str:
+    """*source* as everything here is formatted."""
+    ruff = [sys.executable, "-m", "ruff"]
+    sort = [*ruff, "check", "--quiet", "--fix", "--select", "I,F401", "--stdin-filename", "src/generated.py", "-"]
+    layout = [*ruff, "format", "--quiet", "--stdin-filename", "src/generated.py", "-"]
+    for command in (sort, layout):
+        source = subprocess.run(  # noqa: S603  # our own tool, and nothing from outside
+            command, input=source, capture_output=True, check=True, text=True, cwd=PROJECT
+        ).stdout
+    return source
 
 
 def import_contracts(text: str) -> str:

@@ -1,0 +1,134 @@
+"""One call as it is sent, what its answer means, and whether it is worth another attempt; nothing is sent here."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from random import random
+from typing import Any
+from urllib.parse import quote
+from uuid import uuid4
+
+from connector_gateway_client.answers import Answer
+from connector_gateway_client.errors import ERRORS
+from connector_gateway_client.refusals import (
+    CallerError,
+    GatewayError,
+    NoAnswer,
+    ServiceFailure,
+    UnreadableAnswer,
+    UpstreamFailure,
+)
+
+BY_CODE: Mapping[str, type[GatewayError]] = {error.code: error for error in ERRORS}
+FIRST_PAUSE_SECONDS = 0.5
+LONGEST_PAUSE_SECONDS = 30.0
+WARNING = re.compile(r'199 - "([^"]*)"')
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of an operation."""
+
+    method: str
+    path: str
+    values: Mapping[str, Any]
+    writes: bool = False
+    key: str | None = None
+    """The idempotency key; one is made for a write that has none, so that it can be sent again."""
+
+    dry_run: bool = False
+    made_key: str = field(default_factory=lambda: str(uuid4()))
+
+    @staticmethod
+    def segment(value: str) -> str:
+        """*value* as one segment of a path."""
+        return quote(value, safe="")
+
+    def at(self, cursor: str | None, **values: Any) -> "Call":
+        """The same for another page, with other *values*."""
+        return replace(self, values={**self.values, "cursor": cursor, **values})
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The headers of every attempt, which are the same."""
+        headers = {"Idempotency-Key": self.key or self.made_key} if self.writes else {}
+        return headers | ({"Prefer": "dry-run"} if self.dry_run else {})
+
+    @property
+    def query(self) -> dict[str, str]:
+        """The parameters that travel in the query."""
+        return {name: _text(value) for name, value in self._given.items()} if self.method == "GET" else {}
+
+    @property
+    def body(self) -> bytes | None:
+        """The parameters that travel in the body."""
+        return None if self.method == "GET" else json.dumps(self._given, default=_plain).encode()
+
+    @property
+    def _given(self) -> dict[str, Any]:
+        return {name: value for name, value in self.values.items() if value is not None}
+
+
+def answer_of(status: int, headers: Mapping[str, str], body: bytes, *, dry_run: bool) -> Answer[Any]:
+    """What an answer tells; raises the exception of its code."""
+    try:
+        told = json.loads(body)
+        run_id, error = told["run_id"], told.get("error")
+        if error is not None:
+            raise _refusal(status, run_id, error, told.get("retry_after"))
+        data = told["data"]
+    except (ValueError, KeyError, TypeError, AttributeError) as fault:
+        raise UnreadableAnswer(f"What came with status {status} is no answer of the service.", status=status) from fault
+    if dry_run and headers.get("preference-applied") != "dry-run":
+        raise UnreadableAnswer("The service did not take this for a dry run; it may have written.", status=status)
+    warnings = WARNING.findall(headers.get("warning", ""))
+    replayed = headers.get("idempotent-replayed") == "true"
+    return Answer(data, run_id, told.get("status") == "partial", replayed, warnings, told.get("next_cursor"))
+
+
+def _refusal(status: int, run_id: str | None, error: Mapping[str, Any], retry_after: float | None) -> GatewayError:
+    code = error["code"]
+    return BY_CODE.get(code, _family(status))(
+        error["message"],
+        status=status,
+        told_code=code,
+        remedy=error.get("remedy", ""),
+        details=error.get("details", ()),
+        run_id=run_id,
+        retry_after=retry_after,
+    )
+
+
+def _family(status: int) -> type[GatewayError]:
+    """The family of a code that a later release of the service has."""
+    if status < 500:
+        return CallerError
+    return UpstreamFailure if status in {502, 504} else ServiceFailure
+
+
+def pause_before(attempt: int, error: GatewayError) -> float | None:
+    """Seconds to wait before attempt number *attempt* + 1; None where it would end in the same way.
+
+    Every attempt of a write bears the same key, so none can be done twice. That holds for ``outcome_unknown`` too: the
+    service looks first for what the earlier attempt has done.
+    """
+    if isinstance(error, UnreadableAnswer) and (error.status is None or error.status < 500):
+        return None
+    if error.retry_after is not None:
+        return error.retry_after
+    if isinstance(error, NoAnswer | UnreadableAnswer):
+        pause: float = min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2 ** (attempt - 1))
+        return pause * (0.5 + random())  # noqa: S311  # jitter, so that callers do not come back together
+    return None
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _plain(value: Any) -> Any:
+    """What JSON has for a value that it does not know: numbers stay exact as text, instants are ISO 8601."""
+    return value.isoformat() if hasattr(value, "isoformat") else str(value)

@@ -1,0 +1,2483 @@
+"""A method for every operation. Generated from the declarations; do not edit."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, overload
+
+from connector_gateway_client.answers import Answer, AsyncEvents, AsyncPages, DryRun, Events, Pages
+from connector_gateway_client.calls import Call
+from connector_gateway_client.sending import AsyncSending, Sending
+from connector_gateway_client.shapes import (
+    AddedReaction,
+    AttachedFile,
+    Block,
+    BoardDescription,
+    ChangedLabels,
+    Channel,
+    ChatEvent,
+    Checklist,
+    Comment,
+    Contact,
+    CreatedCard,
+    CreatedDeal,
+    CreatedDraft,
+    CreatedPage,
+    CreatedRecords,
+    EditedMessage,
+    FetchedAttachment,
+    FoundPages,
+    Message,
+    MovedCard,
+    NotesDatabase,
+    NotesEvent,
+    PostedMessage,
+    PropertyDefinition,
+    Record,
+    SentMessage,
+    Table,
+    UpdatedDeal,
+    UpdatedPage,
+    UpdatedRecord,
+    WrittenContact,
+)
+
+
+class Notes:
+    """Databases and pages of a notes workspace."""
+
+    def __init__(self, sending: Sending) -> None:
+        self._sending = sending
+
+    def list_databases(
+        self, *, connection_id: str, query: str | None = None, limit: int | None = None, cursor: str | None = None
+    ) -> Pages[NotesDatabase]:
+        """List the databases shared with the connection, newest first."""
+        return Pages(
+            self._sending,
+            Call(
+                "GET",
+                "/v1/connectors/notes/databases",
+                {"connection_id": connection_id, "query": query, "limit": limit},
+                writes=False,
+            ),
+            cursor,
+        )
+
+    @overload
+    def create_page(
+        self,
+        *,
+        connection_id: str,
+        database_id: str,
+        properties: Mapping[str, Any],
+        children: Sequence[str | Block] | None = None,
+        idempotency_key: str | None = None,
+        dry_run: Literal[False] = False,
+    ) -> Answer[CreatedPage]: ...
+
+    @overload
+    def create_page(
+        self,
+        *,
+        connection_id: str,
+        database_id: str,
+        properties: Mapping[str, Any],
+        children: Sequence[str | Block] | None = None,
+        idempotency_key: str | None = None,
+        dry_run: Literal[True],
+    ) -> Answer[DryRun]: ...
+
+    def create_page(
+        self,
+        *,
+        connection_id: str,
+        database_id: str,
+        properties: Mapping[str, Any],
+        children: Sequence[str | Block] | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Answer[Any]:
+        """Create a page as a row of a database."""
+        return self._sending.send(
+            Call(
+                "POST",
+                "/v1/connectors/notes/pages",
+                {
+                    "connection_id": connection_id,
+                    "database_id": database_id,
+                    "properties": properties,
+                    "children": children,
+                },
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    @overload
+    def update_page(
+        self,
+        *,
+        page_id: str,
+        connection_id: str,
+        properties: Mapping[str, Any] | None = None,
+        archived: bool | None = None,
+        if_unmodified_since: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: Literal[False] = False,
+    ) -> Answer[UpdatedPage]: ...
+
+    @overload
+    def update_page(
+        self,
+        *,
+        page_id: str,
+        connection_id: str,
+        properties: Mapping[str, Any] | None = None,
+        archived: bool | None = None,
+        if_unmodified_since: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: Literal[True],
+    ) -> Answer[DryRun]: ...
+
+    def update_page(
+        self,
+        *,
+        page_id: str,
+        connection_id: str,
+        properties: Mapping[str, Any] | None = None,
+        archived: bool | None = None,
+        if_unmodified_since: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Answer[Any]:
+        """Update properties of a page, move it to the trash, or restore it."""
+        return self._sending.send(
+            Call(
+                "PATCH",
+                f"/v1/connectors/notes/pages/{Call.segment(page_id)}",
+                {
+                    "connection_id": connection_id,
+                    "properties": properties,
+                    "archived": archived,
+                    "if_unmodified_since": if_unmodified_since,
+                },
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    def search_pages(
+        self,
+        *,
+        connection_id: str,
+        database_id: str,
+        property: str,
+        value: str,
+        match: Literal["exact", "contains"] | None = None,
+    ) -> Answer[FoundPages]:
+        """Find pages by a property value within one database; every match is returned."""
+        return self._sending.send(
+            Call(
+                "POST",
+                "/v1/connectors/notes/pages/search",
+                {
+                    "connection_id": connection_id,
+                    "database_id": database_id,
+                    "property": property,
+                    "value": value,
+                    "match": match,
+                },
+                writes=False,
+            )
+        )
+
+    def read_events(
+        self,
+        *,
+        connection_id: str,
+        since: str | None = None,
+        type: Literal["page.created", "page.property_updated"] | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> Pages[NotesEvent]:
+        """Read the changes that were observed, oldest first."""
+        return Pages(
+            self._sending,
+            Call(
+                "GET",
+                "/v1/connectors/notes/events",
+                {"connection_id": connection_id, "since": since, "type": type, "limit": limit},
+                writes=False,
+            ),
+            cursor,
+        )
+
+    def follow_events(
+        self,
+        *,
+        connection_id: str,
+        since: str | None = None,
+        type: Literal["page.created", "page.property_updated"] | None = None,
+        poll_seconds: float = 5.0,
+    ) -> Events[NotesEvent]:
+        """Yield events as they are observed, without an end; each once."""
+        return Events(
+            self._sending,
+            Call(
+                "GET",
+                "/v1/connectors/notes/events",
+                {"connection_id": connection_id, "since": since, "type": type},
+                writes=False,
+            ),
+            poll_seconds,
+        )
+
+
+class AsyncNotes:
+    """Databases and pages of a notes workspace."""
+
+    def __init__(self, sending: AsyncSending) -> None:
+        self._sending = sending
+
+    def list_databases(
+        self, *, connection_id: str, query: str | None = None, limit: int | None = None, cursor: str | None = None
+    ) -> AsyncPages[NotesDatabase]:
+        """List the databases shared with the connection, newest first."""
+        return AsyncPages(
+            self._sending,
+            Call(
+                "GET",
+                "/v1/connectors/notes/databases",
+                {"connection_id": connection_id, "query": query, "limit": limit},
+                writes=False,
+            ),
+            cursor,
+        )
+
+    @overload
+    async def create_page(
+        self,
+        *,
+        connection_id: str,
+        database_id: str,
+        properties: Mapping[str, Any],
+        children: Sequence[str | Block] | None = None,
+        idempotency_key: str | None = None,
+        dry_run: Literal[False] = False,
+    ) -> Answer[CreatedPage]: ...
+
+    @overload
+    async def create_page(
+        self,
+        *,
+        connection_id: str,
+        database_id: str,
+        properties: Mapping[str, Any],
+        children: Sequence[str | Block] | None = None,
+        idempotency_key: str | None = None,
+        dry_run: Literal[True],
+    ) -> Answer[DryRun]: ...
+
+    async def create_page(
+        self,
+        *,
+        connection_id: str,
+        database_id: str,
+        properties: Mapping[str, Any],
+        children: Sequence[str | Block] | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Answer[Any]:
+        """Create a page as a row of a database."""
+        return await self._sending.send(
+            Call(
+                "POST",
+                "/v1/connectors/notes/pages",
+                {
+                    "connection_id": connection_id,
+                    "database_id": database_id,
+                    "properties": properties,
+                    "children": children,
+                },
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    @overload
+    async def update_page(
+        self,
+        *,
+        page_id: str,
+        connection_id: str,
+        properties: Mapping[str, Any] | None = None,
+        archived: bool | None = None,
+        if_unmodified_since: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: Literal[False] = False,
+    ) -> Answer[UpdatedPage]: ...
+
+    @overload
+    async def update_page(
+        self,
+        *,
+        page_id: str,
+        connection_id: str,
+        properties: Mapping[str, Any] | None = None,
+        archived: bool | None = None,
+        if_unmodified_since: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: Literal[True],
+    ) -> Answer[DryRun]: ...
+
+    async def update_page(
+        self,
+        *,
+        page_id: str,
+        connection_id: str,
+        properties: Mapping[str, Any] | None = None,
+        archived: bool | None = None,
+        if_unmodified_since: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Answer[Any]:
+        """Update properties of a page, move it to the trash, or restore it."""
+        return await self._sending.send(
+            Call(
+                "PATCH",
+                f"/v1/connectors/notes/pages/{Call.segment(page_id)}",
+                {
+                    "connection_id": connection_id,
+                    "properties": properties,
+                    "archived": archived,
+                    "if_unmodified_since": if_unmodified_since,
+                },
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    async def search_pages(
+        self,
+        *,
+        connection_id: str,
+        database_id: str,
+        property: str,
+        value: str,
+        match: Literal["exact", "contains"] | None = None,
+    ) -> Answer[FoundPages]:
+        """Find pages by a property value within one database; every match is returned."""
+        return await self._sending.send(
+            Call(
+                "POST",
+                "/v1/connectors/notes/pages/search",
+                {
+                    "connection_id": connection_id,
+                    "database_id": database_id,
+                    "property": property,
+                    "value": value,
+                    "match": match,
+                },
+                writes=False,
+            )
+        )
+
+    def read_events(
+        self,
+        *,
+        connection_id: str,
+        since: str | None = None,
+        type: Literal["page.created", "page.property_updated"] | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> AsyncPages[NotesEvent]:
+        """Read the changes that were observed, oldest first."""
+        return AsyncPages(
+            self._sending,
+            Call(
+                "GET",
+                "/v1/connectors/notes/events",
+                {"connection_id": connection_id, "since": since, "type": type, "limit": limit},
+                writes=False,
+            ),
+            cursor,
+        )
+
+    def follow_events(
+        self,
+        *,
+        connection_id: str,
+        since: str | None = None,
+        type: Literal["page.created", "page.property_updated"] | None = None,
+        poll_seconds: float = 5.0,
+    ) -> AsyncEvents[NotesEvent]:
+        """Yield events as they are observed, without an end; each once."""
+        return AsyncEvents(
+            self._sending,
+            Call(
+                "GET",
+                "/v1/connectors/notes/events",
+                {"connection_id": connection_id, "since": since, "type": type},
+                writes=False,
+            ),
+            poll_seconds,
+        )
+
+
+class Boards:
+    """Cards, lists, comments and checklists of kanban boards."""
+
+    def __init__(self, sending: Sending) -> None:
+        self._sending = sending
+
+    @overload
+    def create_card(
+        self,
+        *,
+        connection_id: str,
+        list_id: str,
+        name: str,
+        desc: str | None = None,
+        due: str | None = None,
+        labels: Sequence[str] | None = None,
+        idempotency_key: str | None = None,
+        dry_run: Literal[False] = False,
+    ) -> Answer[CreatedCard]: ...
+
+    @overload
+    def create_card(
+        self,
+        *,
+        connection_id: str,
+        list_id: str,
+        name: str,
+        desc: str | None = None,
+        due: str | None = None,
+        labels: Sequence[str] | None = None,
+        idempotency_key: str | None = None,
+        dry_run: Literal[True],
+    ) -> Answer[DryRun]: ...
+
+    def create_card(
+        self,
+        *,
+        connection_id: str,
+        list_id: str,
+        name: str,
+        desc: str | None = None,
+        due: str | None = None,
+        labels: Sequence[str] | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Answer[Any]:
+        """Create a card at the bottom of a list."""
+        return self._sending.send(
+            Call(
+                "POST",
+                "/v1/connectors/boards/cards",
+                {
+                    "connection_id": connection_id,
+                    "list_id": list_id,
+                    "name": name,
+                    "desc": desc,
+                    "due": due,
+                    "labels": labels,
+                },
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    @overload
+    def move_card(
+        self,
+        *,
+        card_id: str,
+        connection_id: str,
+        list_id: str,
+        position: Literal["top", "bottom"] | None = None,
+        comment: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: Literal[False] = False,
+    ) -> Answer[MovedCard]: ...
+
+    @overload
+    def move_card(
+        self,
+        *,
+        card_id: str,
+        connection_id: str,
+        list_id: str,
+        position: Literal["top", "bottom"] | None = None,
+        comment: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: Literal[True],
+    ) -> Answer[DryRun]: ...
+
+    def move_card(
+        self,
+        *,
+        card_id: str,
+        connection_id: str,
+        list_id: str,
+        position: Literal["top", "bottom"] | None = None,
+        comment: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Answer[Any]:
+        """Move a card to another list of its board, and comment on it if wanted."""
+        return self._sending.send(
+            Call(
+                "POST",
+                f"/v1/connectors/boards/cards/{Call.segment(card_id)}/move",
+                {"connection_id": connection_id, "list_id": list_id, "position": position, "comment": comment},
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    @overload
+    def comment_on_card(
+        self,
+        *,
+        card_id: str,
+        connection_id: str,
+        text: str,
+        idempotency_key: str | None = None,
+        dry_run: Literal[False] = False,
+    ) -> Answer[Comment]: ...
+
+    @overload
+    def comment_on_card(
+        self, *, card_id: str, connection_id: str, text: str, idempotency_key: str | None = None, dry_run: Literal[True]
+    ) -> Answer[DryRun]: ...
+
+    def comment_on_card(
+        self, *, card_id: str, connection_id: str, text: str, idempotency_key: str | None = None, dry_run: bool = False
+    ) -> Answer[Any]:
+        """Post a comment on a card."""
+        return self._sending.send(
+            Call(
+                "POST",
+                f"/v1/connectors/boards/cards/{Call.segment(card_id)}/comments",
+                {"connection_id": connection_id, "text": text},
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    def describe_board(
+        self, *, connection_id: str, board_id: str, include_labels: bool | None = None
+    ) -> Answer[BoardDescription]:
+        """List the open lists of a board with the number of cards in each, and the board's labels."""
+        return self._sending.send(
+            Call(
+                "GET",
+                "/v1/connectors/boards/lists",
+                {"connection_id": connection_id, "board_id": board_id, "include_labels": include_labels},
+                writes=False,
+            )
+        )
+
+    @overload
+    def attach_checklist(
+        self,
+        *,
+        card_id: str,
+        connection_id: str,
+        name: str,
+        items: Sequence[str],
+        skip_if_present: bool | None = None,
+        idempotency_key: str | None = None,
+        dry_run: Literal[False] = False,
+    ) -> Answer[Checklist]: ...
+
+    @overload
+    def attach_checklist(
+        self,
+        *,
+        card_id: str,
+        connection_id: str,
+        name: str,
+        items: Sequence[str],
+        skip_if_present: bool | None = None,
+        idempotency_key: str | None = None,
+        dry_run: Literal[True],
+    ) -> Answer[DryRun]: ...
+
+    def attach_checklist(
+        self,
+        *,
+        card_id: str,
+        connection_id: str,
+        name: str,
+        items: Sequence[str],
+        skip_if_present: bool | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Answer[Any]:
+        """Attach a checklist with its items to a card."""
+        return self._sending.send(
+            Call(
+                "POST",
+                f"/v1/connectors/boards/cards/{Call.segment(card_id)}/checklists",
+                {"connection_id": connection_id, "name": name, "items": items, "skip_if_present": skip_if_present},
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+
+class AsyncBoards:
+    """Cards, lists, comments and checklists of kanban boards."""
+
+    def __init__(self, sending: AsyncSending) -> None:
+        self._sending = sending
+
+    @overload
+    async def create_card(
+        self,
+        *,
+        connection_id: str,
+        list_id: str,
+        name: str,
+        desc: str | None = None,
+        due: str | None = None,
+        labels: Sequence[str] | None = None,
+        idempotency_key: str | None = None,
+        dry_run: Literal[False] = False,
+    ) -> Answer[CreatedCard]: ...
+
+    @overload
+    async def create_card(
+        self,
+        *,
+        connection_id: str,
+        list_id: str,
+        name: str,
+        desc: str | None = None,
+        due: str | None = None,
+        labels: Sequence[str] | None = None,
+        idempotency_key: str | None = None,
+        dry_run: Literal[True],
+    ) -> Answer[DryRun]: ...
+
+    async def create_card(
+        self,
+        *,
+        connection_id: str,
+        list_id: str,
+        name: str,
+        desc: str | None = None,
+        due: str | None = None,
+        labels: Sequence[str] | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Answer[Any]:
+        """Create a card at the bottom of a list."""
+        return await self._sending.send(
+            Call(
+                "POST",
+                "/v1/connectors/boards/cards",
+                {
+                    "connection_id": connection_id,
+                    "list_id": list_id,
+                    "name": name,
+                    "desc": desc,
+                    "due": due,
+                    "labels": labels,
+                },
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    @overload
+    async def move_card(
+        self,
+        *,
+        card_id: str,
+        connection_id: str,
+        list_id: str,
+        position: Literal["top", "bottom"] | None = None,
+        comment: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: Literal[False] = False,
+    ) -> Answer[MovedCard]: ...
+
+    @overload
+    async def move_card(
+        self,
+        *,
+        card_id: str,
+        connection_id: str,
+        list_id: str,
+        position: Literal["top", "bottom"] | None = None,
+        comment: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: Literal[True],
+    ) -> Answer[DryRun]: ...
+
+    async def move_card(
+        self,
+        *,
+        card_id: str,
+        connection_id: str,
+        list_id: str,
+        position: Literal["top", "bottom"] | None = None,
+        comment: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Answer[Any]:
+        """Move a card to another list of its board, and comment on it if wanted."""
+        return await self._sending.send(
+            Call(
+                "POST",
+                f"/v1/connectors/boards/cards/{Call.segment(card_id)}/move",
+                {"connection_id": connection_id, "list_id": list_id, "position": position, "comment": comment},
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    @overload
+    async def comment_on_card(
+        self,
+        *,
+        card_id: str,
+        connection_id: str,
+        text: str,
+        idempotency_key: str | None = None,
+        dry_run: Literal[False] = False,
+    ) -> Answer[Comment]: ...
+
+    @overload
+    async def comment_on_card(
+        self, *, card_id: str, connection_id: str, text: str, idempotency_key: str | None = None, dry_run: Literal[True]
+    ) -> Answer[DryRun]: ...
+
+    async def comment_on_card(
+        self, *, card_id: str, connection_id: str, text: str, idempotency_key: str | None = None, dry_run: bool = False
+    ) -> Answer[Any]:
+        """Post a comment on a card."""
+        return await self._sending.send(
+            Call(
+                "POST",
+                f"/v1/connectors/boards/cards/{Call.segment(card_id)}/comments",
+                {"connection_id": connection_id, "text": text},
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    async def describe_board(
+        self, *, connection_id: str, board_id: str, include_labels: bool | None = None
+    ) -> Answer[BoardDescription]:
+        """List the open lists of a board with the number of cards in each, and the board's labels."""
+        return await self._sending.send(
+            Call(
+                "GET",
+                "/v1/connectors/boards/lists",
+                {"connection_id": connection_id, "board_id": board_id, "include_labels": include_labels},
+                writes=False,
+            )
+        )
+
+    @overload
+    async def attach_checklist(
+        self,
+        *,
+        card_id: str,
+        connection_id: str,
+        name: str,
+        items: Sequence[str],
+        skip_if_present: bool | None = None,
+        idempotency_key: str | None = None,
+        dry_run: Literal[False] = False,
+    ) -> Answer[Checklist]: ...
+
+    @overload
+    async def attach_checklist(
+        self,
+        *,
+        card_id: str,
+        connection_id: str,
+        name: str,
+        items: Sequence[str],
+        skip_if_present: bool | None = None,
+        idempotency_key: str | None = None,
+        dry_run: Literal[True],
+    ) -> Answer[DryRun]: ...
+
+    async def attach_checklist(
+        self,
+        *,
+        card_id: str,
+        connection_id: str,
+        name: str,
+        items: Sequence[str],
+        skip_if_present: bool | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Answer[Any]:
+        """Attach a checklist with its items to a card."""
+        return await self._sending.send(
+            Call(
+                "POST",
+                f"/v1/connectors/boards/cards/{Call.segment(card_id)}/checklists",
+                {"connection_id": connection_id, "name": name, "items": items, "skip_if_present": skip_if_present},
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+
+class Mail:
+    """Messages, labels and attachments of a mailbox."""
+
+    def __init__(self, sending: Sending) -> None:
+        self._sending = sending
+
+    def search_messages(
+        self,
+        *,
+        connection_id: str,
+        q: str,
+        include_body: bool | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> Pages[Message]:
+        """Search the mailbox in the mail provider's search syntax, newest first."""
+        return Pages(
+            self._sending,
+            Call(
+                "GET",
+                "/v1/connectors/mail/messages",
+                {"connection_id": connection_id, "q": q, "include_body": include_body, "limit": limit},
+                writes=False,
+            ),
+            cursor,
+        )
+
+    @overload
+    def send_message(
+        self,
+        *,
+        connection_id: str,
+        to: Sequence[str],
+        subject: str,
+        body_html: str,
+        thread_id: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: Literal[False] = False,
+    ) -> Answer[SentMessage]: ...
+
+    @overload
+    def send_message(
+        self,
+        *,
+        connection_id: str,
+        to: Sequence[str],
+        subject: str,
+        body_html: str,
+        thread_id: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: Literal[True],
+    ) -> Answer[DryRun]: ...
+
+    def send_message(
+        self,
+        *,
+        connection_id: str,
+        to: Sequence[str],
+        subject: str,
+        body_html: str,
+        thread_id: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Answer[Any]:
+        """Send an email from the connected address, or a reply inside a thread."""
+        return self._sending.send(
+            Call(
+                "POST",
+                "/v1/connectors/mail/messages",
+                {
+                    "connection_id": connection_id,
+                    "to": to,
+                    "subject": subject,
+                    "body_html": body_html,
+                    "thread_id": thread_id,
+                },
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    @overload
+    def change_message_labels(
+        self,
+        *,
+        message_id: str,
+        connection_id: str,
+        add: Sequence[str] | None = None,
+        remove: Sequence[str] | None = None,
+        create_missing: bool | None = None,
+        idempotency_key: str | None = None,
+        dry_run: Literal[False] = False,
+    ) -> Answer[ChangedLabels]: ...
+
+    @overload
+    def change_message_labels(
+        self,
+        *,
+        message_id: str,
+        connection_id: str,
+        add: Sequence[str] | None = None,
+        remove: Sequence[str] | None = None,
+        create_missing: bool | None = None,
+        idempotency_key: str | None = None,
+        dry_run: Literal[True],
+    ) -> Answer[DryRun]: ...
+
+    def change_message_labels(
+        self,
+        *,
+        message_id: str,
+        connection_id: str,
+        add: Sequence[str] | None = None,
+        remove: Sequence[str] | None = None,
+        create_missing: bool | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Answer[Any]:
+        """Apply labels to a message and strip others from it, by their names."""
+        return self._sending.send(
+            Call(
+                "POST",
+                f"/v1/connectors/mail/messages/{Call.segment(message_id)}/labels",
+                {"connection_id": connection_id, "add": add, "remove": remove, "create_missing": create_missing},
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    def fetch_attachment(
+        self, *, attachment_id: str, connection_id: str, message_id: str, as_: Literal["link", "base64"] | None = None
+    ) -> Answer[FetchedAttachment]:
+        """Fetch an attachment as a short-lived download link, or as base64."""
+        return self._sending.send(
+            Call(
+                "GET",
+                f"/v1/connectors/mail/attachments/{Call.segment(attachment_id)}",
+                {"connection_id": connection_id, "message_id": message_id, "as": as_},
+                writes=False,
+            )
+        )
+
+    @overload
+    def create_draft(
+        self,
+        *,
+        connection_id: str,
+        to: Sequence[str],
+        subject: str,
+        body_html: str,
+        idempotency_key: str | None = None,
+        dry_run: Literal[False] = False,
+    ) -> Answer[CreatedDraft]: ...
+
+    @overload
+    def create_draft(
+        self,
+        *,
+        connection_id: str,
+        to: Sequence[str],
+        subject: str,
+        body_html: str,
+        idempotency_key: str | None = None,
+        dry_run: Literal[True],
+    ) -> Answer[DryRun]: ...
+
+    def create_draft(
+        self,
+        *,
+        connection_id: str,
+        to: Sequence[str],
+        subject: str,
+        body_html: str,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Answer[Any]:
+        """Create an unsent draft; nothing is sent."""
+        return self._sending.send(
+            Call(
+                "POST",
+                "/v1/connectors/mail/drafts",
+                {"connection_id": connection_id, "to": to, "subject": subject, "body_html": body_html},
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+
+class AsyncMail:
+    """Messages, labels and attachments of a mailbox."""
+
+    def __init__(self, sending: AsyncSending) -> None:
+        self._sending = sending
+
+    def search_messages(
+        self,
+        *,
+        connection_id: str,
+        q: str,
+        include_body: bool | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> AsyncPages[Message]:
+        """Search the mailbox in the mail provider's search syntax, newest first."""
+        return AsyncPages(
+            self._sending,
+            Call(
+                "GET",
+                "/v1/connectors/mail/messages",
+                {"connection_id": connection_id, "q": q, "include_body": include_body, "limit": limit},
+                writes=False,
+            ),
+            cursor,
+        )
+
+    @overload
+    async def send_message(
+        self,
+        *,
+        connection_id: str,
+        to: Sequence[str],
+        subject: str,
+        body_html: str,
+        thread_id: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: Literal[False] = False,
+    ) -> Answer[SentMessage]: ...
+
+    @overload
+    async def send_message(
+        self,
+        *,
+        connection_id: str,
+        to: Sequence[str],
+        subject: str,
+        body_html: str,
+        thread_id: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: Literal[True],
+    ) -> Answer[DryRun]: ...
+
+    async def send_message(
+        self,
+        *,
+        connection_id: str,
+        to: Sequence[str],
+        subject: str,
+        body_html: str,
+        thread_id: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Answer[Any]:
+        """Send an email from the connected address, or a reply inside a thread."""
+        return await self._sending.send(
+            Call(
+                "POST",
+                "/v1/connectors/mail/messages",
+                {
+                    "connection_id": connection_id,
+                    "to": to,
+                    "subject": subject,
+                    "body_html": body_html,
+                    "thread_id": thread_id,
+                },
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    @overload
+    async def change_message_labels(
+        self,
+        *,
+        message_id: str,
+        connection_id: str,
+        add: Sequence[str] | None = None,
+        remove: Sequence[str] | None = None,
+        create_missing: bool | None = None,
+        idempotency_key: str | None = None,
+        dry_run: Literal[False] = False,
+    ) -> Answer[ChangedLabels]: ...
+
+    @overload
+    async def change_message_labels(
+        self,
+        *,
+        message_id: str,
+        connection_id: str,
+        add: Sequence[str] | None = None,
+        remove: Sequence[str] | None = None,
+        create_missing: bool | None = None,
+        idempotency_key: str | None = None,
+        dry_run: Literal[True],
+    ) -> Answer[DryRun]: ...
+
+    async def change_message_labels(
+        self,
+        *,
+        message_id: str,
+        connection_id: str,
+        add: Sequence[str] | None = None,
+        remove: Sequence[str] | None = None,
+        create_missing: bool | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Answer[Any]:
+        """Apply labels to a message and strip others from it, by their names."""
+        return await self._sending.send(
+            Call(
+                "POST",
+                f"/v1/connectors/mail/messages/{Call.segment(message_id)}/labels",
+                {"connection_id": connection_id, "add": add, "remove": remove, "create_missing": create_missing},
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    async def fetch_attachment(
+        self, *, attachment_id: str, connection_id: str, message_id: str, as_: Literal["link", "base64"] | None = None
+    ) -> Answer[FetchedAttachment]:
+        """Fetch an attachment as a short-lived download link, or as base64."""
+        return await self._sending.send(
+            Call(
+                "GET",
+                f"/v1/connectors/mail/attachments/{Call.segment(attachment_id)}",
+                {"connection_id": connection_id, "message_id": message_id, "as": as_},
+                writes=False,
+            )
+        )
+
+    @overload
+    async def create_draft(
+        self,
+        *,
+        connection_id: str,
+        to: Sequence[str],
+        subject: str,
+        body_html: str,
+        idempotency_key: str | None = None,
+        dry_run: Literal[False] = False,
+    ) -> Answer[CreatedDraft]: ...
+
+    @overload
+    async def create_draft(
+        self,
+        *,
+        connection_id: str,
+        to: Sequence[str],
+        subject: str,
+        body_html: str,
+        idempotency_key: str | None = None,
+        dry_run: Literal[True],
+    ) -> Answer[DryRun]: ...
+
+    async def create_draft(
+        self,
+        *,
+        connection_id: str,
+        to: Sequence[str],
+        subject: str,
+        body_html: str,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Answer[Any]:
+        """Create an unsent draft; nothing is sent."""
+        return await self._sending.send(
+            Call(
+                "POST",
+                "/v1/connectors/mail/drafts",
+                {"connection_id": connection_id, "to": to, "subject": subject, "body_html": body_html},
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+
+class Chat:
+    """Messages, reactions and channels of a team chat workspace."""
+
+    def __init__(self, sending: Sending) -> None:
+        self._sending = sending
+
+    @overload
+    def post_message(
+        self,
+        *,
+        connection_id: str,
+        channel: str,
+        text: str,
+        thread_ts: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: Literal[False] = False,
+    ) -> Answer[PostedMessage]: ...
+
+    @overload
+    def post_message(
+        self,
+        *,
+        connection_id: str,
+        channel: str,
+        text: str,
+        thread_ts: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: Literal[True],
+    ) -> Answer[DryRun]: ...
+
+    def post_message(
+        self,
+        *,
+        connection_id: str,
+        channel: str,
+        text: str,
+        thread_ts: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Answer[Any]:
+        """Post a message, or a reply in a thread."""
+        return self._sending.send(
+            Call(
+                "POST",
+                "/v1/connectors/chat/messages",
+                {"connection_id": connection_id, "channel": channel, "text": text, "thread_ts": thread_ts},
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    @overload
+    def edit_message(
+        self,
+        *,
+        message_ts: str,
+        connection_id: str,
+        channel: str,
+        text: str,
+        idempotency_key: str | None = None,
+        dry_run: Literal[False] = False,
+    ) -> Answer[EditedMessage]: ...
+
+    @overload
+    def edit_message(
+        self,
+        *,
+        message_ts: str,
+        connection_id: str,
+        channel: str,
+        text: str,
+        idempotency_key: str | None = None,
+        dry_run: Literal[True],
+    ) -> Answer[DryRun]: ...
+
+    def edit_message(
+        self,
+        *,
+        message_ts: str,
+        connection_id: str,
+        channel: str,
+        text: str,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Answer[Any]:
+        """Edit a message that was posted through this connection."""
+        return self._sending.send(
+            Call(
+                "PATCH",
+                f"/v1/connectors/chat/messages/{Call.segment(message_ts)}",
+                {"connection_id": connection_id, "channel": channel, "text": text},
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    def list_channels(
+        self, *, connection_id: str, types: str | None = None, limit: int | None = None, cursor: str | None = None
+    ) -> Pages[Channel]:
+        """List the channels that the connection can post into."""
+        return Pages(
+            self._sending,
+            Call(
+                "GET",
+                "/v1/connectors/chat/channels",
+                {"connection_id": connection_id, "types": types, "limit": limit},
+                writes=False,
+            ),
+            cursor,
+        )
+
+    @overload
+    def add_reaction(
+        self,
+        *,
+        connection_id: str,
+        channel: str,
+        message_ts: str,
+        emoji: str,
+        idempotency_key: str | None = None,
+        dry_run: Literal[False] = False,
+    ) -> Answer[AddedReaction]: ...
+
+    @overload
+    def add_reaction(
+        self,
+        *,
+        connection_id: str,
+        channel: str,
+        message_ts: str,
+        emoji: str,
+        idempotency_key: str | None = None,
+        dry_run: Literal[True],
+    ) -> Answer[DryRun]: ...
+
+    def add_reaction(
+        self,
+        *,
+        connection_id: str,
+        channel: str,
+        message_ts: str,
+        emoji: str,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Answer[Any]:
+        """Add an emoji reaction to a message; one that is there already is left as it is."""
+        return self._sending.send(
+            Call(
+                "POST",
+                "/v1/connectors/chat/reactions",
+                {"connection_id": connection_id, "channel": channel, "message_ts": message_ts, "emoji": emoji},
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    def read_events(
+        self,
+        *,
+        connection_id: str,
+        channel: str | None = None,
+        since: str | None = None,
+        type: Literal["message.keyword", "message.posted"] | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> Pages[ChatEvent]:
+        """Read the messages that were observed on the watched channels, oldest first."""
+        return Pages(
+            self._sending,
+            Call(
+                "GET",
+                "/v1/connectors/chat/events",
+                {"connection_id": connection_id, "channel": channel, "since": since, "type": type, "limit": limit},
+                writes=False,
+            ),
+            cursor,
+        )
+
+    def follow_events(
+        self,
+        *,
+        connection_id: str,
+        channel: str | None = None,
+        since: str | None = None,
+        type: Literal["message.keyword", "message.posted"] | None = None,
+        poll_seconds: float = 5.0,
+    ) -> Events[ChatEvent]:
+        """Yield events as they are observed, without an end; each once."""
+        return Events(
+            self._sending,
+            Call(
+                "GET",
+                "/v1/connectors/chat/events",
+                {"connection_id": connection_id, "channel": channel, "since": since, "type": type},
+                writes=False,
+            ),
+            poll_seconds,
+        )
+
+
+class AsyncChat:
+    """Messages, reactions and channels of a team chat workspace."""
+
+    def __init__(self, sending: AsyncSending) -> None:
+        self._sending = sending
+
+    @overload
+    async def post_message(
+        self,
+        *,
+        connection_id: str,
+        channel: str,
+        text: str,
+        thread_ts: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: Literal[False] = False,
+    ) -> Answer[PostedMessage]: ...
+
+    @overload
+    async def post_message(
+        self,
+        *,
+        connection_id: str,
+        channel: str,
+        text: str,
+        thread_ts: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: Literal[True],
+    ) -> Answer[DryRun]: ...
+
+    async def post_message(
+        self,
+        *,
+        connection_id: str,
+        channel: str,
+        text: str,
+        thread_ts: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Answer[Any]:
+        """Post a message, or a reply in a thread."""
+        return await self._sending.send(
+            Call(
+                "POST",
+                "/v1/connectors/chat/messages",
+                {"connection_id": connection_id, "channel": channel, "text": text, "thread_ts": thread_ts},
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    @overload
+    async def edit_message(
+        self,
+        *,
+        message_ts: str,
+        connection_id: str,
+        channel: str,
+        text: str,
+        idempotency_key: str | None = None,
+        dry_run: Literal[False] = False,
+    ) -> Answer[EditedMessage]: ...
+
+    @overload
+    async def edit_message(
+        self,
+        *,
+        message_ts: str,
+        connection_id: str,
+        channel: str,
+        text: str,
+        idempotency_key: str | None = None,
+        dry_run: Literal[True],
+    ) -> Answer[DryRun]: ...
+
+    async def edit_message(
+        self,
+        *,
+        message_ts: str,
+        connection_id: str,
+        channel: str,
+        text: str,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Answer[Any]:
+        """Edit a message that was posted through this connection."""
+        return await self._sending.send(
+            Call(
+                "PATCH",
+                f"/v1/connectors/chat/messages/{Call.segment(message_ts)}",
+                {"connection_id": connection_id, "channel": channel, "text": text},
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    def list_channels(
+        self, *, connection_id: str, types: str | None = None, limit: int | None = None, cursor: str | None = None
+    ) -> AsyncPages[Channel]:
+        """List the channels that the connection can post into."""
+        return AsyncPages(
+            self._sending,
+            Call(
+                "GET",
+                "/v1/connectors/chat/channels",
+                {"connection_id": connection_id, "types": types, "limit": limit},
+                writes=False,
+            ),
+            cursor,
+        )
+
+    @overload
+    async def add_reaction(
+        self,
+        *,
+        connection_id: str,
+        channel: str,
+        message_ts: str,
+        emoji: str,
+        idempotency_key: str | None = None,
+        dry_run: Literal[False] = False,
+    ) -> Answer[AddedReaction]: ...
+
+    @overload
+    async def add_reaction(
+        self,
+        *,
+        connection_id: str,
+        channel: str,
+        message_ts: str,
+        emoji: str,
+        idempotency_key: str | None = None,
+        dry_run: Literal[True],
+    ) -> Answer[DryRun]: ...
+
+    async def add_reaction(
+        self,
+        *,
+        connection_id: str,
+        channel: str,
+        message_ts: str,
+        emoji: str,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Answer[Any]:
+        """Add an emoji reaction to a message; one that is there already is left as it is."""
+        return await self._sending.send(
+            Call(
+                "POST",
+                "/v1/connectors/chat/reactions",
+                {"connection_id": connection_id, "channel": channel, "message_ts": message_ts, "emoji": emoji},
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    def read_events(
+        self,
+        *,
+        connection_id: str,
+        channel: str | None = None,
+        since: str | None = None,
+        type: Literal["message.keyword", "message.posted"] | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> AsyncPages[ChatEvent]:
+        """Read the messages that were observed on the watched channels, oldest first."""
+        return AsyncPages(
+            self._sending,
+            Call(
+                "GET",
+                "/v1/connectors/chat/events",
+                {"connection_id": connection_id, "channel": channel, "since": since, "type": type, "limit": limit},
+                writes=False,
+            ),
+            cursor,
+        )
+
+    def follow_events(
+        self,
+        *,
+        connection_id: str,
+        channel: str | None = None,
+        since: str | None = None,
+        type: Literal["message.keyword", "message.posted"] | None = None,
+        poll_seconds: float = 5.0,
+    ) -> AsyncEvents[ChatEvent]:
+        """Yield events as they are observed, without an end; each once."""
+        return AsyncEvents(
+            self._sending,
+            Call(
+                "GET",
+                "/v1/connectors/chat/events",
+                {"connection_id": connection_id, "channel": channel, "since": since, "type": type},
+                writes=False,
+            ),
+            poll_seconds,
+        )
+
+
+class Crm:
+    """Contacts, deals and properties of a customer relationship manager."""
+
+    def __init__(self, sending: Sending) -> None:
+        self._sending = sending
+
+    @overload
+    def create_or_update_contact(
+        self,
+        *,
+        connection_id: str,
+        email: str,
+        properties: Mapping[str, Any],
+        on_conflict: Literal["update", "skip"] | None = None,
+        associate_company: str | None = None,
+        create_company: bool | None = None,
+        idempotency_key: str | None = None,
+        dry_run: Literal[False] = False,
+    ) -> Answer[WrittenContact]: ...
+
+    @overload
+    def create_or_update_contact(
+        self,
+        *,
+        connection_id: str,
+        email: str,
+        properties: Mapping[str, Any],
+        on_conflict: Literal["update", "skip"] | None = None,
+        associate_company: str | None = None,
+        create_company: bool | None = None,
+        idempotency_key: str | None = None,
+        dry_run: Literal[True],
+    ) -> Answer[DryRun]: ...
+
+    def create_or_update_contact(
+        self,
+        *,
+        connection_id: str,
+        email: str,
+        properties: Mapping[str, Any],
+        on_conflict: Literal["update", "skip"] | None = None,
+        associate_company: str | None = None,
+        create_company: bool | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Answer[Any]:
+        """Create a contact, or update the one that matches the email."""
+        return self._sending.send(
+            Call(
+                "POST",
+                "/v1/connectors/crm/contacts",
+                {
+                    "connection_id": connection_id,
+                    "email": email,
+                    "properties": properties,
+                    "on_conflict": on_conflict,
+                    "associate_company": associate_company,
+                    "create_company": create_company,
+                },
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    def look_up_contacts(
+        self,
+        *,
+        connection_id: str,
+        email: str | None = None,
+        property: str | None = None,
+        value: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> Pages[Contact]:
+        """Look up contacts by email, by another property, or all of them."""
+        return Pages(
+            self._sending,
+            Call(
+                "GET",
+                "/v1/connectors/crm/contacts",
+                {"connection_id": connection_id, "email": email, "property": property, "value": value, "limit": limit},
+                writes=False,
+            ),
+            cursor,
+        )
+
+    @overload
+    def create_deal(
+        self,
+        *,
+        connection_id: str,
+        dealname: str,
+        pipeline: str,
+        dealstage: str,
+        amount: float | None = None,
+        contact_id: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: Literal[False] = False,
+    ) -> Answer[CreatedDeal]: ...
+
+    @overload
+    def create_deal(
+        self,
+        *,
+        connection_id: str,
+        dealname: str,
+        pipeline: str,
+        dealstage: str,
+        amount: float | None = None,
+        contact_id: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: Literal[True],
+    ) -> Answer[DryRun]: ...
+
+    def create_deal(
+        self,
+        *,
+        connection_id: str,
+        dealname: str,
+        pipeline: str,
+        dealstage: str,
+        amount: float | None = None,
+        contact_id: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Answer[Any]:
+        """Open a deal in a stage of a pipeline."""
+        return self._sending.send(
+            Call(
+                "POST",
+                "/v1/connectors/crm/deals",
+                {
+                    "connection_id": connection_id,
+                    "dealname": dealname,
+                    "pipeline": pipeline,
+                    "dealstage": dealstage,
+                    "amount": amount,
+                    "contact_id": contact_id,
+                },
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    @overload
+    def update_deal(
+        self,
+        *,
+        deal_id: str,
+        connection_id: str,
+        dealstage: str | None = None,
+        properties: Mapping[str, Any] | None = None,
+        note: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: Literal[False] = False,
+    ) -> Answer[UpdatedDeal]: ...
+
+    @overload
+    def update_deal(
+        self,
+        *,
+        deal_id: str,
+        connection_id: str,
+        dealstage: str | None = None,
+        properties: Mapping[str, Any] | None = None,
+        note: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: Literal[True],
+    ) -> Answer[DryRun]: ...
+
+    def update_deal(
+        self,
+        *,
+        deal_id: str,
+        connection_id: str,
+        dealstage: str | None = None,
+        properties: Mapping[str, Any] | None = None,
+        note: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Answer[Any]:
+        """Move a deal to another stage of its pipeline, write properties, and log a note with the change."""
+        return self._sending.send(
+            Call(
+                "PATCH",
+                f"/v1/connectors/crm/deals/{Call.segment(deal_id)}",
+                {"connection_id": connection_id, "dealstage": dealstage, "properties": properties, "note": note},
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    def list_properties(
+        self,
+        *,
+        connection_id: str,
+        object_type: Literal["contacts", "companies", "deals"],
+        custom_only: bool | None = None,
+    ) -> Answer[list[PropertyDefinition]]:
+        """List the properties of an object type."""
+        return self._sending.send(
+            Call(
+                "GET",
+                "/v1/connectors/crm/properties",
+                {"connection_id": connection_id, "object_type": object_type, "custom_only": custom_only},
+                writes=False,
+            )
+        )
+
+
+class AsyncCrm:
+    """Contacts, deals and properties of a customer relationship manager."""
+
+    def __init__(self, sending: AsyncSending) -> None:
+        self._sending = sending
+
+    @overload
+    async def create_or_update_contact(
+        self,
+        *,
+        connection_id: str,
+        email: str,
+        properties: Mapping[str, Any],
+        on_conflict: Literal["update", "skip"] | None = None,
+        associate_company: str | None = None,
+        create_company: bool | None = None,
+        idempotency_key: str | None = None,
+        dry_run: Literal[False] = False,
+    ) -> Answer[WrittenContact]: ...
+
+    @overload
+    async def create_or_update_contact(
+        self,
+        *,
+        connection_id: str,
+        email: str,
+        properties: Mapping[str, Any],
+        on_conflict: Literal["update", "skip"] | None = None,
+        associate_company: str | None = None,
+        create_company: bool | None = None,
+        idempotency_key: str | None = None,
+        dry_run: Literal[True],
+    ) -> Answer[DryRun]: ...
+
+    async def create_or_update_contact(
+        self,
+        *,
+        connection_id: str,
+        email: str,
+        properties: Mapping[str, Any],
+        on_conflict: Literal["update", "skip"] | None = None,
+        associate_company: str | None = None,
+        create_company: bool | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Answer[Any]:
+        """Create a contact, or update the one that matches the email."""
+        return await self._sending.send(
+            Call(
+                "POST",
+                "/v1/connectors/crm/contacts",
+                {
+                    "connection_id": connection_id,
+                    "email": email,
+                    "properties": properties,
+                    "on_conflict": on_conflict,
+                    "associate_company": associate_company,
+                    "create_company": create_company,
+                },
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    def look_up_contacts(
+        self,
+        *,
+        connection_id: str,
+        email: str | None = None,
+        property: str | None = None,
+        value: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> AsyncPages[Contact]:
+        """Look up contacts by email, by another property, or all of them."""
+        return AsyncPages(
+            self._sending,
+            Call(
+                "GET",
+                "/v1/connectors/crm/contacts",
+                {"connection_id": connection_id, "email": email, "property": property, "value": value, "limit": limit},
+                writes=False,
+            ),
+            cursor,
+        )
+
+    @overload
+    async def create_deal(
+        self,
+        *,
+        connection_id: str,
+        dealname: str,
+        pipeline: str,
+        dealstage: str,
+        amount: float | None = None,
+        contact_id: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: Literal[False] = False,
+    ) -> Answer[CreatedDeal]: ...
+
+    @overload
+    async def create_deal(
+        self,
+        *,
+        connection_id: str,
+        dealname: str,
+        pipeline: str,
+        dealstage: str,
+        amount: float | None = None,
+        contact_id: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: Literal[True],
+    ) -> Answer[DryRun]: ...
+
+    async def create_deal(
+        self,
+        *,
+        connection_id: str,
+        dealname: str,
+        pipeline: str,
+        dealstage: str,
+        amount: float | None = None,
+        contact_id: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Answer[Any]:
+        """Open a deal in a stage of a pipeline."""
+        return await self._sending.send(
+            Call(
+                "POST",
+                "/v1/connectors/crm/deals",
+                {
+                    "connection_id": connection_id,
+                    "dealname": dealname,
+                    "pipeline": pipeline,
+                    "dealstage": dealstage,
+                    "amount": amount,
+                    "contact_id": contact_id,
+                },
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    @overload
+    async def update_deal(
+        self,
+        *,
+        deal_id: str,
+        connection_id: str,
+        dealstage: str | None = None,
+        properties: Mapping[str, Any] | None = None,
+        note: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: Literal[False] = False,
+    ) -> Answer[UpdatedDeal]: ...
+
+    @overload
+    async def update_deal(
+        self,
+        *,
+        deal_id: str,
+        connection_id: str,
+        dealstage: str | None = None,
+        properties: Mapping[str, Any] | None = None,
+        note: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: Literal[True],
+    ) -> Answer[DryRun]: ...
+
+    async def update_deal(
+        self,
+        *,
+        deal_id: str,
+        connection_id: str,
+        dealstage: str | None = None,
+        properties: Mapping[str, Any] | None = None,
+        note: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Answer[Any]:
+        """Move a deal to another stage of its pipeline, write properties, and log a note with the change."""
+        return await self._sending.send(
+            Call(
+                "PATCH",
+                f"/v1/connectors/crm/deals/{Call.segment(deal_id)}",
+                {"connection_id": connection_id, "dealstage": dealstage, "properties": properties, "note": note},
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    async def list_properties(
+        self,
+        *,
+        connection_id: str,
+        object_type: Literal["contacts", "companies", "deals"],
+        custom_only: bool | None = None,
+    ) -> Answer[list[PropertyDefinition]]:
+        """List the properties of an object type."""
+        return await self._sending.send(
+            Call(
+                "GET",
+                "/v1/connectors/crm/properties",
+                {"connection_id": connection_id, "object_type": object_type, "custom_only": custom_only},
+                writes=False,
+            )
+        )
+
+
+class Tables:
+    """Bases, tables and records of a spreadsheet-style database."""
+
+    def __init__(self, sending: Sending) -> None:
+        self._sending = sending
+
+    def read_records(
+        self,
+        *,
+        connection_id: str,
+        base_id: str,
+        table: str,
+        view: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> Pages[Record]:
+        """Read records of a table or a view; a view's own filter and order apply."""
+        return Pages(
+            self._sending,
+            Call(
+                "GET",
+                "/v1/connectors/tables/records",
+                {"connection_id": connection_id, "base_id": base_id, "table": table, "view": view, "limit": limit},
+                writes=False,
+            ),
+            cursor,
+        )
+
+    @overload
+    def create_records(
+        self,
+        *,
+        connection_id: str,
+        base_id: str,
+        table: str,
+        records: Sequence[Mapping[str, Any]],
+        allow_new_options: bool | None = None,
+        idempotency_key: str | None = None,
+        dry_run: Literal[False] = False,
+    ) -> Answer[CreatedRecords]: ...
+
+    @overload
+    def create_records(
+        self,
+        *,
+        connection_id: str,
+        base_id: str,
+        table: str,
+        records: Sequence[Mapping[str, Any]],
+        allow_new_options: bool | None = None,
+        idempotency_key: str | None = None,
+        dry_run: Literal[True],
+    ) -> Answer[DryRun]: ...
+
+    def create_records(
+        self,
+        *,
+        connection_id: str,
+        base_id: str,
+        table: str,
+        records: Sequence[Mapping[str, Any]],
+        allow_new_options: bool | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Answer[Any]:
+        """Create up to ten records, and report the success of each."""
+        return self._sending.send(
+            Call(
+                "POST",
+                "/v1/connectors/tables/records",
+                {
+                    "connection_id": connection_id,
+                    "base_id": base_id,
+                    "table": table,
+                    "records": records,
+                    "allow_new_options": allow_new_options,
+                },
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    @overload
+    def update_record(
+        self,
+        *,
+        record_id: str,
+        connection_id: str,
+        base_id: str,
+        table: str,
+        fields: Mapping[str, Any],
+        idempotency_key: str | None = None,
+        dry_run: Literal[False] = False,
+    ) -> Answer[UpdatedRecord]: ...
+
+    @overload
+    def update_record(
+        self,
+        *,
+        record_id: str,
+        connection_id: str,
+        base_id: str,
+        table: str,
+        fields: Mapping[str, Any],
+        idempotency_key: str | None = None,
+        dry_run: Literal[True],
+    ) -> Answer[DryRun]: ...
+
+    def update_record(
+        self,
+        *,
+        record_id: str,
+        connection_id: str,
+        base_id: str,
+        table: str,
+        fields: Mapping[str, Any],
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Answer[Any]:
+        """Update the named fields of one record."""
+        return self._sending.send(
+            Call(
+                "PATCH",
+                f"/v1/connectors/tables/records/{Call.segment(record_id)}",
+                {"connection_id": connection_id, "base_id": base_id, "table": table, "fields": fields},
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    @overload
+    def attach_file(
+        self,
+        *,
+        connection_id: str,
+        record_id: str,
+        field: str,
+        url: str,
+        filename: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: Literal[False] = False,
+    ) -> Answer[AttachedFile]: ...
+
+    @overload
+    def attach_file(
+        self,
+        *,
+        connection_id: str,
+        record_id: str,
+        field: str,
+        url: str,
+        filename: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: Literal[True],
+    ) -> Answer[DryRun]: ...
+
+    def attach_file(
+        self,
+        *,
+        connection_id: str,
+        record_id: str,
+        field: str,
+        url: str,
+        filename: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Answer[Any]:
+        """Attach a file to a record from a public link."""
+        return self._sending.send(
+            Call(
+                "POST",
+                "/v1/connectors/tables/attachments",
+                {
+                    "connection_id": connection_id,
+                    "record_id": record_id,
+                    "field": field,
+                    "url": url,
+                    "filename": filename,
+                },
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    def list_tables(
+        self, *, connection_id: str, base_id: str, include_views: bool | None = None
+    ) -> Answer[list[Table]]:
+        """List the tables of a base with their views and field types."""
+        return self._sending.send(
+            Call(
+                "GET",
+                "/v1/connectors/tables/tables",
+                {"connection_id": connection_id, "base_id": base_id, "include_views": include_views},
+                writes=False,
+            )
+        )
+
+
+class AsyncTables:
+    """Bases, tables and records of a spreadsheet-style database."""
+
+    def __init__(self, sending: AsyncSending) -> None:
+        self._sending = sending
+
+    def read_records(
+        self,
+        *,
+        connection_id: str,
+        base_id: str,
+        table: str,
+        view: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> AsyncPages[Record]:
+        """Read records of a table or a view; a view's own filter and order apply."""
+        return AsyncPages(
+            self._sending,
+            Call(
+                "GET",
+                "/v1/connectors/tables/records",
+                {"connection_id": connection_id, "base_id": base_id, "table": table, "view": view, "limit": limit},
+                writes=False,
+            ),
+            cursor,
+        )
+
+    @overload
+    async def create_records(
+        self,
+        *,
+        connection_id: str,
+        base_id: str,
+        table: str,
+        records: Sequence[Mapping[str, Any]],
+        allow_new_options: bool | None = None,
+        idempotency_key: str | None = None,
+        dry_run: Literal[False] = False,
+    ) -> Answer[CreatedRecords]: ...
+
+    @overload
+    async def create_records(
+        self,
+        *,
+        connection_id: str,
+        base_id: str,
+        table: str,
+        records: Sequence[Mapping[str, Any]],
+        allow_new_options: bool | None = None,
+        idempotency_key: str | None = None,
+        dry_run: Literal[True],
+    ) -> Answer[DryRun]: ...
+
+    async def create_records(
+        self,
+        *,
+        connection_id: str,
+        base_id: str,
+        table: str,
+        records: Sequence[Mapping[str, Any]],
+        allow_new_options: bool | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Answer[Any]:
+        """Create up to ten records, and report the success of each."""
+        return await self._sending.send(
+            Call(
+                "POST",
+                "/v1/connectors/tables/records",
+                {
+                    "connection_id": connection_id,
+                    "base_id": base_id,
+                    "table": table,
+                    "records": records,
+                    "allow_new_options": allow_new_options,
+                },
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    @overload
+    async def update_record(
+        self,
+        *,
+        record_id: str,
+        connection_id: str,
+        base_id: str,
+        table: str,
+        fields: Mapping[str, Any],
+        idempotency_key: str | None = None,
+        dry_run: Literal[False] = False,
+    ) -> Answer[UpdatedRecord]: ...
+
+    @overload
+    async def update_record(
+        self,
+        *,
+        record_id: str,
+        connection_id: str,
+        base_id: str,
+        table: str,
+        fields: Mapping[str, Any],
+        idempotency_key: str | None = None,
+        dry_run: Literal[True],
+    ) -> Answer[DryRun]: ...
+
+    async def update_record(
+        self,
+        *,
+        record_id: str,
+        connection_id: str,
+        base_id: str,
+        table: str,
+        fields: Mapping[str, Any],
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Answer[Any]:
+        """Update the named fields of one record."""
+        return await self._sending.send(
+            Call(
+                "PATCH",
+                f"/v1/connectors/tables/records/{Call.segment(record_id)}",
+                {"connection_id": connection_id, "base_id": base_id, "table": table, "fields": fields},
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    @overload
+    async def attach_file(
+        self,
+        *,
+        connection_id: str,
+        record_id: str,
+        field: str,
+        url: str,
+        filename: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: Literal[False] = False,
+    ) -> Answer[AttachedFile]: ...
+
+    @overload
+    async def attach_file(
+        self,
+        *,
+        connection_id: str,
+        record_id: str,
+        field: str,
+        url: str,
+        filename: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: Literal[True],
+    ) -> Answer[DryRun]: ...
+
+    async def attach_file(
+        self,
+        *,
+        connection_id: str,
+        record_id: str,
+        field: str,
+        url: str,
+        filename: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Answer[Any]:
+        """Attach a file to a record from a public link."""
+        return await self._sending.send(
+            Call(
+                "POST",
+                "/v1/connectors/tables/attachments",
+                {
+                    "connection_id": connection_id,
+                    "record_id": record_id,
+                    "field": field,
+                    "url": url,
+                    "filename": filename,
+                },
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    async def list_tables(
+        self, *, connection_id: str, base_id: str, include_views: bool | None = None
+    ) -> Answer[list[Table]]:
+        """List the tables of a base with their views and field types."""
+        return await self._sending.send(
+            Call(
+                "GET",
+                "/v1/connectors/tables/tables",
+                {"connection_id": connection_id, "base_id": base_id, "include_views": include_views},
+                writes=False,
+            )
+        )
+
+
+class Operations:
+    """Every operation, by connector."""
+
+    def __init__(self, sending: Sending) -> None:
+        self.notes = Notes(sending)
+        self.boards = Boards(sending)
+        self.mail = Mail(sending)
+        self.chat = Chat(sending)
+        self.crm = Crm(sending)
+        self.tables = Tables(sending)
+
+
+class AsyncOperations:
+    """Every operation, by connector."""
+
+    def __init__(self, sending: AsyncSending) -> None:
+        self.notes = AsyncNotes(sending)
+        self.boards = AsyncBoards(sending)
+        self.mail = AsyncMail(sending)
+        self.chat = AsyncChat(sending)
+        self.crm = AsyncCrm(sending)
+        self.tables = AsyncTables(sending)

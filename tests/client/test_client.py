@@ -1,0 +1,223 @@
+"""The Python client: what it sends, what it makes of answers, and when it tries again."""
+
+from collections.abc import Iterator
+from typing import Any, assert_type
+
+import httpx
+import pytest
+
+from connector_gateway.connectors import CONNECTORS
+from connector_gateway.kit.errors import catalogue
+from connector_gateway_client import Answer, AsyncGateway, DryRun, GatewayError, NoAnswer, UnreadableAnswer, errors
+from connector_gateway_client import Gateway as Client
+from connector_gateway_client.answers import Seen
+from connector_gateway_client.calls import Call, answer_of, pause_before
+from connector_gateway_client.errors import ERRORS
+from connector_gateway_client.sending import AsyncSending, Sending
+from connector_gateway_client.shapes import CreatedCard
+from harness.playing import playing
+from harness.serving import Gateway, free_port, serving
+from workspace_sandbox import EMULATORS
+
+OPERATIONS = [(connector.name, one.name) for connector in CONNECTORS.values() for one in connector.operations]
+WRITE = Call("POST", "/v1/connectors/boards/cards", {"name": "Plan"}, writes=True)
+DONE = {"run_id": "run_1", "connector": "boards", "status": "ok", "data": {"card_id": "c"}}
+UNKNOWN = {"code": "outcome_unknown", "message": "Not known.", "remedy": "Repeat it.", "details": []}
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    with playing(**EMULATORS) as sandbox, serving(sandbox, tmp_path_factory.mktemp("client")) as gateway:
+        yield gateway
+
+
+@pytest.fixture(scope="module")
+def client(served: Gateway) -> Iterator[Client]:
+    with Client(served.base_url, served.key) as client:
+        yield client
+
+
+class Script:
+    """Answers one after the other, and the requests that they were given to."""
+
+    def __init__(self, *answers: httpx.Response | httpx.TransportError) -> None:
+        self.answers = list(answers)
+        self.requests: list[httpx.Request] = []
+        self.pauses: list[float] = []
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        self.requests.append(request)
+        answer = self.answers.pop(0)
+        if isinstance(answer, httpx.TransportError):
+            raise answer
+        return answer
+
+    async def sleep(self, seconds: float) -> None:
+        self.pauses.append(seconds)
+
+    @property
+    def sending(self) -> Sending:
+        http = httpx.Client(base_url="http://gateway", transport=httpx.MockTransport(self))
+        return Sending(http, 60, self.pauses.append)
+
+    @property
+    def async_sending(self) -> AsyncSending:
+        http = httpx.AsyncClient(base_url="http://gateway", transport=httpx.MockTransport(self))
+        return AsyncSending(http, 60, self.sleep)
+
+    @property
+    def keys(self) -> list[str]:
+        return [request.headers["Idempotency-Key"] for request in self.requests]
+
+
+def unknown(seconds: int = 3) -> httpx.Response:
+    return httpx.Response(502, json={"run_id": "run_0", "error": UNKNOWN, "retry_after": seconds})
+
+
+@pytest.mark.parametrize(("connector", "operation"), OPERATIONS)
+def test_every_operation_is_a_method(client: Client, connector: str, operation: str) -> None:
+    assert callable(getattr(getattr(client, connector), operation))
+
+
+def test_every_code_is_an_exception() -> None:
+    assert {error.code for error in catalogue()} == {error.code for error in ERRORS}
+
+
+def test_a_write_is_answered_with_what_it_made(served: Gateway, client: Client) -> None:
+    list_id = served.examples("boards")["list_ids"][0]
+    card = client.boards.create_card(connection_id=served.connections["boards"], list_id=list_id, name="From Python")
+    assert_type(card, Answer[CreatedCard])
+
+    assert "From Python" == served.sandbox.emulators["boards"].store.cards[card.data["card_id"]].name  # type: ignore[attr-defined]
+
+
+def test_a_dry_run_writes_nothing(served: Gateway, client: Client) -> None:
+    list_id, connection_id = served.examples("boards")["list_ids"][0], served.connections["boards"]
+    served.clear("boards")
+    told = client.boards.create_card(connection_id=connection_id, list_id=list_id, name="Dry", dry_run=True)
+    assert_type(told, Answer[DryRun])
+
+    assert ["create the card"] == [request["step"] for request in told.data["requests"]]
+    assert {"GET"} == {method for method, _, _ in served.journal("boards")}
+
+
+def test_a_key_of_ones_own_is_replayed(served: Gateway, client: Client) -> None:
+    list_id, connection_id = served.examples("boards")["list_ids"][0], served.connections["boards"]
+    cards = [
+        client.boards.create_card(connection_id=connection_id, list_id=list_id, name="Once", idempotency_key="once")
+        for _ in range(2)
+    ]
+
+    assert [False, True] == [card.replayed for card in cards]
+
+
+def test_a_list_is_gone_through_page_by_page(served: Gateway, client: Client) -> None:
+    connection_id = served.connections["notes"]
+    whole = list(client.notes.list_databases(connection_id=connection_id))
+    single = list(client.notes.list_databases(connection_id=connection_id, limit=1))
+    pages = list(client.notes.list_databases(connection_id=connection_id, limit=1).pages())
+
+    assert whole == single
+    assert [1] * len(whole) == [len(page.data) for page in pages]
+
+
+async def test_it_can_be_awaited(served: Gateway) -> None:
+    connection_id = served.connections["notes"]
+    async with AsyncGateway(served.base_url, served.key) as client:
+        titles = [one["title"] async for one in client.notes.list_databases(connection_id=connection_id, limit=1)]
+        tables = await client.boards.list_lists(
+            connection_id=served.connections["boards"], board_id=served.examples("boards")["board_id"]
+        )
+
+    assert (True, True) == (len(titles) > 1, bool(tables.run_id))
+
+
+def test_a_refusal_is_the_exception_of_its_code(served: Gateway, client: Client) -> None:
+    with pytest.raises(errors.ListNotFound) as refused:
+        client.boards.create_card(connection_id=served.connections["boards"], list_id="f" * 24, name="Nowhere")
+
+    assert (404, True) == (refused.value.status, refused.value.run_id is not None)
+    assert refused.value.remedy
+
+
+def test_a_wrong_key_is_told(served: Gateway) -> None:
+    with Client(served.base_url, "cg_wrong") as client, pytest.raises(errors.InvalidApiKey):
+        list(client.notes.list_databases(connection_id="any"))
+
+
+def test_a_service_that_is_away_is_told() -> None:
+    with Client(f"http://127.0.0.1:{free_port()}", "key", retry_seconds=0) as client, pytest.raises(NoAnswer):
+        list(client.notes.list_databases(connection_id="any"))
+
+
+def test_a_write_in_doubt_is_repeated_with_its_key_when_the_service_says() -> None:
+    script = Script(unknown(7), httpx.Response(200, json=DONE))
+    answer = script.sending.send(WRITE)
+
+    assert ("run_1", [7]) == (answer.run_id, script.pauses)
+    assert [WRITE.made_key] * 2 == script.keys
+
+
+async def test_the_same_holds_where_it_is_awaited() -> None:
+    script = Script(unknown(7), httpx.ReadError("cut"), httpx.Response(200, json=DONE))
+    answer = await script.async_sending.send(WRITE)
+
+    assert ("run_1", 7, 2) == (answer.run_id, script.pauses[0], len(script.pauses))
+    assert [WRITE.made_key] * 3 == script.keys
+
+
+def test_an_answer_that_breaks_off_is_asked_for_again() -> None:
+    script = Script(httpx.RemoteProtocolError("cut"), httpx.Response(200, json=DONE))
+    answer = script.sending.send(WRITE)
+
+    assert ("run_1", [WRITE.made_key] * 2) == (answer.run_id, script.keys)
+
+
+def test_a_pause_that_is_too_long_is_not_waited_for() -> None:
+    script = Script(unknown(61))
+
+    with pytest.raises(errors.OutcomeUnknown) as refused:
+        script.sending.send(WRITE)
+    assert ([], 61) == (script.pauses, refused.value.retry_after)
+
+
+@pytest.mark.parametrize(
+    "body", [b"<html>", b"[]", b"{}", b'{"run_id": "r", "data"', b'{"run_id": "r", "error": 5}', b""]
+)
+def test_what_is_no_answer_is_told_as_that(body: bytes) -> None:
+    with pytest.raises(UnreadableAnswer):
+        answer_of(200, {}, body, dry_run=False)
+
+
+def test_a_page_of_a_proxy_is_worth_another_attempt_where_it_fails() -> None:
+    failures = [UnreadableAnswer("", status=status) for status in (200, 404, 502)]
+    pauses = [pause_before(1, failure) for failure in failures]
+
+    assert [None, None] == pauses[:2]
+    assert pauses[2] is not None
+
+
+def test_a_code_of_a_later_release_is_its_family() -> None:
+    body = b'{"run_id": "r", "error": {"code": "new_one", "message": "New."}}'
+
+    with pytest.raises(GatewayError) as refused:
+        answer_of(409, {}, body, dry_run=False)
+    assert ("CallerError", "new_one") == (type(refused.value).__name__, refused.value.told_code)
+
+
+def test_a_service_that_knows_no_dry_runs_is_told() -> None:
+    with pytest.raises(UnreadableAnswer, match="may have written"):
+        answer_of(200, {}, b'{"run_id": "r", "data": {}}', dry_run=True)
+
+
+def test_events_that_were_read_are_not_given_again() -> None:
+    first, second, third = (event(number, at) for number, at in ((1, "10:00"), (2, "10:01"), (3, "10:01")))
+    seen = Seen()
+    read = [list(seen.new(events)) for events in ([first, second], [second, third], [second, third])]
+
+    assert [[first, second], [third], []] == read
+    assert "10:01" == seen.after(WRITE, None).values["since"]
+
+
+def event(number: int, at: str) -> dict[str, Any]:
+    return {"event_id": f"evt_{number}", "observed_at": at}

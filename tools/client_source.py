@@ -1,0 +1,225 @@
+"""The source of the Python client, made from the declarations: a method for every operation, sync and async."""
+
+import keyword
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from connector_gateway.http.openapi import openapi
+from connector_gateway.http.routes import PREFIX
+from connector_gateway.kit.errors import CallerError, ServiceFailure, UpstreamFailure, catalogue
+from connector_gateway.kit.operation import AnyConnector, AnyOperation
+from connector_gateway.kit.shapes import IDEMPOTENCY_FIELD, Listing
+
+Schema = Mapping[str, Any]
+
+GENERATED = "Generated from the declarations; do not edit."
+FAMILIES = (CallerError, UpstreamFailure, ServiceFailure)
+PLAIN = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
+
+
+def errors_module() -> str:
+    """``errors.py``: a class for every code that a connector's operation may be refused with, and for all others."""
+    rows = [
+        f"class {error.__name__}({_family(error)}):\n"
+        f'    """{_first_line(error.__doc__)}"""\n\n    code = "{error.code}"\n'
+        for error in catalogue()
+    ]
+    names = "".join(f"    {error.__name__},\n" for error in catalogue())
+    head = f'"""An exception for every code of the service. {GENERATED}"""\n\n'
+    imports = (
+        "from connector_gateway_client.refusals import CallerError, GatewayError, ServiceFailure, UpstreamFailure\n"
+    )
+    table = f"ERRORS: tuple[type[GatewayError], ...] = (\n{names})\n"
+    return f"{head}{imports}\n\n" + "\n\n".join(rows) + f"\n\n{table}"
+
+
+def _family(error: type) -> str:
+    return next(family.__name__ for family in FAMILIES if issubclass(error, family))
+
+
+def _first_line(text: str | None) -> str:
+    return (text or "").strip().partition("\n")[0].replace("``", "`").replace("*", "")
+
+
+class ClientSource:
+    """The modules that follow from the connectors."""
+
+    def __init__(self, connectors: Iterable[AnyConnector]) -> None:
+        self._connectors = list(connectors)
+        document = openapi(self._connectors, "http://127.0.0.1:8080")
+        self._paths, self._schemas = document["paths"], document["components"]["schemas"]
+        self._shapes: dict[str, str] = {}
+
+    def shapes_module(self) -> str:
+        """``shapes.py``: what operations return, and the objects that parameters consist of."""
+        for connector, operation in self._operations():
+            self._answer(operation)
+            for schema in self._parameters(connector, operation).values():
+                self._type(schema)
+        bodies = "\n\n".join(self._shapes.values())
+        imports = "from typing import Any, Literal, NotRequired, TypedDict\n"
+        return f'"""What the service takes and answers, as JSON has it. {GENERATED}"""\n\n{imports}\n\n{bodies}'
+
+    def operations_module(self) -> str:
+        """``operations.py``: a class for every connector, and one more for each with methods to be awaited."""
+        classes = [
+            self._class(connector, asynchronous=asynchronous)
+            for connector in self._connectors
+            for asynchronous in (False, True)
+        ]
+        sync, waiting = (self._gateway(asynchronous=asynchronous) for asynchronous in (False, True))
+        code = "\n\n".join([*classes, sync, waiting])
+        used = [name for name in sorted(self._shapes) if f"{name}]" in code or f"{name} " in code]
+        imports = (
+            "from collections.abc import Mapping, Sequence\n"
+            "from typing import Any, Literal, overload\n\n"
+            "from connector_gateway_client.answers import Answer, AsyncEvents, AsyncPages, DryRun, Events, Pages\n"
+            "from connector_gateway_client.calls import Call\n"
+            "from connector_gateway_client.sending import AsyncSending, Sending\n"
+            "from connector_gateway_client.shapes import (\n" + "".join(f"    {name},\n" for name in used) + ")\n"
+        )
+        return f'"""A method for every operation. {GENERATED}"""\n\n{imports}\n\n{code}'
+
+    def _operations(self) -> Iterator[tuple[AnyConnector, AnyOperation]]:
+        return ((connector, operation) for connector in self._connectors for operation in connector.operations)
+
+    def _parameters(self, connector: AnyConnector, operation: AnyOperation) -> dict[str, Schema]:
+        """The schemas of the parameters, the required ones first; null is allowed where one may be left out."""
+        schema = operation.params.model_json_schema()
+        described = self._paths[f"{PREFIX}/{connector.name}{operation.path}"][operation.method.lower()]
+        fields = {one["name"]: one["schema"] for one in described["parameters"] if one["in"] in {"path", "query"}}
+        fields |= (
+            self._schemas.get(operation.params.__name__, {}).get("properties", {}) if operation.method != "GET" else {}
+        )
+        required = {"connection_id", *schema.get("required", [])}
+        wanted = {name: field for name, field in fields.items() if name not in {IDEMPOTENCY_FIELD, "cursor"}}
+        first = {name: field for name, field in wanted.items() if name in required}
+        return first | {
+            name: {"anyOf": [field, {"type": "null"}]} for name, field in wanted.items() if name not in required
+        }
+
+    def _answer(self, operation: AnyOperation) -> str:
+        item = self._type({"$ref": f"#/components/schemas/{operation.item.__name__}"})
+        return f"list[{item}]" if issubclass(operation.result, Listing) else item
+
+    def _type(self, schema: Schema, *, taken: bool = False) -> str:
+        """The Python type of *schema*; one that is *taken* may be any sequence or mapping."""
+        if "$ref" in schema:
+            name = schema["$ref"].rpartition("/")[2]
+            self._define(name, self._schemas[name])
+            return name
+        if "anyOf" in schema:
+            options = dict.fromkeys(self._type(option, taken=taken) for option in schema["anyOf"])
+            flat = dict.fromkeys(part for option in options for part in option.split(" | "))
+            return "Any" if "Any" in flat else " | ".join(flat)
+        if "enum" in schema or "const" in schema:
+            return f"Literal[{', '.join(map(repr, schema.get('enum', [schema.get('const')])))}]".replace("'", '"')
+        if schema.get("type") == "array":
+            return f"{'Sequence' if taken else 'list'}[{self._type(schema.get('items', {}), taken=taken)}]"
+        if schema.get("type") == "object":
+            return self._object(schema, taken=taken)
+        return PLAIN.get(schema.get("type", ""), "Any")
+
+    def _object(self, schema: Schema, *, taken: bool) -> str:
+        if "title" in schema and "properties" in schema:
+            self._define(schema["title"], schema)
+            return str(schema["title"])
+        return "Mapping[str, Any]" if taken else "dict[str, Any]"
+
+    def _define(self, name: str, schema: Schema) -> None:
+        if name in self._shapes:
+            return
+        self._shapes[name] = ""
+        required = set(schema.get("required", []))
+        fields = {field: self._type(described) for field, described in schema["properties"].items()}
+        typed = {field: kind if field in required else f"NotRequired[{kind}]" for field, kind in fields.items()}
+        about = _first_line(schema.get("description")) or f"{name}."
+        # Behind those that it consists of, which are defined by now.
+        del self._shapes[name]
+        if any(keyword.iskeyword(field) for field in typed):
+            members = "".join(f'        "{field}": {kind},\n' for field, kind in typed.items())
+            self._shapes[name] = f'{name} = TypedDict(\n    "{name}",\n    {{\n{members}    }},\n)\n"""{about}"""\n'
+        else:
+            members = "".join(f"    {field}: {kind}\n" for field, kind in typed.items())
+            self._shapes[name] = f'class {name}(TypedDict):\n    """{about}"""\n\n{members}'
+
+    def _class(self, connector: AnyConnector, *, asynchronous: bool) -> str:
+        name = ("Async" if asynchronous else "") + connector.name.capitalize()
+        sending = "AsyncSending" if asynchronous else "Sending"
+        methods = [self._method(connector, one, asynchronous=asynchronous) for one in connector.operations]
+        head = f'class {name}:\n    """{_first_line(connector.summary)}"""\n\n'
+        init = f"    def __init__(self, sending: {sending}) -> None:\n        self._sending = sending\n"
+        return f"{head}{init}\n" + "\n".join(methods)
+
+    def _gateway(self, *, asynchronous: bool) -> str:
+        prefix = "Async" if asynchronous else ""
+        names = [connector.name for connector in self._connectors]
+        members = "".join(f"        self.{name} = {prefix}{name.capitalize()}(sending)\n" for name in names)
+        about = "Every operation, by connector."
+        init = f"    def __init__(self, sending: {prefix}Sending) -> None:\n{members}"
+        return f'class {prefix}Operations:\n    """{about}"""\n\n{init}'
+
+    def _method(self, connector: AnyConnector, operation: AnyOperation, *, asynchronous: bool) -> str:
+        parameters = self._parameters(connector, operation)
+        typed = {name: self._type(schema, taken=True) for name, schema in parameters.items()}
+        given = [
+            f"{_python(name)}: {kind}" + (" = None" if kind.endswith("None") else "") for name, kind in typed.items()
+        ]
+        call = self._call(connector, operation, typed)
+        about = f'        """{_first_line(operation.description)}"""\n'
+        if operation.pages:
+            return self._paged(operation, given, call, about, asynchronous=asynchronous)
+        return self._plain(operation, given, call, about, asynchronous=asynchronous)
+
+    def _call(self, connector: AnyConnector, operation: AnyOperation, typed: Mapping[str, str]) -> str:
+        path = "/".join(_segment(part) for part in f"{PREFIX}/{connector.name}{operation.path}".split("/"))
+        values = ", ".join(f'"{name}": {_python(name)}' for name in typed if name not in operation.path_names)
+        prefixed = 'f"' if "{" in path else '"'
+        writes = operation.scope == "write"
+        more = ", key=idempotency_key, dry_run=dry_run" if writes else ""
+        return f'Call("{operation.method}", {prefixed}{path}", {{{values}}}, writes={writes}{more})'
+
+    def _paged(self, operation: AnyOperation, given: list[str], call: str, about: str, *, asynchronous: bool) -> str:
+        item, prefix = self._answer(operation), "Async" if asynchronous else ""
+        signature = ", ".join(["self", "*", *given, "cursor: str | None = None"])
+        method = (
+            f"    def {operation.name}({signature}) -> {prefix}Pages[{item}]:\n{about}"
+            f"        return {prefix}Pages(self._sending, {call}, cursor)\n"
+        )
+        if operation.name != "read_events":
+            return method
+        following = [one for one in given if not one.startswith("limit:")]
+        call = call.replace(', "limit": limit', "")
+        signature = ", ".join(["self", "*", *following, "poll_seconds: float = 5.0"])
+        return (
+            f"{method}\n    def follow_events({signature}) -> {prefix}Events[{item}]:\n"
+            f'        """Yield events as they are observed, without an end; each once."""\n'
+            f"        return {prefix}Events(self._sending, {call}, poll_seconds)\n"
+        )
+
+    def _plain(self, operation: AnyOperation, given: list[str], call: str, about: str, *, asynchronous: bool) -> str:
+        shape, word = self._answer(operation), "async def" if asynchronous else "def"
+        returned = f"{'await ' if asynchronous else ''}self._sending.send({call})"
+        if operation.scope != "write":
+            signature = ", ".join(["self", "*", *given])
+            return f"    {word} {operation.name}({signature}) -> Answer[{shape}]:\n{about}        return {returned}\n"
+        keyed = [*given, "idempotency_key: str | None = None"]
+
+        def head(dry: str, answer: str) -> str:
+            signature = ", ".join(["self", "*", *keyed, f"dry_run: {dry}"])
+            return f"    {word} {operation.name}({signature}) -> {answer}:"
+
+        return (
+            f"    @overload\n{head('Literal[False] = False', f'Answer[{shape}]')} ...\n\n"
+            f"    @overload\n{head('Literal[True]', 'Answer[DryRun]')} ...\n\n"
+            f"{head('bool = False', 'Answer[Any]')}\n{about}        return {returned}\n"
+        )
+
+
+def _python(name: str) -> str:
+    """*name* as a parameter, which may be no word of the language."""
+    return f"{name}_" if keyword.iskeyword(name) else name
+
+
+def _segment(part: str) -> str:
+    return f"{{Call.segment({part[1:-1]})}}" if part.startswith("{") else part
