@@ -10,7 +10,7 @@ from connector_gateway.connectors import CONNECTORS
 from connector_gateway.kit.errors import catalogue
 from connector_gateway_client import Answer, AsyncGateway, DryRun, GatewayError, NoAnswer, UnreadableAnswer, errors
 from connector_gateway_client import Gateway as Client
-from connector_gateway_client.answers import Seen
+from connector_gateway_client.answers import Events, Seen
 from connector_gateway_client.calls import Call, answer_of, pause_before
 from connector_gateway_client.errors import ERRORS
 from connector_gateway_client.sending import AsyncSending, Sending
@@ -125,11 +125,9 @@ async def test_it_can_be_awaited(served: Gateway) -> None:
     connection_id = served.connections["notes"]
     async with AsyncGateway(served.base_url, served.key) as client:
         titles = [one["title"] async for one in client.notes.list_databases(connection_id=connection_id, limit=1)]
-        tables = await client.boards.list_lists(
-            connection_id=served.connections["boards"], board_id=served.examples("boards")["board_id"]
-        )
+        properties = await client.crm.list_properties(connection_id=served.connections["crm"], object_type="contacts")
 
-    assert (True, True) == (len(titles) > 1, bool(tables.run_id))
+    assert (True, True) == (len(titles) > 1, bool(properties.data))
 
 
 def test_a_refusal_is_the_exception_of_its_code(served: Gateway, client: Client) -> None:
@@ -181,9 +179,10 @@ def test_a_pause_that_is_too_long_is_not_waited_for() -> None:
     assert ([], 61) == (script.pauses, refused.value.retry_after)
 
 
-@pytest.mark.parametrize(
-    "body", [b"<html>", b"[]", b"{}", b'{"run_id": "r", "data"', b'{"run_id": "r", "error": 5}', b""]
-)
+GARBAGE = [b"<html>", b"[]", b"{}", b'{"run_id": "r", "data"', b'{"run_id": "r", "error": 5}', b"", b"\xff"]
+
+
+@pytest.mark.parametrize("body", GARBAGE)
 def test_what_is_no_answer_is_told_as_that(body: bytes) -> None:
     with pytest.raises(UnreadableAnswer):
         answer_of(200, {}, body, dry_run=False)
@@ -217,6 +216,16 @@ def test_events_that_were_read_are_not_given_again() -> None:
 
     assert [[first, second], [third], []] == read
     assert "10:01" == seen.after(WRITE, None).values["since"]
+
+
+def test_a_feed_is_followed_over_its_pages() -> None:
+    pages = [DONE | {"data": [event(number, "10:00")], "next_cursor": "next"} for number in (1, 2)]
+    script = Script(*(httpx.Response(200, json=page) for page in pages))
+    following = iter(Events[Any](script.sending, Call("GET", "/v1/connectors/chat/events", {}), 5))
+    events = [next(following), next(following)]
+
+    assert [event(1, "10:00"), event(2, "10:00")] == events
+    assert ["", "next"] == [request.url.params.get("cursor", "") for request in script.requests]
 
 
 def event(number: int, at: str) -> dict[str, Any]:
