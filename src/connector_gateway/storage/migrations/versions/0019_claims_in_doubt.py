@@ -1,6 +1,6 @@
 """Claims in doubt are counted by an index of them alone.
 
-A server lets nobody write claims meanwhile. They are kept for a day, and reading a million takes less than a second.
+A server lets nobody write claims meanwhile. They are kept for a day, and reading a million takes 0.7 s (decision 68).
 """
 
 import sqlalchemy as sa
