@@ -76,8 +76,8 @@ class DryRun:
         shown = DryRunResult(requests=self._requests, casts=list(self._casts.values()), refused=list(refused))
         envelope = work.envelope(shown)
         envelope.dry_run = True
-        # The third party's words may be in what is read before: in the history of a card, in a schema.
-        envelope.data = [work.run.redaction.text(b"".join(map(bytes, envelope.data)).decode()).encode()]
+        # The third party's words may be in what was read: in a schema, in the text of an object.
+        envelope.data = [to_json(work.run.redaction.value(shown.model_dump(mode="json")))]
         return envelope
 
     async def plan(self, make: Callable[[], Awaitable[J]]) -> J:
