@@ -100,6 +100,26 @@ async def test_equal_objects_of_two_calls_in_doubt_are_shared_out(stage: Stage) 
     assert ["cup", "cup"] == stage.shelf.things
 
 
+@requirement("idempotency:owned")
+async def test_an_object_that_another_call_in_doubt_may_have_made_is_not_taken_while_the_own_request_is_on_its_way(
+    stage: Stage, clock: HandClock
+) -> None:
+    await dropped(stage, "key-1")
+    stage.shelf.things.append("cup")
+    stage.shelf.made_at["thing 1"] = clock.at
+    await dropped(stage, "key-2")
+    refused = await refusal(stage, "key-2")
+    stage.shelf.things.append("cup")
+    stage.shelf.made_at["thing 2"] = clock.at
+    clock.at += SETTLE_SECONDS
+    made = {await make(stage, "key-1"), await make(stage, "key-2")}
+
+    assert isinstance(refused, OutcomeUnknown)
+    assert refused.retry_after is not None
+    assert {"thing 1", "thing 2"} == made
+    assert ["cup", "cup"] == stage.shelf.things
+
+
 @requirement("idempotency:evidence")
 async def test_more_equal_objects_than_can_be_accounted_for_are_nobodys_and_nothing_is_sent_again(
     stage: Stage, clock: HandClock

@@ -84,7 +84,7 @@ class Evidence:
         chosen: list[Found] = []
         for slot, content in enumerate(contents):
             alike = [row for row, other in zip(entry.rows, contents, strict=True) if other == content]
-            free = await self._free(alike, [item for item in found if item.slot == slot])
+            free = await self._free(entry, alike, [item for item in found if item.slot == slot])
             chosen += [item for item in free if item.object_id not in {other.object_id for other in chosen}][:1]
         if not chosen:
             return None
@@ -93,15 +93,20 @@ class Evidence:
         rows = [(row, item.object_id) for row, item in zip(entry.rows, chosen, strict=True)]
         return step.joined(chosen) if await self._owners.own(rows) else None
 
-    async def _free(self, alike: Sequence[str], found: Sequence[Found]) -> Sequence[Found]:
-        """The found objects without an owner; ``OutcomeUnknown`` if there are more than known writes can have made."""
+    async def _free(self, entry: JournalEntry, alike: Sequence[str], found: Sequence[Found]) -> Sequence[Found]:
+        """The found objects without an owner; ``OutcomeUnknown`` if it cannot be told yet whose they are, or at all."""
         if not found:
             return found
         rivals = await self._rivals(alike, found)
         free = [item for item in found if item.object_id not in rivals.owned]
+        expected = rivals.left + len(alike)
         # Somebody whom nobody here knows has made one as well, maybe a person. Taking any would be a guess.
-        if len(free) > rivals.left + len(alike):
+        if len(free) > expected:
             raise self._ambiguous(None, free)
+        # Of equal writes in doubt, one may take what another has made. While its own request may still be carried out
+        # it may not: the other would find nothing and send again, which makes one too many.
+        if free and rivals.left and len(free) < expected and entry.settles_at > self._database.time():
+            raise self._ambiguous(entry, free)
         return free
 
     async def _rivals(self, alike: Sequence[str], found: Sequence[Found]) -> Rivals:
