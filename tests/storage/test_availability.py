@@ -161,7 +161,7 @@ async def test_a_silent_store_does_not_keep_the_process_from_ending(database_url
         pool = database._engine.pool
     took = time.monotonic() - began
     stuck.go.set()
-    database._writer.shutdown()
+    await asyncio.gather(*(asyncio.to_thread(writer.shutdown) for writer in database._writers))
     pool.dispose()
 
     assert ["storage_unavailable"] == await told(silent)
