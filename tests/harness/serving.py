@@ -5,7 +5,7 @@ import socket
 import threading
 from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -84,6 +84,8 @@ class Gateway:
     connections: dict[str, str]
     loop: asyncio.AbstractEventLoop
     http: httpx.Client = field(repr=False, default_factory=lambda: httpx.Client(timeout=60))
+    opened: ExitStack = field(repr=False, default_factory=ExitStack)
+    """What is closed when the gateway has been used."""
 
     def get(self, path: str, /, **query: Any) -> Reply:
         """``GET /v1/connectors{path}``."""
@@ -218,7 +220,7 @@ def serving(
         port = running.servers[0].sockets[0].getsockname()[1]
         loop = running.servers[0].get_loop()
         gateway = _caller(f"http://127.0.0.1:{port}", app, sandbox, loop, connectors)
-        with gateway.http:
+        with gateway.http, gateway.opened:
             yield gateway
     finally:
         running.should_exit = True
