@@ -3,15 +3,18 @@
 import asyncio
 import os
 import signal
+import socket
 import sys
+import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from itertools import count
 
 import pytest
 from structlog.testing import capture_logs
 
-from connector_gateway.cli.supervised import Place
-from connector_gateway.cli.supervisor import Supervisor
+from connector_gateway.cli.supervised import ALIVE, Place
+from connector_gateway.cli.supervisor import Supervisor, Worker
 from harness.requirement import requirement
 from harness.waiting import until
 
@@ -23,11 +26,13 @@ FAILS = "raise SystemExit(3)"
 
 
 @asynccontextmanager
-async def supervising(code: str, silent_seconds: float = 30.0) -> AsyncIterator["asyncio.Task[int]"]:
-    """One worker that runs *code*, until the end of the block."""
+async def supervising(code: str, silent_seconds: float = 30.0, missing: int = 0) -> AsyncIterator["asyncio.Task[int]"]:
+    """One worker that runs *code*, until the end of the block; its program is *missing* at that start."""
+    starts = count(1)
 
     def command(place: Place) -> Sequence[str]:
-        return (sys.executable, "-S", "-c", code, place.written())
+        program = "/nowhere/python" if next(starts) == missing else sys.executable
+        return (program, "-S", "-c", code, place.written())
 
     supervisor = Supervisor(command, [], 1, stop_seconds=1, ready=lambda: None, silent_seconds=silent_seconds)
     task = asyncio.create_task(supervisor.run())
@@ -59,12 +64,45 @@ async def test_a_silent_worker_is_killed_and_replaced(code: str) -> None:
     assert -signal.SIGKILL == told[1]["status"]
 
 
+@requirement("workers:restart")
+async def test_a_worker_that_spoke_while_the_supervisor_stood_still_is_left_alone() -> None:
+    ours, theirs = socket.socketpair()
+    process = await asyncio.create_subprocess_exec("true")
+    worker = Worker(1, process, await asyncio.open_connection(sock=ours), silent_seconds=0.02)
+    await asyncio.sleep(0)
+    with capture_logs() as told:
+        theirs.send(ALIVE)
+        theirs.close()
+        _stand_still(0.04)
+        status = await worker.life
+
+    assert (0, []) == (status, told)
+
+
+@requirement("workers:restart")
+async def test_where_no_process_can_be_had_a_worker_is_started_later() -> None:
+    with capture_logs() as told:
+        async with supervising(DIES, missing=2):
+            await until(lambda: _enough(told, 3))
+
+    assert ["a worker has died", "no worker could be started", "a worker has died"] == [
+        line["event"] for line in told[:3]
+    ]
+
+
 @requirement("workers:start")
 async def test_the_status_of_a_first_worker_that_cannot_start_is_its_own() -> None:
     async with supervising(FAILS) as task:
         status = await task
 
     assert 3 == status
+
+
+def _stand_still(seconds: float) -> None:
+    """Keep the event loop from running, as a paused machine does."""
+    ends = time.monotonic() + seconds
+    while time.monotonic() < ends:
+        pass
 
 
 async def _enough(told: Sequence[object], count: int) -> bool:

@@ -122,6 +122,20 @@ def test_several_are_refused_where_they_could_not_share(settings: dict[str, str]
 
 
 @requirement("workers:start")
+def test_a_folder_for_temporary_files_with_too_long_a_name_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / ("long" * 20)
+    folder.mkdir()
+    settings = {"GATEWAY_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/nothing", "GATEWAY_SHARED_URL": "valkey://h:1"}
+    ended = run(
+        *("serve", "--port", "0", "--workers", "2"),
+        cwd=tmp_path,
+        env={**os.environ, **SECRETS, **settings, "TMPDIR": str(folder)},
+    )
+
+    assert (3, True) == (ended.returncode, "Set TMPDIR to a shorter one" in ended.stderr)
+
+
+@requirement("workers:start")
 def test_where_the_first_cannot_start_its_sentence_is_told_once() -> None:
     settings = {
         "GATEWAY_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/nothing",

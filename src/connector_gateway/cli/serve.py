@@ -1,11 +1,13 @@
 """``serve``: production."""
 
 import asyncio
+import os
 import signal
 import socket
 import sys
 from contextlib import ExitStack
 from pathlib import Path
+from tempfile import gettempdir
 from typing import NoReturn
 
 import click
@@ -30,6 +32,14 @@ NOT_STARTED = 3
 APART = (
     "{} workers need PostgreSQL in GATEWAY_DATABASE_URL, and GATEWAY_SHARED_URL, where they count budgets and keys' "
     "windows together; set both, or run one worker."
+)
+
+MAX_FOLDER_BYTES = 68
+"""Of the name of the folder for temporary files: the system takes some hundred for the address of a socket in it."""
+
+FOLDER_TOO_LONG = (
+    "The folder for temporary files has too long a name for the sockets by which workers meet: {}. "
+    "Set TMPDIR to a shorter one, such as /tmp."
 )
 
 OWN = ("GATEWAY_SECRET_KEYS", "GATEWAY_OPERATOR_TOKEN", "GATEWAY_DATABASE_URL")
@@ -74,6 +84,8 @@ def _bind(host: str, port: int) -> list[socket.socket]:
 
 def _supervise(settings: Settings, listening: list[socket.socket], data: Path | None) -> int:
     """Have several processes serve until told to stop; the exit status."""
+    if len(os.fsencode(gettempdir())) > MAX_FOLDER_BYTES:
+        _fail(FOLDER_TOO_LONG.format(gettempdir()))
     configure_log(settings.log_level)
     options = ("--workers", str(settings.workers), *(("--data", str(data)) if data else ()))
     supervisor = Supervisor(

@@ -121,6 +121,9 @@ class Server(uvicorn.Server):
 
         Connections that are idle stay open until their time is over, since a request may be on its way.
         """
+        if not self.started:
+            self.handle_exit(signal.SIGTERM, None)
+            return
         for one in self.servers:
             one.close()
         self.config.encoded_headers.append(CLOSE)

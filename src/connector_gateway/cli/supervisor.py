@@ -18,6 +18,10 @@ from connector_gateway.cli.supervised import READY, RETIRE, Place
 SILENT_SECONDS = 30.0
 """After so long without a word a worker is killed: it is frozen, or its event loop is stuck."""
 
+WAITS = 10
+"""How many waits that time is made of: one in which the supervisor itself stood still, as in a machine that is paused,
+ends late whatever the worker said, so no single one proves anything."""
+
 FIRST_PAUSE_SECONDS = 0.1
 LONGEST_PAUSE_SECONDS = 30.0
 WELL_AFTER_SECONDS = 60.0
@@ -87,13 +91,20 @@ class Worker:
     async def _listen(self) -> None:
         """Listen to signs of life until the line ends with the process; ``TimeoutError`` where there are none."""
         with suppress(ConnectionError):
-            while True:
-                async with asyncio.timeout(self._silent_seconds):
-                    told = await self._reader.read(100)
-                if not told:
-                    return
+            while told := await self._heard():
                 if READY in told:
                     self._ready.set()
+
+    async def _heard(self) -> bytes:
+        """What the worker told; empty where its line has ended."""
+        for _ in range(WAITS - 1):
+            with suppress(TimeoutError):
+                return await self._told_soon()
+        return await self._told_soon()
+
+    async def _told_soon(self) -> bytes:
+        async with asyncio.timeout(self._silent_seconds / WAITS):
+            return await self._reader.read(100)
 
 
 class Supervisor:
@@ -154,7 +165,9 @@ class Supervisor:
         if not self._stopped.is_set():
             self._ready()
         await self._stopped.wait()
-        await asyncio.gather(*(worker.end(self._longest_end) for worker in self._workers))
+        # Again where one was being started when the others were told to stop.
+        while self._workers:
+            await asyncio.gather(*(worker.end(self._longest_end) for worker in self._workers))
         return 0
 
     @property
@@ -168,20 +181,26 @@ class Supervisor:
             worker.send(number)
 
     async def _start(self, number: int) -> Worker:
+        """Start a worker for place *number*; ``OSError`` where the system has no process for it, or no program."""
         ours, theirs = socket.socketpair()
-        with theirs:
-            descriptors = tuple(one.fileno() for one in self._listening)
-            place = Place(number, self._count, theirs.fileno(), descriptors, str(self._folder))
-            # In a group of its own, so that a terminal's Ctrl-C is passed on by the supervisor, and only by it.
-            process = await asyncio.create_subprocess_exec(
-                *self._command(place), pass_fds=(*descriptors, theirs.fileno()), process_group=0
-            )
+        try:
+            with theirs:
+                process = await self._process(number, theirs.fileno())
+        except BaseException:
+            ours.close()
+            raise
         worker = Worker(number, process, await asyncio.open_connection(sock=ours), self._silent_seconds)
         self._workers.add(worker)
         worker.life.add_done_callback(lambda _: self._workers.discard(worker))
         if self._stopped.is_set():
             worker.send(signal.SIGTERM)
         return worker
+
+    async def _process(self, number: int, line: int) -> asyncio.subprocess.Process:
+        listening = tuple(one.fileno() for one in self._listening)
+        place = Place(number, self._count, line, listening, str(self._folder))
+        # In a group of its own, so that a terminal's Ctrl-C is passed on by the supervisor, and only by it.
+        return await asyncio.create_subprocess_exec(*self._command(place), pass_fds=(*listening, line), process_group=0)
 
     def _take(self, worker: Worker) -> None:
         """Have *worker* be the one in its place."""
@@ -195,9 +214,21 @@ class Supervisor:
             return
         pause = self._next_pause(worker)
         log.error("a worker has died", worker=worker.number, pid=worker.process.pid, status=status, pause=pause)
-        await asyncio.sleep(pause)
-        if self._still_needed(worker):
-            self._take(await self._start(worker.number))
+        new = None
+        while new is None:
+            await asyncio.sleep(pause)
+            if not self._still_needed(worker):
+                return
+            new = await self._try_to_start(worker.number)
+            pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+        self._put(new, worker)
+
+    def _put(self, new: Worker, dead: Worker) -> None:
+        """Have *new* be in the place of *dead*, unless all were being replaced and another is there already."""
+        if self._still_needed(dead):
+            self._take(new)
+        else:
+            new.send(signal.SIGTERM)
 
     def _still_needed(self, worker: Worker) -> bool:
         return self._serving[worker.number] is worker and not self._stopped.is_set()
@@ -218,8 +249,8 @@ class Supervisor:
             log.info("all workers were started anew", workers=self._count)
 
     async def _replace(self, number: int) -> bool:
-        new = await self._start(number)
-        if not await new.ready():
+        new = await self._try_to_start(number)
+        if new is None or not await new.ready():
             log.error("a new worker could not start, so those that serve go on", worker=number)
             return False
         old = self._serving[number]
@@ -228,6 +259,14 @@ class Supervisor:
             old.retire()
             await old.end(self._stop_seconds + self._longest_end)
         return True
+
+    async def _try_to_start(self, number: int) -> Worker | None:
+        """A new worker; None where none can be started now."""
+        try:
+            return await self._start(number)
+        except OSError as fault:
+            log.error("no worker could be started", worker=number, reason=str(fault))  # noqa: TRY400  # the reason says it
+            return None
 
     def _spawn(self, coroutine: Coroutine[object, object, None]) -> None:
         task = asyncio.create_task(coroutine)

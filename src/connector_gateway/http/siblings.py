@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -16,6 +16,8 @@ ANSWER_SECONDS = 1.0
 """How long is waited for the metrics of another worker, which may be starting or stuck."""
 
 LABEL = "worker"
+END = b"# EOF\n"
+"""Behind what a worker told: without it, the worker ended meanwhile, and what came is cut somewhere."""
 
 
 class Siblings:
@@ -31,8 +33,8 @@ class Siblings:
         """While inside, tell the others what this worker has counted."""
 
         async def tell(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            writer.write(await metrics.exposition())
-            writer.close()
+            with closing(writer):
+                writer.write(await metrics.exposition() + END)
 
         # Who had this number before is not asked any more.
         self._path(self._number).unlink(missing_ok=True)
@@ -51,12 +53,11 @@ class Siblings:
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
                 reader, writer = await asyncio.open_unix_connection(self._path(number))
-                try:
-                    return (await reader.read()).decode()
-                finally:
-                    writer.close()
+                with closing(writer):
+                    told = await reader.read()
         except OSError:  # a time-out too
             return None
+        return told.decode() if told.endswith(END) else None
 
     def _path(self, number: int) -> Path:
         return self._folder / f"{number}.sock"

@@ -1,0 +1,48 @@
+"""A worker by itself, on a line whose other end is the test's."""
+
+import socket
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from starlette.types import Receive, Scope, Send
+
+from connector_gateway.cli.serving import server
+from connector_gateway.cli.supervised import RETIRE, Line
+from connector_gateway.core.stopping import Stopping
+from connector_gateway.http.clients import ClientLimits, Clients
+from harness.requirement import requirement
+from harness.waiting import until
+
+
+class Starting:
+    """An application that goes on starting until it is told to stop."""
+
+    def __init__(self) -> None:
+        self.stopping = Stopping()
+        self.clients = Clients(ClientLimits())
+
+    @asynccontextmanager
+    async def lifespan(self) -> AsyncIterator[None]:
+        """Wait to be stopped."""
+        await until(self._stops)
+        yield
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer nothing."""
+
+    async def _stops(self) -> bool:
+        return self.stopping.begun
+
+
+@requirement("workers:rolling")
+def test_one_that_is_retired_while_it_starts_ends() -> None:
+    ours, theirs = socket.socketpair()
+    worker = server(Starting(), "127.0.0.1", 0, line=Line(theirs.detach()))
+    thread = threading.Thread(target=worker.run)
+    with ours:
+        ours.send(RETIRE)
+        thread.start()
+        thread.join(30)
+
+    assert (False, True) == (thread.is_alive(), worker.started)
