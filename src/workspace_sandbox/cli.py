@@ -26,6 +26,8 @@ PORTS = click.IntRange(0, 65_500)
 COLLECT_FROM = (20_000, 2, 2)
 """New objects, and looks among the young, from which on garbage is looked for; a reset makes as many."""
 
+PREPARE_AFTER_SECONDS = 1.0
+
 
 class Names(click.ParamType[tuple[str, ...]]):
     """Names of applications with commas between them."""
@@ -112,7 +114,15 @@ async def _play(playing: Sandbox, *, until_eof: bool) -> None:
     gc.freeze()
     gc.set_threshold(*COLLECT_FROM)
     click.echo(json.dumps({"sandbox_url": playing.address} | playing.describe(), ensure_ascii=False))
+    preparing = asyncio.create_task(_prepare(playing))
     if until_eof:
         loop.add_reader(sys.stdin, stopped.set)
     await stopped.wait()
+    preparing.cancel()
     await playing.stop()
+
+
+async def _prepare(playing: Sandbox) -> None:
+    # Not at once: who has just started it is waiting for its first answers.
+    await asyncio.sleep(PREPARE_AFTER_SECONDS)
+    await playing.prepare()

@@ -10,10 +10,11 @@ from aiohttp import web
 
 from workspace_sandbox.description import openapi
 from workspace_sandbox.guard import guarded
-from workspace_sandbox.kit.asking import Field, Misread, flag, number, read, suggested
+from workspace_sandbox.kit.asking import Field, Misread, flag, number, read
 from workspace_sandbox.kit.clock import SteeredClock, instant
 from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.kit.faults import fault_of
+from workspace_sandbox.kit.knobs import turned
 from workspace_sandbox.kit.server import application
 from workspace_sandbox.snapshots import Snapshots, name_of
 
@@ -45,6 +46,10 @@ class Playing(Protocol):
 
     def load(self, name: str) -> None:
         """Everything as it was saved."""
+        ...
+
+    def forget(self, name: str) -> None:
+        """Keep it no longer."""
         ...
 
 
@@ -153,13 +158,8 @@ def clear_faults(emulator: Emulator, _: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def turn_knobs(emulator: Emulator, wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """Change knobs of the application, and answer all of them; an unknown one is refused with those there are."""
-    # A misspelt knob that is accepted would make a test pass for the wrong reason.
-    unknown = wanted.keys() - emulator.stage.default_knobs.keys()
-    if unknown:
-        known = emulator.stage.default_knobs
-        raise ValueError(" ".join(f"no knob {name!r}; {suggested(name, known)}" for name in sorted(unknown)))
-    emulator.stage.knobs.update(wanted)
+    """Change knobs of the application, and answer all of them; what a knob does not take is refused."""
+    emulator.stage.knobs.update(turned(wanted, emulator.stage.default_knobs, emulator.knob_readers))
     return dict(emulator.stage.knobs)
 
 
@@ -234,6 +234,12 @@ def load(playing: Playing, wanted: Mapping[str, Any]) -> dict[str, Any]:
     return DONE
 
 
+def forget(playing: Playing, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """Forget what was saved under a name."""
+    playing.forget(read(wanted, NAMED, needs=NAMED)["name"])
+    return list_snapshots(playing, {})
+
+
 NAMED: Mapping[str, Field] = {"name": name_of}
 
 
@@ -270,6 +276,7 @@ CONTROLS: Sequence[Control] = (
     Control("GET", "/_control/snapshots", steer_all=list_snapshots),
     Control("POST", "/_control/save", steer_all=save),
     Control("POST", "/_control/load", steer_all=load),
+    Control("POST", "/_control/forget", steer_all=forget),
     Control("GET", f"{HERE}/requests", read_journal),
     Control("DELETE", f"{HERE}/requests", clear_journal),
     Control("GET", f"{HERE}/faults", list_faults),

@@ -72,6 +72,7 @@ BODIES: Mapping[str, Any] = {
     ),
     "save": NAMED,
     "load": NAMED,
+    "forget": NAMED,
 }
 """What the routes take, by what serves them; the others take nothing."""
 
@@ -81,6 +82,7 @@ ANSWERS: Mapping[str, Any] = {
     "turn_clock": CLOCK,
     "list_snapshots": SNAPSHOTS,
     "save": SNAPSHOTS,
+    "forget": SNAPSHOTS,
     "read_journal": _list_of(EXCHANGE),
     "list_faults": _list_of(_object(("fault",), **FAULT, matched=WHOLE, done=WHOLE, left=WHOLE)),
     "turn_knobs": OBJECT,

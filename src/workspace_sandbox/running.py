@@ -219,6 +219,10 @@ class Running:
         """Let all applications hold what was saved."""
         self._on_loop(lambda: self._sandbox.load(name))
 
+    def forget(self, name: str) -> None:
+        """Keep no longer what was saved."""
+        self._on_loop(lambda: self._sandbox.forget(name))
+
 
 @contextmanager
 def running(

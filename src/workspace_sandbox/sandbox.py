@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -66,7 +67,9 @@ class Sandbox:
         self._seeded: dict[str, Any] = {}
         for name in self.emulators:
             self._sow(name)
-        self._beginnings = [Beginning(emulator, partial(self._sow, name)) for name, emulator in self.emulators.items()]
+        self._beginnings = {
+            name: Beginning(emulator, partial(self._sow, name)) for name, emulator in self.emulators.items()
+        }
         self._runners: list[web.AppRunner] = []
         self._kept: dict[str, int] = {}
         self._kept_clock: tuple[float, float | None] | None = None
@@ -89,6 +92,9 @@ class Sandbox:
         self._runners.clear()
         if self._keeping:
             self._keeping.cancel()
+            # Whatever else ended it is told here, and not lost.
+            with suppress(asyncio.CancelledError):
+                await self._keeping
         if self._folder:
             self._keep(self._folder)
             self._folder.close()
@@ -97,16 +103,34 @@ class Sandbox:
         """Everything as at the start, the clock too."""
         self.clock.release()
         with uncollected():
-            for beginning in self._beginnings:
+            for beginning in self._beginnings.values():
                 beginning.return_to()
+
+    async def prepare(self) -> None:
+        """Write down what the applications begin with, so that the first reset is as quick as all later ones."""
+        for beginning in self._beginnings.values():
+            beginning.remember()
+            # Requests that wait are served in between.
+            await asyncio.sleep(0)
 
     def save(self, name: str) -> None:
         """Save what every emulator holds, and the clock, under *name*."""
         self.snapshots.save(name, dict(self._saved(self.emulators)))
 
     def load(self, name: str) -> None:
-        """Let the emulators hold what was saved under *name*; faults and journals begin anew."""
-        self._restore(self.snapshots.load(name))
+        """Let the emulators hold what was saved under *name*; faults and journals begin anew.
+
+        Those that were not played when it was saved return to their beginning: no state is half of one moment.
+        """
+        saved = self.snapshots.load(name)
+        with uncollected():
+            for missing in self._beginnings.keys() - saved.keys():
+                self._beginnings[missing].return_to()
+        self._restore(saved)
+
+    def forget(self, name: str) -> None:
+        """Keep no longer what was saved under *name*."""
+        self.snapshots.forget(name)
 
     def describe(self) -> dict[str, Any]:
         """Addresses, credentials, registered applications and examples, each by connector."""

@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import re
+import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,10 @@ from workspace_sandbox.version import fingerprint
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\Z")
 NOW = "now"
 """Where in a folder the state is that goes on with the next start."""
+
+MIB = 1024 * 1024
+MOST_BYTES = 64 * MIB
+"""What snapshots in memory take together: about a dozen of all six applications."""
 
 Saved = Mapping[str, bytes]
 """What was saved: files by their names, one for each application and one for the clock."""
@@ -40,8 +45,20 @@ class Folder:
         """Let another sandbox have it."""
         os.close(self._lock)
 
+    def replace(self, name: str, saved: Saved) -> None:
+        """Keep *saved* alone under *name*: of what was there, nothing is left."""
+        place = self._place(name)
+        for file in place.iterdir() if place.is_dir() else ():
+            if file.name not in saved:
+                file.unlink()
+        self.write(name, saved)
+
+    def remove(self, name: str) -> None:
+        """Keep nothing under *name*."""
+        shutil.rmtree(self._place(name))
+
     def write(self, name: str, saved: Saved) -> None:
-        """Keep *saved* under *name*, in place of what was."""
+        """Keep *saved* under *name*, each file in place of what it was; other files stay."""
         place = self._place(name)
         place.mkdir(parents=True, exist_ok=True)
         for file, content in saved.items():
@@ -95,7 +112,7 @@ class Folder:
 
 
 class Snapshots:
-    """What was saved by name: in memory, and in a folder where there is one."""
+    """What was saved by name: in a folder where there is one, and otherwise in memory, which is bounded."""
 
     def __init__(self, folder: Folder | None) -> None:
         self._folder = folder
@@ -103,21 +120,43 @@ class Snapshots:
 
     def names(self) -> list[str]:
         """What there is to load."""
-        kept = self._folder.names() if self._folder else ()
-        return sorted({*self._saved, *kept})
+        return sorted(self._folder.names() if self._folder else self._saved)
 
     def save(self, name: str, saved: Saved) -> None:
         """Keep *saved*, in place of what had the name."""
-        self._saved[name] = saved
         if self._folder:
-            self._folder.write(name, saved)
+            self._folder.replace(name, saved)
+            return
+        others = sum(_size(one) for other, one in self._saved.items() if other != name)
+        if others + _size(saved) > MOST_BYTES:
+            raise Misread(
+                f"Snapshots in memory take {MOST_BYTES // MIB} MiB at most, and there are {', '.join(self.names())}: "
+                "forget one, or give the sandbox a folder with --data."
+            )
+        self._saved[name] = saved
 
     def load(self, name: str) -> Saved:
         """What was saved under *name*."""
-        found = self._saved.get(name) or (self._folder.read(name) if self._folder else None)
+        found = self._folder.read(name) if self._folder else self._saved.get(name)
         if found is None:
-            raise Misread(f"There is no snapshot {name!r}; there are {', '.join(self.names()) or 'none'}.")
+            raise self._unknown(name)
         return found
+
+    def forget(self, name: str) -> None:
+        """Keep it no longer."""
+        if name not in self.names():
+            raise self._unknown(name)
+        if self._folder:
+            self._folder.remove(name)
+        else:
+            del self._saved[name]
+
+    def _unknown(self, name: str) -> Misread:
+        return Misread(f"There is no snapshot {name!r}; there are {', '.join(self.names()) or 'none'}.")
+
+
+def _size(saved: Saved) -> int:
+    return sum(len(content) for content in saved.values())
 
 
 def name_of(value: Any) -> str:

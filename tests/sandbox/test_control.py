@@ -8,13 +8,14 @@ import pytest
 
 from harness.playing import playing
 from harness.waiting import wait_until
-from workspace_sandbox import EMULATORS, Sandbox
+from workspace_sandbox import APPLICATIONS, EMULATORS, Sandbox
+from workspace_sandbox.kit.knobs import turned
 from workspace_sandbox.running import running
 
 
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
-    with playing(notes=EMULATORS["notes"], boards=EMULATORS["boards"]) as sandbox:
+    with playing(**{name: EMULATORS[name] for name in ("notes", "boards", "mail")}) as sandbox:
         yield sandbox
 
 
@@ -100,8 +101,38 @@ def test_an_authorisation_is_withdrawn_and_granted_again(sandbox: Sandbox, contr
 def test_an_unknown_knob_is_refused_with_those_there_are(control: httpx.Client) -> None:
     reply = control.post("/notes/knobs", json={"volume": 11})
 
-    assert 422 == reply.status_code
+    assert 400 == reply.status_code
     assert "limits" in reply.json()["error"]
+
+
+@pytest.mark.parametrize(
+    ("name", "knob", "value", "told"),
+    [
+        ("notes", "row_cap", "many", "row_cap must be a whole number from 0 on."),
+        ("notes", "limits", 1, "limits must be true or false."),
+        ("notes", "token_seconds", -1, "token_seconds must be a number from 0 on, or null."),
+        ("notes", "next_create", "530", "next_create is no '530'; "),
+        ("notes", "webhook_retry_seconds", [1, "x"], "webhook_retry_seconds must be a list of numbers from 0 on."),
+        ("mail", "redirect_uris", "https://a.test", "redirect_uris must be a list of texts."),
+        ("mail", "force", "fire", "force is no 'fire'; "),
+    ],
+    ids=str,
+)
+def test_what_a_knob_does_not_take_is_refused(
+    control: httpx.Client, name: str, knob: str, value: object, told: str
+) -> None:
+    reply = control.post(f"/{name}/knobs", json={knob: value})
+
+    assert 400 == reply.status_code
+    assert reply.json()["error"].startswith(told)
+
+
+@pytest.mark.parametrize("name", APPLICATIONS)
+def test_every_first_value_is_one_that_its_knob_takes(name: str) -> None:
+    emulator = EMULATORS[name]
+
+    assert dict(emulator.knobs) == turned(emulator.knobs, emulator.knobs, emulator.knob_readers)
+    assert emulator.knob_readers.keys() <= emulator.knobs.keys()
 
 
 def test_an_unknown_emulator_is_refused_with_those_there_are(control: httpx.Client) -> None:

@@ -1,6 +1,7 @@
 """What a sandbox holds: returned to, saved, loaded, and kept over restarts."""
 
 import asyncio
+import gc
 import json
 import pickle
 from collections.abc import Iterator
@@ -12,10 +13,11 @@ import pytest
 
 from harness.playing import playing, stand_in
 from workspace_sandbox import APPLICATIONS, EMULATORS, Sandbox
+from workspace_sandbox.kit.asking import Misread
 from workspace_sandbox.kit.keeping import Unreadable, held, restore
 from workspace_sandbox.mail import MailEmulator
 from workspace_sandbox.notes import NotesEmulator
-from workspace_sandbox.snapshots import Folder, Unusable
+from workspace_sandbox.snapshots import MOST_BYTES, Folder, Snapshots, Unusable
 
 ACT = {"action": "create_page", "properties": {"Name": "Kept"}}
 
@@ -41,6 +43,23 @@ def me(sandbox: Sandbox) -> int:
 
 def pages(sandbox: Sandbox) -> set[str]:
     return set(stand_in(sandbox, NotesEmulator).workspace.pages)
+
+
+def touched(sandbox: Sandbox, name: str) -> None:
+    """Let the application be one that somebody has asked."""
+    sandbox.emulators[name].stage.touches += 1
+    sandbox.emulators[name].awaken()
+
+
+def left_behind() -> list[str]:
+    """Objects of the sandbox that only the search for garbage finds."""
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    try:
+        gc.collect()
+        return [type(one).__name__ for one in gc.garbage if type(one).__module__.startswith("workspace_sandbox")]
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
 
 
 def new_page(control: httpx.Client, sandbox: Sandbox) -> None:
@@ -93,6 +112,55 @@ def test_an_application_that_nobody_asked_is_left_as_it_is(sandbox: Sandbox, con
     assert before is stand_in(sandbox, MailEmulator).desk
 
 
+@pytest.mark.parametrize("name", APPLICATIONS)
+def test_what_an_application_held_leaves_memory_with_the_reset(name: str) -> None:
+    sandbox = Sandbox({name: EMULATORS[name]})
+    touched(sandbox, name)
+    sandbox.reset()
+    touched(sandbox, name)
+    gc.collect()
+
+    sandbox.reset()
+
+    assert [] == left_behind()
+
+
+def test_a_reset_application_holds_nothing_until_it_is_asked() -> None:
+    sandbox = Sandbox({"crm": EMULATORS["crm"]})
+    touched(sandbox, "crm")
+    sandbox.reset()
+    touched(sandbox, "crm")
+    sandbox.reset()
+    asleep = set(vars(sandbox.emulators["crm"]))
+
+    sandbox.emulators["crm"].examples()
+
+    assert {"stage", "_wake"} == asleep
+    assert vars(sandbox.emulators["crm"]).keys() > {"stage", "portal"}
+
+
+def test_knobs_that_are_turned_after_a_reset_stay_when_the_application_is_asked() -> None:
+    sandbox = Sandbox({"crm": EMULATORS["crm"]})
+    asyncio.run(sandbox.prepare())
+    touched(sandbox, "crm")
+    sandbox.reset()
+    sandbox.emulators["crm"].stage.knobs["search_cap"] = 5
+
+    sandbox.emulators["crm"].examples()
+
+    assert 5 == sandbox.emulators["crm"].stage.knobs["search_cap"]
+
+
+def test_an_attribute_that_there_is_not_is_none_of_a_sleeping_application_either() -> None:
+    sandbox = Sandbox({"crm": EMULATORS["crm"]})
+    asyncio.run(sandbox.prepare())
+    touched(sandbox, "crm")
+    sandbox.reset()
+
+    with pytest.raises(AttributeError, match="portals"):
+        _ = sandbox.emulators["crm"].portals  # type: ignore[attr-defined]
+
+
 def test_what_was_saved_is_loaded(sandbox: Sandbox, control: httpx.Client) -> None:
     new_page(control, sandbox)
     control.post("/clock", json={"now": 1_900_000_000, "frozen": True})
@@ -123,6 +191,45 @@ def test_a_snapshot_that_there_is_not_is_refused(control: httpx.Client, wanted: 
 
     assert 400 == reply.status_code
     assert reply.json()["error"].startswith(told)
+
+
+def test_a_snapshot_can_be_forgotten(sandbox: Sandbox, control: httpx.Client) -> None:
+    control.post("/save", json={"name": "short"})
+
+    control.post("/forget", json={"name": "short"}).raise_for_status()
+
+    assert 400 == control.post("/load", json={"name": "short"}).status_code
+    assert 400 == control.post("/forget", json={"name": "short"}).status_code
+
+
+def test_snapshots_in_memory_are_bounded() -> None:
+    snapshots = Snapshots(None)
+    snapshots.save("first", {"notes": bytes(MOST_BYTES - 10)})
+    snapshots.save("first", {"notes": bytes(MOST_BYTES - 5)})
+
+    with pytest.raises(Misread, match="64 MiB at most, and there are first: forget one"):
+        snapshots.save("second", {"notes": bytes(6)})
+
+
+def test_applications_that_a_snapshot_does_not_have_return_to_their_beginning(
+    tmp_path: Path, sandbox: Sandbox, control: httpx.Client
+) -> None:
+    new_page(control, sandbox)
+    sandbox.snapshots._saved["of chat"] = {"chat": held(sandbox.emulators["chat"])}
+    more = len(pages(sandbox))
+
+    sandbox.load("of chat")
+
+    assert more - 1 == len(pages(sandbox))
+
+
+def test_a_snapshot_of_some_takes_the_place_of_one_of_all(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    folder.replace("one", {"notes": b"old", "chat": b"old"})
+
+    folder.replace("one", {"notes": b"new"})
+
+    assert {"notes": b"new"} == folder.read("one")
 
 
 class Harm:
@@ -159,6 +266,35 @@ def test_a_folder_keeps_what_an_application_holds(tmp_path: Path) -> None:
     first = one_life(tmp_path, acting=True)
 
     assert first == one_life(tmp_path, acting=False)
+
+
+def test_a_folder_knows_of_a_reset(tmp_path: Path) -> None:
+    async def live() -> None:
+        sandbox = Sandbox({"notes": EMULATORS["notes"]}, data=tmp_path)
+        await sandbox.start()
+        notes = stand_in(sandbox, NotesEmulator)
+        notes.act({**ACT, "database_id": notes.examples()["database_id"]})
+        notes.stage.touches += 1
+        assert sandbox._folder
+        sandbox._keep(sandbox._folder)
+        sandbox.reset()
+        await sandbox.stop()
+
+    fresh = len(stand_in(Sandbox({"notes": EMULATORS["notes"]}), NotesEmulator).workspace.pages)
+    asyncio.run(live())
+
+    assert fresh == one_life(tmp_path, acting=False)
+
+
+def test_nothing_is_written_after_the_end(tmp_path: Path) -> None:
+    async def live() -> bool:
+        sandbox = Sandbox({"notes": EMULATORS["notes"]}, data=tmp_path)
+        await sandbox.start()
+        await sandbox.stop()
+        assert sandbox._keeping
+        return sandbox._keeping.done()
+
+    assert asyncio.run(live())
 
 
 def test_a_folder_of_another_version_is_refused_in_a_sentence(tmp_path: Path) -> None:

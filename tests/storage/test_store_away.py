@@ -12,7 +12,7 @@ from connector_gateway.kit.budget import Budget
 from connector_gateway.kit.clock import Clock, SteadyClock
 from connector_gateway.kit.errors import SharedStoreUnavailable, UpstreamConflict
 from connector_gateway.storage.memory import InMemory
-from connector_gateway.storage.share import LONGEST_SECONDS, WithFallback
+from connector_gateway.storage.share import LONGEST_SECONDS, REMEMBERED, WithFallback
 from connector_gateway.storage.shared import StoreAway, Take
 from connector_gateway.storage.valkey import LEASE_SECONDS, Valkey, version_of
 from harness.clocks import HandClock, ShiftedClock
@@ -281,3 +281,12 @@ async def test_without_the_store_an_object_is_held_only_by_the_one_process_there
             assert lease is None
         with pytest.raises(SharedStoreUnavailable, match="nothing was sent"):
             await one_of_two.exclusive("page").__aenter__()
+
+
+async def test_what_was_largest_is_remembered_of_the_budgets_that_were_used_last(own: Server) -> None:
+    own.stop()
+    async with with_fallback(own) as shared:
+        await shared.close([Take(f"account {number}", Budget(10, 1), 5) for number in range(REMEMBERED + 5)], 0)
+
+        assert REMEMBERED == len(shared._most)
+        assert "account 4" not in shared._most

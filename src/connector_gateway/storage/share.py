@@ -22,6 +22,9 @@ SHARE = 0.5
 LONGEST_SECONDS = 60.0
 """How long a process goes on without the store: the window of a key."""
 
+REMEMBERED = 10_000
+"""Budgets whose largest request is remembered; each account has its own."""
+
 PROBE_SECONDS = 0.5
 """How often it is tried whether the store is back."""
 
@@ -239,13 +242,20 @@ class WithFallback:
         """The same of this process's share of the budget, which may be less than one request needs at a time."""
         budget, most = take.budget, max(take.units, self._most.get(take.name, 1.0))
         if most > 1:
-            self._most[take.name] = most
+            self._remember(take.name, most)
         # Every live process takes as much, and none knows what the others take.
         limit = budget.limit * SHARE / max(1, self._processes())
         if limit >= most:
             return Take(take.name, Budget(limit, budget.per_seconds), take.units)
         # A share smaller than one request would never let it go: the same pace, over a longer window.
         return Take(take.name, Budget(most, budget.per_seconds * most / limit), take.units)
+
+    def _remember(self, name: str, most: float) -> None:
+        # Taken out and put in again, so that the first is the one that was not asked for the longest.
+        self._most.pop(name, None)
+        self._most[name] = most
+        if len(self._most) > REMEMBERED:
+            del self._most[next(iter(self._most))]
 
     def _lost(self, away: StoreAway) -> None:
         # The store is there, and says itself when it will know again.

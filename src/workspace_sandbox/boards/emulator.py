@@ -20,7 +20,9 @@ from workspace_sandbox.boards.seed import APP, plant
 from workspace_sandbox.boards.state import Author
 from workspace_sandbox.boards.throttle import MEMBER_ROUTES, TOKEN, Spender, Throttle
 from workspace_sandbox.boards.wire import NoSuchRoute, Refusal, exhausted, rendered
+from workspace_sandbox.kit.asking import Field
 from workspace_sandbox.kit.coverage import Coverage, Played
+from workspace_sandbox.kit.lazy import LazyState
 from workspace_sandbox.kit.server import MAX_REQUEST_BYTES
 from workspace_sandbox.kit.sowing import SeedValue
 from workspace_sandbox.kit.stage import Stage
@@ -44,7 +46,7 @@ SPELLED_OUT = (
 LOG = logging.getLogger(__name__)
 
 
-class BoardsEmulator:
+class BoardsEmulator(LazyState):
     """Trello, with an account of three boards and one board that the account does not see.
 
     Knobs beside ``limits``: ``auto_approve`` says yes on every consent page; ``allowed_origins`` are where those pages
@@ -63,6 +65,8 @@ class BoardsEmulator:
         "items_per_checklist": 200,
         "token_seconds": 3600,
     }
+
+    knob_readers: ClassVar[Mapping[str, Field]] = {}
 
     coverage: ClassVar[Coverage] = Coverage(
         __file__, (*(Played(route.method, route.path, route.lacks) for route in ROUTES), *SPELLED_OUT)
@@ -99,6 +103,10 @@ class BoardsEmulator:
         self.store.random = self.stage.random
         self.throttle = Throttle()
         self.consent = Consent(self.stage, self.access, (self.seed.token.member, self.seed.colleague))
+
+    def let_go(self) -> None:
+        """What is on a board no longer knows of it, and the other way round."""
+        self.store.let_go()
 
     def credentials(self) -> dict[str, str]:
         """The key of the application and the token of the account."""

@@ -51,6 +51,17 @@ class Store:
         self._process = f"{random.getrandbits(40):010x}"
         self._minted = random.getrandbits(20)
 
+    def let_go(self) -> None:
+        """Take everything apart, so that nothing holds what holds it."""
+        for board in self.boards.values():
+            _emptied(board.lists, board.labels, board.actions)
+        for card_list in self.lists.values():
+            card_list.cards.clear()
+        for card in self.cards.values():
+            _emptied(card.checklists, card.actions)
+        for checklist in self.checklists.values():
+            checklist.items.clear()
+
     def mint(self, at: float) -> str:
         """A new id: the seconds of *at*, a process, a counter."""
         self._minted += 1
@@ -269,3 +280,8 @@ class Store:
 
 def _named(card_list: CardList) -> dict[str, str]:
     return {"id": card_list.id, "name": card_list.name}
+
+
+def _emptied(*shelves: dict[str, Any] | list[Any]) -> None:
+    for shelf in shelves:
+        shelf.clear()

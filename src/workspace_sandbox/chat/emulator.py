@@ -15,9 +15,12 @@ from workspace_sandbox.chat.arguments import Received, receive
 from workspace_sandbox.chat.call import Call
 from workspace_sandbox.chat.deliveries import SIGNING_SECRET, Deliverer
 from workspace_sandbox.chat.routes import ROUTES, Method, Page
+from workspace_sandbox.chat.state import unheard
 from workspace_sandbox.chat.throttle import POSTS_PER_MINUTE, Limits
 from workspace_sandbox.chat.wire import SlackError, Throttled, unknown, warned
+from workspace_sandbox.kit.asking import Field, one_of
 from workspace_sandbox.kit.coverage import Coverage, Played
+from workspace_sandbox.kit.lazy import LazyState
 from workspace_sandbox.kit.server import Refused, application
 from workspace_sandbox.kit.sowing import SeedValue
 from workspace_sandbox.kit.stage import Stage
@@ -30,7 +33,7 @@ SCOPES = (
 log = logging.getLogger(__name__)
 
 
-class ChatEmulator:
+class ChatEmulator(LazyState):
     """A stand-in for Slack: one workspace with one application in it."""
 
     knobs: ClassVar[Mapping[str, Any]] = {
@@ -63,6 +66,12 @@ class ChatEmulator:
     ``edit_window_seconds`` 0 never closes; an empty ``events_url`` sends nothing.
     """
 
+    knob_readers: ClassVar[Mapping[str, Field]] = {
+        "history_tier": one_of("marketplace", "restricted"),
+        "long_text": one_of("whole", "split"),
+        "reply_to_reply": one_of("root", "stray"),
+    }
+
     coverage: ClassVar[Coverage] = Coverage(
         __file__, (Played(route.method, route.path, route.lacks) for route in ROUTES)
     )
@@ -89,6 +98,11 @@ class ChatEmulator:
         self._homes = {home.workspace.team.id: home for home in homes}
         for home in homes:
             home.workspace.emit = partial(self._emit, home)
+
+    def let_go(self) -> None:
+        """A workspace no longer emits to the home that holds it."""
+        for home in self._homes.values():
+            home.workspace.emit = unheard
 
     def credentials(self) -> dict[str, str]:
         """The bot token, and the secret that events are signed with."""

@@ -140,6 +140,10 @@ class Channel:
         return self.messages.get(message.thread_ts)
 
 
+def unheard(_: dict[str, Any]) -> None:
+    """An event that nobody hears."""
+
+
 class Workspace:
     """One team's objects and rules, as seen by the one bot installed in it."""
 
@@ -150,7 +154,7 @@ class Workspace:
         self.channels: dict[str, Channel] = {}
         self.sent: dict[tuple[str, str], Message] = {}
         """The bot's own messages by channel and ``client_msg_id``."""
-        self.emit: Callable[[dict[str, Any]], None] = lambda _: None
+        self.emit: Callable[[dict[str, Any]], None] = unheard
         """Takes every event the bot is entitled to."""
 
     def is_member(self, channel: Channel) -> bool:

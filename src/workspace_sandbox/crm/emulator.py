@@ -13,7 +13,10 @@ from workspace_sandbox.crm.routes import ROUTES, ScopedRoute
 from workspace_sandbox.crm.state import MAIN, Portal
 from workspace_sandbox.crm.throttle import Throttle
 from workspace_sandbox.crm.wire import Rejection, envelope, page, too_many
+from workspace_sandbox.kit.asking import Field, object_of, one_of
 from workspace_sandbox.kit.coverage import Coverage, Played
+from workspace_sandbox.kit.knobs import or_null
+from workspace_sandbox.kit.lazy import LazyState
 from workspace_sandbox.kit.server import application
 from workspace_sandbox.kit.sowing import SeedValue
 from workspace_sandbox.kit.stage import Stage
@@ -34,7 +37,7 @@ OUTAGES: Mapping[str, Callable[[], web.Response]] = {
 """What the knob ``outage`` lets every call be answered with; a lock only meets writes."""
 
 
-class CrmEmulator:
+class CrmEmulator(LazyState):
     """HubSpot: one portal, called with a service key or as an application authorised with OAuth."""
 
     knobs: ClassVar[Mapping[str, Any]] = {
@@ -56,6 +59,12 @@ class CrmEmulator:
         "token_seconds": 1_800,
     }
     """Without ``redirect_uris`` any address may be gone back to; ``token_seconds`` is for tokens by OAuth."""
+
+    knob_readers: ClassVar[Mapping[str, Field]] = {
+        "backward_lifecycle": one_of("ignore", "refuse"),
+        "outage": or_null(one_of(*OUTAGES)),
+        "required_properties": object_of,
+    }
 
     coverage: ClassVar[Coverage] = Coverage(
         __file__, (Played(route.method, path, route.lacks) for route in ROUTES for path in route.paths)

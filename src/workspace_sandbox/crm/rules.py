@@ -1,7 +1,7 @@
 """The rules for property values: what a write may say, and what the vendor works out from it."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from workspace_sandbox.crm.catalogue import COMPANIES, DEALS, LIFECYCLE, Kind
@@ -59,12 +59,6 @@ class Rules:
 
     def __init__(self, portal: Surroundings) -> None:
         self._portal = portal
-        self._calculations = {
-            "contacts": _of_contacts,
-            "companies": _of_companies,
-            "deals": self._of_deals,
-            "notes": _of_notes,
-        }
 
     def accepted(self, kind: Kind, properties: Any, record: Record | None) -> dict[str, str]:
         """*properties* as they are kept, an empty text for a cleared one; all faults are refused together."""
@@ -103,7 +97,7 @@ class Rules:
             record.kind.created: timestamp(record.created_at),
             record.kind.modified: timestamp(record.updated_at),
         }
-        worked_out = self._calculations[record.kind.plural](properties)
+        worked_out = CALCULATIONS[record.kind.plural](self._portal, properties)
         return {name: value for name, value in {**properties, **stamps, **worked_out}.items() if value}
 
     def _value(self, definition: Definition | None, name: str, given: Any, record: Record | None) -> str:
@@ -147,16 +141,6 @@ class Rules:
         message = f"{stage} was not one of the allowed options: [{allowed}]"
         return [PropertyFault("dealstage", "INVALID_OPTION", message)]
 
-    def _of_deals(self, deal: Mapping[str, str]) -> dict[str, str]:
-        pipeline = self._portal.pipelines.get(deal.get("pipeline", ""))
-        stage = pipeline.stage(deal.get("dealstage")) if pipeline else None
-        return {
-            "hs_is_closed": str(bool(stage and stage.closed)).lower(),
-            "hs_is_closed_won": str(bool(stage and stage.won)).lower(),
-            "hs_deal_stage_probability": stage.probability if stage else "",
-            "amount_in_home_currency": deal.get("amount", ""),
-        }
-
 
 def goes_back(before: str | None, after: str | None) -> bool:
     """Whether a lifecycle stage would move backward, which it only does by being cleared first."""
@@ -165,16 +149,36 @@ def goes_back(before: str | None, after: str | None) -> bool:
     return STAGES_IN_ORDER.index(after) < STAGES_IN_ORDER.index(before)
 
 
-def _of_contacts(contact: Mapping[str, str]) -> dict[str, str]:
+def _of_contacts(_: Surroundings, contact: Mapping[str, str]) -> dict[str, str]:
     email = contact.get("email", "")
     full_name = " ".join(filter(None, (contact.get("firstname"), contact.get("lastname"))))
     return {"hs_email_domain": email.partition("@")[2], "hs_full_name_or_email": full_name or email}
 
 
-def _of_companies(company: Mapping[str, str]) -> dict[str, str]:
+def _of_companies(_: Surroundings, company: Mapping[str, str]) -> dict[str, str]:
     del company
     return {}
 
 
-def _of_notes(note: Mapping[str, str]) -> dict[str, str]:
+def _of_notes(_: Surroundings, note: Mapping[str, str]) -> dict[str, str]:
     return {"hs_body_preview": MARKUP.sub("", note.get("hs_note_body", ""))[:200]}
+
+
+def _of_deals(portal: Surroundings, deal: Mapping[str, str]) -> dict[str, str]:
+    pipeline = portal.pipelines.get(deal.get("pipeline", ""))
+    stage = pipeline.stage(deal.get("dealstage")) if pipeline else None
+    return {
+        "hs_is_closed": str(bool(stage and stage.closed)).lower(),
+        "hs_is_closed_won": str(bool(stage and stage.won)).lower(),
+        "hs_deal_stage_probability": stage.probability if stage else "",
+        "amount_in_home_currency": deal.get("amount", ""),
+    }
+
+
+CALCULATIONS: Mapping[str, Callable[[Surroundings, Mapping[str, str]], dict[str, str]]] = {
+    "contacts": _of_contacts,
+    "companies": _of_companies,
+    "deals": _of_deals,
+    "notes": _of_notes,
+}
+"""What is worked out of the properties of a record, by its type."""

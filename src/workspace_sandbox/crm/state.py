@@ -64,7 +64,6 @@ class Portal:
         self.edges = Edges()
         self.grants = grants or Grants(stage)
         self.index = search.SearchIndex()
-        self.rules = Rules(self)
         self.identities = Identities()
         self.latest = dict.fromkeys(self.records, 0)
 
@@ -78,6 +77,11 @@ class Portal:
         self.index = other.index.copy()
         self.identities = other.identities.copy()
         self.latest = dict(other.latest)
+
+    @property
+    def rules(self) -> Rules:
+        """What is checked and worked out; made anew, so that a portal leaves memory when it is no longer used."""
+        return Rules(self)
 
     @property
     def now(self) -> float:

@@ -1,10 +1,11 @@
 """What the sandbox asks of every emulator."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Protocol
 
 from aiohttp import web
 
+from workspace_sandbox.kit.asking import Field
 from workspace_sandbox.kit.coverage import Coverage
 from workspace_sandbox.kit.sowing import SeedValue
 from workspace_sandbox.kit.stage import Stage
@@ -19,6 +20,9 @@ class Emulator(Protocol):
     All have ``auto_approve``, which says yes on every page of consent, and ``token_seconds``, the life of the access
     tokens that are issued from now on.
     """
+
+    knob_readers: ClassVar[Mapping[str, Field]]
+    """What knobs take that their first values do not tell."""
 
     coverage: ClassVar[Coverage]
     """Which of the vendor's routes it plays."""
@@ -57,6 +61,14 @@ class Emulator(Protocol):
 
     def act(self, action: Mapping[str, Any]) -> dict[str, Any]:
         """Do what a person would do in the application; unknown keys are ignored, a bad action is a ``ValueError``."""
+        ...
+
+    def sleep(self, wake: Callable[[], None]) -> None:
+        """Drop all that is held until it is asked for; *wake* brings it back."""
+        ...
+
+    def awaken(self) -> None:
+        """Hold it again."""
         ...
 
     def sow(self, given: SeedValue) -> dict[str, Any]:

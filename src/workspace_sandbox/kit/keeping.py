@@ -5,29 +5,24 @@ are named in the bytes, and are those of the reader when they are read. So are t
 code tells apart by what they are and not by what they are like.
 """
 
+import copy
 import gc
 import io
 import pickle
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
-from time import perf_counter
+from functools import cache, partial
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 from workspace_sandbox.kit.emulator import Emulator
+from workspace_sandbox.kit.lazy import WORKINGS
 from workspace_sandbox.kit.stage import Stage
 
 HERE = "workspace_sandbox."
 FRESH_SECONDS = 600.0
 """How long what was planted is returned to."""
-
-QUICK_SECONDS = 0.004
-"""A seed that is planted in less is not remembered."""
-
-WORKINGS = frozenset({"stage", "_deliverer"})
-"""What an emulator has from the beginning and keeps through every reset."""
 
 PLAIN = frozenset(
     {
@@ -64,6 +59,7 @@ class Unreadable(ValueError):
 
 def held(emulator: Emulator) -> bytes:
     """All that *emulator* holds now, with its knobs and its chance; not its journal, its faults and its deliveries."""
+    emulator.awaken()
     target = io.BytesIO()
     stage = emulator.stage
     state = {name: value for name, value in vars(emulator).items() if name not in WORKINGS}
@@ -73,29 +69,52 @@ def held(emulator: Emulator) -> bytes:
 
 def restore(emulator: Emulator, content: bytes) -> None:
     """Let *emulator* hold what *content* holds; what it was delivering is dropped."""
+    knobs, chance, state = _read(emulator, content)
+    emulator.stage.knobs.update(knobs)
+    emulator.stage.random.setstate(chance)
+    _forget_deliveries(emulator)
+    emulator.sleep(partial(vars(emulator).update, state))
+    emulator.awaken()
+
+
+def _read(emulator: Emulator, content: bytes) -> tuple[dict[str, Any], Any, dict[str, Any]]:
     try:
         knobs, chance, state = _Reader(io.BytesIO(content), emulator).load()
     except Unreadable:
         raise
     except Exception as fault:
         raise Unreadable(f"the bytes cannot be read ({type(fault).__name__})") from fault
-    emulator.stage.knobs.update(knobs)
-    emulator.stage.random.setstate(chance)
+    return knobs, chance, state
+
+
+def _wake(emulator: Emulator, content: bytes) -> None:
+    """Let *emulator* hold what *content* holds, and leave knobs and chance as they have been turned since."""
+    with uncollected():
+        vars(emulator).update(_read(emulator, content)[2])
+
+
+def _forget_deliveries(emulator: Emulator) -> None:
     for deliverer in filter(None, [vars(emulator).get("_deliverer")]):
         deliverer.forget()
-    vars(emulator).update(state)
 
 
 class Beginning:
-    """What an emulator begins with, remembered so that it returns to it in milliseconds."""
+    """What an emulator begins with, remembered so that it returns to it at once."""
 
     def __init__(self, emulator: Emulator, sow: Callable[[], None]) -> None:
         self._emulator = emulator
         self._sow = sow
         self._content = b""
-        self._planted_at = 0.0
+        self._chance = emulator.stage.random.getstate()
+        self._knobs: dict[str, Any] = {}
+        self._planted_at = emulator.stage.clock.now()
         self._touches = emulator.stage.touches
         self._clock = emulator.stage.clock
+
+    def remember(self) -> None:
+        """Write down the beginning, if it is still there; otherwise the first return to it does."""
+        if not self._content and self._is_there(self._emulator.stage):
+            self._write_down()
 
     def return_to(self) -> None:
         """Return to the beginning; an emulator that nobody asked or steered since is as it was."""
@@ -107,17 +126,27 @@ class Beginning:
 
     def _return(self, stage: Stage) -> None:
         stage.reset()
+        # What a folder has of it is of before.
+        stage.touches += 1
         # Seeds are told in days before now: what was planted a while ago is planted anew.
         fresh = 0 <= stage.clock.now() - self._planted_at < FRESH_SECONDS
         if self._content and fresh and stage.clock is self._clock:
-            restore(self._emulator, self._content)
+            stage.knobs.update(copy.deepcopy(self._knobs))
+            stage.random.setstate(self._chance)
+            _forget_deliveries(self._emulator)
+            # Read when it is asked for (decision 78): most tests ask one of the six applications.
+            self._emulator.sleep(partial(_wake, self._emulator, self._content))
             return
         self._planted_at = stage.clock.now()
-        began = perf_counter()
+        self._emulator.awaken()
         self._emulator.reset()
         self._sow()
-        # What is planted sooner than it is read is planted each time.
-        self._content = held(self._emulator) if perf_counter() - began > QUICK_SECONDS else b""
+        self._write_down()
+
+    def _write_down(self) -> None:
+        stage = self._emulator.stage
+        self._content = held(self._emulator)
+        self._knobs, self._chance = copy.deepcopy(stage.knobs), stage.random.getstate()
 
     def _is_there(self, stage: Stage) -> bool:
         untouched = stage.touches == self._touches and stage.clock is self._clock

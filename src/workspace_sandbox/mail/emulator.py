@@ -9,7 +9,10 @@ from typing import Any, ClassVar
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
+from workspace_sandbox.kit.asking import Field, one_of
 from workspace_sandbox.kit.coverage import Coverage, Played
+from workspace_sandbox.kit.knobs import or_null, texts
+from workspace_sandbox.kit.lazy import LazyState
 from workspace_sandbox.kit.server import application
 from workspace_sandbox.kit.sowing import SeedValue
 from workspace_sandbox.kit.stage import Exchange, Stage
@@ -21,6 +24,7 @@ from workspace_sandbox.mail.consent import Answering, Consent, served
 from workspace_sandbox.mail.methods import Ask, Desk, Method
 from workspace_sandbox.mail.office import PostOffice
 from workspace_sandbox.mail.refusals import (
+    FORCED,
     THROTTLES,
     delegation_denied,
     forced,
@@ -46,7 +50,7 @@ UPLOAD_TYPES = ("", "media", "multipart", "resumable")
 LOG = logging.getLogger(__name__)
 
 
-class MailEmulator:
+class MailEmulator(LazyState):
     """A Gmail with a few mailboxes, one of them full."""
 
     knobs: ClassVar[Mapping[str, Any]] = {
@@ -75,6 +79,12 @@ class MailEmulator:
     ``latency_seconds`` is how long a request is at work, and so how many can be at once; without ``limits`` it is 0.
     """
 
+    knob_readers: ClassVar[Mapping[str, Field]] = {
+        "force": or_null(one_of(*THROTTLES, *FORCED)),
+        "granted_scopes": or_null(texts),
+        "throttle": one_of(*THROTTLES),
+    }
+
     coverage: ClassVar[Coverage] = Coverage(
         __file__, (Played(route.method, route.path, route.lacks) for route in ROUTES)
     )
@@ -102,6 +112,10 @@ class MailEmulator:
         self._examples = seed.fill(office)
         office.random = random
         self.authorise()
+
+    def let_go(self) -> None:
+        """The post office no longer holds the mailboxes, which ask it for identifiers."""
+        self.desk.office.mailboxes.clear()
 
     def credentials(self) -> dict[str, str]:
         """The access token of the full mailbox."""

@@ -9,8 +9,11 @@ from typing import Any, ClassVar
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
+from workspace_sandbox.kit.asking import Field, number, one_of
 from workspace_sandbox.kit.consent import decision, fields_of
 from workspace_sandbox.kit.coverage import Coverage, Played
+from workspace_sandbox.kit.knobs import or_null
+from workspace_sandbox.kit.lazy import LazyState
 from workspace_sandbox.kit.server import application
 from workspace_sandbox.kit.sowing import SeedValue
 from workspace_sandbox.kit.stage import Stage
@@ -41,7 +44,7 @@ ABSENT_ID = "00000000-0000-4000-8000-000000000000"
 LOG = logging.getLogger(__name__)
 
 
-class NotesEmulator:
+class NotesEmulator(LazyState):
     """A workspace of the vendor's with its API, on one address."""
 
     knobs: ClassVar[Mapping[str, Any]] = {
@@ -67,6 +70,11 @@ class NotesEmulator:
     ``webhook_gather_seconds`` is how long what happens to one object is gathered; ``webhook_retry_seconds`` are the
     pauses before another attempt, with which the eighth and last comes a day after the first.
     """
+
+    knob_readers: ClassVar[Mapping[str, Field]] = {
+        "next_create": one_of("", "503_committed", "503_uncommitted", "529"),
+        "token_seconds": or_null(number),
+    }
 
     coverage: ClassVar[Coverage] = Coverage(
         __file__, (Played(route.method, route.path, route.lacks) for route in ROUTES)

@@ -7,7 +7,10 @@ from typing import Any, ClassVar
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
+from workspace_sandbox.kit.asking import Field, one_of, whole
 from workspace_sandbox.kit.coverage import Coverage, Played
+from workspace_sandbox.kit.knobs import or_null
+from workspace_sandbox.kit.lazy import LazyState
 from workspace_sandbox.kit.server import application
 from workspace_sandbox.kit.sowing import SeedValue
 from workspace_sandbox.kit.stage import Stage
@@ -22,7 +25,7 @@ from workspace_sandbox.tables.values import Reader
 DAY = 86_400
 
 
-class TablesEmulator:
+class TablesEmulator(LazyState):
     """A stand-in for Airtable: three bases, one of which the token does not see."""
 
     knobs: ClassVar[Mapping[str, Any]] = {
@@ -42,6 +45,13 @@ class TablesEmulator:
         "token_seconds": 3600,
         "unreachable_hosts": [],
         "url_seconds": 7200.0,
+    }
+
+    knob_readers: ClassVar[Mapping[str, Field]] = {
+        "monthly_calls": or_null(whole),
+        "next_write": one_of("", "503_retriable"),
+        "permission_level": one_of("", "none", "read", "comment", "edit", "create"),
+        "throttle_envelope": one_of("list", "object"),
     }
 
     coverage: ClassVar[Coverage] = Coverage(

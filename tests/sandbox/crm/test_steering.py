@@ -79,7 +79,7 @@ def test_faults_strike_before_or_after_the_write(crm: Api, fault: dict[str, Any]
 
 
 def test_a_bug_is_answered_in_the_dialect_too(crm: Api) -> None:
-    crm.knobs(required_properties="nonsense")
+    crm.emulator.stage.knobs["required_properties"] = "nonsense"
     answer = crm("POST", f"{OBJECTS}/contacts", {"properties": {"city": "Oslo"}})
 
     assert 500 == answer.status_code

@@ -139,7 +139,7 @@ def test_the_larger_seeded_attachment_has_about_300_kilobytes(mail: Mail) -> Non
 def test_an_attachment_id_dies(mail: Mail) -> None:
     path = f"/messages/{mail.examples['attachment_message_id']}"
     attachment_id = mail.get(path)["payload"]["parts"][1]["body"]["attachmentId"]
-    mail.turn(attachment_id_seconds=-1)
+    mail.turn(attachment_id_seconds=0)
 
     refused = mail.refusal("GET", f"{path}/attachments/{attachment_id}")
 
