@@ -117,9 +117,9 @@ class Seen:
             self._known.add(event["event_id"])
             yield event
 
-    def after(self, call: "Call", cursor: str | None) -> "Call":
-        """The call for what comes behind."""
-        return call.at(cursor) if self.since is None or cursor is not None else call.at(None, since=self.since)
+    def after(self, call: "Call") -> "Call":
+        """The call for what has come since."""
+        return call if self.since is None else call.at(None, since=self.since)
 
 
 class Events(Generic[T]):
@@ -129,13 +129,13 @@ class Events(Generic[T]):
         self._sending, self._call, self._poll_seconds = sending, call, poll_seconds
 
     def __iter__(self) -> Iterator[T]:
-        seen, cursor = Seen(), None
+        seen, call = Seen(), self._call
         while True:
-            page: Answer[list[T]] = self._sending.send(seen.after(self._call, cursor))
-            yield from seen.new(page.data)
-            cursor = page.next_cursor
-            if cursor is None:
-                time.sleep(self._poll_seconds)
+            # A cursor leads on only in the list that it was given for: with the same ``since``.
+            for page in Pages[T](self._sending, call, None).pages():
+                yield from seen.new(page.data)
+            call = seen.after(self._call)
+            time.sleep(self._poll_seconds)
 
 
 class AsyncEvents(Generic[T]):
@@ -145,11 +145,10 @@ class AsyncEvents(Generic[T]):
         self._sending, self._call, self._poll_seconds = sending, call, poll_seconds
 
     async def __aiter__(self) -> AsyncIterator[T]:
-        seen, cursor = Seen(), None
+        seen, call = Seen(), self._call
         while True:
-            page: Answer[list[T]] = await self._sending.send(seen.after(self._call, cursor))
-            for event in seen.new(page.data):
-                yield event
-            cursor = page.next_cursor
-            if cursor is None:
-                await asyncio.sleep(self._poll_seconds)
+            async for page in AsyncPages[T](self._sending, call, None).pages():
+                for event in seen.new(page.data):
+                    yield event
+            call = seen.after(self._call)
+            await asyncio.sleep(self._poll_seconds)

@@ -42,8 +42,8 @@ class Call:
 
     @staticmethod
     def segment(value: str) -> str:
-        """*value* as one segment of a path."""
-        return quote(value, safe="")
+        """*value* as one segment of a path; dots are escaped too, since ``..`` would lead to another address."""
+        return quote(value, safe="").replace(".", "%2E")
 
     def at(self, cursor: str | None, **values: Any) -> "Call":
         """The same for another page, with other *values*."""
@@ -52,7 +52,7 @@ class Call:
     @property
     def headers(self) -> dict[str, str]:
         """The headers of every attempt, which are the same."""
-        headers = {"Idempotency-Key": self.key or self.made_key} if self.writes else {}
+        headers = {"Idempotency-Key": self.made_key if self.key is None else self.key} if self.writes else {}
         return headers | ({"Prefer": "dry-run"} if self.dry_run else {})
 
     @property
@@ -96,7 +96,7 @@ def _refusal(status: int, run_id: str | None, error: Mapping[str, Any], retry_af
         remedy=error.get("remedy", ""),
         details=error.get("details", ()),
         run_id=run_id,
-        retry_after=retry_after,
+        retry_after=None if retry_after is None else float(retry_after),
     )
 
 
@@ -126,7 +126,7 @@ def pause_before(attempt: int, error: GatewayError) -> float | None:
 def _text(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    return ",".join(map(_text, value)) if isinstance(value, list | tuple) else str(_plain(value))
 
 
 def _plain(value: Any) -> Any:

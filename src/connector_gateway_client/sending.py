@@ -9,7 +9,7 @@ import httpx
 
 from connector_gateway_client.answers import Answer
 from connector_gateway_client.calls import Call, answer_of, pause_before
-from connector_gateway_client.refusals import GatewayError, NoAnswer
+from connector_gateway_client.refusals import GatewayError, NoAnswer, UnreadableAnswer
 
 
 class _Deadline:
@@ -32,7 +32,9 @@ def _answered(call: Call, response: httpx.Response) -> Answer[Any]:
     return answer_of(response.status_code, response.headers, response.content, dry_run=call.dry_run)
 
 
-def _silent(fault: httpx.TransportError) -> NoAnswer:
+def _unanswered(fault: httpx.RequestError) -> GatewayError:
+    if isinstance(fault, httpx.DecodingError):
+        return UnreadableAnswer("What came is compressed in a way that cannot be read.")
     return NoAnswer(f"No answer came: {str(fault) or type(fault).__name__}.")
 
 
@@ -57,8 +59,8 @@ class Sending:
             response = self._http.request(
                 call.method, call.path, params=call.query or None, content=call.body, headers=headers
             )
-        except httpx.TransportError as fault:
-            raise _silent(fault) from fault
+        except httpx.RequestError as fault:
+            raise _unanswered(fault) from fault
         return _answered(call, response)
 
 
@@ -85,6 +87,6 @@ class AsyncSending:
             response = await self._http.request(
                 call.method, call.path, params=call.query or None, content=call.body, headers=headers
             )
-        except httpx.TransportError as fault:
-            raise _silent(fault) from fault
+        except httpx.RequestError as fault:
+            raise _unanswered(fault) from fault
         return _answered(call, response)

@@ -1,6 +1,8 @@
 """The Python client: what it sends, what it makes of answers, and when it tries again."""
 
+import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any, assert_type
 
 import httpx
@@ -8,6 +10,7 @@ import pytest
 
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.kit.errors import catalogue
+from connector_gateway.kit.observing import Observation
 from connector_gateway_client import Answer, AsyncGateway, DryRun, GatewayError, NoAnswer, UnreadableAnswer, errors
 from connector_gateway_client import Gateway as Client
 from connector_gateway_client.answers import Events, Seen
@@ -215,7 +218,7 @@ def test_events_that_were_read_are_not_given_again() -> None:
     read = [list(seen.new(events)) for events in ([first, second], [second, third], [second, third])]
 
     assert [[first, second], [third], []] == read
-    assert "10:01" == seen.after(WRITE, None).values["since"]
+    assert "10:01" == seen.after(WRITE).values["since"]
 
 
 def test_a_feed_is_followed_over_its_pages() -> None:
@@ -226,6 +229,53 @@ def test_a_feed_is_followed_over_its_pages() -> None:
 
     assert [event(1, "10:00"), event(2, "10:00")] == events
     assert ["", "next"] == [request.url.params.get("cursor", "") for request in script.requests]
+
+
+def test_a_feed_of_several_pages_is_followed_again_and_again(served: Gateway, client: Client) -> None:
+    connection_id = served.connections["chat"]
+    served.run(served.app._feed.add({connection_id: [observed(number) for number in range(60)]}))
+    following = iter(client.chat.follow_events(connection_id=connection_id, poll_seconds=0))
+    first = [next(following) for _ in range(60)]
+    served.run(served.app._feed.add({connection_id: [observed(number) for number in range(60, 170)]}))
+    then = [next(following) for _ in range(110)]
+
+    assert [str(number) for number in range(170)] == [event["text"] for event in first + then]
+
+
+@pytest.mark.parametrize("card_id", ["..", "."])
+def test_an_identifier_of_dots_is_refused_as_one(served: Gateway, client: Client, card_id: str) -> None:
+    with pytest.raises(errors.InvalidParameters, match="card_id"):
+        client.boards.move_card(card_id=card_id, connection_id=served.connections["boards"], list_id="l")
+
+
+def test_a_key_without_a_character_is_refused_and_not_replaced(served: Gateway, client: Client) -> None:
+    with pytest.raises(errors.InvalidParameters, match="Idempotency-Key"):
+        client.chat.post_message(
+            connection_id=served.connections["chat"], channel="general", text="Hello", idempotency_key=""
+        )
+
+
+def test_an_instant_is_asked_for_as_iso_8601_has_it() -> None:
+    since = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
+
+    assert {"since": "2026-01-02T03:04:00+00:00"} == Call("GET", "/v1/connectors/chat/events", {"since": since}).query
+
+
+def test_an_answer_that_cannot_be_decompressed_is_told_as_that() -> None:
+    script = Script(httpx.Response(200, headers={"Content-Encoding": "gzip"}, stream=httpx.ByteStream(b"not gzip")))
+    with pytest.raises(UnreadableAnswer, match="compressed"):
+        script.sending.send(WRITE)
+
+
+def test_a_time_to_wait_that_is_no_number_is_no_answer() -> None:
+    body = DONE | {"error": UNKNOWN, "retry_after": "soon"}
+    with pytest.raises(UnreadableAnswer):
+        answer_of(503, {}, json.dumps(body).encode(), dry_run=False)
+
+
+def observed(number: int) -> Observation:
+    told = {"channel_id": "C1", "author": "U1", "text": str(number), "matched_keyword": None}
+    return Observation((str(number),), "message.posted", told, "C1")
 
 
 def event(number: int, at: str) -> dict[str, Any]:
