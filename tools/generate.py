@@ -22,13 +22,15 @@ from connector_gateway.http.routes import PREFIX
 from connector_gateway.kit.errors import catalogue
 from connector_gateway.kit.oauth import OAuth
 from connector_gateway.kit.operation import EVERY_CALL, AnyConnector, AnyOperation
-from workspace_sandbox import APPLICATIONS
+from workspace_sandbox import APPLICATIONS, EMULATORS
+from workspace_sandbox.kit.acts import table
 
 PROJECT = Path(__file__).parent.parent
 REFERENCE = PROJECT / "docs" / "reference"
 GUIDES = PROJECT / "docs" / "guide" / "connect"
 CONTRACTS = PROJECT / "pyproject.toml"
 CLIENT = PROJECT / "src" / "connector_gateway_client"
+SANDBOX = PROJECT / "src" / "workspace_sandbox"
 BASE_URL = "http://127.0.0.1:8080"
 
 
@@ -47,6 +49,12 @@ def files() -> Iterator[tuple[Path, str]]:
     source = ClientSource(CONNECTORS.values())
     yield CLIENT / "shapes.py", formatted(source.shapes_module())
     yield CLIENT / "operations.py", formatted(source.operations_module())
+    for name in APPLICATIONS:
+        fidelity = SANDBOX / name / "FIDELITY.md"
+        acts = between(
+            fidelity.read_text(encoding="utf-8"), "acts", table(EMULATORS[name].acts), remark="<!-- {} -->\n"
+        )
+        yield fidelity, acts
     yield CONTRACTS, import_contracts(CONTRACTS.read_text(encoding="utf-8"))
 
 

@@ -10,6 +10,7 @@ from aiohttp import web
 
 from workspace_sandbox.description import openapi
 from workspace_sandbox.guard import guarded
+from workspace_sandbox.kit.acts import told
 from workspace_sandbox.kit.asking import Field, Misread, flag, number, read
 from workspace_sandbox.kit.clock import SteeredClock, instant
 from workspace_sandbox.kit.emulator import Emulator
@@ -22,7 +23,7 @@ DONE = {"done": True}
 THERE_IS = (
     "This port steers the stand-ins, which answer on the next ports: GET /_control/openapi.json describes all of it, "
     "such as POST /_control/reset, GET and POST /_control/clock, and below /_control/<connector> GET and DELETE "
-    "requests, GET, POST and DELETE faults, POST knobs, revoke, authorise and act, GET coverage."
+    "requests, GET, POST and DELETE faults, POST knobs, revoke, authorise and act, GET acts and coverage."
 )
 """What somebody is told who asks this port for something else."""
 
@@ -185,6 +186,11 @@ def act(emulator: Emulator, action: Mapping[str, Any]) -> dict[str, Any]:
     return emulator.act(action)
 
 
+def list_acts(emulator: Emulator, _: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What a person can do in the application: each act with all its fields."""
+    return told(emulator.acts)
+
+
 def describe(playing: Playing, _: Mapping[str, Any]) -> dict[str, Any]:
     """This document."""
     routes = ((route.method, route.path, route.steer or route.steer_all) for route in CONTROLS)
@@ -286,6 +292,7 @@ CONTROLS: Sequence[Control] = (
     Control("POST", f"{HERE}/revoke", revoke),
     Control("POST", f"{HERE}/authorise", authorise),
     Control("POST", f"{HERE}/act", act),
+    Control("GET", f"{HERE}/acts", list_acts),
     Control("GET", f"{HERE}/coverage", tell_coverage),
 )
 """In this order: of the whole sandbox, then of one application."""

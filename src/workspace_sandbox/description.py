@@ -61,6 +61,13 @@ COVERAGE = _object(
     absent=WHOLE,
     routes=_list_of(ROUTE),
 )
+ACT = _object(
+    ("action", "does", "fields", "answers"),
+    action=TEXT,
+    does=TEXT,
+    fields=_list_of({"type": "object", "properties": {"name": TEXT, "needed": FLAG, "about": TEXT}}),
+    answers=TEXT,
+)
 ERROR = _object(("error",), error=TEXT)
 
 BODIES: Mapping[str, Any] = {
@@ -87,6 +94,7 @@ ANSWERS: Mapping[str, Any] = {
     "list_faults": _list_of(_object(("fault",), **FAULT, matched=WHOLE, done=WHOLE, left=WHOLE)),
     "turn_knobs": OBJECT,
     "act": OBJECT,
+    "list_acts": _list_of(ACT),
     "tell_coverage": COVERAGE,
     "describe": OBJECT,
 }

@@ -1,17 +1,39 @@
 """The stand-ins have the same files, so that whoever knows one finds their way in all."""
 
+import re
+from collections.abc import Collection, Mapping
+from itertools import chain
 from pathlib import Path
 
 import pytest
 
 import workspace_sandbox
-from workspace_sandbox import APPLICATIONS
+from workspace_sandbox import APPLICATIONS, EMULATORS
+from workspace_sandbox.boards import acts as boards
+from workspace_sandbox.kit.clock import SystemClock
+from workspace_sandbox.kit.emulator import Emulator
+from workspace_sandbox.kit.stage import Stage
 
 FOLDER = Path(workspace_sandbox.__file__).parent
 SHARED = {"__init__", "emulator", "state", "seed", "routes", "wire", "access", "throttle", "acts", "sowing"}
 """What every stand-in has; ``deliveries`` besides where it delivers, and a file for each of the vendor's nouns."""
 
 NOUNLESS = {"utils", "helpers", "common", "base", "manager"}
+
+
+READ = re.compile(r"""action(?:\.get\(|\[)['"](\w+)['"]|\baction, ['"](\w+)['"]""")
+"""How acts read their fields."""
+
+BY_TABLE: Mapping[str, Collection[str]] = {"boards": boards.CHANGED.keys()}
+"""What is read by the names of a table."""
+
+
+def refusal_of(emulator: Emulator, act: str) -> type[Exception] | None:
+    try:
+        emulator.act({"action": act})
+    except ValueError:
+        return ValueError
+    return None
 
 
 def modules(application: str) -> set[str]:
@@ -33,11 +55,29 @@ def test_a_stand_in_has_the_files_that_all_have(application: str) -> None:
 def test_a_stand_in_tells_what_it_knows_and_what_nobody_could_verify(application: str) -> None:
     told = (FOLDER / application / "FIDELITY.md").read_text(encoding="utf-8")
 
-    assert [f"# {application}: how faithful", "## Unverified", "## Differs on purpose"] == [
+    assert [f"# {application}: how faithful", "## Acts", "## Unverified", "## Differs on purpose"] == [
         line[: len(f"# {application}: how faithful")] if line.startswith("# ") else line
         for line in told.splitlines()
         if line.startswith("#")
     ]
+
+
+@pytest.mark.parametrize("application", APPLICATIONS)
+def test_acts_declare_every_field_that_is_read_and_no_other(application: str) -> None:
+    performed = (FOLDER / application / "acts.py").read_text(encoding="utf-8")
+    emulator = (FOLDER / application / "emulator.py").read_text(encoding="utf-8")
+    read = {name for name, _, _ in chain.from_iterable(act.fields() for act in EMULATORS[application].acts.values())}
+
+    found = {one for match in READ.findall(performed + emulator) for one in match if one}
+    assert read == (found | {*BY_TABLE.get(application, ())}) - {"action"}
+
+
+@pytest.mark.parametrize("application", APPLICATIONS)
+def test_an_act_without_a_field_that_it_needs_is_refused(application: str) -> None:
+    emulator = EMULATORS[application](Stage(SystemClock(), **EMULATORS[application].knobs))
+    needy = [name for name, act in emulator.acts.items() if act.needs]
+
+    assert [ValueError] * len(needy) == [refusal_of(emulator, name) for name in needy]
 
 
 @pytest.mark.parametrize("application", APPLICATIONS)

@@ -1,22 +1,26 @@
 """What a person does in the application, by hand."""
 
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Any, TypeVar
 
-from workspace_sandbox.boards.state import Author
+from workspace_sandbox.boards.state import Author, stamp
 from workspace_sandbox.boards.store import Store
+from workspace_sandbox.kit.acts import Act
+from workspace_sandbox.kit.asking import flag, text
 
 Known = TypeVar("Known")
 
 Action = Mapping[str, Any]
+Do = Callable[[Store, Author, Action], dict[str, Any]]
 
 
-def act(store: Store, author: Author, action: Action) -> dict[str, Any]:
+def perform(store: Store, author: Author, action: Action) -> dict[str, Any]:
     """Have *author* do what *action* says, and tell what came of it; a bad action is a ``ValueError``."""
     done = ACTS.get(str(action.get("action")))
     if done is None:
         raise ValueError(f"no action {action.get('action')!r}; there are {', '.join(ACTS)}")
-    return done(store, author, action)
+    return done.do(store, author, action)
 
 
 def _create_card(store: Store, author: Author, action: Action) -> dict[str, Any]:
@@ -27,6 +31,19 @@ def _create_card(store: Store, author: Author, action: Action) -> dict[str, Any]
 def _move_card(store: Store, author: Author, action: Action) -> dict[str, Any]:
     card = _known(store.cards, action, "card_id")
     store.move_card(author, card, _known(store.lists, action, "list_id"))
+    return {"card_id": card.id}
+
+
+def _update_card(store: Store, author: Author, action: Action) -> dict[str, Any]:
+    card = _known(store.cards, action, "card_id")
+    changes = {name: read(action[name]) for name, read in CHANGED.items() if name in action}
+    store.update_card(author, card, changes)
+    return {"card_id": card.id}
+
+
+def _delete_card(store: Store, _: Author, action: Action) -> dict[str, Any]:
+    card = _known(store.cards, action, "card_id")
+    store.delete_card(card)
     return {"card_id": card.id}
 
 
@@ -49,16 +66,38 @@ def _known(shelf: Mapping[str, Known], action: Action, name: str) -> Known:
 
 
 def _text(action: Action, name: str) -> str:
-    text = action.get(name)
-    if not isinstance(text, str) or not text:
+    given = action.get(name)
+    if not isinstance(given, str) or not given:
         raise ValueError(f"{name} must be a text")
-    return text
+    return given
 
 
-ACTS: Mapping[str, Callable[[Store, Author, Action], dict[str, Any]]] = {
-    "create_card": _create_card,
-    "move_card": _move_card,
-    "comment": _comment,
-    "archive_list": _archive_list,
+def _instant(value: Any) -> str | None:
+    """The vendor's way of writing an instant, or null."""
+    return None if value is None else stamp(datetime.fromisoformat(text(value)).timestamp())
+
+
+CHANGED: Mapping[str, Callable[[Any], Any]] = {"name": text, "desc": text, "due": _instant, "closed": flag}
+
+CARD = {"card_id": "the card"}
+LIST = {"list_id": "the list"}
+
+ACTS: Mapping[str, Act[Do]] = {
+    "create_card": Act(
+        _create_card, "Adds a card at the end of a list.", LIST | {"name": "its name"}, answers="`card_id`"
+    ),
+    "update_card": Act(
+        _update_card,
+        "Changes a card.",
+        CARD,
+        {"name": "its name", "desc": "its description", "due": "an instant, or null", "closed": "archived or not"},
+        answers="`card_id`",
+    ),
+    "move_card": Act(
+        _move_card, "Moves a card to the end of a list.", CARD | {"list_id": "where it goes"}, answers="`card_id`"
+    ),
+    "delete_card": Act(_delete_card, "Deletes a card for good.", CARD, answers="`card_id`"),
+    "comment": Act(_comment, "Writes a comment on a card.", CARD | {"text": "Markdown"}, answers="`comment_id`"),
+    "archive_list": Act(_archive_list, "Archives a list.", LIST, answers="`list_id`"),
 }
 """What can be done, by the names that ``act`` takes."""

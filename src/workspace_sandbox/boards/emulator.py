@@ -9,9 +9,8 @@ from urllib.parse import parse_qsl
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
-from workspace_sandbox.boards import batch, sowing
+from workspace_sandbox.boards import acts, batch, sowing
 from workspace_sandbox.boards.access import Credentials, credentials_of
-from workspace_sandbox.boards.acts import act
 from workspace_sandbox.boards.arguments import Arguments, arguments_of
 from workspace_sandbox.boards.ask import Ask
 from workspace_sandbox.boards.consent import Consent
@@ -20,6 +19,7 @@ from workspace_sandbox.boards.seed import APP, plant
 from workspace_sandbox.boards.state import Author
 from workspace_sandbox.boards.throttle import MEMBER_ROUTES, TOKEN, Spender, Throttle
 from workspace_sandbox.boards.wire import NoSuchRoute, Refusal, exhausted, rendered
+from workspace_sandbox.kit.acts import Acts
 from workspace_sandbox.kit.asking import Field
 from workspace_sandbox.kit.coverage import Coverage, Played
 from workspace_sandbox.kit.lazy import LazyState
@@ -65,6 +65,8 @@ class BoardsEmulator(LazyState):
         "items_per_checklist": 200,
         "token_seconds": 3600,
     }
+
+    acts: ClassVar[Acts] = acts.ACTS
 
     knob_readers: ClassVar[Mapping[str, Field]] = {}
 
@@ -133,7 +135,7 @@ class BoardsEmulator(LazyState):
 
     def act(self, action: Mapping[str, Any]) -> dict[str, Any]:
         """A colleague does ``create_card``, ``move_card``, ``comment`` or ``archive_list``."""
-        return act(self.store, Author(self.seed.colleague, None, self.stage.clock.now()), action)
+        return acts.perform(self.store, Author(self.seed.colleague, None, self.stage.clock.now()), action)
 
     def sow(self, given: SeedValue) -> dict[str, Any]:
         """Make what a seed tells, beside what there is."""

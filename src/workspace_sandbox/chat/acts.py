@@ -7,6 +7,7 @@ from uuid import NAMESPACE_URL, uuid5
 from workspace_sandbox.chat import emoji
 from workspace_sandbox.chat.messages import escaped
 from workspace_sandbox.chat.state import TS, Channel, ChannelType, Message, Workspace
+from workspace_sandbox.kit.acts import Act
 
 Action = Mapping[str, Any]
 SUBTYPES = {None, "bot_message", "file_share", "me_message", "thread_broadcast"}
@@ -17,8 +18,8 @@ def perform(workspace: Workspace, action: Action) -> dict[str, Any]:
     """Do *action*, or say in a ``ValueError`` what is wrong with it."""
     act = ACTIONS.get(str(action.get("action")))
     if act is None:
-        raise ValueError(f"no action {action.get('action')!r}; there are {', '.join(ACTIONS)}, deliveries, verify_url")
-    return act(workspace, action)
+        raise ValueError(f"no action {action.get('action')!r}; there are {', '.join([*ACTIONS, *SETTINGS])}")
+    return act.do(workspace, action)
 
 
 def _message(workspace: Workspace, action: Action) -> dict[str, Any]:
@@ -195,16 +196,44 @@ def _thread(channel: Channel, action: Action) -> str | None:
     return root.ts
 
 
-ACTIONS: dict[str, Callable[[Workspace, Action], dict[str, Any]]] = {
-    "message": _message,
-    "edit": _edit,
-    "unfurl": _unfurl,
-    "delete": _delete,
-    "react": _react,
-    "invite": _invite,
-    "kick": _kick,
-    "archive": _archive,
-    "unarchive": _unarchive,
-    "rename": _rename,
-    "create": _create,
+CHANNEL = {"channel_id": "the channel"}
+MESSAGE = CHANNEL | {"ts": "the message"}
+BY = {"user": "who does it; otherwise the first person in the channel"}
+WHO = {"user": "who; otherwise the bot"}
+
+ACTIONS: Mapping[str, Act[Callable[[Workspace, Action], dict[str, Any]]]] = {
+    "message": Act(
+        _message,
+        "Posts a message as a person.",
+        CHANNEL | {"text": "what is written"},
+        BY
+        | {
+            "thread_ts": "the message that it replies to",
+            "subtype": f"one of {', '.join(sorted(filter(None, SUBTYPES)))}",
+            "escape": "false takes the text as it is on the wire",
+        },
+        answers="`ts`, `channel_id`",
+    ),
+    "edit": Act(_edit, "Edits a message.", MESSAGE | {"text": "the new text"}, answers="`ts`"),
+    "unfurl": Act(_unfurl, "Adds a preview of a link, as the vendor does by itself.", MESSAGE, answers="`ts`"),
+    "delete": Act(_delete, "Deletes a message.", MESSAGE, answers="`ts`"),
+    "react": Act(_react, "Reacts to a message.", MESSAGE | {"name": "an emoji without colons"}, BY, answers="`ts`"),
+    "invite": Act(_invite, "Lets somebody into a channel.", CHANNEL, WHO, answers="`channel_id`"),
+    "kick": Act(_kick, "Puts somebody out of a channel.", CHANNEL, WHO, answers="`channel_id`"),
+    "archive": Act(_archive, "Archives a channel.", CHANNEL, answers="`channel_id`"),
+    "unarchive": Act(_unarchive, "Takes a channel out of the archive.", CHANNEL, answers="`channel_id`"),
+    "rename": Act(_rename, "Renames a channel.", CHANNEL | {"name": "the new name"}, answers="`channel_id`"),
+    "create": Act(
+        _create,
+        "Makes a channel with one person in it.",
+        {"name": "its name"},
+        {"is_private": "true for a private one"},
+        answers="`channel_id`",
+    ),
 }
+
+SETTINGS: Mapping[str, Act[None]] = {
+    "verify_url": Act(None, "Sends the challenge to the address of the knob events_url.", answers="`challenge`"),
+    "deliveries": Act(None, "Tells how deliveries went.", answers="`deliveries`, one for each attempt"),
+}
+"""What is done in the settings of the application; the emulator does it."""

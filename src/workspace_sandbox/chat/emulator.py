@@ -18,6 +18,7 @@ from workspace_sandbox.chat.routes import ROUTES, Method, Page
 from workspace_sandbox.chat.state import unheard
 from workspace_sandbox.chat.throttle import POSTS_PER_MINUTE, Limits
 from workspace_sandbox.chat.wire import SlackError, Throttled, unknown, warned
+from workspace_sandbox.kit.acts import Acts
 from workspace_sandbox.kit.asking import Field, one_of
 from workspace_sandbox.kit.coverage import Coverage, Played
 from workspace_sandbox.kit.lazy import LazyState
@@ -65,6 +66,8 @@ class ChatEmulator(LazyState):
     that nobody sees); ``fatal_after_commit`` is how many writes are done and then answered with ``fatal_error``;
     ``edit_window_seconds`` 0 never closes; an empty ``events_url`` sends nothing.
     """
+
+    acts: ClassVar[Acts] = {**acts.ACTIONS, **acts.SETTINGS}
 
     knob_readers: ClassVar[Mapping[str, Field]] = {
         "history_tier": one_of("marketplace", "restricted"),

@@ -9,24 +9,25 @@ from workspace_sandbox.crm.directory import DealStage, Pipeline
 from workspace_sandbox.crm.records import Maker, Record
 from workspace_sandbox.crm.state import Portal
 from workspace_sandbox.crm.wire import Rejection
+from workspace_sandbox.kit.acts import Act
 
-Act = Callable[[Portal, Mapping[str, Any]], dict[str, Any]]
+Do = Callable[[Portal, Mapping[str, Any]], dict[str, Any]]
 
 
-def act(portal: Portal, action: Mapping[str, Any]) -> dict[str, Any]:
+def perform(portal: Portal, action: Mapping[str, Any]) -> dict[str, Any]:
     """Do *action*; a ``ValueError`` says what is wrong with it."""
     name = str(action.get("action"))
     if name not in ACTS:
         raise ValueError(f"no action {name!r}; there are {', '.join(ACTS)}")
     try:
-        return ACTS[name](portal, action)
+        return ACTS[name].do(portal, action)
     except Rejection as rejection:
         raise ValueError(rejection.message) from rejection
     except KeyError as missing:
         raise ValueError(f"{name} needs {missing}") from missing
 
 
-def _create(kind: Kind) -> Act:
+def _create(kind: Kind) -> Do:
     def create(portal: Portal, action: Mapping[str, Any]) -> dict[str, Any]:
         draft = portal.draft_new(kind, action["properties"], action.get("associations"), _maker(portal, action))
         portal.commit(draft)
@@ -42,7 +43,7 @@ def _maker(portal: Portal, action: Mapping[str, Any]) -> Maker:
     return Maker.person(portal.account.user_id)
 
 
-def _update(kind: Kind) -> Act:
+def _update(kind: Kind) -> Do:
     def update(portal: Portal, action: Mapping[str, Any]) -> dict[str, Any]:
         record = portal.find(kind, str(action[f"{kind.singular}_id"]))
         draft = portal.draft_change(record, action["properties"])
@@ -81,15 +82,39 @@ def _everything(portal: Portal, record: Record) -> dict[str, Any]:
     return record.described(record.properties, portal.account.portal_id)
 
 
-ACTS: Mapping[str, Act] = {
-    "create_contact": _create(CONTACTS),
-    "create_company": _create(COMPANIES),
-    "create_deal": _create(DEALS),
-    "create_note": _create(NOTES),
-    "update_contact": _update(CONTACTS),
-    "update_company": _update(COMPANIES),
-    "update_deal": _update(DEALS),
-    "archive": _archive,
-    "create_pipeline": _create_pipeline,
-    "archive_owner": _archive_owner,
+PROPERTIES = {"properties": "values by internal name"}
+MADE = {
+    "associations": "as the vendor takes them with a new record",
+    "app_id": "the application that makes it; otherwise a person does",
+}
+RECORD = {"id": "the record"} | PROPERTIES
+SHOWN = "the record in the vendor's shape"
+
+ACTS: Mapping[str, Act[Do]] = {
+    "create_contact": Act(_create(CONTACTS), "Makes a contact.", PROPERTIES, MADE, SHOWN),
+    "create_company": Act(_create(COMPANIES), "Makes a company.", PROPERTIES, MADE, SHOWN),
+    "create_deal": Act(_create(DEALS), "Makes a deal.", PROPERTIES, MADE, SHOWN),
+    "create_note": Act(_create(NOTES), "Makes a note.", PROPERTIES, MADE, SHOWN),
+    "update_contact": Act(_update(CONTACTS), "Changes a contact.", RECORD, answers=SHOWN),
+    "update_company": Act(_update(COMPANIES), "Changes a company.", RECORD, answers=SHOWN),
+    "update_deal": Act(_update(DEALS), "Changes a deal.", RECORD, answers=SHOWN),
+    "archive": Act(
+        _archive,
+        "Puts a record away.",
+        {"type": "contacts, companies, deals or notes", "id": "the record"},
+        answers="`id`, `archived`",
+    ),
+    "create_pipeline": Act(
+        _create_pipeline,
+        "Makes a pipeline of deals.",
+        {"label": "its name", "stages": "names of its stages, in order"},
+        {"archived": "true for one that is put away"},
+        "the pipeline in the vendor's shape",
+    ),
+    "archive_owner": Act(
+        _archive_owner,
+        "Deactivates a user.",
+        {"owner_id": "whom"},
+        answers="the owner in the vendor's shape",
+    ),
 }

@@ -13,6 +13,7 @@ from workspace_sandbox.crm.routes import ROUTES, ScopedRoute
 from workspace_sandbox.crm.state import MAIN, Portal
 from workspace_sandbox.crm.throttle import Throttle
 from workspace_sandbox.crm.wire import Rejection, envelope, page, too_many
+from workspace_sandbox.kit.acts import Acts
 from workspace_sandbox.kit.asking import Field, object_of, one_of
 from workspace_sandbox.kit.coverage import Coverage, Played
 from workspace_sandbox.kit.knobs import or_null
@@ -59,6 +60,8 @@ class CrmEmulator(LazyState):
         "token_seconds": 1_800,
     }
     """Without ``redirect_uris`` any address may be gone back to; ``token_seconds`` is for tokens by OAuth."""
+
+    acts: ClassVar[Acts] = acts.ACTS
 
     knob_readers: ClassVar[Mapping[str, Field]] = {
         "backward_lifecycle": one_of("ignore", "refuse"),
@@ -114,7 +117,7 @@ class CrmEmulator(LazyState):
 
     def act(self, action: Mapping[str, Any]) -> dict[str, Any]:
         """Do what a person would do in the application."""
-        return acts.act(self.portal, action)
+        return acts.perform(self.portal, action)
 
     def sow(self, given: SeedValue) -> dict[str, Any]:
         """Make what a seed tells, beside what there is."""

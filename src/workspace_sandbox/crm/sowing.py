@@ -18,7 +18,7 @@ def sow(portal: Portal, given: SeedValue) -> dict[str, Any]:
 def _record(portal: Portal, action: str, given: SeedValue) -> str:
     properties = {name: _plain(value) for name, value in given.items()}
     with given.doing():
-        return str(acts.act(portal, {"action": action, "properties": properties})["id"])
+        return str(acts.perform(portal, {"action": action, "properties": properties})["id"])
 
 
 def _plain(given: SeedValue) -> str:

@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Protocol
 
 from aiohttp import web
 
+from workspace_sandbox.kit.acts import Acts
 from workspace_sandbox.kit.asking import Field
 from workspace_sandbox.kit.coverage import Coverage
 from workspace_sandbox.kit.sowing import SeedValue
@@ -20,6 +21,9 @@ class Emulator(Protocol):
     All have ``auto_approve``, which says yes on every page of consent, and ``token_seconds``, the life of the access
     tokens that are issued from now on.
     """
+
+    acts: ClassVar[Acts]
+    """What people can do in it."""
 
     knob_readers: ClassVar[Mapping[str, Field]]
     """What knobs take that their first values do not tell."""

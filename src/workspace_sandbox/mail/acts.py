@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from email.utils import parseaddr
 from typing import Any
 
+from workspace_sandbox.kit.acts import Act
 from workspace_sandbox.mail import compose
 from workspace_sandbox.mail.compose import Entity
 from workspace_sandbox.mail.index import untagged
@@ -20,7 +21,7 @@ def perform(office: PostOffice, mailbox: Mailbox, action: Action) -> dict[str, A
     name = str(action.get("action"))
     if name not in ACTS:
         raise ValueError(f"unknown action {name!r}; there are {', '.join(ACTS)}")
-    return ACTS[name](office, mailbox, action)
+    return ACTS[name].do(office, mailbox, action)
 
 
 def receive(office: PostOffice, mailbox: Mailbox, action: Action) -> dict[str, Any]:
@@ -65,12 +66,26 @@ def delete(_: PostOffice, mailbox: Mailbox, action: Action) -> dict[str, Any]:
     return _told(message)
 
 
-ACTS: Mapping[str, Callable[[PostOffice, Mailbox, Action], dict[str, Any]]] = {
-    "receive": receive,
-    "trash": trash,
-    "archive": archive,
-    "mark_read": mark_read,
-    "delete": delete,
+MESSAGE = {"message_id": "the message"}
+TOLD = "`message_id`, `thread_id`, `id`, `threadId`"
+
+ACTS: Mapping[str, Act[Callable[[PostOffice, Mailbox, Action], dict[str, Any]]]] = {
+    "receive": Act(
+        receive,
+        "Somebody writes to the mailbox.",
+        {"from": "an address, also with a name before it", "subject": "its subject", "body_html": "its text"},
+        {
+            "body_text": "the plain text; otherwise made of the other",
+            "thread_id": "the thread that it answers",
+            "labels": "names of labels",
+            "attachments": "`filename`, `mime_type`, and `content_base64` or `size_bytes` of each",
+        },
+        TOLD,
+    ),
+    "trash": Act(trash, "Moves a message to the trash.", MESSAGE, answers=TOLD),
+    "archive": Act(archive, "Takes a message out of the inbox.", MESSAGE, answers=TOLD),
+    "mark_read": Act(mark_read, "Reads a message.", MESSAGE, answers=TOLD),
+    "delete": Act(delete, "Deletes a message for good.", MESSAGE, answers=TOLD),
 }
 """Everything a person can do here, by name."""
 

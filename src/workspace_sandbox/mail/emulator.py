@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
+from workspace_sandbox.kit.acts import Acts
 from workspace_sandbox.kit.asking import Field, one_of
 from workspace_sandbox.kit.coverage import Coverage, Played
 from workspace_sandbox.kit.knobs import or_null, texts
@@ -78,6 +79,8 @@ class MailEmulator(LazyState):
     ``granted_scopes`` are the boxes a consenting user leaves ticked, ``token_scopes`` what the seeded token may do.
     ``latency_seconds`` is how long a request is at work, and so how many can be at once; without ``limits`` it is 0.
     """
+
+    acts: ClassVar[Acts] = acts.ACTS
 
     knob_readers: ClassVar[Mapping[str, Field]] = {
         "force": or_null(one_of(*THROTTLES, *FORCED)),

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from workspace_sandbox.kit.acts import Act
 from workspace_sandbox.notes import checks, edits, writes
 from workspace_sandbox.notes.state import DataSource, Page, Property, User, Workspace
 from workspace_sandbox.notes.wire import Refusal
@@ -25,6 +26,8 @@ def _person(workspace: Workspace, value: Any) -> dict[str, Any]:
     return {"id": next(known, value)}
 
 
+Do = Callable[[Workspace, User, Mapping[str, Any]], dict[str, Any]]
+
 FORMS: dict[str, Callable[[Workspace, Any], Any]] = {
     "title": _text,
     "rich_text": _text,
@@ -45,14 +48,14 @@ ADDED = (
 """The types of which a property can be added, as they need no more than a name and perhaps options."""
 
 
-def act(workspace: Workspace, person: User, action: Mapping[str, Any]) -> dict[str, Any]:
+def perform(workspace: Workspace, person: User, action: Mapping[str, Any]) -> dict[str, Any]:
     """Let *person* do one thing; a ``ValueError`` says what is wrong with it."""
-    do = ACTIONS.get(action.get("action", ""))
-    if do is None:
-        known = ", ".join([*ACTIONS, "deliveries", "subscribe", "verify_webhook"])
+    act = ACTIONS.get(action.get("action", ""))
+    if act is None:
+        known = ", ".join([*ACTIONS, *SETTINGS])
         raise ValueError(f"unknown action {action.get('action')!r}; there are {known}")
     try:
-        return do(workspace, person, action)
+        return act.do(workspace, person, action)
     except Refusal as refusal:
         raise ValueError(refusal.message) from refusal
 
@@ -71,7 +74,7 @@ def _update(workspace: Workspace, person: User, action: Mapping[str, Any]) -> di
     return {"page_id": page.id}
 
 
-def _trash(*, into: bool) -> Callable[[Workspace, User, Mapping[str, Any]], dict[str, Any]]:
+def _trash(*, into: bool) -> Do:
     def move(workspace: Workspace, person: User, action: Mapping[str, Any]) -> dict[str, Any]:
         page = _page(workspace, action)
         edits.trash(workspace, page, person, into=into)
@@ -108,15 +111,58 @@ def _rename_option(workspace: Workspace, person: User, action: Mapping[str, Any]
     return {"option_id": option.id}
 
 
-ACTIONS = {
-    "create_page": _create,
-    "update_page": _update,
-    "trash_page": _trash(into=True),
-    "restore_page": _trash(into=False),
-    "add_property": _add_property,
-    "rename_property": _rename_property,
-    "rename_option": _rename_option,
+PAGE = {"page_id": "the page"}
+DATABASE = {"database_id": "the database"}
+PROPERTIES = {"properties": "plain values by property name; null clears one"}
+PROPERTY = {"property": "the column, by name or id"}
+
+ACTIONS: Mapping[str, Act[Do]] = {
+    "create_page": Act(_create, "Adds a row to a database.", DATABASE | PROPERTIES, answers="`page_id`"),
+    "update_page": Act(_update, "Changes values of a page.", PAGE | PROPERTIES, answers="`page_id`"),
+    "trash_page": Act(_trash(into=True), "Moves a page into the trash.", PAGE, answers="`page_id`"),
+    "restore_page": Act(_trash(into=False), "Takes a page out of the trash.", PAGE, answers="`page_id`"),
+    "add_property": Act(
+        _add_property,
+        "Adds a column.",
+        DATABASE | {"name": "its name", "type": f"one of {', '.join(ADDED)}"},
+        {"options": "names, for a select or multi_select"},
+        answers="`property_id`",
+    ),
+    "rename_property": Act(
+        _rename_property,
+        "Renames a column.",
+        DATABASE | PROPERTY | {"name": "the new name"},
+        answers="`property_id`",
+    ),
+    "rename_option": Act(
+        _rename_option,
+        "Renames an option; pages that have it do not count as edited.",
+        DATABASE | PROPERTY | {"option": "its name or id", "name": "the new name"},
+        answers="`option_id`",
+    ),
 }
+
+SETTINGS: Mapping[str, Act[None]] = {
+    "subscribe": Act(
+        None,
+        "Sets up webhooks, and sends the verification token to the address, once and unsigned.",
+        {},
+        {"url": "the address; otherwise that of the knob events_url", "connection": "`internal` or `public`"},
+        answers="`subscription_id`, `state`",
+    ),
+    "verify_webhook": Act(
+        None,
+        "Brings the token back; from then on events are sent, signed with it.",
+        {"verification_token": "what was sent to the address"},
+        answers="`subscription_id`, `state`",
+    ),
+    "deliveries": Act(
+        None,
+        "Tells how deliveries went.",
+        answers="`deliveries`: `event_id`, `type`, `attempt`, `status`, `reason` of each",
+    ),
+}
+"""What is done in the settings of a connection; the emulator does it."""
 
 
 def _raw(workspace: Workspace, source: DataSource | None, action: Mapping[str, Any]) -> dict[str, Any]:

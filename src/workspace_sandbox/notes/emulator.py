@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
+from workspace_sandbox.kit.acts import Acts
 from workspace_sandbox.kit.asking import Field, number, one_of
 from workspace_sandbox.kit.consent import decision, fields_of
 from workspace_sandbox.kit.coverage import Coverage, Played
@@ -70,6 +71,8 @@ class NotesEmulator(LazyState):
     ``webhook_gather_seconds`` is how long what happens to one object is gathered; ``webhook_retry_seconds`` are the
     pauses before another attempt, with which the eighth and last comes a day after the first.
     """
+
+    acts: ClassVar[Acts] = {**acts.ACTIONS, **acts.SETTINGS}
 
     knob_readers: ClassVar[Mapping[str, Field]] = {
         "next_create": one_of("", "503_committed", "503_uncommitted", "529"),
@@ -135,7 +138,7 @@ class NotesEmulator(LazyState):
             case "deliveries":
                 return {"deliveries": self._deliverer.described()}
             case _:
-                return acts.act(self.workspace, self._seeded.person, action)
+                return acts.perform(self.workspace, self._seeded.person, action)
 
     def sow(self, given: SeedValue) -> dict[str, Any]:
         """Make what a seed tells, beside what there is."""

@@ -52,7 +52,7 @@ def _row(seeded: Seeded, source: DataSource, given: SeedValue) -> None:
     properties = {name: value.value for name, value in given.items()}
     action = {"action": "create_page", "database_id": source.parent.id, "properties": properties}
     with given.doing():
-        acts.act(seeded.workspace, seeded.person, action)
+        acts.perform(seeded.workspace, seeded.person, action)
 
 
 def _page(seeded: Seeded, seeder: Seeder, given: SeedValue) -> tuple[str, str]:

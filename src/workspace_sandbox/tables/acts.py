@@ -1,8 +1,9 @@
-"""What somebody does in the application: making a record, giving a field another name."""
+"""What somebody does in the application."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
+from workspace_sandbox.kit.acts import Act
 from workspace_sandbox.tables import queries, seed, wire
 from workspace_sandbox.tables.state import Base, Field, Table, find
 from workspace_sandbox.tables.values import Reader
@@ -12,13 +13,12 @@ Read = Callable[[Base], Reader]
 
 
 def perform(workspace: Workspace, read: Read, action: Mapping[str, Any]) -> dict[str, Any]:
-    """Do ``create_record`` or ``rename_field``; ``ValueError`` for anything else, or where it is refused."""
-    acts = {"create_record": _create_record, "rename_field": _rename_field}
-    act = acts.get(action.get("action", ""))
+    """Do *action*; ``ValueError`` for one that there is not, or where it is refused."""
+    act = ACTS.get(action.get("action", ""))
     if act is None:
-        raise ValueError(f"no action {action.get('action')!r}; there are {', '.join(acts)}")
+        raise ValueError(f"no action {action.get('action')!r}; there are {', '.join(ACTS)}")
     try:
-        return act(workspace, read, action)
+        return act.do(workspace, read, action)
     except wire.Refusal as refusal:
         raise ValueError(refusal.message or refusal.type) from refusal
     except (KeyError, TypeError, AttributeError) as fault:
@@ -30,6 +30,20 @@ def _create_record(workspace: Workspace, read: Read, action: Mapping[str, Any]) 
     table = _table(base, action)
     (record,) = workspace.create(base, table, [fields], Manner(seed.COLLEAGUE, typecast=True))
     return read(base).record(table, record)
+
+
+def _update_record(workspace: Workspace, read: Read, action: Mapping[str, Any]) -> dict[str, Any]:
+    base = _base(workspace, action)
+    table = _table(base, action)
+    row = (str(action["record_id"]), action["fields"])
+    (record,) = workspace.update(base, table, [row], Manner(seed.COLLEAGUE, typecast=True))
+    return read(base).record(table, record)
+
+
+def _delete_record(workspace: Workspace, _: Read, action: Mapping[str, Any]) -> dict[str, Any]:
+    base = _base(workspace, action)
+    workspace.delete(base, _table(base, action), [str(action["record_id"])])
+    return {"id": str(action["record_id"]), "deleted": True}
 
 
 def _rename_field(workspace: Workspace, _: Read, action: Mapping[str, Any]) -> dict[str, Any]:
@@ -56,3 +70,22 @@ def _renamed(table: Table, key: str, name: str) -> Field:
         raise wire.invalid_request("A field must have a name")
     column.name = name
     return column
+
+
+TABLE = {"base_id": "the base", "table": "the table, by name or id"}
+RECORD = TABLE | {"record_id": "the record"}
+FIELDS = {"fields": "values by name of the field"}
+SHOWN = "the record in the vendor's shape"
+
+ACTS: Mapping[str, Act[Callable[[Workspace, Read, Mapping[str, Any]], dict[str, Any]]]] = {
+    "create_record": Act(_create_record, "A colleague makes a record.", TABLE | FIELDS, answers=SHOWN),
+    "update_record": Act(_update_record, "A colleague changes a record.", RECORD | FIELDS, answers=SHOWN),
+    "delete_record": Act(_delete_record, "A colleague deletes a record.", RECORD, answers="`id`, `deleted`"),
+    "rename_field": Act(
+        _rename_field,
+        "Gives a field another name.",
+        TABLE | {"field": "the field, by name or id", "name": "the new name"},
+        answers="`field_id`, `name`",
+    ),
+}
+"""What can be done, by the names that ``action`` takes."""

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
+from workspace_sandbox.kit.acts import Acts
 from workspace_sandbox.kit.asking import Field, one_of, whole
 from workspace_sandbox.kit.coverage import Coverage, Played
 from workspace_sandbox.kit.knobs import or_null
@@ -46,6 +47,8 @@ class TablesEmulator(LazyState):
         "unreachable_hosts": [],
         "url_seconds": 7200.0,
     }
+
+    acts: ClassVar[Acts] = acts.ACTS
 
     knob_readers: ClassVar[Mapping[str, Field]] = {
         "monthly_calls": or_null(whole),
