@@ -67,8 +67,8 @@ def test_acts_declare_every_field_that_is_read_and_no_other(application: str) ->
     performed = (FOLDER / application / "acts.py").read_text(encoding="utf-8")
     emulator = (FOLDER / application / "emulator.py").read_text(encoding="utf-8")
     read = {name for name, _, _ in chain.from_iterable(act.fields() for act in EMULATORS[application].acts.values())}
-
     found = {one for match in READ.findall(performed + emulator) for one in match if one}
+
     assert read == (found | {*BY_TABLE.get(application, ())}) - {"action"}
 
 
