@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -490,12 +491,59 @@ def test_serve_refuses_several_workers_that_cannot_share_their_counts() -> None:
     assert "budgets" in result.stderr
 
 
+@pytest.mark.parametrize(
+    "settings", [{"GATEWAY_WORKERS": "2"}, {"GATEWAY_WROKERS": "2"}], ids=["workers", "a misspelt name"]
+)
+def test_a_first_start_that_is_refused_leaves_no_secrets_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    result = Shell(settings).run("serve", "--port", "0")
+
+    assert (True, []) == (result.exit_code > 0, list(tmp_path.iterdir()))
+
+
+def test_a_command_that_was_mistyped_is_told() -> None:
+    assert "Did you mean 'serve'?" in Shell({}).run("srve").stderr
+
+
+@pytest.mark.parametrize("group", ["workspaces", "keys", "connections", "hooks", "vault", "runs", "call"])
+def test_groups_tell_what_commands_do_in_whole_sentences(group: str) -> None:
+    assert "..." not in Shell({}, 80).run(group, "--help").stdout.partition("Commands:")[2]
+
+
+def test_an_identifier_of_dots_leads_to_no_other_address(gateway: Gateway, shell: Shell) -> None:
+    result = shell.run(
+        *("call", "tables", "update-record", *connected(gateway, "tables")),
+        *("--record-id", "..", "--base-id", "b", "--table", "t", "--fields", "[]"),
+    )
+
+    assert (1, True) == (result.exit_code, "invalid_parameters: Parameters record_id, fields" in result.stderr), (
+        result.stderr
+    )
+
+
+def test_why_nobody_answers_is_told_in_words() -> None:
+    nowhere = Shell({"GATEWAY_URL": "http://127.0.0.1:1", "GATEWAY_API_KEY": "k"})
+
+    result = nowhere.run("call", "notes", "list-databases", "--connection", "c")
+
+    assert result.stderr.endswith("does not answer: Connection refused.\n")
+
+
+def test_credentials_that_go_on_for_ever_are_refused(shell: Shell, gateway: Gateway) -> None:
+    result = shell.run("connections", "create", gateway.workspace_id, "notes", input="0" * 1_000_001)
+
+    assert (2, True) == (result.exit_code, "More than 1,000,000 characters came" in result.stderr)
+
+
 def test_every_operation_is_a_command() -> None:
     result = Shell({}).run("call", "notes", "--help")
 
-    assert ["create-page", "list-databases", "read-events", "search-pages", "update-page"] == [
-        line.split()[0] for line in result.stdout.partition("Commands:")[2].splitlines() if line.strip()
-    ]
+    assert ["create-page", "list-databases", "read-events", "search-pages", "update-page"] == re.findall(
+        r"^  (\S+)", result.stdout.partition("Commands:")[2], re.MULTILINE
+    )
 
 
 # Secrets

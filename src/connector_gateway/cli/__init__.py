@@ -80,6 +80,16 @@ class Commands(click.Group):
         return command
 
     @override
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that *args* begin with; of one that there is not, what was probably meant."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.NoSuchCommand as fault:
+            raise click.NoSuchCommand(fault.command_name, possibilities=COMMANDS, ctx=ctx) from None
+
+    @override
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The table, without loading anything."""
         with formatter.section("Commands"):

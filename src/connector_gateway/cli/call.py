@@ -1,23 +1,25 @@
 """``call``: every operation, from its declaration, through the running gateway."""
 
 import asyncio
+import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
-from urllib.parse import quote
 
 import aiohttp
 import click
 import msgspec
 from pydantic.fields import FieldInfo
+from yarl import URL
 
+from connector_gateway.cli.groups import Group
 from connector_gateway.cli.installation import data_folder, reached
 from connector_gateway.cli.json_text import value_of
 from connector_gateway.cli.output import ENCODER, fail, note, show, show_json
 from connector_gateway.cli.output import as_json as json_option
-from connector_gateway.cli.tour import query_text
+from connector_gateway.cli.tour import address_of, query_text
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.arguments import decode
 from connector_gateway.kit.errors import InvalidJson
@@ -43,7 +45,7 @@ class Answered:
     warnings: list[str]
 
 
-@click.group()
+@click.group(cls=Group)
 def call() -> None:
     """Call an operation of a connector through the running gateway.
 
@@ -54,7 +56,7 @@ def call() -> None:
 
 def _group(connector: AnyConnector) -> click.Group:
     commands = [_command(connector, operation) for operation in connector.operations]
-    return click.Group(connector.name, {command.name or "": command for command in commands}, help=connector.summary)
+    return Group(connector.name, {command.name or "": command for command in commands}, help=connector.summary)
 
 
 def _command(connector: AnyConnector, operation: AnyOperation) -> click.Command:
@@ -171,8 +173,7 @@ def _send(
     # Before the path is filled in: what is left after it travels as parameters.
     headers |= {name: values.pop(name) for name in (HEADER, PREFER) if name in values}
     values = {name: _joined(value) if isinstance(value, tuple) else value for name, value in values.items()}
-    path = operation.path.format(**{name: quote(str(values.pop(name)), safe="") for name in operation.path_names})
-    url = f"{base_url.rstrip('/')}/v1/connectors/{connector.name}{path}"
+    url = f"{base_url.rstrip('/')}{address_of(connector.name, operation, values)}"
     return asyncio.run(_request(operation.method, url, headers, {"connection_id": connection} | values))
 
 
@@ -183,13 +184,21 @@ async def _request(method: str, url: str, headers: dict[str, str], values: dict[
         else {"data": ENCODER.encode(values), "headers": headers | {"Content-Type": "application/json"}}
     )
     try:
-        async with aiohttp.ClientSession() as session, session.request(method, url, **sent) as response:
+        async with (
+            aiohttp.ClientSession() as session,
+            session.request(method, URL(url, encoded=True), **sent) as response,
+        ):
             text = await response.read()
             return Answered(text, _envelope(text), response.headers.getall("Warning", []))
     except (aiohttp.ClientConnectionError, TimeoutError) as fault:
-        raise click.ClickException(f"The gateway at {url} does not answer: {fault}.") from fault
+        raise click.ClickException(f"The gateway at {url} does not answer: {_reason(fault)}.") from fault
     except (aiohttp.ClientError, ValueError) as fault:
         raise click.ClickException(f"What answers at {url} is no gateway, or cannot be asked: {fault}.") from fault
+
+
+def _reason(fault: Exception) -> str:
+    """Why nobody answers, in the system's words where it has any."""
+    return os.strerror(fault.errno) if isinstance(fault, OSError) and fault.errno else str(fault) or "it took too long"
 
 
 def _plain(text: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from connector_gateway.app import App
+from connector_gateway.cli.groups import Group
 from connector_gateway.cli.installation import act, data_folder, manage
 from connector_gateway.cli.options import CHOICES, connector, connector_argument, given, json_object
 from connector_gateway.cli.output import as_json, note, show
@@ -16,11 +17,16 @@ from connector_gateway.kit.identifiers import WorkspaceId
 COLUMNS = ("connection_id", "connector", "status", "account_name", "name", "updated_at", "workspace_id")
 """The columns of the list, what matters most first: narrow terminals drop the last ones."""
 
+MAX_CREDENTIALS = 1_000_000
+"""Characters that are read; what goes on for ever is told, before it fills the memory."""
+
 return_url_option = click.option("--return-url", help="Where the user is sent afterwards.")
+name_option = click.option("--name", default="", help="What people call it.")
+settings_option = click.option("--settings", default="{}", help="Settings as a JSON object.")
 no_verify = click.option("--no-verify", is_flag=True, help="Do not ask the application whose the credentials are.")
 
 
-@click.group()
+@click.group(cls=Group)
 def connections() -> None:
     """Create, connect, test, list, change and remove connections."""
 
@@ -28,8 +34,8 @@ def connections() -> None:
 @connections.command("create", epilog=CHOICES)
 @click.argument("workspace_id")
 @connector_argument
-@click.option("--name", default="", help="What people call it.")
-@click.option("--settings", default="{}", help="Settings as a JSON object.")
+@name_option
+@settings_option
 @no_verify
 @data_folder
 @as_json
@@ -57,8 +63,8 @@ def create_connection(
 @connections.command("connect", epilog=CHOICES)
 @click.argument("workspace_id")
 @connector_argument
-@click.option("--name", default="", help="What people call it.")
-@click.option("--settings", default="{}", help="Settings as a JSON object.")
+@name_option
+@settings_option
 @return_url_option
 @data_folder
 @as_json
@@ -201,7 +207,10 @@ def remove_connection(connection_id: str, data: Path | None, *, as_json: bool) -
 def _credentials() -> dict[str, str]:
     if sys.stdin.isatty():
         click.echo("Credentials as a JSON object, then Ctrl-D:", err=True)
-    found = json_object(sys.stdin.read(), "standard input")
+    text = sys.stdin.read(MAX_CREDENTIALS + 1)
+    if len(text) > MAX_CREDENTIALS:
+        raise click.BadParameter(f"More than {MAX_CREDENTIALS:,} characters came.", param_hint="standard input")
+    found = json_object(text, "standard input")
     if not all(isinstance(value, str) for value in found.values()):
         raise click.BadParameter("Credentials are an object of strings.", param_hint="standard input")
     return found

@@ -38,24 +38,28 @@ def kept() -> dict[str, str]:
     return {match[1]: _unquoted(match[2].strip()) for match in found if match}
 
 
-def make_secrets(database_url: str) -> Path:
-    """Add new secrets, and where the database is, to the file; returns where that is."""
+def new_settings(database_url: str) -> dict[str, str]:
+    """The settings of a new installation: secrets of its own, and where its database is."""
+    return {
+        f"{PREFIX}SECRET_KEYS": secrets.token_urlsafe(32),
+        f"{PREFIX}OPERATOR_TOKEN": f"op_{secrets.token_urlsafe(32)}",
+        f"{PREFIX}DATABASE_URL": database_url,
+    }
+
+
+def keep(settings: Mapping[str, str]) -> Path:
+    """Add *settings* to the file; returns where that is."""
     path = env_file().resolve()
     # To replace a device such as /dev/null by a file would break the machine for everybody on it.
     if path.exists() and not path.is_file():
         raise click.ClickException(f"{path} is no file that settings can be kept in.")
-    made = {
-        "SECRET_KEYS": secrets.token_urlsafe(32),
-        "OPERATOR_TOKEN": f"op_{secrets.token_urlsafe(32)}",
-        "DATABASE_URL": database_url,
-    }
     before = path.read_text(encoding="utf-8") if path.exists() else ""
-    write_private(path, (before and before.rstrip("\n") + "\n") + _lines(made))
+    write_private(path, (before and before.rstrip("\n") + "\n") + _lines(settings))
     return path
 
 
 def _lines(settings: Mapping[str, str]) -> str:
-    return "".join(f"{PREFIX}{name}='{value}'\n" for name, value in settings.items())
+    return "".join(f"{name}='{value}'\n" for name, value in settings.items())
 
 
 def _unquoted(value: str) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from connector_gateway.app import App
+from connector_gateway.cli.groups import Group
 from connector_gateway.cli.installation import act, data_folder
 from connector_gateway.cli.output import as_json
 from connector_gateway.kit.identifiers import ConnectionId, KeyId, WorkspaceId
@@ -26,7 +27,7 @@ COLUMNS = (
 """The columns of the list, what matters most first: narrow terminals drop the last ones."""
 
 
-@click.group()
+@click.group(cls=Group)
 def keys() -> None:
     """Create, list and revoke API keys."""
 

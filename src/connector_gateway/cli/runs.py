@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from connector_gateway.app import App
+from connector_gateway.cli.groups import Group
 from connector_gateway.cli.installation import data_folder, manage
 from connector_gateway.cli.output import (
     as_answered,
@@ -95,7 +96,7 @@ def filters(command: F) -> F:
     return command
 
 
-@click.group()
+@click.group(cls=Group)
 def runs() -> None:
     """Explain calls by their run_id."""
 

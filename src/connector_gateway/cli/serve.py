@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import sys
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import gettempdir
@@ -68,8 +69,6 @@ def serve(host: str, port: int, workers: int | None, supervised: Place | None, d
         for one in listening:
             stack.enter_context(one)
         settings = _settings(data, listening[0], workers)
-        if settings.workers > 1 and not settings.shareable:
-            _fail(APART.format(settings.workers))
         if supervised is None and settings.workers > 1:
             sys.exit(_supervise(settings, listening, data))
         sys.exit(0 if _run(settings, listening, supervised) else NOT_STARTED)
@@ -123,16 +122,22 @@ def _run(settings: Settings, listening: list[socket.socket], place: Place | None
 def _settings(data: Path | None, listening: socket.socket, workers: int | None) -> Settings:
     """The settings of the installation to serve, which is reached where it listens unless they say otherwise."""
     found = environment(data)
-    if data is None and not any(found.get(name) for name in OWN):
-        found |= _first_settings()
+    first = {} if data or any(found.get(name) for name in OWN) else _first_settings()
+    found |= first
     found["GATEWAY_BASE_URL"] = found.get("GATEWAY_BASE_URL") or _address(listening)
     if workers is not None:
         found["GATEWAY_WORKERS"] = str(workers)
-    return settings_of(found)
+    settings = settings_of(found)
+    if settings.workers > 1 and not settings.shareable:
+        _fail(APART.format(settings.workers))
+    # Nothing is left behind by a start that is refused.
+    if first:
+        _keep(first)
+    return settings
 
 
 def _first_settings() -> dict[str, str]:
-    """New settings for a new installation, which are kept; ``ClickException`` if its database is there already."""
+    """Settings for a new installation; ``ClickException`` if its database is there already."""
     database = Path(DATABASE_URL.removeprefix("sqlite:///")).resolve()
     # New keys would open nothing of it: the secrets in it are sealed with those that are lost.
     if database.exists():
@@ -140,8 +145,13 @@ def _first_settings() -> dict[str, str]:
             f"{database} is there, but not the settings that it was served with. Put {env_file.env_file()} back, "
             "or set GATEWAY_SECRET_KEYS and GATEWAY_OPERATOR_TOKEN to what they were."
         )
+    return env_file.new_settings(f"sqlite:///{database}")
+
+
+def _keep(settings: Mapping[str, str]) -> None:
+    """Keep the *settings* of a new installation, and tell where."""
     try:
-        path = env_file.make_secrets(f"sqlite:///{database}")
+        path = env_file.keep(settings)
     except OSError as fault:
         raise click.ClickException(
             f"Settings cannot be kept in {env_file.env_file()}: {fault.strerror}. Start in a folder of your own, "
@@ -152,7 +162,6 @@ def _first_settings() -> dict[str, str]:
         "Without that file nobody can open the connections.",
         err=True,
     )
-    return env_file.kept()
 
 
 async def _tell(app: App, listening: socket.socket) -> None:

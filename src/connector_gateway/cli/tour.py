@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from connector_gateway.kit.operation import AnyConnector, SampleCall
+from connector_gateway.kit.operation import AnyConnector, AnyOperation, SampleCall
 
 Described = Mapping[str, Any]
 
@@ -34,12 +34,18 @@ def stops(described: Described, connectors: Mapping[str, AnyConnector]) -> Mappi
 
 def _stop(connector: str, sample: SampleCall, examples: Described, connection_id: str) -> Stop:
     operation, values = sample.operation, dict(sample.arguments(examples))
-    path = operation.path.format(**{name: quote(str(values.pop(name)), safe="") for name in operation.path_names})
-    address = f"/v1/connectors/{connector}{path}"
+    address = address_of(connector, operation, values)
     arguments = {"connection_id": connection_id} | values
     if operation.method == "GET":
         return Stop(sample.title, "GET", address, query={name: query_text(value) for name, value in arguments.items()})
     return Stop(sample.title, operation.method, address, body=arguments)
+
+
+def address_of(connector: str, operation: AnyOperation, values: dict[str, Any]) -> str:
+    """The path of a call, for which those of *values* are taken out that stand in it."""
+    # Dots are escaped too: ``..`` would lead to another address.
+    segments = {name: quote(str(values.pop(name)), safe="").replace(".", "%2E") for name in operation.path_names}
+    return f"/v1/connectors/{connector}{operation.path.format(**segments)}"
 
 
 def query_text(value: Any) -> str:

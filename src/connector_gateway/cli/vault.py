@@ -4,13 +4,14 @@ from pathlib import Path
 
 import click
 
+from connector_gateway.cli.groups import Group
 from connector_gateway.cli.installation import act, data_folder
 from connector_gateway.cli.output import as_json
 
 COLUMNS = ("kind", "resealed", "unreadable")
 
 
-@click.group()
+@click.group(cls=Group)
 def vault() -> None:
     """Look after what is sealed with the installation's secret keys."""
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from connector_gateway.cli.groups import Group
 from connector_gateway.cli.installation import act, data_folder
 from connector_gateway.cli.options import given
 from connector_gateway.cli.output import as_json
@@ -22,7 +23,7 @@ return_url_list = click.option(
 )
 
 
-@click.group()
+@click.group(cls=Group)
 def workspaces() -> None:
     """Create, list and change workspaces."""
 
