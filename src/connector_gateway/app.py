@@ -49,6 +49,10 @@ from connector_gateway.core.sessions import Sessions
 from connector_gateway.core.sites import observed
 from connector_gateway.core.stopping import Stopping
 from connector_gateway.core.usage import Usage
+from connector_gateway.core.webhooks.deliverer import Deliverer
+from connector_gateway.core.webhooks.positions import Positions
+from connector_gateway.core.webhooks.sender import Sender
+from connector_gateway.core.webhooks.webhooks import Webhooks
 from connector_gateway.core.workspaces import Workspaces
 from connector_gateway.core.writing import Writing
 from connector_gateway.http import AccessLog, Served, Service, application
@@ -147,6 +151,10 @@ class App:
         self._watches = Watches(self.database, process_id)
         self._observed = observed(settings.sites)
         self.hooks = self._new_hooks(Handover(self.database, secrets, settings.base_url, self.clock))
+        self._sender = Sender(private=settings.private_webhooks)
+        self._positions = Positions(self.database)
+        self.webhooks = Webhooks(self.database, self._vault, self._sender, self.clock)
+        self.deliverer = self._new_deliverer()
         self._processes = self._new_processes(process_id, stopwatch, alone=alone)
         self._retention = self._new_retention()
 
@@ -242,6 +250,17 @@ class App:
             handover=handover,
         )
 
+    def _new_deliverer(self) -> Deliverer:
+        return Deliverer(
+            positions=self._positions,
+            webhooks=self.webhooks,
+            sender=self._sender,
+            runs=self.runs,
+            vault=self._vault,
+            connectors=self._connectors,
+            clock=self.clock,
+        )
+
     def _new_processes(self, process_id: ProcessId, stopwatch: Callable[[], float], *, alone: bool) -> Processes:
         return Processes(
             self.database,
@@ -266,6 +285,7 @@ class App:
             self._feed.purge,
             self._connect_links.purge,
             self._sessions.purge,
+            self._positions.purge,
             self.keys.note_uses,
         )
         return Retention(self._steady, always=jobs, seldom=rarely, calm=self.database.calm)
@@ -319,6 +339,7 @@ class App:
                 deliveries=self.hooks.results,
                 polls=watchers.results,
                 refreshes=self._renewals.results,
+                webhook_attempts=self.deliverer.results,
             )
         )
 
@@ -336,6 +357,7 @@ class App:
             self.connecting,
             self.runs,
             self.hooks,
+            self.webhooks,
             self._cursors,
             self.settings.operator_token,
             Guesses(self._steady),
@@ -356,6 +378,7 @@ class App:
             await stack.enter_async_context(self._idle)
             if self.settings.watch:
                 await stack.enter_async_context(watchers)
+                await stack.enter_async_context(self.deliverer)
             if self._siblings is not None:
                 await stack.enter_async_context(self._siblings.asked(metrics))
             yield

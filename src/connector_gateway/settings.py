@@ -63,7 +63,10 @@ class Settings:
 
     keep_runs_days: float
     watch: bool
-    """Whether this process takes part in observing changes."""
+    """Whether this process takes part in observing changes, and in delivering them to webhooks."""
+
+    private_webhooks: bool
+    """Whether webhooks may be at private addresses, such as those of this machine."""
 
     log_level: str
     access_log: bool
@@ -118,6 +121,7 @@ class Settings:
             stop_seconds=environment.number("STOP_SECONDS", 30.0),
             keep_runs_days=environment.number("KEEP_RUNS_DAYS", 30.0, most=MOST_DAYS),
             watch=environment.switch("WATCH", default=True),
+            private_webhooks=environment.switch("PRIVATE_WEBHOOKS", default=False),
             log_level=environment.choice("LOG_LEVEL", LOG_LEVELS, "info"),
             access_log=environment.switch("ACCESS_LOG", default=False),
             clients=_client_limits(environment),

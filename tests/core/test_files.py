@@ -10,7 +10,8 @@ from contextlib import suppress
 import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from connector_gateway.core.files import MAX_URL, Files, filename, is_public
+from connector_gateway.core.files import MAX_URL, Files, filename
+from connector_gateway.core.public_addresses import is_public
 from connector_gateway.kit.call import RemoteFile
 from connector_gateway.kit.errors import FileTooLarge, GatewayError, UrlNotAllowed, UrlUnreachable
 from harness.publishing import Published, moved, published, publishing

@@ -36,6 +36,12 @@ class Backlog:
     connections: Mapping[tuple[str, str], int] = field(default_factory=dict)
     """By connector and status."""
 
+    webhooks: Mapping[str, int] = field(default_factory=dict)
+    """By status."""
+
+    webhook_lag_seconds: float = 0.0
+    """For how long the delivery to an active webhook has been due that is latest."""
+
 
 class Backlogs:
     """Reads what waits, now and then."""
@@ -62,7 +68,9 @@ class Backlogs:
         now = self._database.time()
         number, oldest = _claims(reading)
         unsettled = max(0.0, now - oldest) if oldest else 0.0
-        return Backlog(number, unsettled, _lag(reading, now), _connections(reading))
+        return Backlog(
+            number, unsettled, _lag(reading, now), _connections(reading), _webhooks(reading), _lateness(reading, now)
+        )
 
 
 def _claims(reading: Transaction) -> tuple[int, float | None]:
@@ -83,3 +91,15 @@ def _connections(reading: Transaction) -> dict[tuple[str, str], int]:
     kinds = connections.connector, connections.status
     query = select(*kinds, func.count().label("number")).where(connections.deleted.is_(False)).group_by(*kinds)
     return {(row.connector, row.status): row.number for row in reading.execute(query)}
+
+
+def _webhooks(reading: Transaction) -> dict[str, int]:
+    status = tables.webhooks.c.status
+    return {row[0]: row[1] for row in reading.execute(select(status, func.count()).group_by(status))}
+
+
+def _lateness(reading: Transaction, now: float) -> float:
+    positions, webhooks = tables.webhook_positions.c, tables.webhooks.c
+    active = select(webhooks.webhook_id).where(webhooks.status == "active")
+    earliest = reading.execute(select(func.min(positions.due_at)).where(positions.webhook_id.in_(active))).scalar()
+    return 0.0 if earliest is None else max(0.0, now - earliest)

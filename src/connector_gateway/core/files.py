@@ -1,18 +1,16 @@
 """Files behind public links: fetched from public addresses only, within limits."""
 
 import asyncio
-import ipaddress
 import mimetypes
 import re
-import socket
 from collections.abc import Callable
 from email.message import Message
-from typing import Any
 from urllib.parse import unquote, urljoin, urlsplit
 
 import aiohttp
 from aiohttp.abc import AbstractResolver
 
+from connector_gateway.core.public_addresses import guarded, is_public
 from connector_gateway.kit.call import RemoteFile
 from connector_gateway.kit.errors import FileTooLarge, UrlNotAllowed, UrlUnreachable
 
@@ -22,36 +20,9 @@ MAX_NAME = 255
 PIECE = 64 * 1024
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
-GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
-WRAPPING = tuple(
-    ipaddress.IPv6Network(network) for network in ("::/96", "::ffff:0:0/96", "::ffff:0:0:0/96", "64:ff9b::/96")
-)
-"""Networks whose addresses end in the IPv4 address that is meant: compatible, mapped, translated, NAT64."""
-
-NOT_PUBLIC = tuple(ipaddress.IPv4Network(network) for network in ("192.0.0.0/24", "168.63.129.16/32"))
-"""Not private by every Python's list: protocol assignments, and what the host of a rented machine answers at."""
-
 MEDIA_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+", re.ASCII)
 UNKNOWN_TYPE = "application/octet-stream"
 UNPRINTABLE = re.compile("[\x00-\x1f\x7f\ufffd]")
-
-
-def is_public(address: str) -> bool:
-    """Whether an IP address is one that anyone on the internet can reach; wrapped ones count as what they wrap."""
-    try:
-        ip = ipaddress.ip_address(address)
-    except ValueError:
-        return False
-    if isinstance(ip, ipaddress.IPv4Address):
-        return ip.is_global and not ip.is_multicast and not any(ip in network for network in NOT_PUBLIC)
-    wrapped = _wrapped(ip)
-    return is_public(str(wrapped)) if wrapped else ip.is_global and ip in GLOBAL_UNICAST
-
-
-def _wrapped(ip: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
-    if any(ip in network for network in WRAPPING):
-        return ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
-    return ip.sixtofour
 
 
 class Files:
@@ -88,14 +59,7 @@ class Files:
 
     def _session(self) -> aiohttp.ClientSession:
         """A new HTTP session for each file, without proxy and cookies, so that links share nothing."""
-        connector = aiohttp.TCPConnector(
-            resolver=self._resolver,
-            socket_factory=self._socket,
-            # A name could change its address between a check and the connection, so each connection is checked.
-            use_dns_cache=False,
-            force_close=True,
-            happy_eyeballs_delay=None,
-        )
+        connector = guarded(self._resolver, self._reachable, refuse=_not_allowed, force_close=True)
         return aiohttp.ClientSession(
             connector=connector,
             timeout=aiohttp.ClientTimeout(total=None),
@@ -104,14 +68,6 @@ class Files:
             headers={"Accept-Encoding": "identity", "User-Agent": "connector-gateway"},
             trust_env=False,
         )
-
-    def _socket(self, address: tuple[Any, ...]) -> socket.socket:
-        """The socket for a connection, if its address is public; whatever the link says, this is the address used."""
-        family, kind, protocol, _, target = address
-        # At the socket and not at the name: whatever was resolved, this is where the bytes would go.
-        if not self._reachable(target[0]):
-            raise _not_allowed()
-        return socket.socket(family, kind, protocol)
 
     async def _follow(self, session: aiohttp.ClientSession, url: str, keep_bytes: int) -> RemoteFile:
         place = url

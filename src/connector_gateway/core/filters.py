@@ -11,7 +11,10 @@ DOWNLOAD = "download"
 OBSERVE = "observe_events"
 """What polls are called in the history."""
 
-OF_ITSELF = (DOWNLOAD, OBSERVE)
+DELIVER = "deliver_events"
+"""What deliveries to webhooks are called in the history."""
+
+OF_ITSELF = (DOWNLOAD, OBSERVE, DELIVER)
 """What has runs and is no operation, as nobody calls it with a key."""
 
 

@@ -22,6 +22,7 @@ STEP = 100
 SEALED: Mapping[str, Table] = {
     "connections": tables.connections,
     "hooks": tables.hooks,
+    "webhooks": tables.webhooks,
     "claims": tables.claims,
 }
 """Where sealed things are, in the column ``sealed``; each is sealed for the primary key of its row."""

@@ -21,17 +21,19 @@ async def check_seals(database: Database, vault: Vault) -> None:
     ``outcome_unknown``.
     """
 
-    def ask(reading: SqlConnection) -> tuple[Row[int, str], Sequence[str]]:
-        return reading.execute(_connections(vault)).one(), reading.scalars(_hooks(vault)).all()
+    def ask(reading: SqlConnection) -> tuple[Row[int, str], Sequence[str], Sequence[str]]:
+        hooks, webhooks = reading.scalars(_hooks(vault)).all(), reading.scalars(_webhooks(vault)).all()
+        return reading.execute(_connections(vault)).one(), hooks, webhooks
 
-    (count, first), hooks = await database.read(ask)
+    (count, first), hooks, webhooks = await database.read(ask)
     told = [f"{count} connections, {first} among them"] if count else []
     told += (f"the deliveries of {connector}" for connector in hooks)
+    told += (f"the webhook {webhook_id}" for webhook_id in webhooks)
     if told:
         raise SecretsMissing(
             f"GATEWAY_SECRET_KEYS lacks the secret that sealed what belongs to {' and to '.join(told)}; add that "
             "secret behind the present ones, after a comma. If it is lost, start with another database, or remove "
-            "these ('connections remove', 'hooks forget') and make them again."
+            "these ('connections remove', 'hooks forget', 'webhooks remove') and make them again."
         )
 
 
@@ -46,6 +48,12 @@ def _hooks(vault: Vault) -> Select[str]:
     """The connectors whose secret cannot be opened."""
     table = tables.hooks.c
     return select(table.connector).where(_sealed_elsewhere(table.sealed, vault)).order_by(table.connector)
+
+
+def _webhooks(vault: Vault) -> Select[str]:
+    """The first webhooks whose secrets cannot be opened."""
+    table = tables.webhooks.c
+    return select(table.webhook_id).where(_sealed_elsewhere(table.sealed, vault)).order_by(table.webhook_id).limit(10)
 
 
 def _sealed_elsewhere(sealed: Column[bytes], vault: Vault) -> ColumnElement[bool]:

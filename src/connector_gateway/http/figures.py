@@ -33,6 +33,7 @@ class Sources:
     deliveries: Results
     polls: Results
     refreshes: Results
+    webhook_attempts: Results
 
 
 class Figures:
@@ -122,6 +123,11 @@ class Figures:
                 sources.deliveries,
             ),
             ("gateway_polls", "Polls for changes: ok, events_missed, or the code of the failure.", sources.polls),
+            (
+                "gateway_webhook_attempts",
+                "Events sent to webhooks: accepted, refused, timed_out, unreachable, or not_allowed.",
+                sources.webhook_attempts,
+            ),
             ("gateway_token_refreshes", "Renewals of tokens: renewed, refused, or failed.", sources.refreshes),
         ):
             yield _counter(name, told, OF_RESULT, results.items())
@@ -140,7 +146,18 @@ class Figures:
         )
         lags = [([connector], lag) for connector, lag in told.watch_lag_seconds.items()]
         yield _gauge("gateway_watch_lag_seconds", "How late the latest watch is.", ["connector"], lags)
+        yield _gauge("gateway_webhooks", "Webhooks by status.", ["status"], _labelled(told.webhooks))
+        yield _gauge(
+            "gateway_webhook_lag_seconds",
+            "How long the delivery to a webhook has been due that is latest.",
+            [],
+            [] if none else [([], told.webhook_lag_seconds)],
+        )
         yield _gauge("gateway_connections", "Connections by status.", ["connector", "status"], told.connections.items())
+
+
+def _labelled(numbers: Mapping[str, float]) -> Iterable[tuple[Sequence[str], float]]:
+    return [([label], number) for label, number in numbers.items()]
 
 
 def _counter(name: str, told: str, labels: Sequence[str], counted: Iterable[tuple[Sequence[str], float]]) -> Metric:

@@ -8,7 +8,8 @@ GatewayError
 │   │                        RequestIncomplete, InvalidParameters, InvalidCursor, RouteNotFound, MethodNotAllowed,
 │   │                        IdempotencyInProgress, ToolNotFound, ResultTooLarge
 │   ├── what was named       ConnectionNotFound, ConnectionMismatch, ConnectionPending, WorkspaceNotFound, KeyNotFound,
-│   │                        RunNotFound, RunNotRecorded, and what the rooms look for: PageNotFound, CardNotFound …
+│   │                        WebhookNotFound, RunNotFound, RunNotRecorded, and what the rooms look for:
+│   │                        PageNotFound, CardNotFound …
 │   └── what cannot be done  CredentialsRefused, OtherAccount, ConnectNotSetUp, LossyCast, SelectOptionMissing,
 │                            LabelNotOnBoard, InvalidRecipient, ReadOnlyField …
 ├── UpstreamFailure          the third party refused, failed or fell silent
@@ -324,6 +325,14 @@ class KeyNotFound(CallerError):
     status = 404
     code = "key_not_found"
     remedy = "List the keys with GET /v1/keys."
+
+
+class WebhookNotFound(CallerError):
+    """No webhook of that identifier exists."""
+
+    status = 404
+    code = "webhook_not_found"
+    remedy = "List the webhooks with GET /v1/webhooks."
 
 
 class HookNotFound(CallerError):

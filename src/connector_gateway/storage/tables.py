@@ -359,6 +359,44 @@ gaps = Table(
 )
 """Times of which events may be missing."""
 
+webhooks = Table(
+    "webhooks",
+    metadata,
+    Column("webhook_id", String(40), primary_key=True),
+    Column("workspace_id", ForeignKey("workspaces.workspace_id"), nullable=False, index=True),
+    Column("connection_id", String(40)),
+    Column("url", Text, nullable=False),
+    Column("name", String(200), nullable=False),
+    Column("status", String(10), nullable=False),
+    Column("reason", String(20)),
+    Column("sealed", LargeBinary, nullable=False),
+    Column("created_at", Double, nullable=False),
+    Column("updated_at", Double, nullable=False),
+)
+"""Addresses that events are delivered to; without ``connection_id``, those of all connections of the workspace.
+
+``status`` is ``active`` or ``disabled``, ``reason`` why it is disabled; ``sealed`` is what it is signed with.
+"""
+
+webhook_positions = Table(
+    "webhook_positions",
+    metadata,
+    Column("webhook_id", String(40), primary_key=True),
+    Column("connection_id", String(40), primary_key=True),
+    Column("after", BigInteger, nullable=False),
+    Column("newest", BigInteger, nullable=False),
+    Column("due_at", Double, index=True),
+    Column("failures", Integer, nullable=False),
+    Column("failing_since", Double),
+    Column("delivered_at", Double),
+    Column("lease", String(40), index=True),
+)
+"""How far webhooks have been told of events: ``after`` is the number of the last one that was accepted.
+
+``newest`` is at least that of the newest event. ``due_at`` is when the next one is tried, and until when a ``lease``
+holds, which names the delivery under way. ``failures`` and ``failing_since`` are those of the next event.
+"""
+
 hooks = Table(
     "hooks",
     metadata,

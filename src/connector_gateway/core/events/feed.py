@@ -12,6 +12,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from connector_gateway.core.events.authorisation import Authorisations
 from connector_gateway.core.retention import PURGE_STEP
+from connector_gateway.core.webhooks.positions import rouse
 from connector_gateway.kit.clock import Clock, instant
 from connector_gateway.kit.errors import ConnectionRevoked
 from connector_gateway.kit.identifiers import ConnectionId, RunId, ulid
@@ -42,11 +43,12 @@ class Gap:
     channel: str | None = None
 
 
-def enter(writing: Writing, connection_id: str, observations: Sequence[Observation], now: float) -> None:
+def enter(writing: Writing, connection_id: str, observations: Sequence[Observation], now: float, due_at: float) -> None:
     """Add those *observations* to a connection's feed that it does not have yet.
 
     The watch's row is locked first, so that no event ever appears before one that a reader has seen. Instants are
-    stored as exactly as callers see them, since callers continue from the last one they saw.
+    stored as exactly as callers see them, since callers continue from the last one they saw. Webhooks of the connection
+    are *due at* an instant of the database's clock.
     """
     wanted = {event_id(connection_id, observation): observation for observation in observations}
     numbered = _number(writing, connection_id, len(wanted), round(now, 3)) if wanted else None
@@ -68,6 +70,7 @@ def enter(writing: Writing, connection_id: str, observations: Sequence[Observati
     ]
     if rows:
         writing.execute(insert(tables.events), rows)
+        rouse(writing, connection_id, rows[0]["sequence"], rows[-1]["sequence"], due_at)
 
 
 def _number(writing: Writing, connection_id: str, count: int, now: float) -> Row[Any] | None:
@@ -143,7 +146,7 @@ class Feed:
         shown = rows[:limit]
         more = len(rows) > limit
         return Page[shape](  # type: ignore[valid-type]  # the shape is known at run time only
-            items=[_event(shape, row) for row in shown],
+            items=[event_of(shape, row) for row in shown],
             position={"at": shown[-1].observed_at, "after": shown[-1].sequence} if more else None,
             warnings=[*_no_longer_kept(since, kept_from), *map(_missing, gaps)],
         )
@@ -169,11 +172,11 @@ class Feed:
 
     async def add(self, observations: Mapping[str, Sequence[Observation]]) -> None:
         """Commit observations to the feeds of connections, all of them or none."""
-        now = self._clock.now()
+        now, due_at = self._clock.now(), self._database.time()
 
         def add(writing: Writing) -> None:
             for connection_id, observed in observations.items():
-                enter(writing, connection_id, observed, now)
+                enter(writing, connection_id, observed, now, due_at)
 
         if any(observations.values()):
             await self._database.write(add)
@@ -244,7 +247,8 @@ def _gaps_after(connection_id: str, start: float, channel: str | None) -> Select
     return query if channel is None else query.where(or_(_gaps.channel.is_(None), _gaps.channel == channel))
 
 
-def _event(shape: type[R], row: Row[Any]) -> R:
+def event_of(shape: type[R], row: Row[Any]) -> R:
+    """What callers are told of a row."""
     told = {"event_id": row.event_id, "type": row.type, "observed_at": instant(row.observed_at)}
     return shape.model_validate({**row.data, **told})
 

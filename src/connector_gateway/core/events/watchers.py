@@ -109,7 +109,7 @@ class Poll:
         """Commit what was observed together with what things are like now: both or neither."""
         changes = {"state": state, "account": account}
         noted = {name: value for name, value in changes.items() if value is not None}
-        now = self.clock.now()
+        now, due_at = self.clock.now(), self._database.time()
 
         def keep(writing: Writing) -> None:
             hold = update(tables.watches).where(
@@ -117,7 +117,7 @@ class Poll:
             )
             if not writing.execute(hold.values(lease=self._lease, **noted)).rowcount:
                 raise TakenOver
-            enter(writing, self.connection_id, observations, now)
+            enter(writing, self.connection_id, observations, now, due_at)
             self._put(writing, snapshots)
 
         await self._database.write(keep)

@@ -14,6 +14,7 @@ from connector_gateway.core.events.hooks import Hooks
 from connector_gateway.core.guesses import Guesses
 from connector_gateway.core.keys import Caller, Keys
 from connector_gateway.core.runs import Runs
+from connector_gateway.core.webhooks.webhooks import Webhooks
 from connector_gateway.core.workspaces import Workspaces
 from connector_gateway.http.routes import Edge
 from connector_gateway.kit.errors import (
@@ -68,6 +69,7 @@ class Management:
     connecting: Connecting
     runs: Runs
     hooks: Hooks
+    webhooks: Webhooks
     cursors: Cursors
     operator_token: str = field(repr=False)
     guesses: Guesses

@@ -141,6 +141,65 @@ class NameHook(Params):
     connector: Identifier
 
 
+WEBHOOK_URL = Annotated[str, Field(min_length=1, max_length=2000)]
+
+
+class CreateWebhook(Params):
+    """A webhook to be made."""
+
+    workspace_id: Identifier
+    url: WEBHOOK_URL
+    """Where events are delivered to: a public https address."""
+
+    name: Annotated[str, Field(max_length=200)] = ""
+    connection_id: Identifier | None = None
+    """Whose events are delivered; those of all connections of the workspace if it is left out."""
+
+
+class ListWebhooks(Params):
+    """Which webhooks to list."""
+
+    workspace_id: Identifier | None = None
+    cursor: Cursor | None = None
+    limit: Annotated[int, Field(ge=1, le=200)] = 50
+
+
+class NameWebhook(Params):
+    """Which webhook."""
+
+    webhook_id: Identifier
+
+
+class ChangeWebhook(Params):
+    """What is to be changed of a webhook."""
+
+    webhook_id: Identifier
+    name: Annotated[str, Field(max_length=200)] | None = None
+    url: WEBHOOK_URL | None = None
+    status: Literal["active", "disabled"] | None = None
+    """``active`` goes on where it stopped, at once; ``disabled`` delivers nothing until then."""
+
+
+class RotateWebhookSecret(Params):
+    """Whose secret is replaced."""
+
+    webhook_id: Identifier
+    overlap_seconds: Annotated[int, Field(ge=0, le=30 * 24 * 60 * 60)] = 24 * 60 * 60
+    """How long deliveries are signed with the former secret as well; 0 where it has become known."""
+
+
+class ReplayWebhook(Params):
+    """Which events are delivered again."""
+
+    webhook_id: Identifier
+    connection_id: Identifier
+    since: Instant | None = None
+    """Those observed at this instant or later."""
+
+    after: Identifier | None = None
+    """Those behind the event of this identifier; it goes before ``since``. Without either, all that are kept."""
+
+
 class ShowRun(Params):
     """Which run to show."""
 

@@ -146,6 +146,48 @@ class HookSecret(Result):
     received_at: Instant
 
 
+class WebhookRecord(Result):
+    """An address that events are delivered to; its secret is never shown again."""
+
+    webhook_id: str
+    workspace_id: str
+    connection_id: str | None
+    """Whose events are delivered; null for all connections of the workspace."""
+
+    url: str
+    name: str
+    status: Literal["active", "disabled"]
+    reason: str | None
+    """Why it is disabled: ``failing`` for three days, ``gone`` where the receiver said so, or ``by_operator``."""
+
+    behind: int
+    """How many connections have events that it has not accepted yet."""
+
+    created_at: Instant
+    updated_at: Instant
+    delivered_at: Instant | None
+    """When it last accepted an event."""
+
+    failing_since: Instant | None
+    """Since when an event is tried in vain; null while all goes well."""
+
+
+class CreatedWebhook(WebhookRecord):
+    """A webhook with its new secret, the only time that this is shown."""
+
+    secret: str
+    """What deliveries are signed with, after the Standard Webhooks convention."""
+
+
+class Replay(Result):
+    """What is delivered again."""
+
+    webhook_id: str
+    connection_id: str
+    events: int
+    """How many events that are."""
+
+
 class UpstreamRequest(Result):
     """One request to the third party."""
 

@@ -6,18 +6,24 @@ from connector_gateway.core.filters import require_known
 from connector_gateway.http.management.declared import Asked, ManagementRoute, manages
 from connector_gateway.http.management.params import (
     ChangeConnection,
+    ChangeWebhook,
     ChangeWorkspace,
     CreateConnection,
     CreateKey,
+    CreateWebhook,
     CreateWorkspace,
     ListAll,
     ListConnections,
     ListKeys,
     ListRuns,
+    ListWebhooks,
     NameConnection,
     NameHook,
+    NameWebhook,
     Reconnect,
+    ReplayWebhook,
     RevokeKey,
+    RotateWebhookSecret,
     ShowRun,
 )
 from connector_gateway.http.management.records import (
@@ -26,11 +32,14 @@ from connector_gateway.http.management.records import (
     ConnectLinkRecord,
     CreatedConnection,
     CreatedKey,
+    CreatedWebhook,
     HookSecret,
     HookWindow,
     KeyRecord,
+    Replay,
     RunRecord,
     TestedConnection,
+    WebhookRecord,
     WorkspaceRecord,
 )
 from connector_gateway.kit.errors import (
@@ -50,6 +59,7 @@ from connector_gateway.kit.errors import (
     UpstreamTimeout,
     UpstreamUnavailable,
     UpstreamUnexpected,
+    WebhookNotFound,
     WorkspaceNotFound,
 )
 from connector_gateway.kit.identifiers import ConnectionId, KeyId, WorkspaceId
@@ -228,6 +238,63 @@ async def forget_hook(asked: Asked, params: NameHook) -> HookSecret:
     return HookSecret(**await asked.management.hooks.forget(params.connector))
 
 
+@manages("POST /v1/webhooks", errors=[WorkspaceNotFound, ConnectionNotFound])
+async def create_webhook(asked: Asked, params: CreateWebhook) -> CreatedWebhook:
+    """Have events delivered to an address; ``secret`` is shown this once."""
+    created = await asked.management.webhooks.create(
+        WorkspaceId(params.workspace_id), params.url, name=params.name, connection_id=params.connection_id
+    )
+    return CreatedWebhook(**created)
+
+
+@manages("GET /v1/webhooks")
+async def list_webhooks(asked: Asked, params: ListWebhooks) -> Page[WebhookRecord]:
+    """List webhooks, newest first."""
+    page = await asked.management.webhooks.page(
+        asked.within(params.workspace_id),
+        before=asked.position["before"] if asked.position else None,
+        limit=params.limit,
+    )
+    position = None if page.before is None else {"before": page.before}
+    return Page(items=[WebhookRecord(**row) for row in page.rows], position=position)
+
+
+@manages("GET /v1/webhooks/{webhook_id}", errors=[WebhookNotFound])
+async def show_webhook(asked: Asked, params: NameWebhook) -> WebhookRecord:
+    """Show a webhook: whether it accepts what is delivered."""
+    return WebhookRecord(**await asked.management.webhooks.show(params.webhook_id))
+
+
+@manages("PATCH /v1/webhooks/{webhook_id}", errors=[WebhookNotFound])
+async def change_webhook(asked: Asked, params: ChangeWebhook) -> WebhookRecord:
+    """Change the name or address of a webhook, disable it, or make it active again."""
+    changes = params.model_dump(exclude={"webhook_id"}, exclude_none=True)
+    return WebhookRecord(**await asked.management.webhooks.change(params.webhook_id, **changes))
+
+
+@manages("POST /v1/webhooks/{webhook_id}/rotate", errors=[WebhookNotFound])
+async def rotate_webhook_secret(asked: Asked, params: RotateWebhookSecret) -> CreatedWebhook:
+    """Replace the secret of a webhook; the new ``secret`` is shown this once."""
+    return CreatedWebhook(**await asked.management.webhooks.rotate(params.webhook_id, params.overlap_seconds))
+
+
+@manages("POST /v1/webhooks/{webhook_id}/replay", errors=[WebhookNotFound, ConnectionNotFound])
+async def replay_webhook(asked: Asked, params: ReplayWebhook) -> Replay:
+    """Deliver events of a connection again, or leave some out, by saying where to go on."""
+    since = params.since.timestamp() if params.since else None
+    return Replay(
+        **await asked.management.webhooks.replay(
+            params.webhook_id, params.connection_id, since=since, after=params.after
+        )
+    )
+
+
+@manages("DELETE /v1/webhooks/{webhook_id}", errors=[WebhookNotFound])
+async def remove_webhook(asked: Asked, params: NameWebhook) -> WebhookRecord:
+    """Remove a webhook; nothing more is delivered to it."""
+    return WebhookRecord(**await asked.management.webhooks.remove(params.webhook_id))
+
+
 @manages("GET /v1/runs/{run_id}", open_to_keys=True, errors=[RunNotFound, RunNotRecorded])
 async def show_run(asked: Asked, params: ShowRun) -> RunRecord:
     """Show a run: how it ended, and every request it made upstream."""
@@ -272,6 +339,13 @@ MANAGEMENT: Sequence[ManagementRoute] = (
     close_hook,
     show_hook,
     forget_hook,
+    create_webhook,
+    list_webhooks,
+    show_webhook,
+    change_webhook,
+    rotate_webhook_secret,
+    replay_webhook,
+    remove_webhook,
     show_run,
     list_runs,
 )

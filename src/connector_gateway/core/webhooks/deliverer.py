@@ -1,0 +1,226 @@
+"""The deliverer: sends the events that are due to webhooks, those of each connection in their order, until accepted."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Mapping
+from random import SystemRandom
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+import structlog
+from pydantic_core import to_json
+from sqlalchemy import Row
+
+from connector_gateway.core.connections.vault import Vault
+from connector_gateway.core.events.feed import event_of
+from connector_gateway.core.filters import DELIVER
+from connector_gateway.core.runs import Run, Runs
+from connector_gateway.core.webhooks.positions import OF_ONE_WEBHOOK, Claimed, Positions, TakenOver
+from connector_gateway.core.webhooks.sender import Attempt, Sender
+from connector_gateway.core.webhooks.signing import signed
+from connector_gateway.core.webhooks.webhooks import Webhooks
+from connector_gateway.kit.background import end
+from connector_gateway.kit.clock import Clock, instant
+from connector_gateway.kit.errors import StorageUnavailable
+from connector_gateway.kit.operation import AnyConnector
+from connector_gateway.kit.shapes import timestamp
+from connector_gateway.kit.upstream import Exchange
+
+TICK_SECONDS = 0.5
+"""How often positions that are due are claimed."""
+
+MOST = 50
+"""Positions under way in one process; with ``STEP`` it bounds what is held of events."""
+
+STEP = 10
+"""Events that are read at a time."""
+
+STEPS = 10
+"""Steps in a row for one position, after which others have their turn."""
+
+FIRST_PAUSE_SECONDS = 5.0
+LONGEST_PAUSE_SECONDS = 3 * 60 * 60.0
+"""The pause after the first failure, and the longest; each is twice the one before, less up to a fifth by chance.
+
+That makes twelve attempts in the first six hours, and then one every three hours.
+"""
+
+DISABLED_AFTER_SECONDS = 3 * 24 * 60 * 60.0
+"""How long one event is tried until its webhook is disabled."""
+
+READ_EVENTS = "read_events"
+"""The operation by which connectors tell events."""
+
+FAILED = "delivery_failed"
+DISABLED = "webhook_disabled"
+
+_random = SystemRandom()
+log = structlog.get_logger()
+
+
+class Deliverer:
+    """Delivers while it is open, sharing the work with the other processes."""
+
+    def __init__(
+        self,
+        *,
+        positions: Positions,
+        webhooks: Webhooks,
+        sender: Sender,
+        runs: Runs,
+        vault: Vault,
+        connectors: Mapping[str, AnyConnector],
+        clock: Clock,
+    ) -> None:
+        self._positions = positions
+        self._webhooks = webhooks
+        self._sender = sender
+        self._runs = runs
+        self._vault = vault
+        self._shapes = _event_shapes(connectors)
+        self._clock = clock
+        self._under_way: dict[asyncio.Task[None], Claimed] = {}
+        self.results: Counter[tuple[str, str]] = Counter()
+        """How many attempts ended how, by connector."""
+
+    async def __aenter__(self) -> Self:
+        await self._sender.__aenter__()
+        self._delivering = asyncio.create_task(self._deliver_forever(), name="deliverer")
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await end(self._delivering)
+        tasks = list(self._under_way)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._sender.__aexit__()
+
+    async def deliver(self) -> int:
+        """Begin what is due, as far as there is room; how many positions that are."""
+        busy = Counter(claimed.webhook_id for claimed in self._under_way.values())
+        room = MOST - len(self._under_way)
+        claims = (
+            await self._positions.claim(room, [name for name, count in busy.items() if count >= OF_ONE_WEBHOOK])
+            if room
+            else []
+        )
+        for claimed in claims:
+            task = asyncio.create_task(self._take(claimed), name="delivery")
+            self._under_way[task] = claimed
+            task.add_done_callback(self._under_way.pop)
+        return len(claims)
+
+    async def settled(self) -> None:
+        """Wait until nothing is under way."""
+        while self._under_way:
+            await asyncio.wait(list(self._under_way))
+
+    async def _deliver_forever(self) -> None:
+        while True:
+            if await self._begin():
+                # There is probably more, for which there is room as soon as one has ended.
+                await asyncio.wait(list(self._under_way), timeout=TICK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+            else:
+                await asyncio.sleep(TICK_SECONDS)
+
+    async def _begin(self) -> bool:
+        """Whether something is under way that was begun just now."""
+        try:
+            return bool(await self.deliver()) and bool(self._under_way)
+        except StorageUnavailable as away:
+            log.warning("storage is away", job="deliveries", private=away.private)
+        except Exception:
+            log.exception("deliveries could not be begun")
+        return False
+
+    async def _take(self, claimed: Claimed) -> None:
+        """Deliver from one position; whatever stops it, the position is due again when its claim ends."""
+        try:
+            await self._drain(claimed)
+        except TakenOver:
+            pass
+        except StorageUnavailable as away:
+            log.warning("storage is away", job="deliveries", private=away.private)
+        except Exception:
+            log.exception("a delivery could not be made", webhook_id=claimed.webhook_id)
+
+    async def _drain(self, claimed: Claimed) -> None:
+        """Deliver events in their order, until one fails, none is left, or others should have their turn."""
+        secrets = self._vault.open(claimed.sealed, claimed.webhook_id)["secrets"]
+        for _ in range(STEPS):
+            events, newest = await self._positions.events(claimed, STEP)
+            for event in events:
+                attempt = await self._send(claimed, event, secrets)
+                if attempt.result != "accepted":
+                    await self._fail(claimed, event, attempt)
+                    return
+                claimed = await self._positions.advance(claimed, event.sequence)
+            if len(events) < STEP:
+                claimed = claimed.up_to(newest)
+                break
+        await self._positions.give_back(claimed)
+
+    async def _send(self, claimed: Claimed, event: Row[Any], secrets: Any) -> Attempt:
+        body = self._message(claimed, event)
+        headers = signed(secrets, event.event_id, self._clock.now(), body)
+        attempt = await self._sender.send(claimed.url, headers, body)
+        self.results[claimed.connector, attempt.result] += 1
+        return attempt
+
+    def _message(self, claimed: Claimed, event: Row[Any]) -> bytes:
+        """What is sent of an event: ``data`` is the event as its connector's route for events tells it."""
+        return to_json(
+            {
+                "type": event.type,
+                "timestamp": timestamp(instant(event.observed_at)),
+                "connector": claimed.connector,
+                "connection_id": claimed.connection_id,
+                "data": event_of(self._shapes[claimed.connector], event),
+            }
+        )
+
+    async def _fail(self, claimed: Claimed, event: Row[Any], attempt: Attempt) -> None:
+        """Try the event again later, or give the webhook up."""
+        reason = (
+            "gone"
+            if attempt.gone
+            else "failing"
+            if self._positions.failing_seconds(claimed) >= DISABLED_AFTER_SECONDS
+            else None
+        )
+        if reason is not None:
+            await self._webhooks.disable(claimed.webhook_id, reason)
+            log.warning("a webhook is disabled", webhook_id=claimed.webhook_id, reason=reason)
+        # Only the first of several failures is recorded: an address that is away would fill the history.
+        if reason is not None or not claimed.failures:
+            await self._record(claimed, event, attempt, FAILED if reason is None else DISABLED)
+        await self._positions.put_off(claimed, pause_after(claimed.failures, attempt.retry_after))
+
+    async def _record(self, claimed: Claimed, event: Row[Any], attempt: Attempt, code: str) -> None:
+        run = Run("webhook", status="error", http_status=attempt.status, code=code)
+        run.details = [{"webhook_id": claimed.webhook_id, "event_id": event.event_id, "result": attempt.result}]
+        path = urlsplit(claimed.url).path
+        run.trace.exchanges.append(
+            Exchange(self._clock.now(), "POST", path, attempt.status, wait_ms=0.0, duration_ms=attempt.duration_ms)
+        )
+        recording = self._runs.record(
+            run, claimed.workspace_id, claimed.connector, DELIVER, connection_id=claimed.connection_id
+        )
+        await recording.close()
+
+
+def _event_shapes(connectors: Mapping[str, AnyConnector]) -> dict[str, Any]:
+    """What events look like to callers, by connector."""
+    return {
+        name: operation.item
+        for name, connector in connectors.items()
+        for operation in connector.operations
+        if operation.name == READ_EVENTS
+    }
+
+
+def pause_after(failures: int, asked: float = 0.0) -> float:
+    """Seconds until the next attempt after one failed that so many *failures* had gone before."""
+    pause = min(FIRST_PAUSE_SECONDS * 2.0 ** min(failures, 20), LONGEST_PAUSE_SECONDS)
+    return max(min(asked, LONGEST_PAUSE_SECONDS), pause * _random.uniform(0.8, 1.0))

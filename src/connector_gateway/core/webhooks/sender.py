@@ -1,0 +1,112 @@
+"""The sender: one request with one event, to an address that anyone on the internet can reach."""
+
+import asyncio
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, Self
+from urllib.parse import urlsplit
+
+import aiohttp
+from aiohttp.abc import AbstractResolver
+
+from connector_gateway.core.public_addresses import guarded, is_public
+from connector_gateway.core.return_urls import LOOPBACK, wrong_with
+from connector_gateway.kit.errors import InvalidParameters, UrlNotAllowed
+
+ANSWER_SECONDS = 15.0
+"""How long a receiver may take to answer, which the convention suggests as 15 to 30 seconds."""
+
+MAX_URL = 2000
+
+Result = Literal["accepted", "refused", "timed_out", "unreachable", "not_allowed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What became of one request."""
+
+    result: Result
+    status: int | None
+    retry_after: float
+    """Seconds that the receiver asked to be left alone; 0 if it did not."""
+
+    duration_ms: float
+
+    @property
+    def gone(self) -> bool:
+        """Whether the receiver said that it wants nothing any more."""
+        return self.status == 410
+
+
+class Sender:
+    """Sends events while it is open.
+
+    Where *private* addresses are allowed, it goes to those of this machine and of its own networks as well.
+    """
+
+    def __init__(
+        self, *, private: bool, seconds: float = ANSWER_SECONDS, resolver: AbstractResolver | None = None
+    ) -> None:
+        self.private = private
+        self._seconds = seconds
+        self._resolver = resolver
+
+    async def __aenter__(self) -> Self:
+        self._session = aiohttp.ClientSession(
+            connector=guarded(self._resolver, self._reachable, refuse=_not_allowed),
+            timeout=aiohttp.ClientTimeout(total=None),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            headers={"User-Agent": "connector-gateway", "Content-Type": "application/json"},
+            trust_env=False,
+        )
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._session.close()
+
+    def check(self, url: str) -> None:
+        """Refuse an address to which nothing could be delivered; where its name leads is checked at each request."""
+        wrong = wrong_with(url) or self._forbidden(urlsplit(url).hostname or "")
+        if len(url) > MAX_URL or wrong:
+            raise InvalidParameters(
+                "Events cannot be delivered to this address.",
+                {"parameter": "url", "value": url, "message": f"The address {wrong or 'is too long'}"},
+            )
+
+    async def send(self, url: str, headers: Mapping[str, str], body: bytes) -> Attempt:
+        """Send *body*; whatever goes wrong is told by the attempt."""
+        began = time.perf_counter()
+        status, retry_after = None, 0.0
+        try:
+            # A redirect is not followed: it would lead to where nobody has asked for events.
+            async with (
+                asyncio.timeout(self._seconds),
+                self._session.post(url, data=body, headers=headers, allow_redirects=False) as response,
+            ):
+                status, retry_after = response.status, _seconds(response.headers.get("Retry-After", ""))
+            result: Result = "accepted" if status in range(200, 300) else "refused"
+        except UrlNotAllowed:
+            result = "not_allowed"
+        except TimeoutError:
+            result = "timed_out"
+        except (aiohttp.ClientError, OSError, ValueError):
+            result = "unreachable"
+        return Attempt(result, status, retry_after, (time.perf_counter() - began) * 1000)
+
+    def _reachable(self, address: str) -> bool:
+        return self.private or is_public(address)
+
+    def _forbidden(self, host: str) -> str:
+        """Why nothing is sent to *host*, as far as that can be told without looking it up; empty if nothing does."""
+        numeric = ":" in host or host.replace(".", "").isdigit()
+        closed = host in LOOPBACK or (numeric and not is_public(host))
+        return "is not public" if closed and not self.private else ""
+
+
+def _seconds(text: str) -> float:
+    return float(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0.0
+
+
+def _not_allowed() -> UrlNotAllowed:
+    return UrlNotAllowed("The address is not public.", {"parameter": "url"})

@@ -1,0 +1,50 @@
+"""Signatures of what is delivered, after the Standard Webhooks convention.
+
+Source: github.com/standard-webhooks/standard-webhooks, spec/standard-webhooks.md.
+"""
+
+import hashlib
+import hmac
+import os
+from base64 import b64decode, b64encode
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+PREFIX = "whsec_"
+SECRET_BYTES = 32
+
+Secrets = Sequence[Mapping[str, Any]]
+"""The secrets of a webhook, the newest first: each a ``secret``, and when it ``ends_at`` unless it is the newest."""
+
+
+def new_secret() -> str:
+    """A new secret, as its owner is shown it once."""
+    return PREFIX + b64encode(os.urandom(SECRET_BYTES)).decode()
+
+
+def rotated(secrets: Secrets, now: float, overlap_seconds: float) -> Secrets:
+    """*secrets* with a new one before them; those from before end after the overlap, if they do not end earlier."""
+    until = now + overlap_seconds
+    older = [{**one, "ends_at": min(until, one["ends_at"] or until)} for one in current(secrets, now)]
+    return [{"secret": new_secret(), "ends_at": None}, *(one for one in older if one["ends_at"] > now)]
+
+
+def current(secrets: Secrets, now: float) -> Secrets:
+    """Those of *secrets* that are signed with now."""
+    return [one for one in secrets if one["ends_at"] is None or one["ends_at"] > now]
+
+
+def signed(secrets: Secrets, message_id: str, now: float, body: bytes) -> dict[str, str]:
+    """The headers by which a receiver knows *body*: its identifier, when it was sent, a signature for each secret."""
+    content = f"{message_id}.{int(now)}.".encode() + body
+    signatures = [_signature(one["secret"], content) for one in current(secrets, now)]
+    return {
+        "webhook-id": message_id,
+        "webhook-timestamp": str(int(now)),
+        "webhook-signature": " ".join(signatures),
+    }
+
+
+def _signature(secret: str, content: bytes) -> str:
+    key = b64decode(secret.removeprefix(PREFIX))
+    return f"v1,{b64encode(hmac.digest(key, content, hashlib.sha256)).decode()}"

@@ -1,0 +1,248 @@
+"""Webhooks as their operators see them: made, listed, changed, rotated, replayed and removed."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection as Writing
+from sqlalchemy import Select, delete, func, select, update
+from sqlalchemy.dialects.postgresql import insert
+
+from connector_gateway.core.connections.vault import Vault
+from connector_gateway.core.details import cut
+from connector_gateway.core.webhooks.sender import Sender
+from connector_gateway.core.webhooks.signing import new_secret, rotated
+from connector_gateway.core.workspaces import require_workspace
+from connector_gateway.kit.clock import Clock, instant
+from connector_gateway.kit.errors import ConnectionNotFound, InvalidParameters, WebhookNotFound
+from connector_gateway.kit.identifiers import WorkspaceId, ulid
+from connector_gateway.storage import tables
+from connector_gateway.storage.database import Database
+
+OVERLAP_SECONDS = 24 * 60 * 60.0
+"""How long it is signed with the former secret too, unless said otherwise."""
+
+REASONS = {"active": None, "disabled": "by_operator"}
+"""What is noted with a status that the operator sets."""
+
+_webhooks, _positions, _events = tables.webhooks.c, tables.webhook_positions.c, tables.events.c
+_connections = tables.connections.c
+
+
+@dataclass(frozen=True, slots=True)
+class WebhooksPage:
+    """Some webhooks, and before which one to look for more; None where there are none."""
+
+    rows: Sequence[dict[str, Any]]
+    before: str | None
+
+
+class Webhooks:
+    """The webhooks of workspaces."""
+
+    def __init__(self, database: Database, vault: Vault, sender: Sender, clock: Clock) -> None:
+        self._database = database
+        self._vault = vault
+        self._sender = sender
+        self._clock = clock
+
+    async def create(
+        self, workspace_id: WorkspaceId, url: str, *, name: str = "", connection_id: str | None = None
+    ) -> dict[str, Any]:
+        """A new webhook, for what is observed from now on; the only time with its ``secret``."""
+        self._sender.check(url)
+        webhook_id, secret, now = f"wh_{ulid()}", new_secret(), self._clock.now()
+        row = {
+            "webhook_id": webhook_id,
+            "workspace_id": workspace_id,
+            "connection_id": connection_id,
+            "url": url,
+            "name": name,
+            "status": "active",
+            "reason": None,
+            "sealed": self._seal([{"secret": secret, "ends_at": None}], webhook_id),
+            "created_at": now,
+            "updated_at": now,
+        }
+
+        def create(writing: Writing) -> None:
+            require_workspace(writing, workspace_id)
+            if connection_id is not None:
+                _require_connection(writing, connection_id, workspace_id)
+            writing.execute(insert(tables.webhooks), row)
+
+        await self._database.write(create)
+        return {"secret": secret} | await self.show(webhook_id)
+
+    async def show(self, webhook_id: str) -> dict[str, Any]:
+        """One webhook."""
+        query = _told().where(_webhooks.webhook_id == webhook_id)
+        row = await self._database.read(lambda reading: reading.execute(query).mappings().first())
+        if row is None:
+            raise _not_found(webhook_id)
+        return _public(row)
+
+    async def page(
+        self, workspace_id: WorkspaceId | None = None, *, before: str | None = None, limit: int = 50
+    ) -> WebhooksPage:
+        """Webhooks, newest first."""
+        query = _told().order_by(_webhooks.webhook_id.desc()).limit(limit + 1)
+        if workspace_id is not None:
+            query = query.where(_webhooks.workspace_id == workspace_id)
+        if before is not None:
+            query = query.where(_webhooks.webhook_id < before)
+        rows = await self._database.read(lambda reading: reading.execute(query).mappings().all())
+        shown = [_public(row) for row in rows[:limit]]
+        return WebhooksPage(shown, shown[-1]["webhook_id"] if len(rows) > limit else None)
+
+    async def change(self, webhook_id: str, **changes: Any) -> dict[str, Any]:
+        """The webhook with *changes* (``name``, ``url``, ``status``) made; what waits is tried again at once."""
+        if "url" in changes:
+            self._sender.check(changes["url"])
+        reason = {"reason": REASONS[changes["status"]]} if "status" in changes else {}
+        at_once = _resume(webhook_id, self._database.time()) if changes.keys() & {"url", "status"} else None
+
+        def change(writing: Writing) -> None:
+            _update(writing, webhook_id, **changes, **reason, updated_at=self._clock.now())
+            if at_once is not None:
+                writing.execute(at_once)
+
+        await self._database.write(change)
+        return await self.show(webhook_id)
+
+    async def disable(self, webhook_id: str, reason: str) -> None:
+        """Deliver nothing more until the operator makes it active again."""
+        change = (
+            update(tables.webhooks)
+            .where(_webhooks.webhook_id == webhook_id, _webhooks.status == "active")
+            .values(status="disabled", reason=reason, updated_at=self._clock.now())
+        )
+        await self._database.write(lambda writing: writing.execute(change))
+
+    async def rotate(self, webhook_id: str, overlap_seconds: float = OVERLAP_SECONDS) -> dict[str, Any]:
+        """The webhook with a new ``secret``; it is signed with the former one too, until the overlap ends."""
+        now = self._clock.now()
+
+        def rotate(writing: Writing) -> str:
+            query = select(_webhooks.sealed).where(_webhooks.webhook_id == webhook_id).with_for_update()
+            sealed = writing.execute(query).scalar()
+            if sealed is None:
+                raise _not_found(webhook_id)
+            secrets = rotated(self._vault.open(sealed, webhook_id)["secrets"], now, overlap_seconds)
+            _update(writing, webhook_id, sealed=self._seal(secrets, webhook_id), updated_at=now)
+            return str(secrets[0]["secret"])
+
+        secret = await self._database.write(rotate)
+        return {"secret": secret} | await self.show(webhook_id)
+
+    async def replay(
+        self, webhook_id: str, connection_id: str, *, since: float | None = None, after: str | None = None
+    ) -> dict[str, Any]:
+        """Deliver the kept events of a connection again: those *since* an instant, or *after* an event, or all."""
+        now = self._database.time()
+
+        def replay(writing: Writing) -> dict[str, Any]:
+            webhook = writing.execute(select(tables.webhooks).where(_webhooks.webhook_id == webhook_id)).first()
+            if webhook is None:
+                raise _not_found(webhook_id)
+            if webhook.connection_id not in {None, connection_id}:
+                raise _no_connection(connection_id)
+            _require_connection(writing, connection_id, webhook.workspace_id)
+            place = _place(writing, connection_id, since, after)
+            count, newest = writing.execute(_beyond(connection_id, place)).one()
+            _put(writing, webhook_id, connection_id, after=place, newest=newest or place, due_at=now)
+            return {"webhook_id": webhook_id, "connection_id": connection_id, "events": count}
+
+        return await self._database.write(replay)
+
+    async def remove(self, webhook_id: str) -> dict[str, Any]:
+        """Deliver nothing more, and forget the webhook."""
+        shown = await self.show(webhook_id)
+
+        def remove(writing: Writing) -> None:
+            writing.execute(delete(tables.webhooks).where(_webhooks.webhook_id == webhook_id))
+            writing.execute(delete(tables.webhook_positions).where(_positions.webhook_id == webhook_id))
+
+        await self._database.write(remove)
+        return shown
+
+    def _seal(self, secrets: Sequence[Mapping[str, Any]], webhook_id: str) -> bytes:
+        return self._vault.seal({"secrets": secrets}, webhook_id)
+
+
+def _told() -> Select[Any]:
+    """Webhooks with how far they are."""
+    of_it = _positions.webhook_id == _webhooks.webhook_id
+    return select(
+        tables.webhooks,
+        select(func.max(_positions.delivered_at)).where(of_it).scalar_subquery().label("delivered_at"),
+        select(func.min(_positions.failing_since)).where(of_it).scalar_subquery().label("failing_since"),
+        select(func.count()).where(of_it, _positions.newest > _positions.after).scalar_subquery().label("behind"),
+    )
+
+
+def _update(writing: Writing, webhook_id: str, **values: Any) -> None:
+    if not writing.execute(update(tables.webhooks).where(_webhooks.webhook_id == webhook_id).values(**values)).rowcount:
+        raise _not_found(webhook_id)
+
+
+def _resume(webhook_id: str, now: float) -> Any:
+    """Makes due at once what waits, by its webhook as it is now; a delivery under way ends here."""
+    waiting = update(tables.webhook_positions).where(
+        _positions.webhook_id == webhook_id, _positions.due_at.is_not(None)
+    )
+    return waiting.values(due_at=now, failures=0, failing_since=None, lease=None)
+
+
+def _place(writing: Writing, connection_id: str, since: float | None, after: str | None) -> int:
+    """The number of the last event that is not to be delivered again."""
+    events = select(func.max(_events.sequence)).where(_events.connection_id == connection_id)
+    if after is not None:
+        found = writing.execute(events.where(_events.event_id == after)).scalar()
+        if found is None:
+            raise InvalidParameters(
+                f"No event {cut(after)} of this connection is kept.", {"parameter": "after", "value": after}
+            )
+        return int(found)
+    if since is None:
+        return 0
+    return writing.execute(events.where(_events.observed_at < since)).scalar() or 0
+
+
+def _beyond(connection_id: str, place: int) -> Select[Any, Any]:
+    kept = select(func.count(), func.max(_events.sequence))
+    return kept.where(_events.connection_id == connection_id, _events.sequence > place)
+
+
+def _put(writing: Writing, webhook_id: str, connection_id: str, **values: Any) -> None:
+    """Set a position, whether there was one or not; a delivery under way ends here."""
+    values |= {"failures": 0, "failing_since": None, "lease": None}
+    new = insert(tables.webhook_positions).values(webhook_id=webhook_id, connection_id=connection_id, **values)
+    writing.execute(new.on_conflict_do_update(index_elements=["webhook_id", "connection_id"], set_=values))
+
+
+def _require_connection(writing: Writing, connection_id: str, workspace_id: str) -> None:
+    query = select(_connections.connection_id).where(
+        _connections.connection_id == connection_id, _connections.workspace_id == workspace_id
+    )
+    if writing.execute(query).first() is None:
+        raise _no_connection(connection_id)
+
+
+def _no_connection(connection_id: str) -> ConnectionNotFound:
+    return ConnectionNotFound(
+        f"There is no connection {cut(connection_id)} that this webhook is for.", {"parameter": "connection_id"}
+    )
+
+
+def _not_found(webhook_id: str) -> WebhookNotFound:
+    return WebhookNotFound(f"There is no webhook {cut(webhook_id)}.", {"parameter": "webhook_id", "value": webhook_id})
+
+
+SHOWN = ("webhook_id", "workspace_id", "connection_id", "url", "name", "status", "reason", "behind")
+TIMES = ("created_at", "updated_at", "delivered_at", "failing_since")
+
+
+def _public(row: Mapping[Any, Any]) -> dict[str, Any]:
+    times = {name: None if row[name] is None else instant(row[name]) for name in TIMES}
+    return {name: row[name] for name in SHOWN} | times
