@@ -1,6 +1,6 @@
 """A typed client of the connector gateway."""
 
-from connector_gateway_client import errors
+from connector_gateway_client import errors, webhooks
 from connector_gateway_client.answers import Answer, DryRun
 from connector_gateway_client.gateway import AsyncGateway, Gateway
 from connector_gateway_client.refusals import (
@@ -24,4 +24,5 @@ __all__ = [
     "UnreadableAnswer",
     "UpstreamFailure",
     "errors",
+    "webhooks",
 ]

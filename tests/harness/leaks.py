@@ -42,6 +42,7 @@ TOLD_ON_PURPOSE: Mapping[str, re.Pattern[str]] = {
     "an API key": re.compile(f"{ANSWER}POST (/v1|/console)/keys"),
     "a session": re.compile(f"{ANSWER}POST /console/sign-in"),
     "a connect link": re.compile(ANSWER),
+    "a webhook's secret": re.compile(f"{ANSWER}POST (/v1|/console)/webhooks"),
     "a hook's secret": re.compile(f"{ANSWER}(GET|DELETE) /v1/hooks/"),
     "a state": re.compile(f"{ANSWER}(POST /connect/|GET /connect/[a-z]+/callback)"),
     "a cookie of a consent": re.compile(f"{ANSWER}POST /connect/"),
@@ -117,6 +118,8 @@ def listen() -> None:
 def _sealing(secrets: Mapping[str, Any], owner: str) -> None:
     if HANDED_OVER in secrets:
         LEAKS.learn([secrets[HANDED_OVER]], "a hook's secret")
+    if owner.startswith("wh_"):
+        LEAKS.learn((one["secret"] for one in secrets["secrets"]), "a webhook's secret")
     if owner.startswith(("conn_", OWNER)):
         kind = "a secret of a connection" if owner.startswith("conn_") else "a verifier"
         # What a consent has as its token is that of the connect link.

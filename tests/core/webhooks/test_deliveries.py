@@ -1,0 +1,445 @@
+"""Deliveries: each event at least once, in the order of its connection, to addresses that may be slow or away."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from connector_gateway.core.webhooks.deliverer import (
+    DISABLED_AFTER_SECONDS,
+    FIRST_PAUSE_SECONDS,
+    LONGEST_PAUSE_SECONDS,
+    STEP,
+    STEPS,
+    pause_after,
+)
+from connector_gateway.core.webhooks.positions import CLAIM_SECONDS, OF_ONE_WEBHOOK
+from connector_gateway.core.webhooks.sender import Sender
+from connector_gateway.kit.clock import instant
+from connector_gateway.kit.errors import InvalidParameters
+from connector_gateway.kit.shapes import timestamp
+from connector_gateway_client.webhooks import verify
+from core.webhooks.conftest import Post, posting
+from harness.clocks import NOON, HandClock
+from harness.databases import sqlite_in
+from harness.receiving import Inbox
+from harness.requirement import requirement
+
+FAILED: Any = (500, {}, b"")
+
+
+def plants(inbox: Inbox) -> list[str]:
+    """What has grown, by what was delivered so far."""
+    return [json.loads(inbox.take()[1])["data"]["plant"] for _ in range(inbox.arrived.qsize())]
+
+
+# What is sent
+
+
+@requirement("webhooks:signed", "webhooks:message")
+async def test_an_event_is_delivered_signed_as_its_route_tells_it(post: Post, inbox: Inbox) -> None:
+    made = await post.webhook(inbox.address)
+    await post.see("a")
+    await post.deliver()
+    headers, body = inbox.take()
+    delivery: Any = verify(headers, body, made["secret"], now=NOON)
+    data = delivery.pop("data")
+
+    assert {
+        "type": "sprouted",
+        "timestamp": timestamp(instant(NOON)),
+        "connector": "garden",
+        "connection_id": post.connection_id,
+    } == delivery
+    assert ("a", "sprouted", headers["webhook-id"]) == (data["plant"], data["type"], data["event_id"])
+    assert ["event_id", "observed_at", "plant", "type"] == sorted(data)
+
+
+@requirement("webhooks:order")
+async def test_events_come_in_their_order_and_once_where_all_goes_well(post: Post, inbox: Inbox) -> None:
+    await post.webhook(inbox.address)
+    await post.see(*"abc")
+    await post.see(*"de")
+    await post.deliver()
+
+    assert (list("abcde"), 0) == (plants(inbox), await post.deliver())
+    assert [] == await post.runs()
+
+
+@requirement("webhooks:from-now-on")
+async def test_a_webhook_begins_with_what_is_observed_after_it_was_made(post: Post, inbox: Inbox) -> None:
+    await post.see("before")
+    await post.webhook(inbox.address)
+    await post.see("after")
+    await post.deliver()
+
+    assert ["after"] == plants(inbox)
+
+
+@requirement("webhooks:whose")
+async def test_a_webhook_may_be_for_one_connection(post: Post, inbox: Inbox) -> None:
+    other = await post.connect()
+    await post.webhook(inbox.address, connection_id=other)
+    await post.see("a")
+    await post.see("b", connection_id=other)
+    await post.deliver()
+
+    assert ["b"] == plants(inbox)
+
+
+@requirement("webhooks:whose")
+async def test_a_webhook_of_another_workspace_is_told_nothing(post: Post, inbox: Inbox) -> None:
+    workspace = await post.app.workspaces.create("others")
+    await post.app.webhooks.create(workspace["workspace_id"], inbox.address)
+    await post.see("a")
+
+    assert 0 == await post.deliver()
+
+
+@requirement("webhooks:secret")
+async def test_a_rotated_secret_signs_beside_the_one_before(post: Post, inbox: Inbox) -> None:
+    made = await post.webhook(inbox.address)
+    rotated = await post.app.webhooks.rotate(made["webhook_id"], 60)
+    await post.see("a")
+    await post.deliver()
+    post.clock.at += 60
+    await post.see("b")
+    await post.deliver()
+    first, second = inbox.take(), inbox.take()
+
+    verify(*first, made["secret"], now=NOON)
+    verify(*first, rotated["secret"], now=NOON)
+    verify(*second, rotated["secret"], now=NOON + 60)
+    assert 1 == len(second[0]["webhook-signature"].split(" "))
+
+
+# Receivers that fail
+
+
+@requirement("webhooks:retried", "webhooks:order")
+async def test_what_is_refused_is_tried_again_and_what_is_behind_it_waits(post: Post, inbox: Inbox) -> None:
+    await post.webhook(inbox.address)
+    inbox.answers = [FAILED, FAILED]
+    await post.see(*"ab")
+    begun = [await post.deliver(), await post.deliver()]
+    post.clock.at += FIRST_PAUSE_SECONDS
+    begun.append(await post.deliver())
+    await post.see("c")
+    early = await post.deliver()
+    post.clock.at += 2 * FIRST_PAUSE_SECONDS
+    await post.deliver()
+
+    assert ([1, 0, 1], 0, list("aaabc")) == (begun, early, plants(inbox))
+    assert [("delivery_failed", 500)] == await post.runs()
+
+
+@requirement("webhooks:retried")
+async def test_pauses_grow_and_are_not_the_same_for_all() -> None:
+    pauses = [pause_after(failures) for failures in range(40)]
+    longest = FIRST_PAUSE_SECONDS * 2.0**39
+
+    assert all(0.8 * min(FIRST_PAUSE_SECONDS * 2.0**n, LONGEST_PAUSE_SECONDS) <= pauses[n] for n in range(40))
+    assert all(pauses[n] <= min(FIRST_PAUSE_SECONDS * 2.0**n, LONGEST_PAUSE_SECONDS) for n in range(40))
+    assert len(set(pauses)) > 30
+    assert (7200.0, LONGEST_PAUSE_SECONDS) == (pause_after(0, 7200.0), pause_after(0, longest))
+
+
+@requirement("webhooks:retried")
+async def test_a_receiver_that_says_when_is_asked_then(post: Post, inbox: Inbox) -> None:
+    await post.webhook(inbox.address)
+    inbox.answers = [(429, {"Retry-After": "600"}, b"")]
+    await post.see("a")
+    await post.deliver()
+    post.clock.at += 599
+    early = await post.deliver()
+    post.clock.at += 1
+
+    assert (0, 1) == (early, await post.deliver())
+
+
+@requirement("webhooks:disabled")
+async def test_a_webhook_that_fails_for_days_is_disabled_and_goes_on_where_it_stopped(
+    post: Post, inbox: Inbox
+) -> None:
+    made = await post.webhook(inbox.address)
+    inbox.answers = [FAILED, FAILED, FAILED]
+    await post.see(*"ab")
+    await post.deliver()
+    post.clock.at += DISABLED_AFTER_SECONDS - 1
+    await post.deliver()
+    before = await post.app.webhooks.show(made["webhook_id"])
+    post.clock.at += LONGEST_PAUSE_SECONDS
+    await post.deliver()
+    disabled = await post.app.webhooks.show(made["webhook_id"])
+    await post.see("c")
+    post.clock.at += LONGEST_PAUSE_SECONDS
+    meanwhile = await post.deliver()
+    enabled = await post.app.webhooks.change(made["webhook_id"], status="active")
+    await post.deliver()
+
+    assert ["active", "disabled", "active"] == [told["status"] for told in (before, disabled, enabled)]
+    assert ("failing", instant(NOON), 1) == (disabled["reason"], disabled["failing_since"], disabled["behind"])
+    assert (0, list("aaaabc")) == (meanwhile, plants(inbox))
+    assert [("delivery_failed", 500), ("webhook_disabled", 500)] == await post.runs()
+
+
+@requirement("webhooks:disabled")
+async def test_a_receiver_that_is_gone_is_believed_at_once(post: Post, inbox: Inbox) -> None:
+    made = await post.webhook(inbox.address)
+    inbox.answers = [(410, {}, b"")]
+    await post.see("a")
+    await post.deliver()
+    told = await post.app.webhooks.show(made["webhook_id"])
+
+    assert ("disabled", "gone") == (told["status"], told["reason"])
+    assert [("webhook_disabled", 410)] == await post.runs()
+
+
+@requirement("webhooks:guarded")
+async def test_a_redirect_is_not_followed(post: Post, inbox: Inbox) -> None:
+    await post.webhook(inbox.address)
+    inbox.answers = [(307, {"Location": inbox.address}, b"")]
+    await post.see("a")
+    await post.deliver()
+
+    assert (["a"], [("delivery_failed", 307)]) == (plants(inbox), await post.runs())
+
+
+@pytest.fixture
+async def guarded(tmp_path: Any, clock: HandClock) -> AsyncIterator[Post]:
+    """A process that delivers to public addresses only."""
+    async for made in posting(sqlite_in(tmp_path), clock):
+        yield made
+
+
+@requirement("webhooks:guarded")
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://example.com/events",
+        "https://127.0.0.1/events",
+        "https://[::1]/events",
+        "https://[::ffff:10.0.0.1]/events",
+        "https://10.1.2.3/events",
+        "https://2130706433/events",
+        "https://localhost/events",
+        "http://localhost/events",
+        "https://user@example.com/events",
+        "ftp://example.com/events",
+        "https://example.com/ev ents",
+        "/events",
+    ],
+)
+async def test_an_address_that_is_not_public_is_refused(guarded: Post, url: str) -> None:
+    with pytest.raises(InvalidParameters):
+        await guarded.webhook(url)
+
+
+@requirement("webhooks:guarded")
+async def test_a_name_that_leads_to_a_private_address_is_not_sent_to(guarded: Post, inbox: Inbox) -> None:
+    port = inbox.address.rpartition(":")[2].partition("/")[0]
+    await guarded.webhook(f"https://localhost.localdomain:{port}/events")
+    attempt = await guarded.app._sender.send(f"http://localhost:{port}/events", {}, b"{}")
+
+    assert ("not_allowed", None, 0) == (attempt.result, attempt.status, inbox.arrived.qsize())
+
+
+@requirement("webhooks:slow")
+async def test_a_receiver_that_does_not_answer_is_left_after_a_while() -> None:
+    opened = []
+
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        opened.append(writer)
+        await reader.read()
+
+    async with await asyncio.start_server(silent, "127.0.0.1") as server, Sender(private=True, seconds=0.05) as sender:
+        port = server.sockets[0].getsockname()[1]
+        attempt = await sender.send(f"http://127.0.0.1:{port}/", {}, b"{}")
+        for writer in opened:
+            writer.close()
+
+    assert ("timed_out", None) == (attempt.result, attempt.status)
+
+
+@requirement("webhooks:retried")
+async def test_a_receiver_that_is_away_is_tried_again(post: Post) -> None:
+    await post.webhook("http://127.0.0.1:1/events")
+    await post.see("a")
+    await post.deliver()
+
+    assert [("delivery_failed", None)] == await post.runs()
+    assert {("garden", "unreachable"): 1} == post.deliverer.results
+
+
+@requirement("webhooks:slow")
+async def test_one_webhook_does_not_take_the_place_of_others(post: Post, inbox: Inbox) -> None:
+    slow = await post.webhook(inbox.address)
+    connections = [await post.connect() for _ in range(OF_ONE_WEBHOOK + 1)]
+    for connection_id in connections:
+        await post.see("a", connection_id=connection_id)
+    claimed = await post.app._positions.claim(50)
+    later = await post.webhook(inbox.address)
+    await post.see("b")
+    further = await post.app._positions.claim(50, without=[slow["webhook_id"]])
+
+    assert [slow["webhook_id"]] * OF_ONE_WEBHOOK == [one.webhook_id for one in claimed]
+    assert [later["webhook_id"]] == [one.webhook_id for one in further]
+
+
+async def test_a_long_backlog_is_delivered_in_turns(post: Post, inbox: Inbox) -> None:
+    await post.webhook(inbox.address)
+    wanted = [str(number) for number in range(STEP * STEPS + 1)]
+    await post.see(*wanted)
+    begun = [await post.deliver(), await post.deliver(), await post.deliver()]
+
+    assert ([1, 1, 0], wanted) == (begun, plants(inbox))
+
+
+# Several processes
+
+
+@requirement("webhooks:processes")
+async def test_two_processes_deliver_an_event_once(post: Post, inbox: Inbox, common_database_url: str) -> None:
+    await post.webhook(inbox.address)
+    await post.see(*"abc")
+    async for other in posting(common_database_url, post.clock, GATEWAY_PRIVATE_WEBHOOKS="on"):
+        await asyncio.gather(post.deliver(), other.deliver())
+
+    assert list("abc") == plants(inbox)
+
+
+@requirement("webhooks:processes")
+async def test_what_a_dead_process_had_begun_is_taken_over(post: Post, inbox: Inbox) -> None:
+    await post.webhook(inbox.address)
+    await post.see("a")
+    (dead,) = await post.app._positions.claim(10)
+    early = await post.deliver()
+    post.clock.at += CLAIM_SECONDS
+    late = await post.deliver()
+
+    assert (0, 1, ["a"]) == (early, late, plants(inbox))
+    assert "TakenOver" == await taken_over(post, dead)
+
+
+async def taken_over(post: Post, claimed: Any) -> str:
+    """What a process is told that goes on with what was taken from it."""
+    with pytest.raises(Exception) as told:  # noqa: PT011  # which one is what is asked
+        await post.app._positions.advance(claimed, 1)
+    return type(told.value).__name__
+
+
+@requirement("webhooks:at-least-once")
+async def test_an_event_that_comes_while_others_are_delivered_is_not_forgotten(post: Post, inbox: Inbox) -> None:
+    await post.webhook(inbox.address)
+    await post.see("a")
+    (claimed,) = await post.app._positions.claim(10)
+    await post.see("b")
+    await post.app._positions.give_back(claimed.up_to(1))
+
+    assert (1, ["b"]) == (await post.deliver(), plants(inbox))
+
+
+@requirement("webhooks:at-least-once")
+async def test_an_event_seen_again_is_nothing_new_to_a_webhook(post: Post, inbox: Inbox) -> None:
+    await post.webhook(inbox.address)
+    await post.see("a")
+    await post.deliver()
+    await post.see("a")
+
+    assert (0, ["a"]) == (await post.deliver(), plants(inbox))
+
+
+@requirement("webhooks:at-least-once")
+async def test_a_position_without_events_left_is_not_due_for_ever(post: Post, inbox: Inbox) -> None:
+    await post.webhook(inbox.address)
+    await post.see("a")
+    await post.expire()
+
+    assert (1, 0, []) == (await post.deliver(), await post.deliver(), plants(inbox))
+
+
+# Replayed
+
+
+@requirement("webhooks:replay")
+async def test_events_are_delivered_again_from_an_instant_on(post: Post, inbox: Inbox) -> None:
+    made = await post.webhook(inbox.address)
+    await post.see("a")
+    post.clock.at += 10
+    await post.see("b")
+    await post.deliver()
+    told = await post.app.webhooks.replay(made["webhook_id"], post.connection_id, since=NOON + 10)
+    await post.deliver()
+
+    assert (1, list("abb")) == (told["events"], plants(inbox))
+
+
+@requirement("webhooks:replay")
+async def test_events_are_delivered_again_behind_an_event_and_with_the_same_identifier(
+    post: Post, inbox: Inbox
+) -> None:
+    made = await post.webhook(inbox.address)
+    await post.see(*"abc")
+    await post.deliver()
+    first = [inbox.take()[0]["webhook-id"] for _ in range(3)]
+    told = await post.app.webhooks.replay(made["webhook_id"], post.connection_id, after=first[0])
+    await post.deliver()
+
+    assert (2, first[1:]) == (told["events"], [inbox.take()[0]["webhook-id"] for _ in range(2)])
+
+
+@requirement("webhooks:replay")
+async def test_what_was_observed_before_a_webhook_was_made_can_be_replayed(post: Post, inbox: Inbox) -> None:
+    await post.see(*"ab")
+    made = await post.webhook(inbox.address)
+    await post.app.webhooks.replay(made["webhook_id"], post.connection_id)
+    await post.deliver()
+
+    assert list("ab") == plants(inbox)
+
+
+@requirement("webhooks:replay")
+async def test_an_event_that_a_receiver_never_takes_can_be_left_out(post: Post, inbox: Inbox) -> None:
+    made = await post.webhook(inbox.address)
+    inbox.answers = [FAILED]
+    await post.see(*"ab")
+    await post.deliver()
+    stuck = inbox.take()[0]["webhook-id"]
+    await post.app.webhooks.replay(made["webhook_id"], post.connection_id, after=stuck)
+    await post.deliver()
+
+    assert ["b"] == plants(inbox)
+
+
+async def test_a_replay_ends_the_delivery_under_way(post: Post, inbox: Inbox) -> None:
+    made = await post.webhook(inbox.address)
+    await post.see("a")
+    (claimed,) = await post.app._positions.claim(10)
+    await post.app.webhooks.replay(made["webhook_id"], post.connection_id)
+
+    assert "TakenOver" == await taken_over(post, claimed)
+
+
+# Removed and forgotten
+
+
+async def test_what_is_removed_is_told_nothing_and_leaves_nothing(post: Post, inbox: Inbox) -> None:
+    made = await post.webhook(inbox.address)
+    await post.see("a")
+    await post.app.webhooks.remove(made["webhook_id"])
+    await post.see("b")
+
+    assert (0, []) == (await post.deliver(), plants(inbox))
+    assert [] == (await post.app.webhooks.page()).rows
+
+
+async def test_positions_of_removed_connections_are_purged(post: Post, inbox: Inbox) -> None:
+    await post.webhook(inbox.address)
+    await post.see("a")
+    await post.deliver()
+    kept = await post.app._positions.purge()
+    await post.app.connecting.remove(post.connection_id)
+
+    assert (0, 1, 0) == (kept, await post.app._positions.purge(), await post.app._positions.purge())
