@@ -66,6 +66,9 @@ ROWS: dict[str, list[Panel]] = {
         _value("Lag of watches", "max by (connector) (gateway_watch_lag_seconds)", "connector", unit="s"),
         _rate("Polls", "gateway_polls_total", "connector", "result"),
         _rate("Deliveries", "gateway_hook_deliveries_total", "connector", "result"),
+        _rate("Attempts at webhooks", "gateway_webhook_attempts_total", "connector", "result"),
+        _value("Lag of webhooks", "max(gateway_webhook_lag_seconds)", unit="s"),
+        _value("Webhooks", "max by (status) (gateway_webhooks)", "status"),
     ],
     "Storage": [
         _slowest("Time of a commit, 99 %", "gateway_storage_commit_seconds", "instance"),

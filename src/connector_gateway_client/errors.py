@@ -183,6 +183,12 @@ class KeyNotFound(CallerError):
     code = "key_not_found"
 
 
+class WebhookNotFound(CallerError):
+    """No webhook of that identifier exists."""
+
+    code = "webhook_not_found"
+
+
 class HookNotFound(CallerError):
     """No secret was handed over for the hook."""
 
@@ -580,6 +586,7 @@ ERRORS: tuple[type[GatewayError], ...] = (
     ConnectNotSetUp,
     WorkspaceNotFound,
     KeyNotFound,
+    WebhookNotFound,
     HookNotFound,
     RunNotFound,
     RunNotRecorded,

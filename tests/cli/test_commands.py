@@ -572,3 +572,26 @@ def test_a_window_for_an_applications_token_is_opened(shell: Shell) -> None:
     assert "notes" == closed["connector"]
     assert 1 == refused.exit_code
     assert "hook_not_found" in refused.output
+
+
+@requirement("webhooks:managed")
+def test_a_webhook_is_managed_from_its_making_to_its_end(shell: Shell, gateway: Gateway) -> None:
+    workspace, connection = gateway.workspace_id, gateway.connections["notes"]
+    made = shell.json("webhooks", "create", workspace, "https://example.com/events", "--connection", connection)
+    webhook = made.pop("secret") and made["webhook_id"]
+    listed = shell.json("webhooks", "list", "--workspace", workspace)
+    changed = shell.json("webhooks", "change", webhook, "--name", "Ours", "--url", "https://example.org/events")
+    disabled = shell.json("webhooks", "disable", webhook)
+    enabled = shell.json("webhooks", "enable", webhook)
+    rotated = shell.json("webhooks", "rotate", webhook, "--overlap-seconds", "0")
+    replayed = shell.json("webhooks", "replay", webhook, connection, "--since", "2026-01-01T00:00:00Z")
+    removed = shell.json("webhooks", "remove", webhook)
+
+    assert [made] == listed
+    assert ("Ours", "https://example.org/events") == (changed["name"], changed["url"])
+    assert [("disabled", "by_operator"), ("active", None)] == [
+        (one["status"], one["reason"]) for one in (disabled, enabled)
+    ]
+    assert (True, 0, webhook) == (rotated["secret"].startswith("whsec_"), replayed["events"], removed["webhook_id"])
+    assert 1 == shell.run("webhooks", "show", webhook).exit_code
+    assert 2 == shell.run("webhooks", "replay", webhook, connection, "--since", "soon").exit_code

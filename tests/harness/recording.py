@@ -41,6 +41,7 @@ SECRETS = {
     "ending": "x7Qf",
     "token": "ntn_…",
     "verification_token": "secret_…",
+    "secret": "whsec_…",
 }
 """What is shown for what nobody should see."""
 
@@ -164,6 +165,15 @@ def managing(gateway: Gateway) -> Iterator[tuple[str, Arguments]]:
     yield "remove_connection", {"connection_id": extra["connection_id"]}
     yield "open_hook", {"connector": "notes"}
     yield "close_hook", {"connector": "notes"}
+    webhook = {"workspace_id": workspace_id, "url": "https://example.com/events", "name": "Our product"}
+    named = {"webhook_id": gateway.operator("POST", "/v1/webhooks", json=webhook).data["webhook_id"]}
+    yield "create_webhook", webhook
+    yield "list_webhooks", {"workspace_id": workspace_id}
+    yield "show_webhook", named
+    yield "change_webhook", named | {"status": "active"}
+    yield "rotate_webhook_secret", named | {"overlap_seconds": 3600}
+    yield "replay_webhook", named | {"connection_id": connection_id, "since": "2026-11-02T09:30:00Z"}
+    yield "remove_webhook", named
     yield "show_run", {"run_id": gateway.get("/boards/lists", board_id=board(gateway)).body["run_id"]}
     yield "list_runs", {"connection_id": connection_id, "limit": 1}
 

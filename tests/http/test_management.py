@@ -113,6 +113,12 @@ def test_a_workspace_that_does_not_fit_is_refused(gateway: Gateway, body: Any, p
         ("DELETE", "/v1/connections/conn_nothing", None, "connection_not_found"),
         ("POST", "/v1/connections/conn_nothing/reconnect", {}, "connection_not_found"),
         ("POST", "/v1/connections/conn_nothing/test", None, "connection_not_found"),
+        ("POST", "/v1/webhooks", {"workspace_id": NOWHERE, "url": "https://example.com"}, "workspace_not_found"),
+        ("GET", "/v1/webhooks/wh_nothing", None, "webhook_not_found"),
+        ("PATCH", "/v1/webhooks/wh_nothing", {"name": "x"}, "webhook_not_found"),
+        ("POST", "/v1/webhooks/wh_nothing/rotate", {}, "webhook_not_found"),
+        ("POST", "/v1/webhooks/wh_nothing/replay", {"connection_id": "conn_nothing"}, "webhook_not_found"),
+        ("DELETE", "/v1/webhooks/wh_nothing", None, "webhook_not_found"),
         ("GET", "/v1/runs/run_nothing", None, "run_not_found"),
     ],
 )

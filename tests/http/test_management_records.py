@@ -45,13 +45,20 @@ def made(gateway: Gateway) -> dict[str, Any]:
     key = gateway.operator("POST", "/v1/keys", json=inside | {"scope": "read"}).data
     body = inside | {"connector": "notes", "credentials": CREDENTIALS, "verify": False}
     connection = gateway.operator("POST", "/v1/connections", json=body).data
+    webhook = gateway.operator("POST", "/v1/webhooks", json=inside | {"url": "https://example.com/events"}).data
     run_id = gateway.get("/shelf/things").body["run_id"]
     run = gateway.operator("GET", f"/v1/runs/{run_id}").data
-    return {"create_workspace": workspace, "create_key": key, "create_connection": connection, "show_run": run}
+    return {
+        "create_workspace": workspace,
+        "create_key": key,
+        "create_connection": connection,
+        "create_webhook": webhook,
+        "show_run": run,
+    }
 
 
 @requirement("management:shapes")
-@pytest.mark.parametrize("name", ["create_workspace", "create_key", "create_connection", "show_run"])
+@pytest.mark.parametrize("name", ["create_workspace", "create_key", "create_connection", "create_webhook", "show_run"])
 def test_an_object_has_the_documented_fields_and_no_others(made: dict[str, Any], name: str) -> None:
     route = next(route for route in MANAGEMENT if route.name == name)
 
@@ -64,6 +71,7 @@ def test_an_object_has_the_documented_fields_and_no_others(made: dict[str, Any],
         ("/v1/workspaces", "list_workspaces"),
         ("/v1/keys", "list_keys"),
         ("/v1/connections", "list_connections"),
+        ("/v1/webhooks", "list_webhooks"),
         ("/v1/runs", "list_runs"),
     ],
 )
@@ -107,7 +115,7 @@ def test_only_routes_with_a_body_can_refuse_one(route: ManagementRoute) -> None:
 def test_a_page_documents_its_cursor_and_a_list_has_none() -> None:
     paged = {route.name for route in MANAGEMENT if "next_cursor" in schema_of(route)["required"]}
 
-    assert {"list_connections", "list_runs"} == paged
+    assert {"list_connections", "list_webhooks", "list_runs"} == paged
 
 
 @requirement("envelope:milliseconds")

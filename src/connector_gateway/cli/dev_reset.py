@@ -20,6 +20,7 @@ FORGOTTEN = (
     tables.wakes,
     tables.events,
     tables.gaps,
+    tables.webhook_positions,
 )
 
 

@@ -136,7 +136,7 @@ def _secrets(place: Place) -> Mapping[str, str]:
 
 
 def _environment(place: Place, playing: Mapping[str, Any]) -> dict[str, str]:
-    upstreams, own = playing["upstreams"], {"GATEWAY_BASE_URL": place.base_url}
+    upstreams, own = playing["upstreams"], {"GATEWAY_BASE_URL": place.base_url, "GATEWAY_PRIVATE_WEBHOOKS": "on"}
     return stand_ins(upstreams, playing["clients"]) | environment_of(place.data) | _deliveries(upstreams) | own
 
 

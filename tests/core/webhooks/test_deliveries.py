@@ -160,9 +160,7 @@ async def test_a_receiver_that_says_when_is_asked_then(post: Post, inbox: Inbox)
 
 
 @requirement("webhooks:disabled")
-async def test_a_webhook_that_fails_for_days_is_disabled_and_goes_on_where_it_stopped(
-    post: Post, inbox: Inbox
-) -> None:
+async def test_a_webhook_that_fails_for_days_is_disabled_and_goes_on_where_it_stopped(post: Post, inbox: Inbox) -> None:
     made = await post.webhook(inbox.address)
     inbox.answers = [FAILED, FAILED, FAILED]
     await post.see(*"ab")

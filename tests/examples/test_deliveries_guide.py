@@ -1,0 +1,133 @@
+"""The guide for deliveries is followed to the letter, with messages that people write; so is a feed with the client."""
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import islice
+from pathlib import Path
+from queue import Queue
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from connector_gateway_client import Gateway as Client
+from connectors.chat.observing import connect, say
+from connectors.chat.reading import GENERAL, RANDOM
+from harness.playing import playing
+from harness.requirement import requirement
+from harness.rooms import only
+from harness.serving import OPERATOR, Gateway, serving
+from workspace_sandbox.chat import ChatEmulator
+from workspace_sandbox.chat.deliveries import SIGNING_SECRET
+
+GUIDE = (Path(__file__).parents[2] / "docs" / "guide" / "deliveries.md").read_text(encoding="utf-8")
+CREATE, RUNS, ENABLE, REPLAY, ROTATE = re.findall(r"```sh\n(.*?)```", GUIDE, re.DOTALL)
+PLACE = "http://127.0.0.1:8000/events"
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    with (
+        playing(chat=ChatEmulator) as sandbox,
+        serving(
+            sandbox,
+            tmp_path_factory.mktemp("deliveries"),
+            connectors=only("chat"),
+            GATEWAY_WATCH="on",
+            GATEWAY_CHAT_HOOK_SECRET=SIGNING_SECRET,
+            GATEWAY_PRIVATE_WEBHOOKS="on",
+        ) as gateway,
+    ):
+        gateway.clear("chat")
+        gateway.knob("chat", events_url=f"{gateway.base_url}/hooks/chat")
+        yield gateway
+
+
+@dataclass
+class Product:
+    """The program of the guide, on a port of its own."""
+
+    server: ThreadingHTTPServer
+    told: Queue[tuple[Any, ...]] = field(default_factory=Queue)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server.server_address[1]}/events"
+
+    def receive(self, secret: str) -> None:
+        """Receive as the guide says, all but its last line, which would listen on another port."""
+        (text,) = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
+        names: dict[str, Any] = {"print": lambda *words: self.told.put(words)}
+        os.environ["WEBHOOK_SECRET"] = secret
+        exec(text.rpartition("\n\n\n")[0], names)
+        names["Receiver"].log_message = lambda *_: None
+        self.server.RequestHandlerClass = names["Receiver"]
+
+    def next(self) -> tuple[str, str]:
+        """Type and text of the next event."""
+        kind, data = self.told.get(timeout=30)
+        return kind, data["text"]
+
+
+@contextmanager
+def product() -> Iterator[Product]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
+    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread.start()
+    try:
+        yield Product(server)
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join(5)
+
+
+def typed(gateway: Gateway, lines: str, **variables: str) -> Any:
+    """What is answered to *lines* of the guide."""
+    settings = {"GATEWAY_URL": gateway.base_url, "GATEWAY_OPERATOR_TOKEN": OPERATOR, "PATH": os.environ["PATH"]}
+    done = subprocess.run(
+        ["bash", "-euc", lines], env=settings | variables, capture_output=True, text=True, check=True, timeout=60
+    )
+    return json.loads(done.stdout)["data"]
+
+
+@requirement("webhooks:managed", "webhooks:message", "webhooks:replay", "webhooks:secret")
+def test_a_message_is_delivered_and_replayed_as_written(gateway: Gateway) -> None:
+    connection = connect(gateway, channels=[GENERAL], keywords=["deploy"])
+    with product() as receiver:
+        lines = CREATE.replace(PLACE, receiver.url)
+        made = typed(gateway, lines, WORKSPACE_ID=gateway.workspace_id)
+        receiver.receive(made["secret"])
+        names = {"WEBHOOK_ID": made["webhook_id"], "CONNECTION_ID": connection}
+        say(gateway, GENERAL, "deploy it")
+        first = receiver.next()
+        again = typed(gateway, REPLAY, **names)
+        second = receiver.next()
+        rotated = typed(gateway, ROTATE, **names)
+        say(gateway, GENERAL, "deploy more")
+        third = receiver.next()
+        active = typed(gateway, ENABLE, **names)
+        gateway.operator("DELETE", f"/v1/webhooks/{made['webhook_id']}")
+
+    assert [("message.keyword", text) for text in ("deploy it", "deploy it", "deploy more")] == [first, second, third]
+    assert (1, "active", []) == (again["events"], active["status"], typed(gateway, RUNS))
+    assert made["secret"] != rotated["secret"]
+
+
+def test_events_are_followed_as_they_come(gateway: Gateway) -> None:
+    connection = connect(gateway, channels=[RANDOM])
+    say(gateway, RANDOM, "one")
+    with Client(gateway.base_url, gateway.key) as client:
+        feed = iter(client.chat.follow_events(connection_id=connection, poll_seconds=0.05))
+        first = [event["text"] for event in islice(feed, 1)]
+        say(gateway, RANDOM, "two")
+        say(gateway, RANDOM, "three")
+        further = [event["text"] for event in islice(feed, 2)]
+
+    assert (["one"], ["two", "three"]) == (first, further)
