@@ -558,7 +558,7 @@ def test_the_vault_is_rotated_while_the_gateway_runs(gateway: Gateway, shell: Sh
     put_back = back.json("vault", "rotate")
 
     assert sealed <= told[0]["resealed"] == put_back[0]["resealed"]
-    assert [[], [], []] == [one["unreadable"] for one in told]
+    assert [[], [], [], []] == [one["unreadable"] for one in told]
     assert 200 == gateway.get("/notes/databases").status
 
 

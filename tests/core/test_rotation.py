@@ -69,6 +69,16 @@ async def kept(database_url: str) -> AsyncIterator[Kept]:
         "sealed": seal({"verification_token": "hook-secret-token"}, "notes"),
         "received_at": 1.0,
     }
+    webhook = {
+        "webhook_id": "wh_1",
+        "workspace_id": "ws_1",
+        "url": "https://example.com",
+        "name": "",
+        "status": "active",
+        "sealed": seal({"secrets": [{"secret": "whsec_webhook-secret-of-tests", "ends_at": None}]}, "wh_1"),
+        "created_at": 1.0,
+        "updated_at": 1.0,
+    }
     claims = [claim(seal({"entries": []}, "\n".join(CLAIM)), "k1"), claim(None, "k2")]
 
     def prepare(writing: Any) -> None:
@@ -76,6 +86,7 @@ async def kept(database_url: str) -> AsyncIterator[Kept]:
         writing.execute(insert(tables.workspaces), workspace)
         writing.execute(insert(tables.connections), [*connections, gone])
         writing.execute(insert(tables.hooks), hook)
+        writing.execute(insert(tables.webhooks), webhook)
         for row in claims:
             writing.execute(insert(tables.claims), row)
 
@@ -89,8 +100,8 @@ async def test_everything_is_opened_by_the_newest_secret_alone_afterwards(kept: 
     told = await Rotation(kept.database, vault(NEW, OLD)).rotate()
     opened = {owner: vault(NEW).open(sealed, owner) for owner, sealed in await kept.sealed()}
 
-    assert {"connections": COUNT, "hooks": 1, "claims": 1} == {one["kind"]: one["resealed"] for one in told}
-    assert COUNT + 2 == len(opened)
+    assert {"connections": COUNT, "hooks": 1, "webhooks": 1, "claims": 1} == {one["kind"]: one["resealed"] for one in told}
+    assert COUNT + 3 == len(opened)
     assert {"token": "secret-token-7"} == opened["conn_0007"]
     assert {"verification_token": "hook-secret-token"} == opened["notes"]
 
@@ -100,7 +111,7 @@ async def test_a_second_rotation_has_nothing_to_do(kept: Kept) -> None:
     before = await kept.sealed()
     told = await Rotation(kept.database, vault(NEW, OLD)).rotate()
 
-    assert [0, 0, 0] == [one["resealed"] for one in told]
+    assert [0, 0, 0, 0] == [one["resealed"] for one in told]
     assert before == await kept.sealed()
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from connector_gateway_client import Gateway as Client
-from connectors.chat.observing import connect, say
+from connectors.chat.observing import change, connect, say
 from connectors.chat.reading import GENERAL, RANDOM
 from harness.playing import playing
 from harness.requirement import requirement
@@ -99,7 +99,8 @@ def typed(gateway: Gateway, lines: str, **variables: str) -> Any:
 
 @requirement("webhooks:managed", "webhooks:message", "webhooks:replay", "webhooks:secret")
 def test_a_message_is_delivered_and_replayed_as_written(gateway: Gateway) -> None:
-    connection = connect(gateway, channels=[GENERAL], keywords=["deploy"])
+    connection = gateway.connections["chat"]
+    change(gateway, connection, channels=[GENERAL], keywords=["deploy"])
     with product() as receiver:
         lines = CREATE.replace(PLACE, receiver.url)
         made = typed(gateway, lines, WORKSPACE_ID=gateway.workspace_id)

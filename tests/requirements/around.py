@@ -23,21 +23,6 @@ AROUND = promised(
     ("common-108", "events:calls-first", "Requests of looks let calls go first, and get their turn at last."),
     ("common-109", "plans:free-or-paid", "A workspace is on the free or a paid plan."),
     ("common-110", "events:purge", "Events past their time are deleted in bounded steps."),
-    # Deliveries
-    ("common-223", "webhooks:managed", "Webhooks are made, listed, shown, changed and removed by the operator."),
-    ("common-224", "webhooks:from-now-on", "A webhook begins with what is observed after it was made."),
-    ("common-224", "webhooks:whose", "A webhook is told the events of its workspace, or of one connection."),
-    ("common-225", "webhooks:message", "What is delivered is the event as its route tells it, and whose it is."),
-    ("common-226", "webhooks:signed", "Every delivery is signed after the Standard Webhooks convention."),
-    ("common-226", "webhooks:secret", "A secret is shown once, and replaced with an overlap."),
-    ("common-227", "webhooks:at-least-once", "Every event is delivered at least once."),
-    ("common-227", "webhooks:order", "Events of a connection are delivered in their order."),
-    ("common-227", "webhooks:processes", "One process at a time delivers, and a dead one's work is taken over."),
-    ("common-228", "webhooks:retried", "What is not accepted is tried again, with pauses that grow."),
-    ("common-228", "webhooks:disabled", "A webhook that fails for three days, or is gone, is disabled, with a run."),
-    ("common-229", "webhooks:replay", "Events are delivered again from an instant or an event on."),
-    ("common-230", "webhooks:guarded", "Nothing is delivered to private addresses, and no redirect is followed."),
-    ("common-230", "webhooks:slow", "A receiver that is slow is left, and keeps no others waiting."),
     # History
     ("common-111", "service:run-in-history", "The run identifier of every answer is found in the history."),
     (

@@ -9,6 +9,7 @@ from requirements.agents import AGENTS
 from requirements.around import AROUND
 from requirements.calls import CALLS
 from requirements.connections import CONNECTIONS
+from requirements.deliveries import DELIVERIES
 from requirements.requirement import Requirement
 
 
@@ -18,4 +19,4 @@ def of_room(room: str) -> Sequence[Requirement]:
     return found
 
 
-REGISTER: Sequence[Requirement] = (*CALLS, *chain.from_iterable(map(of_room, ROOMS)), *AROUND, *CONNECTIONS, *AGENTS)
+REGISTER: Sequence[Requirement] = (*CALLS, *chain.from_iterable(map(of_room, ROOMS)), *AROUND, *CONNECTIONS, *AGENTS, *DELIVERIES)

@@ -15,7 +15,7 @@ class SecretsMissing(Exception):
 
 
 async def check_seals(database: Database, vault: Vault) -> None:
-    """Make sure that connections, and what deliveries are signed with, can be opened.
+    """Make sure that connections, and what deliveries and webhooks are signed with, can be opened.
 
     Writes in doubt are not looked through, since they are many and last a day; one that cannot be opened is
     ``outcome_unknown``.
