@@ -100,7 +100,9 @@ async def test_everything_is_opened_by_the_newest_secret_alone_afterwards(kept: 
     told = await Rotation(kept.database, vault(NEW, OLD)).rotate()
     opened = {owner: vault(NEW).open(sealed, owner) for owner, sealed in await kept.sealed()}
 
-    assert {"connections": COUNT, "hooks": 1, "webhooks": 1, "claims": 1} == {one["kind"]: one["resealed"] for one in told}
+    assert {"connections": COUNT, "hooks": 1, "webhooks": 1, "claims": 1} == {
+        one["kind"]: one["resealed"] for one in told
+    }
     assert COUNT + 3 == len(opened)
     assert {"token": "secret-token-7"} == opened["conn_0007"]
     assert {"verification_token": "hook-secret-token"} == opened["notes"]

@@ -19,4 +19,11 @@ def of_room(room: str) -> Sequence[Requirement]:
     return found
 
 
-REGISTER: Sequence[Requirement] = (*CALLS, *chain.from_iterable(map(of_room, ROOMS)), *AROUND, *CONNECTIONS, *AGENTS, *DELIVERIES)
+REGISTER: Sequence[Requirement] = (
+    *CALLS,
+    *chain.from_iterable(map(of_room, ROOMS)),
+    *AROUND,
+    *CONNECTIONS,
+    *AGENTS,
+    *DELIVERIES,
+)
