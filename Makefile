@@ -4,7 +4,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-virtualenv
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check fast fix bench screenshots examples hostile shapes simulate generate clean
+.PHONY: help run test check fast fix bench screenshots examples hostile shapes chaos simulate generate clean
 
 help:  ## What there is
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile
@@ -48,6 +48,9 @@ bench: .venv/test  ## Measure; ratios within one run
 simulate: .venv/test  ## Try the promise about writes; SEEDS=1000 START=1 PROCESSES=1|2
 	@cd tests && PYTHONHASHSEED=0 ../$(BIN)/python -m simulation --seeds $(or $(SEEDS),1000) --start $(or $(START),1) \
 	  $(if $(PROCESSES),--processes $(PROCESSES)) $(ARGS)
+
+chaos: .venv/test  ## Let gateways, PostgreSQL, the store and the applications fail under load; MINUTES=3 SEED=1
+	@cd tests && ../$(BIN)/python -m chaos --minutes $(or $(MINUTES),3) --seed $(or $(SEED),1)
 
 hostile: .venv/test  ## Attack a gateway, and measure what that costs others; ARGS="half_bodies" for one alone
 	@cd tests && ../$(BIN)/python -m hostile $(ARGS)

@@ -44,20 +44,20 @@ class Owner:
 def verdict(history: "History") -> list[str]:
     """What is broken, as sentences that begin with the invariant's number."""
     return [
-        *_objects(history),
+        *objects(history),
         *_half_done(history),
         *_runs(history),
         *left_over(history),
         *_sent_twice(history),
         *_throttled(history),
-        *_feeds(history),
+        *feeds(history),
     ]
 
 
 # I1, I2, I3
 
 
-def _objects(history: "History") -> Iterator[str]:
+def objects(history: "History") -> Iterator[str]:
     for kind, contents, owners in _groups(history):
         yield from _answers(owners)
         left = _left_standing(kind, owners)
@@ -259,7 +259,7 @@ def _throttled(history: "History") -> Iterator[str]:
 # I8
 
 
-def _feeds(history: "History") -> Iterator[str]:
+def feeds(history: "History") -> Iterator[str]:
     if not history.story.watch:
         return
     wanted: dict[str, list[str]] = {"notes": [], "chat": []}

@@ -1,0 +1,154 @@
+"""Three gateways on one database and one store, in front of one sandbox."""
+
+import asyncio
+import os
+import signal
+import subprocess
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+import httpx
+
+from connector_gateway.connectors import ROOMS
+from harness.databases import postgres_on
+from harness.serving import OPERATOR, free_port, settings_for
+from harness.starting import start
+from harness.valkey import Server
+from workspace_sandbox import EMULATORS
+from workspace_sandbox.sandbox import Sandbox
+
+GATEWAYS = 3
+SETTLE_SECONDS = 8.0
+"""Longer than any request is held up by a fault, on a busy machine too."""
+
+READY_SECONDS = 60.0
+
+
+class Node:
+    """One gateway, at the same port each time that it is started."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._environment = environment
+        self.process: subprocess.Popen[Any] | None = None
+
+    def start(self) -> None:
+        """Start it, without waiting until it answers."""
+        self.process = start(
+            "serve", "--port", str(self.port), env={**os.environ, **self._environment}, stderr=subprocess.DEVNULL
+        )
+
+    def send(self, number: signal.Signals) -> None:
+        """Send it a signal, unless it has ended."""
+        if self.process is not None and self.process.poll() is None:
+            self.process.send_signal(number)
+
+    @property
+    def ended(self) -> bool:
+        """Whether it is not running."""
+        return self.process is None or self.process.poll() is not None
+
+
+class Installation:
+    """The gateways, the sandbox, and a caller's key and connections."""
+
+    def __init__(self, sandbox: Sandbox, http: httpx.AsyncClient, database_url: str, store: Server) -> None:
+        self.sandbox = sandbox
+        self.http = http
+        self.database_url = database_url
+        self.store = store
+        self.key = ""
+        self.connections: dict[str, str] = {}
+        environment = {
+            "GATEWAY_DATABASE_URL": database_url,
+            "GATEWAY_SHARED_URL": store.url,
+            "GATEWAY_SECRET_KEYS": "a secret that only tests know",
+            "GATEWAY_OPERATOR_TOKEN": OPERATOR,
+            "GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "2",
+            "GATEWAY_GRACE_SECONDS": "1",
+            "GATEWAY_STORAGE_SECONDS": "3",
+            **{f"GATEWAY_{name.upper()}_SETTLE_SECONDS": str(SETTLE_SECONDS) for name in ROOMS},
+            **{f"GATEWAY_{name.upper()}_WATCH_SECONDS": "3" for name in ("notes", "chat")},
+            **settings_for(sandbox),
+        }
+        self.nodes = [Node(environment) for _ in range(GATEWAYS)]
+
+    @property
+    def emulators(self) -> Mapping[str, Any]:
+        """The stand-ins by connector."""
+        return self.sandbox.emulators
+
+    async def ask(self, room: str, method: str, path: str, body: Any, headers: Mapping[str, str]) -> Any:
+        """The answer of a stand-in to somebody else than the gateway."""
+        address = self.emulators[room].stage.addresses["base"]
+        return (await self.http.request(method, address + path, json=body, headers=dict(headers))).json()
+
+    async def ready(self, node: Node) -> bool:
+        """Whether *node* takes calls."""
+        try:
+            return (await self.http.get(f"{node.url}/readyz", timeout=3)).status_code == 200
+        except httpx.TransportError:
+            return False
+
+    async def all_ready(self) -> None:
+        """Wait until every gateway takes calls."""
+        async with asyncio.timeout(READY_SECONDS):
+            while not all(await asyncio.gather(*map(self.ready, self.nodes))):
+                await asyncio.sleep(0.1)
+
+    async def manage(self, method: str, path: str, **body: Any) -> Any:
+        """A management request that succeeds."""
+        headers = {"Authorization": f"Bearer {OPERATOR}"}
+        answer = await self.http.request(method, self.nodes[0].url + path, headers=headers, json=body or None)
+        assert 200 == answer.status_code, answer.text
+        return answer.json()["data"]
+
+    async def prepare(self) -> None:
+        """Make a workspace, a key and the connections."""
+        workspace_id = (await self.manage("POST", "/v1/workspaces", name="chaos"))["workspace_id"]
+        key = await self.manage(
+            "POST", "/v1/keys", workspace_id=workspace_id, scope="read_write", calls_per_minute=1_000_000
+        )
+        self.key = key["key"]
+        for name, emulator in self.emulators.items():
+            watched = {"settings": {"channels": ["general"]}} if name == "chat" else {}
+            made = await self.manage(
+                "POST",
+                "/v1/connections",
+                workspace_id=workspace_id,
+                connector=name,
+                credentials=emulator.credentials(),
+                **watched,
+            )
+            self.connections[name] = made["connection_id"]
+
+    async def end(self) -> list[int]:
+        """Stop every gateway well; their exit statuses."""
+        for node in self.nodes:
+            node.send(signal.SIGCONT)
+            node.send(signal.SIGTERM)
+        return [await asyncio.to_thread(node.process.wait, 60) for node in self.nodes if node.process is not None]
+
+
+@asynccontextmanager
+async def installed(postgres_server: str, store: Server) -> AsyncIterator[Installation]:
+    """A started installation, which is killed with the block unless it was ended."""
+    sandbox = Sandbox({name: EMULATORS[name] for name in ROOMS})
+    async with AsyncExitStack() as stack:
+        http = await stack.enter_async_context(httpx.AsyncClient(timeout=60, limits=httpx.Limits(max_connections=None)))
+        await sandbox.start()
+        stack.push_async_callback(sandbox.stop)
+        made = Installation(sandbox, http, postgres_on(postgres_server), store)
+        try:
+            for node in made.nodes:
+                node.start()
+            await made.all_ready()
+            await made.prepare()
+            yield made
+        finally:
+            for node in made.nodes:
+                node.send(signal.SIGKILL)
+                if node.process is not None:
+                    node.process.wait()

@@ -1,0 +1,122 @@
+"""What is true after the faults: in the stand-ins, in the history, in the database, and of the processes."""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from sqlalchemy import create_engine, make_url, text
+
+from chaos.faults import Faults
+from chaos.load import Load
+from simulation.checks import STORAGE, feeds, objects
+from simulation.story import ByHand, Story
+
+if TYPE_CHECKING:
+    from simulation.history import Asked, History
+
+SETTLED_SECONDS = 60.0
+"""How long after the faults claims and runs of the dead may stay."""
+
+HELD = "SELECT 'the claim of ' || idempotency_key || ' is still held' FROM claims WHERE state = 'held'"
+RUNNING = (
+    "SELECT 'a run of ' || operation || ' is still running' FROM runs"
+    " WHERE status = 'running' AND operation <> 'observe_events'"
+)
+LIVING = "SELECT 'process ' || process_id || ' is still there' FROM processes"
+CONNECTED = (
+    "SELECT 'a connection is still open: ' || coalesce(application_name, '') FROM pg_stat_activity"
+    " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+)
+
+
+@dataclass
+class Happened:
+    """What the simulation's checks look at."""
+
+    asked: Sequence["Asked"]
+    world: Any
+    story: Story
+    feeds: Mapping[str, Sequence[Mapping[str, Any]]]
+
+
+async def verdict(load: Load, faults: Faults, by_hand: Sequence[ByHand]) -> list[str]:
+    """What is broken, as sentences that begin with the invariant's number; the gateways have ended afterwards."""
+    told = {room: await _events(load, room) for room in ("notes", "chat")} if by_hand else {}
+    happened = Happened(load.asked, load.world, Story(0, tuple(by_hand), watch=bool(by_hand)), told)
+    history = cast("History", happened)
+    broken = [f"I3 {name} was never told" for name in sorted(load.unsettled)]
+    broken += [*objects(history), *feeds(history), *_throttled(load, faults)]
+    broken += await asyncio.to_thread(_runs, load)
+    broken += [f"I5 {sentence}" for sentence in await _left(load, HELD, RUNNING)]
+    statuses = await load.installation.end()
+    broken += [f"left over: a gateway ended with {status}" for status in statuses if status]
+    return broken + [f"left over: {sentence}" for sentence in await _left(load, LIVING, CONNECTED)]
+
+
+def _rows(load: Load, *queries: str) -> list[Any]:
+    engine = create_engine(make_url(load.installation.database_url).set(drivername="postgresql+psycopg"))
+    with engine.connect() as connection:
+        found = [row for query in queries for row in connection.execute(text(query))]
+    engine.dispose()
+    return found
+
+
+async def _left(load: Load, *queries: str) -> list[str]:
+    """What these queries still find after a while."""
+    deadline = time.monotonic() + SETTLED_SECONDS
+    while (found := await asyncio.to_thread(_rows, load, *queries)) and time.monotonic() < deadline:
+        await asyncio.sleep(0.5)
+    return [row[0] for row in found]
+
+
+def _runs(load: Load) -> list[str]:
+    """Every answer is in the history as it was answered; where storage was away, it may be missing."""
+    kept = {row.run_id: row for row in _rows(load, "SELECT run_id, http_status, status, code FROM runs")}
+    return [sentence for asked in load.asked for sentence in _run(asked, kept)]
+
+
+def _run(asked: "Asked", kept: Mapping[str, Any]) -> Iterator[str]:
+    reply = asked.reply
+    if reply is None or reply.run_id is None or reply.code == STORAGE:
+        return
+    if reply.status == 500:
+        yield f"I4 {asked.name} was answered 500 {reply.code}"
+    run = kept.get(reply.run_id)
+    if run is None:
+        yield f"I4 {asked.name} was answered {reply.status} {reply.code}, but its run is not in the history"
+    elif (reply.status, reply.code or None) != (run.http_status, run.code):
+        yield f"I4 {asked.name} was answered {reply.status} {reply.code}, but its run says {run.http_status} {run.code}"
+
+
+def _throttled(load: Load, faults: Faults) -> Iterator[str]:
+    """Too many requests; where what was counted was lost, a window may be exceeded by a share."""
+    if faults.store_lost:
+        return
+    for room, times in refused(load, faults).items():
+        yield f"I7 {room} refused {times} requests as too many"
+
+
+def refused(load: Load, faults: Faults) -> Counter[str]:
+    """How many requests each application refused as too many, but for those that a fault made it refuse."""
+    found: Counter[str] = Counter()
+    for room, emulator in load.installation.emulators.items():
+        found[room] = sum(1 for seen in emulator.stage.journal if seen.status == 429)
+    for room, fault in faults.throttled:
+        found[room] -= fault.done
+    return +found
+
+
+async def _events(load: Load, room: str) -> list[Mapping[str, Any]]:
+    """All that was observed."""
+    found: list[Mapping[str, Any]] = []
+    cursor: dict[str, str] = {}
+    while True:
+        reply = await load.call(room, "GET", "/events", {"limit": 200, **cursor})
+        assert reply.status == 200, reply.body
+        found += reply.body["data"]
+        if not reply.body["data"] or not reply.body["next_cursor"]:
+            return found
+        cursor = {"cursor": reply.body["next_cursor"]}
