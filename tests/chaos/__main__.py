@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import sys
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -23,13 +24,12 @@ def main() -> int:
         postgres(Path(data)) as server,
         valkey_server(Path(kept)) as store,
     ):
-        outcome = asyncio.run(trial(server, store, wanted.minutes * 60, wanted.seed))
+        outcome = asyncio.run(trial(server, store, wanted.minutes * 60, wanted.seed, tell=partial(print, flush=True)))
     _tell(outcome)
     return 1 if outcome.broken else 0
 
 
 def _tell(outcome: Outcome) -> None:
-    print(*outcome.lines, sep="\n")
     print("answers to writes:", dict(outcome.answers.most_common()))
     print("answers to reads: ", dict(outcome.reads.most_common()))
     print("writes done:", outcome.objects, " refused as too many:", dict(outcome.refused))

@@ -33,7 +33,9 @@ class Faults:
     installation: Installation
     postgres_server: str
     random: Random
-    lines: list[str] = field(default_factory=list)
+    tell: Callable[[str], object] = lambda _: None
+    """Is told what happens, as it happens."""
+
     throttled: list[tuple[str, Fault]] = field(default_factory=list)
     store_lost: bool = False
     """Whether what was counted was lost at some time."""
@@ -63,7 +65,7 @@ class Faults:
 
     def note(self, what: str) -> None:
         """Add to what has happened."""
-        self.lines.append(f"{time.monotonic() - self.began:7.2f} {what}")
+        self.tell(f"{time.monotonic() - self.began:7.2f} {what}")
 
     async def _gateway(self) -> None:
         number = self.random.randrange(len(self.installation.nodes))

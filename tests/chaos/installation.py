@@ -15,6 +15,7 @@ from harness.databases import postgres_on
 from harness.serving import OPERATOR, free_port, settings_for
 from harness.starting import start
 from harness.valkey import Server
+from harness.waiting import until
 from workspace_sandbox import EMULATORS
 from workspace_sandbox.sandbox import Sandbox
 
@@ -36,9 +37,9 @@ class Node:
 
     def start(self) -> None:
         """Start it, without waiting until it answers."""
-        self.process = start(
-            "serve", "--port", str(self.port), env={**os.environ, **self._environment}, stderr=subprocess.DEVNULL
-        )
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        environment = {**os.environ, **self._environment}
+        self.process = start("serve", "--port", str(self.port), env=environment, **quiet)
 
     def send(self, number: signal.Signals) -> None:
         """Send it a signal, unless it has ended."""
@@ -94,9 +95,11 @@ class Installation:
 
     async def all_ready(self) -> None:
         """Wait until every gateway takes calls."""
-        async with asyncio.timeout(READY_SECONDS):
-            while not all(await asyncio.gather(*map(self.ready, self.nodes))):
-                await asyncio.sleep(0.1)
+
+        async def ready() -> bool:
+            return all(await asyncio.gather(*map(self.ready, self.nodes)))
+
+        await until(ready, READY_SECONDS)
 
     async def manage(self, method: str, path: str, **body: Any) -> Any:
         """A management request that succeeds."""

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -16,12 +16,13 @@ from simulation.process import Reply
 from simulation.story import ByHand
 from simulation.writes import KINDS
 
-CALLERS = 12
+CALLERS = 8
 BY_HAND_SECONDS = 2.0
-OBSERVED_SECONDS = 20.0
+OBSERVED_SECONDS = 10.0
 """How long after the last change its event may come: two polls, behind what else is to be done."""
 
 RECOVERY_SECONDS = 10.0
+SLOW_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,6 @@ class Outcome:
     """How a trial ended."""
 
     broken: Sequence[str]
-    lines: Sequence[str]
     answers: Counter[str]
     reads: Counter[str]
     objects: int
@@ -38,28 +38,38 @@ class Outcome:
     """From the last fault until every gateway had answered a read of every room."""
 
 
-async def trial(postgres_server: str, store: Server, seconds: float, seed: int, callers: int = CALLERS) -> Outcome:
+async def trial(
+    postgres_server: str,
+    store: Server,
+    seconds: float,
+    seed: int,
+    *,
+    callers: int = CALLERS,
+    tell: Callable[[str], object] = lambda _: None,
+) -> Outcome:
     """Let faults happen for so long under load, and judge."""
     random = Random(seed)
     async with installed(postgres_server, store) as installation:
-        load, faults = Load(installation, random), Faults(installation, postgres_server, random)
+        load, faults = Load(installation, random), Faults(installation, postgres_server, random, tell)
         by_hand: list[ByHand] = []
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(load.caller(number)) for number in range(callers)]
             tasks.append(group.create_task(_colleague(load, by_hand)))
             await faults.go_on(seconds)
-            recovery = await _recovered(load)
+            faults.note("all is put right")
+            recovery = await _recovered(load, faults)
+            faults.note("reads of all rooms succeed")
             load.stopping = True
             _, late = await asyncio.wait(tasks, timeout=BOUND_SECONDS)
             for task in late:
                 task.cancel()
+        faults.note(f"callers have ended, {len(late)} of them without an answer")
         await asyncio.sleep(OBSERVED_SECONDS)
         broken = await verdict(load, faults, by_hand)
         if recovery > RECOVERY_SECONDS:
             broken.append(f"recovery took {recovery:.1f} s")
         return Outcome(
             broken,
-            faults.lines,
             Counter(_told(asked.reply) for asked in load.asked),
             load.reads,
             len({asked.write.content for asked in load.asked if asked.reply and asked.reply.status == 200}),
@@ -81,16 +91,32 @@ async def _colleague(load: Load, by_hand: list[ByHand]) -> None:
         await asyncio.sleep(BY_HAND_SECONDS)
 
 
-async def _recovered(load: Load) -> float:
-    """How long it takes until a read of every room succeeds three times running."""
+async def _recovered(load: Load, faults: Faults) -> float:
+    """How long it takes until a read of every room succeeds twice running."""
     began = time.monotonic()
     succeeded = 0
-    while succeeded < 3:
-        replies = await asyncio.gather(*(load.read(room) for room in load.installation.connections))
-        succeeded = succeeded + 1 if all(reply.status == 200 for reply in replies) else 0
-        if time.monotonic() - began > BOUND_SECONDS:
-            break
+    while succeeded < 2 and time.monotonic() - began < BOUND_SECONDS:
+        replies = await asyncio.gather(*(_timed(load, faults, room) for room in load.installation.connections))
+        failed = [
+            f"{room} {_told(reply)}"
+            for room, reply in zip(load.installation.connections, replies, strict=True)
+            if reply.status != 200
+        ]
+        succeeded = 0 if failed else succeeded + 1
+        if failed:
+            faults.note(f"not yet: {', '.join(failed)}")
+        await asyncio.sleep(0.5)
     return time.monotonic() - began
+
+
+async def _timed(load: Load, faults: Faults, room: str) -> Reply:
+    """A read, which is told of where it takes long."""
+    began = time.monotonic()
+    reply = await load.read(room)
+    if (took := time.monotonic() - began) >= SLOW_SECONDS:
+        waited = reply.body.get("meta") if reply.status else None
+        faults.note(f"a read of {room} took {took:.1f} s: {_told(reply)} {waited or ''}")
+    return reply
 
 
 def _told(reply: Reply | None) -> str:

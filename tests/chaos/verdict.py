@@ -1,9 +1,9 @@
 """What is true after the faults: in the stand-ins, in the history, in the database, and of the processes."""
 
 import asyncio
-import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -11,8 +11,9 @@ from sqlalchemy import create_engine, make_url, text
 
 from chaos.faults import Faults
 from chaos.load import Load
-from simulation.checks import STORAGE, feeds, objects
-from simulation.story import ByHand, Story
+from harness.waiting import until
+from simulation.checks import STORAGE, content_of, objects
+from simulation.story import ByHand
 
 if TYPE_CHECKING:
     from simulation.history import Asked, History
@@ -38,17 +39,14 @@ class Happened:
 
     asked: Sequence["Asked"]
     world: Any
-    story: Story
-    feeds: Mapping[str, Sequence[Mapping[str, Any]]]
 
 
 async def verdict(load: Load, faults: Faults, by_hand: Sequence[ByHand]) -> list[str]:
     """What is broken, as sentences that begin with the invariant's number; the gateways have ended afterwards."""
-    told = {room: await _events(load, room) for room in ("notes", "chat")} if by_hand else {}
-    happened = Happened(load.asked, load.world, Story(0, tuple(by_hand), watch=bool(by_hand)), told)
+    happened = Happened(load.asked, load.world)
     history = cast("History", happened)
     broken = [f"I3 {name} was never told" for name in sorted(load.unsettled)]
-    broken += [*objects(history), *feeds(history), *_throttled(load, faults)]
+    broken += [*objects(history), *await _feeds(load, by_hand), *_throttled(load, faults)]
     broken += await asyncio.to_thread(_runs, load)
     broken += [f"I5 {sentence}" for sentence in await _left(load, HELD, RUNNING)]
     statuses = await load.installation.end()
@@ -66,10 +64,13 @@ def _rows(load: Load, *queries: str) -> list[Any]:
 
 async def _left(load: Load, *queries: str) -> list[str]:
     """What these queries still find after a while."""
-    deadline = time.monotonic() + SETTLED_SECONDS
-    while (found := await asyncio.to_thread(_rows, load, *queries)) and time.monotonic() < deadline:
-        await asyncio.sleep(0.5)
-    return [row[0] for row in found]
+
+    async def nothing() -> bool:
+        return not await asyncio.to_thread(_rows, load, *queries)
+
+    with suppress(TimeoutError):
+        await until(nothing, SETTLED_SECONDS)
+    return [row[0] for row in await asyncio.to_thread(_rows, load, *queries)]
 
 
 def _runs(load: Load) -> list[str]:
@@ -107,6 +108,21 @@ def refused(load: Load, faults: Faults) -> Counter[str]:
     for room, fault in faults.throttled:
         found[room] -= fault.done
     return +found
+
+
+async def _feeds(load: Load, by_hand: Sequence[ByHand]) -> list[str]:
+    """Every change is in the feed once; in chat in order too, while pages of one minute have the same time in notes."""
+    broken = []
+    for room in ("notes", "chat"):
+        made = [one.content for one in by_hand if one.kind.startswith(room)]
+        seen = [content_of(room, event, load.world) for event in await _events(load, room)]
+        told = [content for content in seen if content in set(made)]
+        missing, twice = set(made) - set(told), [content for content, times in Counter(told).items() if times > 1]
+        broken += [f"I8 {room} events do not tell of {one}" for one in sorted(missing)]
+        broken += [f"I8 {room} events tell of {one} more than once" for one in twice]
+        if room == "chat" and not missing and not twice and told != made:
+            broken.append(f"I8 chat events tell of {told} where {made} happened")
+    return broken
 
 
 async def _events(load: Load, room: str) -> list[Mapping[str, Any]]:

@@ -267,13 +267,13 @@ def feeds(history: "History") -> Iterator[str]:
         if item.at >= 0 and item.kind in {"notes.create_page", "chat.post_message"}:
             wanted[KINDS[item.kind].room].append(item.content)
     for room, contents in wanted.items():
-        seen = [_content(room, event, history.world) for event in history.feeds.get(room, [])]
+        seen = [content_of(room, event, history.world) for event in history.feeds.get(room, [])]
         told = [content for content in seen if content in contents]
         if told != contents:
             yield f"I8 {room} events tell of {told} where {contents} happened"
 
 
-def _content(room: str, event: Mapping[str, Any], world: World) -> str | None:
+def content_of(room: str, event: Mapping[str, Any], world: World) -> str | None:
     """The content of the object that a colleague made, if an event is about the making of one."""
     if room == "chat":
         bot = world.emulator("chat").workspace.team
