@@ -37,9 +37,9 @@ class Node:
 
     def start(self) -> None:
         """Start it, without waiting until it answers."""
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        quiet = subprocess.DEVNULL
         environment = {**os.environ, **self._environment}
-        self.process = start("serve", "--port", str(self.port), env=environment, **quiet)
+        self.process = start("serve", "--port", str(self.port), env=environment, stdout=quiet, stderr=quiet)
 
     def send(self, number: signal.Signals) -> None:
         """Send it a signal, unless it has ended."""
@@ -71,7 +71,7 @@ class Installation:
             "GATEWAY_GRACE_SECONDS": "1",
             "GATEWAY_STORAGE_SECONDS": "3",
             **{f"GATEWAY_{name.upper()}_SETTLE_SECONDS": str(SETTLE_SECONDS) for name in ROOMS},
-            **{f"GATEWAY_{name.upper()}_WATCH_SECONDS": "3" for name in ("notes", "chat")},
+            **{f"GATEWAY_{name.upper()}_WATCH_SECONDS": "8" for name in ("notes", "chat")},
             **settings_for(sandbox),
         }
         self.nodes = [Node(environment) for _ in range(GATEWAYS)]

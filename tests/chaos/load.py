@@ -76,8 +76,7 @@ class Load:
         name = write.key or content
         self.unsettled.add(name)
         while True:
-            sent = body | ({"idempotency_key": write.key} if write.key else {})
-            reply = await self.call(room, method, path, sent)
+            reply = await self.call(room, method, path, body, {"Idempotency-Key": write.key} if write.key else {})
             self.asked.append(Asked(f"call {len(self.asked)}", write, reply))
             if final(reply) or not keyed:
                 break
@@ -89,15 +88,17 @@ class Load:
         path, query = self._read(room)
         return await self.call(room, "GET", path, query)
 
-    async def call(self, room: str, method: str, path: str, values: Mapping[str, Any]) -> Reply:
+    async def call(
+        self, room: str, method: str, path: str, values: Mapping[str, Any], headers: Mapping[str, str] | None = None
+    ) -> Reply:
         """One call of any gateway; status 0 where the connection broke."""
         node = self.random.choice(self.installation.nodes)
         given = {"connection_id": self.installation.connections[room], **values}
         as_query = {"params": given} if method == "GET" else {"json": given}
-        headers = {"Authorization": f"Bearer {self.installation.key}"}
+        sent = {"Authorization": f"Bearer {self.installation.key}", **(headers or {})}
         url = f"{node.url}/v1/connectors/{room}{path}"
         try:
-            answer = await self.installation.http.request(method, url, headers=headers, timeout=45, **as_query)  # type: ignore[arg-type]
+            answer = await self.installation.http.request(method, url, headers=sent, timeout=45, **as_query)  # type: ignore[arg-type]
         except httpx.TransportError:
             return BROKEN
         return Reply(answer.status_code, answer.json())

@@ -18,7 +18,7 @@ from simulation.writes import KINDS
 
 CALLERS = 8
 BY_HAND_SECONDS = 2.0
-OBSERVED_SECONDS = 10.0
+OBSERVED_SECONDS = 20.0
 """How long after the last change its event may come: two polls, behind what else is to be done."""
 
 RECOVERY_SECONDS = 10.0

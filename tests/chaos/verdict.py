@@ -83,6 +83,8 @@ def _run(asked: "Asked", kept: Mapping[str, Any]) -> Iterator[str]:
     reply = asked.reply
     if reply is None or reply.run_id is None or reply.code == STORAGE:
         return
+    if reply.code == "invalid_parameters":
+        yield f"I0 {asked.write.kind}: {reply.body['error']}"
     if reply.status == 500:
         yield f"I4 {asked.name} was answered 500 {reply.code}"
     run = kept.get(reply.run_id)
