@@ -49,8 +49,8 @@ simulate: .venv/test  ## Try the promise about writes; SEEDS=1000 START=1 PROCES
 	@cd tests && PYTHONHASHSEED=0 ../$(BIN)/python -m simulation --seeds $(or $(SEEDS),1000) --start $(or $(START),1) \
 	  $(if $(PROCESSES),--processes $(PROCESSES)) $(ARGS)
 
-chaos: .venv/test  ## Let gateways, PostgreSQL, the store and the applications fail under load; MINUTES=3 SEED=1
-	@cd tests && ../$(BIN)/python -m chaos --minutes $(or $(MINUTES),3) --seed $(or $(SEED),1)
+chaos: .venv/test  ## Let gateways, PostgreSQL, the store and the applications fail under load; ARGS="--only kill,freeze --seconds 60 --seed 3"
+	@cd tests && ../$(BIN)/python -m chaos $(ARGS)
 
 hostile: .venv/test  ## Attack a gateway, and measure what that costs others; ARGS="half_bodies" for one alone
 	@cd tests && ../$(BIN)/python -m hostile $(ARGS)

@@ -1,13 +1,16 @@
-"""``python -m chaos --minutes 3``: let everything fail under load, and tell what was broken; 1 if anything was."""
+"""``python -m chaos --seconds 180``: let everything fail under load, and tell what was broken; 1 if anything was."""
 
 import argparse
 import asyncio
 import sys
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from chaos.trial import Outcome, trial
+from chaos.faults import KINDS
+from chaos.installation import SMALL_LIMIT
+from chaos.trial import CALLERS, Outcome, trial
 from harness.postgres import postgres
 from harness.valkey import valkey_server
 
@@ -15,24 +18,44 @@ from harness.valkey import valkey_server
 def main() -> int:
     """Run; 1 if a promise was broken."""
     reading = argparse.ArgumentParser()
-    reading.add_argument("--minutes", type=float, default=3.0)
+    reading.add_argument("--seconds", type=float, default=180.0, help="how long faults happen")
     reading.add_argument("--seed", type=int, default=1)
+    reading.add_argument("--only", default=",".join(KINDS), help=f"some of {', '.join(KINDS)}")
+    reading.add_argument("--callers", type=int, default=CALLERS)
+    reading.add_argument("--logs", type=Path, help="a folder for what the gateways tell")
     wanted = reading.parse_args()
-    with (
-        TemporaryDirectory(prefix="chaos-postgres-") as data,
-        TemporaryDirectory(prefix="chaos-valkey-") as kept,
-        postgres(Path(data)) as server,
-        valkey_server(Path(kept)) as store,
-    ):
-        outcome = asyncio.run(trial(server, store, wanted.minutes * 60, wanted.seed, tell=partial(print, flush=True)))
+    with ExitStack() as stack:
+        folders = [
+            Path(stack.enter_context(TemporaryDirectory(prefix=f"chaos-{name}-"))) for name in ("db", "store", "logs")
+        ]
+        server = stack.enter_context(postgres(folders[0]))
+        store = stack.enter_context(valkey_server(folders[1]))
+        logs = wanted.logs or folders[2]
+        logs.mkdir(parents=True, exist_ok=True)
+        outcome = asyncio.run(
+            trial(
+                server,
+                store,
+                logs,
+                wanted.seconds,
+                wanted.seed,
+                kinds=[kind for kind in KINDS if kind in wanted.only.split(",")],
+                callers=wanted.callers,
+                tell=partial(print, flush=True),
+            )
+        )
     _tell(outcome)
     return 1 if outcome.broken else 0
 
 
 def _tell(outcome: Outcome) -> None:
+    print("faults:", dict(outcome.faults))
     print("answers to writes:", dict(outcome.answers.most_common()))
     print("answers to reads: ", dict(outcome.reads.most_common()))
-    print("writes done:", outcome.objects, " refused as too many:", dict(outcome.refused))
+    print("writes done:", outcome.objects, " refused while the store was away:", dict(outcome.refused))
+    print(f"a key's minute of {SMALL_LIMIT}: {outcome.small} at most")
+    middle, last = (outcome.took[int(len(outcome.took) * part)] for part in (0.5, 0.99))
+    print(f"{len(outcome.took)} calls: half within {middle:.3f} s, 99 of 100 within {last:.3f} s")
     print(f"recovery: {outcome.recovery_seconds:.1f} s")
     print(*outcome.broken, sep="\n")
     print(f"{len(outcome.broken)} broken")

@@ -3,14 +3,29 @@
 import asyncio
 import signal
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from math import inf
 from random import Random
 from typing import Any
 
 from chaos.installation import Installation, Node
 from harness.postgres import stopped
 from workspace_sandbox.kit.faults import Fault, fault_of
+
+KINDS: Mapping[str, tuple[str, int]] = {
+    "kill": ("gateway", 2),
+    "freeze": ("gateway", 2),
+    "clock": ("clock", 1),
+    "postgres": ("database", 1),
+    "restart": ("store", 1),
+    "empty": ("store", 1),
+    "hang": ("store", 1),
+    "application": ("application", 5),
+}
+"""The kinds of faults: where each happens, and how often beside the others."""
 
 PAUSE_SECONDS = 1.5
 """Between two faults, on average."""
@@ -33,49 +48,57 @@ class Faults:
     installation: Installation
     postgres_server: str
     random: Random
+    kinds: Collection[str] = tuple(KINDS)
     tell: Callable[[str], object] = lambda _: None
     """Is told what happens, as it happens."""
 
     throttled: list[tuple[str, Fault]] = field(default_factory=list)
-    store_lost: bool = False
-    """Whether what was counted was lost at some time."""
+    store_troubled: bool = False
+    """Whether the store is being troubled now."""
+
+    store_whole_at: float = -inf
+    """When its last trouble ended."""
+
+    done: Counter[str] = field(default_factory=Counter)
+    """How often each kind of fault happened."""
 
     began: float = field(default_factory=time.monotonic)
 
     async def go_on(self, seconds: float) -> None:
         """Let faults happen for so long; all is whole again afterwards."""
-        # Of each kind one at a time, since what is stopped twice is not started twice.
-        kinds: dict[str, Callable[[], Awaitable[None]]] = {
-            "gateway": self._gateway,
-            "database": self._database,
-            "store": self._store,
-            "application": self._application,
-        }
+        # In each place one at a time, since what is stopped twice is not started twice.
         deadline = time.monotonic() + seconds
         async with asyncio.TaskGroup() as group:
             busy: dict[str, asyncio.Task[None]] = {}
             while time.monotonic() < deadline:
                 await asyncio.sleep(self.random.uniform(0.5, 1.5) * PAUSE_SECONDS)
-                kind = self.random.choices(list(kinds), (4, 1, 2, 5))[0]
-                if kind not in busy or busy[kind].done():
-                    busy[kind] = group.create_task(_of(kinds[kind]))
+                kind = self._chosen()
+                place = KINDS[kind][0] if kind else ""
+                if kind and (place not in busy or busy[place].done()):
+                    busy[place] = group.create_task(self._happen(kind))
         for emulator in self.installation.emulators.values():
             emulator.stage.forget_faults()
         await self.installation.all_ready()
+
+    def _chosen(self) -> str:
+        if not self.kinds:
+            return ""
+        return self.random.choices(list(self.kinds), [KINDS[kind][1] for kind in self.kinds])[0]
+
+    async def _happen(self, kind: str) -> None:
+        self.done[kind] += 1
+        await getattr(self, f"_{kind}")()
 
     def note(self, what: str) -> None:
         """Add to what has happened."""
         self.tell(f"{time.monotonic() - self.began:7.2f} {what}")
 
-    async def _gateway(self) -> None:
+    def _node(self) -> tuple[int, Node]:
         number = self.random.randrange(len(self.installation.nodes))
-        node = self.installation.nodes[number]
-        if self.random.random() < 0.5:
-            await self._killed(number, node)
-        else:
-            await self._frozen(number, node)
+        return number, self.installation.nodes[number]
 
-    async def _killed(self, number: int, node: Node) -> None:
+    async def _kill(self) -> None:
+        number, node = self._node()
         self.note(f"gateway {number} is killed")
         node.send(signal.SIGKILL)
         if node.process is not None:
@@ -88,14 +111,20 @@ class Faults:
             await asyncio.sleep(0.2)
         self.note(f"gateway {number} is back")
 
-    async def _frozen(self, number: int, node: Node) -> None:
+    async def _freeze(self) -> None:
+        number, node = self._node()
         seconds = self.random.choice((1, 4, 8, 13))
         self.note(f"gateway {number} is frozen for {seconds} s")
         node.send(signal.SIGSTOP)
         await asyncio.sleep(seconds)
         node.send(signal.SIGCONT)
 
-    async def _database(self) -> None:
+    async def _clock(self) -> None:
+        number, node = self._node()
+        node.clock.ahead = self.random.choice((-3600.0, -90.0, 0.0, 90.0, 3600.0))
+        self.note(f"the clock of gateway {number} is set to {node.clock.ahead:+.0f} s")
+
+    async def _postgres(self) -> None:
         seconds = self.random.uniform(0, 3)
         self.note(f"PostgreSQL is restarted, {seconds:.1f} s away")
 
@@ -105,21 +134,32 @@ class Faults:
 
         await asyncio.to_thread(restart)
 
-    async def _store(self) -> None:
+    async def _restart(self) -> None:
         store, seconds = self.installation.store, self.random.uniform(0.1, 4)
-        act = self.random.choice(("restarted", "emptied", "frozen"))
-        self.note(f"the store is {act}, {seconds:.1f} s")
-        self.store_lost = self.store_lost or act != "frozen"
-        if act == "emptied":
-            await asyncio.to_thread(store.client.flushall)
-        elif act == "frozen":
-            store.signal(signal.SIGSTOP)
-            await asyncio.sleep(seconds)
-            store.signal(signal.SIGCONT)
-        else:
+        with self._trouble(f"the store is restarted, {seconds:.1f} s"):
             await asyncio.to_thread(store.stop)
             await asyncio.sleep(seconds)
             await asyncio.to_thread(store.start)
+
+    async def _empty(self) -> None:
+        with self._trouble("the store is emptied"):
+            await asyncio.to_thread(self.installation.store.client.flushall)
+
+    async def _hang(self) -> None:
+        store, seconds = self.installation.store, self.random.uniform(0.1, 4)
+        with self._trouble(f"the store hangs for {seconds:.1f} s"):
+            store.signal(signal.SIGSTOP)
+            await asyncio.sleep(seconds)
+            store.signal(signal.SIGCONT)
+
+    @contextmanager
+    def _trouble(self, what: str) -> Iterator[None]:
+        self.note(what)
+        self.store_troubled = True
+        try:
+            yield
+        finally:
+            self.store_troubled, self.store_whole_at = False, time.monotonic()
 
     async def _application(self) -> None:
         room = self.random.choice(list(self.installation.emulators))
@@ -128,7 +168,3 @@ class Faults:
         if fault.fault == "throttle":
             self.throttled.append((room, fault))
         self.installation.emulators[room].stage.faults.append(fault)
-
-
-async def _of(act: Callable[[], Awaitable[None]]) -> None:
-    await act()

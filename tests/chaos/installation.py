@@ -4,16 +4,19 @@ import asyncio
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx
 
+from chaos.moved import WallClock
 from connector_gateway.connectors import ROOMS
 from harness.databases import postgres_on
 from harness.serving import OPERATOR, free_port, settings_for
-from harness.starting import start
+from harness.starting import TESTS
 from harness.valkey import Server
 from harness.waiting import until
 from workspace_sandbox import EMULATORS
@@ -23,23 +26,31 @@ GATEWAYS = 3
 SETTLE_SECONDS = 8.0
 """Longer than any request is held up by a fault, on a busy machine too."""
 
+WATCHED = {"notes": "30", "chat": "8"}
+"""How often changes are looked for: of notes a poll asks for two thirds of what may be asked in eight seconds."""
+
+SMALL_LIMIT = 120
 READY_SECONDS = 60.0
 
 
 class Node:
     """One gateway, at the same port each time that it is started."""
 
-    def __init__(self, environment: Mapping[str, str]) -> None:
+    def __init__(self, name: str, folder: Path, environment: Mapping[str, str]) -> None:
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
+        self.clock = WallClock(folder / f"{name}.clock")
+        self._clock_file = folder / f"{name}.clock"
+        self._log = folder / f"{name}.log"
         self._environment = environment
         self.process: subprocess.Popen[Any] | None = None
 
     def start(self) -> None:
         """Start it, without waiting until it answers."""
-        quiet = subprocess.DEVNULL
+        command = [sys.executable, "-m", "chaos.moved", str(self._clock_file), "serve", "--port", str(self.port)]
         environment = {**os.environ, **self._environment}
-        self.process = start("serve", "--port", str(self.port), env=environment, stdout=quiet, stderr=quiet)
+        with self._log.open("ab") as log:
+            self.process = subprocess.Popen(command, cwd=TESTS, env=environment, stdout=log, stderr=log)
 
     def send(self, number: signal.Signals) -> None:
         """Send it a signal, unless it has ended."""
@@ -55,12 +66,17 @@ class Node:
 class Installation:
     """The gateways, the sandbox, and a caller's key and connections."""
 
-    def __init__(self, sandbox: Sandbox, http: httpx.AsyncClient, database_url: str, store: Server) -> None:
+    def __init__(
+        self, sandbox: Sandbox, http: httpx.AsyncClient, database_url: str, store: Server, folder: Path
+    ) -> None:
         self.sandbox = sandbox
         self.http = http
         self.database_url = database_url
         self.store = store
         self.key = ""
+        self.small_key = ""
+        """One that may call ``SMALL_LIMIT`` times a minute only."""
+
         self.connections: dict[str, str] = {}
         environment = {
             "GATEWAY_DATABASE_URL": database_url,
@@ -71,10 +87,10 @@ class Installation:
             "GATEWAY_GRACE_SECONDS": "1",
             "GATEWAY_STORAGE_SECONDS": "3",
             **{f"GATEWAY_{name.upper()}_SETTLE_SECONDS": str(SETTLE_SECONDS) for name in ROOMS},
-            **{f"GATEWAY_{name.upper()}_WATCH_SECONDS": "8" for name in ("notes", "chat")},
+            **{f"GATEWAY_{name.upper()}_WATCH_SECONDS": seconds for name, seconds in WATCHED.items()},
             **settings_for(sandbox),
         }
-        self.nodes = [Node(environment) for _ in range(GATEWAYS)]
+        self.nodes = [Node(f"gateway-{number}", folder, environment) for number in range(GATEWAYS)]
 
     @property
     def emulators(self) -> Mapping[str, Any]:
@@ -111,10 +127,8 @@ class Installation:
     async def prepare(self) -> None:
         """Make a workspace, a key and the connections."""
         workspace_id = (await self.manage("POST", "/v1/workspaces", name="chaos"))["workspace_id"]
-        key = await self.manage(
-            "POST", "/v1/keys", workspace_id=workspace_id, scope="read_write", calls_per_minute=1_000_000
-        )
-        self.key = key["key"]
+        self.key = await self._new_key(workspace_id, 1_000_000)
+        self.small_key = await self._new_key(workspace_id, SMALL_LIMIT)
         for name, emulator in self.emulators.items():
             watched = {"settings": {"channels": ["general"]}} if name == "chat" else {}
             made = await self.manage(
@@ -127,6 +141,12 @@ class Installation:
             )
             self.connections[name] = made["connection_id"]
 
+    async def _new_key(self, workspace_id: str, calls_per_minute: int) -> str:
+        made = await self.manage(
+            "POST", "/v1/keys", workspace_id=workspace_id, scope="read_write", calls_per_minute=calls_per_minute
+        )
+        return str(made["key"])
+
     async def end(self) -> list[int]:
         """Stop every gateway well; their exit statuses."""
         for node in self.nodes:
@@ -136,14 +156,14 @@ class Installation:
 
 
 @asynccontextmanager
-async def installed(postgres_server: str, store: Server) -> AsyncIterator[Installation]:
+async def installed(postgres_server: str, store: Server, folder: Path) -> AsyncIterator[Installation]:
     """A started installation, which is killed with the block unless it was ended."""
     sandbox = Sandbox({name: EMULATORS[name] for name in ROOMS})
     async with AsyncExitStack() as stack:
         http = await stack.enter_async_context(httpx.AsyncClient(timeout=60, limits=httpx.Limits(max_connections=None)))
         await sandbox.start()
         stack.push_async_callback(sandbox.stop)
-        made = Installation(sandbox, http, postgres_on(postgres_server), store)
+        made = Installation(sandbox, http, postgres_on(postgres_server), store, folder)
         try:
             for node in made.nodes:
                 node.start()

@@ -1,6 +1,7 @@
 """Callers: each writes once under a key of its own, from whichever gateway answers, and repeats until it is told."""
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +10,8 @@ from typing import Any
 
 import httpx
 
-from chaos.installation import Installation
+from chaos.installation import Installation, Node
+from simulation.checks import STORAGE
 from simulation.history import Asked, final
 from simulation.process import BROKEN, Reply
 from simulation.story import Write
@@ -30,8 +32,17 @@ WRITES = [name for name in KINDS if name not in LEFT_OUT]
 UNKEYED_SHARE = 0.1
 READ_SHARE = 0.5
 PAUSE_SECONDS = 0.3
-THINKING_SECONDS = 1.5
-"""Between two calls of a caller: all together ask for less than applications allow, also where only a share is used."""
+THINKING_SECONDS = 1.0
+"""Between two calls of a caller, on average."""
+
+LIKELY = {"notes": 0.5, "boards": 3.0, "mail": 3.0, "chat": 2.0, "crm": 6.0, "tables": 3.0}
+"""How often each room is called: all together ask for less than it allows, also where only a share is used."""
+
+HISTORY_SHARE = 0.3
+"""How often the run of an answer is asked for, of any gateway."""
+
+SMALL_PAUSE_SECONDS = 0.3
+"""Between two calls with the small key: half as much again as it may."""
 
 BOUND_SECONDS = 60.0
 """Within which a caller who keeps repeating is told, once faults have stopped."""
@@ -50,6 +61,14 @@ class Load:
 
     unsettled: set[str] = field(default_factory=set)
     stopping: bool = False
+    hidden: list[str] = field(default_factory=list)
+    """Runs that were answered, and not found or found otherwise at once."""
+
+    admitted: list[tuple[float, float]] = field(default_factory=list)
+    """When calls with the small key were sent and answered, of those that were let through."""
+
+    took: list[float] = field(default_factory=list)
+    """Seconds of each call."""
 
     def __post_init__(self) -> None:
         self.world = World(self.installation)
@@ -60,13 +79,34 @@ class Load:
         while not self.stopping:
             turn += 1
             await asyncio.sleep(self.random.uniform(0, 2 * THINKING_SECONDS))
+            room = self.random.choices(list(LIKELY), list(LIKELY.values()))[0]
             if self.random.random() < READ_SHARE:
-                reply = await self.read(self.random.choice(list(self.installation.connections)))
+                reply = await self.read(room)
                 self.reads["200" if reply.status == 200 else f"{reply.status} {reply.code}"] += 1
             else:
-                await self.write(self.random.choice(WRITES), f"Chaos {number} {turn}")
+                kind = self.random.choice([kind for kind in WRITES if kind.startswith(room)])
+                reply = await self.write(kind, f"Chaos {number:03} {turn:05}")
+            if reply.status and self.random.random() < HISTORY_SHARE:
+                await self._look_up(reply)
 
-    async def write(self, kind: str, content: str) -> None:
+    async def small_caller(self) -> None:
+        """Call with a key that may call less than that, about something that no application is asked for."""
+        while not self.stopping:
+            await asyncio.sleep(SMALL_PAUSE_SECONDS)
+            sent = time.monotonic()
+            reply = await self.call("boards", "GET", "/lists", {}, key=self.installation.small_key)
+            if reply.code == "invalid_parameters":
+                self.admitted.append((sent, time.monotonic()))
+
+    async def _look_up(self, reply: Reply) -> None:
+        """The run of an answer is in the history when the answer has come; not where storage was away."""
+        if reply.run_id is None or reply.code == STORAGE:
+            return
+        shown = await self._ask(self._node(), "GET", f"/v1/runs/{reply.run_id}", {}, self._authorised)
+        if shown.status == 404 or (shown.status == 200 and shown.body["data"]["http_status"] != reply.status):
+            self.hidden.append(f"{reply.run_id} was answered {reply.status}, and its run is {shown.body}")
+
+    async def write(self, kind: str, content: str) -> Reply:
         """Ask for one write; with a key, until there is a result or a definite refusal."""
         keyed = self.random.random() >= UNKEYED_SHARE
         write = Write(0.0, kind, content, f"{kind} {content}".replace(" ", "-") if keyed else None)
@@ -82,23 +122,46 @@ class Load:
                 break
             await asyncio.sleep(PAUSE_SECONDS)
         self.unsettled.discard(name)
+        return reply
 
-    async def read(self, room: str) -> Reply:
+    async def read(self, room: str, node: Node | None = None) -> Reply:
         """One read of a room."""
         path, query = self._read(room)
-        return await self.call(room, "GET", path, query)
+        return await self.call(room, "GET", path, query, node=node)
 
     async def call(
-        self, room: str, method: str, path: str, values: Mapping[str, Any], headers: Mapping[str, str] | None = None
+        self,
+        room: str,
+        method: str,
+        path: str,
+        values: Mapping[str, Any],
+        headers: Mapping[str, str] | None = None,
+        *,
+        key: str = "",
+        node: Node | None = None,
     ) -> Reply:
-        """One call of any gateway; status 0 where the connection broke."""
-        node = self.random.choice(self.installation.nodes)
+        """One call of a gateway, any unless a *node* is given; status 0 where the connection broke."""
         given = {"connection_id": self.installation.connections[room], **values}
-        as_query = {"params": given} if method == "GET" else {"json": given}
-        sent = {"Authorization": f"Bearer {self.installation.key}", **(headers or {})}
-        url = f"{node.url}/v1/connectors/{room}{path}"
+        began = time.monotonic()
+        authorised = {"Authorization": f"Bearer {key or self.installation.key}", **(headers or {})}
+        reply = await self._ask(node or self._node(), method, f"/v1/connectors/{room}{path}", given, authorised)
+        self.took.append(time.monotonic() - began)
+        return reply
+
+    @property
+    def _authorised(self) -> Mapping[str, str]:
+        return {"Authorization": f"Bearer {self.installation.key}"}
+
+    def _node(self) -> Node:
+        return self.random.choice(self.installation.nodes)
+
+    async def _ask(
+        self, node: Node, method: str, path: str, given: Mapping[str, Any], headers: Mapping[str, str]
+    ) -> Reply:
+        content = {"params": given} if method == "GET" else {"json": given}
+        http = self.installation.http
         try:
-            answer = await self.installation.http.request(method, url, headers=sent, timeout=45, **as_query)  # type: ignore[arg-type]
+            answer = await http.request(method, node.url + path, headers=dict(headers), timeout=45, **content)  # type: ignore[arg-type]
         except httpx.TransportError:
             return BROKEN
         return Reply(answer.status_code, answer.json())
@@ -108,7 +171,8 @@ class Load:
             "notes": ("/databases", {}),
             "boards": ("/lists", {"board_id": self.world.example("boards", "board_id")}),
             "mail": ("/messages", {"q": "in:inbox", "limit": 2}),
-            "chat": ("/channels", {}),
+            # Channels may be listed twenty times a minute only, and a share of that is soon used up.
+            "chat": ("/events", {}),
             "crm": ("/properties", {"object_type": "contacts"}),
             "tables": ("/tables", {"base_id": self.world.example("tables", "base_id")}),
         }

@@ -1,6 +1,7 @@
 """What is true after the faults: in the stand-ins, in the history, in the database, and of the processes."""
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -11,6 +12,7 @@ from sqlalchemy import create_engine, make_url, text
 
 from chaos.faults import Faults
 from chaos.load import Load
+from chaos.windows import Windows
 from harness.waiting import until
 from simulation.checks import STORAGE, content_of, objects
 from simulation.story import ByHand
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 SETTLED_SECONDS = 60.0
 """How long after the faults claims and runs of the dead may stay."""
 
+OBSERVED_SECONDS = 90.0
+"""How long after the last change its event may come: two polls, behind what else is to be done."""
+
 HELD = "SELECT 'the claim of ' || idempotency_key || ' is still held' FROM claims WHERE state = 'held'"
 RUNNING = (
     "SELECT 'a run of ' || operation || ' is still running' FROM runs"
@@ -29,7 +34,7 @@ RUNNING = (
 LIVING = "SELECT 'process ' || process_id || ' is still there' FROM processes"
 CONNECTED = (
     "SELECT 'a connection is still open: ' || coalesce(application_name, '') FROM pg_stat_activity"
-    " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    " WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()"
 )
 
 
@@ -41,12 +46,13 @@ class Happened:
     world: Any
 
 
-async def verdict(load: Load, faults: Faults, by_hand: Sequence[ByHand]) -> list[str]:
+async def verdict(load: Load, faults: Faults, windows: Windows, by_hand: Sequence[ByHand]) -> list[str]:
     """What is broken, as sentences that begin with the invariant's number; the gateways have ended afterwards."""
     happened = Happened(load.asked, load.world)
     history = cast("History", happened)
     broken = [f"I3 {name} was never told" for name in sorted(load.unsettled)]
-    broken += [*objects(history), *await _feeds(load, by_hand), *_throttled(load, faults)]
+    broken += [*objects(history), *await _feeds(load, faults, by_hand), *windows.broken()]
+    broken += [f"I4 {sentence}" for sentence in load.hidden]
     broken += await asyncio.to_thread(_runs, load)
     broken += [f"I5 {sentence}" for sentence in await _left(load, HELD, RUNNING)]
     statuses = await load.installation.end()
@@ -94,37 +100,30 @@ def _run(asked: "Asked", kept: Mapping[str, Any]) -> Iterator[str]:
         yield f"I4 {asked.name} was answered {reply.status} {reply.code}, but its run says {run.http_status} {run.code}"
 
 
-def _throttled(load: Load, faults: Faults) -> Iterator[str]:
-    """Too many requests; where what was counted was lost, a window may be exceeded by a share."""
-    if faults.store_lost:
-        return
-    for room, times in refused(load, faults).items():
-        yield f"I7 {room} refused {times} requests as too many"
-
-
-def refused(load: Load, faults: Faults) -> Counter[str]:
-    """How many requests each application refused as too many, but for those that a fault made it refuse."""
-    found: Counter[str] = Counter()
-    for room, emulator in load.installation.emulators.items():
-        found[room] = sum(1 for seen in emulator.stage.journal if seen.status == 429)
-    for room, fault in faults.throttled:
-        found[room] -= fault.done
-    return +found
-
-
-async def _feeds(load: Load, by_hand: Sequence[ByHand]) -> list[str]:
+async def _feeds(load: Load, faults: Faults, by_hand: Sequence[ByHand]) -> list[str]:
     """Every change is in the feed once; in chat in order too, while pages of one minute have the same time in notes."""
     broken = []
     for room in ("notes", "chat"):
         made = [one.content for one in by_hand if one.kind.startswith(room)]
-        seen = [content_of(room, event, load.world) for event in await _events(load, room)]
-        told = [content for content in seen if content in set(made)]
+        told = await _told_of(load, room, made)
         missing, twice = set(made) - set(told), [content for content, times in Counter(told).items() if times > 1]
         broken += [f"I8 {room} events do not tell of {one}" for one in sorted(missing)]
         broken += [f"I8 {room} events tell of {one} more than once" for one in twice]
         if room == "chat" and not missing and not twice and told != made:
             broken.append(f"I8 chat events tell of {told} where {made} happened")
+        faults.note(f"{len(set(told))} of {len(made)} changes by hand are in the feed of {room}")
     return broken
+
+
+async def _told_of(load: Load, room: str, made: Sequence[str]) -> list[str]:
+    """What the feed tells of what was *made*, once it tells of all or the time for that is over."""
+    deadline = time.monotonic() + OBSERVED_SECONDS
+    while True:
+        seen = [content_of(room, event, load.world) for event in await _events(load, room)]
+        told = [content for content in seen if content in set(made)]
+        if set(told) == set(made) or time.monotonic() > deadline:
+            return told
+        await asyncio.sleep(1)
 
 
 async def _events(load: Load, room: str) -> list[Mapping[str, Any]]:

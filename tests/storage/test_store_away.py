@@ -12,13 +12,16 @@ from connector_gateway.kit.budget import Budget
 from connector_gateway.kit.clock import Clock, SteadyClock
 from connector_gateway.kit.errors import SharedStoreUnavailable, UpstreamConflict
 from connector_gateway.storage.memory import InMemory
-from connector_gateway.storage.share import LONGEST_SECONDS, REMEMBERED, WithFallback
+from connector_gateway.storage.share import LONGEST_SECONDS, PROBE_SECONDS, REMEMBERED, WithFallback
 from connector_gateway.storage.shared import StoreAway, Take
 from connector_gateway.storage.valkey import LEASE_SECONDS, Valkey, version_of
 from harness.clocks import HandClock, ShiftedClock
 from harness.requirement import requirement
 from harness.valkey import Server, StoreClock, store_of, valkey_server
 from harness.waiting import until
+
+PREFIX = "cg:one:"
+"""What all names in the store begin with."""
 
 MINUTE = Budget(10, 60)
 KEY = Take("key:1", MINUTE)
@@ -79,7 +82,8 @@ async def test_lost_in_the_middle_a_process_goes_on_with_its_share_and_is_back_b
         own.start()
         await until(lambda: is_back(shared))
 
-        assert ((10, 9, False), (5, 4, True)) == (before, meanwhile)
+        # What was used of the window before counts against the share.
+        assert ((10, 9, False), (5, 3, True)) == (before, meanwhile)
         assert 1 == shared.counted_locally
 
 
@@ -155,7 +159,7 @@ async def test_after_its_data_is_lost_only_the_share_is_used_for_a_window(valkey
         clock.at += 1
         after = await left(shared)
 
-    assert ((10, 9, False), (5, 4, True)) == (before, lost)
+    assert ((10, 9, False), (5, 3, True)) == (before, lost)
     assert ((5, 3, True), (10, 9, False)) == (still, after)
     assert shared.away_seconds is None
 
@@ -193,14 +197,52 @@ async def test_processes_whose_clocks_are_an_hour_apart_share_one_budget(own: Se
 
 
 async def test_a_turn_whose_store_goes_away_is_waited_for_locally(own: Server) -> None:
-    async with with_fallback(own) as shared:
-        await shared.reserve([Take(NOTES.name, MINUTE, 10)], 0)
+    async with with_fallback(own) as shared, with_fallback(own, fresh=False) as other:
+        await other.reserve([Take(NOTES.name, MINUTE, 10)], 0)
         turn = await shared.reserve([NOTES], 100)
         own.stop()
 
         assert 0 == await turn.confirm()
         turn.answered()
         turn.release()
+
+
+@requirement("shared:local-share")
+async def test_what_a_process_has_used_through_the_store_counts_against_its_share(own: Server) -> None:
+    async with with_fallback(own) as shared:
+        await asyncio.gather(*(shared.reserve([NOTES], 0) for _ in range(5)))
+        own.stop()
+
+        assert 50 < (await shared.reserve([NOTES], 0)).wait
+
+
+async def test_who_waits_for_the_share_goes_back_to_the_queue_once_the_store_is_back(own: Server) -> None:
+    async with with_fallback(own) as shared:
+        own.stop()
+        await shared.reserve([Take(NOTES.name, MINUTE, 5)], 0)
+        turn = await shared.reserve([NOTES], 100)
+        meanwhile = turn.wait
+        own.start()
+        await until(lambda: is_back(shared))
+        own.client.set(f"{PREFIX}{{notes}}:began", 0)
+
+        assert PROBE_SECONDS == meanwhile
+        assert 0 == await turn.confirm()
+        assert 9 == (await shared.peek(NOTES)).remaining
+
+
+async def test_a_turn_keeps_its_place_in_the_queue_of_a_store_that_was_away_for_a_moment(own: Server) -> None:
+    async with with_fallback(own) as shared:
+        await shared.reserve([Take(NOTES.name, MINUTE, 10)], 0)
+        turn = await shared.reserve([NOTES], 100)
+        shared.lost(StoreAway("for a moment"))
+        meanwhile = await turn.confirm()
+        await until(lambda: is_back(shared))
+        afterwards = await turn.confirm()
+
+        assert PROBE_SECONDS == meanwhile
+        assert 40 < afterwards <= 60
+        assert 2 == own.client.zcard(f"{PREFIX}{{notes}}:{NOTES.name}:entries")
 
 
 async def test_a_turn_that_nobody_heard_of_is_given_back(valkey_of_tests: Server) -> None:
@@ -220,7 +262,7 @@ async def test_a_budget_that_is_closed_stays_closed_while_the_store_is_away(own:
         await shared.close([NOTES], 30)
         own.stop()
 
-        assert 29 < (await shared.reserve([NOTES], 100)).wait <= 30
+        assert 29 < (await shared.reserve([NOTES], 0)).wait <= 30
 
 
 @pytest.mark.parametrize(

@@ -122,6 +122,16 @@ class InMemory:
             return MemoryTurn(self._clock, spare, spare - now, granted=False)
         return self._reserved([(ledger, take.units) for ledger, take in wanted], now, now)
 
+    def count(self, takes: Sequence[Take]) -> None:
+        """Count what was let through elsewhere, now, whether or not there is room for it here."""
+        self._tidy_for_new()
+        now = self._clock.now()
+        for take in takes:
+            ledger = self._ledger(take)
+            # Also forgets what has left the window.
+            ledger.remaining(now)
+            ledger.insert(LedgerEntry(now, take.units))
+
     async def close(self, takes: Sequence[Take], seconds: float) -> None:
         """Give no turns of these budgets for so many seconds."""
         until = self._clock.now() + seconds

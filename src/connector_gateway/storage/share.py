@@ -54,46 +54,91 @@ class Store(Counting, Protocol):
 
 @dataclass(slots=True)
 class TurnWithFallback:
-    """A turn of the store; if that goes away meanwhile, a turn of this process's share is waited for."""
+    """A turn of the store; while that is away, one of this process's share, which may come first."""
 
     shared: "WithFallback"
     takes: Sequence[Take]
-    turn: Turn
+    turn: Turn | None = None
+    """That of the store, unless it could not be asked yet."""
 
-    @property
-    def wait(self) -> float:
-        """Seconds until it comes, when it was given."""
-        return self.turn.wait
+    local: Turn | None = None
+    """That of the share, unless the store was never away."""
+
+    local_at: float = 0.0
+    """When that comes."""
 
     @property
     def granted(self) -> bool:
         """False where it would have come too late."""
-        return self.turn.granted
+        first = self.turn or self.local
+        return first is None or first.granted
+
+    @property
+    def wait(self) -> float:
+        """Seconds until it comes, or until it is to be confirmed again, when it was given."""
+        if self.turn is not None:
+            return self.turn.wait
+        # Whoever waits for the share goes back to the store's queue as soon as the store is back (decision 65).
+        longest = PROBE_SECONDS if self.granted else inf
+        return min(self.local.wait, longest) if self.local is not None else 0.0
 
     async def confirm(self) -> float:
-        """Confirm that it has come: 0, or the seconds still to wait."""
-        try:
-            return await self.turn.confirm()
-        except StoreAway as away:
-            self.turn = await self.shared.reserve_locally(self.takes, inf, away)
-            return self.turn.wait
+        """Confirm that it has come: 0, or the seconds until it is to be confirmed again."""
+        away = None
+        if self.shared.away_seconds is None:
+            try:
+                return await self._confirm_in_store()
+            except StoreAway as fault:
+                away = fault
+        return await self._confirm_locally(away)
+
+    async def _confirm_in_store(self) -> float:
+        if self.turn is None:
+            self.turn = await self.shared.store.reserve(self.takes, inf)
+            wait = self.turn.wait
+        else:
+            wait = await self.turn.confirm()
+        if self.local is not None:
+            self.local.release()
+            self.local = None
+        if wait <= 0:
+            self.shared.note(self.takes)
+        return wait
+
+    async def _confirm_locally(self, away: StoreAway | None) -> float:
+        if self.local is None:
+            self.local = await self.shared.reserve_share(self.takes, inf, away)
+            self.local_at = self.shared.clock.now() + self.local.wait
+        elif away is not None:
+            self.shared.lost(away)
+        rest = self.local_at - self.shared.clock.now()
+        if rest <= 0:
+            rest = await self.local.confirm()
+            self.local_at = self.shared.clock.now() + rest
+        if rest <= 0 and self.turn is not None:
+            self.turn.release()
+        return min(rest, PROBE_SECONDS)
 
     def release(self) -> None:
         """Give it back."""
-        self.turn.release()
+        for turn in (self.turn, self.local):
+            if turn is not None:
+                turn.release()
 
     def answered(self) -> None:
         """Count the request from the latest instant at which it can have arrived."""
-        self.turn.answered()
+        turn = self.local or self.turn
+        if turn is not None:
+            turn.answered()
 
 
 class WithFallback:
     """The shared store, and what stands in for it while it is away."""
 
     def __init__(self, store: Store, local: InMemory, clock: Clock, processes: Callable[[], int]) -> None:
-        self._store = store
+        self.store = store
         self._local = local
-        self._clock = clock
+        self.clock = clock
         self._processes = processes
         """How many processes live, this one included."""
 
@@ -107,7 +152,7 @@ class WithFallback:
     @asynccontextmanager
     async def opened(self, installation_id: str, *, fresh: bool) -> AsyncIterator[None]:
         """Connected while inside, as far as the store is there."""
-        async with self._store:
+        async with self.store:
             await self._begin(installation_id, fresh=fresh)
             probing = asyncio.create_task(self._probe_forever(), name="probing the shared store")
             try:
@@ -117,15 +162,15 @@ class WithFallback:
 
     async def _begin(self, installation_id: str, *, fresh: bool) -> None:
         try:
-            await self._store.begin(installation_id, fresh=fresh)
-            await self._store.check()
+            await self.store.begin(installation_id, fresh=fresh)
+            await self.store.check()
         except StoreAway as away:
-            self._lost(away)
+            self.lost(away)
 
     @property
     def away_seconds(self) -> float | None:
         """For how long the store has been away; None while it is there."""
-        return None if self._away_since is None else self._clock.now() - self._away_since
+        return None if self._away_since is None else self.clock.now() - self._away_since
 
     async def check(self) -> None:
         """Raise an error where calls are refused because the store has been away for long."""
@@ -137,18 +182,21 @@ class WithFallback:
         """The store, and whether it is there."""
         away = self.away_seconds
         if away is None:
-            return self._store.name
+            return self.store.name
         if away < LONGEST_SECONDS:
-            return f"{self._store.name} is away; local share for another {LONGEST_SECONDS - away:.0f} s"
-        return f"{self._store.name} is away"
+            return f"{self.store.name} is away; local share for another {LONGEST_SECONDS - away:.0f} s"
+        return f"{self.store.name} is away"
 
     async def spend(self, take: Take) -> Allowance:
         """Take units now, or none if the window has too few left."""
-        return await self._or_locally(self._store.spend, take, self._local.spend)
+        allowance = await self._or_locally(self.store.spend, take, self._local.spend)
+        if allowance.retry_after <= 0 and not allowance.local:
+            self.note([take])
+        return allowance
 
     async def peek(self, take: Take) -> Allowance:
         """What is left of the window; nothing is taken."""
-        return await self._or_locally(self._store.peek, take, self._local.peek)
+        return await self._or_locally(self.store.peek, take, self._local.peek)
 
     async def _or_locally(
         self,
@@ -160,7 +208,7 @@ class WithFallback:
             if self._away_since is None:
                 return await ask(take)
         except StoreAway as away:
-            self._lost(away)
+            self.lost(away)
         self._require_time()
         self.counted_locally += 1
         allowance = await instead(self._share(take))
@@ -169,19 +217,21 @@ class WithFallback:
 
     async def reserve(self, takes: Sequence[Take], max_wait_seconds: float) -> Turn:
         """Reserve the next turn at which all *takes* fit; nothing is taken if it comes after *max_wait_seconds*."""
-        try:
-            if self._away_since is None:
-                return TurnWithFallback(self, takes, await self._store.reserve(takes, max_wait_seconds))
-        except StoreAway as away:
-            return await self.reserve_locally(takes, max_wait_seconds, away)
-        return await self.reserve_locally(takes, max_wait_seconds)
+        away = None
+        if self._away_since is None:
+            try:
+                return self._given(takes, await self.store.reserve(takes, max_wait_seconds))
+            except StoreAway as fault:
+                away = fault
+        local = await self.reserve_share(takes, max_wait_seconds, away)
+        return TurnWithFallback(self, takes, local=local, local_at=self.clock.now() + local.wait)
 
-    async def reserve_locally(
+    async def reserve_share(
         self, takes: Sequence[Take], max_wait_seconds: float, away: StoreAway | None = None
     ) -> Turn:
         """Reserve a turn of this process's share."""
         if away is not None:
-            self._lost(away)
+            self.lost(away)
         self._require_time()
         self.counted_locally += 1
         return await self._local.reserve([self._share(take) for take in takes], max_wait_seconds)
@@ -190,12 +240,21 @@ class WithFallback:
         """Reserve a turn that comes at once and leaves room for another; otherwise none, and when to ask again."""
         try:
             if self._away_since is None:
-                return TurnWithFallback(self, takes, await self._store.reserve_if_spare(takes))
+                return self._given(takes, await self.store.reserve_if_spare(takes))
         except StoreAway as away:
-            self._lost(away)
+            self.lost(away)
         self._require_time()
         self.counted_locally += 1
         return await self._local.reserve_if_spare([self._share(take) for take in takes])
+
+    def _given(self, takes: Sequence[Take], turn: Turn) -> Turn:
+        if turn.granted and turn.wait <= 0:
+            self.note(takes)
+        return TurnWithFallback(self, takes, turn)
+
+    def note(self, takes: Sequence[Take]) -> None:
+        """Note what the store let through: the share begins with what this process has used already (decision 65)."""
+        self._local.count(takes)
 
     async def close(self, takes: Sequence[Take], seconds: float) -> None:
         """Give no turns of these budgets for so many seconds, nor of this process's share."""
@@ -203,9 +262,9 @@ class WithFallback:
         await self._local.close([self._share(take) for take in takes], seconds)
         try:
             if self._away_since is None:
-                await self._store.close(takes, seconds)
+                await self.store.close(takes, seconds)
         except StoreAway as away:
-            self._lost(away)
+            self.lost(away)
 
     @asynccontextmanager
     async def exclusive(self, name: str) -> AsyncIterator[Lease | None]:
@@ -215,11 +274,11 @@ class WithFallback:
         """
         async with self._local.exclusive(name):
             # Entered by hand: only its beginning can be done without, and what fails inside is the caller's own.
-            lease = self._store.exclusive(name)
+            lease = self.store.exclusive(name)
             try:
                 held = None if self._away_since is not None else await lease.__aenter__()
             except StoreAway as away:
-                self._lost(away)
+                self.lost(away)
                 held = None
             if held is None:
                 self._require_alone()
@@ -257,13 +316,13 @@ class WithFallback:
         if len(self._most) > REMEMBERED:
             del self._most[next(iter(self._most))]
 
-    def _lost(self, away: StoreAway) -> None:
-        # The store is there, and says itself when it will know again.
+    def lost(self, away: StoreAway) -> None:
+        """Go on without the store from now on, unless it is there and says itself when it will know again."""
         if away.for_now:
             return
         if self._away_since is None:
-            self._away_since = self._clock.now()
-            log.warning("the shared store is away", store=self._store.name, private=str(away))
+            self._away_since = self.clock.now()
+            log.warning("the shared store is away", store=self.store.name, private=str(away))
         self._why = str(away)
 
     def _require_time(self) -> None:
@@ -279,15 +338,15 @@ class WithFallback:
 
     async def _probe_forever(self) -> None:
         while True:
-            await self._clock.sleep(PROBE_SECONDS)
+            await self.clock.sleep(PROBE_SECONDS)
             if self._away_since is not None:
                 await self._probe()
 
     async def _probe(self) -> None:
         try:
-            await self._store.check()
+            await self.store.check()
         except StoreAway as away:
             self._why = str(away)
         else:
             self._away_since = None
-            log.warning("the shared store is back", store=self._store.name)
+            log.warning("the shared store is back", store=self.store.name)

@@ -1,0 +1,43 @@
+"""``python -m chaos.moved FILE serve …``: the gateway, on a machine whose wall clock is as far off as *FILE* says."""
+
+import mmap
+import runpy
+import struct
+import sys
+import time
+from pathlib import Path
+
+SECONDS = struct.Struct("d")
+
+
+class WallClock:
+    """The seconds in a file, which whoever runs the trial may change at any time."""
+
+    def __init__(self, file: Path) -> None:
+        if not file.exists():
+            file.write_bytes(SECONDS.pack(0.0))
+        with file.open("r+b") as opened:
+            self._kept = mmap.mmap(opened.fileno(), SECONDS.size)
+
+    @property
+    def ahead(self) -> float:
+        """How far it is ahead of the machine's."""
+        seconds: float = SECONDS.unpack(self._kept[:])[0]
+        return seconds
+
+    @ahead.setter
+    def ahead(self, seconds: float) -> None:
+        self._kept[:] = SECONDS.pack(seconds)
+
+
+def main() -> None:
+    """Move the clock, then be the gateway, which takes the time from nowhere else."""
+    clock, true_time, true_nanoseconds = WallClock(Path(sys.argv[1])), time.time, time.time_ns
+    time.time = lambda: true_time() + clock.ahead
+    time.time_ns = lambda: true_nanoseconds() + int(clock.ahead * 1e9)
+    sys.argv[1:2] = []
+    runpy.run_module("connector_gateway", run_name="__main__", alter_sys=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+"""I7: windows of applications and of a key, looked at while all goes on."""
+
+import asyncio
+import time
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from chaos.faults import Faults
+from chaos.installation import SMALL_LIMIT
+from chaos.load import Load
+
+SAMPLE_SECONDS = 0.2
+AFTER_SECONDS = 65.0
+"""How long after a trouble of the store more than a window may go by: the longest window, and the time to notice."""
+
+SHARE = 0.5
+MINUTE = 60.0
+
+
+@dataclass
+class Windows:
+    """Who was refused as too fast, and whether the store was to blame."""
+
+    load: Load
+    faults: Faults
+    excused: Counter[str] = field(default_factory=Counter)
+    """Refusals while the store was away, or within a window after: what a share may exceed."""
+
+    exceeded: Counter[str] = field(default_factory=Counter)
+    """All others."""
+
+    troubled: list[tuple[float, float]] = field(default_factory=list)
+    """From when to when the store was troubled, or had been."""
+
+    async def watch(self) -> None:
+        """Look on until cancelled."""
+        while True:
+            await asyncio.sleep(SAMPLE_SECONDS)
+            self.look()
+
+    def look(self) -> None:
+        """Tell whose fault it is what was refused since this was done last."""
+        now = time.monotonic()
+        excused = self.faults.store_troubled or now - self.faults.store_whole_at < AFTER_SECONDS
+        if excused:
+            self.troubled.append((now - SAMPLE_SECONDS, now))
+        known = self.excused + self.exceeded
+        fresh = refused(self.load, self.faults) - known
+        (self.excused if excused else self.exceeded).update(fresh)
+        if fresh:
+            self.faults.note(f"refused as too many: {dict(fresh)}{' (the store was away)' if excused else ''}")
+
+    @property
+    def small(self) -> int:
+        """The most calls of the small key that were certainly let through within a minute."""
+        return max((count for _, count in self._minutes()), default=0)
+
+    def broken(self) -> Iterator[str]:
+        """What is broken, as sentences."""
+        for room, times in self.exceeded.items():
+            yield f"I7 {room} refused {times} requests as too many"
+        for began, count in self._minutes():
+            excused = any(began <= until and since <= began + MINUTE for since, until in self.troubled)
+            if count > SMALL_LIMIT * (1 + SHARE * excused):
+                yield f"I7 a key was let through {count} times in a minute"
+                return
+
+    def _minutes(self) -> Iterator[tuple[float, int]]:
+        """Minutes, and how many calls were both sent and answered within each."""
+        answered = sorted(at for _, at in self.load.admitted)
+        sent = sorted(at for at, _ in self.load.admitted)
+        for began in sent:
+            before = bisect_right(sent, began - 1e-9)
+            yield began, bisect_right(answered, began + MINUTE) - before
+
+
+def refused(load: Load, faults: Faults) -> Counter[str]:
+    """How many requests each application refused as too many, but for those that a fault made it refuse."""
+    found: Counter[str] = Counter()
+    for room, emulator in load.installation.emulators.items():
+        found[room] = sum(1 for seen in emulator.stage.journal if seen.status == 429)
+    for room, fault in faults.throttled:
+        found[room] -= fault.done
+    return +found
