@@ -132,7 +132,7 @@ async def _events(load: Load, room: str) -> list[Mapping[str, Any]]:
     cursor: dict[str, str] = {}
     while True:
         reply = await load.call(room, "GET", "/events", {"limit": 200, **cursor})
-        assert reply.status == 200, reply.body
+        assert 200 == reply.status, reply.body
         found += reply.body["data"]
         if not reply.body["data"] or not reply.body["next_cursor"]:
             return found
