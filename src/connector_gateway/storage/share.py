@@ -51,6 +51,10 @@ class Store(Counting, Protocol):
         """Write something."""
         ...
 
+    def count(self, takes: Sequence[Take], seconds: float) -> None:
+        """Count what was used without the store, so many seconds ago."""
+        ...
+
 
 @dataclass(slots=True)
 class TurnWithFallback:
@@ -115,8 +119,10 @@ class TurnWithFallback:
         if rest <= 0:
             rest = await self.local.confirm()
             self.local_at = self.shared.clock.now() + rest
-        if rest <= 0 and self.turn is not None:
-            self.turn.release()
+        if rest <= 0:
+            self.shared.used(self.takes)
+            if self.turn is not None:
+                self.turn.release()
         return min(rest, PROBE_SECONDS)
 
     def release(self) -> None:
@@ -148,6 +154,8 @@ class WithFallback:
         """The most units that were taken at once of each budget by itself."""
 
         self.counted_locally = 0
+        self._untold: list[tuple[float, Sequence[Take]]] = []
+        """What was used while the store could not be told, and when."""
 
     @asynccontextmanager
     async def opened(self, installation_id: str, *, fresh: bool) -> AsyncIterator[None]:
@@ -190,8 +198,8 @@ class WithFallback:
     async def spend(self, take: Take) -> Allowance:
         """Take units now, or none if the window has too few left."""
         allowance = await self._or_locally(self.store.spend, take, self._local.spend)
-        if allowance.retry_after <= 0 and not allowance.local:
-            self.note([take])
+        if allowance.retry_after <= 0:
+            (self.used if allowance.local else self.note)([take])
         return allowance
 
     async def peek(self, take: Take) -> Allowance:
@@ -224,6 +232,8 @@ class WithFallback:
             except StoreAway as fault:
                 away = fault
         local = await self.reserve_share(takes, max_wait_seconds, away)
+        if local.wait <= 0:
+            self.used(takes)
         return TurnWithFallback(self, takes, local=local, local_at=self.clock.now() + local.wait)
 
     async def reserve_share(
@@ -245,7 +255,10 @@ class WithFallback:
             self.lost(away)
         self._require_time()
         self.counted_locally += 1
-        return await self._local.reserve_if_spare([self._share(take) for take in takes])
+        turn = await self._local.reserve_if_spare([self._share(take) for take in takes])
+        if turn.granted:
+            self.used(takes)
+        return turn
 
     def _given(self, takes: Sequence[Take], turn: Turn) -> Turn:
         if turn.granted and turn.wait <= 0:
@@ -255,6 +268,18 @@ class WithFallback:
     def note(self, takes: Sequence[Take]) -> None:
         """Note what the store let through: the share begins with what this process has used already (decision 65)."""
         self._local.count(takes)
+
+    def used(self, takes: Sequence[Take]) -> None:
+        """Note what was used of the share, and tell the store as soon as that can be told."""
+        self._untold.append((self.clock.now(), takes))
+        if self._away_since is None:
+            self._tell()
+
+    def _tell(self) -> None:
+        now, untold = self.clock.now(), self._untold
+        self._untold = []
+        for at, takes in untold:
+            self.store.count(takes, now - at)
 
     async def close(self, takes: Sequence[Take], seconds: float) -> None:
         """Give no turns of these budgets for so many seconds, nor of this process's share."""
@@ -349,4 +374,5 @@ class WithFallback:
             self._why = str(away)
         else:
             self._away_since = None
+            self._tell()
             log.warning("the shared store is back", store=self.store.name)

@@ -186,6 +186,11 @@ class Valkey:
         if takes:
             self._pipeline.tell(*self._command("release", number, takes))
 
+    def count(self, takes: Sequence[Take], seconds: float) -> None:
+        """Count what was used without the store, so many seconds ago."""
+        if takes:
+            self._pipeline.tell(*self._command("count", round(seconds * MICRO), takes))
+
     def answered(self, takes: Sequence[Take], number: int, took: float) -> None:
         """Count a request that was answered after *took* seconds from when it can have arrived at the latest."""
         for take in takes:
@@ -261,6 +266,8 @@ class Valkey:
         if int(self.version.partition(".")[0] or 0) < OLDEST_MAJOR:
             raise StoreAway(f"version {self.version} is too old; {OLDEST_MAJOR}.0 or newer is needed")
         await self._ask("SET", self._key("check", "check"), "1", "EX", 60)
+        # What is only told cannot be told again, with the script's text, where a store that was started anew lacks it.
+        await self._ask("SCRIPT", "LOAD", self.script)
 
     async def act(
         self, what: str, argument: Any, takes: Sequence[Take], abandoned: Callable[[Any], None] | None = None
