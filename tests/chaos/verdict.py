@@ -33,7 +33,7 @@ RUNNING = (
 )
 LIVING = "SELECT 'process ' || process_id || ' is still there' FROM processes"
 CONNECTED = (
-    "SELECT 'a connection is still open: ' || coalesce(application_name, '') FROM pg_stat_activity"
+    "SELECT 'a connection is still open: ' || concat_ws(', ', pid, backend_start, state, query) FROM pg_stat_activity"
     " WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()"
 )
 
