@@ -22,8 +22,8 @@ HELD_MS = 50
 GROWN_MIB = 160
 """What one address may hold, what is on its way to become an answer, and what the allocator keeps beside both."""
 
-GROWN_ALONE_MIB = 32
-"""What a single request may: 16 are wanted, 14 were measured for an attachment, and up to 26 for messages."""
+GROWN_ALONE_MIB = 16
+"""What a single request may: 14 were measured for an attachment, and 8 for messages."""
 
 ALONE = {"unread_answer", "large_messages"}
 

@@ -7,6 +7,7 @@ was an eighth of what a call costs, so only its pool and its parser are used her
 import re
 from collections.abc import Mapping
 from functools import lru_cache
+from io import BytesIO
 
 import aiohttp
 from aiohttp.connector import Connection
@@ -19,6 +20,9 @@ MAX_ANSWER_BYTES = 4 * 1024 * 1024
 
 Reading one as its shape holds the event loop: 4 ms a mebibyte for what applications answer (decision 48).
 """
+
+ALONE_BYTES = 64 * 1024
+"""Larger answers to one call arrive one after the other; what has arrived of the others is less than a read."""
 
 MAX_ANSWER_VALUES = 150_000
 """What holds more values, by its commas, is not read either: a value of the dearest kind takes 0.3 µs (decision 48)."""
@@ -126,25 +130,25 @@ async def whole(content: aiohttp.StreamReader, headers: Mapping[str, str], holdi
     if declared.isdecimal() and int(declared) > MAX_ANSWER_BYTES:
         raise Oversized
     # Also where a length is declared: it is that of a compressed body, and says nothing of what comes out.
-    body = bytearray()
+    # What it has grown to is handed over as it is; of a ``bytearray``, a copy would be made (decision 71).
+    body = BytesIO()
     async for piece in content.iter_any():
-        body += piece
-        if len(body) > LARGE_BYTES:
+        if body.write(piece) and body.tell() > ALONE_BYTES:
             # Who does not read is sent no more, so the others of the same call wait at their senders.
             async with holding.turn:
                 return _readable(await _large(content, body, holding))
-    return _readable(bytes(body))
+    return _readable(body.getvalue())
 
 
-async def _large(content: aiohttp.StreamReader, body: bytearray, holding: Counting) -> bytes:
+async def _large(content: aiohttp.StreamReader, body: BytesIO, holding: Counting) -> bytes:
     """The rest of a large answer, counted as it arrives."""
-    holding.keep_largest(len(body))
     async for piece in content.iter_any():
-        body += piece
-        if len(body) > MAX_ANSWER_BYTES:
+        body.write(piece)
+        if body.tell() > MAX_ANSWER_BYTES:
             raise Oversized
-        holding.keep_largest(len(body))
-    return bytes(body)
+        if body.tell() > LARGE_BYTES:
+            holding.keep_largest(body.tell())
+    return body.getvalue()
 
 
 def _readable(body: bytes) -> bytes:

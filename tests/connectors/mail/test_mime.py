@@ -8,6 +8,7 @@ from email.policy import default
 from typing import Any
 
 import pytest
+from msgspec import Raw
 from msgspec.structs import replace
 
 from connector_gateway.connectors.mail import mime
@@ -19,7 +20,7 @@ from harness.requirement import requirement
 
 def part(kind: str, *parts: Part, part_id: str = "", filename: str = "", **headers: str) -> Part:
     written = [Header(name=name.replace("_", "-"), value=value) for name, value in headers.items()]
-    body = Content() if parts else Content(size=4, data=urlsafe_b64encode(kind.encode()).decode())
+    body = Content() if parts else Content(size=4, data=Raw(b'"%b"' % urlsafe_b64encode(kind.encode())))
     return Part(part_id=part_id, mime_type=kind, filename=filename, headers=written, body=body, parts=parts)
 
 
@@ -97,9 +98,24 @@ def test_the_parts_of_a_body_begin_on_lines_of_their_own(texts: list[str], whole
     assert whole == mime.joined(texts)
 
 
-def test_content_that_is_no_base64_is_not_understood() -> None:
+@pytest.mark.parametrize("data", [b'"A"', b"1234", b"[1234]", b"true"])
+def test_content_that_is_no_base64_is_not_understood(data: bytes) -> None:
     with pytest.raises(UpstreamUnexpected):
-        mime.inline_content(Part(body=Content(size=1, data="A")))
+        mime.inline_content(Part(body=Content(size=1, data=Raw(data))))
+
+
+@pytest.mark.parametrize(
+    ("data", "content"),
+    [
+        (b"", b""),
+        (b"null", b""),
+        (b'"_-8="', b"\xff\xef"),
+        (b'"_\\u002d8\\u003d"', b"\xff\xef"),
+        (b'"' + b"QUJD" * 40_000 + b'"', b"ABC" * 40_000),
+    ],
+)
+def test_content_is_read_from_the_answer_in_either_alphabet_escaped_or_not(data: bytes, content: bytes) -> None:
+    assert content == mime.inline_content(Part(body=Content(size=1, data=Raw(data))))
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Annotated
 
-from msgspec import Meta
+from msgspec import Meta, Raw
 
 from connector_gateway.kit.wire import Wire
 
@@ -32,10 +32,13 @@ class Header(Wire):
 
 
 class Content(Wire, rename="camel"):
-    """What a part holds: ``data`` in URL-safe base64, or the name under which the vendor hands it out."""
+    """What a part holds: ``data`` in URL-safe base64, or the name under which the vendor hands it out.
+
+    ``data`` stays JSON in the answer, and is no copy of it: it may be nearly all that is large there (decision 71).
+    """
 
     size: Annotated[int, Meta(ge=0)] = 0
-    data: str | None = None
+    data: Raw = Raw()
     attachment_id: str | None = None
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations  # functions are made in each call (decision 45)
 
 import asyncio
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
+from itertools import accumulate
 
 from connector_gateway.connectors.mail import mapping, mime, wire
 from connector_gateway.connectors.mail.client import OUTLINE
@@ -21,11 +22,13 @@ from connector_gateway.connectors.mail.operations.reading import (
 from connector_gateway.kit.errors import AnswerTooLarge, AttachmentNotFound, MessageNotFound, UpstreamConflict
 from connector_gateway.kit.held import Holding
 from connector_gateway.kit.operation import reads
+from connector_gateway.kit.origin import ALONE_BYTES
 from connector_gateway.kit.shapes import Page
 
 MOST_TEXT = 4 * 1024 * 1024
 """Characters of all bodies of a page; the messages behind them are those of the next page (decision 48)."""
 
+TEXTS = ("text/plain", "text/html")
 TOO_LARGE = MessageBody(text=None, html=None, too_large=True)
 
 
@@ -77,11 +80,17 @@ async def _read_each(call: MailCall, message_ids: Sequence[str], *, with_body: b
     tasks: list[asyncio.Task[None]] = []
 
     async def read(index: int, message_id: str) -> None:
+        def expect(size: int) -> bool:
+            page.expect(index, size)
+            # What has no room any more need neither arrive nor be decoded, which holds the event loop.
+            for behind in tasks[max(page.ends_at, index + 1) :]:
+                behind.cancel()
+            return index < page.ends_at
+
         async with reader(call, first + index):
-            page.put(index, await _read(call, message_id, with_body=with_body))
-        # What has no room any more need neither arrive nor be decoded, which holds the event loop.
-        for behind in tasks[max(page.ends_at, index + 1) :]:
-            behind.cancel()
+            read = await _read(call, message_id, expect if with_body else None)
+        expect(read.size)
+        page.put(index, read)
 
     try:
         async with asyncio.TaskGroup() as group:
@@ -99,6 +108,7 @@ class _Filling:
         """No message from here on has room, as far as is known."""
 
         self._read: list[Read | None] = [None] * count
+        self._sizes = [0] * count
         self._holding = holding
         self._most_kept = 0
 
@@ -107,46 +117,54 @@ class _Filling:
         """Those that arrived and have room."""
         return [one for one in self._read if one is not None]
 
+    def expect(self, index: int, size: int) -> None:
+        """Leave room for so much at *index*; whatever has none behind it is let go."""
+        if index >= self.ends_at:
+            return
+        self._sizes[index] = max(size, self._sizes[index])
+        # The first one is always told, so that pages come to an end.
+        ends = (place for place, sum_ in enumerate(accumulate(self._sizes)) if place and sum_ > MOST_TEXT)
+        self.ends_at = next(ends, self.ends_at)
+        del self._sizes[self.ends_at :], self._read[self.ends_at :]
+
     def put(self, index: int, read: Read) -> None:
-        """Take the message at *index*; whatever has no room behind it is let go."""
+        """Take the message at *index*, if it has room."""
         if index >= self.ends_at:
             return
         self._read[index] = read
-        # The first one is always told, so that pages come to an end.
-        kept = 0
-        for place, one in enumerate(self._read):
-            size = 0 if one is None else one.size
-            if place and kept + size > MOST_TEXT:
-                self.ends_at = place
-                del self._read[place:]
-                break
-            kept += size
-        self._count(kept)
-
-    def _count(self, kept: int) -> None:
+        kept = sum(one.size for one in self.messages)
         if kept > self._most_kept:
             self._holding.keep(kept - self._most_kept)
             self._most_kept = kept
 
 
-async def _read(call: MailCall, message_id: str, *, with_body: bool) -> Read:
-    """A message, and what it says where that is wanted."""
+async def _read(call: MailCall, message_id: str, expect: Callable[[int], bool] | None) -> Read:
+    """A message, and what it says unless *expect* is None, which tells whether there is room for so much."""
     with suppress(MessageNotFound, AttachmentNotFound):
-        if not with_body:
+        if expect is None:
             return Read(await call.upstream.get_message(message_id, fields=OUTLINE))
         message, whole = await outlined_if_too_large(call.upstream, message_id)
-        return Read(mime.without_texts(message), await _body(call, message) if whole else TOO_LARGE)
+        if not whole:
+            return Read(mime.without_texts(message), TOO_LARGE)
+        parts = [part for kind in TEXTS for part in mime.body_parts(message.payload, kind)]
+        size = sum(map(mime.size, parts))
+        if expect(size):
+            # Texts that are still to arrive do so for one message after the other; what came with it is read at once.
+            alone = size > ALONE_BYTES and any(part.body.attachment_id for part in parts)
+            async with call.holding.turn if alone else nullcontext():
+                return Read(mime.without_texts(message), await _body(call, message, alone=alone))
     return Read()
 
 
-async def _body(call: MailCall, message: wire.Message) -> MessageBody:
-    """What a message says."""
+async def _body(call: MailCall, message: wire.Message, *, alone: bool) -> MessageBody:
+    """What a message says; texts that prove to be large arrive by themselves, unless they do so already."""
 
     async def said(mime_type: str) -> str | None:
         parts = mime.body_parts(message.payload, mime_type)
-        return mime.joined([mime.text(part, await content_of(call, message.id, part)) for part in parts])
+        return mime.joined([mime.text(part, await content_of(call, message.id, part, alone=alone)) for part in parts])
 
     try:
-        return MessageBody(text=await said("text/plain"), html=await said("text/html"))
+        plain, html = [await said(kind) for kind in TEXTS]
+        return MessageBody(text=plain, html=html)
     except AnswerTooLarge:
         return TOO_LARGE

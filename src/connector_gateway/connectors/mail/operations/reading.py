@@ -1,14 +1,15 @@
 """What several operations read: a mailbox by few at once, and the content of parts."""
 
 from collections.abc import AsyncGenerator
-from contextlib import AbstractAsyncContextManager, aclosing
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing
+from io import BytesIO
 from secrets import randbelow
 
 from connector_gateway.connectors.mail import mime, wire
 from connector_gateway.connectors.mail.client import OUTLINE, READERS, MailClient
 from connector_gateway.kit.call import Call
 from connector_gateway.kit.errors import AnswerTooLarge
-from connector_gateway.kit.origin import MAX_ANSWER_BYTES
+from connector_gateway.kit.origin import ALONE_BYTES, MAX_ANSWER_BYTES
 
 MailCall = Call[MailClient]
 
@@ -31,18 +32,25 @@ async def outlined_if_too_large(client: MailClient, message_id: str) -> tuple[wi
         return await client.get_message(message_id, fields=OUTLINE), False
 
 
-async def content_of(call: MailCall, message_id: str, part: wire.Part) -> bytes:
-    """The bytes of a part, whole; ``AnswerTooLarge`` where they are too many to be told as text."""
+async def content_of(call: MailCall, message_id: str, part: wire.Part, *, alone: bool) -> bytes:
+    """The bytes of a part, whole; ``AnswerTooLarge`` where they are too many to be told as text.
+
+    Those of a large one arrive in the call's turn for that, unless the caller has it *alone* already.
+    """
     # What came with the message is there already, and is not copied; an answer bounds its size.
     if (content := mime.inline_content(part)) is not None:
         return content
-    taken = bytearray()
-    async with aclosing(pieces_of(call.upstream, message_id, part)) as pieces:
+    taken = BytesIO()
+    async with aclosing(pieces_of(call.upstream, message_id, part)) as pieces, AsyncExitStack() as stack:
         async for piece in pieces:
-            taken += piece
-            if len(taken) > MAX_ANSWER_BYTES:
+            taken.write(piece)
+            if taken.tell() > MAX_ANSWER_BYTES:
                 raise AnswerTooLarge("The text of a message is too large.")
-    return bytes(taken)
+            if taken.tell() > ALONE_BYTES and not alone:
+                # As large answers that arrive whole: the others wait at their senders (decision 71).
+                await stack.enter_async_context(call.holding.turn)
+                alone = True
+    return taken.getvalue()
 
 
 async def pieces_of(client: MailClient, message_id: str, part: wire.Part) -> AsyncGenerator[bytes, None]:
