@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import insert, select, update
+from structlog.testing import capture_logs
 
 from connector_gateway.core.events.watchers import (
     FIRST_PAUSE_SECONDS,
@@ -24,6 +25,7 @@ from connector_gateway.kit.identifiers import ProcessId
 from connector_gateway.kit.observing import Snapshot, Watch
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
+from connector_gateway.storage.faults import unavailable
 from core.events.conftest import Node, Sprouted, forget, sprouted
 from harness.clocks import NOON, HandClock
 from harness.requirement import requirement
@@ -492,3 +494,27 @@ async def test_what_is_to_be_answered_is_answered(pushed: Node) -> None:
 
 def test_others_changes_are_noticed_within_a_second() -> None:
     assert TICK_SECONDS < 1
+
+
+def is_away(*_: object, **__: object) -> Any:
+    raise unavailable("the server has gone")
+
+
+async def test_storage_that_is_away_is_told_in_one_line_for_claims_and_polls(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def lose_storage(_: Watch[Any]) -> None:
+        monkeypatch.setattr(node.watches, "claim", is_away)
+        monkeypatch.setattr(node.app.connections, "observe", is_away)
+        node.watches.roused.set()
+
+    async def both_told() -> bool:
+        return {"claiming polls", "a poll"} <= {line.get("job") for line in lines}
+
+    node.garden.script = [lose_storage]
+    await node.connect()
+    with capture_logs() as lines:
+        await node.watch()
+        await until(both_told)
+
+    assert [] == [line for line in lines if "exc_info" in line]

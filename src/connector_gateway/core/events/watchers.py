@@ -20,7 +20,7 @@ from connector_gateway.core.processes import Processes
 from connector_gateway.core.runs import Recording, Run, Runs
 from connector_gateway.core.sites import Site
 from connector_gateway.kit.clock import Clock
-from connector_gateway.kit.errors import ConnectionRevoked, GatewayError, InternalError
+from connector_gateway.kit.errors import ConnectionRevoked, GatewayError, InternalError, StorageUnavailable
 from connector_gateway.kit.observing import SINCE, WATCHING, Observation, Observing, Snapshot, State
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
@@ -213,6 +213,9 @@ class Watchers:
             try:
                 await self._free()
                 claimed = await self._claim()
+            except StorageUnavailable as away:
+                log.warning("storage is away", job="claiming polls", private=away.private)
+                claimed = []
             except Exception:
                 log.exception("polls could not be claimed")
                 claimed = []
@@ -242,9 +245,14 @@ class Watchers:
     def _taken(self, poll: Claimed, task: asyncio.Task[None]) -> None:
         self._polls.discard(task)
         self._under_way[poll.connector] -= 1
-        if not task.cancelled() and task.exception():
-            log.error("a poll did not end well", connection_id=poll.connection_id, exc_info=task.exception())
-            self._stuck.append(poll)
+        fault = None if task.cancelled() else task.exception()
+        if fault is None:
+            return
+        self._stuck.append(poll)
+        if isinstance(fault, StorageUnavailable):
+            log.warning("storage is away", job="a poll", connection_id=poll.connection_id, private=fault.private)
+        else:
+            log.error("a poll did not end well", connection_id=poll.connection_id, exc_info=fault)
 
     async def _free(self) -> None:
         """End the leases of polls whose end could not be stored, so that they are tried again."""
