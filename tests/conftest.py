@@ -12,9 +12,9 @@ from structlog.dev import ConsoleRenderer, plain_traceback
 
 from connector_gateway.storage.database import Database
 from harness.clocks import HandClock
-from harness.databases import postgres_on, sqlite_in
+from harness.databases import sqlite_in, temporary_postgres
 from harness.leaks import LEAKS, listen
-from harness.postgres import new_database, postgres
+from harness.postgres import postgres
 from harness.schedule import LONGEST
 from harness.valkey import Server, valkey_server
 
@@ -68,9 +68,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[str]:
-    # Not in pytest's own folder. Where root runs the tests, the server belongs to another user, and every run of pytest
-    # that begins meanwhile closes that folder to all but root.
-    with TemporaryDirectory(prefix="postgres-") as folder, postgres(Path(folder)) as address:
+    with postgres() as address:
         yield address
 
 
@@ -83,15 +81,14 @@ def valkey_of_tests() -> Iterator[Server]:
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """A new database of each kind in turn."""
-    if request.param == "sqlite":
-        return sqlite_in(tmp_path)
-    return postgres_on(request.getfixturevalue("postgres_server"))
+    return sqlite_in(tmp_path) if request.param == "sqlite" else str(request.getfixturevalue("new_postgres"))
 
 
 @pytest.fixture
-def new_postgres(postgres_server: str) -> str:
-    """An empty database of PostgreSQL."""
-    return new_database(postgres_server)
+def new_postgres(postgres_server: str) -> Iterator[str]:
+    """A new database of PostgreSQL."""
+    with temporary_postgres(postgres_server) as address:
+        yield address
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
@@ -99,7 +96,14 @@ def common_database_url(request: pytest.FixtureRequest, tmp_path_factory: pytest
     """A database of each kind in turn, which the tests of a module share."""
     if request.param == "sqlite":
         return sqlite_in(tmp_path_factory.mktemp("common"))
-    return postgres_on(request.getfixturevalue("postgres_server"))
+    return str(request.getfixturevalue("common_postgres"))
+
+
+@pytest.fixture(scope="module")
+def common_postgres(postgres_server: str) -> Iterator[str]:
+    """A database of PostgreSQL that the tests of a module share."""
+    with temporary_postgres(postgres_server) as address:
+        yield address
 
 
 @pytest.fixture

@@ -10,17 +10,21 @@ from connector_gateway.kit.pasting import LONGEST
 from connector_gateway.kit.redaction import Redaction
 from harness.slowing import Found, modules, patterns_of, seconds, slow, slow_texts
 
-PATTERNS = patterns_of(connector_gateway)
 KIB = 1024
 
 
-@pytest.mark.parametrize("found", PATTERNS, ids=lambda found: found.where)
-def test_a_pattern_takes_no_longer_for_texts_that_are_made_to_be_slow(found: Found) -> None:
-    assert [] == slow(found)
+@pytest.fixture(scope="module")
+def patterns() -> list[Found]:
+    """All there are; not parameters of a test, since each worker would look for them at its start."""
+    return patterns_of(connector_gateway)
 
 
-def test_patterns_are_looked_for_in_every_part_of_the_package() -> None:
-    rooms = {found.where.split(".")[2].partition(":")[0] for found in PATTERNS if ".connectors." in found.where}
+def test_no_pattern_takes_longer_for_texts_that_are_made_to_be_slow(patterns: list[Found]) -> None:
+    assert [] == [(found.where, text) for found in patterns for text in slow(found)]
+
+
+def test_patterns_are_looked_for_in_every_part_of_the_package(patterns: list[Found]) -> None:
+    rooms = {found.where.split(".")[2].partition(":")[0] for found in patterns if ".connectors." in found.where}
 
     assert {"notes", "boards", "mail", "chat", "crm", "tables"} <= rooms
 

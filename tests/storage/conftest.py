@@ -7,9 +7,15 @@ import pytest
 from harness.postgres import new_database
 
 
+@pytest.fixture
+def empty_postgres(postgres_server: str) -> str:
+    """A database of PostgreSQL in which not even tables are."""
+    return new_database(postgres_server)
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
-def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """An empty database of each kind in turn, in which not even tables are."""
+def empty_database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """An empty database of each kind in turn."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'gateway.db'}"
-    return new_database(request.getfixturevalue("postgres_server"))
+    return str(request.getfixturevalue("empty_postgres"))

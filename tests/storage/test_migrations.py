@@ -30,11 +30,11 @@ def upgraded(database: Database, to: str, *rows: tuple[TextClause, dict[str, Any
     database._engine.dispose()
 
 
-async def test_claims_of_an_earlier_release_keep_results_and_are_never_sent_again(database_url: str) -> None:
+async def test_claims_of_an_earlier_release_keep_results_and_are_never_sent_again(empty_database_url: str) -> None:
     done = {"key": "done", "state": "done", "process": None, "status": "ok", "data": "{}"}
     held = {"key": "held", "state": "held", "process": "proc", "status": None, "data": None}
-    upgraded(Database(database_url), "0002", (OLD_CLAIM, done), (OLD_CLAIM, held))
-    async with Database(database_url) as database:
+    upgraded(Database(empty_database_url), "0002", (OLD_CLAIM, done), (OLD_CLAIM, held))
+    async with Database(empty_database_url) as database:
         claims = tables.claims.c
         query = select(claims.idempotency_key, claims.state, claims.data, claims.sealed, claims.process_id)
         rows = await database.read(lambda reading: reading.execute(query.order_by(claims.idempotency_key)).all())
@@ -49,7 +49,7 @@ OLD_CONNECTION = text(
 )
 
 
-async def test_idle_tokens_of_an_earlier_release_become_due_by_when_they_were_used(database_url: str) -> None:
+async def test_idle_tokens_of_an_earlier_release_become_due_by_when_they_were_used(empty_database_url: str) -> None:
     rows: list[dict[str, Any]] = [
         {"name": "conn_early", "status": "active", "sealed": b"", "expires_at": 1000.0},
         {"name": "conn_later", "status": "active", "sealed": b"", "expires_at": 5000.0},
@@ -57,8 +57,8 @@ async def test_idle_tokens_of_an_earlier_release_become_due_by_when_they_were_us
         {"name": "conn_past", "status": "revoked", "sealed": b"", "expires_at": 3000.0},
     ]
     workspace = text("INSERT INTO workspaces (workspace_id, name, plan, created_at) VALUES ('ws', '', 'free', 1.0)")
-    upgraded(Database(database_url), "0010", (workspace, {}), *((OLD_CONNECTION, row) for row in rows))
-    async with Database(database_url) as database:
+    upgraded(Database(empty_database_url), "0010", (workspace, {}), *((OLD_CONNECTION, row) for row in rows))
+    async with Database(empty_database_url) as database:
         connections = tables.connections.c
         query = select(connections.connection_id, connections.refresh_due_at).order_by(connections.connection_id)
         due = await database.read(lambda reading: reading.execute(query).all())

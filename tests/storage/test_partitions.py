@@ -57,8 +57,8 @@ async def names(database: Database) -> list[str]:
 
 
 @pytest.fixture
-async def served(new_postgres: str, clock: HandClock) -> AsyncIterator[Database]:
-    async with Database(new_postgres, clock=clock.now) as database:
+async def served(empty_postgres: str, clock: HandClock) -> AsyncIterator[Database]:
+    async with Database(empty_postgres, clock=clock.now) as database:
         yield database
 
 
@@ -166,12 +166,12 @@ def file_of(connection: Connection, name: str) -> Any:
     return connection.execute(text("SELECT pg_relation_filenode(CAST(:name AS regclass))"), {"name": name}).scalar()
 
 
-async def test_what_was_there_before_becomes_a_partition_without_being_written_anew(new_postgres: str) -> None:
-    old_database(new_postgres, run(days_ago(40)), run(days_ago(2)))
-    engine = create_engine(make_url(new_postgres).set(drivername="postgresql+psycopg"))
+async def test_what_was_there_before_becomes_a_partition_without_being_written_anew(empty_postgres: str) -> None:
+    old_database(empty_postgres, run(days_ago(40)), run(days_ago(2)))
+    engine = create_engine(make_url(empty_postgres).set(drivername="postgresql+psycopg"))
     with engine.connect() as connection:
         before = [file_of(connection, name) for name in ("runs", "runs_pkey", "ix_runs_connection")]
-    async with Database(new_postgres) as database:
+    async with Database(empty_postgres) as database:
         parts = await counted(database)
         with engine.connect() as connection:
             names = ("runs_first", "runs_first_pkey", "ix_runs_connection_first")
@@ -183,10 +183,10 @@ async def test_what_was_there_before_becomes_a_partition_without_being_written_a
 
 
 async def test_runs_from_before_are_deleted_run_by_run_until_all_are_past_their_time(
-    new_postgres: str, clock: HandClock
+    empty_postgres: str, clock: HandClock
 ) -> None:
-    old_database(new_postgres, run(days_ago(40)), run(days_ago(2)))
-    async with Database(new_postgres, clock=clock.now) as database:
+    old_database(empty_postgres, run(days_ago(40)), run(days_ago(2)))
+    async with Database(empty_postgres, clock=clock.now) as database:
         await Runs(database, ProcessId("proc"), clock).purge(days_ago(30))
         some = await counted(database)
         await database.maintain_history(2_000 * DAY_SECONDS + NOON)
@@ -195,12 +195,12 @@ async def test_runs_from_before_are_deleted_run_by_run_until_all_are_past_their_
         assert {} == await counted(database)
 
 
-async def test_processes_of_the_release_before_go_on_writing(new_postgres: str) -> None:
-    old_database(new_postgres, run(days_ago(40)))
+async def test_processes_of_the_release_before_go_on_writing(empty_postgres: str) -> None:
+    old_database(empty_postgres, run(days_ago(40)))
     values = [
         {"run_id": identifier(at), "at": at, "process": "p"} for at in (days_ago(40), days_ago(0), days_ago(-300))
     ]
-    async with Database(new_postgres) as database:
+    async with Database(empty_postgres) as database:
         for status in ("running", "ok", "running"):
             await database.write(
                 lambda writing, status=status: [  # type: ignore[misc]
@@ -214,12 +214,12 @@ async def test_processes_of_the_release_before_go_on_writing(new_postgres: str) 
         assert 2 == sum((await counted(database)).values())
 
 
-async def test_a_step_that_gets_no_lock_is_tried_again(new_postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    old_database(new_postgres, run(days_ago(2)))
+async def test_a_step_that_gets_no_lock_is_tried_again(empty_postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    old_database(empty_postgres, run(days_ago(2)))
     monkeypatch.setattr(schema, "LOCK_MILLISECONDS", 50)
     monkeypatch.setattr(schema, "TRIES", 1_000)
-    engine = create_engine(make_url(new_postgres).set(drivername="postgresql+psycopg"))
-    opening = Database(new_postgres)
+    engine = create_engine(make_url(empty_postgres).set(drivername="postgresql+psycopg"))
+    opening = Database(empty_postgres)
     with engine.connect() as other:
         other.execute(text("SELECT 1 FROM runs"))
         migrating = asyncio.create_task(asyncio.to_thread(opening.migrate))

@@ -3,8 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -51,7 +49,7 @@ async def names(database: Database) -> list[str]:
 @pytest.fixture(scope="module")
 def own_server() -> Iterator[str]:
     """A server that nobody else uses, since it is stopped."""
-    with TemporaryDirectory(prefix="postgres-") as folder, postgres(Path(folder)) as address:
+    with postgres() as address:
         yield address
 
 

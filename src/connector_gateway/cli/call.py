@@ -15,10 +15,10 @@ from pydantic.fields import FieldInfo
 from yarl import URL
 
 from connector_gateway.cli.groups import Group
-from connector_gateway.cli.installation import data_folder, reached
 from connector_gateway.cli.json_text import value_of
 from connector_gateway.cli.output import ENCODER, fail, note, show, show_json
 from connector_gateway.cli.output import as_json as json_option
+from connector_gateway.cli.running import data_folder, reached
 from connector_gateway.cli.tour import address_of, query_text
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.arguments import decode

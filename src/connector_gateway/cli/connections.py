@@ -9,9 +9,10 @@ import click
 
 from connector_gateway.app import App
 from connector_gateway.cli.groups import Group
-from connector_gateway.cli.installation import act, data_folder, manage
+from connector_gateway.cli.installation import act, manage
 from connector_gateway.cli.options import CHOICES, connector, connector_argument, given, json_object
 from connector_gateway.cli.output import as_json, note, show
+from connector_gateway.cli.running import data_folder
 from connector_gateway.kit.identifiers import WorkspaceId
 
 COLUMNS = ("connection_id", "connector", "status", "account_name", "name", "updated_at", "workspace_id")

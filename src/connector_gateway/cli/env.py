@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import click
 
-from connector_gateway.cli.installation import data_folder, describe
+from connector_gateway.cli.running import data_folder, describe
 
 Described = Mapping[str, Any]
 

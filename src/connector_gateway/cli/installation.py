@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
-from pydantic_core import from_json
 
 from connector_gateway.app import App
 from connector_gateway.cli import env_file
 from connector_gateway.cli.environment import settings_of
 from connector_gateway.cli.output import fail, note, show
+from connector_gateway.cli.running import USUAL_FOLDER, describe, set_here
 from connector_gateway.cli.secrets_file import is_installed, secrets_of
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.envelope import described
@@ -26,20 +26,13 @@ from connector_gateway.storage.files import AlreadyServed, FileLock, Unusable
 
 T = TypeVar("T")
 
-USUAL_FOLDER = Path(".data")
 OWN = ("GATEWAY_SECRET_KEYS", "GATEWAY_DATABASE_URL")
 """Settings that make an installation, rather than only adjust one."""
-
-data_folder = click.option(
-    "--data",
-    type=click.Path(path_type=Path),
-    help="Folder of a dev installation, in place of what the environment and .env name; .data where they name none.",
-)
 
 
 def environment(data: Path | None = None) -> dict[str, str]:
     """The settings there are; those of the dev installation in *data* go first where it is named."""
-    found = env_file.kept() | {name: value for name, value in os.environ.items() if value}
+    found = set_here()
     return found if data is None else found | environment_of(data)
 
 
@@ -79,28 +72,6 @@ def stand_ins(upstreams: Mapping[str, Mapping[str, str]], clients: Mapping[str, 
         for part, value in clients.get(name, {}).items()
     }
     return addresses | registered
-
-
-def describe(data: Path | None) -> Mapping[str, Any]:
-    """What the running dev installation in *data* tells tools; empty if there is none."""
-    try:
-        described: Mapping[str, Any] = from_json(((data or USUAL_FOLDER) / "dev.json").read_bytes())
-    except (OSError, ValueError):
-        return {}
-    return described
-
-
-def reached(data: Path | None) -> tuple[str, str, Mapping[str, Any]]:
-    """Address and key of the running gateway, and what a dev installation tells besides."""
-    settings = {} if data else environment()
-    described = describe(data)
-    base_url = settings.get("GATEWAY_URL") or described.get("base_url") or settings.get("GATEWAY_BASE_URL")
-    key = settings.get("GATEWAY_API_KEY") or described.get("keys", {}).get("write")
-    if not base_url or not key:
-        raise click.ClickException(
-            "No gateway is known: start one with 'make run', or set GATEWAY_URL and GATEWAY_API_KEY."
-        )
-    return base_url, key, described
 
 
 def manage(data: Path | None, work: Callable[[App], Awaitable[T]], *, json: bool) -> T:

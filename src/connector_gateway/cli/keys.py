@@ -8,8 +8,9 @@ import click
 
 from connector_gateway.app import App
 from connector_gateway.cli.groups import Group
-from connector_gateway.cli.installation import act, data_folder
+from connector_gateway.cli.installation import act
 from connector_gateway.cli.output import as_json
+from connector_gateway.cli.running import data_folder
 from connector_gateway.kit.identifiers import ConnectionId, KeyId, WorkspaceId
 from connector_gateway.kit.shapes import Instant, Params
 

@@ -8,7 +8,7 @@ import click
 import httpx2
 from mcp.shared.exceptions import MCPError
 
-from connector_gateway.cli.installation import data_folder, reached
+from connector_gateway.cli.running import data_folder, reached
 from connector_gateway.mcp.bridge import bridge
 
 

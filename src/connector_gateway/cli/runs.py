@@ -12,7 +12,7 @@ import click
 
 from connector_gateway.app import App
 from connector_gateway.cli.groups import Group
-from connector_gateway.cli.installation import data_folder, manage
+from connector_gateway.cli.installation import manage
 from connector_gateway.cli.output import (
     as_answered,
     as_json,
@@ -25,6 +25,7 @@ from connector_gateway.cli.output import (
     to_terminal,
 )
 from connector_gateway.cli.printing import printable
+from connector_gateway.cli.running import data_folder
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.filters import operation_names
 from connector_gateway.kit.errors import catalogue

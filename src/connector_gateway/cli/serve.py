@@ -16,7 +16,8 @@ import click
 from connector_gateway.app import App
 from connector_gateway.cli import env_file
 from connector_gateway.cli.environment import settings_of
-from connector_gateway.cli.installation import data_folder, environment
+from connector_gateway.cli.installation import environment
+from connector_gateway.cli.running import data_folder
 from connector_gateway.cli.serving import PORTS, PortTaken, bind, configure_log, server
 from connector_gateway.cli.supervised import Line, Place
 from connector_gateway.cli.supervisor import Supervisor, command

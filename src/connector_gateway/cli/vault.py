@@ -5,8 +5,9 @@ from pathlib import Path
 import click
 
 from connector_gateway.cli.groups import Group
-from connector_gateway.cli.installation import act, data_folder
+from connector_gateway.cli.installation import act
 from connector_gateway.cli.output import as_json
+from connector_gateway.cli.running import data_folder
 
 COLUMNS = ("kind", "resealed", "unreadable")
 

@@ -6,8 +6,9 @@ from typing import Any
 import click
 
 from connector_gateway.app import App
-from connector_gateway.cli.installation import act, data_folder
+from connector_gateway.cli.installation import act
 from connector_gateway.cli.output import as_json
+from connector_gateway.cli.running import data_folder
 from connector_gateway.core.webhooks.webhooks import OVERLAP_SECONDS
 from connector_gateway.kit.identifiers import WorkspaceId
 from connector_gateway.kit.shapes import Instant, Params

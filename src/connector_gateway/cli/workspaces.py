@@ -6,9 +6,10 @@ from typing import Any
 import click
 
 from connector_gateway.cli.groups import Group
-from connector_gateway.cli.installation import act, data_folder
+from connector_gateway.cli.installation import act
 from connector_gateway.cli.options import given
 from connector_gateway.cli.output import as_json
+from connector_gateway.cli.running import data_folder
 from connector_gateway.kit.identifiers import WorkspaceId
 
 COLUMNS = ("workspace_id", "name", "plan", "created_at")
