@@ -4,7 +4,7 @@ The text of such a statement is the same for one row and for a hundred, so it is
 encoding of one text. Bound value by value, a record of a call took longer to bind than to be written (decision 58).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -18,10 +18,12 @@ from sqlalchemy import (
     LargeBinary,
     Text,
     Update,
+    and_,
     bindparam,
     cast,
     column,
     func,
+    literal_column,
     select,
     true,
 )
@@ -33,6 +35,12 @@ from sqlalchemy.types import TypeEngine
 from connector_gateway.storage.rows import Row, execute
 
 ROWS, NUMBER = "_rows", "_number"
+
+HELD = "'gateway.held'"
+"""The setting, of one transaction only, that lists the numbers of the fences which held in it."""
+
+HOLDS = "given._number IS NULL OR given._number = ANY((SELECT string_to_array(current_setting('gateway.held'), ','))::int[])"
+"""The condition that a row's fence held; it has no number where it needs none."""
 
 Form = Callable[[Any], Any] | None
 Types = Mapping[str, TypeEngine[Any]]
@@ -47,26 +55,37 @@ class SetStatement:
         self._fixed = {name: value for name, value in compiled.params.items() if name != ROWS}
         self._forms = [(name, _form(kind, dialect)) for name, kind in types.items()]
 
-    def parameters(self, rows: Sequence[Row]) -> dict[str, Any]:
-        """The values of *rows*, which are numbered, in the driver's form."""
+    def parameters(self, rows: Iterable[tuple[int | None, Row]]) -> dict[str, Any]:
+        """The values of *rows*, each with its number, in the driver's form."""
         kept = [
             {name: row[name] if form is None or row[name] is None else form(row[name]) for name, form in self._forms}
             # Their order does not come back with what is returned, so each row carries its number.
             | {NUMBER: number}
-            for number, row in enumerate(rows)
+            for number, row in rows
         ]
         return {**self._fixed, ROWS: msgspec.json.encode(kept).decode()}
 
 
 @lru_cache(maxsize=64)
-def inserting(statement: Insert, columns: Sequence[str], dialect: Dialect) -> SetStatement:
-    """*statement* for rows that have all the same *columns*; it returns the primary keys of those it wrote."""
+def inserting(statement: Insert, columns: Sequence[str], dialect: Dialect, *, fenced: bool) -> SetStatement:
+    """*statement* for rows that have all the same *columns*; if *fenced*, for those whose fence held."""
     types = {name: statement.table.c[name].type for name in columns}
     table = _table(types)
     # Without a condition, ON CONFLICT could be read as one of a join.
-    rows = select(*(table.c[name] for name in columns)).where(true())
-    key = list(statement.table.primary_key.columns)  # type: ignore[attr-defined]
-    return SetStatement(statement.from_select(list(columns), rows).returning(*key), types, dialect)
+    rows = select(*(table.c[name] for name in columns)).where(literal_column(f"({HOLDS})") if fenced else true())
+    return SetStatement(statement.from_select(list(columns), rows), types, dialect)
+
+
+@lru_cache(maxsize=64)
+def claiming(statement: Any, columns: Sequence[str], dialect: Dialect) -> SetStatement:
+    """*statement*, an insertion, as a fence: it holds for the first row of each name that was not there before."""
+    types = {name: statement.table.c[name].type for name in columns}
+    given, key = select(_table(types)).cte("given"), list(statement.table.primary_key.columns)
+    rows = select(*(given.c[name] for name in columns)).where(true())
+    written = statement.from_select(list(columns), rows).returning(*key).cte("written")
+    same = and_(*(given.c[part.name] == written.c[part.name] for part in key))
+    first = select(func.min(given.c[NUMBER]).label(NUMBER)).join_from(given, written, same)
+    return SetStatement(_holding(first.group_by(*(given.c[part.name] for part in key))), types, dialect)
 
 
 def execute_each(connection: Connection, statement: Update | Delete, rows: Sequence[Row]) -> int:
@@ -78,15 +97,28 @@ def execute_each(connection: Connection, statement: Update | Delete, rows: Seque
         return sum(execute(connection, statement, row) for row in rows)
     prepared = changing(statement, connection.dialect)
     cursor = connection.connection.cursor()
-    cursor.execute(prepared.text, prepared.parameters(rows))
+    cursor.execute(prepared.text, prepared.parameters(enumerate(rows)))
     changed: int = cursor.rowcount
     cursor.close()
     return changed
 
 
 @lru_cache(maxsize=64)
-def changing(statement: Update | Delete, dialect: Dialect) -> SetStatement:
-    """*statement*, an update or deletion by ``bindparam``s; it returns the numbers of the rows that did something."""
+def changing(statement: Update | Delete, dialect: Dialect, *, fenced: bool = False) -> SetStatement:
+    """*statement*, an update or deletion by ``bindparam``s, for many rows; if *fenced*, for those whose fence held."""
+    replaced, types, _ = _by_rows(statement, dialect)
+    return SetStatement(replaced.where(literal_column(f"({HOLDS})")) if fenced else replaced, types, dialect)
+
+
+@lru_cache(maxsize=64)
+def fencing(statement: Update | Delete, dialect: Dialect) -> SetStatement:
+    """*statement*, an update or deletion by ``bindparam``s, as a fence: it holds for rows that change something."""
+    replaced, types, number = _by_rows(statement, dialect)
+    return SetStatement(_holding(replaced.returning(number)), types, dialect)
+
+
+def _by_rows(statement: Any, dialect: Dialect) -> tuple[Any, Types, Any]:
+    """*statement* with the values of given rows for its ``bindparam``s, their types, and the number of a given row."""
     plain = statement.compile(dialect=dialect)
     # What a row gives has a name that no column has; what the statement itself fixes stays a parameter.
     types = {name: parameter.type for parameter, name in plain.bind_names.items() if name.startswith("_")}
@@ -97,7 +129,17 @@ def changing(statement: Update | Delete, dialect: Dialect) -> SetStatement:
         return table.c[element.key] if given else None
 
     replaced: Any = visitors.replacement_traverse(statement, {}, placed)
-    return SetStatement(replaced.returning(table.c[NUMBER]), types, dialect)
+    return replaced, types, table.c[NUMBER]
+
+
+def _holding(numbers: Any) -> Any:
+    """Adds *numbers* to those of the fences that held, and tells all of them."""
+    held = numbers.cte("held")
+    told = func.string_agg(cast(held.c[NUMBER], Text()), literal_column("','"))
+    # A setting that was never made is null, and one of a transaction that has ended is empty.
+    before = literal_column(f"nullif(current_setting({HELD}, true), '')")
+    listed = func.concat_ws(literal_column("','"), before, told)
+    return select(func.set_config(literal_column(HELD), listed, literal_column("true")).label("held"))
 
 
 def _table(types: Types) -> Any:
