@@ -159,6 +159,8 @@ def _is_alive(connection: Any, idle_seconds: float) -> bool:
 def postgres_arguments(url: URL, seconds: float) -> dict[str, Any]:
     """What bounds every wait for a server: for its first answer, for a statement, and for a network that is gone."""
     return {
+        # What is sent in ``round_trips.py`` is encoded so, whatever the database's own encoding is.
+        "client_encoding": "utf8",
         "connect_timeout": max(2, round(seconds)),
         "tcp_user_timeout": round(seconds * 1000),
         "keepalives_idle": KEEPALIVE_SECONDS,

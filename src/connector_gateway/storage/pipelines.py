@@ -5,23 +5,25 @@ one statement, and so are fences of many calls. Which fences held is kept by the
 transaction, and rows behind a fence are written by its number (decision 74).
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Sequence
+from contextlib import nullcontext
 from itertools import groupby
 from typing import Any
 
 from psycopg.pq import TransactionStatus
+from psycopg.pq.abc import PGresult
 from sqlalchemy import Connection, Insert
 from sqlalchemy.sql.base import Executable
 
 from connector_gateway.storage.engines import beginning
 from connector_gateway.storage.faults import confirming
-from connector_gateway.storage.rows import Row, execute
-from connector_gateway.storage.sets import SetStatement, changing, claiming, fencing, inserting
+from connector_gateway.storage.round_trips import Statement, ask
+from connector_gateway.storage.rows import Row
+from connector_gateway.storage.sets import changing, claiming, fencing, inserting
 from connector_gateway.storage.writers import PutsWriter, Writer
 
-Held = Callable[[], set[int]]
-"""Tells the numbers of the fences that held, once the answers have come."""
+BEGIN: Statement = (b"BEGIN", ())
+COMMIT: Statement = (b"COMMIT", ())
 
 Numbered = tuple[int | None, Row]
 """A row with the number of its fence, if it has one."""
@@ -47,96 +49,68 @@ def transact(connection: Connection, batch: Sequence[Writer]) -> list[Any]:
 
 def _put(connection: Connection, writers: Sequence[PutsWriter], *, commit: bool) -> list[bool]:
     """Whether the fence of each of *writers* held; where it did, its rows are written."""
-    alone = commit and _is_one_insertion(writers) and _is_a_transaction_by_itself(connection)
-    with confirming(connection) if commit else nullcontext(), nullcontext() if alone else _pipeline(connection):
-        tell = _fence(connection, writers)
-        _write_rows(connection, writers)
-        if commit and not alone:
-            # As a statement among the others; the driver's own commit would wait for their answers first.
-            connection.connection.cursor().execute("COMMIT")
-    held = tell()
+    driver: Any = connection.connection.driver_connection
+    begin, fences, rows = _beginning(connection), _fences(writers), _rows(writers)
+    end = [COMMIT] if commit else []
+    if begin == [BEGIN] and commit and len(fences) + len(rows) == 1:
+        # A single statement is a transaction by itself, as are the records of reads.
+        begin, end = [], []
+    with confirming(connection) if commit else nullcontext():
+        answers = ask(driver, [*begin, *fences, *rows, *end])
+    # The last of the fences tells the numbers of all that held.
+    held = _numbers(answers[len(begin) + len(fences) - 1]) if fences else set[int]()
     return [writer.fence is None or number in held for number, writer in enumerate(writers)]
 
 
-def _is_one_insertion(writers: Sequence[PutsWriter]) -> bool:
-    """Whether the rows of *writers* are those of a single insertion, as the records of reads are."""
-    statements = {statement for writer in writers for statement, _ in writer.puts}
-    fenced = any(writer.fence is not None for writer in writers)
-    return len(statements) == 1 and not fenced and isinstance(statements.pop(), Insert)
-
-
-def _is_a_transaction_by_itself(connection: Connection) -> bool:
-    """Whether a statement is, since nothing was begun, and nothing has to be set first."""
-    return not _is_begun(connection) and len(beginning(connection)) == 1
-
-
-def _is_begun(connection: Connection) -> bool:
-    driver: Any = connection.connection.driver_connection
-    begun: bool = driver.pgconn.transaction_status != TransactionStatus.IDLE
-    return begun
-
-
-@contextmanager
-def _pipeline(connection: Connection) -> Iterator[None]:
-    """Sends the statements inside without waiting; at the end all answers have come, or the first refusal is raised."""
+def _beginning(connection: Connection) -> list[Statement]:
+    """What begins a transaction, where none was begun."""
     driver: Any = connection.connection.driver_connection
     # SQLAlchemy does not begin by itself here, since that would be a round trip of its own.
-    begun = _is_begun(connection)
-    with driver.pipeline():
-        for statement in () if begun else beginning(connection):
-            driver.execute(statement)
-        yield
+    begun = driver.pgconn.transaction_status != TransactionStatus.IDLE
+    return [] if begun else [(text.encode(), ()) for text in beginning(connection)]
 
 
-def _fence(connection: Connection, writers: Sequence[PutsWriter]) -> Held:
-    """Send the fences of *writers*, those of one statement as one; the server keeps the numbers of those that held."""
+def _fences(writers: Sequence[PutsWriter]) -> list[Statement]:
+    """The fences of *writers*, those of one statement as one; the server keeps the numbers of those that hold."""
     by_statement: dict[Executable, list[Numbered]] = {}
     for number, writer in enumerate(writers):
         if writer.fence is not None:
             statement, values = writer.fence
             by_statement.setdefault(statement, []).append((number, values))
-    cursors = [_send_fence(connection, statement, rows) for statement, rows in by_statement.items()]
-    # The last one tells the numbers of all.
-    return lambda: _numbers(cursors[-1].fetchone()[0]) if cursors else set()
+    return [_fence(statement, rows) for statement, rows in by_statement.items()]
 
 
-def _send_fence(connection: Connection, statement: Any, rows: list[Numbered]) -> Any:
+def _fence(statement: Any, rows: list[Numbered]) -> Statement:
     if isinstance(statement, Insert):
-        rows = _in_order(statement, rows)
-        return _execute(connection, claiming(statement, tuple(rows[0][1]), connection.dialect), rows)
-    return _execute(connection, fencing(statement, connection.dialect), rows)
+        return claiming(statement, tuple(rows[0][1])).of(_in_order(statement, rows))
+    return fencing(statement).of(rows)
 
 
-def _numbers(told: str) -> set[int]:
-    return {int(number) for number in told.split(",") if number}
+def _numbers(told: PGresult) -> set[int]:
+    listed = told.get_value(0, 0) or b""
+    return {int(number) for number in listed.split(b",") if number}
 
 
-def _write_rows(connection: Connection, writers: Sequence[PutsWriter]) -> None:
-    """Send the rows of *writers*; the server writes those whose fence held."""
+def _rows(writers: Sequence[PutsWriter]) -> list[Statement]:
+    """The rows of *writers*; the server writes those whose fence holds."""
     by_statement: dict[tuple[Executable, bool], list[Numbered]] = {}
     for number, writer in enumerate(writers):
         fenced = writer.fence is not None
         for statement, values in writer.puts:
             row = (number if fenced else None, values)
             by_statement.setdefault((statement, fenced), []).append(row)
-    for (statement, fenced), rows in by_statement.items():
-        if isinstance(statement, Insert):
-            ordered = _in_order(statement, rows)
-            _execute(connection, inserting(statement, tuple(rows[0][1]), connection.dialect, fenced=fenced), ordered)
-        elif fenced:
-            _execute(connection, changing(statement, connection.dialect, fenced=True), rows)
-        else:
-            for _, values in rows:
-                execute(connection, statement, values)
+    return [text for (statement, fenced), rows in by_statement.items() for text in _written(statement, rows, fenced)]
+
+
+def _written(statement: Any, rows: list[Numbered], fenced: bool) -> list[Statement]:  # noqa: FBT001
+    if isinstance(statement, Insert):
+        inserted = inserting(statement, tuple(rows[0][1]), fenced=fenced)
+        return [inserted.of(_in_order(statement, rows))]
+    # Each by itself: one statement would change a row once, though it were named twice.
+    return [changing(statement, fenced=fenced).of([row]) for row in rows]
 
 
 def _in_order(statement: Any, rows: list[Numbered]) -> list[Numbered]:
     """*rows* in one order everywhere, or two processes that insert the same could each wait for the other."""
     key = [column.name for column in statement.table.primary_key.columns]
     return sorted(rows, key=lambda row: tuple(row[1][name] for name in key))
-
-
-def _execute(connection: Connection, statement: SetStatement, rows: Sequence[Numbered]) -> Any:
-    cursor = connection.connection.cursor()
-    cursor.execute(statement.text, statement.parameters(rows))
-    return cursor
