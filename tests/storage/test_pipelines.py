@@ -127,6 +127,16 @@ async def test_odd_values_come_through_as_they_are(served: Database) -> None:
     assert (bytes(range(256)), odd) == (claimed.sealed, claimed.data)
 
 
+async def test_a_commit_may_be_larger_than_what_a_socket_takes_at_once(served: Database) -> None:
+    rows = [claim(f"key {number}", f"run {number}") | {"data": str(number) * 500_000} for number in range(8)]
+    held = await asyncio.gather(*(served.put_all([(INSERT, workspace(row["run_id"]))], (CLAIM, row)) for row in rows))
+
+    length = select(func.sum(func.length(tables.claims.c.data)))
+    assert [True] * 8 == held
+    assert 4_000_000 == await served.read(lambda reading: reading.execute(length).scalar())
+    assert 8 == len(await names(served))
+
+
 async def test_what_is_about_one_thing_is_written_in_order_and_other_things_go_on(served: Database) -> None:
     stuck = Stuck()
     first = asyncio.ensure_future(served.write(stuck, "one"))
@@ -190,7 +200,7 @@ async def test_rows_behind_a_fence_that_does_not_hold_are_not_written_beside_oth
         served.put_all([(INSERT, workspace("lost"))], (INTEND, mine("taken", "second", b"y")), "second"),
     )
 
-    assert [True, False, True, False] == held
+    assert [True, False, True, False] == list(held)
     assert ["fenced", "kept", "without a fence"] == await names(served)
 
 

@@ -1,0 +1,54 @@
+"""How often a call asks a PostgreSQL server, as documented in docs/performance.md."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from uuid import uuid4
+
+from connector_gateway.connectors.notes import NOTES
+from harness.playing import playing
+from harness.relaying import Relay, relaying
+from harness.serving import Gateway, Reply, serving
+from workspace_sandbox.notes import NotesEmulator
+
+
+def asked(relay: Relay, call: Callable[[], Reply]) -> int:
+    """How often *call* asks the server, the least of several: what the service does by itself asks now and then."""
+    return min(_asked_once(relay, call) for _ in range(5))
+
+
+def _asked_once(relay: Relay, call: Callable[[], Reply]) -> int:
+    relay.round_trips = 0
+    assert 200 == call().status
+    return relay.round_trips
+
+
+def figures(relay: Relay, gateway: Gateway) -> dict[str, int]:
+    """The round trips of each kind of call."""
+    page = {"database_id": gateway.examples("notes")["database_id"], "properties": {"Name": "Acme"}}
+
+    def write(key: str | None = None) -> Reply:
+        return gateway.post("/notes/pages", headers={"Idempotency-Key": key} if key else {}, **page)
+
+    write("repeated")
+    return {
+        "read": asked(relay, lambda: gateway.get("/notes/databases", limit=1)),
+        "write": asked(relay, write),
+        "write with a key": asked(relay, lambda: write(uuid4().hex)),
+        "repeat of a key": asked(relay, lambda: write("repeated")),
+    }
+
+
+async def test_a_read_asks_a_server_once_and_a_write_with_a_key_three_times(new_postgres: str, tmp_path: Path) -> None:
+    def count(relay: Relay, address: str) -> dict[str, int]:
+        rooms = {"notes": NOTES}
+        with (
+            playing(notes=NotesEmulator) as sandbox,
+            serving(sandbox, tmp_path, connectors=rooms, database_url=address, GATEWAY_WATCH="off") as gateway,
+        ):
+            return figures(relay, gateway)
+
+    async with relaying(new_postgres) as (relay, address):
+        told = await asyncio.to_thread(count, relay, address)
+
+    assert {"read": 1, "write": 2, "write with a key": 3, "repeat of a key": 3} == told
