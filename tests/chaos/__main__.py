@@ -25,12 +25,10 @@ def main() -> int:
     reading.add_argument("--logs", type=Path, help="a folder for what the gateways tell")
     wanted = reading.parse_args()
     with ExitStack() as stack:
-        folders = [
-            Path(stack.enter_context(TemporaryDirectory(prefix=f"chaos-{name}-"))) for name in ("db", "store", "logs")
-        ]
-        server = stack.enter_context(postgres(folders[0]))
-        store = stack.enter_context(valkey_server(folders[1]))
-        logs = wanted.logs or folders[2]
+        folders = [Path(stack.enter_context(TemporaryDirectory(prefix=f"chaos-{name}-"))) for name in ("store", "logs")]
+        server = stack.enter_context(postgres())
+        store = stack.enter_context(valkey_server(folders[0]))
+        logs = wanted.logs or folders[1]
         logs.mkdir(parents=True, exist_ok=True)
         outcome = asyncio.run(
             trial(
