@@ -1,6 +1,7 @@
 """Agents list and call every operation, over both transports and in former versions of the protocol."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -10,7 +11,9 @@ from mcp_types import ReadResourceResult
 from pydantic_core import from_json
 
 from connector_gateway.connectors import CONNECTORS
+from connector_gateway.kit.errors import HeadersTooLarge, MissingApiKey, RequestIncomplete, UnsupportedMediaType
 from connector_gateway.mcp import resources
+from connector_gateway.mcp.remedies import remedy_of
 from harness.agents import Mode, agent, bridged, outcome, outcomes, words
 from harness.publishing import published, publishing
 from harness.recording import arguments, playground
@@ -21,6 +24,10 @@ from harness.waiting import wait_until
 TOOLS = {f"{room.name}_{operation.name}": operation for room in CONNECTORS.values() for operation in room.operations}
 NAMES = list(TOOLS)
 WRITES = {name for name, operation in TOOLS.items() if operation.scope == "write"}
+BEFORE_THE_PROTOCOL = {HeadersTooLarge, MissingApiKey, RequestIncomplete, UnsupportedMediaType}
+"""What is refused before there is a call of a tool; clients tell it to whoever set them up."""
+
+ELSEWHERE = re.compile(r"\b(GET|POST|PATCH|PUT|DELETE) |route|[Hh]eader|command|connector-gateway|console|/docs|body")
 MODES: list[Mode] = ["auto", "legacy"]
 
 
@@ -235,3 +242,55 @@ async def test_a_run_is_read(gateway: Gateway) -> None:
         read = await client.read_resource(f"gateway://runs/{run_id}")
 
     assert run_id in read.model_dump_json()
+
+
+# Dry runs
+
+
+@requirement("agents:dry-run")
+async def test_a_write_tells_what_it_would_do(gateway: Gateway) -> None:
+    given = {"list_id": gateway.examples("boards")["list_ids"][0], "name": "Dry", "dry_run": True}
+    gateway.clear("boards")
+    async with agent(gateway) as client:
+        result = await client.call_tool("boards_create_card", given)
+    told = result.structured_content
+    run = gateway.operator("GET", f"/v1/runs/{told['run_id']}").data
+
+    assert ["create the card"] == [request["step"] for request in told["dry_run"]["requests"]]
+    assert ("data" in told, from_json(words(result)) == told, run["dry_run"]) == (False, True, True)
+    assert {"GET"} == {method for method, _, _ in gateway.journal("boards")}
+
+
+@requirement("agents:dry-run")
+@pytest.mark.parametrize(
+    ("tool", "wanted"), [("boards_create_card", "yes"), ("boards_create_card", 1), ("notes_list_databases", True)]
+)
+async def test_what_is_no_wish_for_a_dry_run_is_refused_and_writes_nothing(
+    gateway: Gateway, tool: str, wanted: Any
+) -> None:
+    gateway.clear("boards")
+    async with agent(gateway) as client:
+        result = await client.call_tool(tool, {"dry_run": wanted})
+
+    assert ("invalid_parameters", "dry_run") == (
+        outcome(result),
+        result.structured_content["error"]["details"][0]["parameter"],
+    )
+    assert [] == gateway.journal("boards")
+
+
+@requirement("agents:remedies")
+def test_no_remedy_sends_an_agent_where_it_cannot_go() -> None:
+    refusals = {refusal for operation in TOOLS.values() for refusal in operation.refusals}
+    remedies = {refusal.code: remedy_of(refusal("")) for refusal in refusals - BEFORE_THE_PROTOCOL}
+
+    assert [] == [code for code, remedy in remedies.items() if ELSEWHERE.search(remedy)]
+
+
+@requirement("agents:remedies")
+async def test_an_agent_is_sent_to_a_resource(gateway: Gateway) -> None:
+    async with agent(gateway) as client:
+        result = await client.call_tool("notes_list_databases", {"connection_id": "conn_nothing"})
+
+    assert "gateway://connections" in result.structured_content["error"]["remedy"]
+    assert "gateway://connections" in words(result)

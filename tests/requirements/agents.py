@@ -19,4 +19,6 @@ AGENTS = promised(
     ("mcp-14", "agents:progress", "Who wants to know is told that a call goes on."),
     ("mcp-15", "agents:cancelled", "A client that leaves cancels its call."),
     ("mcp-16", "agents:resources", "Connections, events and runs can be read."),
+    ("mcp-17", "agents:dry-run", "A write tells what it would do, and does nothing."),
+    ("mcp-18", "agents:remedies", "What to do about an error is told by tools and resources."),
 )

@@ -14,12 +14,19 @@ from connector_gateway.core.runs import Run
 from connector_gateway.kit.errors import InvalidParameters
 from connector_gateway.kit.operation import AnyOperation
 from connector_gateway.kit.shapes import IDEMPOTENCY_FIELD
+from connector_gateway.mcp.results import DRY_RUN
 from connector_gateway.mcp.tools import Tool
 
 NULL = b"null"
 
 Fields = dict[str, msgspec.Raw]
 """Arguments as they came: numbers are exact only in the text itself."""
+
+
+class _Preferring(msgspec.Struct):
+    """Of arguments, only whether nothing is to be written."""
+
+    dry_run: Any = None
 
 
 class Calls:
@@ -32,6 +39,7 @@ class Calls:
     async def envelope(self, run: Run, caller: Caller, tool: Tool, given: bytes) -> Envelope:
         """The envelope of *tool*, called with the arguments *given* as JSON."""
         arguments = Arguments(path={})
+        run.dry_run = tool.operation.scope == "write" and _asks_for_dry_run(given)
         read = partial(self._read, caller, tool, arguments, given)
         return await self._gateway.call(run, caller, tool.connector, tool.operation, arguments, read_body=read)
 
@@ -40,11 +48,32 @@ class Calls:
         # The protocol lets clients write null for no arguments.
         fields = msgspec.json.decode(given, type=Fields | None) or {}
         arguments.idempotency_header = _taken_key(fields, tool.operation)
+        _take_dry_run(fields, tool.operation)
         if bytes(fields.get(CONNECTION, NULL)) == NULL:
             fields.pop(CONNECTION, None)
             # Beside the body rather than in it, so that a run tells what the caller has sent.
             arguments.query = [(CONNECTION, await self._choosing.only(caller, tool.connector))]
         return Body(msgspec.json.encode(fields))
+
+
+def _asks_for_dry_run(given: bytes) -> bool:
+    """Whether nothing is to be written; what is wrong with the arguments is told when they are read."""
+    try:
+        return msgspec.json.decode(given, type=_Preferring).dry_run is True
+    except msgspec.DecodeError:
+        return False
+
+
+def _take_dry_run(fields: Fields, operation: AnyOperation) -> None:
+    """Take out of *fields* whether nothing is to be written; what is neither true nor false must not be guessed."""
+    if operation.scope == "read" or DRY_RUN not in fields:
+        return
+    wanted: Any = msgspec.json.decode(fields.pop(DRY_RUN))
+    if wanted is not None and not isinstance(wanted, bool):
+        raise InvalidParameters(
+            f"Parameter {DRY_RUN} cannot be used as given.",
+            {"parameter": DRY_RUN, "message": "Input should be a valid boolean", "value": wanted},
+        )
 
 
 def _taken_key(fields: Fields, operation: AnyOperation) -> str | None:

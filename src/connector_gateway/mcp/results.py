@@ -11,12 +11,16 @@ from connector_gateway.core.envelope import Envelope, refusal
 from connector_gateway.core.runs import Run
 from connector_gateway.kit.errors import GatewayError, ResultTooLarge
 from connector_gateway.kit.operation import AnyOperation
+from connector_gateway.mcp.remedies import remedy_of
 
 MAX_BYTES = 128 * 1024
 """Of a result as JSON: some 30,000 words, which is about what agents take of one tool."""
 
 MAX_READ_BYTES = 1024 * 1024
 """What is not even read in order to be shortened."""
+
+DRY_RUN = "dry_run"
+"""What is told in place of ``data`` where nothing was written; so is the argument that asks for it."""
 
 TEXT_LIMITS = (20_000, 5_000, 1_000, 200)
 """Characters after which texts are cut, tried in turn."""
@@ -27,7 +31,7 @@ def succeeded(envelope: Envelope, operation: AnyOperation) -> CallToolResult:
     text, body = bounded(envelope, operation)
     content: list[ContentBlock] = [TextContent(text=text.decode())]
     content += [TextContent(text=f"Warning: {warning}") for warning in envelope.warnings]
-    return CallToolResult(content=[*content, *_links(body["data"])], structured_content=body)
+    return CallToolResult(content=[*content, *_links(body.get("data"))], structured_content=body)
 
 
 def bounded(envelope: Envelope, operation: AnyOperation) -> tuple[bytes, dict[str, Any]]:
@@ -39,16 +43,28 @@ def bounded(envelope: Envelope, operation: AnyOperation) -> tuple[bytes, dict[st
         raise _too_large(size)
     text = b"".join(map(bytes, pieces))
     body = from_json(text) | _told(envelope)
-    if size <= MAX_BYTES:
+    if size <= MAX_BYTES and not envelope.dry_run:
         return text, body
-    body = _shortened(body, size, operation)
+    body = body if size <= MAX_BYTES else _shortened(body, size, operation)
+    body = _dry(body) if envelope.dry_run else body
     return to_json(body), body
 
 
 def failed(run: Run, connector: str, error: GatewayError) -> CallToolResult:
     """The result of a call that ended with *error*, in words and as data."""
-    body = refusal(run.run_id, connector, error)
+    body = refused(run, connector, error)
     return CallToolResult(content=[TextContent(text=in_words(body))], structured_content=body, is_error=True)
+
+
+def refused(run: Run, connector: str | None, error: GatewayError) -> dict[str, Any]:
+    """The one shape of every error, with what an agent can do about it."""
+    body = refusal(run.run_id, connector, error)
+    return body | {"error": body["error"] | {"remedy": remedy_of(error)}}
+
+
+def _dry(body: dict[str, Any]) -> dict[str, Any]:
+    """*body* with what would be done under a name of its own, so that nobody takes it for what was done."""
+    return {DRY_RUN if name == "data" else name: value for name, value in body.items()}
 
 
 def _told(envelope: Envelope) -> dict[str, Any]:

@@ -38,7 +38,6 @@ from connector_gateway import __version__
 from connector_gateway.core.arguments import Body
 from connector_gateway.core.connections import Choosing
 from connector_gateway.core.details import cut
-from connector_gateway.core.envelope import refusal
 from connector_gateway.core.keys import Caller
 from connector_gateway.core.runs import Run, Runs
 from connector_gateway.http.answers import HttpExchange, common, log_private
@@ -63,6 +62,7 @@ Acts in the workspace applications that the user has connected.
 Leave out connection_id unless you are told that there are several connections.
 An error says what to do; where it names a link to connect again, give that link to the user.
 Pass an idempotency_key to writes; if the outcome of one is unknown, repeat it with the same key.
+With dry_run a write tells what it would do, and does nothing.
 """
 
 
@@ -239,7 +239,7 @@ class Asked:
     def _refuse(self, error: GatewayError, **about: str) -> NoReturn:
         """Raise *error* as the protocol has it, with what it is *about*."""
         log_private(self.run, error)
-        body = refusal(self.run.run_id, None, error) | about
+        body = results.refused(self.run, None, error) | about
         code = INVALID_PARAMS if isinstance(error, CallerError) else INTERNAL_ERROR
         raise MCPError(code, results.in_words(body), body)
 

@@ -12,6 +12,7 @@ from connector_gateway.core.keys import Caller
 from connector_gateway.http.openapi.shapes import Schema, WithoutTitles
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
 from connector_gateway.kit.shapes import IDEMPOTENCY_FIELD, Listing, Page
+from connector_gateway.mcp.results import DRY_RUN
 
 KEY_SCHEMA: Schema = {
     "type": "string",
@@ -20,6 +21,12 @@ KEY_SCHEMA: Schema = {
     "description": "Any text of your own. Repeating the call with it within 24 hours returns the first result, "
     "and does nothing again. Use a new one for every thing you want done.",
 }
+DRY_RUN_SCHEMA: Schema = {
+    "type": "boolean",
+    "description": "True to write nothing, and be told in `dry_run` what would be sent, how values would be cast, "
+    "and what would be refused.",
+}
+WOULD_BE_SCHEMA: Schema = {"type": "object", "description": "In place of `data` where `dry_run` was asked for."}
 ERROR_SCHEMA: Schema = {
     "type": "object",
     "description": "In place of `data` where the call was refused or failed.",
@@ -98,6 +105,7 @@ def _accepted(connector: AnyConnector, operation: AnyOperation) -> Schema:
     if operation.scope == "write":
         # An operation that has the field itself describes it better.
         fields.setdefault(IDEMPOTENCY_FIELD, KEY_SCHEMA)
+        fields[DRY_RUN] = DRY_RUN_SCHEMA
     return _without_title(schema) | {"properties": fields}
 
 
@@ -117,6 +125,8 @@ def _returned(connector: AnyConnector, operation: AnyOperation) -> Schema:
         "error": ERROR_SCHEMA,
         "retry_after": {"type": "integer", "description": "Seconds to wait before a repeat."},
     }
+    if operation.scope == "write":
+        fields[DRY_RUN] = WOULD_BE_SCHEMA
     if operation.pages:
         fields["next_cursor"] = {"type": ["string", "null"], "description": "Null after the last page."}
     schema: Schema = {"type": "object", "properties": fields, "required": ["run_id", "connector"]}

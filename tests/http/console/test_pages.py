@@ -370,6 +370,14 @@ def test_a_run_shows_its_requests_along_its_time(operator: Browser, gateway: Gat
     ]
 
 
+def test_a_dry_run_is_marked_on_its_page_and_in_the_list(operator: Browser, gateway: Gateway) -> None:
+    given = {"database_id": gateway.examples("notes")["database_id"], "properties": {}}
+    reply = gateway.post("/notes/pages", headers={"Prefer": "dry-run"}, **given)
+    page, listed = operator.open(f"/console/runs/{reply.body['run_id']}"), operator.open("/console/runs")
+
+    assert ("Dry run" in page.html.text, ", dry run" in listed.html.text) == (True, True)
+
+
 def test_a_refused_request_is_drawn_as_such(operator: Browser, gateway: Gateway) -> None:
     gateway.fault("notes", fault="status", status=400, times=1)
     reply = gateway.get("/notes/databases")
