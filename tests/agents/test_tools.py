@@ -257,7 +257,7 @@ async def test_a_write_tells_what_it_would_do(gateway: Gateway) -> None:
     run = gateway.operator("GET", f"/v1/runs/{told['run_id']}").data
 
     assert ["create the card"] == [request["step"] for request in told["dry_run"]["requests"]]
-    assert ("data" in told, from_json(words(result)) == told, run["dry_run"]) == (False, True, True)
+    assert (False, True, True) == ("data" in told, from_json(words(result)) == told, run["dry_run"])
     assert {"GET"} == {method for method, _, _ in gateway.journal("boards")}
 
 

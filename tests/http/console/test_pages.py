@@ -375,7 +375,7 @@ def test_a_dry_run_is_marked_on_its_page_and_in_the_list(operator: Browser, gate
     reply = gateway.post("/notes/pages", headers={"Prefer": "dry-run"}, **given)
     page, listed = operator.open(f"/console/runs/{reply.body['run_id']}"), operator.open("/console/runs")
 
-    assert ("Dry run" in page.html.text, ", dry run" in listed.html.text) == (True, True)
+    assert (True, True) == ("Dry run" in page.html.text, ", dry run" in listed.html.text)
 
 
 def test_a_refused_request_is_drawn_as_such(operator: Browser, gateway: Gateway) -> None:
