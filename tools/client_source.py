@@ -58,7 +58,9 @@ class ClientSource:
                 self._type(schema)
         bodies = "\n\n".join(self._shapes.values())
         imports = "from typing import Any, Literal, NotRequired, TypedDict\n"
-        return f'"""What the service takes and answers, as JSON has it. {GENERATED}"""\n\n{imports}\n\n{bodies}'
+        about = "What the service takes and answers, as JSON has it."
+        why = "It repeats the connectors' models on purpose: the package is installed without the service."
+        return f'"""{about} {GENERATED}\n\n{why}\n"""\n\n{imports}\n\n{bodies}'
 
     def operations_module(self) -> str:
         """``operations.py``: a class for every connector, and one more for each with methods to be awaited."""

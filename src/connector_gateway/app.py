@@ -388,8 +388,11 @@ class App:
         try:
             await self._alone.keep()
         except AlreadyServed as taken:
-            log.error("stopping", reason=str(taken))  # noqa: TRY400  # what happened is said in a sentence
-            self.stopping.begin(str(taken))
+            reason = str(taken)
+        else:
+            return
+        log.error("stopping", reason=reason)
+        self.stopping.begin(reason)
 
     def _watchers(self, gateway: Gateway) -> Watchers:
         return Watchers(

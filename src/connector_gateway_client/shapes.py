@@ -1,4 +1,7 @@
-"""What the service takes and answers, as JSON has it. Generated from the declarations; do not edit."""
+"""What the service takes and answers, as JSON has it. Generated from the declarations; do not edit.
+
+It repeats the connectors' models on purpose: the package is installed without the service.
+"""
 
 from typing import Any, Literal, NotRequired, TypedDict
 

@@ -20,7 +20,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture(scope="session")
 def started_sandbox(pytestconfig: pytest.Config) -> Iterator["Running"]:
     """One sandbox for the whole run, on free ports."""
-    from workspace_sandbox.running import running  # noqa: PLC0415
+    from workspace_sandbox.running import running  # noqa: PLC0415  # most runs of pytest use none
 
     with running(*pytestconfig.getini(ONLY)) as started:
         yield started

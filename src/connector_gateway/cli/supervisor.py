@@ -5,7 +5,7 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Coroutine, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -74,19 +74,15 @@ class Worker:
             await self.life
 
     async def _live(self) -> int:
-        try:
-            await self._listen()
-            # One that has closed its line has nothing left to do.
-            async with asyncio.timeout(self._silent_seconds):
-                return await self.process.wait()
-        except TimeoutError:
-            log.error(  # noqa: TRY400  # what happened is said in a sentence
-                "a worker gives no sign of life, and is killed", worker=self.number, pid=self.process.pid
-            )
+        with closing(self._writer):
+            with suppress(TimeoutError):
+                await self._listen()
+                # One that has closed its line has nothing left to do.
+                async with asyncio.timeout(self._silent_seconds):
+                    return await self.process.wait()
+            log.error("a worker gives no sign of life, and is killed", worker=self.number, pid=self.process.pid)
             self.send(signal.SIGKILL)
             return await self.process.wait()
-        finally:
-            self._writer.close()
 
     async def _listen(self) -> None:
         """Listen to signs of life until the line ends with the process; ``TimeoutError`` where there are none."""
@@ -265,8 +261,9 @@ class Supervisor:
         try:
             return await self._start(number)
         except OSError as fault:
-            log.error("no worker could be started", worker=number, reason=str(fault))  # noqa: TRY400  # the reason says it
-            return None
+            reason = str(fault)
+        log.error("no worker could be started", worker=number, reason=reason)
+        return None
 
     def _spawn(self, coroutine: Coroutine[object, object, None]) -> None:
         task = asyncio.create_task(coroutine)

@@ -35,8 +35,6 @@ from connector_gateway.kit.transport import Transport
 from connector_gateway.kit.upstream import Timeouts, Upstream, unauthorised
 from connector_gateway.storage.shared import Shared
 
-"""The operation that the history shows for a file fetched by its link."""
-
 WATCHERS = Timeouts(queue_seconds=300.0, run_seconds=300.0)
 """Longer time-outs for polls, since no caller waits for them."""
 

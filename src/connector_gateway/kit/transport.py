@@ -159,7 +159,7 @@ class Transport:
             headers={"User-Agent": "connector-gateway"},
         )
         # By itself it would send a PUT or DELETE again when the connection breaks; only ``Upstream`` decides that.
-        self._session._retry_connection = False  # noqa: SLF001
+        self._session._retry_connection = False  # noqa: SLF001  # there is no public way
         return self
 
     async def __aexit__(self, *_: object) -> None:

@@ -41,7 +41,7 @@ class Pages:
     @cached_property
     def _environment(self) -> "Environment":
         # Loaded with the first page: it is slow to load, and most commands show none.
-        from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415
+        from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415  # as said above
 
         environment = Environment(
             loader=PackageLoader("connector_gateway.http"),
