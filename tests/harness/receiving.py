@@ -18,6 +18,9 @@ class Inbox:
 
     address: str = ""
     arrived: Queue[tuple[dict[str, str], bytes]] = field(default_factory=Queue)
+    is_there: bool = True
+    """What it answers who only asks for it."""
+
     answers: list[Answer] = field(default_factory=list)
 
     def take(self) -> tuple[dict[str, str], bytes]:
@@ -41,6 +44,10 @@ def receiving() -> Iterator[Inbox]:
 
     class Taker(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+
+        def do_HEAD(self) -> None:
+            self.send_response(200 if inbox.is_there else 404)
+            self.end_headers()
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))

@@ -135,7 +135,7 @@ def test_a_reset_application_holds_nothing_until_it_is_asked() -> None:
 
     sandbox.emulators["crm"].examples()
 
-    assert {"stage", "_wake"} == asleep
+    assert {"stage", "_deliverer", "_wake"} == asleep
     assert vars(sandbox.emulators["crm"]).keys() > {"stage", "portal"}
 
 

@@ -19,7 +19,7 @@ def perform(store: Store, author: Author, action: Action) -> dict[str, Any]:
     """Have *author* do what *action* says, and tell what came of it; a bad action is a ``ValueError``."""
     done = ACTS.get(str(action.get("action")))
     if done is None:
-        raise ValueError(f"no action {action.get('action')!r}; there are {', '.join(ACTS)}")
+        raise ValueError(f"no action {action.get('action')!r}; there are {', '.join([*ACTS, *SETTINGS])}")
     return done.do(store, author, action)
 
 
@@ -81,6 +81,15 @@ CHANGED: Mapping[str, Callable[[Any], Any]] = {"name": text, "desc": text, "due"
 
 CARD = {"card_id": "the card"}
 LIST = {"list_id": "the list"}
+
+SETTINGS: Mapping[str, Act[None]] = {
+    "deliveries": Act(
+        None,
+        "Tells how deliveries to webhooks went.",
+        answers="`deliveries`: `event_id`, `type`, `attempt`, `status`, `reason` of each",
+    ),
+}
+"""What is no act of a colleague; the emulator does it."""
 
 ACTS: Mapping[str, Act[Do]] = {
     "create_card": Act(

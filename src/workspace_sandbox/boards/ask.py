@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from workspace_sandbox.boards.access import Access, Visitor
 from workspace_sandbox.boards.arguments import Arguments
+from workspace_sandbox.boards.deliveries import Deliverer
 from workspace_sandbox.boards.fields import Fields
 from workspace_sandbox.boards.state import (
     Action,
@@ -49,6 +50,7 @@ KINDS = {
     "checklist": Kind("checklists"),
     "action": Kind("actions"),
     "item": Kind("items"),
+    "webhook": Kind("webhooks"),
 }
 """The kinds of objects with a 24-character id, by the name they have in the paths of routes."""
 
@@ -64,6 +66,7 @@ class Ask:
     path: Mapping[str, str]
     arguments: Arguments
     now: float
+    deliverer: Deliverer
     get: Callable[[str], Any]
 
     @property

@@ -1,7 +1,7 @@
 """Trello on HTTP: how every request is let in, throttled and answered."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from email.utils import formatdate
 from typing import Any, ClassVar
 from urllib.parse import parse_qsl
@@ -14,8 +14,10 @@ from workspace_sandbox.boards.access import Credentials, credentials_of
 from workspace_sandbox.boards.arguments import Arguments, arguments_of
 from workspace_sandbox.boards.ask import Ask
 from workspace_sandbox.boards.consent import Consent
+from workspace_sandbox.boards.deliveries import Deliverer
 from workspace_sandbox.boards.routes import ROUTES, ApiRoute, Page, part_of_batch
 from workspace_sandbox.boards.seed import APP, plant
+from workspace_sandbox.boards.state import Action as Happened
 from workspace_sandbox.boards.state import Author
 from workspace_sandbox.boards.throttle import MEMBER_ROUTES, TOKEN, Spender, Throttle
 from workspace_sandbox.boards.wire import NoSuchRoute, Refusal, exhausted, rendered
@@ -64,9 +66,11 @@ class BoardsEmulator(LazyState):
         "hidden_is_missing": False,
         "items_per_checklist": 200,
         "token_seconds": 3600,
+        "webhook_ack_seconds": 10.0,
+        "webhook_retry_seconds": [30, 60, 120],
     }
 
-    acts: ClassVar[Acts] = acts.ACTS
+    acts: ClassVar[Acts] = {**acts.ACTS, **acts.SETTINGS}
 
     knob_readers: ClassVar[Mapping[str, Field]] = {}
 
@@ -76,6 +80,7 @@ class BoardsEmulator(LazyState):
 
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
+        self._deliverer = Deliverer(stage)
         self.reset()
 
     def applications(self) -> dict[str, web.Application]:
@@ -96,13 +101,17 @@ class BoardsEmulator(LazyState):
             handler_args={"max_line_size": LONGEST_LINE * 64},
         )
         base.add_routes(self._route(route) for route in ROUTES)
+        base.on_startup.append(self._deliverer.hooks.background.start)
+        base.on_cleanup.append(self._deliverer.hooks.background.stop)
         return {"base": base}
 
     def reset(self) -> None:
         """Return to the seed, with nothing revoked and nothing spent."""
+        self._deliverer.forget()
         self.seed = plant()
         self.store, self.access = self.seed.store, self.seed.access
         self.store.random = self.stage.random
+        self.store.emit = self._emit
         self.throttle = Throttle()
         self.consent = Consent(self.stage, self.access, (self.seed.token.member, self.seed.colleague))
 
@@ -134,7 +143,9 @@ class BoardsEmulator(LazyState):
         self.consent.restore()
 
     def act(self, action: Mapping[str, Any]) -> dict[str, Any]:
-        """A colleague does ``create_card``, ``move_card``, ``comment`` or ``archive_list``."""
+        """Let a colleague do something, or read how deliveries went."""
+        if action.get("action") == "deliveries":
+            return {"deliveries": self._deliverer.hooks.described()}
         return acts.perform(self.store, Author(self.seed.colleague, None, self.stage.clock.now()), action)
 
     def sow(self, given: SeedValue) -> dict[str, Any]:
@@ -187,6 +198,8 @@ class BoardsEmulator(LazyState):
             if self.stage.knobs["limits"]:
                 self.throttle.spend(spender, self.stage.clock.now())
             answer = self._perform(route, request.match_info, presented, arguments)
+            # Of all routes the making of a webhook alone asks somebody else first.
+            answer = await answer if isinstance(answer, Coroutine) else answer
             return rendered(200 if route.method == "GET" else self.stage.knobs["write_status"], answer)
 
         return serve
@@ -196,6 +209,9 @@ class BoardsEmulator(LazyState):
             return await page.handler(self.consent, request)
 
         return show
+
+    def _emit(self, happened: Happened) -> None:
+        self._deliverer.tell(self.store.webhooks, happened)
 
     def _spender(self, presented: Credentials, path: str, arguments: Arguments) -> Spender:
         """Whose budgets are spent; each part of a batch counts as a request of its own."""
@@ -215,4 +231,6 @@ class BoardsEmulator(LazyState):
             asked = Arguments(dict(parse_qsl(part[2], keep_blank_values=True)))
             return self._perform(*found, presented, asked)
 
-        return route.handler(Ask(self.store, self.access, self.stage.knobs, visitor, path, arguments, now, get))
+        return route.handler(
+            Ask(self.store, self.access, self.stage.knobs, visitor, path, arguments, now, self._deliverer, get)
+        )

@@ -21,6 +21,7 @@ from workspace_sandbox.boards import (
     organizations,
     search,
     tokens,
+    webhooks,
 )
 from workspace_sandbox.boards.access import Visitor
 from workspace_sandbox.boards.arguments import IDENTIFIER, SHORT_LINK
@@ -164,6 +165,16 @@ ROUTES: tuple[ApiRoute | Page, ...] = (
     _get("/organizations/{organization}", organizations.read, "fields and nested resources"),
     _get("/organizations/{organization}/boards", organizations.read_boards, "filters"),
     _get("/tokens/{token}", tokens.read, "webhooks"),
+    _get("/tokens/{token}/webhooks", webhooks.read_all),
+    _post("/tokens/{token}/webhooks", webhooks.create),
+    _get("/tokens/{token}/webhooks/{webhook}", webhooks.read),
+    _put("/tokens/{token}/webhooks/{webhook}", webhooks.update),
+    _delete("/tokens/{token}/webhooks/{webhook}", webhooks.delete),
+    _post("/webhooks", webhooks.create),
+    _get("/webhooks/{webhook}", webhooks.read),
+    _put("/webhooks/{webhook}", webhooks.update),
+    _delete("/webhooks/{webhook}", webhooks.delete),
+    _get("/webhooks/{webhook}/{field}", webhooks.read_field),
     _get("/tokens/{token}/member", tokens.read_member),
     _delete("/tokens/{token}", tokens.delete),
     _get("/search", search.search, "operators, and everything but boards and cards"),

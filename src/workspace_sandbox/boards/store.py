@@ -1,6 +1,6 @@
 """Keeps every object there is, and the rules of what can be done to them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from random import Random
 from types import MappingProxyType
 from typing import Any
@@ -35,6 +35,10 @@ CARD_ATTRIBUTES = {
 """The vendor's names of what a card's action log keeps the old values of."""
 
 
+def unheard(_: Action) -> None:
+    """An action that nobody is told of."""
+
+
 class Store:
     """Every object there is, by id, and everything that can be done to them."""
 
@@ -48,6 +52,9 @@ class Store:
         self.checklists: dict[str, Checklist] = {}
         self.actions: dict[str, Action] = {}
         self.links: dict[str, str] = {}
+        self.webhooks: dict[str, Any] = {}
+        self.emit: Callable[[Action], None] = unheard
+        """Told of every action."""
         self._process = f"{random.getrandbits(40):010x}"
         self._minted = random.getrandbits(20)
 
@@ -264,6 +271,7 @@ class Store:
         board.actions.append(action)
         if card:
             card.actions.append(action)
+        self.emit(action)
         return action
 
     def _settle(self, card: Card) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from workspace_sandbox.crm.catalogue import COMPANIES, CONTACTS, DEALS, KIND_NAMES, NOTES, Kind
 from workspace_sandbox.crm.directory import DealStage, Pipeline
-from workspace_sandbox.crm.records import Maker, Record
+from workspace_sandbox.crm.records import PERSON, Maker, Record
 from workspace_sandbox.crm.state import Portal
 from workspace_sandbox.crm.wire import Rejection
 from workspace_sandbox.kit.acts import Act
@@ -18,7 +18,7 @@ def perform(portal: Portal, action: Mapping[str, Any]) -> dict[str, Any]:
     """Do *action*; a ``ValueError`` says what is wrong with it."""
     name = str(action.get("action"))
     if name not in ACTS:
-        raise ValueError(f"no action {name!r}; there are {', '.join(ACTS)}")
+        raise ValueError(f"no action {name!r}; there are {', '.join([*ACTS, *SETTINGS])}")
     try:
         return ACTS[name].do(portal, action)
     except Rejection as rejection:
@@ -30,7 +30,7 @@ def perform(portal: Portal, action: Mapping[str, Any]) -> dict[str, Any]:
 def _create(kind: Kind) -> Do:
     def create(portal: Portal, action: Mapping[str, Any]) -> dict[str, Any]:
         draft = portal.draft_new(kind, action["properties"], action.get("associations"), _maker(portal, action))
-        portal.commit(draft)
+        portal.commit(draft, source=PERSON)
         return _everything(portal, draft.record)
 
     return create
@@ -47,7 +47,7 @@ def _update(kind: Kind) -> Do:
     def update(portal: Portal, action: Mapping[str, Any]) -> dict[str, Any]:
         record = portal.find(kind, str(action[f"{kind.singular}_id"]))
         draft = portal.draft_change(record, action["properties"])
-        portal.commit(draft)
+        portal.commit(draft, source=PERSON)
         return _everything(portal, draft.record)
 
     return update
@@ -58,7 +58,7 @@ def _archive(portal: Portal, action: Mapping[str, Any]) -> dict[str, Any]:
     if kind is None:
         raise ValueError(f"no object type {action['type']!r}")
     record = portal.find(kind, str(action["id"]))
-    portal.archive(record)
+    portal.archive(record, source=PERSON)
     return {"id": str(record.id), "archived": True}
 
 
@@ -89,6 +89,21 @@ MADE = {
 }
 RECORD = {"id": "the record"} | PROPERTIES
 SHOWN = "the record in the vendor's shape"
+
+SETTINGS: Mapping[str, Act[None]] = {
+    "subscribe": Act(
+        None,
+        "Sends webhooks of contacts, companies and deals to an address; an empty one ends that.",
+        {"url": "the address"},
+        answers="`url`",
+    ),
+    "deliveries": Act(
+        None,
+        "Tells how deliveries went.",
+        answers="`deliveries`: `event_id`, `type`, `attempt`, `status`, `reason` of each",
+    ),
+}
+"""What is done in the settings of the application; the emulator does it."""
 
 ACTS: Mapping[str, Act[Do]] = {
     "create_contact": Act(_create(CONTACTS), "Makes a contact.", PROPERTIES, MADE, SHOWN),

@@ -9,6 +9,8 @@ from aiohttp.typedefs import Handler
 
 from workspace_sandbox.crm import acts, seed, sowing
 from workspace_sandbox.crm.access import SCOPES, SERVICE_KEY, Grants
+from workspace_sandbox.crm.deliveries import Deliverer
+from workspace_sandbox.crm.records import Record
 from workspace_sandbox.crm.routes import ROUTES, ScopedRoute
 from workspace_sandbox.crm.state import MAIN, Portal
 from workspace_sandbox.crm.throttle import Throttle
@@ -58,10 +60,15 @@ class CrmEmulator(LazyState):
         "outage": None,
         "redirect_uris": [],
         "token_seconds": 1_800,
+        "webhook_ack_seconds": 5.0,
+        "webhook_retry_seconds": [60, 300, 900, 1800, 3600, 7200, 10_800, 14_400, 21_600, 25_200],
     }
-    """Without ``redirect_uris`` any address may be gone back to; ``token_seconds`` is for tokens by OAuth."""
+    """``webhook_retry_seconds`` are ten pauses within a day, as the vendor tells; how it spreads them it does not.
 
-    acts: ClassVar[Acts] = acts.ACTS
+    Without ``redirect_uris`` any address may be gone back to; ``token_seconds`` is for tokens by OAuth.
+    """
+
+    acts: ClassVar[Acts] = {**acts.ACTS, **acts.SETTINGS}
 
     knob_readers: ClassVar[Mapping[str, Field]] = {
         "backward_lifecycle": one_of("ignore", "refuse"),
@@ -75,6 +82,7 @@ class CrmEmulator(LazyState):
 
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
+        self._deliverer = Deliverer(stage)
         self.reset()
 
     def applications(self) -> Mapping[str, web.Application]:
@@ -84,15 +92,22 @@ class CrmEmulator(LazyState):
             for route in ROUTES
             for path in route.paths
         ]
-        return {"base": application(routes, self._answer_in_dialect)}
+        made = application(routes, self._answer_in_dialect)
+        made.on_startup.append(self._deliverer.hooks.background.start)
+        made.on_cleanup.append(self._deliverer.hooks.background.stop)
+        return {"base": made}
 
     def reset(self) -> None:
         """Return to the seed, with nothing revoked and nothing spent."""
+        self._deliverer.forget()
         grants = Grants(self.stage, (MAIN, seed.ANNEX))
         self.portal, annex = (Portal(self.stage, account, grants) for account in grants.accounts)
         seed.plant(self.portal)
         seed.plant_annex(annex)
         self._portals = {portal.account.portal_id: portal for portal in (self.portal, annex)}
+        self._hooks_url = ""
+        for portal in self._portals.values():
+            portal.emit = self._emit
         self._throttles = {number: Throttle(self.stage, one.account.zone) for number, one in self._portals.items()}
 
     def credentials(self) -> dict[str, str]:
@@ -116,8 +131,14 @@ class CrmEmulator(LazyState):
         self.portal.grants.withdraw(withdrawn=False)
 
     def act(self, action: Mapping[str, Any]) -> dict[str, Any]:
-        """Do what a person would do in the application."""
-        return acts.perform(self.portal, action)
+        """Do what a person would do, see to the webhooks in the settings, or read how deliveries went."""
+        match action.get("action"):
+            case "subscribe":
+                return self._subscribe(action.get("url"))
+            case "deliveries":
+                return {"deliveries": self._deliverer.hooks.described()}
+            case _:
+                return acts.perform(self.portal, action)
 
     def sow(self, given: SeedValue) -> dict[str, Any]:
         """Make what a seed tells, beside what there is."""
@@ -132,6 +153,16 @@ class CrmEmulator(LazyState):
         """The refusal of an application that has spent its ten seconds; the vendor does not say how long to wait."""
         del request, seconds
         return self._refusal(too_many("TEN_SECONDLY_ROLLING", "ten_secondly_rolling", {}))
+
+    def _subscribe(self, url: Any) -> dict[str, Any]:
+        if not isinstance(url, str) or (url and not url.startswith(("http://", "https://"))):
+            raise ValueError("url must be an address, or empty")
+        self._hooks_url = url
+        return {"url": url}
+
+    def _emit(self, portal: Portal, happened: str, record: Record, **more: Any) -> None:
+        about = {"portalId": portal.account.portal_id, "appId": portal.account.app_id}
+        self._deliverer.tell(about, self._hooks_url, happened, record, **more)
 
     def _serving(self, route: ScopedRoute) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
         async def serve(request: web.Request) -> web.StreamResponse:

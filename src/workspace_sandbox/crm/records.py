@@ -7,6 +7,9 @@ from typing import Any
 from workspace_sandbox.crm.catalogue import MADE_BY, Kind
 from workspace_sandbox.crm.values import timestamp
 
+APPLICATION, PERSON = "INTEGRATION", "CRM_UI"
+"""Where a change comes from."""
+
 
 @dataclass(frozen=True, slots=True)
 class Maker:
@@ -19,12 +22,12 @@ class Maker:
     @classmethod
     def application(cls, app_id: object) -> "Maker":
         """An application that calls the API."""
-        return cls("INTEGRATION", str(app_id))
+        return cls(APPLICATION, str(app_id))
 
     @classmethod
     def person(cls, user_id: object) -> "Maker":
         """Somebody in the browser."""
-        return cls("CRM_UI", f"userId:{user_id}", str(user_id))
+        return cls(PERSON, f"userId:{user_id}", str(user_id))
 
     @property
     def properties(self) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 from workspace_sandbox.crm import search
 from workspace_sandbox.crm.access import Grants
@@ -12,7 +12,7 @@ from workspace_sandbox.crm.definitions import Definition, Option
 from workspace_sandbox.crm.directory import Account, Owner, Pipeline
 from workspace_sandbox.crm.edges import AssociationType, Edges, Reference, named_type
 from workspace_sandbox.crm.identities import Identities
-from workspace_sandbox.crm.records import Maker, Record
+from workspace_sandbox.crm.records import APPLICATION, Maker, Record
 from workspace_sandbox.crm.rules import Rules
 from workspace_sandbox.crm.wire import (
     contact_exists,
@@ -51,6 +51,18 @@ class Draft:
     is_new: bool = True
 
 
+class Emit(Protocol):
+    """Takes what happens to records: ``creation``, ``propertyChange`` or ``deletion``."""
+
+    def __call__(self, portal: "Portal", happened: str, record: Record, **more: Any) -> None:
+        """*more* is told of it."""
+        ...
+
+
+def unheard(portal: "Portal", happened: str, record: Record, **more: Any) -> None:
+    """What nobody is told of."""
+
+
 class Portal:
     """One customer's account; its clock, randomness and knobs are the stage's."""
 
@@ -66,6 +78,7 @@ class Portal:
         self.index = search.SearchIndex()
         self.identities = Identities()
         self.latest = dict.fromkeys(self.records, 0)
+        self.emit: Emit = unheard
 
     def adopt(self, other: "Portal") -> None:
         """Start with everything that *other* has; what either does from now on is its own."""
@@ -160,19 +173,28 @@ class Portal:
         completed = self.rules.completed(changed, {**record.properties, **values})
         return Draft(replace(changed, properties=completed), tuple(properties), is_new=False)
 
-    def commit(self, *drafts: Draft) -> None:
-        """Write all of *drafts*, or none if one takes a value that must be unique."""
+    def commit(self, *drafts: Draft, source: str = APPLICATION) -> None:
+        """Write all of *drafts*, or none if one takes a value that must be unique; *source* is told with the change."""
         self._refuse_clash(drafts)
         for draft in drafts:
             self.keep(draft.record)
             self.index.note(draft.record, self.now)
             for link in draft.links:
                 self.edges.associate(draft.record.reference, link.target, link.type)
+            self._tell(draft, source)
             if draft.is_new and draft.record.kind is CONTACTS and self.knob("auto_company"):
                 self._add_company(draft.record)
 
-    def archive(self, record: Record) -> None:
+    def _tell(self, draft: Draft, source: str) -> None:
+        if draft.is_new:
+            self.emit(self, "creation", draft.record, changeSource=source, changeFlag="NEW")
+        for name in draft.sent:
+            change = {"propertyName": name, "propertyValue": draft.record.properties.get(name, "")}
+            self.emit(self, "propertyChange", draft.record, changeSource=source, **change)
+
+    def archive(self, record: Record, *, source: str = APPLICATION) -> None:
         """Put a record away; what it held of unique values is free again."""
+        self.emit(self, "deletion", record, changeSource=source, changeFlag="DELETED")
         archived = replace(record, archived_at=self.now)
         self.keep(archived)
         self.index.note(archived, self.now)

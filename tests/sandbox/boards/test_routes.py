@@ -5,6 +5,7 @@ import pytest
 from connector_gateway.kit.clock import SystemClock
 from sandbox.boards.trello import JSON, TEXT, UNKNOWN, Trello, refused
 from workspace_sandbox.boards import BoardsEmulator
+from workspace_sandbox.boards.deliveries import Webhook
 from workspace_sandbox.boards.routes import ROUTES
 from workspace_sandbox.kit.stage import Stage
 
@@ -41,7 +42,9 @@ def test_the_routes_served_are_the_routes_listed() -> None:
 
 
 def test_every_reading_route_answers(trello: Trello) -> None:
-    examples = trello.examples
+    examples, store = trello.examples, trello.emulator.store
+    mine, seen = trello.emulator.access.tokens[trello.token], store.boards[examples["board_id"]]
+    store.webhooks[UNKNOWN] = Webhook(id=UNKNOWN, token=mine, model=seen, url="http://a.test")
     action = trello.get(f"/cards/{examples['card_id']}/actions")[0]["id"]
     (checklist,) = trello.get(f"/cards/{examples['card_id']}/checklists")
     label = trello.get(f"/boards/{examples['board_id']}/labels", limit=1)[0]["id"]
@@ -57,6 +60,7 @@ def test_every_reading_route_answers(trello: Trello) -> None:
         "organization": "northwindtools",
         "token": trello.token,
         "filter": "all",
+        "webhook": UNKNOWN,
     }
     asked = {"query": "fix", "urls": "/members/me"}
     reading = [route.path for route in ROUTES if route.method == "GET" and "{field}" not in route.path]

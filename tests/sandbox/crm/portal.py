@@ -34,6 +34,9 @@ class Api:
     def knobs(self, **knobs: Any) -> None:
         self.control("crm/knobs", **knobs)
 
+    def act(self, **action: Any) -> Any:
+        return self.control("crm/act", **action)
+
     def example(self, name: str) -> Any:
         return self.emulator.examples()[name]
 

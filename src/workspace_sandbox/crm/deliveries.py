@@ -1,0 +1,78 @@
+"""Webhooks of a portal's application: what is told of records, how it is signed and tried again."""
+
+import base64
+import hashlib
+import hmac
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from workspace_sandbox.crm.records import Record
+from workspace_sandbox.kit.hooks import Hooks, Letter
+from workspace_sandbox.kit.stage import Stage
+
+TOLD_OF = frozenset({"contact", "company", "deal"})
+"""Types of which the classic subscriptions tell."""
+
+Portalled = Mapping[str, int]
+"""``portalId`` and ``appId`` of an event."""
+
+FIRST_SUBSCRIPTION = 4_210_000
+
+
+class Deliverer:
+    """Sends to the address that the application's settings name, once they name one."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        self.hooks = Hooks(stage)
+        self.forget()
+
+    def forget(self) -> None:
+        """Drop what is under way, and count from the beginning."""
+        self._count = 0
+        self.hooks.forget()
+
+    def tell(self, about: Portalled, url: str, happened: str, record: Record, **more: Any) -> None:
+        """Send that something *happened* to *record*: ``creation``, ``propertyChange`` or ``deletion``."""
+        if not url or record.kind.singular not in TOLD_OF:
+            return
+        self._count += 1
+        kind = f"{record.kind.singular}.{happened}"
+        event = {
+            "eventId": self._count,
+            "subscriptionId": FIRST_SUBSCRIPTION + sorted(TOLD_OF).index(record.kind.singular),
+            **about,
+            "occurredAt": int(self._stage.clock.now() * 1000),
+            "subscriptionType": kind,
+            "objectId": record.id,
+            **more,
+        }
+
+        def written(attempt: int) -> tuple[bytes, Mapping[str, str]]:
+            # The vendor counts attempts from 0.
+            raw = json.dumps([event | {"attemptNumber": attempt - 1}], ensure_ascii=False).encode()
+            return raw, self._signed(url, raw)
+
+        self.hooks.send(
+            Letter(
+                event_id=str(self._count),
+                type=kind,
+                url=url,
+                written=written,
+                pauses=self._stage.knobs["webhook_retry_seconds"],
+                ack_seconds=self._stage.knobs["webhook_ack_seconds"],
+            )
+        )
+
+    def _signed(self, url: str, raw: bytes) -> dict[str, str]:
+        secret: str = self._stage.knobs["client_secret"]
+        timestamp = str(int(self._stage.clock.now() * 1000))
+        signed = f"POST{url}".encode() + raw + timestamp.encode()
+        third = base64.b64encode(hmac.new(secret.encode(), signed, hashlib.sha256).digest()).decode()
+        return {
+            "X-HubSpot-Signature": hashlib.sha256(secret.encode() + raw).hexdigest(),
+            "X-HubSpot-Signature-Version": "v1",
+            "X-HubSpot-Signature-v3": third,
+            "X-HubSpot-Request-Timestamp": timestamp,
+        }
