@@ -5,7 +5,6 @@ import hmac
 import json
 import time
 from base64 import b64decode, b64encode
-from binascii import Error as NotBase64
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypedDict
 
@@ -14,7 +13,8 @@ from connector_gateway_client.shapes import ChatEvent, NotesEvent
 TOLERANCE_SECONDS = 5 * 60
 """How far the clocks may differ, and how old a delivery may be that somebody sends once more."""
 
-SECRET_PREFIX = "whsec_"  # noqa: S105  # how secrets begin, not one of them
+BEGINNING = "whsec_"
+NOT_WHOLE = "The secret is not whole: it is whsec_ and Base64."
 VERSION = "v1,"
 
 
@@ -68,7 +68,7 @@ def verify(
     content = f"{message_id}.{sent_at}.".encode() + body
     expected = [_signature(one, content) for one in ([secret] if isinstance(secret, str) else secret)]
     # All are compared, and each in constant time, so that how long it takes tells nothing.
-    matches = [hmac.compare_digest(one.encode(), given.encode()) for one in expected for given in told]
+    matches = [hmac.compare_digest(one.encode(), given.encode(errors="replace")) for one in expected for given in told]
     if not any(matches):
         raise NotGenuine("No signature of it was made with the secret.")
     try:
@@ -87,7 +87,10 @@ def _require_present(sent_at: str, now: float, tolerance_seconds: float) -> None
 
 def _signature(secret: str, content: bytes) -> str:
     try:
-        key = b64decode(secret.removeprefix(SECRET_PREFIX), validate=True)
-    except NotBase64 as fault:
-        raise ValueError("The secret is not whole: it is whsec_ and Base64.") from fault
+        key = b64decode(secret.removeprefix(BEGINNING), validate=True)
+    except ValueError as fault:
+        raise ValueError(NOT_WHOLE) from fault
+    # Anybody can sign with a secret that is empty, such as one that was read from a setting which is not there.
+    if not key:
+        raise ValueError(NOT_WHOLE)
     return VERSION + b64encode(hmac.digest(key, content, hashlib.sha256)).decode()

@@ -1,5 +1,8 @@
 """Signatures of deliveries: with the newest secret, and for a while with the one before."""
 
+import hmac
+from base64 import b64encode
+
 import pytest
 
 from connector_gateway.core.webhooks.signing import new_secret, rotated, signed
@@ -56,6 +59,7 @@ def test_what_is_genuine_is_read_whatever_the_case_of_its_headers() -> None:
         ({"webhook-timestamp": str(int(NOON) + 1)}, BODY, NOON, "No signature"),
         ({"webhook-signature": "v1,"}, BODY, NOON, "No signature"),
         ({"webhook-signature": "v1,\u00e9"}, BODY, NOON, "No signature"),
+        ({"webhook-signature": "v1,\udcff"}, BODY, NOON, "No signature"),
         ({"webhook-signature": HEADERS["webhook-signature"].replace("v1,", "v2,")}, BODY, NOON, "No signature"),
         ({"webhook-timestamp": "\u0663"}, BODY, NOON, "no time"),
         ({"webhook-timestamp": "9" * 5000}, BODY, NOON, "no time"),
@@ -81,6 +85,15 @@ def test_what_is_signed_and_not_readable_is_refused() -> None:
         verify(signed(ONE, "evt_1", NOON, b"{"), b"{", SECRET, now=NOON)
 
 
-def test_a_secret_that_is_not_whole_is_told() -> None:
+@pytest.mark.parametrize("secret", ["whsec_?", "whsec_\u00e9", "whsec_", ""])
+def test_a_secret_that_is_not_whole_is_told(secret: str) -> None:
     with pytest.raises(ValueError, match="not whole"):
-        verify(HEADERS, BODY, "whsec_?", now=NOON)
+        verify(HEADERS, BODY, secret, now=NOON)
+
+
+def test_what_anybody_can_sign_with_an_empty_secret_is_not_taken() -> None:
+    signature = b64encode(hmac.digest(b"", f"evt_1.{int(NOON)}.".encode() + BODY, "sha256")).decode()
+    forged = {"webhook-id": "evt_1", "webhook-timestamp": str(int(NOON)), "webhook-signature": f"v1,{signature}"}
+
+    with pytest.raises(ValueError, match="not whole"):
+        verify(forged, BODY, "", now=NOON)
