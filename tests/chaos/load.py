@@ -64,6 +64,9 @@ class Load:
     hidden: list[str] = field(default_factory=list)
     """Runs that were answered, and not found or found otherwise at once."""
 
+    garbled: list[str] = field(default_factory=list)
+    """Answers that nobody can read."""
+
     admitted: list[tuple[float, float]] = field(default_factory=list)
     """When calls with the small key were sent and answered, of those that were let through."""
 
@@ -164,7 +167,11 @@ class Load:
             answer = await http.request(method, node.url + path, headers=dict(headers), timeout=45, **content)  # type: ignore[arg-type]
         except httpx.TransportError:
             return BROKEN
-        return Reply(answer.status_code, answer.json())
+        try:
+            return Reply(answer.status_code, answer.json())
+        except ValueError:
+            self.garbled.append(f"{method} {path} was answered {answer.status_code} {answer.text[:80]!r}")
+            return BROKEN
 
     def _read(self, room: str) -> tuple[str, Mapping[str, Any]]:
         reads: Mapping[str, tuple[str, Mapping[str, Any]]] = {

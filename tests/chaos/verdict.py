@@ -52,7 +52,7 @@ async def verdict(load: Load, faults: Faults, windows: Windows, by_hand: Sequenc
     history = cast("History", happened)
     broken = [f"I3 {name} was never told" for name in sorted(load.unsettled)]
     broken += [*objects(history), *await _feeds(load, faults, by_hand), *windows.broken()]
-    broken += [f"I4 {sentence}" for sentence in load.hidden]
+    broken += [f"I4 {sentence}" for sentence in [*load.hidden, *load.garbled]]
     broken += await asyncio.to_thread(_runs, load)
     broken += [f"I5 {sentence}" for sentence in await _left(load, HELD, RUNNING)]
     statuses = await load.installation.end()

@@ -167,7 +167,11 @@ def _keep(settings: Mapping[str, str]) -> None:
 
 async def _tell(app: App, listening: socket.socket) -> None:
     """Say what is served, and where."""
-    connections = sum((await app.connections.count_by_status()).values())
+    try:
+        connections = str(sum((await app.connections.count_by_status()).values()))
+    # It listens already: what is told here only is no reason to end.
+    except StorageUnavailable:
+        connections = "not known, the database is away"
     click.echo(
         f"listening    {_address(listening)}\n"
         f"reached at   {app.settings.base_url}\n"

@@ -1,6 +1,7 @@
 """Pacing: sends requests in order, at the rate that the third party allows; a request that can wait is not refused."""
 
 from collections.abc import Awaitable, Mapping, Sequence
+from math import inf
 
 from connector_gateway.core.stopping import Stopping
 from connector_gateway.core.usage import Usage
@@ -115,6 +116,29 @@ class YieldingPacer(ConnectionPacer):
             await self._clock.sleep(min(turn.wait, rest))
         self._begun = True
         return await self._turn(charges, deadline)
+
+
+class AnonymousPacer(ConnectionPacer):
+    """Paces requests of which nobody knows yet whose budgets they take, and counts them for the account afterwards."""
+
+    def __init__(
+        self, connector: str, budgets: Mapping[str, Budget], secrets: str, shared: Shared, clock: Clock
+    ) -> None:
+        super().__init__(connector, budgets, secrets, shared, clock)
+        self._admitted: list[Charge] = []
+
+    async def admit(self, charges: Sequence[Charge], deadline: float) -> Turn:
+        """Wait for a turn of budgets that nobody else takes from, but for those that all accounts share."""
+        turn = await super().admit(charges, deadline)
+        self._admitted += [charge for charge in charges if charge.on is None]
+        return turn
+
+    async def count_for(self, account: str) -> None:
+        """Count what was sent for this account: the next call may come within the same window."""
+        self._account = account
+        # Each by itself, since together they might be more than one request may take.
+        for charge in self._admitted:
+            await self._shared.reserve(self._takes([charge]), inf)
 
 
 def _too_long(wait: float) -> UpstreamRateLimited:

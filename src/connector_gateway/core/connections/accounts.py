@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import structlog
 
 from connector_gateway.core.connections.connection import Connection
-from connector_gateway.core.pacing import ConnectionPacer, stretched
+from connector_gateway.core.pacing import AnonymousPacer, stretched
 from connector_gateway.core.secrets import alias
 from connector_gateway.core.sites import Site
 from connector_gateway.kit.clock import Clock
@@ -92,7 +92,7 @@ class Accounts:
         if site is None or site.connector.give_back is None or not self.handed_out(connection):
             return False
         try:
-            upstream = self._upstream(site, Unstored(connection.stored), connection.account)
+            upstream = self._upstream(site, Unstored(connection.stored), self._pacer(site, connection.account))
             return await site.connector.give_back(site.connector.client(upstream))
         except GatewayError as failure:
             log.warning("a token was not given back", connector=connection.connector, code=failure.code)
@@ -102,17 +102,23 @@ class Accounts:
         site = self._sites.get(connector)
         if site is None or site.connector.identify is None:
             return None
-        return await site.connector.identify(site.connector.client(self._upstream(site, source, whose)))
+        pacer = self._pacer(site, whose)
+        account = await site.connector.identify(site.connector.client(self._upstream(site, source, pacer)))
+        if account is not None and alias(account.account_id) != whose:
+            await pacer.count_for(alias(account.account_id))
+        return account
 
-    def _upstream(self, site: Site, source: CredentialSource, whose: str) -> Upstream:
+    def _pacer(self, site: Site, whose: str) -> AnonymousPacer:
+        return AnonymousPacer(site.connector.name, stretched(site.budgets), whose, self._shared, self._clock)
+
+    def _upstream(self, site: Site, source: CredentialSource, pacer: AnonymousPacer) -> Upstream:
         connector = site.connector
-        budgets = stretched(site.budgets)
         return Upstream(
             addresses=site.addresses,
             authorise=connector.authorise,
             throttled=connector.throttled,
             credential_source=source,
-            pacer=ConnectionPacer(connector.name, budgets, whose, self._shared, self._clock),
+            pacer=pacer,
             transport=self._transport,
             clock=self._clock,
             timeouts=self._timeouts,

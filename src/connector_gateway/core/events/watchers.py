@@ -198,8 +198,10 @@ class Watchers:
         for task in (self._watching, *self._polls):
             task.cancel()
         await asyncio.gather(self._watching, *self._polls, return_exceptions=True)
-        await self._watches.release()
-        await self._fall_behind(self._clock.now())
+        # Where storage is away, others take the polls over once they take this process for dead.
+        with suppress(StorageUnavailable):
+            await self._watches.release()
+            await self._fall_behind(self._clock.now())
 
     async def _fall_behind(self, since: float) -> None:
         """Note that nobody may have been there for what was pushed *since*."""
