@@ -11,6 +11,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, inspect, select, text
 
+from connector_gateway.app import App
+from connector_gateway.cli.serve import _tell
+from connector_gateway.settings import Settings
 from connector_gateway.storage import tables
 from connector_gateway.storage.files import Unusable, check_file
 from harness.installed import Calling, installed
@@ -208,3 +211,15 @@ def test_one_in_a_thread_leaves_the_garbage_collection_of_its_process_alone(sand
 
         assert threshold == gc.get_threshold()
         assert during <= frozen
+
+
+async def test_what_is_told_at_the_start_does_not_end_it_where_the_database_is_away_by_then(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    address = {"GATEWAY_DATABASE_URL": "postgresql://me@127.0.0.1:1/nothing", "GATEWAY_STORAGE_SECONDS": "1"}
+    secrets = {"GATEWAY_SECRET_KEYS": "a secret that only tests know", "GATEWAY_OPERATOR_TOKEN": OPERATOR}
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        await _tell(App(Settings.read(address | secrets, {})), listening)
+
+    assert "connections  not known, the database is away\n" in capsys.readouterr().err

@@ -7,7 +7,14 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.core.pacing import SLACK, YIELD_SECONDS, ConnectionPacer, YieldingPacer, stretched
+from connector_gateway.core.pacing import (
+    SLACK,
+    YIELD_SECONDS,
+    AnonymousPacer,
+    ConnectionPacer,
+    YieldingPacer,
+    stretched,
+)
 from connector_gateway.kit.budget import Budget, Charge
 from connector_gateway.kit.errors import UpstreamRateLimited
 from connector_gateway.storage.memory import InMemory
@@ -245,6 +252,21 @@ def test_a_charge_on_something_of_the_third_partys_is_shared_by_all_accounts() -
         )
 
     in_no_time(two())
+
+    assert [0.0, round(10 * SLACK, 6)] == busy.times
+
+
+def test_who_was_asked_for_an_account_has_that_counted_for_it() -> None:
+    busy = street(all="2/10", each="3/10")
+    charges = (Charge("all"), Charge("each", on="application"))
+
+    async def three() -> None:
+        pacer = AnonymousPacer("notes", stretched(busy.budgets), "its secrets", busy.shared, busy.clock)
+        await pacer.admit(charges, busy.clock.now())
+        await pacer.count_for("account")
+        await asyncio.gather(*(busy.walk(number, charges=charges) for number in range(2)))
+
+    in_no_time(three())
 
     assert [0.0, round(10 * SLACK, 6)] == busy.times
 

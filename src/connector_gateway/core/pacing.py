@@ -130,7 +130,7 @@ class AnonymousPacer(ConnectionPacer):
     async def admit(self, charges: Sequence[Charge], deadline: float) -> Turn:
         """Wait for a turn of budgets that nobody else takes from, but for those that all accounts share."""
         turn = await super().admit(charges, deadline)
-        self._admitted += [charge for charge in charges if charge.on is None]
+        self._admitted += [charge for charge in charges if not charge.on]
         return turn
 
     async def count_for(self, account: str) -> None:

@@ -29,6 +29,7 @@ from connector_gateway.storage.faults import unavailable
 from core.events.conftest import Node, Sprouted, forget, sprouted
 from harness.clocks import NOON, HandClock
 from harness.requirement import requirement
+from harness.storage import read_only
 from harness.waiting import until
 
 
@@ -453,6 +454,18 @@ async def test_a_stopped_process_leaves_word_since_when_nobody_listens(pushed: N
     pushed.tasks.clear()
 
     assert pushed.clock.at == (await row(pushed, connection)).behind_since
+
+
+async def test_a_process_that_stops_while_storage_is_away_stops_well(node: Node) -> None:
+    connection = await node.connect()
+    watchers = await node.watch()
+    await polled(node)
+    before = await row(node, connection)
+    with read_only(node.app.database):
+        await watchers.__aexit__()
+    node.tasks.clear()
+
+    assert before == await row(node, connection)
 
 
 async def test_after_a_crash_it_is_known_since_when_nobody_listened(pushed: Node, clock: HandClock) -> None:
