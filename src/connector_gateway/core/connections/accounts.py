@@ -104,7 +104,7 @@ class Accounts:
             return None
         pacer = self._pacer(site, whose)
         account = await site.connector.identify(site.connector.client(self._upstream(site, source, pacer)))
-        if account is not None and alias(account.account_id) != whose:
+        if alias(account.account_id) != whose:
             await pacer.count_for(alias(account.account_id))
         return account
 
