@@ -68,6 +68,7 @@ async def test_a_silent_worker_is_killed_and_replaced(code: str) -> None:
 async def test_a_worker_that_spoke_while_the_supervisor_stood_still_is_left_alone() -> None:
     ours, theirs = socket.socketpair()
     process = await asyncio.create_subprocess_exec("true")
+    await process.wait()
     worker = Worker(1, process, await asyncio.open_connection(sock=ours), silent_seconds=0.02)
     await asyncio.sleep(0)
     with capture_logs() as told:
