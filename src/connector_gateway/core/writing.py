@@ -245,6 +245,7 @@ class Attempt:
             await self._writing.database.put_all(left, change, self.work.run.run_id)
         except BaseException as fault:
             self._eventually(learned, left, change)
+            # Storage that is away takes it later; the caller is told what the call ended with.
             if not isinstance(fault, StorageUnavailable):
                 raise
         self._wake()

@@ -176,8 +176,9 @@ class BoardsEmulator(LazyState):
             return rendered(404, f"Cannot {request.method} {request.raw_path}")
         except web.HTTPException:
             raise
+        # A fault of the stand-in looks like one of the vendor's, and ends no server.
         except Exception:
-            LOG.exception("%s %s", request.method, request.path)
+            LOG.exception("The stand-in failed at %s %s", request.method, request.path)
             return rendered(500, "Internal Server Error")
 
     def _told(self, request: web.Request) -> dict[str, str]:

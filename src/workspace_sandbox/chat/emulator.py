@@ -236,6 +236,7 @@ class ChatEmulator(LazyState):
             return web.Response(status=refused.status, text=page, content_type="text/html")
         except web.HTTPRequestEntityTooLarge:
             return web.json_response({"ok": False, "error": "request_too_large"}, status=413)
+        # A fault of the stand-in looks like one of the vendor's, and ends no server.
         except Exception:
             log.exception("The stand-in failed at %s %s", request.method, request.path)
             return web.json_response({"ok": False, "error": "internal_error"}, status=500)

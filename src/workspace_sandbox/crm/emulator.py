@@ -213,8 +213,9 @@ class CrmEmulator(LazyState):
             return await handler(request)
         except web.HTTPException as fault:
             return page(fault.status, fault.reason)
+        # A fault of the stand-in looks like one of the vendor's, and ends no server.
         except Exception:
-            logger.exception("%s %s failed", request.method, request.path)
+            logger.exception("The stand-in failed at %s %s", request.method, request.path)
             return self._refusal(Rejection(500, "INTERNAL_ERROR", "internal error"))
 
 

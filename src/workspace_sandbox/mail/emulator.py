@@ -305,8 +305,9 @@ class MailEmulator(LazyState):
                 return Reply.refusing(too_large()).response
             except (web.HTTPNotFound, web.HTTPMethodNotAllowed):
                 return await self._serve(request)
+            # A fault of the stand-in looks like one of the vendor's, and ends no server.
             except Exception:
-                LOG.exception("The emulator failed at %s %s", request.method, request.path)
+                LOG.exception("The stand-in failed at %s %s", request.method, request.path)
                 return Reply.refusing(internal()).response
 
         return speak

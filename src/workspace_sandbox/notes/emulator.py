@@ -240,8 +240,9 @@ class NotesEmulator(LazyState):
             return self._refuse(refusal)
         except web.HTTPException:
             return self._refuse(bad_url())
+        # A fault of the stand-in looks like one of the vendor's, and ends no server.
         except Exception:
-            LOG.exception("the stand-in failed at %s %s", request.method, request.path)
+            LOG.exception("The stand-in failed at %s %s", request.method, request.path)
             return self._refuse(Refusal(500, "internal_server_error", "Unexpected error occurred."))
 
     def _refuse(self, refusal: Refusal) -> web.Response:
