@@ -1,13 +1,20 @@
 """What must hold for every operation of every room."""
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
 from typing import Any
+from xml.etree.ElementTree import parse
 
 import pytest
+from click.testing import CliRunner
 from pydantic import ValidationError
 
+from connector_gateway.cli import main
+from connector_gateway.conformance.checks import OF_OPERATIONS, OF_THE_SERVICE
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.details import faults_of
 from connector_gateway.kit.operation import EVERY_CALL, AnyConnector, AnyOperation
@@ -38,6 +45,9 @@ PAGED = {
 
 LISTED = {"crm list_properties", "tables list_tables"}
 """Those that answer with a whole list."""
+
+TOTAL = 30 * len(OF_OPERATIONS) + len(OF_THE_SERVICE)
+"""Checks of the command."""
 
 every_operation = pytest.mark.parametrize(("connector", "operation"), OPERATIONS, ids=NAMES)
 every_write = pytest.mark.parametrize(
@@ -234,3 +244,24 @@ def test_only_notes_and_chat_have_events(gateway: Gateway, connector: str) -> No
     reply = gateway.request("GET", f"/v1/connectors/{connector}/events")
 
     assert (404, "route_not_found") == (reply.status, reply.code)
+
+
+# Checked from outside
+
+
+def test_the_command_finds_the_contract_kept_and_writes_nothing(gateway: Gateway, tmp_path: Path) -> None:
+    file, read_key = tmp_path / "junit.xml", gateway.with_key("read", calls_per_minute=1000).key
+    gateway.together(*(partial(gateway.clear, name) for name in CONNECTORS))
+    command = ["conformance", "--url", gateway.base_url, "--key", gateway.key, "--read-key", read_key, "--json"]
+    ended = CliRunner().invoke(main, [*command, "--junit", str(file)])
+    told = Counter(
+        {name: sum(row[name] for row in json.loads(ended.stdout)) for name in ("holds", "broken", "skipped")}
+    )
+    methods = {method for name in CONNECTORS for method, path, _ in gateway.journal(name) if "search" not in path}
+    suite = parse(file).getroot()
+
+    assert ("", 0) == (ended.stderr, ended.exit_code)
+    assert (31, 0, TOTAL) == (len(json.loads(ended.stdout)), told["broken"], told.total())
+    assert told["holds"] >= 30 * 4 + len(OF_THE_SERVICE)
+    assert (str(TOTAL), "0") == (suite.get("tests"), suite.get("failures"))
+    assert methods <= {"GET", "HEAD"}

@@ -28,6 +28,7 @@ COMMANDS = {
     "runs": (f"{HERE}.runs", "Explain calls by their run_id."),
     "env": (f"{HERE}.env", "Print a dev installation as exports for a shell."),
     "mcp": (f"{HERE}.mcp", "Give an agent the gateway's tools, over standard input and output."),
+    "conformance": (f"{HERE}.conformance", "Check a service at any address against the contract."),
     "call": (f"{HERE}.call", "Call an operation: connector-gateway call CONNECTOR OPERATION."),
 }
 """Each command, the module that has it, and what it does; modules are loaded when they are needed."""

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from connector_gateway.app import App
+from connector_gateway.cli.groups import Group
 from connector_gateway.cli.installation import act
 from connector_gateway.cli.output import as_json
 from connector_gateway.cli.running import data_folder
@@ -22,7 +23,7 @@ class Since(Params):
     since: Instant
 
 
-@click.group()
+@click.group(cls=Group)
 def webhooks() -> None:
     """Deliver observed events to addresses of workspaces, and replay them."""
 

@@ -1,0 +1,283 @@
+"""The checks: what each operation, and the service as a whole, has to answer; each with the clauses that say so."""
+
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from connector_gateway.conformance.place import Broken, Place, Reply, Skipped, expect
+from connector_gateway.core.keys import new_key
+from connector_gateway.kit.operation import AnyConnector, AnyOperation
+
+STAND_IN = "1" * 32
+"""What stands in a path where an object would be named."""
+
+RUN_ID = re.compile(r"run_[0-9A-HJKMNP-TV-Z]{26}")
+NOWHERE = "conn_00000000000000000000000000"
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One operation of a connector, at the place that is checked."""
+
+    place: Place
+    connector: AnyConnector
+    operation: AnyOperation
+
+    @property
+    def name(self) -> str:
+        """What it is called in the report."""
+        return f"{self.connector.name} {self.operation.name}"
+
+    @property
+    def required(self) -> set[str]:
+        """The parameters that have to be sent, and do not stand in the path."""
+        declared = self.operation.parameters.items()
+        return {name for name, one in declared if one.is_required()} - self.operation.path_names
+
+    def without_parameters(self) -> None:
+        """Break off where more is needed to call it than a connection."""
+        if self.required or self.operation.path_names or self.operation.scope == "write":
+            raise Skipped("it needs objects that are not known here")
+
+    async def call(self, *, key: str | None = "", connection: str = NOWHERE, **values: str) -> Reply:
+        """The answer to a call."""
+        segments = {name: quote(STAND_IN) for name in self.operation.path_names}
+        path = f"/v1/connectors/{self.connector.name}{self.operation.path.format(**segments)}"
+        given = {"connection_id": connection} | values
+        if self.operation.method == "GET":
+            return await self.place.ask("GET", f"{path}?{urlencode(given)}", key=key)
+        return await self.place.ask(self.operation.method, path, given, key=key)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check, and the clauses that it is about."""
+
+    name: str
+    clauses: tuple[str, ...]
+    perform: Callable[[Any], Awaitable[None]]
+
+
+OF_OPERATIONS: list[Check] = []
+OF_THE_SERVICE: list[Check] = []
+Perform = Callable[[Any], Awaitable[None]]
+
+
+def _check(checks: list[Check], *clauses: str) -> Callable[[Perform], Perform]:
+    def declare(perform: Perform) -> Perform:
+        checks.append(Check(perform.__name__.replace("_", " "), clauses, perform))
+        return perform
+
+    return declare
+
+
+def refused(reply: Reply, status: int, code: str) -> None:
+    """Hold *reply* against the one shape of refusals."""
+    expect(status, reply.status, "the status")
+    body = reply.body
+    error = body.get("error", {})
+    expect(code, error.get("code"), "the code")
+    expect(set(), {"run_id", "connector", "error"} - body.keys(), "what the body lacks")
+    expect(set(), {"code", "message", "remedy", "details", "docs"} - error.keys(), "what the error lacks")
+    _identified(reply)
+
+
+def answered(reply: Reply, connector: str, *, lists: bool, pages: bool) -> None:
+    """Hold *reply* against the envelope."""
+    expect(200, reply.status, "the status")
+    body = reply.body
+    wanted = {"run_id", "connector", "status", "data"} | ({"next_cursor"} if pages else set())
+    expect(wanted, set(body), "the fields of the body")
+    expect(connector, body["connector"], "connector")
+    expect(True, body["status"] in {"ok", "partial"}, "whether status is ok or partial")
+    expect(list if lists else dict, type(body["data"]), "the type of data")
+    _identified(reply)
+
+
+def _identified(reply: Reply) -> None:
+    """Hold the headers of *reply* against what is on every answer."""
+    run_id = str(reply.body["run_id"])
+    if not RUN_ID.fullmatch(run_id):
+        raise Broken(f"the run_id {run_id!r} is not run_ and 26 characters")
+    expect(run_id, reply.headers.get("x-run-id"), "the header X-Run-Id")
+    expect("no-store", reply.headers.get("cache-control"), "the header Cache-Control")
+    if not reply.headers.get("x-service-ratelimit-remaining", "").isdigit():
+        raise Broken("the header X-Service-RateLimit-Remaining is missing")
+
+
+# Every operation
+
+
+@_check(OF_OPERATIONS, "common-56", "common-58", "common-41", "common-42", "common-44", "common-18", "common-73")
+async def needs_a_key(subject: Subject) -> None:
+    """Refuse who brings no key."""
+    reply = await subject.call(key=None)
+    refused(reply, 401, "missing_api_key")
+    expect("Bearer", reply.headers.get("www-authenticate", "").partition(" ")[0], "the header WWW-Authenticate")
+
+
+@_check(OF_OPERATIONS, "common-57", "common-58")
+async def refuses_an_unknown_key(subject: Subject) -> None:
+    """Refuse a key that nobody was given."""
+    reply = await subject.call(key=new_key())
+    refused(reply, 401, "invalid_api_key")
+    expect("0", reply.headers.get("x-service-ratelimit-remaining"), "the header X-Service-RateLimit-Remaining")
+
+
+@_check(OF_OPERATIONS, "common-61", "common-43")
+async def keeps_a_read_key_from_writing(subject: Subject) -> None:
+    """Refuse a write with a key that may only read; anything else it may do."""
+    reply = await subject.call(key=subject.place.read_key, surely_unknown="x")
+    if subject.operation.scope == "write":
+        refused(reply, 403, "write_scope_required")
+    else:
+        refused(reply, 422, "invalid_parameters")
+
+
+@_check(OF_OPERATIONS, "common-26", "common-29", "common-44")
+async def names_all_that_is_wrong_with_the_parameters(subject: Subject) -> None:
+    """Tell at once which parameters are missing, and which one there is not."""
+    reply = await subject.call(surely_unknown="x")
+    refused(reply, 422, "invalid_parameters")
+    missing = (subject.required | {"surely_unknown"}) - reply.faults
+    expect(set(), missing, "what is not named")
+
+
+@_check(OF_OPERATIONS, "common-49")
+async def knows_no_connection_of_others(subject: Subject) -> None:
+    """Tell of a connection that does not exist."""
+    subject.without_parameters()
+    refused(await subject.call(), 404, "connection_not_found")
+
+
+@_check(OF_OPERATIONS, "common-10", "common-11", "common-12", "common-13", "common-14", "common-15", "common-112")
+async def answers_with_the_envelope(subject: Subject) -> None:
+    """Answer, and have the run in the history."""
+    subject.without_parameters()
+    reply = await subject.call(connection=subject.place.connection(subject.connector.name))
+    operation = subject.operation
+    answered(reply, subject.connector.name, lists=operation.item is not operation.result, pages=operation.pages)
+    run = (await subject.place.ask("GET", f"/v1/runs/{reply.body['run_id']}")).body["data"]
+    expect((operation.name, "ok"), (run["operation"], run["status"]), "operation and status of its run")
+
+
+@_check(OF_OPERATIONS, "common-38", "common-39")
+async def takes_only_cursors_that_it_issued(subject: Subject) -> None:
+    """Refuse a cursor of somebody else's making."""
+    if "cursor" not in subject.operation.parameters:
+        raise Skipped("it has no pages")
+    subject.without_parameters()
+    connection = subject.place.connection(subject.connector.name)
+    refused(await subject.call(connection=connection, cursor="made-up"), 422, "invalid_cursor")
+
+
+# The service
+
+
+@_check(OF_THE_SERVICE, "common-1", "common-2", "common-132")
+async def describes_thirty_operations(place: Place) -> None:
+    """Describe five operations of each connector, and nothing else below their path."""
+    paths = (await place.ask("GET", "/openapi.json")).body["paths"]
+    below = [
+        path.split("/")[3] for path, methods in paths.items() for _ in methods if path.startswith("/v1/connectors/")
+    ]
+    counted = {name: below.count(name) for name in dict.fromkeys(below)}
+    expect(dict.fromkeys(("notes", "boards", "mail", "chat", "crm", "tables"), 5), counted, "what is described")
+
+
+@_check(OF_THE_SERVICE, "common-36", "common-183")
+async def knows_no_other_routes(place: Place) -> None:
+    """Tell of an address that leads nowhere which one was probably meant."""
+    reply = await place.ask("GET", "/v1/connectors/notes/databasess")
+    refused(reply, 404, "route_not_found")
+    expect(True, any("did_you_mean" in detail for detail in reply.body["error"]["details"]), "whether one is suggested")
+
+
+@_check(OF_THE_SERVICE, "common-37")
+async def allows_the_methods_of_a_route_only(place: Place) -> None:
+    """Name the methods that a route has."""
+    reply = await place.ask("DELETE", "/v1/connectors/notes/databases")
+    refused(reply, 405, "method_not_allowed")
+    expect(True, "GET" in reply.headers.get("allow", ""), "whether Allow names GET")
+
+
+@_check(OF_THE_SERVICE, "common-32")
+async def refuses_what_is_no_json(place: Place) -> None:
+    """Refuse a body that is no JSON, or has a name twice."""
+    path = "/v1/connectors/boards/cards"
+    refused(await place.ask("POST", path, text=b"{"), 400, "invalid_json")
+    refused(await place.ask("POST", path, text=b'{"name": "a", "name": "b"}'), 400, "invalid_json")
+
+
+@_check(OF_THE_SERVICE, "common-33", "common-34", "common-35")
+async def refuses_other_bodies(place: Place) -> None:
+    """Refuse a body that is no object, of another type, or too large."""
+    path = "/v1/connectors/boards/cards"
+    refused(await place.ask("POST", path, text=b"[]"), 422, "invalid_parameters")
+    refused(await place.ask("POST", path, text=b"{}", Content_Type="text/plain"), 415, "unsupported_media_type")
+    many = b'{"name": [' + b",".join([b"1"] * 10_001) + b"]}"
+    refused(await place.ask("POST", path, text=many), 413, "payload_too_large")
+
+
+@_check(OF_THE_SERVICE, "common-27", "common-22", "common-167")
+async def reads_a_query_strictly(place: Place) -> None:
+    """Name parameters that stand twice, or are no numbers."""
+    path = f"/v1/connectors/notes/databases?connection_id={NOWHERE}"
+    twice = await place.ask("GET", f"{path}&limit=1&limit=2")
+    refused(twice, 422, "invalid_parameters")
+    expect({"limit"}, twice.faults, "what is named")
+    refused(await place.ask("GET", f"{path}&limit=ten"), 422, "invalid_parameters")
+
+
+@_check(OF_THE_SERVICE, "common-85", "common-86")
+async def takes_one_idempotency_key(place: Place) -> None:
+    """Refuse a key in the header that differs from the one in the body."""
+    path = f"/v1/connectors/boards/cards/{STAND_IN}/comments"
+    body = {"connection_id": NOWHERE, "text": "x", "idempotency_key": "one"}
+    refused(await place.ask("POST", path, body, Idempotency_Key="two"), 422, "invalid_parameters")
+
+
+@_check(OF_THE_SERVICE, "common-126")
+async def lets_keys_manage_nothing(place: Place) -> None:
+    """Refuse to let a workspace's key make workspaces and keys."""
+    refused(await place.ask("POST", "/v1/workspaces", {"name": "x"}), 403, "operator_token_required")
+    refused(await place.ask("GET", "/v1/keys"), 403, "operator_token_required")
+
+
+@_check(OF_THE_SERVICE, "common-115", "common-128")
+async def lists_runs(place: Place) -> None:
+    """List the history of the key's workspace, page by page."""
+    reply = await place.ask("GET", "/v1/runs?limit=1")
+    expect(200, reply.status, "the status")
+    expect({"data", "next_cursor"}, set(reply.body), "the fields of the body")
+    refused(await place.ask("GET", "/v1/runs/run_00000000000000000000000000"), 404, "run_not_found")
+
+
+@_check(OF_THE_SERVICE, "common-184")
+async def has_a_page_for_every_code(place: Place) -> None:
+    """Lead from an error to the page that explains it."""
+    error = (await place.ask("GET", "/v1/nothing")).body["error"]
+    expect(200, (await place.ask("GET", error["docs"], key=None)).status, "the status of its page")
+
+
+@_check(OF_THE_SERVICE, "common-134")
+async def gives_the_callers_identifier_back(place: Place) -> None:
+    """Answer with the X-Request-Id that was sent."""
+    reply = await place.ask("GET", "/v1/connections", X_Request_Id="conformance-1")
+    expect("conformance-1", reply.headers.get("x-request-id"), "the header X-Request-Id")
+
+
+@_check(OF_THE_SERVICE, "common-129", "common-130")
+async def tells_that_it_lives(place: Place) -> None:
+    """Answer those who watch over it."""
+    expect(200, (await place.ask("GET", "/healthz", key=None)).status, "the status of /healthz")
+    expect(200, (await place.ask("GET", "/readyz", key=None)).status, "the status of /readyz")
+
+
+@_check(OF_THE_SERVICE, "mcp-4")
+async def lets_agents_in_by_key(place: Place) -> None:
+    """Refuse an agent without a key."""
+    reply = await place.ask("POST", "/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}, key=None)
+    expect(401, reply.status, "the status")

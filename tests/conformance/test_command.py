@@ -1,0 +1,76 @@
+"""``conformance``: the contract checked from outside, where it is broken; that ours keeps it is in ``test_rooms``."""
+
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from xml.etree.ElementTree import parse
+
+from click.testing import CliRunner, Result
+
+from connector_gateway.cli import main
+from connector_gateway.conformance.checks import OF_OPERATIONS, OF_THE_SERVICE
+from harness.serving import free_port
+from requirements.contract import PAGES, clauses
+
+
+def checked(url: str, key: str, read_key: str, *more: str) -> Result:
+    return CliRunner().invoke(main, ["conformance", "--url", url, "--key", key, "--read-key", read_key, *more])
+
+
+def test_a_service_that_answers_anything_else_is_told_clause_by_clause(tmp_path: Path) -> None:
+    class Agreeable(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
+
+        def do_GET(self) -> None:
+            self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            self.send_response(200)
+            self.send_header("Content-Length", "11")
+            self.end_headers()
+            self.wfile.write(b'{"data":[]}')
+
+        def do_POST(self) -> None:
+            self.do_GET()
+
+        def do_PATCH(self) -> None:
+            self.do_GET()
+
+        def do_DELETE(self) -> None:
+            self.do_GET()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Agreeable)
+    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread.start()
+    file = tmp_path / "junit.xml"
+    ended = checked(f"http://127.0.0.1:{server.server_address[1]}", "k", "r", "--junit", str(file))
+    server.shutdown()
+    server.server_close()
+    thread.join(5)
+    failures = {case.get("name") for case in parse(file).getroot() if case.find("failure") is not None}
+    blind = {"answers with the envelope", "takes only cursors that it issued", "tells that it lives"}
+
+    assert 1 == ended.exit_code
+    assert "notes create_page, keeps a read key from writing (common-61, common-43)" in ended.stderr
+    assert {check.name for check in (*OF_OPERATIONS, *OF_THE_SERVICE)} - blind == failures
+
+
+def test_an_address_where_nobody_answers_is_told() -> None:
+    ended = checked(f"http://127.0.0.1:{free_port()}", "k", "r")
+
+    assert (1, True) == (ended.exit_code, "Nothing answers there" in ended.stderr)
+
+
+def test_a_connection_is_named_by_its_connector() -> None:
+    ended = checked("http://127.0.0.1:1", "k", "r", "--connection", "conn_1")
+
+    assert (2, True) == (ended.exit_code, "CONNECTOR=CONNECTION_ID" in ended.stderr)
+
+
+def test_the_checks_cite_clauses_that_stand() -> None:
+    standing = {clause.name for page in PAGES for clause in clauses(page) if not clause.withdrawn}
+    cited = {clause for check in (*OF_OPERATIONS, *OF_THE_SERVICE) for clause in check.clauses}
+
+    assert set() == cited - standing
