@@ -15,7 +15,7 @@ from connector_gateway.storage.memory import InMemory
 from connector_gateway.storage.share import LONGEST_SECONDS, PROBE_SECONDS, REMEMBERED, WithFallback
 from connector_gateway.storage.shared import StoreAway, Take
 from connector_gateway.storage.valkey import LEASE_SECONDS, Valkey, version_of
-from harness.clocks import HandClock, ShiftedClock
+from harness.clocks import NOON, HandClock, ShiftedClock
 from harness.requirement import requirement
 from harness.valkey import Server, StoreClock, store_of, valkey_server
 from harness.waiting import until
@@ -260,6 +260,45 @@ async def test_a_turn_keeps_its_place_in_the_queue_of_a_store_that_was_away_for_
         assert PROBE_SECONDS == meanwhile
         assert 40 < afterwards <= 60
         assert 2 == own.client.zcard(f"{PREFIX}{{notes}}:{NOTES.name}:entries")
+
+
+class HeldUp(StoreClock):
+    """A clock that goes on by what is in ``pauses`` whenever this process looks at it."""
+
+    def __init__(self, server: Server, *pauses: float) -> None:
+        self.pauses: list[float] = []
+        super().__init__(server)
+        self.pauses = list(pauses)
+
+    def now(self) -> float:
+        self.at += self.pauses.pop(0) if self.pauses else 0.0
+        return self.at
+
+
+@pytest.mark.parametrize("how", ["reserve", "reserve_if_spare"])
+async def test_who_is_frozen_before_the_stores_answer_counts_from_when_he_goes_on(
+    valkey_of_tests: Server, how: str
+) -> None:
+    clock = HeldUp(valkey_of_tests, 0, 40)
+    async with store_of(valkey_of_tests, clock) as store:
+        turn = await (store.reserve([NOTES], 0) if how == "reserve" else store.reserve_if_spare([NOTES]))
+        clock.at += 30
+
+        assert (True, 0) == (turn.granted, turn.wait)
+        assert 9 == (await store.peek(NOTES)).remaining
+
+
+@pytest.mark.parametrize(("how", "told"), [("reserve", (True, 55)), ("reserve_if_spare", (False, 55))])
+async def test_who_is_frozen_until_others_have_used_the_window_does_not_send(
+    valkey_of_tests: Server, how: str, told: tuple[bool, float]
+) -> None:
+    clock = HeldUp(valkey_of_tests, 0, 70)
+    async with store_of(valkey_of_tests, clock) as store:
+        entries = f"{store.prefix}{{notes}}:{NOTES.name}:entries"
+        valkey_of_tests.client.zadd(entries, {"g99:10": (NOON + 65) * 1_000_000})
+        turn = await (store.reserve([NOTES], 0) if how == "reserve" else store.reserve_if_spare([NOTES]))
+
+    assert told == (turn.granted, turn.wait)
 
 
 async def test_a_turn_that_nobody_heard_of_is_given_back(valkey_of_tests: Server) -> None:

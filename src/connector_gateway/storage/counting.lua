@@ -267,10 +267,12 @@ function act.confirm(turn)
   end
   for _, ledger in ipairs(ledgers) do
     local planned = redis.call('ZSCORE', ledger.entries, ledger.waiting)
-    if planned then
-      redis.call('ZREM', ledger.entries, ledger.waiting)
+    -- Who was held up after it had come confirms it once more.
+    local before = planned or redis.call('ZSCORE', ledger.entries, ledger.gone)
+    if before then
+      redis.call('ZREM', ledger.entries, ledger.waiting, ledger.gone)
       ledger.sum = ledger.sum - ledger.units
-      changed_at(ledger, tonumber(planned))
+      changed_at(ledger, tonumber(before))
     end
     -- Moved to earlier, it leaves room where it was.
     if not planned or at < tonumber(planned) then ledger.full, ledger.full_until, ledger.tail = math.huge, 0, nil end

@@ -39,6 +39,12 @@ LEASE_MARGIN_SECONDS = 2.0
 LEASE_PAUSE_SECONDS = 0.05
 """How often it is asked for one that another process holds."""
 
+STALE = 0.5
+"""The part of a window after which a turn is confirmed once more; as much lateness is counted when it is answered."""
+
+CONFIRMED_TIMES = 3
+"""How often in a row, where each answer comes so late."""
+
 MOST_LEARNED = 10_000
 OLDEST_MAJOR = 7
 COUNTING = (files(__package__) / "counting.lua").read_text("utf-8")
@@ -63,9 +69,21 @@ class ValkeyTurn:
 
     async def confirm(self) -> float:
         """Confirm that it has come: 0, or the seconds still to wait because earlier turns were late."""
-        self.since = self.store.clock.now()
-        _, wait, _ = await self.store.act("confirm", self.number, self.takes)
+        for _ in range(CONFIRMED_TIMES):
+            self.since = self.store.clock.now()
+            _, wait, _ = await self.store.act("confirm", self.number, self.takes)
+            if wait > 0 or not self.stale:
+                break
         return wait / MICRO
+
+    @property
+    def stale(self) -> bool:
+        """Whether so much time has passed since the store was asked that the window may be over before the request is.
+
+        A process may be frozen while the answer is on its way, and would send in a window of others (decision 65).
+        """
+        late = self.store.clock.now() - self.since
+        return any(late > take.budget.per_seconds * STALE for take in self.takes)
 
     def release(self) -> None:
         """Give it back."""
@@ -167,14 +185,21 @@ class Valkey:
 
     async def reserve_if_spare(self, takes: Sequence[Take]) -> ValkeyTurn:
         """Reserve a turn that comes at once and leaves room for another; otherwise none, and when to ask again."""
-        return await self._turn("spare", "", takes)
+        turn = await self._turn("spare", "", takes)
+        if turn.granted and turn.wait > 0:
+            turn.release()
+            turn.granted = False
+        return turn
 
     async def _turn(self, how: str, argument: Any, takes: Sequence[Take]) -> ValkeyTurn:
         since = self.clock.now()
         if not takes:
             return ValkeyTurn(self, takes, 0, 0.0, granted=True, since=since)
         given, wait, number = await self.act(how, argument, takes, abandoned=partial(self._give_back, takes))
-        return ValkeyTurn(self, takes, number, wait / MICRO, granted=given == 1, since=since)
+        turn = ValkeyTurn(self, takes, number, wait / MICRO, granted=given == 1, since=since)
+        if turn.granted and turn.wait <= 0 and turn.stale:
+            turn.wait = await turn.confirm()
+        return turn
 
     def _give_back(self, takes: Sequence[Take], answer: Sequence[int]) -> None:
         """Release what was reserved for somebody who has left before he heard of it."""
