@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from httpx._config import DEFAULT_TIMEOUT_CONFIG
 from structlog.dev import ConsoleRenderer, plain_traceback
 
 from connector_gateway.storage.database import Database
@@ -21,6 +22,9 @@ from harness.valkey import Server, valkey_server
 os.environ["GATEWAY_ENV_FILE"] = os.devnull
 """Whatever the folder's own .env says is for whoever works there, not for tests."""
 
+
+# The library's own five seconds are too few for an answer where the machine is busy with something else.
+DEFAULT_TIMEOUT_CONFIG.connect = DEFAULT_TIMEOUT_CONFIG.read = DEFAULT_TIMEOUT_CONFIG.write = 60
 
 # Nothing here speaks TLS, but each client of HTTP reads whatever certificates there are, which takes 20 ms.
 os.environ.pop("SSL_CERT_FILE", None)

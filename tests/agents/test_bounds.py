@@ -11,6 +11,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from connector_gateway.connectors.notes import NOTES
+from connector_gateway.core import keys
 from connector_gateway.core.envelope import Envelope
 from connector_gateway.kit.errors import ResultTooLarge, StorageUnavailable
 from connector_gateway.kit.identifiers import RunId
@@ -207,14 +208,29 @@ async def test_a_resource_that_does_not_exist_is_told_by_its_address(gateway: Ga
     assert "gateway://nothing" == refused.value.data["uri"]
 
 
+async def refused_while(
+    fault: Exception, gateway: Gateway, mode: Mode, monkeypatch: pytest.MonkeyPatch, *asked: str
+) -> list[str]:
+    """What an agent is told of each of *asked* while reading the database ends with *fault*."""
+    # However slow this machine is, the key is known from before, and so it is not who is let in that fails.
+    monkeypatch.setattr(keys, "TRUSTED_SECONDS", 600)
+    async with agent(gateway.with_key(), mode) as client:
+        monkeypatch.setattr(gateway.app.database, "read", failing(fault))
+        requests: dict[str, Callable[[], Awaitable[object]]] = {
+            "tools": client.list_tools,
+            "resources": client.list_resources,
+            "connections": partial(client.read_resource, "gateway://connections"),
+        }
+        return [await refused(requests[name]()) for name in asked]
+
+
 @requirement("agents:errors", "storage:unavailable")
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_storage_that_is_away_is_told_with_its_remedy(
     gateway: Gateway, mode: Mode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with agent(gateway, mode) as client:
-        monkeypatch.setattr(gateway.app.database, "read", failing(StorageUnavailable("Storage is away.")))
-        refusals = [await refused(asked()) for asked in (client.list_tools, client.list_resources)]
+    away = StorageUnavailable("Storage is away.")
+    refusals = await refused_while(away, gateway, mode, monkeypatch, "tools", "resources")
 
     assert [True, True] == [text.startswith("storage_unavailable: Storage is away.\nWhat") for text in refusals]
 
@@ -224,10 +240,8 @@ async def test_storage_that_is_away_is_told_with_its_remedy(
 async def test_a_fault_of_ours_tells_nothing_of_itself(
     gateway: Gateway, mode: Mode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with agent(gateway, mode) as client:
-        monkeypatch.setattr(gateway.app.database, "read", failing(KeyError("what nobody may see")))
-        read = partial(client.read_resource, "gateway://connections")
-        refusals = [await refused(asked()) for asked in (client.list_tools, client.list_resources, read)]
+    fault = KeyError("what nobody may see")
+    refusals = await refused_while(fault, gateway, mode, monkeypatch, "tools", "resources", "connections")
 
     assert [True] * 3 == [text.startswith("internal_error: Something went wrong here.") for text in refusals]
     assert "nobody" not in str(refusals)

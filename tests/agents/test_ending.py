@@ -63,7 +63,7 @@ def test_a_call_under_way_is_answered_while_the_service_stops(
         fault = {"method": "POST", "path": "/v1/search", "fault": "delay", "seconds": 1.0}
         installation.http.post(f"{sandbox.address}/_control/notes/faults", json=fault)
         request["headers"]["Authorization"] = f"Bearer {installation.key}"
-        calling = Calling(lambda: httpx.post(installation.base_url + PATH, **request, timeout=20))
+        calling = Calling(lambda: httpx.post(installation.base_url + PATH, **request, timeout=60))
         wait_until(lambda: not sandbox.emulators["notes"].stage.faults[-1].times)
         code = installation.end(signal.SIGTERM)
         answer = calling.ended()

@@ -206,7 +206,7 @@ async def test_events_are_read_page_by_page(gateway: Gateway) -> None:
     events = f"gateway://connections/{gateway.connections['chat']}/events"
     channel_id = gateway.examples("chat")["channel_id"]
     gateway.act("chat", action="message", channel_id=channel_id, text="There are two pages")
-    wait_until(lambda: gateway.get("/chat/events", limit=1).body["next_cursor"] is not None, 30)
+    wait_until(lambda: gateway.get("/chat/events", limit=1).body["next_cursor"] is not None)
     everything = gateway.get("/chat/events", limit=1)
     async with agent(gateway) as client:
         listed = [resource.uri for resource in (await client.list_resources()).resources]

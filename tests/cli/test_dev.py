@@ -61,11 +61,11 @@ def dev(data: Path, port: int, *options: str) -> Iterator[Dev]:
     ports = ["--port", str(port), "--sandbox-port", str(port + 1)]
     process = start("dev", "--data", str(data), *ports, *options, stdout=subprocess.PIPE, text=True)
     try:
-        wait_until(lambda: description.exists() or process.poll() is not None, 30)
+        wait_until(lambda: description.exists() or process.poll() is not None)
         yield Dev(process, json.loads(description.read_text()), data)
     finally:
         process.kill()
-        process.communicate(timeout=20)
+        process.communicate(timeout=60)
 
 
 def until(line: str, running: Dev) -> str:
@@ -83,7 +83,7 @@ def until(line: str, running: Dev) -> str:
 def dev_after(earlier: Dev, port: int, *options: str) -> Iterator[Dev]:
     """The same again, once the *earlier* one was stopped."""
     earlier.process.send_signal(signal.SIGINT)
-    earlier.process.wait(20)
+    earlier.process.wait(60)
     with dev(earlier.data, port, *options) as again:
         yield again
 
@@ -91,7 +91,7 @@ def dev_after(earlier: Dev, port: int, *options: str) -> Iterator[Dev]:
 def stop(processes: Iterable[subprocess.Popen[str]]) -> None:
     for process in processes:
         process.kill()
-        process.communicate(timeout=20)
+        process.communicate(timeout=60)
 
 
 def free_block() -> int:
@@ -170,7 +170,7 @@ def test_after_a_kill_it_starts_again_with_the_same_keys_connections_and_history
     with dev(tmp_path, port, "--quiet") as first:
         run_id = first.call("notes", "/databases").json()["run_id"]
         first.process.send_signal(signal.SIGKILL)
-        first.process.wait(10)
+        first.process.wait(60)
 
         with dev(tmp_path, port, "--quiet") as second:
             headers = {"Authorization": f"Bearer {first.described['keys']['read']}"}
@@ -241,7 +241,7 @@ def test_the_tour_makes_a_call_through_every_connector(tmp_path: Path) -> None:
 def test_being_told_to_stop_in_the_middle_of_the_tour_is_no_error(tmp_path: Path) -> None:
     with dev(tmp_path, free_block()) as running:
         running.process.send_signal(signal.SIGINT)
-        ended = running.process.wait(20)
+        ended = running.process.wait(60)
 
     assert 0 == ended
 
@@ -249,7 +249,7 @@ def test_being_told_to_stop_in_the_middle_of_the_tour_is_no_error(tmp_path: Path
 def test_being_told_to_stop_is_no_error(tmp_path: Path) -> None:
     with dev(tmp_path, free_block(), "--quiet") as running:
         running.process.send_signal(signal.SIGINT)
-        ended = running.process.wait(20)
+        ended = running.process.wait(60)
 
     assert 0 == ended
 
@@ -331,7 +331,7 @@ def test_a_data_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
 def test_a_data_folder_that_is_read_only_is_named_and_keeps_what_it_has(tmp_path: Path, options: list[str]) -> None:
     with dev(tmp_path, free_block(), "--quiet") as running:
         running.process.send_signal(signal.SIGINT)
-        running.process.wait(20)
+        running.process.wait(60)
     before = contents(tmp_path)
 
     tmp_path.chmod(0o500)
@@ -425,7 +425,7 @@ def test_a_fresh_start_whose_ports_are_taken_has_removed_nothing(tmp_path: Path)
     port = free_block()
     with dev(tmp_path, port, "--quiet") as running:
         running.process.send_signal(signal.SIGINT)
-        running.process.wait(20)
+        running.process.wait(60)
         before = contents(tmp_path)
         with socket.create_server(("127.0.0.1", port + 4)):
             process = begun(tmp_path, port, "--fresh")
@@ -456,7 +456,7 @@ def test_of_two_started_at_once_on_one_folder_one_runs_and_the_other_says_why(tm
         refused = next(process for process in started if process.poll() is not None)
         _, told = refused.communicate(timeout=30)
         other = next(process for process in started if process is not refused)
-        wait_until((tmp_path / "dev.json").exists, 30)
+        wait_until((tmp_path / "dev.json").exists)
         left = other.poll()
     finally:
         stop(started)
@@ -469,7 +469,7 @@ def test_a_database_of_a_newer_version_is_told_and_stays(tmp_path: Path) -> None
     port = free_block()
     with dev(tmp_path, port, "--quiet") as running:
         running.process.send_signal(signal.SIGINT)
-        running.process.wait(20)
+        running.process.wait(60)
     with closing(sqlite3.connect(tmp_path / "gateway.db")) as database, database:
         database.execute("UPDATE alembic_version SET version_num = '9999'")
 

@@ -65,7 +65,7 @@ def lives(pid: int) -> bool:
 
 
 def metrics(installation: Installation) -> str:
-    return httpx.get(f"{installation.base_url}/metrics", timeout=10).text
+    return httpx.get(f"{installation.base_url}/metrics", timeout=60).text
 
 
 def up(installation: Installation) -> list[tuple[str, str]]:

@@ -58,7 +58,7 @@ class Browser:
     """Asks for pages and sends their forms; never follows the way back, which leads to a client."""
 
     def __init__(self) -> None:
-        self._http = httpx.Client(timeout=10)
+        self._http = httpx.Client(timeout=60)
 
     def __enter__(self) -> Self:
         return self

@@ -26,10 +26,10 @@ def playing(**emulators: type[Emulator]) -> Iterator[Sandbox]:
     thread = threading.Thread(target=loop.run_forever, name="sandbox", daemon=True)
     thread.start()
     try:
-        asyncio.run_coroutine_threadsafe(sandbox.start(), loop).result(10)
+        asyncio.run_coroutine_threadsafe(sandbox.start(), loop).result(60)
         yield sandbox
     finally:
-        asyncio.run_coroutine_threadsafe(sandbox.stop(), loop).result(10)
+        asyncio.run_coroutine_threadsafe(sandbox.stop(), loop).result(60)
         loop.call_soon_threadsafe(loop.stop)
-        thread.join(10)
+        thread.join(60)
         loop.close()

@@ -53,4 +53,4 @@ def publishing(pages: Mapping[str, Published]) -> Iterator[str]:
             yield f"http://127.0.0.1:{server.server_port}"
         finally:
             server.shutdown()
-            thread.join(10)
+            thread.join(60)

@@ -25,7 +25,7 @@ class Inbox:
 
     def take(self) -> tuple[dict[str, str], bytes]:
         """Headers and body of the next delivery."""
-        return self.arrived.get(timeout=5)
+        return self.arrived.get(timeout=60)
 
     def next(self) -> dict[str, Any]:
         """The next delivery's envelope."""

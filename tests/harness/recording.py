@@ -57,7 +57,7 @@ def playground(folder: Path) -> Iterator[Gateway]:
         for connector in EMULATORS:
             gateway.clear(connector)
         changed(gateway)
-        wait_until(lambda: observed(gateway), 30)
+        wait_until(lambda: observed(gateway))
         yield gateway
 
 

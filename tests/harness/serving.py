@@ -124,7 +124,7 @@ class Gateway:
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """The result of *coroutine*, run where the gateway runs."""
-        return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(30)
+        return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(60)
 
     # The other side: what reached the third party, and what goes wrong there
 
@@ -224,7 +224,7 @@ def serving(
             yield gateway
     finally:
         running.should_exit = True
-        thread.join(20)
+        thread.join(60)
         told = [line for ending in ("", "-wal") for line in LEAKS.stored(folder / f"gateway.db{ending}")]
     assert [] == told
 
@@ -257,7 +257,7 @@ def _caller(
         }
         return workspace_id, key, connections
 
-    workspace_id, key, connections = asyncio.run_coroutine_threadsafe(prepare(), loop).result(10)
+    workspace_id, key, connections = asyncio.run_coroutine_threadsafe(prepare(), loop).result(60)
     return Gateway(base_url, app, sandbox, key, workspace_id, connections, loop)
 
 

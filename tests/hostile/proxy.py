@@ -84,12 +84,12 @@ def mangling(sandbox: Sandbox) -> Iterator[Mangling]:
     thread = threading.Thread(target=loop.run_forever, name="proxy", daemon=True)
     thread.start()
     try:
-        asyncio.run_coroutine_threadsafe(_start(made, stack, sandbox), loop).result(10)
+        asyncio.run_coroutine_threadsafe(_start(made, stack, sandbox), loop).result(60)
         yield made
     finally:
-        asyncio.run_coroutine_threadsafe(stack.aclose(), loop).result(10)
+        asyncio.run_coroutine_threadsafe(stack.aclose(), loop).result(60)
         loop.call_soon_threadsafe(loop.stop)
-        thread.join(10)
+        thread.join(60)
         loop.close()
 
 

@@ -35,7 +35,7 @@ def test_a_call_under_way_is_answered_and_then_the_process_ends(
         url = f"{installation.base_url}/v1/connectors/notes/databases"
         query = {"connection_id": installation.connections["notes"]}
         headers = {"Authorization": f"Bearer {installation.key}"}
-        calling = Calling(lambda: httpx.get(url, params=query, headers=headers, timeout=20))
+        calling = Calling(lambda: httpx.get(url, params=query, headers=headers, timeout=60))
         wait_until(lambda: not sandbox.emulators["notes"].stage.faults[0].times)
         code = installation.end(signal.SIGTERM)
         answer = calling.ended()
@@ -58,7 +58,7 @@ def asked(installation: Installation, query: str = "databases") -> Calling:
     url = f"{installation.base_url}/v1/connectors/notes/{query}"
     headers = {"Authorization": f"Bearer {installation.key}"}
     params = {"connection_id": installation.connections["notes"]}
-    return Calling(lambda: httpx.get(url, params=params, headers=headers, timeout=20))
+    return Calling(lambda: httpx.get(url, params=params, headers=headers, timeout=60))
 
 
 def written(installation: Installation, key: str | None = None) -> Calling:

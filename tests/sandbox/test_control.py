@@ -77,7 +77,7 @@ def test_a_request_that_a_fault_holds_up_goes_on_when_faults_are_cleared(
         wait_until(lambda: sandbox.emulators["notes"].stage.under_way == 1)
         control.delete("/notes/faults")
 
-        assert 200 == held_up.result(10).status_code
+        assert 200 == held_up.result(60).status_code
     assert 0 == sandbox.emulators["notes"].stage.under_way
 
 

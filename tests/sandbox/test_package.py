@@ -93,7 +93,7 @@ def started(environment: Path, *options: str) -> Iterator[dict[str, Any]]:
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout
         yield json.loads(process.stdout.readline())
-        process.communicate(timeout=20)
+        process.communicate(timeout=60)
 
 
 def test_the_wheel_brings_the_sandbox_and_nothing_of_the_gateway(environment: Path) -> None:

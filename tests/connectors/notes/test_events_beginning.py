@@ -143,7 +143,7 @@ def test_a_page_made_between_the_beginning_and_a_kill_is_an_event(tmp_path: Path
             query = {"connection_id": installation.connections["notes"]}
             headers = {"Authorization": f"Bearer {installation.key}"}
             url = f"{installation.base_url}/v1/connectors/notes/events"
-            wait_until(lambda: bool(installation.http.get(url, params=query, headers=headers).json()["data"]), 20)
+            wait_until(lambda: bool(installation.http.get(url, params=query, headers=headers).json()["data"]))
             data = installation.http.get(url, params=query, headers=headers).json()["data"]
 
     assert [("page.created", made["page_id"])] == [(event["type"], event["page_id"]) for event in data]

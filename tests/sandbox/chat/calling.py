@@ -44,7 +44,7 @@ class Chat:
         return str(self("chat.postMessage", channel=channel, text=text, **arguments)["ts"])
 
     def steer(self, what: str, **body: Any) -> Any:
-        answer = self.http.post(f"{self.sandbox.address}/_control/chat/{what}", json=body, timeout=10)
+        answer = self.http.post(f"{self.sandbox.address}/_control/chat/{what}", json=body, timeout=60)
         assert 200 == answer.status_code, answer.text
         return answer.json()
 
@@ -52,7 +52,7 @@ class Chat:
         return dict(self.steer("act", action=action, **fields))
 
     def reset(self) -> None:
-        self.http.post(f"{self.sandbox.address}/_control/reset", timeout=10)
+        self.http.post(f"{self.sandbox.address}/_control/reset", timeout=60)
 
     def pages(self, method: str, key: str, **arguments: Any) -> list[list[dict[str, Any]]]:
         pages, cursor = [], ""
@@ -71,7 +71,7 @@ def consent(chat: Chat, **query: str) -> requests.Response:
         "redirect_uri": "https://app.example/back?a=1",
         "state": "s t",
     } | query
-    return requests.get(f"{chat.address}/oauth/v2/authorize", params=asked, allow_redirects=False, timeout=10)
+    return requests.get(f"{chat.address}/oauth/v2/authorize", params=asked, allow_redirects=False, timeout=60)
 
 
 def code_of(answer: requests.Response) -> str:

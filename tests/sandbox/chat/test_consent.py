@@ -16,7 +16,7 @@ def exchange(chat: Chat, *, basic: bool = True, **fields: str) -> dict[str, Any]
     form = ({} if basic else client) | {"redirect_uri": "https://app.example/back?a=1"} | fields
     auth = (access.CLIENT_ID, access.CLIENT_SECRET) if basic else None
     address = f"{chat.address}/api/oauth.v2.access"
-    return dict(requests.post(address, data=form, auth=auth, timeout=10).json())
+    return dict(requests.post(address, data=form, auth=auth, timeout=60).json())
 
 
 def test_the_consent_page_asks_and_sends_the_decision_back(chat: Chat) -> None:

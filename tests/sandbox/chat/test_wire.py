@@ -102,7 +102,7 @@ def test_a_missing_or_untextual_argument_is_named(chat: Chat) -> None:
 def test_unknown_methods_and_paths_are_refused_in_the_vendors_words(chat: Chat) -> None:
     unknown = chat.send("chat.shout")
     wrong_verb = chat.send("auth.test", verb="PUT").json()
-    page = requests.get(f"{chat.address}/nowhere", timeout=10)
+    page = requests.get(f"{chat.address}/nowhere", timeout=60)
 
     assert (200, {"ok": False, "error": "unknown_method", "req_method": "chat.shout"}) == (
         unknown.status_code,

@@ -28,7 +28,7 @@ class Api:
         return self.session.request(method, self.base + path, headers=headers, timeout=10, **sent, **more)
 
     def control(self, path: str, method: str = "POST", **body: Any) -> Any:
-        answer = self.session.request(method, f"{self.control_base}/_control/{path}", json=body, timeout=10)
+        answer = self.session.request(method, f"{self.control_base}/_control/{path}", json=body, timeout=60)
         return answer.json()
 
     def knobs(self, **knobs: Any) -> None:
@@ -80,14 +80,14 @@ def consent(crm: Api, **more: str) -> dict[str, list[str]]:
         "state": "s1",
         **more,
     }
-    answer = crm.session.get(f"{crm.base}/oauth/authorize", params=asked, allow_redirects=False, timeout=10)
+    answer = crm.session.get(f"{crm.base}/oauth/authorize", params=asked, allow_redirects=False, timeout=60)
     assert 302 == answer.status_code, answer.text
     return parse_qs(urlsplit(answer.headers["Location"]).query)
 
 
 def token(crm: Api, path: str = "/oauth/2026-09/token", **form: str) -> requests.Response:
     secrets = {name: crm.emulator.knobs[name] for name in ("client_id", "client_secret")}
-    return crm.session.post(crm.base + path, data={**secrets, **form}, timeout=10)
+    return crm.session.post(crm.base + path, data={**secrets, **form}, timeout=60)
 
 
 def exchange(crm: Api, **more: str) -> requests.Response:

@@ -7,7 +7,7 @@ from sandbox.crm.portal import OBJECTS, Api
 
 @pytest.mark.parametrize("header", [{}, {"Authorization": "Bearer nonsense"}, {"Authorization": "Basic cGF0"}])
 def test_a_call_without_a_known_token_is_refused(crm: Api, header: dict[str, str]) -> None:
-    answer = crm.session.get(f"{crm.base}{OBJECTS}/contacts", headers=header, timeout=10)
+    answer = crm.session.get(f"{crm.base}{OBJECTS}/contacts", headers=header, timeout=60)
 
     assert 401 == answer.status_code
     assert "INVALID_AUTHENTICATION" == answer.json()["category"]

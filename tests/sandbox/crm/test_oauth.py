@@ -9,9 +9,9 @@ from workspace_sandbox.crm.access import challenge_of
 
 def test_the_consent_page_asks_and_offers_both_portals(crm: Api) -> None:
     asked = {"client_id": crm.emulator.knobs["client_id"], "redirect_uri": "http://localhost/c", "scope": "oauth"}
-    page = crm.session.get(f"{crm.base}/oauth/authorize", params=asked, timeout=10)
+    page = crm.session.get(f"{crm.base}/oauth/authorize", params=asked, timeout=60)
     wrong = [{"scope": ""}, {"client_id": "x"}, {"redirect_uri": "ftp:x"}, {"code_challenge": "x"}]
-    refused = [crm.session.get(f"{crm.base}/oauth/authorize", params=asked | one, timeout=10) for one in wrong]
+    refused = [crm.session.get(f"{crm.base}/oauth/authorize", params=asked | one, timeout=60) for one in wrong]
 
     assert page.headers["Content-Type"].startswith("text/html")
     assert "fjordlicht.example" in page.text
@@ -111,10 +111,10 @@ def test_tokens_can_be_introspected_in_both_forms(crm: Api) -> None:
     access = token(crm, path, token_type_hint="access_token", token=granted["access_token"]).json()
     refresh = token(crm, path, refresh_token=granted["refresh_token"]).json()
     unknown = token(crm, path, token="x").json()
-    old = crm.session.get(f"{crm.base}/oauth/v1/access-tokens/{granted['access_token']}", timeout=10).json()
-    older = crm.session.get(f"{crm.base}/oauth/v1/refresh-tokens/{granted['refresh_token']}", timeout=10).json()
+    old = crm.session.get(f"{crm.base}/oauth/v1/access-tokens/{granted['access_token']}", timeout=60).json()
+    older = crm.session.get(f"{crm.base}/oauth/v1/refresh-tokens/{granted['refresh_token']}", timeout=60).json()
     gone = [
-        crm.session.get(f"{crm.base}/oauth/v1/{one}-tokens/x", timeout=10).status_code for one in ("access", "refresh")
+        crm.session.get(f"{crm.base}/oauth/v1/{one}-tokens/x", timeout=60).status_code for one in ("access", "refresh")
     ]
 
     assert (True, True, {"active": False}) == (access["active"], refresh["active"], unknown)

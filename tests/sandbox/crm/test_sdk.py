@@ -293,7 +293,7 @@ def test_tokens_are_exchanged_refreshed_and_looked_up(seeded: CrmEmulator) -> No
         "scope": "oauth crm.objects.deals.read",
     }
     page = f"{seeded.stage.addresses['base']}/oauth/authorize"
-    sent_back = requests.get(page, params={**asked, "auto_approve": "true"}, allow_redirects=False, timeout=10)
+    sent_back = requests.get(page, params={**asked, "auto_approve": "true"}, allow_redirects=False, timeout=60)
     code = parse_qs(urlsplit(sent_back.headers["Location"]).query)["code"][0]
     oauth = client(seeded, "").oauth
     form = {"grant_type": "authorization_code", "code": code, "redirect_uri": "http://localhost/c"}

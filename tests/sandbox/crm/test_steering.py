@@ -175,7 +175,7 @@ def test_people_add_pipelines_and_leave(crm: Api) -> None:
 )
 def test_a_bad_action_says_what_is_wrong(crm: Api, action: dict[str, Any]) -> None:
     before = crm.emulator.portal.records["contacts"].copy()
-    answer = crm.session.post(f"{crm.control_base}/_control/crm/act", json=action, timeout=10)
+    answer = crm.session.post(f"{crm.control_base}/_control/crm/act", json=action, timeout=60)
 
     assert 422 == answer.status_code
     assert crm.emulator.portal.records["contacts"] == before

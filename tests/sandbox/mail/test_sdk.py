@@ -300,5 +300,5 @@ def test_googles_flow_leads_from_consent_to_a_mailbox_and_refreshes(sdk: Sdk, mo
 
 def whose(sdk: Sdk, token: str) -> str:
     headers = {"Authorization": f"Bearer {token}"}
-    answer = requests.get(f"{sdk.address}/gmail/v1/users/me/profile", headers=headers, timeout=5)
+    answer = requests.get(f"{sdk.address}/gmail/v1/users/me/profile", headers=headers, timeout=60)
     return str(answer.json()["emailAddress"])

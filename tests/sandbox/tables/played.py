@@ -40,7 +40,7 @@ class Played:
         return f"/v0/{self.examples['base_id']}/Leads"
 
     def control(self, route: str, **body: Any) -> Any:
-        answer = requests.post(f"{self.sandbox.address}/_control/{route}", json=body, timeout=5)
+        answer = requests.post(f"{self.sandbox.address}/_control/{route}", json=body, timeout=60)
         assert 200 == answer.status_code, answer.text
         self.steered = True
         return answer.json()

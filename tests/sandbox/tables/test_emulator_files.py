@@ -13,7 +13,7 @@ def test_an_attachment_by_address_is_fetched_after_a_while(airtable: Played) -> 
     record = airtable.get(airtable.leads, filterByFormula="{Name}=''")["records"][0]["id"]
     airtable.clock.at += 2
     fetched = airtable.get(f"{airtable.leads}/{record}")["fields"]["Files"][0]
-    content = requests.get(fetched["url"], timeout=5)
+    content = requests.get(fetched["url"], timeout=60)
 
     assert [{"id", "url", "filename"}] == [set(attachment) for attachment in made]
     assert "b c.pdf" == fetched["filename"]
@@ -55,10 +55,10 @@ def test_an_upload_is_appended_and_answered_with_field_ids(airtable: Played) -> 
 def test_an_upload_is_served_at_an_address_that_expires(airtable: Played) -> None:
     field = airtable.field("Files")["id"]
     new = airtable.upload(airtable.create(Name="x")["id"], field, PNG, "ünï/cøde.png").json()["fields"][field][-1]
-    served = requests.get(new["url"], timeout=5)
+    served = requests.get(new["url"], timeout=60)
     airtable.clock.at += 7201
-    gone = requests.get(new["url"], timeout=5)
-    forged = requests.get(new["url"].replace("/att", "/atx"), timeout=5)
+    gone = requests.get(new["url"], timeout=60)
+    forged = requests.get(new["url"].replace("/att", "/atx"), timeout=60)
 
     assert (PNG, "image/png") == (served.content, served.headers["Content-Type"])
     assert (410, 404) == (gone.status_code, forged.status_code)

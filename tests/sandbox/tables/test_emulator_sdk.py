@@ -36,7 +36,7 @@ def sandbox() -> Iterator[Sandbox]:
 
 @pytest.fixture
 def api(sandbox: Sandbox) -> Iterator[pyairtable.Api]:
-    requests.post(f"{sandbox.address}/_control/reset", timeout=5)
+    requests.post(f"{sandbox.address}/_control/reset", timeout=60)
     stage = sandbox.emulators["tables"].stage
     stage.knobs["limits"] = False
     api = pyairtable.Api(TOKEN, endpoint_url=stage.addresses["base"], retry_strategy=None)
@@ -152,7 +152,7 @@ def test_a_file_is_uploaded_and_had_again(leads: pyairtable.Table) -> None:
     attachment = leads.get(record)["fields"]["Files"][0]
 
     assert [attachment["id"]] == [item["id"] for items in answer["fields"].values() for item in items]
-    assert b"line\n" * 100 == requests.get(attachment["url"], timeout=5).content
+    assert b"line\n" * 100 == requests.get(attachment["url"], timeout=60).content
 
 
 def test_a_table_with_a_slash_in_its_name_is_reached(api: pyairtable.Api, base_id: str) -> None:
