@@ -204,6 +204,15 @@ def test_a_setting_that_does_not_fit_is_named(tmp_path: Path) -> None:
     assert "GATEWAY_MAX_CALLS is 'many'" in done.stderr
 
 
+def test_files_of_the_working_folder_are_not_taken_for_the_program(tmp_path: Path) -> None:
+    (tmp_path / "click.py").write_text("raise SystemExit('this was run')")
+    port = free_block()
+    options = ["--data", str(tmp_path / "data"), "--port", str(port), "--sandbox-port", str(port + 1)]
+    done = run("dev", *options, cwd=tmp_path, env={**os.environ, "GATEWAY_MAX_CALLS": "many"})
+
+    assert "GATEWAY_MAX_CALLS is 'many'" in done.stderr
+
+
 def test_a_port_in_use_that_an_application_needs_is_told(tmp_path: Path) -> None:
     port = free_block()
     with socket.socket() as taken:

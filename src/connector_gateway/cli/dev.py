@@ -69,7 +69,8 @@ def _sandbox(place: Place) -> Iterator[subprocess.Popen[bytes]]:
     # A session of its own, since Ctrl-C is told to all processes of a terminal: calls that the gateway lets end still
     # need their application.
     process = subprocess.Popen(  # noqa: S603  # our own program with our own arguments
-        [sys.executable, "-m", "connector_gateway", "sandbox", *options],
+        # Without -P, a file of the working folder would be imported in place of a module of that name.
+        [sys.executable, "-P", "-m", "connector_gateway", "sandbox", *options],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         start_new_session=True,
