@@ -17,6 +17,9 @@ run: .venv/run  ## Gateway and sandbox, ready to call; ARGS="--port 9000 --fresh
 test: .venv/test  ## The whole suite; ARGS="-k notes" pass through, WORKERS=6 at the same time
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n $(or $(WORKERS),4) --dist loadfile --no-loadscope-reorder $(ARGS)
 
+javascript: .venv/test  ## The vendors' libraries for JavaScript against the sandbox; fetches them from npm
+	@JAVASCRIPT=1 PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -q -m javascript tests/sandbox/guides
+
 check: fast test  ## Everything that must hold before a commit lands
 
 fast: .venv/test  ## The fast half of check

@@ -4,15 +4,14 @@ import re
 from collections.abc import Collection, Mapping
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import workspace_sandbox
-from workspace_sandbox import APPLICATIONS, EMULATORS
+from workspace_sandbox import APPLICATIONS, EMULATORS, Sandbox
 from workspace_sandbox.boards import acts as boards
-from workspace_sandbox.kit.clock import SystemClock
 from workspace_sandbox.kit.emulator import Emulator
-from workspace_sandbox.kit.stage import Stage
 
 FOLDER = Path(workspace_sandbox.__file__).parent
 SHARED = {"__init__", "emulator", "state", "seed", "routes", "wire", "access", "throttle", "acts", "sowing"}
@@ -24,13 +23,37 @@ NOUNLESS = {"utils", "helpers", "common", "base", "manager"}
 READ = re.compile(r"""action(?:\.get\(|\[)['"](\w+)['"]|\baction, ['"](\w+)['"]""")
 """How acts read their fields."""
 
-BY_TABLE: Mapping[str, Collection[str]] = {"boards": boards.CHANGED.keys()}
-"""What is read by the names of a table."""
+BY_TABLE: Mapping[str, Collection[str]] = {
+    "boards": boards.CHANGED.keys(),
+    "crm": {f"{kind}_id" for kind in ("contact", "company", "deal")},
+}
+"""What is read by a name that is put together."""
 
 
-def refusal_of(emulator: Emulator, act: str) -> type[Exception] | None:
+class Recorded(dict[str, Any]):
+    """An action that knows which of its fields were asked for."""
+
+    def __init__(self, **fields: Any) -> None:
+        super().__init__(fields)
+        self.asked: set[str] = set()
+
+    def __getitem__(self, name: str) -> Any:
+        self.asked.add(name)
+        return super().__getitem__(name)
+
+    def get(self, name: str, otherwise: Any = None) -> Any:
+        self.asked.add(name)
+        return super().get(name, otherwise)
+
+
+@pytest.fixture(scope="module")
+def stand_ins() -> Mapping[str, Emulator]:
+    return Sandbox(EMULATORS).emulators
+
+
+def refusal_of(emulator: Emulator, action: Mapping[str, Any]) -> type[Exception] | None:
     try:
-        emulator.act({"action": act})
+        emulator.act(action)
     except ValueError:
         return ValueError
     return None
@@ -72,12 +95,22 @@ def test_acts_declare_every_field_that_is_read_and_no_other(application: str) ->
     assert read == (found | {*BY_TABLE.get(application, ())}) - {"action"}
 
 
+@pytest.mark.parametrize(("application", "act"), [(name, act) for name in APPLICATIONS for act in EMULATORS[name].acts])
+def test_an_act_asks_first_for_a_field_that_it_declares(
+    stand_ins: Mapping[str, Emulator], application: str, act: str
+) -> None:
+    action = Recorded(action=act)
+    refusal_of(stand_ins[application], action)
+
+    assert set() == action.asked - {"action", *(name for name, _, _ in EMULATORS[application].acts[act].fields())}
+
+
 @pytest.mark.parametrize("application", APPLICATIONS)
-def test_an_act_without_a_field_that_it_needs_is_refused(application: str) -> None:
-    emulator = EMULATORS[application](Stage(SystemClock(), **EMULATORS[application].knobs))
+def test_an_act_without_a_field_that_it_needs_is_refused(stand_ins: Mapping[str, Emulator], application: str) -> None:
+    emulator = stand_ins[application]
     needy = [name for name, act in emulator.acts.items() if act.needs]
 
-    assert [ValueError] * len(needy) == [refusal_of(emulator, name) for name in needy]
+    assert [ValueError] * len(needy) == [refusal_of(emulator, {"action": name}) for name in needy]
 
 
 @pytest.mark.parametrize("application", APPLICATIONS)

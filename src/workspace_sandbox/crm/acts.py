@@ -87,7 +87,6 @@ MADE = {
     "associations": "as the vendor takes them with a new record",
     "app_id": "the application that makes it; otherwise a person does",
 }
-RECORD = {"id": "the record"} | PROPERTIES
 SHOWN = "the record in the vendor's shape"
 
 SETTINGS: Mapping[str, Act[None]] = {
@@ -110,9 +109,13 @@ ACTS: Mapping[str, Act[Do]] = {
     "create_company": Act(_create(COMPANIES), "Makes a company.", PROPERTIES, MADE, SHOWN),
     "create_deal": Act(_create(DEALS), "Makes a deal.", PROPERTIES, MADE, SHOWN),
     "create_note": Act(_create(NOTES), "Makes a note.", PROPERTIES, MADE, SHOWN),
-    "update_contact": Act(_update(CONTACTS), "Changes a contact.", RECORD, answers=SHOWN),
-    "update_company": Act(_update(COMPANIES), "Changes a company.", RECORD, answers=SHOWN),
-    "update_deal": Act(_update(DEALS), "Changes a deal.", RECORD, answers=SHOWN),
+    "update_contact": Act(
+        _update(CONTACTS), "Changes a contact.", {"contact_id": "the contact"} | PROPERTIES, answers=SHOWN
+    ),
+    "update_company": Act(
+        _update(COMPANIES), "Changes a company.", {"company_id": "the company"} | PROPERTIES, answers=SHOWN
+    ),
+    "update_deal": Act(_update(DEALS), "Changes a deal.", {"deal_id": "the deal"} | PROPERTIES, answers=SHOWN),
     "archive": Act(
         _archive,
         "Puts a record away.",
