@@ -31,7 +31,8 @@ def started() -> Iterator[Running]:
 
 def block(application: str, language: str) -> str:
     """What the page of *application* shows in that language."""
-    return dict(BLOCK.findall((PAGES / f"{application}.md").read_text(encoding="utf-8")))[language]
+    blocks: dict[str, str] = dict(BLOCK.findall((PAGES / f"{application}.md").read_text(encoding="utf-8")))
+    return blocks[language]
 
 
 def shown(application: str) -> dict[str, Callable[[Running], None]]:
