@@ -255,10 +255,12 @@ async def test_a_turn_keeps_its_place_in_the_queue_of_a_store_that_was_away_for_
         shared.lost(StoreAway("for a moment"))
         meanwhile = await turn.confirm()
         await until(lambda: is_back(shared))
+        own.client.config_resetstat()
         afterwards = await turn.confirm()
 
         assert PROBE_SECONDS == meanwhile
         assert 40 < afterwards <= 60
+        assert "cmdstat_evalsha" not in own.client.info("commandstats")
         assert 2 == own.client.zcard(f"{PREFIX}{{notes}}:{NOTES.name}:entries")
 
 

@@ -65,6 +65,9 @@ class TurnWithFallback:
     turn: Turn | None = None
     """That of the store, unless it could not be asked yet."""
 
+    turn_at: float = 0.0
+    """When that comes."""
+
     local: Turn | None = None
     """That of the share, unless the store was never away."""
 
@@ -97,11 +100,16 @@ class TurnWithFallback:
         return await self._confirm_locally(away)
 
     async def _confirm_in_store(self) -> float:
+        rest = self.turn_at - self.shared.clock.now()
         if self.turn is None:
             self.turn = await self.shared.store.reserve(self.takes, inf)
             wait = self.turn.wait
+        # All who wait come at once when the store is back; it would be slow again if each of them asked it.
+        elif self.local is not None and rest > 0:
+            wait = rest
         else:
             wait = await self.turn.confirm()
+        self.turn_at = self.shared.clock.now() + wait
         if self.local is not None:
             self.local.release()
             self.local = None
@@ -263,7 +271,7 @@ class WithFallback:
     def _given(self, takes: Sequence[Take], turn: Turn) -> Turn:
         if turn.granted and turn.wait <= 0:
             self.note(takes)
-        return TurnWithFallback(self, takes, turn)
+        return TurnWithFallback(self, takes, turn, self.clock.now() + turn.wait)
 
     def note(self, takes: Sequence[Take]) -> None:
         """Note what the store let through: the share begins with what this process has used already (decision 65)."""
