@@ -165,7 +165,9 @@ def managing(gateway: Gateway) -> Iterator[tuple[str, Arguments]]:
     yield "remove_connection", {"connection_id": extra["connection_id"]}
     yield "open_hook", {"connector": "notes"}
     yield "close_hook", {"connector": "notes"}
-    webhook = {"workspace_id": workspace_id, "url": "https://example.com/events", "name": "Our product"}
+    # For a connection without events: nothing is sent from here to an address of others.
+    place = {"url": "https://example.com/events", "name": "Our product"}
+    webhook = {"workspace_id": workspace_id, "connection_id": connection_id} | place
     named = {"webhook_id": gateway.operator("POST", "/v1/webhooks", json=webhook).data["webhook_id"]}
     yield "create_webhook", webhook
     yield "list_webhooks", {"workspace_id": workspace_id}
