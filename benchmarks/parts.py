@@ -26,7 +26,7 @@ from connector_gateway.core import arguments, gateway, pacing, runs, work, writi
 from connector_gateway.http import answers, bodies, metrics, routes
 from connector_gateway.kit import identifiers, transport, upstream
 from connector_gateway.settings import Settings
-from connector_gateway.storage import database, shared
+from connector_gateway.storage import database, memory
 
 CALLS = 2000
 PERF_EVENT_OPEN = 298
@@ -36,14 +36,14 @@ PARTS: list[tuple[Any, str]] = [
     (answers.HttpExchange, "__init__"),
     (identifiers, "ulid"),
     (runs.Runs, "record"),
-    (shared.InMemory, "spend"),
+    (memory.InMemory, "spend"),
     (bodies, "_read"),
     (arguments.Body, "__init__"),
     (arguments.Arguments, "read"),
     (gateway.Gateway, "_work"),
     (upstream.Upstream, "send"),
     (pacing.ConnectionPacer, "admit"),
-    (shared.InMemory, "answered"),
+    (memory.InMemory, "answered"),
     (transport.Answer, "read"),
     (writing.Attempt, "_opened_rows"),
     (writing.Attempt, "_intention"),

@@ -10,7 +10,7 @@ from pydantic_core import to_json
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.kit.errors import OutcomeUnknown, UpstreamError
 from connector_gateway.kit.transport import Answer
-from connector_gateway.kit.upstream import Timeouts, Trace, Upstream
+from connector_gateway.kit.upstream import ThirdParty, Timeouts, Trace, Upstream
 from harness.clocks import NOON, HandClock
 from harness.requirement import requirement
 
@@ -114,19 +114,9 @@ class Vendor:
 
 def client_of(room: str, vendor: Vendor) -> Any:
     connector, part = CONNECTORS[room], cast("Any", vendor)
-    upstream = Upstream(
-        time=HandClock().now,
-        addresses=connector.addresses,
-        authorise=connector.authorise,
-        throttled=connector.throttled,
-        credential_source=part,
-        pacer=part,
-        transport=part,
-        clock=HandClock(),
-        timeouts=Timeouts(),
-        trace=Trace(),
-    )
-    return connector.client(upstream)
+    clock = HandClock()
+    third_party = ThirdParty(connector.addresses, connector.authorise, connector.throttled, part, clock, clock.now)
+    return connector.client(Upstream(third_party, part, part, Timeouts(), Trace()))
 
 
 @requirement("service:listing-ends")

@@ -108,7 +108,7 @@ class ShelfClient:
         self._upstream = upstream
 
     async def put(self, name: str) -> str:
-        self._upstream.written_at = self._upstream.clock.now()
+        self._upstream.written_at = self._upstream.third_party.clock.now()
         return await self.shelf.put(name)
 
 

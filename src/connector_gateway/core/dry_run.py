@@ -15,6 +15,7 @@ from connector_gateway.core.envelope import Envelope
 from connector_gateway.core.owners import Owners
 from connector_gateway.core.work import AnyResult, Work
 from connector_gateway.kit.call import LookUp, Memory
+from connector_gateway.kit.encoding import encoded
 from connector_gateway.kit.identifiers import ulid
 from connector_gateway.kit.shapes import CastValue, DryRunResult, Result, WithheldRequest
 from connector_gateway.kit.upstream import Request, Withheld
@@ -82,12 +83,12 @@ class DryRun:
 
     async def plan(self, make: Callable[[], Awaitable[J]]) -> J:
         """What *make* returns, as JSON."""
-        planned: J = from_json(to_json(await make()))
+        planned: J = from_json(encoded(await make()))
         return planned
 
     async def step(self, step: Step[Any], intent: Intent) -> Learned:
         """Note the request of *step*, and go on as if it had been answered; after the last step the dry run ends."""
-        kept: Intent = from_json(to_json(intent))
+        kept: Intent = from_json(encoded(intent))
         try:
             return await step.send(self._work.call, kept, "" if step.makes else ulid())
         except Withheld as withheld:

@@ -32,7 +32,7 @@ from connector_gateway.kit.observing import Events
 from connector_gateway.kit.operation import AnyOperation
 from connector_gateway.kit.shapes import Params, Position
 from connector_gateway.kit.transport import Transport
-from connector_gateway.kit.upstream import Timeouts, Upstream, unauthorised
+from connector_gateway.kit.upstream import Timeouts, Upstream
 from connector_gateway.storage.shared import Shared
 
 WATCHERS = Timeouts(queue_seconds=300.0, run_seconds=300.0)
@@ -76,11 +76,9 @@ class Gateway:
         self._links = links
         self._files = files
         self._shared = shared
-        self._transport = transport
         self._clock = clock
         self._timeouts = timeouts
         self._events = events
-        self._time = time
         self._fence = fence
         self._stopping = stopping
         self._usage = usage
@@ -89,6 +87,10 @@ class Gateway:
         self._downloads = Downloads()
         self._memories = Memories(clock)
         self._budgets = {name: stretched(site.budgets) for name, site in sites.items()}
+        self._third_parties = {
+            name: site.third_party(transport, clock, time, partial(usage.exchanged, name))
+            for name, site in sites.items()
+        }
 
     async def call(
         self,
@@ -224,17 +226,14 @@ class Gateway:
         holding: Holding | None = None,
     ) -> Upstream:
         """The authorised client for one run through one connection."""
-        site = self._sites[connection.connector]
-        connector = site.connector
+        connector = connection.connector
         run.redaction = connection.redaction
         return Upstream(
-            addresses=site.addresses,
-            authorise=connector.authorise,
-            throttled=connector.throttled,
-            credential_source=connection,
-            pacer=pacer(
-                connector.name,
-                self._budgets[connector.name],
+            self._third_parties[connector],
+            connection,
+            pacer(
+                connector,
+                self._budgets[connector],
                 connection.account,
                 self._shared,
                 self._clock,
@@ -242,16 +241,11 @@ class Gateway:
                 usage=self._usage,
                 connection_id=connection.connection_id,
             ),
-            transport=self._transport,
-            clock=self._clock,
-            timeouts=timeouts or self._timeouts,
-            trace=run.trace,
-            time=self._time,
-            expired=connector.oauth.expired if connector.oauth else unauthorised,
-            fence=self._fence(),
-            holding=holding or uncounted(),
+            timeouts or self._timeouts,
+            run.trace,
+            self._fence(),
+            holding or uncounted(),
             dry=run.dry_run,
-            exchanged=partial(self._usage.exchanged, connector.name),
         )
 
     @property

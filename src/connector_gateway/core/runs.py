@@ -420,7 +420,7 @@ class Recording:
             "status": run.status,
             "http_status": run.http_status,
             "code": run.code,
-            "duration_ms": round(run.duration_ms, 3),
+            "duration_ms": _thousandths(run.duration_ms),
             "upstream": [_exchange(exchange) for exchange in run.trace.exchanges],
             "idempotency": run.idempotency,
             "details": run.details,
@@ -479,9 +479,14 @@ def _exchange(exchange: Exchange) -> dict[str, Any]:
         "method": exchange.method,
         "path": exchange.path,
         "status": exchange.status,
-        "wait_ms": round(exchange.wait_ms, 3),
-        "duration_ms": round(exchange.duration_ms, 3),
+        "wait_ms": _thousandths(exchange.wait_ms),
+        "duration_ms": _thousandths(exchange.duration_ms),
     }
+
+
+def _thousandths(number: float) -> float:
+    """*number* to three decimals; ``round`` counts out digits, which takes three times as long (decision 73)."""
+    return int(number * 1000 + 0.5) / 1000
 
 
 def _public(row: Mapping[Any, Any]) -> dict[str, Any]:

@@ -1,11 +1,14 @@
 """Sites: the addresses and budgets of the third parties in this installation."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from connector_gateway.kit.budget import Budget
+from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.oauth import OAuth, OAuthClient
 from connector_gateway.kit.operation import AnyConnector
+from connector_gateway.kit.transport import Transport
+from connector_gateway.kit.upstream import Exchange, ThirdParty, unauthorised
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,20 @@ class Site:
 
     api_key: str = field(default="", repr=False)
     """What this installation is called at the third party's page that hands out tokens, if it has one."""
+
+    def third_party(
+        self,
+        transport: Transport,
+        clock: Clock,
+        time: Callable[[], float],
+        exchanged: Callable[[Exchange], None] = lambda _: None,
+    ) -> ThirdParty:
+        """How it is spoken to, through *transport*; *exchanged* is told of every request."""
+        connector = self.connector
+        expired = connector.oauth.expired if connector.oauth else unauthorised
+        return ThirdParty(
+            self.addresses, connector.authorise, connector.throttled, transport, clock, time, expired, exchanged
+        )
 
     @property
     def oauth(self) -> OAuth | None:

@@ -5,6 +5,7 @@ from __future__ import annotations  # functions are made in each call (decision 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 from connector_gateway.core.claims import First
@@ -109,15 +110,16 @@ def binding(connection: Connection, operation: AnyOperation, params: Params) -> 
 
 def exclusive_to(connection: Connection, shared: Shared, upstream: Upstream) -> Exclusive:
     """What holds objects of the connection's account alone, and keeps *upstream* from writing once it does not."""
+    return partial(_exclusive, connection, shared, upstream)
 
-    @asynccontextmanager
-    async def exclusive(name: str) -> AsyncIterator[None]:
-        async with shared.exclusive(f"{connection.connector}:{connection.account}:{name}") as lease:
-            if lease is not None:
-                upstream.fence = _both(upstream.fence, lease.check)
-            yield
 
-    return exclusive
+# Not within ``exclusive_to``: the decorator would run in each call, of which it was a hundredth (decision 73).
+@asynccontextmanager
+async def _exclusive(connection: Connection, shared: Shared, upstream: Upstream, name: str) -> AsyncIterator[None]:
+    async with shared.exclusive(f"{connection.connector}:{connection.account}:{name}") as lease:
+        if lease is not None:
+            upstream.fence = _both(upstream.fence, lease.check)
+        yield
 
 
 def one_at_a_time_of(connection: Connection, shared: Shared) -> Exclusive:

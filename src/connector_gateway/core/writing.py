@@ -19,7 +19,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 import structlog
-from pydantic_core import from_json, to_json
+from pydantic_core import from_json
 from sqlalchemy import Connection as Transaction
 from sqlalchemy.exc import IntegrityError
 
@@ -33,6 +33,7 @@ from connector_gateway.core.journal import Journal, JournalEntry, refusal_kept
 from connector_gateway.core.owners import FORGET, LEAVE, OPEN, OWN, REOPEN, SETTLE, Owners
 from connector_gateway.core.runs import Recording
 from connector_gateway.core.work import Work
+from connector_gateway.kit.encoding import encoded
 from connector_gateway.kit.errors import (
     Doubt,
     GatewayError,
@@ -152,7 +153,7 @@ class Attempt:
         entry = self._journal.recalled("")
         if entry is None:
             # Through JSON even now, so that a first attempt works with what a later one will be given.
-            entry = self._journal.entered(JournalEntry("", from_json(to_json(await make()))))
+            entry = self._journal.entered(JournalEntry("", from_json(encoded(await make()))))
         planned: J = entry.value
         return planned
 
@@ -175,7 +176,7 @@ class Attempt:
 
     def _kept(self, intent: Intent) -> Intent:
         """*intent* as a later attempt would read it from the journal; unchanged without a claim."""
-        kept: Intent = intent if self._claim is None else from_json(to_json(intent))
+        kept: Intent = intent if self._claim is None else from_json(encoded(intent))
         return kept
 
     async def try_step(self, step: Step[Any], intent: Intent) -> Learned | None:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from secrets import token_hex
 from typing import Annotated, Any, Generic, LiteralString, TypeVar
 
+import msgspec
 from pydantic import (
     BaseModel,
     BeforeValidator,
@@ -152,7 +153,12 @@ def _parse_instant(value: object) -> object:
 
 def timestamp(moment: datetime) -> str:
     """*moment* as answers have it: in UTC with three decimals, so that texts sort as times do."""
-    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    # Python's own ``isoformat`` takes eight times as long, a hundredth of a call that tells one instant (decision 73).
+    whole = msgspec.json.encode(moment.astimezone(UTC))[1 : 1 + len("2026-11-02T09:30:00")].decode()
+    return f"{whole}.{_THOUSANDTHS[moment.microsecond // 1000]}Z"
+
+
+_THOUSANDTHS = [f"{number:03}" for number in range(1000)]
 
 
 Instant = Annotated[

@@ -11,10 +11,9 @@ from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
 from urllib.parse import quote_plus
 
-from pydantic_core import to_json
-
 from connector_gateway.kit.budget import Charge, Pacer
 from connector_gateway.kit.clock import Clock
+from connector_gateway.kit.encoding import encoded
 from connector_gateway.kit.errors import (
     AnswerTooLarge,
     Doubt,
@@ -171,33 +170,43 @@ class Withheld(Exception):  # not an error: what a dry run has come to
 A = TypeVar("A", bound=Answer)
 
 
-@dataclass(slots=True)
-class Upstream:
-    """The authorised client that a room's own client is built on."""
+@dataclass(frozen=True, slots=True)
+class ThirdParty:
+    """How one third party is spoken to from here; the same for all connections and calls."""
 
     addresses: Mapping[str, str]
     authorise: Callable[[Mapping[str, str]], Mapping[str, str]]
     throttled: Callable[[Answer], float | Pause | None]
-    credential_source: CredentialSource
-    pacer: Pacer
     transport: Transport
     clock: Clock
-    timeouts: Timeouts
-    trace: Trace
     time: Callable[[], float]
     """Returns the time in epoch seconds, by a clock that nobody sets; other processes may compare it with theirs."""
 
     expired: Callable[[Answer], bool] = unauthorised
     """Whether an answer says that the credentials may have ended."""
 
+    exchanged: Callable[[Exchange], None] = lambda _: None
+    """Is told of every request once it has ended."""
+
+
+@dataclass(slots=True)
+class Upstream:
+    """The authorised client that a room's own client is built on.
+
+    One is made in each call. What all calls have in common stands in ``third_party``: passing each part of it by its
+    name was a hundredth of a call (decision 73).
+    """
+
+    third_party: ThirdParty
+    credential_source: CredentialSource
+    pacer: Pacer
+    timeouts: Timeouts
+    trace: Trace
     fence: Callable[[], None] = lambda: None
     """Raises an error if other processes may have taken over this one's work, so that it must not write."""
 
     holding: Holding = field(default_factory=uncounted)
     """What the call holds of large answers."""
-
-    exchanged: Callable[[Exchange], None] = lambda _: None
-    """Is told of every request once it has ended."""
 
     written_at: float | None = None
     """When the last request that writes was sent, by ``time``; None if none was since this was set to None."""
@@ -242,8 +251,8 @@ class Upstream:
         when the third party failed over it.
         """
         _require_segments(path)
-        url = self.addresses[host] + path + (_encoded(query) if query else "")
-        body = content if json is None else to_json(json)
+        url = self.third_party.addresses[host] + path + (_encoded(query) if query else "")
+        body = content if json is None else encoded(json)
         described = {} if json is None else {"Content-Type": "application/json"}
         request = Request(method, path, url, {**described, **headers}, body, charges, writes, expects, collides)
         if self.dry and writes:
@@ -259,7 +268,7 @@ class Upstream:
         The pieces are to be taken inside the context, where an ``UpstreamFailure`` says that no more will come.
         """
         _require_segments(path)
-        url = self.addresses[host] + path + (_encoded(query) if query else "")
+        url = self.third_party.addresses[host] + path + (_encoded(query) if query else "")
         request = Request("GET", path, url, {}, None, charges, writes=False, expects=(), collides=lambda _: False)
         try:
             async with AsyncExitStack() as stack:
@@ -269,7 +278,8 @@ class Upstream:
 
     async def _deliver(self, request: Request, exchange: Callable[[Request, float], Awaitable[A]]) -> A:
         """Send the request, again if it may be, until an answer can be returned or the attempts are used up."""
-        deadline = self.clock.now() + (self.timeouts.run_seconds if self._begun else self.timeouts.queue_seconds)
+        seconds = self.timeouts.run_seconds if self._begun else self.timeouts.queue_seconds
+        deadline = self.third_party.clock.now() + seconds
         attempt, renewed = 0, False
         while True:
             attempt += 1
@@ -282,9 +292,9 @@ class Upstream:
                 self._give_up_on(fault, request, last=last)
                 await self._back_off(attempt)
                 continue
-            pause = self.throttled(answer)
+            pause = self.third_party.throttled(answer)
             # Nothing was done for a token that has ended, so even a write is sent again, once, with a new one.
-            if not renewed and self.expired(answer) and await self.credential_source.renew(request.used):
+            if not renewed and self.third_party.expired(answer) and await self.credential_source.renew(request.used):
                 renewed, attempt = True, attempt - 1
             elif pause is not None:
                 await self._rest(request, pause, deadline)
@@ -304,29 +314,29 @@ class Upstream:
 
     async def _exchange(self, request: Request, deadline: float) -> Answer:
         """Wait for a turn, send the request once, and record it however it ends."""
+        third_party = self.third_party
         secrets = request.used = await self.credential_source.credentials()
         queued = time.perf_counter()
         turn = await self.pacer.admit(request.charges, deadline)
         if request.writes:
             # After the wait for a turn, since the process may have been taken for dead meanwhile (decision 12).
             self.fence()
-            self.written_at = self.time()
-        sent_at, sent = self.clock.now(), time.perf_counter()
+            self.written_at = third_party.time()
+        sent_at, sent = third_party.clock.now(), time.perf_counter()
         status: int | None = None
         holding = Written(self.holding) if request.writes else self.holding
         try:
-            answer = await self.transport.exchange(
-                request.method, request.url, {**self.authorise(secrets), **request.headers}, request.body, holding
-            )
+            headers = {**third_party.authorise(secrets), **request.headers}
+            answer = await third_party.transport.exchange(request.method, request.url, headers, request.body, holding)
             status = answer.status
             if (date := answer.headers.get("Date")) is not None:
-                self._heard = (date, self.time())
+                self._heard = (date, third_party.time())
             turn.answered()
         finally:
             waited, took = sent - queued, time.perf_counter() - sent
             seen = Exchange(sent_at, request.method, request.path, status, waited * 1000, took * 1000)
             self.trace.exchanges.append(seen)
-            self.exchanged(seen)
+            third_party.exchanged(seen)
         return answer
 
     async def _open(self, stack: AsyncExitStack, request: Request, deadline: float) -> Streamed:
@@ -335,12 +345,12 @@ class Upstream:
         queued = time.perf_counter()
         turn = await self.pacer.admit(request.charges, deadline)
         sent = time.perf_counter()
-        seen = Exchange(self.clock.now(), request.method, request.path, None, (sent - queued) * 1000, 0.0)
+        seen = Exchange(self.third_party.clock.now(), request.method, request.path, None, (sent - queued) * 1000, 0.0)
         self.trace.exchanges.append(seen)
         async with AsyncExitStack() as opened:
             opened.callback(lambda: self._end(seen, sent))
-            headers = {**self.authorise(secrets), **request.headers}
-            answering = self.transport.stream(request.method, request.url, headers)
+            headers = {**self.third_party.authorise(secrets), **request.headers}
+            answering = self.third_party.transport.stream(request.method, request.url, headers)
             status, received, pieces = await opened.enter_async_context(answering)
             seen.status = status
             turn.answered()
@@ -353,7 +363,7 @@ class Upstream:
 
     def _end(self, seen: Exchange, sent: float) -> None:
         seen.duration_ms = (time.perf_counter() - sent) * 1000
-        self.exchanged(seen)
+        self.third_party.exchanged(seen)
 
     def _give_up_on(self, fault: NotSent | TimedOut | Cut, request: Request, *, last: bool) -> None:
         """Raise what *fault* means for the caller, unless *request* may be sent again."""
@@ -375,12 +385,12 @@ class Upstream:
         seconds = max(pause.seconds, self.timeouts.backoff_seconds)
         # Closed for all who share the budget, lest each of them runs into the same refusal (decision 3).
         await self.pacer.close(pause.of(request.charges), seconds)
-        if self.clock.now() + seconds > deadline:
+        if self.third_party.clock.now() + seconds > deadline:
             raise UpstreamRateLimited("The application throttles this account.", retry_after=seconds)
 
     async def _back_off(self, attempt: int) -> None:
         # Jitter, so that calls which failed together do not come back together.
-        await self.clock.sleep(self.timeouts.backoff_seconds * 2 ** (attempt - 1) * (0.5 + random()))  # noqa: S311
+        await self.third_party.clock.sleep(self.timeouts.backoff_seconds * 2 ** (attempt - 1) * (0.5 + random()))  # noqa: S311
 
 
 def _encoded(query: Mapping[str, Any] | Sequence[tuple[str, Any]]) -> str:

@@ -23,7 +23,12 @@ class Lateness:
 
     def of(self, took: float, budget: Budget) -> float:
         """By how many seconds a request may have arrived late that was answered after *took* seconds."""
-        late = took - self._quickest if self.answers >= max(USUAL_FROM, budget.limit) else took
-        self.answers += 1
-        self._quickest = took if self.answers == 1 else min(took, self._quickest * SLOWER)
-        return min(max(late, min(took, GIVEN * budget.per_seconds)), budget.per_seconds / 2)
+        # Written out, since ``min`` and ``max`` cost three times as much, and every request comes by (decision 73).
+        quickest, answers, window = self._quickest, self.answers, budget.per_seconds
+        late = took - quickest if answers >= USUAL_FROM and answers >= budget.limit else took
+        self.answers = answers + 1
+        slower = quickest * SLOWER
+        self._quickest = took if answers == 0 or took < slower else slower
+        given = min(took, GIVEN * window)
+        late = max(late, given)
+        return min(window / 2, late)

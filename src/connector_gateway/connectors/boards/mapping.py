@@ -17,6 +17,7 @@ from connector_gateway.connectors.boards.models import (
     MovedCard,
 )
 from connector_gateway.kit.errors import LabelNotOnBoard, ListNotFound
+from connector_gateway.kit.shapes import timestamp
 from connector_gateway.kit.writing import Intent
 
 Kept = dict[str, Any]
@@ -289,4 +290,4 @@ def instant(text: str) -> datetime:
 
 def stamp(moment: datetime) -> str:
     """An instant as the vendor writes it: UTC, to the millisecond."""
-    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return timestamp(moment)

@@ -6,6 +6,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from connector_gateway.connectors.crm.wire import Definition
+from connector_gateway.kit import shapes
 from connector_gateway.kit.errors import LossyCast, OptionMissing
 
 MAX_TEXT = 65_536
@@ -130,7 +131,7 @@ def plain(number: Decimal) -> str:
 
 def timestamp(moment: datetime) -> str:
     """*moment* as the vendor writes instants."""
-    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return shapes.timestamp(moment)
 
 
 def _decimal(value: Any) -> Decimal:

@@ -14,7 +14,7 @@ from connector_gateway.kit.errors import ConnectionRevoked, CredentialsRefused, 
 from connector_gateway.kit.oauth import Account
 from connector_gateway.kit.redaction import Redaction
 from connector_gateway.kit.transport import Transport
-from connector_gateway.kit.upstream import CredentialSource, Timeouts, Trace, Upstream, unauthorised
+from connector_gateway.kit.upstream import CredentialSource, Timeouts, Trace, Upstream
 from connector_gateway.storage.shared import Shared
 
 log = structlog.get_logger()
@@ -112,20 +112,8 @@ class Accounts:
         return AnonymousPacer(site.connector.name, stretched(site.budgets), whose, self._shared, self._clock)
 
     def _upstream(self, site: Site, source: CredentialSource, pacer: AnonymousPacer) -> Upstream:
-        connector = site.connector
-        return Upstream(
-            addresses=site.addresses,
-            authorise=connector.authorise,
-            throttled=connector.throttled,
-            credential_source=source,
-            pacer=pacer,
-            transport=self._transport,
-            clock=self._clock,
-            timeouts=self._timeouts,
-            trace=Trace(),
-            time=self._time,
-            expired=connector.oauth.expired if connector.oauth else unauthorised,
-        )
+        third_party = site.third_party(self._transport, self._clock, self._time)
+        return Upstream(third_party, source, pacer, self._timeouts, Trace())
 
 
 def is_same(known: str | None, account: Account | None) -> bool:

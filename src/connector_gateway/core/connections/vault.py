@@ -6,9 +6,10 @@ from typing import Any
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from pydantic_core import from_json, to_json
+from pydantic_core import from_json
 
 from connector_gateway.core.secrets import SecretKeys
+from connector_gateway.kit.encoding import encoded
 from connector_gateway.kit.errors import InternalError
 
 NAME_BYTES = 4
@@ -31,7 +32,7 @@ class Vault:
     def seal(self, secrets: Mapping[str, Any], owner: str) -> bytes:
         """*secrets*, readable only here and only for *owner*."""
         nonce = os.urandom(NONCE_BYTES)
-        sealed = self._ciphers[self.current].encrypt(nonce, to_json(secrets), owner.encode())
+        sealed = self._ciphers[self.current].encrypt(nonce, encoded(secrets), owner.encode())
         return self.current + nonce + sealed
 
     def open(self, sealed: bytes, owner: str) -> Mapping[str, Any]:

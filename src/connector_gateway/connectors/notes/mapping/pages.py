@@ -8,6 +8,7 @@ from connector_gateway.connectors.notes import casts, wire
 from connector_gateway.connectors.notes.casts.reading import plain_text
 from connector_gateway.connectors.notes.mapping.properties import names, references, shown_schema, writable
 from connector_gateway.connectors.notes.models import CreatedPage, FoundPage, UpdatedPage
+from connector_gateway.kit.shapes import timestamp
 from connector_gateway.kit.writing import Intent
 
 Kept = dict[str, Any]
@@ -111,7 +112,7 @@ def title(page: wire.Page) -> str:
 
 def stamp(moment: datetime) -> str:
     """An instant as it is kept, and as the vendor writes most of them: in UTC, to the millisecond."""
-    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return timestamp(moment)
 
 
 def instant(text: str) -> datetime:

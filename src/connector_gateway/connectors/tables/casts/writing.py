@@ -11,6 +11,7 @@ from email_validator import EmailNotValidError, validate_email
 
 from connector_gateway.connectors.tables.wire import Field
 from connector_gateway.kit.errors import LossyCast
+from connector_gateway.kit.shapes import timestamp
 
 Person = Mapping[str, Any]
 MAX_EXACT_INTEGER = 2**53
@@ -188,7 +189,7 @@ def _date_time(_: Field, value: Any) -> str:
     if moment.microsecond % 1000:
         raise Unfit("the application keeps milliseconds")
     # Always with a Z: without an offset the vendor reads a time in the zone of the field.
-    return in_utc.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return timestamp(in_utc)
 
 
 def _collaborator(field: Field, value: Any) -> dict[str, str]:
