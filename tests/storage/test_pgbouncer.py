@@ -1,0 +1,74 @@
+"""Behind PgBouncer with pooling by transactions: needs its program on the path, or named by ``TESTS_PGBOUNCER``."""
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from sqlalchemy import func, insert, make_url, select, text
+
+from connector_gateway.core.claims import CLAIM
+from connector_gateway.storage import tables
+from connector_gateway.storage.alone import alone_on
+from connector_gateway.storage.database import Database
+from connector_gateway.storage.files import AlreadyServed
+from harness.pgbouncer import pooled
+
+INSERT = insert(tables.workspaces)
+
+
+@pytest.fixture(params=["", "extra_float_digits,options"], ids=["options refused", "options ignored"])
+def through(request: pytest.FixtureRequest, new_postgres: str) -> Iterator[str]:
+    with pooled(new_postgres, ignored=request.param or "extra_float_digits") as address:
+        yield address
+
+
+def workspace(name: str) -> dict[str, Any]:
+    return {"workspace_id": name, "name": name, "plan": "free", "created_at": 1.0}
+
+
+def claim(key: str, run_id: str) -> dict[str, Any]:
+    names = dict.fromkeys(("workspace_id", "connection_id", "operation"), "x")
+    row = {"idempotency_key": key, "run_id": run_id, "attempt": 1, "state": "held", "process_id": "p"}
+    return {**names, **row, "settle_seconds": 0.0, "expires_at": 9e9}
+
+
+async def test_what_is_written_behind_fences_is_the_same(through: str) -> None:
+    async with Database(through) as one, Database(through) as other:
+        held = await asyncio.gather(
+            *(
+                database.put_all(
+                    [(INSERT, workspace(f"{name} {key}"))], (CLAIM, claim(str(key), f"{name} {key}")), name
+                )
+                for name, database in (("one", one), ("other", other))
+                for key in range(20)
+            )
+        )
+        kept = await one.read(
+            lambda reading: reading.execute(select(func.count()).select_from(tables.workspaces)).scalar()
+        )
+
+    assert 20 == sum(held) == kept
+
+
+async def test_no_statement_takes_longer_than_it_may(through: str) -> None:
+    query = select(func.current_setting("statement_timeout"))
+    async with Database(through, seconds=4) as database:
+        reading = await database.read(lambda connection: connection.execute(query).scalar())
+        writing = await database.write(lambda connection: connection.execute(query).scalar())
+
+    assert ("2s", "2s") == (reading, writing)
+
+
+async def test_one_gateway_serves_at_a_time_and_the_right_is_free_again_when_it_has_ended(through: str) -> None:
+    url = make_url(through)
+    async with alone_on(url) as first:
+        await first.keep()
+        with pytest.raises(AlreadyServed):
+            await alone_on(url).__aenter__()
+    async with alone_on(url) as second:
+        await second.keep()
+
+        held = text("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'")
+        async with Database(through) as database:
+            assert 1 == await database.read(lambda reading: reading.execute(held).scalar())
