@@ -102,7 +102,10 @@ async def test_an_earlier_connection_of_ones_own_is_no_other_process(new_postgre
 
 async def test_the_right_lasts_and_keeps_no_old_rows_from_being_tidied_away(new_postgres: str) -> None:
     lasting = text("SELECT current_setting('idle_in_transaction_session_timeout')")
-    keeping = text("SELECT backend_xid, backend_xmin FROM pg_stat_activity WHERE state = 'idle in transaction'")
+    keeping = text(
+        "SELECT backend_xid, backend_xmin FROM pg_stat_activity"
+        " WHERE state = 'idle in transaction' AND datname = current_database()"
+    )
     async with TransactionLock(make_url(new_postgres), 5) as lock:
         assert lock._connection is not None
         most = lock._connection.execute(lasting).scalar()
