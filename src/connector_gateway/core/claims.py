@@ -6,9 +6,9 @@ numbered. Every change names the run that holds the claim, so an attempt that lo
 
 import asyncio
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from sqlalchemy import Connection as Writing
@@ -25,7 +25,6 @@ from connector_gateway.kit.identifiers import ConnectionId, ProcessId, RunId, Wo
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
 from connector_gateway.storage.rows import Put, execute, put_all
-from connector_gateway.storage.sets import execute_each
 
 WINDOW_SECONDS = 24 * 60 * 60
 POLL_SECONDS = 0.25
@@ -70,6 +69,11 @@ RELEASE = delete(tables.claims).where(MINE)
 PURGE = delete(tables.claims).where(
     *(_claims[name] == bindparam(f"_{name}") for name in NAME), _claims.expires_at < bindparam("_now")
 )
+EXPIRED = select(*(_claims[name] for name in NAME)).where(_claims.expires_at < bindparam("_now")).limit(PURGE_STEP)
+_free = EXPIRED.with_for_update(skip_locked=True).cte("free")
+PURGE_FREE = delete(tables.claims).where(*(_claims[name] == _free.c[name] for name in NAME))
+"""On a server: deletes those expired ones that nobody is taking anew, and waits for none of the others."""
+
 RELEASE_UNUSED = delete(tables.claims).where(MINE, _claims.sealed.is_(None))
 
 ABANDONED = and_(
@@ -238,13 +242,12 @@ class Claims:
 
     async def purge(self) -> int:
         """Delete a bounded number of expired claims, unless they were taken anew meanwhile; how many it were."""
-        now = self._database.time()
-        expired = select(*(_claims[name] for name in NAME)).where(_claims.expires_at < now).limit(PURGE_STEP)
-        names = await self._database.browse(lambda reading: reading.execute(expired).all())
-        rows = [
-            {f"_{column}": value for column, value in zip(NAME, name, strict=True)} | {"_now": now} for name in names
-        ]
-        return await self._database.write(lambda writing: execute_each(writing, PURGE, rows)) if rows else 0
+        now = {"_now": self._database.time()}
+        if not self._database.embedded:
+            return await self._database.discard(lambda writing: writing.execute(PURGE_FREE, now).rowcount)
+        names = await self._database.browse(lambda reading: reading.execute(EXPIRED, now).all())
+        rows = [{f"_{column}": value for column, value in zip(NAME, name, strict=True)} | now for name in names]
+        return await self._database.discard(partial(_purge_each, rows)) if rows else 0
 
     async def _try(self, name: ClaimName, recording: Recording) -> Claim | First | None:
         new = self.new(name, recording.run_id)
@@ -295,6 +298,10 @@ class Claims:
         while held == "held" and self._clock.now() < deadline:
             await self._clock.sleep(POLL_SECONDS)
             held = await self._database.read(lambda reading: reading.execute(state).scalar())
+
+
+def _purge_each(rows: Sequence[dict[str, Any]], writing: Writing) -> int:
+    return sum(execute(writing, PURGE, row) for row in rows)
 
 
 def _take_over(writing: Writing, name: ClaimName, new: dict[str, Any], now: float) -> Claim | First | None:

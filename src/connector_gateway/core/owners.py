@@ -154,7 +154,7 @@ class Owners:
         expired = select(_owned.row_id).where(_owned.expires_at < self._database.time()).limit(PURGE_STEP)
         row_ids = await self._database.browse(lambda reading: reading.execute(expired).scalars().all())
         purge = delete(tables.owned).where(_owned.row_id.in_(row_ids))
-        return await self._database.write(lambda writing: writing.execute(purge).rowcount) if row_ids else 0
+        return await self._database.discard(lambda writing: writing.execute(purge).rowcount) if row_ids else 0
 
 
 _ORDERED = msgspec.json.Encoder(enc_hook=str, order="deterministic")

@@ -304,7 +304,7 @@ class Runs:
         rows = await self.database.browse(lambda reading: reading.execute(oldest).all())
         run_ids = [row.run_id for row in rows if row.started_at < before]
         purge = delete(tables.runs).where(_runs.run_id.in_(run_ids))
-        return await self.database.write(lambda writing: writing.execute(purge).rowcount) if run_ids else 0
+        return await self.database.discard(lambda writing: writing.execute(purge).rowcount) if run_ids else 0
 
 
 class Recording:

@@ -16,7 +16,7 @@ from itertools import islice
 from typing import Any, Self, TypeVar
 
 import structlog
-from sqlalchemy import make_url, select
+from sqlalchemy import make_url, select, text
 from sqlalchemy.sql.base import Executable
 
 from connector_gateway.kit.clock import SteadyClock, elapsed
@@ -24,7 +24,7 @@ from connector_gateway.kit.errors import StorageUnavailable
 from connector_gateway.storage.checkpoints import Checkpoints
 from connector_gateway.storage.commits import Commits
 from connector_gateway.storage.engines import WRITERS, Now, database_file, engine_of, now_of
-from connector_gateway.storage.faults import translated, unavailable
+from connector_gateway.storage.faults import leaving_read_only, translated, unavailable
 from connector_gateway.storage.files import check_file, make_private
 from connector_gateway.storage.partitions import maintain
 from connector_gateway.storage.rows import Put
@@ -51,6 +51,9 @@ MAX_WAITING = 10_000
 
 MAX_OWED = 10_000
 """Works that are kept until storage is back."""
+
+UNHURRIED = text("SET LOCAL synchronous_commit = off")
+"""Of a transaction that may be lost with the server: its commit waits for no disk."""
 
 FLUSH_STEP = 500
 """Of these, how many are tried in one go, so that they leave room for others."""
@@ -207,6 +210,25 @@ class Database:
             told = await self.read(lambda reading: reading.execute(select(self.now)).scalar_one())
             # The answer was made somewhere between question and arrival; the middle is wrong by half of that at most.
             self._ahead = told - (began + elapsed()) / 2
+
+    def discard(self, work: Work[int]) -> Awaitable[int]:
+        """The result of *work*, which deletes what is past its time, and which nobody waits for.
+
+        On a server that is a transaction beside those of the writers, and does not wait for the server's disk: what a
+        crash brings back is deleted again (decision 71).
+        """
+        if self.embedded:
+            return self.write(work)
+        return self._in_thread(partial(self._discard, work), self._browsers, MAX_BROWSING)
+
+    def _discard(self, work: Work[int]) -> int:
+        with (
+            self._engine.connect().execution_options(writes=True) as connection,
+            leaving_read_only(connection),
+            connection.begin(),
+        ):
+            connection.execute(UNHURRIED)
+            return work(connection)
 
     async def maintain_history(self, before: float) -> None:
         """On a server, make the parts of the history that come next, and drop those of runs that all began *before*."""

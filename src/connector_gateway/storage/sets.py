@@ -12,7 +12,6 @@ import msgspec
 from sqlalchemy import (
     Boolean,
     ColumnElement,
-    Connection,
     Delete,
     Dialect,
     Insert,
@@ -35,8 +34,8 @@ from sqlalchemy.sql import visitors
 from sqlalchemy.sql.elements import BindParameter
 from sqlalchemy.types import TypeEngine
 
-from connector_gateway.storage.round_trips import Statement, ask
-from connector_gateway.storage.rows import Row, execute
+from connector_gateway.storage.round_trips import Statement
+from connector_gateway.storage.rows import Row
 
 ROWS, NUMBER = "_rows", "_number"
 
@@ -100,18 +99,6 @@ def claiming(statement: Any, columns: Sequence[str]) -> SetStatement:
     same = and_(*(given.c[part.name] == written.c[part.name] for part in key))
     first = select(func.min(given.c[NUMBER]).label(NUMBER)).join_from(given, written, same)
     return SetStatement(_holding(first.group_by(*(given.c[part.name] for part in key))), types)
-
-
-def execute_each(connection: Connection, statement: Update | Delete, rows: Sequence[Row]) -> int:
-    """Execute *statement*, by ``bindparam``s, for each of *rows*; returns how many it changed.
-
-    On a server that is one round trip; SQLite has none to save.
-    """
-    if connection.dialect.name == "sqlite":
-        return sum(execute(connection, statement, row) for row in rows)
-    driver: Any = connection.connection.driver_connection
-    (answer,) = ask(driver, [changing(statement).of(enumerate(rows))])
-    return answer.command_tuples or 0
 
 
 @lru_cache(maxsize=64)

@@ -212,7 +212,7 @@ class Feed:
         """Delete what was *chosen*: it is looked for by readers, so that nobody waits for that to write."""
         names = [tuple(name) for name in await self._database.browse(lambda reading: reading.execute(chosen).all())]
         purge = delete(table).where(tuple_(*table.primary_key.columns).in_(names))
-        return await self._database.write(lambda writing: writing.execute(purge).rowcount) if names else 0
+        return await self._database.discard(lambda writing: writing.execute(purge).rowcount) if names else 0
 
 
 def _select(
