@@ -595,3 +595,19 @@ def test_a_webhook_is_managed_from_its_making_to_its_end(shell: Shell, gateway: 
     assert (True, 0, webhook) == (rotated["secret"].startswith("whsec_"), replayed["events"], removed["webhook_id"])
     assert 1 == shell.run("webhooks", "show", webhook).exit_code
     assert 2 == shell.run("webhooks", "replay", webhook, connection, "--since", "soon").exit_code
+
+
+@pytest.mark.parametrize(("group", "named"), [("keys", "key_id"), ("workspaces", "workspace_id")])
+def test_lists_of_keys_and_workspaces_go_on_where_they_ended(
+    gateway: Gateway, shell: Shell, group: str, named: str
+) -> None:
+    workspace = gateway.operator("POST", "/v1/workspaces", json={"name": "of a page"}).data["workspace_id"]
+    gateway.operator("POST", "/v1/keys", json={"workspace_id": workspace, "scope": "read"})
+    known = [one[named] for one in shell.json(group, "list", "--limit", "1000")]
+
+    first = shell.run(group, "list", "--limit", "1")
+    cursor = first.stderr.removeprefix("next_cursor: ").split()[0]
+    rest = shell.json(group, "list", "--limit", "1000", "--cursor", cursor)
+
+    assert known[:1] == [line.split("\t")[0] for line in first.stdout.splitlines()[1:]]
+    assert known[1:] == [one[named] for one in rest]

@@ -131,7 +131,7 @@ async def test_a_key_tells_who_calls(office: Office) -> None:
 
 async def test_a_key_is_not_stored(office: Office) -> None:
     issued = await office.issue()
-    listed = await office.here.list(office.workspace_id)
+    listed, _ = await office.here.page(office.workspace_id, None, 50)
 
     assert [issued["key_id"]] == [key["key_id"] for key in listed]
     assert issued["key"] not in str(listed)
@@ -151,7 +151,9 @@ async def test_keys_are_listed_newest_first(office: Office) -> None:
     office.clock.at += 1
     issued = [(await office.issue(name=str(number)))["key_id"] for number in range(3)]
 
-    assert sorted(issued, reverse=True) == [key["key_id"] for key in await office.here.list(office.workspace_id)]
+    listed, _ = await office.here.page(office.workspace_id, None, 50)
+
+    assert sorted(issued, reverse=True) == [key["key_id"] for key in listed]
 
 
 @requirement("calls:invalid-key")
@@ -343,7 +345,7 @@ async def test_a_key_that_was_never_used_says_so(office: Office) -> None:
 async def test_the_last_use_is_told_at_once_where_the_key_was_used(office: Office) -> None:
     created = await office.issue()
     await office.here.authenticate(f"Bearer {created['key']}")
-    newest, *_ = await office.here.list(office.workspace_id)
+    [newest, *_], _ = await office.here.page(office.workspace_id, None, 50)
 
     assert instant(office.clock.now()) == newest["last_used_at"]
 
@@ -351,9 +353,9 @@ async def test_the_last_use_is_told_at_once_where_the_key_was_used(office: Offic
 async def test_the_last_use_is_told_elsewhere_once_it_was_noted(office: Office) -> None:
     created = await office.issue()
     await office.here.authenticate(f"Bearer {created['key']}")
-    before, *_ = await office.elsewhere.list(office.workspace_id)
+    [before, *_], _ = await office.elsewhere.page(office.workspace_id, None, 50)
     noted = await office.here.note_uses()
-    after, *_ = await office.elsewhere.list(office.workspace_id)
+    [after, *_], _ = await office.elsewhere.page(office.workspace_id, None, 50)
 
     assert before["last_used_at"] is None
     assert (1, instant(office.clock.now())) == (noted, after["last_used_at"])
@@ -366,7 +368,7 @@ async def test_an_earlier_use_does_not_replace_a_later_one(office: Office) -> No
     await office.elsewhere.authenticate(f"Bearer {created['key']}")
     await office.elsewhere.note_uses()
     await office.here.note_uses()
-    newest, *_ = await office.here.list(office.workspace_id)
+    [newest, *_], _ = await office.here.page(office.workspace_id, None, 50)
 
     assert instant(office.clock.now()) == newest["last_used_at"]
 

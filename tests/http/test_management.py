@@ -510,6 +510,26 @@ def test_connections_are_told_newest_first_page_by_page(gateway: Gateway, worksp
     assert third.body["next_cursor"] is None
 
 
+@requirement("management:pages")
+def test_keys_are_told_newest_first_page_by_page(gateway: Gateway, workspace: str) -> None:
+    made_keys = [made(gateway, "/v1/keys", workspace_id=workspace, scope="read")["key_id"] for _ in range(3)]
+    address = f"/v1/keys?workspace_id={workspace}&limit=2"
+    first = gateway.operator("GET", address)
+    second = gateway.operator("GET", f"{address}&cursor={first.body['next_cursor']}")
+
+    assert made_keys[::-1] == [key["key_id"] for page in (first, second) for key in page.data]
+    assert second.body["next_cursor"] is None
+
+
+@requirement("management:pages")
+def test_workspaces_are_told_newest_first_page_by_page(gateway: Gateway) -> None:
+    older, newer = [made(gateway, "/v1/workspaces", name="One of many")["workspace_id"] for _ in range(2)]
+    first = gateway.operator("GET", "/v1/workspaces?limit=1")
+    second = gateway.operator("GET", f"/v1/workspaces?limit=1&cursor={first.body['next_cursor']}")
+
+    assert [newer, older] == [page.data[0]["workspace_id"] for page in (first, second)]
+
+
 @requirement("connections:paged")
 @pytest.mark.parametrize("more", ["&connector=mail", "&workspace_id=ws_other"])
 def test_a_cursor_of_connections_holds_for_its_own_filters(gateway: Gateway, workspace: str, more: str) -> None:
@@ -625,9 +645,10 @@ def test_a_cursor_of_ones_own_making_is_refused(gateway: Gateway, cursor: str) -
 
 @requirement("management:shapes")
 def test_management_answers_and_refusals_have_their_shapes(gateway: Gateway) -> None:
-    good, bad = gateway.operator("GET", "/v1/workspaces"), gateway.operator("POST", "/v1/workspaces", json={})
+    page, bad = gateway.operator("GET", "/v1/workspaces"), gateway.operator("POST", "/v1/workspaces", json={})
+    good = gateway.operator("POST", "/v1/workspaces", json={"name": "Shapely"})
 
-    assert ["data"] == list(good.body)
+    assert [["data"], ["data", "next_cursor"]] == [list(good.body), list(page.body)]
     assert {"run_id", "connector", "error"} == bad.body.keys()
     assert None is bad.body["connector"]
     assert bad.body["run_id"] == bad.headers["x-run-id"]

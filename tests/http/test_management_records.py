@@ -115,7 +115,7 @@ def test_only_routes_with_a_body_can_refuse_one(route: ManagementRoute) -> None:
 def test_a_page_documents_its_cursor_and_a_list_has_none() -> None:
     paged = {route.name for route in MANAGEMENT if "next_cursor" in schema_of(route)["required"]}
 
-    assert {"list_connections", "list_webhooks", "list_runs"} == paged
+    assert {"list_workspaces", "list_keys", "list_connections", "list_webhooks", "list_runs"} == paged
 
 
 @requirement("envelope:milliseconds")

@@ -52,6 +52,7 @@ AROUND = promised(
         "management:connections",
         "Connections are created, listed, shown, changed and deleted by the operator.",
     ),
+    ("common-217", "management:pages", "Lists of workspaces, keys and connections are paged."),
     ("common-125", "management:secrets", "The secrets of a connection are stored encrypted and never shown."),
     (
         "common-126",

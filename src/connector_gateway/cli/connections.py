@@ -10,8 +10,8 @@ import click
 from connector_gateway.app import App
 from connector_gateway.cli.groups import Group
 from connector_gateway.cli.installation import act, manage
-from connector_gateway.cli.options import CHOICES, connector, connector_argument, given, json_object
-from connector_gateway.cli.output import as_json, note, show
+from connector_gateway.cli.options import CHOICES, connector, connector_argument, cursor, given, json_object, limit
+from connector_gateway.cli.output import as_json, show_page
 from connector_gateway.cli.running import data_folder
 from connector_gateway.kit.identifiers import WorkspaceId
 
@@ -119,8 +119,8 @@ def test_connection(connection_id: str, data: Path | None, *, as_json: bool) -> 
 @connections.command("list")
 @click.option("--workspace", help="Only connections of this workspace.")
 @click.option("--connector", type=connector, help="Only connections of this connector.")
-@click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True, help="How many to show.")
-@click.option("--cursor", help="The next_cursor of the list before this one.")
+@limit
+@cursor
 @data_folder
 @as_json
 def list_connections(
@@ -133,9 +133,7 @@ def list_connections(
         lambda app: app.connections.page(wanted, connector=connector, before=cursor, limit=limit),
         json=as_json,
     )
-    show(page.rows, json=as_json, columns=COLUMNS)
-    if page.before is not None:
-        note("next_cursor", f"{page.before} (older connections: repeat with --cursor)")
+    show_page(page.rows, page.before, "connections", json=as_json, columns=COLUMNS)
 
 
 @connections.command("show")

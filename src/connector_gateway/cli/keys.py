@@ -8,8 +8,9 @@ import click
 
 from connector_gateway.app import App
 from connector_gateway.cli.groups import Group
-from connector_gateway.cli.installation import act
-from connector_gateway.cli.output import as_json
+from connector_gateway.cli.installation import act, manage
+from connector_gateway.cli.options import cursor, limit
+from connector_gateway.cli.output import as_json, show_page
 from connector_gateway.cli.running import data_folder
 from connector_gateway.kit.identifiers import ConnectionId, KeyId, WorkspaceId
 from connector_gateway.kit.shapes import Instant, Params
@@ -107,12 +108,15 @@ def create_key(
 
 @keys.command("list")
 @click.option("--workspace", help="Only keys of this workspace.")
+@limit
+@cursor
 @data_folder
 @as_json
-def list_keys(workspace: str | None, data: Path | None, *, as_json: bool) -> None:
-    """List API keys, without the keys themselves."""
+def list_keys(workspace: str | None, limit: int, cursor: str | None, data: Path | None, *, as_json: bool) -> None:
+    """List API keys, newest first, without the keys themselves."""
     wanted = WorkspaceId(workspace) if workspace else None
-    act(data, lambda app: app.keys.list(wanted), json=as_json, columns=COLUMNS)
+    rows, before = manage(data, lambda app: app.keys.page(wanted, cursor, limit), json=as_json)
+    show_page(rows, before, "keys", json=as_json, columns=COLUMNS)
 
 
 @keys.command("revoke")

@@ -9,6 +9,8 @@ from connector_gateway.connectors import CONNECTORS
 
 connector = click.Choice(list(CONNECTORS))
 connector_argument = click.argument("connector", type=connector, metavar="CONNECTOR")
+limit = click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True, help="How many to show.")
+cursor = click.option("--cursor", help="The next_cursor of the list before this one.")
 CHOICES = f"CONNECTOR is one of {', '.join(CONNECTORS)}."
 
 

@@ -44,6 +44,15 @@ def show(data: Any, *, json: bool, columns: Sequence[str] = ()) -> None:
         _rows(list(data), columns)
 
 
+def show_page(
+    rows: Sequence[Mapping[str, Any]], before: str | None, what: str, *, json: bool, columns: Sequence[str]
+) -> None:
+    """Print a page of a list, as ``show`` does, and by which cursor to go on if there are more."""
+    show(rows, json=json, columns=columns)
+    if before is not None:
+        note("next_cursor", f"{before} (older {what}: repeat with --cursor)")
+
+
 def as_answered(data: Any, *, indent: int | None = 2) -> str:
     """*data* as JSON, with instants as the service writes them."""
     return to_json(_written(data), indent=indent).decode()

@@ -6,9 +6,9 @@ from typing import Any
 import click
 
 from connector_gateway.cli.groups import Group
-from connector_gateway.cli.installation import act
-from connector_gateway.cli.options import given
-from connector_gateway.cli.output import as_json
+from connector_gateway.cli.installation import act, manage
+from connector_gateway.cli.options import cursor, given, limit
+from connector_gateway.cli.output import as_json, show_page
 from connector_gateway.cli.running import data_folder
 from connector_gateway.kit.identifiers import WorkspaceId
 
@@ -41,11 +41,14 @@ def create_workspace(name: str, plan: Any, return_urls: tuple[str, ...], data: P
 
 
 @workspaces.command("list")
+@limit
+@cursor
 @data_folder
 @as_json
-def list_workspaces(data: Path | None, *, as_json: bool) -> None:
-    """List all workspaces."""
-    act(data, lambda app: app.workspaces.list(), json=as_json, columns=COLUMNS)
+def list_workspaces(limit: int, cursor: str | None, data: Path | None, *, as_json: bool) -> None:
+    """List workspaces, newest first."""
+    rows, before = manage(data, lambda app: app.workspaces.page("", cursor, limit), json=as_json)
+    show_page(rows, before, "workspaces", json=as_json, columns=COLUMNS)
 
 
 @workspaces.command("change")

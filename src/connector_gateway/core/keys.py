@@ -170,14 +170,6 @@ class Keys:
         await self._database.write(create)
         return {"key": key} | _public(row)
 
-    async def list(self, workspace_id: WorkspaceId | None = None) -> Sequence[dict[str, Any]]:
-        """The keys of a workspace, or all, newest first, without the keys themselves."""
-        query = select(tables.keys).order_by(tables.keys.c.key_id.desc())
-        if workspace_id is not None:
-            query = query.where(tables.keys.c.workspace_id == workspace_id)
-        rows = await self._database.read(lambda connection: connection.execute(query).mappings().all())
-        return [self._as_used(row) for row in rows]
-
     async def page(
         self, workspace_id: WorkspaceId | None, before: str | None, limit: int
     ) -> tuple[Sequence[dict[str, Any]], str | None]:

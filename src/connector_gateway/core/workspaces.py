@@ -35,12 +35,6 @@ class Workspaces:
         await self._database.put(insert(tables.workspaces), row)
         return _public(row)
 
-    async def list(self) -> Sequence[dict[str, Any]]:
-        """All workspaces, newest first."""
-        query = select(tables.workspaces).order_by(tables.workspaces.c.workspace_id.desc())
-        rows = await self._database.read(lambda connection: connection.execute(query).mappings().all())
-        return [_public(row) for row in rows]
-
     async def page(self, wanted: str, before: str | None, limit: int) -> tuple[Sequence[dict[str, Any]], str | None]:
         """Workspaces whose name or identifier contains *wanted*, newest first, as keys are paged."""
         query = select(tables.workspaces).order_by(tables.workspaces.c.workspace_id.desc())

@@ -95,7 +95,7 @@ def test_return_addresses_are_kept_changed_and_emptied(operator: Browser, gatewa
     kept = operator.submit(operator.open(path), "Save", return_urls=two)
     stored = operator.open(path).one("#return-urls").text.split()
     emptied = operator.submit(kept, "Save", return_urls="")
-    workspaces = gateway.operator("GET", "/v1/workspaces").data
+    workspaces = gateway.operator("GET", "/v1/workspaces?limit=200").data
     (left,) = [one["return_urls"] for one in workspaces if one["workspace_id"] == gateway.workspace_id]
 
     assert ["https://app.example.com/done", "https://app.example.com/other"] == stored

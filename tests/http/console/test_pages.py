@@ -67,7 +67,9 @@ def test_a_workspace_is_created_renamed_and_changes_its_plan(operator: Browser, 
     made = operator.submit(operator.open("/console/workspaces"), "Create the workspace", name="Acme", plan="free")
     changed = operator.submit(made, "Save", name="Acme Ltd", plan="paid")
     workspace_id = changed.path.partition("?")[0].rpartition("/")[2]
-    (stored,) = [one for one in gateway.operator("GET", "/v1/workspaces").data if one["workspace_id"] == workspace_id]
+    (stored,) = [
+        one for one in gateway.operator("GET", "/v1/workspaces?limit=200").data if one["workspace_id"] == workspace_id
+    ]
 
     assert ("Acme", "Acme Ltd") == (made.heading, changed.heading)
     assert "The changes were made." in changed.text
@@ -404,7 +406,7 @@ def test_a_budget_shows_what_is_used_and_left(operator: Browser, gateway: Gatewa
 def test_the_overview_counts_what_there_is_and_shows_what_failed(operator: Browser, gateway: Gateway) -> None:
     reply = gateway.get("/shelf/things", limit="many")
     page = operator.open("/console")
-    workspaces = len(gateway.operator("GET", "/v1/workspaces").data)
+    workspaces = len(gateway.operator("GET", "/v1/workspaces?limit=200").data)
     connections = len(gateway.operator("GET", "/v1/connections?limit=200").data)
 
     assert [str(workspaces), str(connections)] == [one.text for one in page.html.select(".figure strong")[:2]]

@@ -85,6 +85,11 @@ class Asked:
     """Where the page begins that was asked for, as the page before it said."""
 
     @property
+    def before(self) -> str | None:
+        """The identifier that the page is before, in a list whose newest come first; None for the first page."""
+        return self.position["before"] if self.position else None
+
+    @property
     def workspace_id(self) -> WorkspaceId | None:
         """The workspace that can be seen; all of them if None."""
         return self.caller.workspace_id if self.caller else None
@@ -108,6 +113,11 @@ class Asked:
     def within(self, workspace_id: str | None) -> WorkspaceId | None:
         """The workspace to look into; a key's own, whatever was asked for."""
         return self.workspace_id or (WorkspaceId(workspace_id) if workspace_id else None)
+
+
+def position_before(identifier: str | None) -> Position | None:
+    """Where the next page begins, if there is one."""
+    return None if identifier is None else {"before": identifier}
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from connector_gateway.core.workspaces import Plan
 from connector_gateway.kit.shapes import Cursor, Form, Identifier, Instant, Params
 
 NAME = Annotated[str, Field(min_length=1, max_length=200)]
-
+PAGE = Annotated[int, Field(ge=1, le=200)]
 
 RETURN_URLS = Annotated[list[Annotated[str, Field(max_length=2000)]], Field(max_length=20)]
 
@@ -24,8 +24,11 @@ class CreateWorkspace(Params):
     """Where users may be sent back to after they have connected an account: https addresses without query."""
 
 
-class ListAll(Params):
-    """Nothing to choose."""
+class ListWorkspaces(Params):
+    """Which page of the workspaces to list."""
+
+    cursor: Cursor | None = None
+    limit: PAGE = 50
 
 
 class ChangeWorkspace(Params):
@@ -68,6 +71,8 @@ class ListKeys(Params):
     """Which keys to list."""
 
     workspace_id: Identifier | None = None
+    cursor: Cursor | None = None
+    limit: PAGE = 50
 
 
 class RevokeKey(Params):
@@ -101,7 +106,7 @@ class ListConnections(Params):
     workspace_id: Identifier | None = None
     connector: str | None = None
     cursor: Cursor | None = None
-    limit: Annotated[int, Field(ge=1, le=200)] = 50
+    limit: PAGE = 50
 
 
 class NameConnection(Params):
@@ -161,7 +166,7 @@ class ListWebhooks(Params):
 
     workspace_id: Identifier | None = None
     cursor: Cursor | None = None
-    limit: Annotated[int, Field(ge=1, le=200)] = 50
+    limit: PAGE = 50
 
 
 class NameWebhook(Params):
@@ -216,4 +221,4 @@ class ListRuns(Params):
     status: Literal["ok", "partial", "error", "running", "interrupted"] | None = None
     since: Instant | None = None
     cursor: Cursor | None = None
-    limit: Annotated[int, Field(ge=1, le=200)] = 50
+    limit: PAGE = 50

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from connector_gateway.core.filters import require_known
-from connector_gateway.http.management.declared import Asked, ManagementRoute, manages
+from connector_gateway.http.management.declared import Asked, ManagementRoute, manages, position_before
 from connector_gateway.http.management.params import (
     ChangeConnection,
     ChangeWebhook,
@@ -12,11 +12,11 @@ from connector_gateway.http.management.params import (
     CreateKey,
     CreateWebhook,
     CreateWorkspace,
-    ListAll,
     ListConnections,
     ListKeys,
     ListRuns,
     ListWebhooks,
+    ListWorkspaces,
     NameConnection,
     NameHook,
     NameWebhook,
@@ -63,7 +63,7 @@ from connector_gateway.kit.errors import (
     WorkspaceNotFound,
 )
 from connector_gateway.kit.identifiers import ConnectionId, KeyId, WorkspaceId
-from connector_gateway.kit.shapes import Listing, Page
+from connector_gateway.kit.shapes import Page
 
 ASKING = (
     UpstreamForbidden,
@@ -83,10 +83,10 @@ async def create_workspace(asked: Asked, params: CreateWorkspace) -> WorkspaceRe
 
 
 @manages("GET /v1/workspaces")
-async def list_workspaces(asked: Asked, params: ListAll) -> Listing[WorkspaceRecord]:  # noqa: ARG001  # declared by it
-    """List all workspaces, newest first."""
-    found = await asked.management.workspaces.list()
-    return Listing(items=[WorkspaceRecord(**row) for row in found])
+async def list_workspaces(asked: Asked, params: ListWorkspaces) -> Page[WorkspaceRecord]:
+    """List workspaces, newest first."""
+    rows, before = await asked.management.workspaces.page("", asked.before, params.limit)
+    return Page(items=[WorkspaceRecord(**row) for row in rows], position=position_before(before))
 
 
 @manages("PATCH /v1/workspaces/{workspace_id}", errors=[WorkspaceNotFound])
@@ -114,10 +114,10 @@ async def create_key(asked: Asked, params: CreateKey) -> CreatedKey:
 
 
 @manages("GET /v1/keys")
-async def list_keys(asked: Asked, params: ListKeys) -> Listing[KeyRecord]:
+async def list_keys(asked: Asked, params: ListKeys) -> Page[KeyRecord]:
     """List API keys, newest first, without the keys themselves."""
-    found = await asked.management.keys.list(asked.within(params.workspace_id))
-    return Listing(items=[KeyRecord(**row) for row in found])
+    rows, before = await asked.management.keys.page(asked.within(params.workspace_id), asked.before, params.limit)
+    return Page(items=[KeyRecord(**row) for row in rows], position=position_before(before))
 
 
 @manages("DELETE /v1/keys/{key_id}", errors=[KeyNotFound])
@@ -156,11 +156,10 @@ async def list_connections(asked: Asked, params: ListConnections) -> Page[Connec
         asked.within(params.workspace_id),
         asked.connection_ids,
         connector=params.connector,
-        before=asked.position["before"] if asked.position else None,
+        before=asked.before,
         limit=params.limit,
     )
-    position = None if page.before is None else {"before": page.before}
-    return Page(items=[ConnectionRecord(**row) for row in page.rows], position=position)
+    return Page(items=[ConnectionRecord(**row) for row in page.rows], position=position_before(page.before))
 
 
 @manages("GET /v1/connections/{connection_id}", open_to_keys=True, errors=[ConnectionNotFound])
@@ -252,11 +251,10 @@ async def list_webhooks(asked: Asked, params: ListWebhooks) -> Page[WebhookRecor
     """List webhooks, newest first."""
     page = await asked.management.webhooks.page(
         asked.within(params.workspace_id),
-        before=asked.position["before"] if asked.position else None,
+        before=asked.before,
         limit=params.limit,
     )
-    position = None if page.before is None else {"before": page.before}
-    return Page(items=[WebhookRecord(**row) for row in page.rows], position=position)
+    return Page(items=[WebhookRecord(**row) for row in page.rows], position=position_before(page.before))
 
 
 @manages("GET /v1/webhooks/{webhook_id}", errors=[WebhookNotFound])
@@ -312,13 +310,12 @@ async def list_runs(asked: Asked, params: ListRuns) -> Page[RunRecord]:
     page = await asked.management.runs.page(
         asked.within(params.workspace_id),
         asked.connection_ids,
-        before=asked.position["before"] if asked.position else None,
+        before=asked.before,
         limit=params.limit,
         since=params.since.timestamp() if params.since else None,
         **params.model_dump(include={"connection_id", "connector", "operation", "status"}),
     )
-    position = None if page.before is None else {"before": page.before}
-    return Page(items=[RunRecord(**row) for row in page.rows], position=position)
+    return Page(items=[RunRecord(**row) for row in page.rows], position=position_before(page.before))
 
 
 MANAGEMENT: Sequence[ManagementRoute] = (
