@@ -1,15 +1,17 @@
 """The Python client: what it sends, what it makes of answers, and when it tries again."""
 
 import json
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, assert_type
 
 import httpx
 import pytest
 
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.kit.errors import catalogue
+from connector_gateway.kit.errors import PageNotFound, catalogue
 from connector_gateway.kit.observing import Observation
 from connector_gateway_client import Answer, AsyncGateway, DryRun, GatewayError, NoAnswer, UnreadableAnswer, errors
 from connector_gateway_client import Gateway as Client
@@ -22,6 +24,8 @@ from harness.playing import playing
 from harness.serving import Gateway, free_port, serving
 from workspace_sandbox import EMULATORS
 
+README = (Path(__file__).parents[2] / "client" / "README.md").read_text(encoding="utf-8")
+STRANGE_PAGE = "11111111111141118111111111111111"
 OPERATIONS = [(connector.name, one.name) for connector in CONNECTORS.values() for one in connector.operations]
 WRITE = Call("POST", "/v1/connectors/boards/cards", {"name": "Plan"}, writes=True)
 DONE = {"run_id": "run_1", "connector": "boards", "status": "ok", "data": {"card_id": "c"}}
@@ -131,6 +135,20 @@ async def test_it_can_be_awaited(served: Gateway) -> None:
         properties = await client.crm.list_properties(connection_id=served.connections["crm"], object_type="contacts")
 
     assert (True, True) == (len(titles) > 1, bool(properties.data))
+
+
+def test_the_lines_of_its_readme_do_what_they_say(served: Gateway, client: Client) -> None:
+    (text,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    place = {"connection_id": served.connections["notes"], "database_id": served.examples("notes")["database_id"]}
+    told: list[tuple[str, ...]] = []
+    names = {"api_key": served.key, "other": STRANGE_PAGE, "print": lambda *words: told.append(words)}
+    exec(text.replace("http://127.0.0.1:8080", served.base_url), names | place)
+    made, *titles, remedy = told
+    found = client.notes.search_pages(property="Name", value="Plan", **place).data["pages"]
+    listed = [(one["title"],) for one in client.notes.list_databases(connection_id=place["connection_id"])]
+
+    assert [made[0]] == [page["page_id"] for page in found]
+    assert (listed, (PageNotFound.remedy,)) == (titles, remedy)
 
 
 def test_a_refusal_is_the_exception_of_its_code(served: Gateway, client: Client) -> None:

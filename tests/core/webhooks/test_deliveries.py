@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -237,26 +238,21 @@ async def test_an_address_that_is_not_public_is_refused(guarded: Post, url: str)
 
 @requirement("webhooks:guarded")
 async def test_a_name_that_leads_to_a_private_address_is_not_sent_to(guarded: Post, inbox: Inbox) -> None:
-    port = inbox.address.rpartition(":")[2].partition("/")[0]
-    await guarded.webhook(f"https://localhost.localdomain:{port}/events")
-    attempt = await guarded.app._sender.send(f"http://localhost:{port}/events", {}, b"{}")
+    attempt = await guarded.app._sender.send(inbox.address.replace("127.0.0.1", "localhost"), {}, b"{}")
 
     assert ("not_allowed", None, 0) == (attempt.result, attempt.status, inbox.arrived.qsize())
 
 
 @requirement("webhooks:slow")
 async def test_a_receiver_that_does_not_answer_is_left_after_a_while() -> None:
-    opened = []
-
     async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        opened.append(writer)
-        await reader.read()
+        with suppress(ConnectionError):
+            await reader.read()
+        writer.close()
 
     async with await asyncio.start_server(silent, "127.0.0.1") as server, Sender(private=True, seconds=0.05) as sender:
         port = server.sockets[0].getsockname()[1]
         attempt = await sender.send(f"http://127.0.0.1:{port}/", {}, b"{}")
-        for writer in opened:
-            writer.close()
 
     assert ("timed_out", None) == (attempt.result, attempt.status)
 
