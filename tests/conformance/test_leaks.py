@@ -118,6 +118,13 @@ def cookie(someone: User) -> str:
     return next(iter(someone.http.cookies.values()))
 
 
+def webhook_secret(someone: User) -> str:
+    """The secret that deliveries to an address are signed with."""
+    body = {"workspace_id": someone.gateway.workspace_id, "url": "https://hooks.example/events"}
+    secret: str = someone.gateway.operator("POST", "/v1/webhooks", json=body).data["secret"]
+    return secret
+
+
 KINDS: dict[str, Callable[[User], str]] = {
     "a secret of a connection": granted,
     "a secret of a client": lambda someone: someone.gateway.sandbox.emulators["notes"].client()["client_secret"],
@@ -129,6 +136,7 @@ KINDS: dict[str, Callable[[User], str]] = {
     "a cookie of a consent": cookie,
     "a connect link": lambda someone: invited(someone.gateway)["connect_url"].rpartition("/")[2],
     "a session": session,
+    "a webhook's secret": webhook_secret,
 }
 
 

@@ -54,7 +54,7 @@ class TablesEmulator(LazyState):
         "monthly_calls": or_null(whole),
         "next_write": one_of("", "503_retriable"),
         "permission_level": one_of("", "none", "read", "comment", "edit", "create"),
-        "throttle_envelope": one_of("list", "object"),
+        "throttle_envelope": one_of("list", "object", "bare"),
     }
 
     coverage: ClassVar[Coverage] = Coverage(

@@ -596,7 +596,7 @@ def test_a_download_that_the_application_throttles_for_long_says_when_to_come_ba
 def test_silence_before_the_first_byte_is_a_timeout(gateway: Gateway) -> None:
     attachment_id, message_id = attachment(gateway)
     url = fetch(gateway, attachment_id, message_id).data["download_url"]
-    gateway.fault("mail", path=f"{MESSAGES}/{message_id}/attachments", fault="delay", seconds=2.5)
+    gateway.fault("mail", path=f"{MESSAGES}/{message_id}/attachments", fault="delay", seconds=5.5)
 
     response = follow(gateway, url)
 

@@ -542,7 +542,7 @@ def test_a_slow_body_is_waited_for_within_the_time(gateway: Gateway, leads: str)
 
 def test_a_body_slower_than_the_time_leaves_the_write_in_doubt_and_it_is_found(gateway: Gateway, leads: str) -> None:
     name = new_name()
-    gateway.fault("notes", method="POST", path=PAGES, fault="slow_body", seconds=3)
+    gateway.fault("notes", method="POST", path=PAGES, fault="slow_body", seconds=5.5)
 
     assert 200 == create(gateway, leads, name).status
     assert 1 == found(gateway, leads, name)

@@ -415,7 +415,7 @@ def test_blocks_that_arrived_are_known_whatever_people_write(
     gateway: Gateway, leads: str, person: User, position: str
 ) -> None:
     name = new_name()
-    gateway.fault("notes", method="PATCH", path=BLOCKS, fault="slow_body", seconds=3)
+    gateway.fault("notes", method="PATCH", path=BLOCKS, fault="slow_body", seconds=5.5)
     answers(gateway, "GET", BLOCKS, 500, times=6)
     first = create(gateway, leads, name, children=[TIED] * 102, idempotency_key=name)
     page_id = first.details[0]["page_id"]
@@ -439,7 +439,7 @@ def test_blocks_are_known_though_people_took_more_of_ours_away_than_there_are(
     gateway: Gateway, leads: str, workspace: Workspace
 ) -> None:
     name = new_name()
-    gateway.fault("notes", method="PATCH", path=BLOCKS, fault="slow_body", seconds=3)
+    gateway.fault("notes", method="PATCH", path=BLOCKS, fault="slow_body", seconds=5.5)
     answers(gateway, "GET", BLOCKS, 500, times=6)
     first = create(gateway, leads, name, children=LINES[:102], idempotency_key=name)
     page = workspace.pages[first.details[0]["page_id"]]
