@@ -6,7 +6,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from workspace_sandbox.chat import emoji
 from workspace_sandbox.chat.messages import escaped
-from workspace_sandbox.chat.state import TS, Channel, ChannelType, Message, Workspace
+from workspace_sandbox.chat.state import TS, Channel, Message, Workspace
 from workspace_sandbox.kit.acts import Act
 
 Action = Mapping[str, Any]
@@ -97,11 +97,7 @@ def _unarchive(workspace: Workspace, action: Action) -> dict[str, Any]:
 def _set_archived(workspace: Workspace, channel: Channel, *, archived: bool) -> dict[str, Any]:
     if channel.type == "im":
         raise ValueError(f"{channel.id} cannot be archived")
-    user, word = workspace.team.installer_id, "archive" if archived else "unarchive"
-    workspace.post(channel, f"<@{user}> {word}d the channel", user, subtype=f"channel_{word}")
-    _touch(workspace, channel, is_archived=archived)
-    event = {"type": f"{_kind(channel)}_{word}", "channel": channel.id, "user": user}
-    workspace.tell(channel, event, to_all=not channel.is_private)
+    workspace.archive(channel, workspace.team.installer_id, archived=archived)
     return {"channel_id": channel.id}
 
 
@@ -120,14 +116,7 @@ def _create(workspace: Workspace, action: Action) -> dict[str, Any]:
     name, private = _text(action, "name"), bool(action.get("is_private", False))
     if any(channel.name == name for channel in workspace.channels.values()):
         raise ValueError(f"name {name!r} is taken")
-    creator, now = workspace.team.installer_id, int(workspace.now())
-    identifier = f"C0NEW{len(workspace.channels):06d}"
-    kind: ChannelType = "private_channel" if private else "public_channel"
-    channel = Channel(identifier, name, kind, creator, now, {creator: None}, updated=now * 1000)
-    workspace.channels[identifier] = channel
-    created = {"id": identifier, "name": name, "name_normalized": name, "created": now, "creator": creator}
-    workspace.tell(channel, {"type": "channel_created", "channel": created}, to_all=not private)
-    return {"channel_id": identifier}
+    return {"channel_id": workspace.found(name, workspace.team.installer_id, private=private).id}
 
 
 def _touch(workspace: Workspace, channel: Channel, **fields: Any) -> None:

@@ -28,7 +28,7 @@ from workspace_sandbox.kit.stage import Stage
 
 SCOPES = (
     "chat:write,chat:write.public,channels:read,groups:read,im:read,channels:history,groups:history,im:history,"
-    "channels:join,im:write,reactions:read,reactions:write,users:read,emoji:read"
+    "channels:join,channels:manage,groups:write,im:write,reactions:read,reactions:write,users:read,emoji:read"
 )
 
 log = logging.getLogger(__name__)

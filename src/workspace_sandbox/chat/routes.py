@@ -6,7 +6,7 @@ from typing import Any
 
 from aiohttp import web
 
-from workspace_sandbox.chat import access, auth, conversations, messages, reactions, users
+from workspace_sandbox.chat import access, auth, channels, conversations, messages, reactions, users
 from workspace_sandbox.chat.access import Home
 from workspace_sandbox.chat.call import Call
 from workspace_sandbox.chat.throttle import POSTS_PER_MINUTE, SPECIAL, TIER_2, TIER_3, TIER_4
@@ -15,6 +15,7 @@ from workspace_sandbox.kit.stage import Stage
 
 READ = ("channels:read", "groups:read", "mpim:read", "im:read")
 HISTORY = ("channels:history", "groups:history", "mpim:history", "im:history")
+MANAGE = ("channels:manage", "groups:write")
 OPEN = ("channels:manage", "groups:write", "im:write", "mpim:write")
 
 
@@ -61,6 +62,12 @@ ROUTES: Sequence[Method | Page] = (
         scopes=("chat:write",),
         writes=True,
         lacks="as chat.postMessage",
+    ),
+    Method(path="/api/conversations.archive", handler=channels.archive, per_minute=TIER_2, scopes=MANAGE, writes=True),
+    Method(path="/api/conversations.create", handler=channels.create, per_minute=TIER_2, scopes=MANAGE, writes=True),
+    Method(path="/api/conversations.invite", handler=channels.invite, per_minute=TIER_3, scopes=MANAGE, writes=True),
+    Method(
+        path="/api/conversations.setTopic", handler=channels.set_topic, per_minute=TIER_2, scopes=MANAGE, writes=True
     ),
     Method(path="/api/conversations.history", handler=conversations.history, per_minute=TIER_3, scopes=HISTORY),
     Method(path="/api/conversations.info", handler=conversations.info, per_minute=TIER_3, scopes=READ),

@@ -210,6 +210,24 @@ class Workspace:
         self.channels[opened.id] = opened
         return opened, True
 
+    def found(self, name: str, creator: str, *, private: bool) -> Channel:
+        """Make a channel, with whoever makes it in it; everyone is told of a public one."""
+        identifier, now = f"C0NEW{len(self.channels):06d}", int(self.now())
+        kind: ChannelType = "private_channel" if private else "public_channel"
+        channel = Channel(identifier, name, kind, creator, now, {creator: None}, updated=now * 1000)
+        self.channels[identifier] = channel
+        told = {"id": identifier, "name": name, "name_normalized": name, "created": now, "creator": creator}
+        self.tell(channel, {"type": "channel_created", "channel": told}, to_all=not private)
+        return channel
+
+    def archive(self, channel: Channel, user: str, *, archived: bool) -> None:
+        """Put *channel* away, or back, as *user*; it says so."""
+        word = "archive" if archived else "unarchive"
+        self.post(channel, f"<@{user}> {word}d the channel", user, subtype=f"channel_{word}")
+        channel.is_archived, channel.updated = archived, int(self.now() * 1000)
+        event = {"type": f"{'group' if channel.is_private else 'channel'}_{word}", "channel": channel.id, "user": user}
+        self.tell(channel, event, to_all=not channel.is_private)
+
     def post(self, channel: Channel, text: str, user: str | None, **fields: Any) -> Message:
         """Say *text* in *channel*."""
         message = Message(channel.next_ts(self.now()), text, user, **fields)

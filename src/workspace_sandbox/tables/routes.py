@@ -57,7 +57,12 @@ ROUTES: Sequence[Endpoint | Page] = (
         scope=SCHEMA,
         permission="read",
     ),
-    _reads("GET", TABLE, records.list_records, lacks="few formulas, text is not localised"),
+    _reads(
+        "GET",
+        TABLE,
+        records.list_records,
+        lacks="rarer formulas, text is not localised",
+    ),
     _reads("POST", f"{TABLE}/listRecords", records.list_records_by_body, lacks="as GET"),
     _writes("POST", TABLE, records.create_records),
     _writes("PATCH", TABLE, records.update_records),

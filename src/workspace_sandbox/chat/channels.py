@@ -1,0 +1,97 @@
+"""``conversations.create`` and its kin: making channels, letting people in, and putting channels away."""
+
+import re
+from typing import Any
+
+from workspace_sandbox.chat import wire
+from workspace_sandbox.chat.call import Call
+from workspace_sandbox.chat.state import Channel
+from workspace_sandbox.chat.wire import SlackError
+
+NAME = re.compile(r"[\w-]+")
+MOST_IN_NAME, MOST_IN_TOPIC, MOST_INVITED = 80, 250, 1000
+
+
+def create(call: Call) -> dict[str, Any]:
+    """``conversations.create``; the bot is in what it makes."""
+    private = call.arguments.flag("is_private")
+    call.require("groups:write" if private else "channels:manage")
+    name = _name(call)
+    channel = call.workspace.found(name, call.workspace.team.bot_user_id, private=private)
+    return _shown(call, channel)
+
+
+def invite(call: Call) -> dict[str, Any]:
+    """``conversations.invite``; one who cannot be let in refuses all of them."""
+    channel, users = _own(call), call.arguments.words("users")
+    if not users:
+        raise SlackError("no_user")
+    if len(users) > MOST_INVITED:
+        raise SlackError("too_many_users")
+    for user in users:
+        _refuse_guest(call, channel, user)
+    for user in users:
+        call.workspace.join(channel, user, inviter=call.workspace.team.bot_user_id)
+    return _shown(call, channel)
+
+
+def archive(call: Call) -> dict[str, Any]:
+    """``conversations.archive``."""
+    channel = _changed(call)
+    if channel.is_archived:
+        raise SlackError("already_archived")
+    if channel.is_general:
+        raise SlackError("cant_archive_general")
+    call.workspace.archive(channel, call.workspace.team.bot_user_id, archived=True)
+    return {}
+
+
+def set_topic(call: Call) -> dict[str, Any]:
+    """``conversations.setTopic``."""
+    channel, topic = _own(call), call.arguments.optional("topic") or ""
+    if len(topic) > MOST_IN_TOPIC:
+        raise SlackError("too_long")
+    channel.topic, channel.updated = topic, int(call.workspace.now() * 1000)
+    return _shown(call, channel)
+
+
+def _name(call: Call) -> str:
+    name = (call.arguments.optional("name") or "").strip()
+    if not name:
+        raise SlackError("invalid_name_required")
+    if len(name) > MOST_IN_NAME:
+        raise SlackError("invalid_name_maxlength")
+    if not NAME.fullmatch(name) or name != name.lower():
+        raise SlackError("invalid_name_specials")
+    if any(channel.name == name for channel in call.workspace.channels.values()):
+        raise SlackError("name_taken")
+    return name
+
+
+def _changed(call: Call) -> Channel:
+    """The channel of the call, which the token may change and the bot is in."""
+    channel = call.workspace.visible(call.arguments.text("channel"))
+    if channel.type == "im":
+        raise SlackError("method_not_supported_for_channel_type")
+    call.require("groups:write" if channel.is_private else "channels:manage")
+    return call.workspace.joined(channel.id)
+
+
+def _own(call: Call) -> Channel:
+    channel = _changed(call)
+    if channel.is_archived:
+        raise SlackError("is_archived")
+    return channel
+
+
+def _refuse_guest(call: Call, channel: Channel, user: str) -> None:
+    if user not in call.workspace.users:
+        raise SlackError("user_not_found")
+    if user == call.workspace.team.bot_user_id:
+        raise SlackError("cant_invite_self")
+    if user in channel.members:
+        raise SlackError("already_in_channel")
+
+
+def _shown(call: Call, channel: Channel) -> dict[str, Any]:
+    return {"channel": wire.channel(call.workspace, channel, membership=True, members=False)}
