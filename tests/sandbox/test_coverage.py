@@ -66,8 +66,8 @@ def test_no_route_that_is_played_is_called_absent(sandbox: Sandbox, name: str) -
 @pytest.mark.parametrize(
     ("name", "path", "said"),
     [
-        ("notes", "/v1/comments", '"code": "not_implemented"'),
-        ("boards", "/1/webhooks/{id}", '"error":"NOT_IMPLEMENTED"'),
+        ("notes", "/v1/pages/{id}/markdown", '"code": "not_implemented"'),
+        ("boards", "/1/boards/{id}/boardPlugins", '"error":"NOT_IMPLEMENTED"'),
         ("mail", "/gmail/v1/users/me/settings/vacation", '"status": "UNIMPLEMENTED"'),
         ("chat", "/api/views.open", '"error": "not_implemented"'),
         ("crm", "/account-info/v3/api-usage/daily/private-apps", '"category": "NOT_IMPLEMENTED"'),

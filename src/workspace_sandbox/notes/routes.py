@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from workspace_sandbox.kit.routes import Route
-from workspace_sandbox.notes import blocks, data_sources, databases, pages, search, users
+from workspace_sandbox.notes import blocks, comments, data_sources, databases, pages, search, users
 from workspace_sandbox.notes.access import Authorisations
 from workspace_sandbox.notes.call import Call
 
@@ -43,6 +43,8 @@ ROUTES: Sequence[Request | Exchange | Page] = (
         handler=blocks.append_children,
         lacks="blocks other than of text, and dividers",
     ),
+    Request(method="GET", path="/v1/comments", handler=comments.list_comments),
+    Request(method="POST", path="/v1/comments", handler=comments.create_comment, lacks="attachments, other names"),
     Page(method="GET", path="/v1/oauth/authorize", handler=None),
     Page(method="POST", path="/v1/oauth/authorize", handler=None),
     Exchange(method="POST", path="/v1/oauth/token", handler=Authorisations.token),

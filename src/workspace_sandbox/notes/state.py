@@ -216,6 +216,7 @@ class Workspace:
         self.sources: dict[str, DataSource] = {}
         self.pages: dict[str, Page] = {}
         self.blocks: dict[str, Block] = {}
+        self.comments: dict[str, Any] = {}
         self.emit: Callable[[Change], None] = _unheard
         """Is told of every change."""
 
