@@ -1,6 +1,7 @@
 """SIGTERM: calls under way end, new ones are not taken, and nothing is left behind."""
 
 import signal
+import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -132,6 +133,30 @@ def test_a_call_that_does_not_end_in_time_is_answered_with_its_run(sandbox: Sand
     assert (503, "overloaded", 0) == (answer.status_code, body["error"]["code"], code)
     assert "retry-after" in answer.headers
     assert ("error", 503, "overloaded") == runs(tmp_path)[body["run_id"]]
+
+
+@requirement("stopping:cut-off")
+def test_a_second_ctrl_c_cuts_calls_off_which_are_answered_all_the_same(sandbox: Sandbox, tmp_path: Path) -> None:
+    fault = {"method": "POST", "path": "/v1/search", "fault": "delay", "seconds": 60}
+    with installed(sandbox, tmp_path, GATEWAY_UPSTREAM_TIMEOUT_SECONDS="60") as installation:
+        installation.http.post(f"{sandbox.address}/_control/notes/faults", json=fault)
+        calling = asked(installation)
+        wait_until(lambda: not sandbox.emulators["notes"].stage.faults[0].times)
+        assert installation.process is not None
+        installation.process.send_signal(signal.SIGINT)
+        wait_until(lambda: not takes_connections(installation))
+        code = installation.end(signal.SIGINT)
+        answer = calling.ended()
+
+    assert answer is not None
+    assert (503, "overloaded", 0) == (answer.status_code, answer.json()["error"]["code"], code)
+    assert ("error", 503, "overloaded") == runs(tmp_path)[answer.json()["run_id"]]
+
+
+def takes_connections(installation: Installation) -> bool:
+    """Whether anybody listens at its address."""
+    with socket.socket() as probe:
+        return not probe.connect_ex(("127.0.0.1", httpx.URL(installation.base_url).port))
 
 
 @requirement("stopping:cut-off", "calls:outcome-unknown")

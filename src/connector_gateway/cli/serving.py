@@ -82,7 +82,10 @@ class Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Stop well on the first SIGINT or SIGTERM, at once on the second; having been told to stop is no error."""
+        """Stop well on SIGINT or SIGTERM, and at once on a second SIGINT; having been told to stop is no error.
+
+        SIGTERM may come twice without anybody meaning that: from a supervisor, and from what ends the whole group.
+        """
         if _has_the_process():
             for number in (signal.SIGINT, signal.SIGTERM):
                 asyncio.get_running_loop().add_signal_handler(number, self.handle_exit, number, None)
@@ -143,6 +146,10 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
     async def _last_words(self) -> None:
+        """Let calls that were cut off commit how they ended, and answer; after a second Ctrl-C all are cut off."""
+        if self.force_exit:
+            for task in self.server_state.tasks:
+                task.cancel()
         if self.server_state.tasks:
             await asyncio.wait(self.server_state.tasks, timeout=LAST_WORDS_SECONDS)
 
