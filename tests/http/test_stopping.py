@@ -81,7 +81,8 @@ def runs(folder: Path) -> dict[str, tuple[Any, ...]]:
 
 @requirement("stopping:waiting")
 def test_a_call_that_waits_for_its_turn_is_refused_at_once(sandbox: Sandbox, tmp_path: Path) -> None:
-    settings = {"GATEWAY_NOTES_BUDGET": "1/60", "GATEWAY_QUEUE_SECONDS": "1000"}
+    # One for asking whose the connection is when it is made, and one for the first call.
+    settings = {"GATEWAY_NOTES_BUDGET": "2/60", "GATEWAY_QUEUE_SECONDS": "1000"}
     with installed(sandbox, tmp_path, **settings) as installation:
         going_on = asked(installation)
         wait_until(lambda: "/v1/search" in [one.path for one in sandbox.emulators["notes"].stage.journal])
