@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from connector_gateway.core.connections.connecting import of_same_account
 from connector_gateway.storage.database import Database
 from core.test_connections import Office, connected, office, vault
 from harness.clocks import HandClock
@@ -69,3 +70,10 @@ async def test_a_page_is_found_by_an_index_and_never_sorted(
 
     assert [step] == [plan for plan in found if " connections" in plan]
     assert not [plan for plan in found if "TEMP B-TREE" in plan]
+
+
+async def test_other_connections_to_an_account_are_found_by_an_index(embedded: Database) -> None:
+    query = of_same_account("notes", "conn_one")
+    found = await plans(embedded, lambda: embedded.read(lambda reading: reading.execute(query).all()))
+
+    assert "SEARCH connections USING INDEX ix_connections_account (connector=? AND account_id=?)" in found

@@ -206,7 +206,7 @@ IDEMPOTENCY_FIELD = "idempotency_key"
 IdempotencyKey = Annotated[str, Field(min_length=1, max_length=1000)]
 """Any caller-generated string."""
 
-Cursor = Annotated[str, Field(min_length=1, max_length=8192)]
+Cursor = Annotated[str, Field(min_length=1, max_length=8192, json_schema_extra={"pattern": "^[A-Za-z0-9_-]+$"})]
 """``next_cursor`` of the previous response, unchanged."""
 
 Name = Annotated[str, Field(min_length=1, max_length=1000)]

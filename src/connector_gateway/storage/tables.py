@@ -129,6 +129,7 @@ connections = Table(
             "ix_connections": ("connection_id",),
             "ix_connections_workspace": ("workspace_id", "connection_id"),
             "ix_connections_connector": ("connector", "connection_id"),
+            "ix_connections_account": ("connector", "account_id"),
             "ix_connections_workspace_connector": ("workspace_id", "connector", "connection_id"),
         }.items()
     ),

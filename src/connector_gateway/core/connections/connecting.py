@@ -5,7 +5,7 @@ from contextlib import suppress
 from typing import Any
 
 from sqlalchemy import Connection as Transaction
-from sqlalchemy import not_, select
+from sqlalchemy import Select, not_, select
 
 from connector_gateway.core.connections.accounts import Accounts, is_same
 from connector_gateway.core.connections.connection import Connection, require_connected
@@ -23,6 +23,16 @@ from connector_gateway.kit.errors import (
 from connector_gateway.kit.identifiers import WorkspaceId
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
+
+
+def of_same_account(connector: str, connection_id: str) -> Select[Any]:
+    """The other connections to the account of a connection; there is an index for it."""
+    table = tables.connections.c
+    own = table.connection_id == connection_id
+    account = select(table.account_id).where(own).scalar_subquery()
+    return select(table.connection_id).where(
+        table.connector == connector, table.account_id == account, not_(own), table.deleted.is_(False)
+    )
 
 
 class Connecting:
@@ -135,12 +145,7 @@ class Connecting:
         account_ends = oauth is not None and oauth.revokes_account
         if not account_ends and not self._accounts.handed_out(connection):
             return False
-        table = tables.connections.c
-        own = table.connection_id == connection.connection_id
-        account = select(table.account_id).where(own).scalar_subquery()
-        query = select(table.connection_id).where(
-            table.connector == connection.connector, table.account_id == account, not_(own), table.deleted.is_(False)
-        )
+        query = of_same_account(connection.connector, connection.connection_id)
         alike = await self._database.read(lambda reading: reading.execute(query).scalars().all())
         if account_ends:
             return bool(alike)
