@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from connector_gateway.core.runs import Run
 from connector_gateway.kit.errors import UpstreamRefused
 from connector_gateway.kit.identifiers import ConnectionId
 from connector_gateway.kit.observing import Observation
@@ -378,6 +379,17 @@ def test_a_dry_run_is_marked_on_its_page_and_in_the_list(operator: Browser, gate
     page, listed = operator.open(f"/console/runs/{reply.body['run_id']}"), operator.open("/console/runs")
 
     assert (True, True) == ("Dry run" in page.html.text, ", dry run" in listed.html.text)
+
+
+def test_only_codes_that_a_page_explains_lead_there(operator: Browser, gateway: Gateway) -> None:
+    refused = gateway.get("/notes/databases", limit=0).body["run_id"]
+    run, connection = Run("watch", status="partial", code="events_missed"), gateway.connections["notes"]
+    recording = gateway.app.runs.record(run, gateway.workspace_id, "notes", "observe_events", connection_id=connection)
+    gateway.run(recording.close())
+    pages = [operator.open(f"/console/runs/{run_id}").html for run_id in (refused, run.run_id)]
+
+    assert [1, 0] == [len(page.select("a[href*='/docs/errors/']")) for page in pages]
+    assert "events_missed" in pages[1].text
 
 
 def test_a_refused_request_is_drawn_as_such(operator: Browser, gateway: Gateway) -> None:

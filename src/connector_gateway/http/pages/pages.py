@@ -10,6 +10,7 @@ from starlette.responses import HTMLResponse
 
 from connector_gateway.http.pages.assets import version
 from connector_gateway.http.pages.text import duration, isolated, moment, visible, with_code
+from connector_gateway.kit.errors import catalogue
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
@@ -52,7 +53,9 @@ class Pages:
             finalize=visible,
         )
         environment.filters |= {"duration": duration, "isolated": isolated, "moment": moment, "with_code": with_code}
-        environment.globals |= {"root": self.root, "asset": self._asset}
+        # Polls and deliveries end with codes of their own, which no page explains.
+        explained = frozenset(error.code for error in catalogue())
+        environment.globals |= {"root": self.root, "asset": self._asset, "explained": explained}
         return environment
 
     def show(
