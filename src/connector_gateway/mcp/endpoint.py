@@ -88,7 +88,7 @@ def _is_loopback(host: str) -> bool:
 
 def _load(edge: Edge, choosing: Choosing, runs: Runs, connectors: Mapping[str, AnyConnector]) -> "Surface":
     """What speaks the protocol, imported with the first request: it would double the time of a start (decision 62)."""
-    from connector_gateway.mcp.server import Surface  # noqa: PLC0415
+    from connector_gateway.mcp.server import Surface  # noqa: PLC0415  # as said above
 
     return Surface(edge, choosing, runs, connectors)
 
