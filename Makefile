@@ -14,8 +14,8 @@ run: .venv/run  ## Gateway and sandbox, ready to call; ARGS="--port 9000 --fresh
 
 # What is compiled is kept, also where PYTHONDONTWRITEBYTECODE is set: pytest rewrites the assertions of 350 modules,
 # which each worker would do for itself at every run, in 18 s of CPU in place of 6. The first time is with the installation.
-test: .venv/test  ## The whole suite; ARGS="-k notes" pass through, WORKERS=6 at the same time
-	@PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n $(or $(WORKERS),4) --dist loadfile --no-loadscope-reorder $(ARGS)
+test: .venv/test  ## The whole suite; ARGS="-k notes" pass through, WORKERS=4 at the same time
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n $(or $(WORKERS),6) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 javascript: .venv/test  ## The vendors' libraries for JavaScript against the sandbox; fetches them from npm
 	@JAVASCRIPT=1 PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -q -m javascript tests/sandbox/guides
