@@ -381,6 +381,8 @@ def _bytes_of(encoded: bytes) -> bytes:
 
 def _says_empty(text: bytes) -> bool:
     try:
-        return decoded(text, wire.Content).size == 0
+        content = decoded(text, wire.Content)
     except UnexpectedShape:
         return False
+    # What stands under ``data`` was not looked at: a text would have been read as content, and a number is none.
+    return content.size == 0 and bytes(content.data) in {b"", b"null"}
