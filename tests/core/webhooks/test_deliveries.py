@@ -317,6 +317,15 @@ async def test_what_a_dead_process_had_begun_is_taken_over(post: Post, inbox: In
     assert "TakenOver" == await taken_over(post, dead)
 
 
+@requirement("webhooks:processes")
+async def test_what_a_process_that_stops_had_begun_is_due_at_once(post: Post, inbox: Inbox) -> None:
+    await post.webhook(inbox.address)
+    await post.see("a")
+    await post.app._positions.release(await post.app._positions.claim(10))
+
+    assert (1, ["a"]) == (await post.deliver(), plants(inbox))
+
+
 async def taken_over(post: Post, claimed: Any) -> str:
     """What a process is told that goes on with what was taken from it."""
     with pytest.raises(Exception) as told:  # noqa: PT011  # which one is what is asked

@@ -3,6 +3,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
 from random import SystemRandom
 from typing import Any, Self
 from urllib.parse import urlsplit
@@ -90,10 +91,13 @@ class Deliverer:
 
     async def __aexit__(self, *_: object) -> None:
         await end(self._delivering)
-        tasks = list(self._under_way)
-        for task in tasks:
+        begun = dict(self._under_way)
+        for task in begun:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(*begun, return_exceptions=True)
+        # Where storage is away, they are due when their claims end.
+        with suppress(StorageUnavailable):
+            await self._positions.release(begun.values())
         await self._sender.__aexit__()
 
     async def deliver(self) -> int:

@@ -167,6 +167,14 @@ class Positions:
         further = case((_positions.newest > claimed.after, self._database.time()), else_=None)
         await self._set(claimed, after=claimed.after, due_at=further, lease=None)
 
+    async def release(self, claims: Collection[Claimed]) -> None:
+        """Make claimed positions due at once, for others to go on with; how far they have come stays."""
+        leases = {claimed.lease for claimed in claims}
+        free = update(tables.webhook_positions).where(_positions.lease.in_(leases))
+        given_back = free.values(due_at=self._database.time(), lease=None)
+        if leases:
+            await self._database.write(lambda writing: writing.execute(given_back))
+
     def failing_seconds(self, claimed: Claimed) -> float:
         """For how long the next event is tried in vain."""
         return 0.0 if claimed.failing_since is None else self._database.time() - claimed.failing_since
