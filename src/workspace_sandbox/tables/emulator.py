@@ -53,7 +53,7 @@ class TablesEmulator(LazyState):
     knob_readers: ClassVar[Mapping[str, Field]] = {
         "monthly_calls": or_null(whole),
         "next_write": one_of("", "503_retriable"),
-        "permission_level": one_of("", "none", "read", "comment", "edit", "create"),
+        "permission_level": one_of("", *PERMISSIONS),
         "throttle_envelope": one_of("list", "object", "bare"),
     }
 
