@@ -276,6 +276,7 @@ class CrmClient:
         path = f"/crm/associations/{VERSION}/{kind}/{other}/batch/read"
 
         async def fetch(after: str | None) -> tuple[list[str], str | None]:
+            # The vendor lets nobody choose how many links a page of these has; one asks for one record at a time.
             answer = await self._ask(path, {"inputs": [{"id": object_id} | _behind(after)]})
             rows = unwrap(answer, wire.Batch[wire.Links]).results
             # Numbers here and texts everywhere else, by the vendor's own document.
