@@ -22,6 +22,7 @@ from uvicorn.server import ServerState
 from connector_gateway.core.envelope import refusal
 from connector_gateway.core.runs import Run
 from connector_gateway.http.clients import Clients, network
+from connector_gateway.http.heads import with_heads
 from connector_gateway.kit.errors import (
     GatewayError,
     HeadersTooLarge,
@@ -191,7 +192,7 @@ class ClientProtocol(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         self._answering = cycle
-        super()._start_asgi_task(cycle, app)
+        super()._start_asgi_task(cycle, with_heads(cycle, app))
 
     def on_chunk_header(self) -> None:
         """Forgive what every chunk needs."""
