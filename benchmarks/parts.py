@@ -43,7 +43,7 @@ PARTS: list[tuple[Any, str]] = [
     (gateway.Gateway, "_work"),
     (upstream.Upstream, "send"),
     (pacing.ConnectionPacer, "admit"),
-    (memory.InMemory, "answered"),
+    (memory.MemoryTurn, "answered"),
     (transport.Answer, "read"),
     (writing.Attempt, "_opened_rows"),
     (writing.Attempt, "_intention"),
