@@ -35,7 +35,7 @@ PAUSE_SECONDS = 0.3
 THINKING_SECONDS = 1.0
 """Between two calls of a caller, on average."""
 
-LIKELY = {"notes": 0.5, "boards": 1.5, "mail": 3.0, "chat": 2.0, "crm": 6.0, "tables": 3.0}
+LIKELY = {"notes": 0.5, "boards": 1.5, "mail": 0.7, "chat": 2.0, "crm": 6.0, "tables": 3.0}
 """How often each room is called: all together ask for less than it allows, also where only a share is used."""
 
 HISTORY_SHARE = 0.3
