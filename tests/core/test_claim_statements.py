@@ -1,0 +1,15 @@
+"""The statements by which claims change."""
+
+from sqlalchemy.sql import visitors
+from sqlalchemy.sql.elements import BindParameter
+
+from connector_gateway.core.claims import FINISH, INTEND, LET_GO, NAME, PUT_BACK, RELEASE, RELEASE_UNUSED
+
+
+def test_only_names_and_runs_are_compared_with_bound_values() -> None:
+    # A value that is compared with a column of a partial index makes SQLite compile the statement anew for each call.
+    statements = (INTEND, FINISH, PUT_BACK, LET_GO, RELEASE, RELEASE_UNUSED)
+    elements = [element for statement in statements for element in visitors.iterate(statement.whereclause)]
+    bound = {element.key for element in elements if isinstance(element, BindParameter)}
+
+    assert {"_run_id", *(f"_{column}" for column in NAME)} == bound
