@@ -456,6 +456,17 @@ async def test_a_stopped_process_leaves_word_since_when_nobody_listens(pushed: N
     assert pushed.clock.at == (await row(pushed, connection)).behind_since
 
 
+async def test_a_poll_goes_by_the_clock_that_all_processes_share(node: Node) -> None:
+    connection = await node.connect()
+    watchers = node.app._watchers(node.app._gateway())
+    watchers._clock = HandClock(node.clock.at + 3600)
+    node.tasks.append(await watchers.__aenter__())
+    await polled(node)
+
+    assert node.clock.at == (await row(node, connection)).behind_since
+    assert node.clock.at == node.garden.polls[0].clock.now()
+
+
 async def test_a_process_that_stops_while_storage_is_away_stops_well(node: Node) -> None:
     connection = await node.connect()
     watchers = await node.watch()

@@ -153,6 +153,17 @@ class Poll:
                 )
 
 
+class _Together:
+    """The database's clock: the next poll may be another process's, whose own clock tells something else."""
+
+    def __init__(self, database: Database) -> None:
+        self.now = database.time
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait for that many seconds."""
+        await asyncio.sleep(max(0.0, seconds))
+
+
 class Watchers:
     """Polls all watches that are due, sharing the work with the other processes."""
 
@@ -273,11 +284,11 @@ class Watchers:
         if connection is None or observing is None:
             await self._watches.give_back(claimed, whole_at=None, behind_since=None, failures=0)
             return
-        began, began_at, run = self._database.time(), self._clock.now(), Run("watch")
+        began, run = self._database.time(), Run("watch")
         recording = self._runs.record(
             run, connection.workspace_id, claimed.connector, OBSERVE, connection_id=connection.connection_id
         )
-        poll = Poll(claimed, connection, run, database=self._database, feed=self._feed, clock=self._clock)
+        poll = Poll(claimed, connection, run, database=self._database, feed=self._feed, clock=_Together(self._database))
         poll.pushed = site.pushed
         polling = self._feed.authorisations.polling(connection.connection_id, run.trace)
         try:
@@ -291,11 +302,7 @@ class Watchers:
         # Only the first of several failures is recorded: a third party that is away would fill the history.
         if poll.missed or (fault is not None and not claimed.failures):
             await recording.close()
-        await (
-            self._fail(claimed, connection, fault)
-            if fault
-            else self._succeed(claimed, connection, site, began, began_at)
-        )
+        await (self._fail(claimed, connection, fault) if fault else self._succeed(claimed, connection, site, began))
 
     @staticmethod
     async def _attempt(observing: Observing[Any], poll: Poll, recording: Recording) -> Exception | None:
@@ -316,19 +323,14 @@ class Watchers:
             return fault
         return None
 
-    async def _succeed(
-        self, claimed: Claimed, connection: Connection, site: Site, began: float, began_at: float
-    ) -> None:
-        """Where changes are pushed, there is nothing to look for until something was missed.
-
-        It *began* by the database's clock, and *began_at* by the one that callers and third parties go by.
-        """
+    async def _succeed(self, claimed: Claimed, connection: Connection, site: Site, began: float) -> None:
+        """Where changes are pushed, there is nothing to look for until something was missed."""
         await self._connections.observe(connection, "active", polled=claimed.whole)
         next_at = began + (site.watch_seconds or 0.0) if claimed.whole else claimed.whole_at
         await self._watches.give_back(
             claimed,
             whole_at=None if site.pushed else next_at,
-            behind_since=None if site.pushed else began_at,
+            behind_since=None if site.pushed else began,
             failures=0,
         )
 
