@@ -195,6 +195,7 @@ def test_all_answer_what_they_have_begun_and_end(workers: Installation) -> None:
     left = pids(workers)
     status = workers.end(signal.SIGTERM)
     answer = calling.ended()
+    workers.start()
 
     assert answer is not None
     assert (0, 200, []) == (status, answer.status_code, [pid for pid in left if lives(pid)])
@@ -202,7 +203,6 @@ def test_all_answer_what_they_have_begun_and_end(workers: Installation) -> None:
 
 @requirement("workers:stop")
 def test_they_end_where_their_supervisor_was_killed(workers: Installation) -> None:
-    workers.start()
     wait_until(lambda: len(pids(workers)) == 2)
     left = pids(workers)
     workers.end(signal.SIGKILL)
