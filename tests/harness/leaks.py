@@ -28,8 +28,8 @@ from connector_gateway.storage.database import Database
 LEAST = 12
 """Characters that a secret of a test has at least: shorter ones are words as well, and could not be looked for."""
 
-RUNS = re.compile(rf"[\w.~-]{{{LEAST},}}", re.ASCII)
-"""What secrets consist of; texts are reduced to it, so that all of a test is looked through in a moment."""
+RUNS = re.compile(rf"[\w.~+/-]{{{LEAST},}}", re.ASCII)
+"""What secrets consist of, also in base64; texts are reduced to it, so that all of a test is looked through at once."""
 
 PUBLIC = "key"
 """The API key of an application: it may be public, and stands in the address of its token page."""
