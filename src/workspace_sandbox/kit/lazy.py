@@ -39,6 +39,12 @@ class LazyState:
     def let_go(self) -> None:
         """Open the circles in what is held, so that it leaves memory at once and not when garbage is looked for."""
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Wake up first: what is set before the state is read would be gone once it is."""
+        if "_wake" in vars(self):
+            self.awaken()
+        super().__setattr__(name, value)
+
     if not TYPE_CHECKING:
         # Hidden from the type checker, which would take every misspelt attribute for one.
         def __getattr__(self, name: str) -> Any:

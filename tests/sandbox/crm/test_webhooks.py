@@ -78,6 +78,14 @@ def test_a_webhook_that_fails_is_tried_again_and_counts_its_attempts(crm: Api, i
     assert (10, [0, 1, 2]) == (len(pauses), attempts)
 
 
+def test_an_address_that_is_told_first_after_a_reset_is_heard(crm: Api, inbox: Inbox) -> None:
+    crm.control("reset")
+    crm.act(action="subscribe", url=inbox.address)
+    crm.act(action="create_company", properties={"name": "After the reset"})
+
+    assert ["company.creation", "company.propertyChange"] == [one["subscriptionType"] for one in events(inbox, 2)]
+
+
 def test_an_address_that_is_none_is_refused(crm: Api) -> None:
     answer = crm.control("crm/act", action="subscribe", url="nowhere")
 
