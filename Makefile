@@ -4,7 +4,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-virtualenv
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check fast fix javascript bench screenshots examples hostile shapes chaos simulate generate clean
+.PHONY: help run test check fast fix javascript bench screenshots docs examples hostile shapes chaos simulate generate clean
 
 help:  ## What there is
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile
@@ -22,7 +22,7 @@ javascript: .venv/test  ## The vendors' libraries for JavaScript against the san
 
 check: fast test  ## Everything that must hold before a commit lands
 
-fast: .venv/test  ## The fast half of check
+fast: .venv/docs  ## The fast half of check
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
@@ -30,6 +30,7 @@ fast: .venv/test  ## The fast half of check
 	@$(BIN)/python tools/generate.py --check
 	@$(BIN)/python tools/assertions.py --check tests
 	@$(BIN)/python tools/licences.py
+	@$(MAKE) --silent docs
 
 fix: .venv/test  ## Put right what can be put right by machine
 	@$(BIN)/python tools/assertions.py tests
@@ -44,6 +45,11 @@ examples: .venv/test  ## Record the calls that the reference shows
 
 screenshots: .venv/test  ## Draw the pages that the guide shows; needs Chromium
 	@cd tests && ../$(BIN)/python -m browser.screenshots
+
+docs: .venv/docs  ## The documentation as a site in .site/html; no warning is let pass
+	@$(BIN)/python tools/documentation.py
+	@$(BIN)/zensical build --clean --strict
+	@$(BIN)/python tools/documentation.py --check
 
 bench: .venv/test  ## Measure; ratios within one run
 	@$(BIN)/python -m benchmarks $(ARGS)
@@ -66,9 +72,11 @@ lock: .venv/test  ## Lock the dependencies with hashes; needs uv
 	  --python-version 3.11 --group build pyproject.toml -o requirements/run.txt
 	uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
 	  --python-version 3.11 --group build --group test pyproject.toml -o requirements/test.txt
+	uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
+	  --python-version 3.11 --constraint requirements/test.txt --group docs -o requirements/docs.txt
 
 clean:  ## Forget environment, state and caches
-	rm -rf .venv .data .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .data .site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 # Nothing is left of an environment that could not be made, so that a second try begins anew.
 .venv/bin/python:
@@ -91,3 +99,9 @@ clean:  ## Forget environment, state and caches
 	@$(BIN)/python -m compileall -q src tests
 	-@PYTHONDONTWRITEBYTECODE= $(BIN)/pytest --collect-only -qq > .venv/collected
 	@touch $@ .venv/run
+
+# Beside what the tests need, in the same versions.
+.venv/docs: requirements/docs.txt | .venv/test
+	@echo "Installing for the site, once …"
+	@$(PIP) --require-hashes -r requirements/docs.txt
+	@touch $@
