@@ -47,6 +47,16 @@ MEANINGS = {
     "reactions:write": "Add and remove reactions",
     "users:read": "See who is in the workspace",
     "emoji:read": "See the emoji of the workspace",
+    "app_mentions:read": "Hear of messages that mention it",
+    "channels:manage": "Make and change public channels",
+    "groups:write": "Make and change private channels",
+    "files:read": "See the files that are shared where its bot is",
+    "files:write": "Upload, share and delete files",
+    "pins:read": "See what is pinned",
+    "pins:write": "Pin messages and take them down",
+    "team:read": "See the name and the address of the workspace",
+    "users:read.email": "See the addresses of people",
+    "users.profile:read": "See the profiles of people",
 }
 
 

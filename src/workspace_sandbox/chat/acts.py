@@ -7,6 +7,7 @@ from uuid import NAMESPACE_URL, uuid5
 from workspace_sandbox.chat import emoji
 from workspace_sandbox.chat.messages import escaped
 from workspace_sandbox.chat.state import TS, Channel, Message, Workspace
+from workspace_sandbox.chat.uploads import File
 from workspace_sandbox.kit.acts import Act
 
 Action = Mapping[str, Any]
@@ -63,11 +64,21 @@ def _react(workspace: Workspace, action: Action) -> dict[str, Any]:
     name = emoji.canonical(_text(action, "name"))
     if name is None:
         raise ValueError(f"no emoji {action['name']!r}")
-    users = message.reactions.setdefault(name, [])
     author = _author(workspace, channel, action)
-    if author not in users:
-        users.append(author)
+    if author not in message.reactions.get(name, []):
+        workspace.react(channel, message, name, author)
     return {"ts": message.ts}
+
+
+def _share_file(workspace: Workspace, action: Action) -> dict[str, Any]:
+    channel = _open_channel(workspace, action)
+    author, now = _author(workspace, channel, action), int(workspace.now())
+    content, text = str(action.get("content", "")).encode(), escaped(str(action.get("text", "")))
+    file = File(workspace.new_file_id(), _text(action, "name"), author, now, "", content=content, complete=True)
+    workspace.files[file.id] = file
+    message = workspace.post(channel, text, author, subtype="file_share", files=[file.id])
+    workspace.share(channel, message, file)
+    return {"ts": message.ts, "file_id": file.id}
 
 
 def _invite(workspace: Workspace, action: Action) -> dict[str, Any]:
@@ -82,7 +93,7 @@ def _invite(workspace: Workspace, action: Action) -> dict[str, Any]:
 
 def _kick(workspace: Workspace, action: Action) -> dict[str, Any]:
     channel = _channel(workspace, action)
-    channel.members.pop(_user(workspace, str(action.get("user", workspace.team.bot_user_id))), None)
+    workspace.leave(channel, _user(workspace, str(action.get("user", workspace.team.bot_user_id))))
     return {"channel_id": channel.id}
 
 
@@ -105,10 +116,7 @@ def _rename(workspace: Workspace, action: Action) -> dict[str, Any]:
     channel, name = _channel(workspace, action), _text(action, "name")
     if channel.type == "im" or not 0 < len(name) <= MOST_IN_NAME or name != name.lower() or set(name) & set(" ."):
         raise ValueError(f"{channel.id} cannot be named {name!r}")
-    _touch(workspace, channel, previous_names=[channel.name, *channel.previous_names], name=name)
-    renamed = {"id": channel.id, "name": name, "name_normalized": name, "created": channel.created}
-    event = {"type": f"{_kind(channel)}_rename", "channel": renamed}
-    workspace.tell(channel, event, to_all=not channel.is_private)
+    workspace.rename(channel, name, workspace.team.installer_id)
     return {"channel_id": channel.id}
 
 
@@ -117,16 +125,6 @@ def _create(workspace: Workspace, action: Action) -> dict[str, Any]:
     if any(channel.name == name for channel in workspace.channels.values()):
         raise ValueError(f"name {name!r} is taken")
     return {"channel_id": workspace.found(name, workspace.team.installer_id, private=private).id}
-
-
-def _touch(workspace: Workspace, channel: Channel, **fields: Any) -> None:
-    for name, value in fields.items():
-        setattr(channel, name, value)
-    channel.updated = int(workspace.now() * 1000)
-
-
-def _kind(channel: Channel) -> str:
-    return "group" if channel.is_private else "channel"
 
 
 def _text(action: Action, name: str) -> str:
@@ -207,6 +205,13 @@ ACTIONS: Mapping[str, Act[Callable[[Workspace, Action], dict[str, Any]]]] = {
     "unfurl": Act(_unfurl, "Adds a preview of a link, as the vendor does by itself.", MESSAGE, answers="`ts`"),
     "delete": Act(_delete, "Deletes a message.", MESSAGE, answers="`ts`"),
     "react": Act(_react, "Reacts to a message.", MESSAGE | {"name": "an emoji without colons"}, BY, answers="`ts`"),
+    "share_file": Act(
+        _share_file,
+        "Shares a file as a person.",
+        CHANNEL | {"name": "its name, of which the end is its type"},
+        {"content": "the text in it", "text": "what is written with it"} | BY,
+        answers="`ts`, `file_id`",
+    ),
     "invite": Act(_invite, "Lets somebody into a channel.", CHANNEL, WHO, answers="`channel_id`"),
     "kick": Act(_kick, "Puts somebody out of a channel.", CHANNEL, WHO, answers="`channel_id`"),
     "archive": Act(_archive, "Archives a channel.", CHANNEL, answers="`channel_id`"),

@@ -27,6 +27,11 @@ class Arguments:
         value = self._values.get(name)
         return None if value == "" else value
 
+    @property
+    def everything(self) -> Mapping[str, Any]:
+        """All of them, as they came."""
+        return self._values
+
     def optional(self, name: str) -> str | None:
         """The text of an argument, if it was given."""
         value = self.raw(name)

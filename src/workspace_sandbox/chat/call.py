@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from random import Random
 from typing import Any
 
 from workspace_sandbox.chat.access import Access
@@ -24,7 +25,10 @@ class Call:
     knobs: Mapping[str, Any]
     arguments: Arguments
     token: str
+    chance: Random
     uninstall: Callable[[], None]
+    wake_at: Callable[[int], None]
+    """Posts what has waited, once it is that time."""
     warnings: list[str] = field(default_factory=list)
 
     def require(self, *any_of: str) -> None:

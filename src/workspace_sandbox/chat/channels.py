@@ -1,7 +1,7 @@
 """``conversations.create`` and its kin: making channels, letting people in, and putting channels away."""
 
 import re
-from typing import Any
+from typing import Any, Literal
 
 from workspace_sandbox.chat import wire
 from workspace_sandbox.chat.call import Call
@@ -37,7 +37,7 @@ def invite(call: Call) -> dict[str, Any]:
 
 def archive(call: Call) -> dict[str, Any]:
     """``conversations.archive``."""
-    channel = _changed(call)
+    channel = changed(call)
     if channel.is_archived:
         raise SlackError("already_archived")
     if channel.is_general:
@@ -46,16 +46,54 @@ def archive(call: Call) -> dict[str, Any]:
     return {}
 
 
-def set_topic(call: Call) -> dict[str, Any]:
-    """``conversations.setTopic``."""
-    channel, topic = _own(call), call.arguments.optional("topic") or ""
-    if len(topic) > MOST_IN_TOPIC:
-        raise SlackError("too_long")
-    channel.topic, channel.updated = topic, int(call.workspace.now() * 1000)
+def unarchive(call: Call) -> dict[str, Any]:
+    """``conversations.unarchive``."""
+    channel = changed(call)
+    if not channel.is_archived:
+        raise SlackError("not_archived")
+    call.workspace.archive(channel, call.workspace.team.bot_user_id, archived=False)
+    return {}
+
+
+def rename(call: Call) -> dict[str, Any]:
+    """``conversations.rename``; only who made a channel may."""
+    channel = _own(call)
+    if channel.creator != call.workspace.team.bot_user_id:
+        raise SlackError("not_authorized")
+    call.workspace.rename(channel, _name(call, channel), call.workspace.team.bot_user_id)
     return _shown(call, channel)
 
 
-def _name(call: Call) -> str:
+def set_topic(call: Call) -> dict[str, Any]:
+    """``conversations.setTopic``."""
+    return _noted(call, "topic")
+
+
+def set_purpose(call: Call) -> dict[str, Any]:
+    """``conversations.setPurpose``."""
+    return _noted(call, "purpose")
+
+
+def is_direct(channel: Channel) -> bool:
+    """Whether it is a conversation of some people without a channel."""
+    return channel.type in {"im", "mpim"}
+
+
+def require_write(call: Call, channel: Channel) -> None:
+    """Refuse a token that may not change conversations like this one."""
+    families = {"public_channel": "channels:manage", "private_channel": "groups:write"}
+    call.require(families.get(channel.type, f"{channel.type}:write"))
+
+
+def _noted(call: Call, what: Literal["topic", "purpose"]) -> dict[str, Any]:
+    channel, value = _own(call), call.arguments.optional(what) or ""
+    if len(value) > MOST_IN_TOPIC:
+        raise SlackError("too_long")
+    call.workspace.note(channel, what, value, call.workspace.team.bot_user_id)
+    return _shown(call, channel)
+
+
+def _name(call: Call, renamed: Channel | None = None) -> str:
     name = (call.arguments.optional("name") or "").strip()
     if not name:
         raise SlackError("invalid_name_required")
@@ -63,22 +101,22 @@ def _name(call: Call) -> str:
         raise SlackError("invalid_name_maxlength")
     if not NAME.fullmatch(name) or name != name.lower():
         raise SlackError("invalid_name_specials")
-    if any(channel.name == name for channel in call.workspace.channels.values()):
+    if any(channel.name == name and channel is not renamed for channel in call.workspace.channels.values()):
         raise SlackError("name_taken")
     return name
 
 
-def _changed(call: Call) -> Channel:
+def changed(call: Call) -> Channel:
     """The channel of the call, which the token may change and the bot is in."""
     channel = call.workspace.visible(call.arguments.text("channel"))
-    if channel.type == "im":
+    if is_direct(channel):
         raise SlackError("method_not_supported_for_channel_type")
-    call.require("groups:write" if channel.is_private else "channels:manage")
+    require_write(call, channel)
     return call.workspace.joined(channel.id)
 
 
 def _own(call: Call) -> Channel:
-    channel = _changed(call)
+    channel = changed(call)
     if channel.is_archived:
         raise SlackError("is_archived")
     return channel

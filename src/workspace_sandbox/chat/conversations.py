@@ -35,7 +35,8 @@ def info(call: Call) -> dict[str, Any]:
     """``conversations.info``."""
     channel = call.visible("read")
     members = call.arguments.flag("include_num_members")
-    return {"channel": wire.channel(call.workspace, channel, membership=True, members=members)}
+    shown = wire.channel(call.workspace, channel, membership=True, members=members)
+    return {"channel": shown | ({"last_read": channel.last_read} if call.workspace.is_member(channel) else {})}
 
 
 def members(call: Call) -> dict[str, Any]:
@@ -48,21 +49,20 @@ def members(call: Call) -> dict[str, Any]:
 
 
 def open_im(call: Call) -> dict[str, Any]:
-    """``conversations.open``: a conversation with one person; groups of persons need a scope that is not granted."""
+    """``conversations.open``: a conversation with one person or with several, who need a scope of their own."""
     # Opening what is open is no fault: the answer has ``already_open``, and the same identifier.
     known = call.arguments.optional("channel")
     if known:
         channel = call.workspace.visible(known)
-        return _opened(call, channel, opened=False)
+        was_open, channel.is_open = channel.is_open, True
+        return _opened(call, channel, opened=not was_open)
     users = [_openable(call, user) for user in call.arguments.words("users")]
     if not users:
         raise SlackError("users_list_not_supplied")
     if len(users) > MOST_IN_GROUP:
         raise SlackError("too_many_users")
-    if len(users) > 1:
-        call.require("mpim:write")
-        raise SlackError("invalid_user_combination")
-    channel, opened = call.workspace.im_with(users[0])
+    call.require("mpim:write" if len(users) > 1 else "im:write")
+    channel, opened = call.workspace.direct_with(users)
     return _opened(call, channel, opened=opened)
 
 
@@ -88,7 +88,7 @@ def history(call: Call) -> dict[str, Any]:
     # Replies are not part of a history, unless they were also sent to the channel. They are read thread by thread.
     matching = (message for message in channel.newest_first() if between(message))
     shown, following = _page(call, channel, matching)
-    return shown | following | {"pin_count": 0}
+    return shown | following | {"pin_count": len(channel.pins)}
 
 
 def replies(call: Call) -> dict[str, Any]:
@@ -137,7 +137,7 @@ def _openable(call: Call, user_id: str) -> User:
 
 
 def _opened(call: Call, channel: Channel, *, opened: bool) -> dict[str, Any]:
-    if channel.type != "im":
+    if channel.type not in {"im", "mpim"}:
         raise SlackError("method_not_supported_for_channel_type")
     shown = wire.channel(call.workspace, channel, membership=False, members=False)
     whole = shown if call.arguments.flag("return_im") else {"id": channel.id}

@@ -15,6 +15,7 @@ from workspace_sandbox.chat.arguments import Received, receive
 from workspace_sandbox.chat.call import Call
 from workspace_sandbox.chat.deliveries import SIGNING_SECRET, Deliverer
 from workspace_sandbox.chat.routes import ROUTES, Method, Page
+from workspace_sandbox.chat.scheduled import post_due
 from workspace_sandbox.chat.state import unheard
 from workspace_sandbox.chat.throttle import POSTS_PER_MINUTE, Limits
 from workspace_sandbox.chat.wire import SlackError, Throttled, unknown, warned
@@ -28,7 +29,8 @@ from workspace_sandbox.kit.stage import Stage
 
 SCOPES = (
     "chat:write,chat:write.public,channels:read,groups:read,im:read,channels:history,groups:history,im:history,"
-    "channels:join,channels:manage,groups:write,im:write,reactions:read,reactions:write,users:read,emoji:read"
+    "channels:join,channels:manage,groups:write,im:write,reactions:read,reactions:write,users:read,emoji:read,"
+    "app_mentions:read,files:read,files:write,pins:read,pins:write,team:read,users:read.email,users.profile:read"
 )
 
 log = logging.getLogger(__name__)
@@ -101,6 +103,7 @@ class ChatEmulator(LazyState):
         self._homes = {home.workspace.team.id: home for home in homes}
         for home in homes:
             home.workspace.emit = partial(self._emit, home)
+            home.workspace.addresses = self.stage.addresses
 
     def let_go(self) -> None:
         """A workspace no longer emits to the home that holds it."""
@@ -139,6 +142,7 @@ class ChatEmulator(LazyState):
             case "deliveries":
                 return {"deliveries": self._deliverer.described()}
             case _:
+                post_due(self.workspace)
                 return acts.perform(self.workspace, action)
 
     def sow(self, given: SeedValue) -> dict[str, Any]:
@@ -163,9 +167,16 @@ class ChatEmulator(LazyState):
         home.access.uninstall()
 
     def _emit(self, home: Home, event: dict[str, Any]) -> None:
+        if event["type"] == "app_mention" and "app_mentions:read" not in home.access.scopes:
+            return
         # An uninstalled application hears nothing more.
         if home.access.installed:
             self._deliverer.tell(home.workspace.team, event)
+
+    async def _post_at(self, home: Home, at: int) -> None:
+        """Post what is due at that time also if nobody asks for anything then."""
+        await self.stage.clock.sleep(at - self.stage.clock.now())
+        post_due(home.workspace)
 
     def _home(self, received: Received) -> Home:
         """The workspace that a request is about: where what it presents is from."""
@@ -204,6 +215,7 @@ class ChatEmulator(LazyState):
         """Count the call, check its scopes and do it."""
         # Counted before the scopes are checked: the cautious reading is that a refused call uses up budget too.
         self.limits.spend_call(method.name, method.per_minute)
+        post_due(home.workspace)
         call = Call(
             workspace=home.workspace,
             access=home.access,
@@ -211,7 +223,9 @@ class ChatEmulator(LazyState):
             knobs=self.stage.knobs,
             arguments=received.arguments,
             token=received.token,
+            chance=self.stage.random,
             uninstall=partial(self._uninstall, home),
+            wake_at=partial(self._deliverer.background.begin, self._post_at, home),
             warnings=received.warnings,
         )
         call.require(*method.scopes)

@@ -24,10 +24,10 @@ ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 def post_message(call: Call) -> dict[str, Any]:
     """``chat.postMessage``."""
-    channel = _destination(call, call.arguments.text("channel"))
-    content = _content(call, POST_LENGTH)
+    channel = destination(call, call.arguments.text("channel"))
+    content = content_of(call)
     text = content.pop("text", "")
-    fields = content | _thread(call, channel) | {"client_msg_id": call.arguments.optional("client_msg_id")}
+    fields = content | thread_of(call, channel) | {"client_msg_id": call.arguments.optional("client_msg_id")}
     # Slack names errors about a repeated ``client_msg_id``, but does not list the argument. Off unless asked for.
     repeated = call.workspace.sent.get((channel.id, fields["client_msg_id"] or ""))
     if repeated is not None and call.knobs["dedupe_client_msg_id"]:
@@ -46,7 +46,7 @@ def update(call: Call) -> dict[str, Any]:
     window = call.knobs["edit_window_seconds"]
     if window and call.workspace.now() - float(message.ts) > window:
         raise SlackError("edit_window_closed")
-    content = _content(call, UPDATE_LENGTH)
+    content = content_of(call, UPDATE_LENGTH)
     if "text" in content:
         # A new text without blocks takes the old blocks away; attachments and metadata stay (``chat.update``).
         content = {"blocks": []} | content
@@ -58,6 +58,26 @@ def delete(call: Call) -> dict[str, Any]:
     """``chat.delete``."""
     channel, message = _own(call, "cant_delete_message")
     call.workspace.delete(channel, message)
+    return {"channel": channel.id, "ts": message.ts}
+
+
+def post_ephemeral(call: Call) -> dict[str, Any]:
+    """``chat.postEphemeral``: seen by one person until they look away; nothing is kept of it."""
+    channel = destination(call, call.arguments.text("channel"))
+    if call.arguments.text("user") not in channel.members:
+        raise SlackError("user_not_in_channel")
+    content_of(call)
+    thread_of(call, channel)
+    call.limits.spend_post(channel.id)
+    return {"message_ts": channel.next_ts(call.workspace.now())}
+
+
+def post_me(call: Call) -> dict[str, Any]:
+    """``chat.meMessage``: what the bot is doing."""
+    channel = destination(call, call.arguments.text("channel"))
+    text = content_of(call).get("text", "")
+    call.limits.spend_post(channel.id)
+    message = call.workspace.post_as_bot(channel, text, subtype="me_message")
     return {"channel": channel.id, "ts": message.ts}
 
 
@@ -80,7 +100,7 @@ def escaped(text: str) -> str:
     return MARKUP.sub(lambda found: found[1] or ENTITIES[found[0]], text)
 
 
-def _destination(call: Call, named: str) -> Channel:
+def destination(call: Call, named: str) -> Channel:
     """The channel a post goes to, by id, by public name, or by the user id of whom it is for."""
     # Names serve in this method only, and for public channels only. All others want an identifier.
     workspace = call.workspace
@@ -89,7 +109,7 @@ def _destination(call: Call, named: str) -> Channel:
         # The same code as for an unknown channel: Slack does not tell a caller which people there are.
         if user is None or user.deleted or user.is_bot:
             raise SlackError("channel_not_found")
-        return workspace.im_with(user)[0]
+        return workspace.direct_with([user])[0]
     known = named in workspace.channels
     channel = workspace.visible(named) if known else workspace.public_named(named.removeprefix("#"))
     partner = workspace.partner(channel)
@@ -115,7 +135,7 @@ def _own(call: Call, refusal: str) -> tuple[Channel, Message]:
     return channel, message
 
 
-def _content(call: Call, longest: int) -> dict[str, Any]:
+def content_of(call: Call, longest: int = POST_LENGTH) -> dict[str, Any]:
     """What the call says, by field; fields it leaves out are absent."""
     arguments = call.arguments
     text = arguments.optional("text")
@@ -170,7 +190,7 @@ def _metadata(call: Call) -> dict[str, Any] | None:
     return {name: metadata[name] for name in ("event_type", "event_payload")}
 
 
-def _thread(call: Call, channel: Channel) -> dict[str, Any]:
+def thread_of(call: Call, channel: Channel) -> dict[str, Any]:
     """Where in the channel a post goes.
 
     A number for ``thread_ts`` has lost digits: the vendor takes it, and the message is never seen again.

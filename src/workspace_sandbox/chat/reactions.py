@@ -1,8 +1,9 @@
 """``reactions.*`` and ``emoji.list``."""
 
+from collections.abc import Iterator
 from typing import Any
 
-from workspace_sandbox.chat import emoji, wire
+from workspace_sandbox.chat import emoji, paging, wire
 from workspace_sandbox.chat.call import Call
 from workspace_sandbox.chat.messages import permalink
 from workspace_sandbox.chat.state import TS, Channel, Message
@@ -11,13 +12,15 @@ from workspace_sandbox.chat.wire import SlackError
 MOST_EMOJI = 50
 """Distinct emoji on one message."""
 
+USUAL_PAGE, MOST = 100, 1000
+
 MOST_REACTIONS = 23
 """Distinct emoji of one user on one message."""
 
 
 def add(call: Call) -> dict[str, Any]:
     """``reactions.add``."""
-    channel, message = _item(call)
+    channel, message = item(call)
     if channel.is_archived:
         raise SlackError("is_archived")
     name = _name(call)
@@ -30,28 +33,35 @@ def add(call: Call) -> dict[str, Any]:
         raise SlackError("too_many_emoji")
     if sum(bot in others for others in message.reactions.values()) >= MOST_REACTIONS:
         raise SlackError("too_many_reactions")
-    message.reactions[name] = [*users, bot]
+    call.workspace.react(channel, message, name, bot)
     return {}
 
 
 def remove(call: Call) -> dict[str, Any]:
     """``reactions.remove``."""
-    _, message = _item(call)
+    channel, message = item(call)
     name = _name(call)
     bot = call.workspace.team.bot_user_id
     if bot not in message.reactions.get(name, []):
         raise SlackError("no_reaction")
-    message.reactions[name].remove(bot)
-    if not message.reactions[name]:
-        del message.reactions[name]
+    call.workspace.unreact(channel, message, name, bot)
     return {}
 
 
 def get(call: Call) -> dict[str, Any]:
     """``reactions.get``."""
-    channel, message = _item(call)
-    shown = wire.message(call.workspace, channel, message) | {"permalink": permalink(call, channel, message)}
-    return {"type": "message", "channel": channel.id, "message": shown}
+    return _shown(call, *item(call))
+
+
+def list_all(call: Call) -> dict[str, Any]:
+    """``reactions.list``: what somebody reacted to, as far as the bot is there, channel by channel."""
+    user = call.arguments.optional("user") or call.workspace.team.bot_user_id
+    if user not in call.workspace.users:
+        raise SlackError("user_not_found")
+    found = {f"{channel.id}:{message.ts}": (channel, message) for channel, message in _reacted_to(call, user)}
+    limit = call.arguments.limit(USUAL_PAGE, MOST)
+    page, following = paging.cut(found, "next_item", call.arguments.optional("cursor"), limit)
+    return {"items": [_shown(call, *one) for one in page]} | following
 
 
 def list_emoji(_: Call) -> dict[str, Any]:
@@ -59,7 +69,20 @@ def list_emoji(_: Call) -> dict[str, Any]:
     return {"emoji": emoji.CUSTOM, "cache_ts": "1735689600.000000"}
 
 
-def _item(call: Call) -> tuple[Channel, Message]:
+def _reacted_to(call: Call, user: str) -> Iterator[tuple[Channel, Message]]:
+    for channel in filter(call.workspace.is_member, call.workspace.channels.values()):
+        for message in reversed(channel.messages.values()):
+            if any(user in users for users in message.reactions.values()):
+                yield channel, message
+
+
+def _shown(call: Call, channel: Channel, message: Message) -> dict[str, Any]:
+    shown = wire.message(call.workspace, channel, message) | {"permalink": permalink(call, channel, message)}
+    return {"type": "message", "channel": channel.id, "message": shown}
+
+
+def item(call: Call) -> tuple[Channel, Message]:
+    """The message that the call names."""
     channel_id = call.arguments.optional("channel")
     ts = call.arguments.optional("timestamp")
     if channel_id is None or ts is None:

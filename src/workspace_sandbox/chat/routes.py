@@ -6,7 +6,20 @@ from typing import Any
 
 from aiohttp import web
 
-from workspace_sandbox.chat import access, auth, channels, conversations, messages, reactions, users
+from workspace_sandbox.chat import (
+    access,
+    auth,
+    channels,
+    conversations,
+    files,
+    membership,
+    messages,
+    pins,
+    reactions,
+    scheduled,
+    team,
+    users,
+)
 from workspace_sandbox.chat.access import Home
 from workspace_sandbox.chat.call import Call
 from workspace_sandbox.chat.throttle import POSTS_PER_MINUTE, SPECIAL, TIER_2, TIER_3, TIER_4
@@ -37,87 +50,84 @@ class Method(Route[Callable[[Call], dict[str, Any]]]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page(Route[Callable[[Mapping[str, Home], Stage, web.Request], Awaitable[web.Response]]]):
-    """A page for people."""
+class Page(Route[Callable[[Mapping[str, Home], Stage, web.Request], Awaitable[web.StreamResponse]]]):
+    """A page for people, or an address of a file."""
+
+
+CHAT = {"scopes": ("chat:write",), "writes": True}
+WRITE = {"scopes": (*OPEN,), "writes": True}
+
+
+def _method(name: str, handler: Callable[[Call], dict[str, Any]], per_minute: int, **more: Any) -> Method:
+    return Method(path=f"/api/{name}", handler=handler, per_minute=per_minute, **more)
 
 
 ROUTES: Sequence[Method | Page] = (
-    Method(path="/api/apps.uninstall", handler=auth.uninstall, per_minute=TIER_3),
-    Method(path="/api/auth.revoke", handler=auth.revoke, per_minute=TIER_3),
-    Method(path="/api/auth.test", handler=auth.test, per_minute=SPECIAL),
-    Method(path="/api/chat.delete", handler=messages.delete, per_minute=TIER_3, scopes=("chat:write",), writes=True),
-    Method(path="/api/chat.getPermalink", handler=messages.get_permalink, per_minute=SPECIAL),
-    Method(
-        path="/api/chat.postMessage",
-        handler=messages.post_message,
-        per_minute=POSTS_PER_MINUTE,
-        scopes=("chat:write",),
-        writes=True,
+    _method("api.test", team.test, TIER_4, is_open=True),
+    _method("apps.uninstall", auth.uninstall, TIER_3),
+    _method("auth.revoke", auth.revoke, TIER_3),
+    _method("auth.test", auth.test, SPECIAL),
+    _method("bots.info", team.bot_info, TIER_3, scopes=("users:read",), lacks="the bot of the application alone"),
+    _method("chat.delete", messages.delete, TIER_3, **CHAT),
+    _method("chat.deleteScheduledMessage", scheduled.delete, TIER_3, **CHAT),
+    _method("chat.getPermalink", messages.get_permalink, SPECIAL),
+    _method("chat.meMessage", messages.post_me, TIER_3, **CHAT),
+    _method("chat.postEphemeral", messages.post_ephemeral, TIER_4, **CHAT),
+    _method(
+        "chat.postMessage",
+        messages.post_message,
+        POSTS_PER_MINUTE,
         lacks="blocks are kept, not checked by type; text is not linkified",
+        **CHAT,
     ),
-    Method(
-        path="/api/chat.update",
-        handler=messages.update,
-        per_minute=TIER_3,
-        scopes=("chat:write",),
-        writes=True,
-        lacks="as chat.postMessage",
+    _method("chat.scheduleMessage", scheduled.schedule, TIER_3, lacks="as chat.postMessage", **CHAT),
+    _method("chat.scheduledMessages.list", scheduled.list_all, TIER_3, lacks="oldest and latest are ignored"),
+    _method("chat.update", messages.update, TIER_3, lacks="as chat.postMessage", **CHAT),
+    _method("conversations.archive", channels.archive, TIER_2, scopes=MANAGE, writes=True),
+    _method("conversations.close", membership.close, TIER_2, **WRITE),
+    _method("conversations.create", channels.create, TIER_2, scopes=MANAGE, writes=True),
+    _method("conversations.history", conversations.history, TIER_3, scopes=HISTORY),
+    _method("conversations.info", conversations.info, TIER_3, scopes=READ),
+    _method("conversations.invite", channels.invite, TIER_3, scopes=MANAGE, writes=True),
+    _method("conversations.join", conversations.join, TIER_3, scopes=("channels:join",), writes=True),
+    _method("conversations.kick", membership.kick, TIER_3, scopes=MANAGE, writes=True),
+    _method("conversations.leave", membership.leave, TIER_3, scopes=MANAGE, writes=True),
+    _method("conversations.list", conversations.list_all, TIER_2, scopes=READ),
+    _method("conversations.mark", membership.mark, TIER_3, **WRITE),
+    _method("conversations.members", conversations.members, TIER_4, scopes=READ),
+    _method("conversations.open", conversations.open_im, TIER_3, **WRITE),
+    _method("conversations.rename", channels.rename, TIER_2, scopes=MANAGE, writes=True),
+    _method("conversations.replies", conversations.replies, TIER_3, scopes=HISTORY),
+    _method("conversations.setPurpose", channels.set_purpose, TIER_2, scopes=MANAGE, writes=True),
+    _method("conversations.setTopic", channels.set_topic, TIER_2, scopes=MANAGE, writes=True),
+    _method("conversations.unarchive", channels.unarchive, TIER_2, scopes=MANAGE, writes=True),
+    _method("emoji.list", reactions.list_emoji, TIER_2, scopes=("emoji:read",), lacks="without categories"),
+    _method("files.completeUploadExternal", files.complete_upload, TIER_4, scopes=("files:write",), writes=True),
+    _method("files.delete", files.delete, TIER_3, scopes=("files:write",), writes=True),
+    _method("files.getUploadURLExternal", files.get_upload_url, TIER_4, scopes=("files:write",), writes=True),
+    _method("files.info", files.info, TIER_4, scopes=("files:read",), lacks="previews and thumbnails"),
+    _method("files.list", files.list_all, TIER_3, scopes=("files:read",), lacks="previews and thumbnails"),
+    _method("files.upload", files.refuse_old_upload, TIER_2, scopes=("files:write",), lacks="switched off in 2025"),
+    _method("oauth.v2.access", auth.grant, SPECIAL, is_open=True, lacks="bot tokens only"),
+    _method("oauth.v2.exchange", auth.swap, SPECIAL, is_open=True),
+    _method("pins.add", pins.add, TIER_2, scopes=("pins:write",), writes=True),
+    _method("pins.list", pins.list_all, TIER_2, scopes=("pins:read",)),
+    _method("pins.remove", pins.remove, TIER_2, scopes=("pins:write",), writes=True),
+    _method("reactions.add", reactions.add, TIER_3, scopes=("reactions:write",), writes=True),
+    _method("reactions.get", reactions.get, TIER_3, scopes=("reactions:read",), lacks="messages only"),
+    _method("reactions.list", reactions.list_all, TIER_2, scopes=("reactions:read",), lacks="messages only"),
+    _method(
+        "reactions.remove", reactions.remove, TIER_2, scopes=("reactions:write",), writes=True, lacks="messages only"
     ),
-    Method(path="/api/conversations.archive", handler=channels.archive, per_minute=TIER_2, scopes=MANAGE, writes=True),
-    Method(path="/api/conversations.create", handler=channels.create, per_minute=TIER_2, scopes=MANAGE, writes=True),
-    Method(path="/api/conversations.invite", handler=channels.invite, per_minute=TIER_3, scopes=MANAGE, writes=True),
-    Method(
-        path="/api/conversations.setTopic", handler=channels.set_topic, per_minute=TIER_2, scopes=MANAGE, writes=True
-    ),
-    Method(path="/api/conversations.history", handler=conversations.history, per_minute=TIER_3, scopes=HISTORY),
-    Method(path="/api/conversations.info", handler=conversations.info, per_minute=TIER_3, scopes=READ),
-    Method(
-        path="/api/conversations.join",
-        handler=conversations.join,
-        per_minute=TIER_3,
-        scopes=("channels:join",),
-        writes=True,
-    ),
-    Method(path="/api/conversations.list", handler=conversations.list_all, per_minute=TIER_2, scopes=READ),
-    Method(path="/api/conversations.members", handler=conversations.members, per_minute=TIER_4, scopes=READ),
-    Method(
-        path="/api/conversations.open",
-        handler=conversations.open_im,
-        per_minute=TIER_3,
-        scopes=OPEN,
-        writes=True,
-        lacks="one person at a time",
-    ),
-    Method(path="/api/conversations.replies", handler=conversations.replies, per_minute=TIER_3, scopes=HISTORY),
-    Method(
-        path="/api/emoji.list",
-        handler=reactions.list_emoji,
-        per_minute=TIER_2,
-        scopes=("emoji:read",),
-        lacks="without categories",
-    ),
-    Method(path="/api/oauth.v2.access", handler=auth.grant, per_minute=SPECIAL, is_open=True, lacks="bot tokens only"),
-    Method(path="/api/oauth.v2.exchange", handler=auth.swap, per_minute=SPECIAL, is_open=True),
-    Method(
-        path="/api/reactions.add", handler=reactions.add, per_minute=TIER_3, scopes=("reactions:write",), writes=True
-    ),
-    Method(
-        path="/api/reactions.get",
-        handler=reactions.get,
-        per_minute=TIER_3,
-        scopes=("reactions:read",),
-        lacks="messages only",
-    ),
-    Method(
-        path="/api/reactions.remove",
-        handler=reactions.remove,
-        per_minute=TIER_2,
-        scopes=("reactions:write",),
-        writes=True,
-        lacks="messages only",
-    ),
-    Method(path="/api/users.conversations", handler=conversations.list_joined, per_minute=TIER_3, scopes=READ),
-    Method(path="/api/users.info", handler=users.info, per_minute=TIER_4, scopes=("users:read",)),
-    Method(path="/api/users.list", handler=users.list_all, per_minute=TIER_2, scopes=("users:read",)),
+    _method("team.info", team.info, TIER_3, scopes=("team:read",)),
+    _method("users.conversations", conversations.list_joined, TIER_3, scopes=READ),
+    _method("users.getPresence", users.presence, TIER_3, scopes=("users:read",), lacks="nobody comes and goes"),
+    _method("users.info", users.info, TIER_4, scopes=("users:read",)),
+    _method("users.list", users.list_all, TIER_2, scopes=("users:read",)),
+    _method("users.lookupByEmail", users.look_up_by_email, TIER_3, scopes=("users:read.email",)),
+    _method("users.profile.get", users.profile, TIER_4, scopes=("users.profile:read",), lacks="fields of one's own"),
     Page(method="*", path="/oauth/v2/authorize", handler=access.authorize, lacks="user scopes are ignored"),
+    Page(method="POST", path="/upload/v1/{ticket}", handler=files.take),
+    Page(method="GET", path="/files-pri/{file}/{name}", handler=files.download),
+    Page(method="GET", path="/files-pri/{file}/download/{name}", handler=files.download),
 )

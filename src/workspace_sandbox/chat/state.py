@@ -3,12 +3,16 @@
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from workspace_sandbox.chat import wire
+from workspace_sandbox.chat.uploads import File
 from workspace_sandbox.chat.wire import SlackError
 
-ChannelType = Literal["public_channel", "private_channel", "im"]
+if TYPE_CHECKING:
+    from workspace_sandbox.chat.scheduled import Scheduled
+
+ChannelType = Literal["public_channel", "private_channel", "im", "mpim"]
 
 MICROSECONDS = 1_000_000
 TS = re.compile(r"\d{10}\.\d{6}")
@@ -36,6 +40,11 @@ class Team:
     bot_user_id: str
     bot_name: str
     installer_id: str
+
+    @property
+    def email_domain(self) -> str:
+        """What the addresses of its people end in."""
+        return f"{self.domain}.example"
 
     @property
     def url(self) -> str:
@@ -77,11 +86,22 @@ class Message:
     attachments: list[Any] = field(default_factory=list)
     edited: dict[str, str] | None = None
     reactions: dict[str, list[str]] = field(default_factory=dict)
+    files: list[str] = field(default_factory=list)
+    told: dict[str, Any] = field(default_factory=dict)
+    """What messages of its subtype tell beside."""
 
     @property
     def stands_in_channel(self) -> bool:
         """Whether the channel's own history shows it."""
         return self.thread_ts is None or self.subtype == "thread_broadcast"
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """When something was pinned, and by whom."""
+
+    created: int
+    by: str
 
 
 @dataclass(slots=True)
@@ -104,6 +124,15 @@ class Channel:
     threads: dict[str, list[str]] = field(default_factory=dict)
     """The replies' ids by their parent's, oldest first."""
 
+    pins: dict[str, Pin] = field(default_factory=dict)
+    """By message."""
+
+    last_read: str = "0000000000.000000"
+    """Up to where the bot has read."""
+
+    is_open: bool = True
+    """Whether a conversation without a channel is in sight."""
+
     _last: int = 0
 
     @property
@@ -114,7 +143,12 @@ class Channel:
     @property
     def event_type(self) -> str:
         """The word for its type in events."""
-        return {"public_channel": "channel", "private_channel": "group", "im": "im"}[self.type]
+        return {"public_channel": "channel", "private_channel": "group"}.get(self.type, self.type)
+
+    @property
+    def family(self) -> str:
+        """The word that events about the conversation itself begin with."""
+        return "group" if self.is_private else "channel"
 
     def next_ts(self, now: float) -> str:
         """An id for a message of *now*, greater than every one before."""
@@ -154,8 +188,20 @@ class Workspace:
         self.channels: dict[str, Channel] = {}
         self.sent: dict[tuple[str, str], Message] = {}
         """The bot's own messages by channel and ``client_msg_id``."""
+        self.files: dict[str, File] = {}
+        self.scheduled: dict[str, Scheduled] = {}
+        self.addresses: dict[str, str] = {}
         self.emit: Callable[[dict[str, Any]], None] = unheard
         """Takes every event the bot is entitled to."""
+
+    @property
+    def base(self) -> str:
+        """Where it is served."""
+        return self.addresses.get("base", "https://files.slack.com")
+
+    def email(self, user: User) -> str:
+        """The address of a person; a bot has none."""
+        return "" if user.is_bot or user.id == "USLACKBOT" else f"{user.name}@{self.team.email_domain}"
 
     def is_member(self, channel: Channel) -> bool:
         """Whether the bot is in *channel*."""
@@ -198,15 +244,21 @@ class Workspace:
         others = [member for member in channel.members if member != self.team.bot_user_id]
         return self.users[others[0]] if channel.type == "im" and others else None
 
-    def im_with(self, user: User) -> tuple[Channel, bool]:
-        """The bot's conversation with *user*, and whether it was opened just now."""
-        members = {self.team.bot_user_id, user.id}
+    def direct_with(self, users: list[User]) -> tuple[Channel, bool]:
+        """The bot's conversation with *users* alone, and whether it was opened just now."""
+        members = dict.fromkeys([self.team.bot_user_id, *(user.id for user in users)])
+        kind: ChannelType = "im" if len(users) == 1 else "mpim"
         for channel in self.channels.values():
-            if channel.type == "im" and channel.members.keys() == members:
-                return channel, False
+            if channel.type == kind and channel.members.keys() == members.keys():
+                was_open, channel.is_open = channel.is_open, True
+                return channel, not was_open
         now = int(self.now())
-        opened = Channel(f"D0{user.id[2:]}", "", "im", user.id, now, dict.fromkeys([self.team.bot_user_id, user.id]))
-        opened.updated = now * 1000
+        if kind == "im":
+            identifier, name, creator = f"D0{users[0].id[2:]}", "", users[0].id
+        else:
+            identifier, creator = f"C0NEW{len(self.channels):06d}", self.team.bot_user_id
+            name = f"mpdm-{'--'.join(self.users[member].name for member in members)}-1"
+        opened = Channel(identifier, name, kind, creator, now, members, updated=now * 1000)
         self.channels[opened.id] = opened
         return opened, True
 
@@ -225,14 +277,33 @@ class Workspace:
         word = "archive" if archived else "unarchive"
         self.post(channel, f"<@{user}> {word}d the channel", user, subtype=f"channel_{word}")
         channel.is_archived, channel.updated = archived, int(self.now() * 1000)
-        event = {"type": f"{'group' if channel.is_private else 'channel'}_{word}", "channel": channel.id, "user": user}
+        event = {"type": f"{channel.family}_{word}", "channel": channel.id, "user": user}
         self.tell(channel, event, to_all=not channel.is_private)
+
+    def rename(self, channel: Channel, name: str, user: str) -> None:
+        """Call *channel* something else, as *user*; it says so."""
+        text = f'<@{user}> has renamed the channel from "{channel.name}" to "{name}"'
+        told = {"old_name": channel.name, "name": name}
+        channel.previous_names, channel.name = [channel.name, *channel.previous_names], name
+        channel.updated = int(self.now() * 1000)
+        self.post(channel, text, user, subtype="channel_name", told=told)
+        renamed = {"id": channel.id, "name": name, "name_normalized": name, "created": channel.created}
+        self.tell(channel, {"type": f"{channel.family}_rename", "channel": renamed}, to_all=not channel.is_private)
+
+    def note(self, channel: Channel, what: Literal["topic", "purpose"], value: str, user: str) -> None:
+        """Give *channel* a topic or a purpose, as *user*; it says so."""
+        setattr(channel, what, value)
+        channel.updated = int(self.now() * 1000)
+        text = f"<@{user}> set the channel {what}: {value}" if value else f"<@{user}> cleared the channel {what}"
+        self.post(channel, text, user, subtype=f"channel_{what}", told={what: value})
 
     def post(self, channel: Channel, text: str, user: str | None, **fields: Any) -> Message:
         """Say *text* in *channel*."""
         message = Message(channel.next_ts(self.now()), text, user, **fields)
         channel.add(message)
         self.tell(channel, wire.message_event(self, channel, message))
+        if f"<@{self.team.bot_user_id}>" in text and user != self.team.bot_user_id and channel.type != "im":
+            self.tell(channel, wire.mention_event(self, channel, message))
         return message
 
     def post_as_bot(self, channel: Channel, text: str, **fields: Any) -> Message:
@@ -261,6 +332,7 @@ class Workspace:
             message.bot_id, message.app_id, message.metadata = None, None, None
         else:
             del channel.messages[message.ts]
+            channel.pins.pop(message.ts, None)
             if message.thread_ts in channel.threads:
                 channel.threads[message.thread_ts].remove(message.ts)
         event = self._hidden(channel, "message_deleted", deleted_ts=message.ts, previous_message=before)
@@ -272,6 +344,39 @@ class Workspace:
         event = {"type": "member_joined_channel", "user": user, "channel": channel.id, "team": self.team.id}
         self.tell(channel, event | {"channel_type": channel.id[0]} | ({"inviter": inviter} if inviter else {}))
         self.post(channel, f"<@{user}> has joined the channel", user, subtype="channel_join")
+
+    def new_file_id(self) -> str:
+        """An id for a file that there is not yet."""
+        return f"F0NEW{len(self.files):06d}"
+
+    def share(self, channel: Channel, message: Message, file: File) -> None:
+        """Note that *message* brings *file* into *channel*."""
+        file.shares.setdefault(channel.id, []).append(message.ts)
+        event = {"type": "file_shared", "channel_id": channel.id, "user_id": file.user}
+        self.tell(channel, event | {"file_id": file.id, "file": {"id": file.id}})
+
+    def leave(self, channel: Channel, user: str) -> None:
+        """Let *user* be in *channel* no longer."""
+        if user not in channel.members:
+            return
+        where = {"channel": channel.id, "channel_type": channel.id[0], "team": self.team.id}
+        self.tell(channel, {"type": "member_left_channel", "user": user} | where)
+        del channel.members[user]
+        if user == self.team.bot_user_id:
+            left = {"type": f"{channel.family}_left", "channel": channel.id, "actor_id": user}
+            self.tell(channel, left, to_all=True)
+
+    def react(self, channel: Channel, message: Message, name: str, user: str) -> None:
+        """Put an emoji on *message* as *user*."""
+        message.reactions[name] = [*message.reactions.get(name, []), user]
+        self.tell(channel, wire.reaction_event("reaction_added", channel, message, name, user))
+
+    def unreact(self, channel: Channel, message: Message, name: str, user: str) -> None:
+        """Take an emoji of *user* off *message*."""
+        message.reactions[name].remove(user)
+        if not message.reactions[name]:
+            del message.reactions[name]
+        self.tell(channel, wire.reaction_event("reaction_removed", channel, message, name, user))
 
     def tell(self, channel: Channel | None, event: dict[str, Any], *, to_all: bool = False) -> None:
         """Emit *event* if the bot is in *channel*, or if everyone is told of it."""

@@ -4,6 +4,7 @@ from typing import Any
 
 from workspace_sandbox.chat import paging, wire
 from workspace_sandbox.chat.call import Call
+from workspace_sandbox.chat.state import User
 from workspace_sandbox.chat.wire import SlackError
 
 UNPAGED = 1_000_000
@@ -11,15 +12,48 @@ UNPAGED = 1_000_000
 
 def info(call: Call) -> dict[str, Any]:
     """``users.info``."""
-    user = call.workspace.users.get(call.arguments.text("user"))
-    if user is None:
-        raise SlackError("user_not_found")
-    return {"user": wire.user(call.workspace, user)}
+    return {"user": _shown(call, _user(call, call.arguments.text("user")))}
+
+
+def look_up_by_email(call: Call) -> dict[str, Any]:
+    """``users.lookupByEmail``: who has that address and is still there."""
+    wanted = call.arguments.text("email").lower()
+    for user in call.workspace.users.values():
+        if not user.deleted and call.workspace.email(user) == wanted:
+            return {"user": _shown(call, user)}
+    raise SlackError("users_not_found")
+
+
+def presence(call: Call) -> dict[str, Any]:
+    """``users.getPresence``: the bot is there, people are away."""
+    user = _user(call, call.arguments.optional("user") or call.workspace.team.bot_user_id)
+    return {"presence": "active" if user.is_bot else "away"}
+
+
+def profile(call: Call) -> dict[str, Any]:
+    """``users.profile.get``."""
+    user = _user(call, call.arguments.optional("user") or call.workspace.team.bot_user_id)
+    return {"profile": wire.profile(call.workspace, user, with_email=_sees_addresses(call))}
 
 
 def list_all(call: Call) -> dict[str, Any]:
     """``users.list``: everyone, deleted ones too; in one page unless a length is asked for."""
     limit = call.arguments.limit(UNPAGED, UNPAGED)
     page, following = paging.cut(call.workspace.users, "user", call.arguments.optional("cursor"), limit)
-    shown = [wire.user(call.workspace, user) for user in page]
+    shown = [_shown(call, user) for user in page]
     return {"members": shown, "cache_ts": int(call.workspace.now())} | following
+
+
+def _user(call: Call, user_id: str) -> User:
+    user = call.workspace.users.get(user_id)
+    if user is None:
+        raise SlackError("user_not_found")
+    return user
+
+
+def _shown(call: Call, user: User) -> dict[str, Any]:
+    return wire.user(call.workspace, user, with_email=_sees_addresses(call))
+
+
+def _sees_addresses(call: Call) -> bool:
+    return "users:read.email" in call.access.scopes

@@ -7,6 +7,7 @@ from aiohttp import web
 
 if TYPE_CHECKING:
     from workspace_sandbox.chat.state import Channel, Message, User, Workspace
+    from workspace_sandbox.chat.uploads import File
 
 SHOWN_REPLIERS = 5
 
@@ -72,19 +73,42 @@ def message(workspace: "Workspace", channel: "Channel", shown: "Message", *, met
         "attachments": shown.attachments,
         "edited": shown.edited,
         "reactions": reactions(shown),
+        "files": [file(workspace, workspace.files[identifier]) for identifier in shown.files],
+        "upload": bool(shown.files),
+        "pinned_to": [channel.id] if shown.ts in channel.pins else [],
         "metadata": shown.metadata if metadata else None,
     }
     # Slack leaves out what is empty. A client that expects ``edited`` or ``blocks`` to be there must fail here too.
     raw |= {name: value for name, value in optional.items() if value}
     if shown.bot_id == workspace.team.bot_id:
-        raw["bot_profile"] = _bot_profile(workspace)
-    return raw | _thread(channel, shown)
+        raw["bot_profile"] = bot(workspace) | {"team_id": workspace.team.id}
+    return raw | shown.told | _thread(channel, shown)
 
 
 def message_event(workspace: "Workspace", channel: "Channel", shown: "Message") -> dict[str, Any]:
     """The event that tells of a new message."""
     place = {"channel": channel.id, "channel_type": channel.event_type, "event_ts": shown.ts}
     return message(workspace, channel, shown, metadata=True) | place
+
+
+def mention_event(workspace: "Workspace", channel: "Channel", shown: "Message") -> dict[str, Any]:
+    """The event that tells of a message that mentions the bot, beside the one of the message."""
+    said = message(workspace, channel, shown)
+    return said | {"type": "app_mention", "channel": channel.id, "event_ts": shown.ts}
+
+
+def reaction_event(happened: str, channel: "Channel", shown: "Message", name: str, user: str) -> dict[str, Any]:
+    """The event that tells of a reaction; who wrote the message is left out where no user did."""
+    item = {"type": "message", "channel": channel.id, "ts": shown.ts}
+    author = {"item_user": shown.user} if shown.user else {}
+    return {"type": happened, "user": user, "reaction": name, "item": item, **author}
+
+
+def file(workspace: "Workspace", shown: "File") -> dict[str, Any]:
+    """A file, with the conversations where the bot sees it."""
+    shared = (workspace.channels[identifier] for identifier in shown.shares)
+    seen = ((channel.id, channel.type) for channel in shared if workspace.sees(channel))
+    return shown.describe(workspace.team.id, workspace.team.url, workspace.base, seen)
 
 
 def reactions(shown: "Message") -> list[dict[str, Any]]:
@@ -105,7 +129,7 @@ def channel(workspace: "Workspace", shown: "Channel", *, membership: bool, membe
         "is_channel": not is_group,
         "is_group": is_group,
         "is_im": False,
-        "is_mpim": False,
+        "is_mpim": shown.type == "mpim",
         "is_private": shown.is_private,
         "is_archived": shown.is_archived,
         "is_general": shown.is_general,
@@ -131,9 +155,24 @@ def channel(workspace: "Workspace", shown: "Channel", *, membership: bool, membe
     return raw
 
 
-def user(workspace: "Workspace", shown: "User") -> dict[str, Any]:
-    """A person or bot; addresses need a scope that the seeded application does not ask for."""
-    profile = {
+def user(workspace: "Workspace", shown: "User", *, with_email: bool) -> dict[str, Any]:
+    """A person or bot; an address needs a scope of its own."""
+    raw: dict[str, Any] = {
+        "id": shown.id,
+        "team_id": workspace.team.id,
+        "name": shown.name,
+        "deleted": shown.deleted,
+        "is_bot": shown.is_bot,
+        "is_app_user": False,
+        "updated": shown.updated,
+        "profile": profile(workspace, shown, with_email=with_email),
+    }
+    return raw if shown.deleted else raw | {"real_name": shown.real_name, "tz": shown.tz} | _rank(shown)
+
+
+def profile(workspace: "Workspace", shown: "User", *, with_email: bool) -> dict[str, Any]:
+    """What somebody tells of themselves; bots have no address."""
+    told = {
         "real_name": shown.real_name,
         "real_name_normalized": shown.real_name,
         "display_name": shown.display_name,
@@ -143,17 +182,8 @@ def user(workspace: "Workspace", shown: "User") -> dict[str, Any]:
         "status_emoji": "",
         "team": workspace.team.id,
     }
-    raw: dict[str, Any] = {
-        "id": shown.id,
-        "team_id": workspace.team.id,
-        "name": shown.name,
-        "deleted": shown.deleted,
-        "is_bot": shown.is_bot,
-        "is_app_user": False,
-        "updated": shown.updated,
-        "profile": profile,
-    }
-    return raw if shown.deleted else raw | {"real_name": shown.real_name, "tz": shown.tz} | _rank(shown)
+    email = workspace.email(shown)
+    return told | ({"email": email} if with_email and email else {})
 
 
 def _rank(shown: "User") -> dict[str, bool]:
@@ -201,7 +231,8 @@ def _noted(shown: "Channel", value: str) -> Mapping[str, Any]:
     return {"value": value, "creator": shown.creator if value else "", "last_set": shown.created if value else 0}
 
 
-def _bot_profile(workspace: "Workspace") -> dict[str, Any]:
+def bot(workspace: "Workspace") -> dict[str, Any]:
+    """The bot of the application."""
     team = workspace.team
     return {
         "id": team.bot_id,
@@ -210,5 +241,4 @@ def _bot_profile(workspace: "Workspace") -> dict[str, Any]:
         "name": team.bot_name,
         "deleted": False,
         "updated": 1_735_689_600,
-        "team_id": team.id,
     }

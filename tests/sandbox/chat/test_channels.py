@@ -79,3 +79,49 @@ def test_a_topic_is_set_and_a_channel_put_away(chat: Chat) -> None:
 )
 def test_a_channel_that_is_not_the_bots_to_change_stays(chat: Chat, method: str, channel: str, code: str) -> None:
     assert code == chat(method, channel=channel)["error"]
+
+
+@pytest.mark.parametrize(
+    ("method", "arguments", "code"),
+    [
+        ("conversations.rename", {"name": "ours"}, "not_authorized"),
+        ("conversations.unarchive", {}, "not_archived"),
+        ("conversations.kick", {"user": "U05RELAYBOT"}, "cant_kick_self"),
+        ("conversations.kick", {"user": USER}, "cant_kick_from_general"),
+        ("conversations.leave", {}, "cant_leave_general"),
+        ("conversations.close", {}, "method_not_supported_for_channel_type"),
+        ("conversations.mark", {"ts": "now"}, "invalid_timestamp"),
+        ("chat.scheduleMessage", {"text": "x", "post_at": "soon"}, "invalid_time"),
+        ("chat.scheduleMessage", {"text": "x", "post_at": "1000000000"}, "time_in_past"),
+        ("chat.scheduleMessage", {"text": "x", "post_at": "9999999999"}, "time_too_far"),
+        ("chat.deleteScheduledMessage", {"scheduled_message_id": "Q1"}, "invalid_scheduled_message_id"),
+        ("chat.postEphemeral", {"text": "x", "user": "U0NOBODY000"}, "user_not_in_channel"),
+        ("pins.remove", {"timestamp": "1759000200.000200"}, "not_pinned"),
+        ("files.completeUploadExternal", {"files": '[{"id": "F0NOTHING"}]'}, "file_not_found"),
+        ("files.info", {"file": "F0NOTHING"}, "file_not_found"),
+        ("files.upload", {"content": "x"}, "method_deprecated"),
+        ("users.lookupByEmail", {"email": "nobody@northwind-labs.example"}, "users_not_found"),
+        ("bots.info", {"bot": "B0NOBODY"}, "bot_not_found"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_done_is_refused_in_the_vendors_words(
+    chat: Chat, method: str, arguments: dict[str, str], code: str
+) -> None:
+    assert code == chat(method, channel=GENERAL, **arguments)["error"]
+
+
+def test_a_conversation_of_several_is_opened_with_its_scope_alone(chat: Chat) -> None:
+    refused = chat("conversations.open", users=f"{USER},U04NW000008")["needed"]
+    scopes = chat.sandbox.emulators["chat"].stage.knobs["scopes"]
+    chat.steer("knobs", scopes=f"{scopes},mpim:write,mpim:read")
+    opened = chat("conversations.open", users=f"{USER},U04NW000008", return_im="true")["channel"]
+    closed = [chat("conversations.close", channel=opened["id"]) for _ in range(2)]
+
+    assert ("mpim:write", True, 3) == (
+        refused,
+        opened["is_mpim"],
+        len(chat("conversations.members", channel=opened["id"])["members"]),
+    )
+    assert [None, True] == [one.get("already_closed") for one in closed]
+    assert opened["id"] in [one["id"] for one in chat.pages("conversations.list", "channels", types="mpim")[-1]]

@@ -1,7 +1,9 @@
 """The chat stand-in, judged by the vendor's own libraries."""
 
+import json
 from collections.abc import Iterator, Sequence
 
+import httpx
 import pytest
 from slack_bolt import App, BoltRequest
 from slack_sdk import WebClient
@@ -17,6 +19,7 @@ from harness.playing import playing
 from harness.receiving import receiving
 from workspace_sandbox import Sandbox
 from workspace_sandbox.chat import ChatEmulator, access
+from workspace_sandbox.kit.keeping import held, restore
 
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 """The library leaves its connections to the collector."""
@@ -111,6 +114,122 @@ def test_the_client_reacts(client: WebClient) -> None:
     assert "party_parrot" in client.emoji_list()["emoji"]
 
 
+def test_the_client_runs_a_channel_until_it_leaves(client: WebClient, emulator: ChatEmulator) -> None:
+    with receiving() as inbox:
+        emulator.stage.knobs["events_url"] = inbox.address
+        channel = client.conversations_create(name="ships")["channel"]["id"]
+        client.conversations_invite(channel=channel, users=["U04NW000002", "U04NW000003"])
+        client.conversations_rename(channel=channel, name="boats")
+        client.conversations_setTopic(channel=channel, topic="Sails")
+        noted = client.conversations_setPurpose(channel=channel, purpose="All that floats")["channel"]
+        client.conversations_kick(channel=channel, user="U04NW000003")
+        client.conversations_archive(channel=channel)
+        client.conversations_unarchive(channel=channel)
+        ts = client.chat_meMessage(channel=channel, text="waves")["ts"]
+        client.conversations_mark(channel=channel, ts=ts)
+        read = client.conversations_info(channel=channel)["channel"]["last_read"]
+        said = client.conversations_history(channel=channel)["messages"]
+        client.conversations_leave(channel=channel)
+        events = [json.loads(inbox.take()[1])["event"] for _ in range(18)]
+
+    expected = [
+        *("channel_created", "channel_rename", "channel_archive", "channel_unarchive", "channel_left"),
+        *["member_joined_channel"] * 2,
+        *["member_left_channel"] * 2,
+        *["message"] * 9,
+    ]
+    assert sorted(expected) == sorted(event["type"] for event in events)
+    assert ("boats", ["ships"], "Sails", "All that floats", ts) == (
+        *(noted[name] for name in ("name", "previous_names")),
+        *(noted[name]["value"] for name in ("topic", "purpose")),
+        read,
+    )
+    assert ["me_message", "channel_unarchive", "channel_archive", "channel_purpose", "channel_topic"] == [
+        one["subtype"] for one in said[:5]
+    ]
+
+
+def test_the_client_uploads_a_file_and_reads_it_again(client: WebClient, emulator: ChatEmulator) -> None:
+    with receiving() as inbox:
+        emulator.stage.knobs["events_url"] = inbox.address
+        sent = client.files_upload_v2(
+            channel=GENERAL, content="1,2\n", filename="n.csv", title="Numbers", initial_comment="See & read"
+        )["file"]
+        kept = held(emulator)
+        emulator.reset()
+        restore(emulator, kept)
+        events = {json.loads(inbox.take()[1])["event"]["type"] for _ in range(3)}
+    told = client.files_info(file=sent["id"])["file"]
+    listed = client.files_list(channel=GENERAL, types="all")
+    (message, *_) = client.conversations_history(channel=GENERAL, limit=1)["messages"]
+    with httpx.Client() as http:
+        token = {"Authorization": f"Bearer {client.token}"}
+        read, stranger = http.get(told["url_private"], headers=token), http.get(told["url_private"])
+    client.files_delete(file=sent["id"])
+    (stone,) = client.conversations_history(channel=GENERAL, limit=1)["messages"][0]["files"]
+
+    assert {"file_created", "message", "file_shared"} == events
+    assert ("Numbers", "csv", 4, [GENERAL], True) == tuple(
+        told[name] for name in ("title", "filetype", "size", "channels", "is_public")
+    )
+    assert ("file_share", "See &amp; read", [sent["id"]]) == (
+        *(message[name] for name in ("subtype", "text")),
+        [one["id"] for one in message["files"]],
+    )
+    assert ([sent["id"]], 1) == ([one["id"] for one in listed["files"]], listed["paging"]["total"])
+    assert (b"1,2\n", 302, "tombstone") == (read.content, stranger.status_code, stone["mode"])
+    with pytest.raises(SlackApiError, match="file_deleted"):
+        client.files_info(file=sent["id"])
+
+
+def test_the_client_schedules_messages(client: WebClient, emulator: ChatEmulator, sandbox: Sandbox) -> None:
+    soon = int(emulator.stage.clock.now()) + 600
+    kept = client.chat_scheduleMessage(channel=GENERAL, text="later", post_at=soon)
+    dropped = client.chat_scheduleMessage(channel=GENERAL, text="never", post_at=soon + 60)["scheduled_message_id"]
+    client.chat_deleteScheduledMessage(channel=GENERAL, scheduled_message_id=dropped)
+    waiting = client.chat_scheduledMessages_list()["scheduled_messages"]
+    with receiving() as inbox:
+        emulator.stage.knobs["events_url"] = inbox.address
+        sandbox.clock.set(soon + 1)
+        heard = json.loads(inbox.take()[1])["event"]["text"]
+        sandbox.clock.release()
+    (posted, *_) = client.conversations_history(channel=GENERAL, limit=1)["messages"]
+
+    assert [(kept["scheduled_message_id"], soon, "later")] == [
+        (one["id"], one["post_at"], one["text"]) for one in waiting
+    ]
+    assert ("later", "later", "U05RELAYBOT") == (heard, posted["text"], posted["user"])
+
+
+def test_the_client_pins_and_looks_people_up(client: WebClient, emulator: ChatEmulator) -> None:
+    item = {"channel": GENERAL, "timestamp": "1759000200.000200"}
+    with receiving() as inbox:
+        emulator.stage.knobs["events_url"] = inbox.address
+        client.pins_add(**item)
+        (pinned,) = client.pins_list(channel=GENERAL)["items"]
+        client.pins_remove(**item)
+        client.reactions_add(name="eyes", **item)
+        (reacted,) = client.reactions_list(limit=5)["items"]
+        client.reactions_remove(name="eyes", **item)
+        events = [json.loads(inbox.take()[1])["event"]["type"] for _ in range(4)]
+    person = client.users_lookupByEmail(email="Zoe@northwind-labs.example")["user"]
+    profile = client.users_profile_get(user=person["id"])["profile"]
+
+    assert sorted(["pin_added", "pin_removed", "reaction_added", "reaction_removed"]) == sorted(events)
+    assert [item["timestamp"]] * 2 == [pinned["message"]["ts"], reacted["message"]["ts"]]
+    assert ("Zoë Brandt", "zoe@northwind-labs.example", "away") == (
+        person["real_name"],
+        profile["email"],
+        client.users_getPresence(user=person["id"])["presence"],
+    )
+    assert client.chat_postEphemeral(channel=GENERAL, user=person["id"], text="psst")["message_ts"]
+    assert ("relay", "northwind-labs", {"a": "1"}) == (
+        client.bots_info(bot="B05RELAY9KD")["bot"]["name"],
+        client.team_info()["team"]["domain"],
+        client.api_test(a="1")["args"],
+    )
+
+
 def test_the_client_is_throttled(client: WebClient) -> None:
     answers = [client.users_list(limit=1)["ok"] for _ in range(20)]
     with pytest.raises(SlackApiError) as refused:
@@ -199,13 +318,15 @@ def test_bolt_takes_the_handshake_and_the_events(client: WebClient, emulator: Ch
     secret = emulator.credentials()["signing_secret"]
     app = App(signing_secret=secret, client=client, process_before_response=True)
     app.event("message")(lambda event: heard.append(event["text"]))
+    app.event("app_mention")(lambda event: heard.append(f"to us: {event['text']}"))
     with receiving() as inbox:
         emulator.stage.knobs["events_url"] = inbox.address
         emulator.act({"action": "verify_url"})
         handshake = inbox.take()
-        emulator.act({"action": "message", "channel_id": GENERAL, "text": "deploy"})
-        message = inbox.take()
-    answers = [app.dispatch(bolted(delivery)) for delivery in (handshake, message)]
+        emulator.act({"action": "message", "channel_id": GENERAL, "text": "<@U05RELAYBOT> deploy"})
+        deliveries = [handshake, inbox.take(), inbox.take()]
+    answers = [app.dispatch(bolted(delivery)) for delivery in deliveries]
 
-    assert [200, 200, ["deploy"]] == [answers[0].status, answers[1].status, heard]
+    assert [200, 200, 200] == [answer.status for answer in answers]
+    assert ["<@U05RELAYBOT> deploy", "to us: <@U05RELAYBOT> deploy"] == sorted(heard)
     assert "challenge" in answers[0].body

@@ -1,0 +1,204 @@
+"""``files.*``: uploads in three steps, and what was uploaded."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from aiohttp import web
+
+from workspace_sandbox.chat import wire
+from workspace_sandbox.chat.access import Home
+from workspace_sandbox.chat.call import Call
+from workspace_sandbox.chat.messages import destination, escaped, thread_of
+from workspace_sandbox.chat.state import Channel, Workspace
+from workspace_sandbox.chat.uploads import File
+from workspace_sandbox.chat.wire import SlackError, invalid_arguments
+from workspace_sandbox.kit.stage import Stage
+
+MOST_CHANNELS = 100
+MOST_IN_PAGE = 1000
+KINDS = frozenset({"all", "spaces", "snippets", "images", "gdocs", "zips", "pdfs"})
+
+
+def get_upload_url(call: Call) -> dict[str, Any]:
+    """``files.getUploadURLExternal``: where the bytes go."""
+    name = call.arguments.text("filename")
+    length = str(call.arguments.raw("length") or "")
+    if not length.isdecimal() or int(length) == 0:
+        raise invalid_arguments("must be more than 0 [json-pointer:/length]")
+    workspace = call.workspace
+    identifier = workspace.new_file_id()
+    ticket = f"{call.chance.getrandbits(160):040x}"
+    made = File(identifier, name, workspace.team.bot_user_id, int(workspace.now()), ticket)
+    workspace.files[identifier] = made
+    return {"upload_url": f"{workspace.base}/upload/v1/{ticket}", "file_id": identifier}
+
+
+async def take(homes: Mapping[str, Home], stage: Stage, request: web.Request) -> web.Response:
+    """The bytes themselves, plain or as a form; whoever has the address needs no token."""
+    del stage
+    announced = (one for home in homes.values() for one in home.workspace.files.values())
+    found = next((one for one in announced if one.ticket == request.match_info["ticket"]), None)
+    if found is None or found.complete:
+        return web.Response(status=404, text="Not Found")
+    found.content = await _content(request)
+    return web.Response(text=f"OK - {len(found.content)}")
+
+
+async def _content(request: web.Request) -> bytes:
+    if request.content_type != "multipart/form-data":
+        return await request.read()
+    parts = [value for value in (await request.post()).values() if isinstance(value, web.FileField)]
+    return parts[0].file.read() if parts else b""
+
+
+def complete_upload(call: Call) -> dict[str, Any]:
+    """``files.completeUploadExternal``: the files are there, and shared where they are wanted."""
+    files = _announced(call)
+    channels = [_target(call, one) for one in _wanted(call)]
+    thread = thread_of(call, channels[0]) if len(channels) == 1 else {}
+    for one in files:
+        one.complete = True
+        event = {"type": "file_created", "file_id": one.id, "user_id": one.user, "file": {"id": one.id}}
+        call.workspace.tell(None, event)
+    text = escaped(call.arguments.optional("initial_comment") or "")
+    for channel in channels:
+        _share(call, files, channel, text, thread)
+    return {"files": [{"id": one.id, "title": one.title or one.name} for one in files]}
+
+
+def _announced(call: Call) -> list[File]:
+    given = call.arguments.structure("files", "invalid_arguments")
+    if not isinstance(given, list) or not given or not all(isinstance(one, dict) for one in given):
+        raise invalid_arguments("missing required field: files")
+    found = [call.workspace.files.get(str(one.get("id"))) for one in given]
+    # Once only: what was finished is not found again.
+    files = [one for one in found if one is not None and one.content is not None and not one.complete]
+    if len(files) < len(given):
+        raise SlackError("file_not_found")
+    for one, asked in zip(files, given, strict=True):
+        one.title = str(asked.get("title") or one.name)
+    return files
+
+
+def _wanted(call: Call) -> list[str]:
+    channels = [*filter(None, [call.arguments.optional("channel_id")]), *call.arguments.words("channels")]
+    if len(channels) > MOST_CHANNELS:
+        raise SlackError("channels_limit_exceeded")
+    return list(dict.fromkeys(channels))
+
+
+def _target(call: Call, named: str) -> Channel:
+    """Unlike a message, a file is only shared where the bot is."""
+    channel = destination(call, named)
+    return call.workspace.joined(channel.id)
+
+
+def _share(call: Call, files: list[File], channel: Channel, text: str, thread: dict[str, Any]) -> None:
+    subtype = {"subtype": "file_share", "files": [one.id for one in files]}
+    message = call.workspace.post_as_bot(channel, text, **thread | subtype)
+    for one in files:
+        call.workspace.share(channel, message, one)
+
+
+def info(call: Call) -> dict[str, Any]:
+    """``files.info``."""
+    found = _file(call)
+    return {"file": _shown(call, found), "comments": [], "response_metadata": {"next_cursor": ""}}
+
+
+def list_all(call: Call) -> dict[str, Any]:
+    """``files.list``: what the bot sees, the newest first, by numbered pages."""
+    found = [one for one in reversed(call.workspace.files.values()) if _is_wanted(call, one)]
+    count, page = _number(call, "count", 100), _number(call, "page", 1)
+    shown = [_shown(call, one) for one in found[(page - 1) * count : page * count]]
+    paging = {"count": count, "total": len(found), "page": page, "pages": math.ceil(len(found) / count)}
+    return {"files": shown, "paging": paging}
+
+
+def delete(call: Call) -> dict[str, Any]:
+    """``files.delete``: its bytes are gone, and messages keep a stone in its place."""
+    found = _file(call)
+    if found.user != call.workspace.team.bot_user_id:
+        raise SlackError("cant_delete_file")
+    found.deleted, found.content = True, b""
+    call.workspace.tell(None, {"type": "file_deleted", "file_id": found.id})
+    return {}
+
+
+def refuse_old_upload(_: Call) -> dict[str, Any]:
+    """``files.upload``, which the vendor has switched off."""
+    raise SlackError("method_deprecated")
+
+
+async def download(homes: Mapping[str, Home], stage: Stage, request: web.Request) -> web.StreamResponse:
+    """The bytes of a file, for a token that may read files; anybody else is sent to the sign-in page."""
+    del stage
+    team_id, _, identifier = request.match_info["file"].partition("-")
+    home = homes.get(team_id)
+    found = home.workspace.files.get(identifier) if home else None
+    token = request.headers.get("Authorization", "").removeprefix("Bearer ")
+    if home is None or found is None or found.deleted or not sees(home.workspace, found):
+        return web.Response(status=404, text="Not Found")
+    if not _may_read(home, token):
+        # No 401 and no 403: a client that does not look keeps a page of HTML for its file.
+        return web.Response(status=302, headers={"Location": f"{home.workspace.team.url}?redir={request.path}"})
+    return web.Response(body=found.content, content_type=found.mimetype)
+
+
+def _may_read(home: Home, token: str) -> bool:
+    try:
+        home.access.admit(token)
+    except SlackError:
+        return False
+    return "files:read" in home.access.scopes
+
+
+def sees(workspace: Workspace, found: File) -> bool:
+    """Whether the bot may know of a file: its own, and those shared where it is or could be."""
+    if not found.complete:
+        return False
+    shared = (workspace.channels[channel_id] for channel_id in found.shares)
+    return found.user == workspace.team.bot_user_id or any(workspace.sees(channel) for channel in shared)
+
+
+def _file(call: Call) -> File:
+    found = call.workspace.files.get(call.arguments.text("file"))
+    if found is None or not sees(call.workspace, found):
+        raise SlackError("file_not_found")
+    if found.deleted:
+        raise SlackError("file_deleted")
+    return found
+
+
+def _shown(call: Call, found: File) -> dict[str, Any]:
+    workspace = call.workspace
+    shares: dict[str, dict[str, Any]] = {}
+    for channel_id, posts in found.shares.items():
+        channel = workspace.channels[channel_id]
+        if workspace.sees(channel):
+            told = [{"ts": ts, "channel_name": channel.name, "team_id": workspace.team.id} for ts in posts]
+            shares.setdefault("private" if channel.is_private else "public", {})[channel_id] = told
+    return wire.file(workspace, found) | {"shares": shares}
+
+
+def _is_wanted(call: Call, found: File) -> bool:
+    channel, user = call.arguments.optional("channel"), call.arguments.optional("user")
+    kinds = set(call.arguments.words("types")) or {"all"}
+    if not kinds <= KINDS:
+        raise SlackError("unknown_type")
+    since, until = (float(call.arguments.raw(name) or bound) for name, bound in (("ts_from", 0), ("ts_to", math.inf)))
+    kind = {"pdf": "pdfs", "zip": "zips"}.get(found.type, f"{found.mimetype.partition('/')[0]}s")
+    return (
+        sees(call.workspace, found)
+        and not found.deleted
+        and (channel is None or channel in found.shares)
+        and (user is None or user == found.user)
+        and not kinds.isdisjoint({"all", kind})
+        and since <= found.created <= until
+    )
+
+
+def _number(call: Call, name: str, usual: int) -> int:
+    given = str(call.arguments.raw(name) or usual)
+    return min(int(given), MOST_IN_PAGE) if given.isdecimal() and int(given) else usual

@@ -1,0 +1,65 @@
+"""``conversations.kick`` and its kin: who is in a conversation no longer, and how far it has been read."""
+
+from typing import Any
+
+from workspace_sandbox.chat.call import Call
+from workspace_sandbox.chat.channels import changed, is_direct, require_write
+from workspace_sandbox.chat.state import TS
+from workspace_sandbox.chat.wire import SlackError
+
+
+def kick(call: Call) -> dict[str, Any]:
+    """``conversations.kick``."""
+    channel, user = changed(call), call.arguments.text("user")
+    if user not in call.workspace.users:
+        raise SlackError("user_not_found")
+    if user == call.workspace.team.bot_user_id:
+        raise SlackError("cant_kick_self")
+    if channel.is_general:
+        raise SlackError("cant_kick_from_general")
+    if user not in channel.members:
+        raise SlackError("not_in_channel")
+    call.workspace.leave(channel, user)
+    return {"errors": {}}
+
+
+def leave(call: Call) -> dict[str, Any]:
+    """``conversations.leave``; to leave where one is not is no fault."""
+    workspace = call.workspace
+    channel = workspace.visible(call.arguments.text("channel"))
+    if is_direct(channel):
+        raise SlackError("method_not_supported_for_channel_type")
+    require_write(call, channel)
+    if not workspace.is_member(channel):
+        return {"not_in_channel": True}
+    if channel.is_archived:
+        raise SlackError("is_archived")
+    if channel.is_general:
+        raise SlackError("cant_leave_general")
+    if channel.is_private and len(channel.members) == 1:
+        raise SlackError("last_member")
+    bot = workspace.team.bot_user_id
+    workspace.post(channel, f"<@{bot}> has left the channel", bot, subtype="channel_leave")
+    workspace.leave(channel, bot)
+    return {}
+
+
+def close(call: Call) -> dict[str, Any]:
+    """``conversations.close``: a conversation without a channel is put out of sight, and kept."""
+    channel = call.workspace.visible(call.arguments.text("channel"))
+    if not is_direct(channel):
+        raise SlackError("method_not_supported_for_channel_type")
+    require_write(call, channel)
+    was_open, channel.is_open = channel.is_open, False
+    return {} if was_open else {"no_op": True, "already_closed": True}
+
+
+def mark(call: Call) -> dict[str, Any]:
+    """``conversations.mark``: what is read up to."""
+    channel = call.workspace.joined(call.arguments.text("channel"))
+    require_write(call, channel)
+    ts = call.arguments.text("ts")
+    if not TS.fullmatch(ts):
+        raise SlackError("invalid_timestamp")
+    channel.last_read = ts
+    return {}

@@ -1,0 +1,55 @@
+"""``pins.*``: messages that a channel keeps in sight."""
+
+from typing import Any
+
+from workspace_sandbox.chat import wire
+from workspace_sandbox.chat.call import Call
+from workspace_sandbox.chat.messages import permalink
+from workspace_sandbox.chat.reactions import item
+from workspace_sandbox.chat.state import Channel, Message, Pin
+from workspace_sandbox.chat.wire import SlackError
+
+MOST_PINS = 100
+
+
+def add(call: Call) -> dict[str, Any]:
+    """``pins.add``."""
+    channel, message = item(call)
+    if message.ts in channel.pins:
+        raise SlackError("already_pinned")
+    if len(channel.pins) >= MOST_PINS:
+        raise SlackError("not_pinnable")
+    channel.pins[message.ts] = Pin(int(call.workspace.now()), call.workspace.team.bot_user_id)
+    _tell(call, "pin_added", channel, message)
+    return {}
+
+
+def remove(call: Call) -> dict[str, Any]:
+    """``pins.remove``."""
+    channel, message = item(call)
+    if message.ts not in channel.pins:
+        raise SlackError("not_pinned")
+    del channel.pins[message.ts]
+    _tell(call, "pin_removed", channel, message)
+    return {}
+
+
+def list_all(call: Call) -> dict[str, Any]:
+    """``pins.list``: those of a channel, the newest first."""
+    channel = call.workspace.joined(call.arguments.text("channel"))
+    newest = sorted(channel.pins.items(), key=lambda pinned: (pinned[1].created, pinned[0]), reverse=True)
+    return {"items": [_shown(call, channel, channel.messages[ts], pin) for ts, pin in newest]}
+
+
+def _shown(call: Call, channel: Channel, message: Message, pin: Pin) -> dict[str, Any]:
+    shown = wire.message(call.workspace, channel, message) | {"permalink": permalink(call, channel, message)}
+    about = {"type": "message", "created": pin.created, "created_by": pin.by, "channel": channel.id}
+    return about | {"message": shown}
+
+
+def _tell(call: Call, happened: str, channel: Channel, message: Message) -> None:
+    about = {"type": "message", "created": int(call.workspace.now()), "created_by": call.workspace.team.bot_user_id}
+    told = about | {"channel": channel.id, "message": wire.message(call.workspace, channel, message)}
+    event = {"type": happened, "user": call.workspace.team.bot_user_id, "channel_id": channel.id, "item": told}
+    more: dict[str, Any] = {"item_user": message.user, "pin_count": len(channel.pins), "pinned_info": {}}
+    call.workspace.tell(channel, event | more | ({"has_pins": bool(channel.pins)} if happened == "pin_removed" else {}))

@@ -1,0 +1,102 @@
+"""``chat.scheduleMessage`` and its kin: messages that are posted later."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from workspace_sandbox.chat import paging
+from workspace_sandbox.chat.call import Call
+from workspace_sandbox.chat.messages import content_of, destination, thread_of
+from workspace_sandbox.chat.state import Workspace
+from workspace_sandbox.chat.wire import SlackError
+
+FARTHEST_SECONDS = 120 * 86_400
+LAST_SECONDS = 60
+"""Within so long before it is posted, a message can no longer be taken back."""
+
+USUAL_PAGE = 100
+MOST = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduled:
+    """A message of the bot's that waits for its time."""
+
+    id: str
+    channel_id: str
+    post_at: int
+    made_at: int
+    text: str
+    fields: dict[str, Any] = field(default_factory=dict)
+
+
+def schedule(call: Call) -> dict[str, Any]:
+    """``chat.scheduleMessage``."""
+    channel = destination(call, call.arguments.text("channel"))
+    post_at = _time(call)
+    content = content_of(call)
+    text = content.pop("text", "")
+    workspace = call.workspace
+    identifier = f"Q{call.chance.randrange(10**9, 10**10)}"
+    fields = content | thread_of(call, channel)
+    waiting = Scheduled(identifier, channel.id, post_at, int(workspace.now()), text, fields)
+    workspace.scheduled[identifier] = waiting
+    call.wake_at(post_at)
+    shown = {"type": "delayed_message", "subtype": "bot_message", "bot_id": workspace.team.bot_id, "text": text}
+    answer = {"channel": channel.id, "scheduled_message_id": identifier, "post_at": post_at}
+    return answer | {"message": shown | {name: content[name] for name in ("blocks", "attachments") if name in content}}
+
+
+def delete(call: Call) -> dict[str, Any]:
+    """``chat.deleteScheduledMessage``; not in the last minute before it is posted."""
+    channel = call.workspace.visible(call.arguments.text("channel"))
+    waiting = call.workspace.scheduled.get(call.arguments.text("scheduled_message_id"))
+    is_late = waiting is not None and waiting.post_at - call.workspace.now() < LAST_SECONDS
+    if waiting is None or is_late or waiting.channel_id != channel.id:
+        raise SlackError("invalid_scheduled_message_id")
+    del call.workspace.scheduled[waiting.id]
+    return {}
+
+
+def list_all(call: Call) -> dict[str, Any]:
+    """``chat.scheduledMessages.list``: what waits, the soonest first."""
+    wanted = call.arguments.optional("channel")
+    if wanted and wanted not in call.workspace.channels:
+        raise SlackError("invalid_channel")
+    soonest = sorted(call.workspace.scheduled.values(), key=lambda one: (one.post_at, one.id))
+    waiting = {one.id: one for one in soonest if one.channel_id == (wanted or one.channel_id)}
+    limit = call.arguments.limit(USUAL_PAGE, MOST)
+    page, following = paging.cut(waiting, "next_ts", call.arguments.optional("cursor"), limit)
+    return {"scheduled_messages": [_shown(one) for one in page]} | following
+
+
+def post_due(workspace: Workspace) -> None:
+    """Post what has waited long enough, each in its order; what has lost its channel is dropped."""
+    now = workspace.now()
+    due = sorted((one for one in workspace.scheduled.values() if one.post_at <= now), key=lambda one: one.post_at)
+    for one in due:
+        del workspace.scheduled[one.id]
+        channel = workspace.channels[one.channel_id]
+        if not channel.is_archived:
+            workspace.post_as_bot(channel, one.text, **one.fields)
+
+
+def _time(call: Call) -> int:
+    given = str(call.arguments.raw("post_at") or "")
+    if not given.isdecimal():
+        raise SlackError("invalid_time")
+    post_at, now = int(given), call.workspace.now()
+    if post_at <= now:
+        raise SlackError("time_in_past")
+    if post_at > now + FARTHEST_SECONDS:
+        raise SlackError("time_too_far")
+    return post_at
+
+
+def _shown(waiting: Scheduled) -> dict[str, Any]:
+    return {
+        "id": waiting.id,
+        "channel_id": waiting.channel_id,
+        "post_at": waiting.post_at,
+        "date_created": waiting.made_at,
+        "text": waiting.text,
+    }
