@@ -68,6 +68,7 @@ ROWS: dict[str, list[Panel]] = {
         _rate("Deliveries", "gateway_hook_deliveries_total", "connector", "result"),
         _rate("Attempts at webhooks", "gateway_webhook_attempts_total", "connector", "result"),
         _value("Lag of webhooks", "max(gateway_webhook_lag_seconds)", unit="s"),
+        _value("Longest failure of a webhook", "max(gateway_webhook_failing_seconds)", unit="s"),
         _value("Webhooks", "max by (status) (gateway_webhooks)", "status"),
     ],
     "Storage": [

@@ -32,6 +32,7 @@ from connector_gateway.core.events.watchers import Watchers
 from connector_gateway.core.events.watches import Watches
 from connector_gateway.core.evidence import Evidence
 from connector_gateway.core.files import Files
+from connector_gateway.core.filters import event_types
 from connector_gateway.core.gateway import Gateway
 from connector_gateway.core.guesses import Guesses
 from connector_gateway.core.installation import identify
@@ -153,7 +154,7 @@ class App:
         self.hooks = self._new_hooks(Handover(self.database, secrets, settings.base_url, self.clock))
         self._sender = Sender(private=settings.private_webhooks)
         self._positions = Positions(self.database)
-        self.webhooks = Webhooks(self.database, self._vault, self._sender, self.clock)
+        self.webhooks = Webhooks(self.database, self._vault, self._sender, self.clock, event_types(self._connectors))
         self.deliverer = self._new_deliverer()
         self._processes = self._new_processes(process_id, stopwatch, alone=alone)
         self._retention = self._new_retention()

@@ -577,10 +577,11 @@ def test_a_window_for_an_applications_token_is_opened(shell: Shell) -> None:
 @requirement("webhooks:managed")
 def test_a_webhook_is_managed_from_its_making_to_its_end(shell: Shell, gateway: Gateway) -> None:
     workspace, connection = gateway.workspace_id, gateway.connections["notes"]
-    made = shell.json("webhooks", "create", workspace, "https://example.com/events", "--connection", connection)
+    made = shell.json("webhooks", "create", workspace, "https://example.com/events", "--type", "page.created")
     webhook = made.pop("secret") and made["webhook_id"]
     listed = shell.json("webhooks", "list", "--workspace", workspace)
     changed = shell.json("webhooks", "change", webhook, "--name", "Ours", "--url", "https://example.org/events")
+    widened = shell.json("webhooks", "change", webhook, "--all-types")
     disabled = shell.json("webhooks", "disable", webhook)
     enabled = shell.json("webhooks", "enable", webhook)
     rotated = shell.json("webhooks", "rotate", webhook, "--overlap-seconds", "0")
@@ -589,6 +590,7 @@ def test_a_webhook_is_managed_from_its_making_to_its_end(shell: Shell, gateway: 
 
     assert [made] == listed
     assert ("Ours", "https://example.org/events") == (changed["name"], changed["url"])
+    assert (["page.created"], []) == (changed["types"], widened["types"])
     assert [("disabled", "by_operator"), ("active", None)] == [
         (one["status"], one["reason"]) for one in (disabled, enabled)
     ]

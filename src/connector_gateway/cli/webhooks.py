@@ -33,15 +33,14 @@ def webhooks() -> None:
 @click.argument("url")
 @click.option("--name", default="", help="What the webhook is for.")
 @click.option("--connection", "connection_id", help="Deliver only events of this connection.")
+@click.option("--type", "types", multiple=True, help="Deliver only events of this type; may be repeated.")
 @data_folder
 @as_json
-def create_webhook(
-    workspace_id: str, url: str, name: str, connection_id: str | None, data: Path | None, *, as_json: bool
-) -> None:
+def create_webhook(workspace_id: str, data: Path | None, *, as_json: bool, **given: Any) -> None:
     """Have the events of a workspace delivered to URL; the secret is shown this once."""
 
     async def create(app: App) -> Any:
-        return await app.webhooks.create(WorkspaceId(workspace_id), url, name=name, connection_id=connection_id)
+        return await app.webhooks.create(WorkspaceId(workspace_id), **given)
 
     act(data, create, json=as_json)
 
@@ -73,11 +72,23 @@ def show_webhook(webhook_id: str, data: Path | None, *, as_json: bool) -> None:
 @click.argument("webhook_id")
 @click.option("--name", help="What the webhook is for.")
 @click.option("--url", help="Where events are delivered to from now on.")
+@click.option("--type", "types", multiple=True, help="Deliver only events of this type; may be repeated.")
+@click.option("--all-types", is_flag=True, help="Deliver events of all types again.")
 @data_folder
 @as_json
-def change_webhook(webhook_id: str, name: str | None, url: str | None, data: Path | None, *, as_json: bool) -> None:
-    """Change the name or address of a webhook; what waits is tried again at once."""
-    changes = {key: value for key, value in {"name": name, "url": url}.items() if value is not None}
+def change_webhook(
+    webhook_id: str,
+    name: str | None,
+    url: str | None,
+    types: tuple[str, ...],
+    data: Path | None,
+    *,
+    all_types: bool,
+    as_json: bool,
+) -> None:
+    """Change the name, address or types of a webhook; what waits is tried again at once."""
+    wanted = {"name": name, "url": url, "types": [] if all_types else list(types) or None}
+    changes = {key: value for key, value in wanted.items() if value is not None}
     act(data, lambda app: app.webhooks.change(webhook_id, **changes), json=as_json)
 
 

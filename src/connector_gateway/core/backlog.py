@@ -42,6 +42,9 @@ class Backlog:
     webhook_lag_seconds: float = 0.0
     """For how long the delivery to an active webhook has been due that is latest."""
 
+    webhook_failing_seconds: float = 0.0
+    """For how long the event of an active webhook has been tried in vain that has failed for longest."""
+
 
 class Backlogs:
     """Reads what waits, now and then."""
@@ -69,7 +72,7 @@ class Backlogs:
         number, oldest = _claims(reading)
         unsettled = max(0.0, now - oldest) if oldest else 0.0
         return Backlog(
-            number, unsettled, _lag(reading, now), _connections(reading), _webhooks(reading), _lateness(reading, now)
+            number, unsettled, _lag(reading, now), _connections(reading), _webhooks(reading), *_waiting(reading, now)
         )
 
 
@@ -98,8 +101,16 @@ def _webhooks(reading: Transaction) -> dict[str, int]:
     return {row[0]: row[1] for row in reading.execute(select(status, func.count()).group_by(status))}
 
 
-def _lateness(reading: Transaction, now: float) -> float:
+def _waiting(reading: Transaction, now: float) -> tuple[float, float]:
+    """For how long deliveries have been due, and have failed, at the most."""
     positions, webhooks = tables.webhook_positions.c, tables.webhooks.c
     active = select(webhooks.webhook_id).where(webhooks.status == "active")
-    earliest = reading.execute(select(func.min(positions.due_at)).where(positions.webhook_id.in_(active))).scalar()
-    return 0.0 if earliest is None else max(0.0, now - earliest)
+    first = select(func.min(positions.due_at), func.min(positions.failing_since)).where(
+        positions.webhook_id.in_(active)
+    )
+    due_at, failing_since = reading.execute(first).one()
+    return _since(due_at, now), _since(failing_since, now)
+
+
+def _since(began: float | None, now: float) -> float:
+    return 0.0 if began is None else max(0.0, now - began)

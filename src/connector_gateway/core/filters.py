@@ -1,6 +1,7 @@
 """What runs and connections are looked for by: only names that there are, since others would find nothing."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import get_args
 
 from connector_gateway.kit.errors import Detail, InvalidParameters
 from connector_gateway.kit.operation import AnyConnector
@@ -14,6 +15,9 @@ OBSERVE = "observe_events"
 DELIVER = "deliver_events"
 """What deliveries to webhooks are called in the history."""
 
+READ_EVENTS = "read_events"
+"""The operation by which connectors tell events."""
+
 OF_ITSELF = (DOWNLOAD, OBSERVE, DELIVER)
 """What has runs and is no operation, as nobody calls it with a key."""
 
@@ -22,6 +26,14 @@ def operation_names(connectors: Mapping[str, AnyConnector], connector: str | Non
     """What runs may be runs of; of one *connector* where that is given."""
     rooms = [room for name, room in connectors.items() if connector in {None, name}]
     return [*dict.fromkeys(operation.name for room in rooms for operation in room.operations), *OF_ITSELF]
+
+
+def event_types(connectors: Mapping[str, AnyConnector]) -> Sequence[str]:
+    """The types of events that the connectors observe, by which their operations for events may be asked."""
+    operations = [operation for room in connectors.values() for operation in room.operations]
+    filters = [one.parameters["type"].annotation for one in operations if one.name == READ_EVENTS]
+    named = [name for hint in filters for choice in get_args(hint) for name in get_args(choice) or [choice]]
+    return [name for name in named if isinstance(name, str)]
 
 
 def require_known(

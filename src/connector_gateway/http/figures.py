@@ -153,6 +153,12 @@ class Figures:
             [],
             [] if none else [([], told.webhook_lag_seconds)],
         )
+        yield _gauge(
+            "gateway_webhook_failing_seconds",
+            "For how long an event has been sent to an active webhook in vain, at the most.",
+            [],
+            [] if none else [([], told.webhook_failing_seconds)],
+        )
         yield _gauge("gateway_connections", "Connections by status.", ["connector", "status"], told.connections.items())
 
 

@@ -373,10 +373,12 @@ webhooks = Table(
     Column("sealed", LargeBinary, nullable=False),
     Column("created_at", Double, nullable=False),
     Column("updated_at", Double, nullable=False),
+    Column("types", JSON(none_as_null=True)),
 )
 """Addresses that events are delivered to; without ``connection_id``, those of all connections of the workspace.
 
-``status`` is ``active`` or ``disabled``, ``reason`` why it is disabled; ``sealed`` is what it is signed with.
+``status`` is ``active`` or ``disabled``, ``reason`` why it is disabled; ``sealed`` is what it is signed with. ``types``
+are those of the events that are delivered, all of them where there are none.
 """
 
 webhook_positions = Table(
@@ -391,11 +393,14 @@ webhook_positions = Table(
     Column("failing_since", Double),
     Column("delivered_at", Double),
     Column("lease", String(40), index=True),
+    Column("result", String(20)),
+    Column("http_status", Integer),
 )
 """How far webhooks have been told of events: ``after`` is the number of the last one that was accepted.
 
 ``newest`` is at least that of the newest event. ``due_at`` is when the next one is tried, and until when a ``lease``
-holds, which names the delivery under way. ``failures`` and ``failing_since`` are those of the next event.
+holds, which names the delivery under way. ``failures`` and ``failing_since`` are those of the next event, ``result``
+and ``http_status`` are what became of the last attempt that failed.
 """
 
 hooks = Table(

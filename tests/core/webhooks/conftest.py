@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from sqlalchemy import Connection, delete
@@ -19,12 +19,14 @@ from harness.clocks import HandClock
 from harness.receiving import Inbox, receiving
 
 
-class NoParams(Params):
-    """Nothing to choose."""
+class ReadGrowth(Params):
+    """What grew in some way."""
+
+    type: Literal["sprouted", "withered"] | None = None
 
 
 @reads("GET /events")
-async def read_events(call: Call[Any], params: NoParams) -> Page[Sprouted]:
+async def read_events(call: Call[Any], params: ReadGrowth) -> Page[Sprouted]:
     """Read what grew."""
     raise NotImplementedError
 
@@ -52,9 +54,10 @@ class Post:
         """A new webhook of the workspace."""
         return await self.app.webhooks.create(self.workspace_id, url, **more)
 
-    async def see(self, *plants: str, connection_id: Any = None) -> None:
-        """Have some plants grow."""
-        await self.app._feed.add({connection_id or self.connection_id: [sprouted(plant) for plant in plants]})
+    async def see(self, *plants: str, connection_id: Any = None, kind: str = "sprouted") -> None:
+        """Have some plants grow, or wither."""
+        seen = [replace(sprouted(plant), type=kind) for plant in plants]
+        await self.app._feed.add({connection_id or self.connection_id: seen})
 
     async def expire(self) -> None:
         """Have the events of the connection deleted, as those are that are past their time."""

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from connector_gateway.core.backlog import Backlogs
 from connector_gateway.core.webhooks.deliverer import (
     DISABLED_AFTER_SECONDS,
     FIRST_PAUSE_SECONDS,
+    LEFT_OUT_AFTER_SECONDS,
     LONGEST_PAUSE_SECONDS,
     STEP,
     STEPS,
@@ -99,6 +101,37 @@ async def test_a_webhook_of_another_workspace_is_told_nothing(post: Post, inbox:
     assert 0 == await post.deliver()
 
 
+@requirement("webhooks:types")
+async def test_a_webhook_may_be_for_events_of_some_types(post: Post, inbox: Inbox) -> None:
+    made = await post.webhook(inbox.address, types=["withered"])
+    await post.see(*"ab")
+    await post.see("c", kind="withered")
+    await post.see("d")
+    await post.deliver()
+    told = await post.app.webhooks.show(made["webhook_id"])
+    replayed = await post.app.webhooks.replay(made["webhook_id"], post.connection_id)
+
+    assert (["c"], ["withered"], 0, 1) == (plants(inbox), told["types"], told["behind"], replayed["events"])
+
+
+@requirement("webhooks:types")
+async def test_types_that_are_changed_count_for_what_waits_too(post: Post, inbox: Inbox) -> None:
+    made = await post.webhook(inbox.address, types=["withered"])
+    await post.see("a")
+    changed = await post.app.webhooks.change(made["webhook_id"], types=[])
+    await post.deliver()
+
+    assert ([], ["a"]) == (changed["types"], plants(inbox))
+
+
+@requirement("webhooks:types")
+async def test_a_type_of_events_that_there_is_not_is_named(post: Post, inbox: Inbox) -> None:
+    with pytest.raises(InvalidParameters) as refused:
+        await post.webhook(inbox.address, types=["sprouted", "blossomed"])
+
+    assert [{"parameter": "types", "value": "blossomed", "allowed": ["sprouted", "withered"]}] == refused.value.details
+
+
 @requirement("webhooks:secret")
 async def test_a_rotated_secret_signs_beside_the_one_before(post: Post, inbox: Inbox) -> None:
     made = await post.webhook(inbox.address)
@@ -163,7 +196,7 @@ async def test_a_receiver_that_says_when_is_asked_then(post: Post, inbox: Inbox)
 @requirement("webhooks:disabled")
 async def test_a_webhook_that_fails_for_days_is_disabled_and_goes_on_where_it_stopped(post: Post, inbox: Inbox) -> None:
     made = await post.webhook(inbox.address)
-    inbox.answers = [FAILED, FAILED, FAILED]
+    inbox.answers = [FAILED] * 5
     await post.see(*"ab")
     await post.deliver()
     post.clock.at += DISABLED_AFTER_SECONDS - 1
@@ -180,8 +213,57 @@ async def test_a_webhook_that_fails_for_days_is_disabled_and_goes_on_where_it_st
 
     assert ["active", "disabled", "active"] == [told["status"] for told in (before, disabled, enabled)]
     assert ("failing", instant(NOON), 1) == (disabled["reason"], disabled["failing_since"], disabled["behind"])
-    assert (0, list("aaaabc")) == (meanwhile, plants(inbox))
+    assert ("refused", 500) == (disabled["failing_result"], disabled["failing_status"])
+    assert (0, list("aabababc")) == (meanwhile, plants(inbox))
     assert [("delivery_failed", 500), ("webhook_disabled", 500)] == await post.runs()
+
+
+async def fail_for(post: Post, seconds: float) -> None:
+    """Deliver in vain for so long."""
+    await post.deliver()
+    post.clock.at += seconds
+
+
+@requirement("webhooks:left-out")
+async def test_an_event_is_left_out_once_the_one_behind_it_is_accepted_after_a_day(post: Post, inbox: Inbox) -> None:
+    made = await post.webhook(inbox.address)
+    inbox.answers = [FAILED, FAILED, FAILED, (204, {}, b""), (204, {}, b"")]
+    await post.see(*"abc")
+    await fail_for(post, LEFT_OUT_AFTER_SECONDS - 1)
+    await fail_for(post, LONGEST_PAUSE_SECONDS)
+    await post.deliver()
+    told = await post.app.webhooks.show(made["webhook_id"])
+
+    assert ("active", 0, None) == (told["status"], told["behind"], told["failing_since"])
+    assert list("aaabc") == plants(inbox)
+    assert [("delivery_failed", 500), ("event_left_out", 500)] == await post.runs()
+
+
+@requirement("webhooks:left-out", "webhooks:at-least-once")
+async def test_nothing_is_left_out_while_the_event_behind_fails_too(post: Post, inbox: Inbox) -> None:
+    await post.webhook(inbox.address)
+    inbox.answers = [FAILED, FAILED, FAILED]
+    await post.see(*"ab")
+    await fail_for(post, LEFT_OUT_AFTER_SECONDS)
+    await fail_for(post, LONGEST_PAUSE_SECONDS)
+    await post.deliver()
+
+    assert list("aabab") == plants(inbox)
+
+
+@requirement("webhooks:disabled")
+async def test_a_webhook_that_accepts_events_of_others_is_not_disabled(post: Post, inbox: Inbox) -> None:
+    made, other = await post.webhook(inbox.address), await post.connect()
+    inbox.answers = [FAILED, (204, {}, b""), FAILED]
+    await post.see("a")
+    await fail_for(post, 1)
+    await post.see("b", connection_id=other)
+    await fail_for(post, DISABLED_AFTER_SECONDS)
+    await post.deliver()
+    told = await post.app.webhooks.show(made["webhook_id"])
+
+    assert (list("aba"), "active") == (plants(inbox), told["status"])
+    assert (post.connection_id, instant(NOON)) == (told["failing_connection_id"], told["failing_since"])
 
 
 @requirement("webhooks:disabled")
@@ -289,6 +371,22 @@ async def test_a_long_backlog_is_delivered_in_turns(post: Post, inbox: Inbox) ->
     begun = [await post.deliver(), await post.deliver(), await post.deliver()]
 
     assert ([1, 1, 0], wanted) == (begun, plants(inbox))
+
+
+@requirement("health:metrics")
+async def test_metrics_tell_how_late_deliveries_are_and_for_how_long_they_fail(post: Post, inbox: Inbox) -> None:
+    await post.webhook(inbox.address)
+    inbox.answers = [FAILED]
+    await post.see("a")
+    await fail_for(post, 100)
+    told = await Backlogs(post.app.database, post.clock).now()
+    await post.deliver()
+    well = await Backlogs(post.app.database, post.clock).now()
+
+    assert told is not None
+    assert (100.0, True) == (told.webhook_failing_seconds, 95.0 <= told.webhook_lag_seconds <= 96.0)
+    assert well is not None
+    assert (0.0, 0.0) == (well.webhook_failing_seconds, well.webhook_lag_seconds)
 
 
 # Several processes

@@ -14,7 +14,7 @@ from sqlalchemy import Row
 
 from connector_gateway.core.connections.vault import Vault
 from connector_gateway.core.events.feed import event_of
-from connector_gateway.core.filters import DELIVER
+from connector_gateway.core.filters import DELIVER, READ_EVENTS
 from connector_gateway.core.runs import Run, Runs
 from connector_gateway.core.webhooks.positions import OF_ONE_WEBHOOK, Claimed, Positions, TakenOver
 from connector_gateway.core.webhooks.sender import Attempt, Sender
@@ -46,14 +46,15 @@ LONGEST_PAUSE_SECONDS = 3 * 60 * 60.0
 That makes twelve attempts in the first six hours, and then one every three hours.
 """
 
-DISABLED_AFTER_SECONDS = 3 * 24 * 60 * 60.0
-"""How long one event is tried until its webhook is disabled."""
+LEFT_OUT_AFTER_SECONDS = 24 * 60 * 60.0
+"""How long one event is tried until the one behind it is tried too, which tells a receiver at fault from an event."""
 
-READ_EVENTS = "read_events"
-"""The operation by which connectors tell events."""
+DISABLED_AFTER_SECONDS = 3 * 24 * 60 * 60.0
+"""How long one event is tried until its webhook is disabled, unless that accepts those of other connections."""
 
 FAILED = "delivery_failed"
 DISABLED = "webhook_disabled"
+LEFT_OUT = "event_left_out"
 
 _random = SystemRandom()
 log = structlog.get_logger()
@@ -154,16 +155,33 @@ class Deliverer:
         secrets = self._vault.open(claimed.sealed, claimed.webhook_id)["secrets"]
         for _ in range(STEPS):
             events, newest = await self._positions.events(claimed, STEP)
-            for event in events:
+            waiting = iter(events)
+            for event in waiting:
                 attempt = await self._send(claimed, event, secrets)
-                if attempt.result != "accepted":
+                accepted = event if attempt.result == "accepted" else None
+                if accepted is None and self._may_leave_out(claimed, attempt):
+                    accepted = await self._instead(claimed, event, attempt, next(waiting, None), secrets)
+                if accepted is None:
                     await self._fail(claimed, event, attempt)
                     return
-                claimed = await self._positions.advance(claimed, event.sequence)
+                claimed = await self._positions.advance(claimed, accepted.sequence)
             if len(events) < STEP:
                 claimed = claimed.up_to(newest)
                 break
         await self._positions.give_back(claimed)
+
+    def _may_leave_out(self, claimed: Claimed, failed: Attempt) -> bool:
+        """Whether an event has *failed* for so long that it may be the only one to fail."""
+        return not failed.gone and self._positions.failing_seconds(claimed) >= LEFT_OUT_AFTER_SECONDS
+
+    async def _instead(
+        self, claimed: Claimed, event: Row[Any], failed: Attempt, behind: Row[Any] | None, secrets: Any
+    ) -> Row[Any] | None:
+        """The event *behind* one that has failed, if it is accepted: the receiver works, and refuses the first."""
+        if behind is None or (await self._send(claimed, behind, secrets)).result != "accepted":
+            return None
+        await self._record(claimed, event, failed, LEFT_OUT)
+        return behind
 
     async def _send(self, claimed: Claimed, event: Row[Any], secrets: Any) -> Attempt:
         body = self._message(claimed, event)
@@ -186,24 +204,31 @@ class Deliverer:
 
     async def _fail(self, claimed: Claimed, event: Row[Any], attempt: Attempt) -> None:
         """Try the event again later, or give the webhook up."""
-        reason = (
-            "gone"
-            if attempt.gone
-            else "failing"
-            if self._positions.failing_seconds(claimed) >= DISABLED_AFTER_SECONDS
-            else None
-        )
+        reason = "gone" if attempt.gone else "failing" if await self._fails_for_days(claimed) else None
         if reason is not None:
             await self._webhooks.disable(claimed.webhook_id, reason)
             log.warning("a webhook is disabled", webhook_id=claimed.webhook_id, reason=reason)
         # Only the first of several failures is recorded: an address that is away would fill the history.
         if reason is not None or not claimed.failures:
             await self._record(claimed, event, attempt, FAILED if reason is None else DISABLED)
-        await self._positions.put_off(claimed, pause_after(claimed.failures, attempt.retry_after))
+        pause = pause_after(claimed.failures, attempt.retry_after)
+        await self._positions.put_off(claimed, pause, attempt.result, attempt.status)
+
+    async def _fails_for_days(self, claimed: Claimed) -> bool:
+        """Whether nothing was accepted for so long that there is no receiver any more."""
+        long = self._positions.failing_seconds(claimed) >= DISABLED_AFTER_SECONDS
+        return long and not await self._positions.accepts_others(claimed)
 
     async def _record(self, claimed: Claimed, event: Row[Any], attempt: Attempt, code: str) -> None:
         run = Run("webhook", status="error", http_status=attempt.status, code=code)
-        run.details = [{"webhook_id": claimed.webhook_id, "event_id": event.event_id, "result": attempt.result}]
+        run.details = [
+            {
+                "webhook_id": claimed.webhook_id,
+                "event_id": event.event_id,
+                "observed_at": timestamp(instant(event.observed_at)),
+                "result": attempt.result,
+            }
+        ]
         path = urlsplit(claimed.url).path
         run.trace.exchanges.append(
             Exchange(self._clock.now(), "POST", path, attempt.status, wait_ms=0.0, duration_ms=attempt.duration_ms)

@@ -64,6 +64,8 @@ class Claimed:
     connector: str
     url: str
     sealed: bytes
+    types: Sequence[str] | None
+    """Of the events to be delivered; all of them where there are none."""
 
     def up_to(self, sequence: int) -> "Claimed":
         """The same, with nothing left to deliver up to the event of that number."""
@@ -130,7 +132,7 @@ class Positions:
         newest = select(_positions.newest).where(*_here(claimed))
         query = (
             select(tables.events)
-            .where(_events.connection_id == claimed.connection_id, _events.sequence > claimed.after)
+            .where(beyond(claimed.connection_id, claimed.after, claimed.types))
             .order_by(_events.sequence)
             .limit(most)
         )
@@ -155,11 +157,18 @@ class Positions:
         )
         return replace(claimed, after=sequence, failures=0, failing_since=None)
 
-    async def put_off(self, claimed: Claimed, seconds: float) -> None:
+    async def put_off(self, claimed: Claimed, seconds: float, result: str, http_status: int | None) -> None:
         """End a claim after an attempt that failed; the next one is so many *seconds* later."""
         now = self._database.time()
-        since = now if claimed.failing_since is None else claimed.failing_since
-        await self._set(claimed, failures=claimed.failures + 1, failing_since=since, due_at=now + seconds, lease=None)
+        await self._set(
+            claimed,
+            failures=claimed.failures + 1,
+            failing_since=now if claimed.failing_since is None else claimed.failing_since,
+            result=result,
+            http_status=http_status,
+            due_at=now + seconds,
+            lease=None,
+        )
 
     async def give_back(self, claimed: Claimed) -> None:
         """End a claim; it is due at once if there are further events."""
@@ -178,6 +187,14 @@ class Positions:
     def failing_seconds(self, claimed: Claimed) -> float:
         """For how long the next event is tried in vain."""
         return 0.0 if claimed.failing_since is None else self._database.time() - claimed.failing_since
+
+    async def accepts_others(self, claimed: Claimed) -> bool:
+        """Whether its webhook has accepted events of other connections while the next event was tried in vain."""
+        since = self._database.time() if claimed.failing_since is None else claimed.failing_since
+        other = select(_positions.webhook_id).where(
+            _positions.webhook_id == claimed.webhook_id, _positions.delivered_at > since
+        )
+        return await self._database.read(lambda reading: reading.execute(other.limit(1)).first()) is not None
 
     async def _set(self, claimed: Claimed, **values: Any) -> None:
         change = update(tables.webhook_positions).where(*_here(claimed)).values(**values)
@@ -220,11 +237,18 @@ def _told() -> Any:
             _webhooks.workspace_id,
             _webhooks.url,
             _webhooks.sealed,
+            _webhooks.types,
             _connections.connector,
         )
         .join(tables.webhooks, _webhooks.webhook_id == _positions.webhook_id)
         .join(tables.connections, _connections.connection_id == _positions.connection_id)
     )
+
+
+def beyond(connection_id: str, place: int, types: Sequence[str] | None) -> ColumnElement[bool]:
+    """Events of a connection behind a place that are of some *types*, or of any."""
+    here = and_(_events.connection_id == connection_id, _events.sequence > place)
+    return and_(here, _events.type.in_(types)) if types else here
 
 
 def _of_active_webhook() -> ColumnElement[bool]:

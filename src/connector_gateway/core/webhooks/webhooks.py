@@ -1,15 +1,16 @@
 """Webhooks as their operators see them: made, listed, changed, rotated, replayed and removed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection as Writing
-from sqlalchemy import Select, delete, func, select, update
+from sqlalchemy import Select, and_, delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from connector_gateway.core.connections.vault import Vault
 from connector_gateway.core.details import cut
+from connector_gateway.core.webhooks.positions import beyond
 from connector_gateway.core.webhooks.sender import Sender
 from connector_gateway.core.webhooks.signing import new_secret, rotated
 from connector_gateway.core.workspaces import require_workspace
@@ -40,17 +41,30 @@ class WebhooksPage:
 class Webhooks:
     """The webhooks of workspaces."""
 
-    def __init__(self, database: Database, vault: Vault, sender: Sender, clock: Clock) -> None:
+    def __init__(
+        self, database: Database, vault: Vault, sender: Sender, clock: Clock, event_types: Collection[str]
+    ) -> None:
         self._database = database
         self._vault = vault
         self._sender = sender
         self._clock = clock
+        self.event_types = event_types
+        """The types of events that there are."""
 
     async def create(
-        self, workspace_id: WorkspaceId, url: str, *, name: str = "", connection_id: str | None = None
+        self,
+        workspace_id: WorkspaceId,
+        url: str,
+        *,
+        name: str = "",
+        connection_id: str | None = None,
+        types: Sequence[str] | None = None,
     ) -> dict[str, Any]:
-        """A new webhook, for what is observed from now on; the only time with its ``secret``."""
-        self._sender.check(url)
+        """A new webhook, for what is observed from now on; the only time with its ``secret``.
+
+        It is for events of some *types*, or of all where none are given.
+        """
+        self._check(url=url, types=types or ())
         webhook_id, secret, now = f"wh_{ulid()}", new_secret(), self._clock.now()
         row = {
             "webhook_id": webhook_id,
@@ -63,6 +77,7 @@ class Webhooks:
             "sealed": self._seal([{"secret": secret, "ends_at": None}], webhook_id),
             "created_at": now,
             "updated_at": now,
+            "types": list(types or ()) or None,
         }
 
         def create(writing: Writing) -> None:
@@ -96,11 +111,10 @@ class Webhooks:
         return WebhooksPage(shown, shown[-1]["webhook_id"] if len(rows) > limit else None)
 
     async def change(self, webhook_id: str, **changes: Any) -> dict[str, Any]:
-        """The webhook with *changes* (``name``, ``url``, ``status``) made; what waits is tried again at once."""
-        if "url" in changes:
-            self._sender.check(changes["url"])
+        """The webhook with *changes* (``name``, ``url``, ``status``, ``types``) made; what waits is tried at once."""
+        self._check(**{name: changes[name] for name in ("url", "types") if name in changes})
         reason = {"reason": REASONS[changes["status"]]} if "status" in changes else {}
-        at_once = _resume(webhook_id, self._database.time()) if changes.keys() & {"url", "status"} else None
+        at_once = _resume(webhook_id, self._database.time()) if changes.keys() & {"url", "status", "types"} else None
 
         def change(writing: Writing) -> None:
             _update(writing, webhook_id, **changes, **reason, updated_at=self._clock.now())
@@ -149,7 +163,8 @@ class Webhooks:
                 raise _no_connection(connection_id)
             _require_connection(writing, connection_id, webhook.workspace_id)
             place = _place(writing, connection_id, since, after)
-            count, newest = writing.execute(_beyond(connection_id, place)).one()
+            kept = select(func.count(), func.max(_events.sequence)).where(beyond(connection_id, place, webhook.types))
+            count, newest = writing.execute(kept).one()
             _put(writing, webhook_id, connection_id, after=place, newest=newest or place, due_at=now)
             return {"webhook_id": webhook_id, "connection_id": connection_id, "events": count}
 
@@ -166,6 +181,16 @@ class Webhooks:
         await self._database.write(remove)
         return shown
 
+    def _check(self, *, url: str | None = None, types: Sequence[str] = ()) -> None:
+        """Refuse an address that nothing may be delivered to, and types of events that there are not."""
+        if url is not None:
+            self._sender.check(url)
+        for unknown in [one for one in types if one not in self.event_types]:
+            raise InvalidParameters(
+                f"There is no type of events {cut(unknown)}.",
+                {"parameter": "types", "value": unknown, "allowed": [*self.event_types]},
+            )
+
     def _seal(self, secrets: Sequence[Mapping[str, Any]], webhook_id: str) -> bytes:
         return self._vault.seal({"secrets": secrets}, webhook_id)
 
@@ -173,11 +198,16 @@ class Webhooks:
 def _told() -> Select[Any]:
     """Webhooks with how far they are."""
     of_it = _positions.webhook_id == _webhooks.webhook_id
+    failing = and_(of_it, _positions.failing_since.is_not(None))
+    last = select(tables.webhook_positions).where(failing).order_by(_positions.failing_since).limit(1)
     return select(
         tables.webhooks,
         select(func.max(_positions.delivered_at)).where(of_it).scalar_subquery().label("delivered_at"),
         select(func.min(_positions.failing_since)).where(of_it).scalar_subquery().label("failing_since"),
         select(func.count()).where(of_it, _positions.newest > _positions.after).scalar_subquery().label("behind"),
+        last.with_only_columns(_positions.result).scalar_subquery().label("failing_result"),
+        last.with_only_columns(_positions.http_status).scalar_subquery().label("failing_status"),
+        last.with_only_columns(_positions.connection_id).scalar_subquery().label("failing_connection_id"),
     )
 
 
@@ -209,11 +239,6 @@ def _place(writing: Writing, connection_id: str, since: float | None, after: str
     return writing.execute(events.where(_events.observed_at < since)).scalar() or 0
 
 
-def _beyond(connection_id: str, place: int) -> Select[Any, Any]:
-    kept = select(func.count(), func.max(_events.sequence))
-    return kept.where(_events.connection_id == connection_id, _events.sequence > place)
-
-
 def _put(writing: Writing, webhook_id: str, connection_id: str, **values: Any) -> None:
     """Set a position, whether there was one or not; a delivery under way ends here."""
     values |= {"failures": 0, "failing_since": None, "lease": None}
@@ -239,10 +264,11 @@ def _not_found(webhook_id: str) -> WebhookNotFound:
     return WebhookNotFound(f"There is no webhook {cut(webhook_id)}.", {"parameter": "webhook_id", "value": webhook_id})
 
 
-SHOWN = ("webhook_id", "workspace_id", "connection_id", "url", "name", "status", "reason", "behind")
+FAILING = ("failing_connection_id", "failing_result", "failing_status")
+SHOWN = ("webhook_id", "workspace_id", "connection_id", "url", "name", "status", "reason", "behind", *FAILING)
 TIMES = ("created_at", "updated_at", "delivered_at", "failing_since")
 
 
 def _public(row: Mapping[Any, Any]) -> dict[str, Any]:
     times = {name: None if row[name] is None else instant(row[name]) for name in TIMES}
-    return {name: row[name] for name in SHOWN} | times
+    return {name: row[name] for name in SHOWN} | {"types": row["types"] or []} | times

@@ -149,6 +149,9 @@ class NameHook(Params):
 WEBHOOK_URL = Annotated[str, Field(min_length=1, max_length=2000)]
 
 
+EVENT_TYPES = Annotated[list[Annotated[str, Field(min_length=1, max_length=100)]], Field(max_length=20)]
+
+
 class CreateWebhook(Params):
     """A webhook to be made."""
 
@@ -159,6 +162,9 @@ class CreateWebhook(Params):
     name: Annotated[str, Field(max_length=200)] = ""
     connection_id: Identifier | None = None
     """Whose events are delivered; those of all connections of the workspace if it is left out."""
+
+    types: EVENT_TYPES | None = None
+    """Types of events that are delivered, such as ``message.posted``; all of them if it is left out."""
 
 
 class ListWebhooks(Params):
@@ -183,6 +189,9 @@ class ChangeWebhook(Params):
     url: WEBHOOK_URL | None = None
     status: Literal["active", "disabled"] | None = None
     """``active`` goes on where it stopped, at once; ``disabled`` delivers nothing until then."""
+
+    types: EVENT_TYPES | None = None
+    """Types of events that are delivered from now on, also of those that wait; all of them if there are none."""
 
 
 class RotateWebhookSecret(Params):

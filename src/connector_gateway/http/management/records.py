@@ -154,6 +154,9 @@ class WebhookRecord(Result):
     connection_id: str | None
     """Whose events are delivered; null for all connections of the workspace."""
 
+    types: list[str]
+    """Types of events that are delivered; all of them if there are none."""
+
     url: str
     name: str
     status: Literal["active", "disabled"]
@@ -170,6 +173,15 @@ class WebhookRecord(Result):
 
     failing_since: Instant | None
     """Since when an event is tried in vain; null while all goes well."""
+
+    failing_connection_id: str | None
+    """Whose event that is."""
+
+    failing_result: Literal["refused", "timed_out", "unreachable", "not_allowed"] | None
+    """What became of the last attempt."""
+
+    failing_status: int | None
+    """The HTTP status that was answered then; null where no answer came."""
 
 
 class CreatedWebhook(WebhookRecord):

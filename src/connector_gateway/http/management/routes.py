@@ -241,7 +241,7 @@ async def forget_hook(asked: Asked, params: NameHook) -> HookSecret:
 async def create_webhook(asked: Asked, params: CreateWebhook) -> CreatedWebhook:
     """Have events delivered to an address; ``secret`` is shown this once."""
     created = await asked.management.webhooks.create(
-        WorkspaceId(params.workspace_id), params.url, name=params.name, connection_id=params.connection_id
+        WorkspaceId(params.workspace_id), **params.model_dump(exclude={"workspace_id"})
     )
     return CreatedWebhook(**created)
 
@@ -265,7 +265,7 @@ async def show_webhook(asked: Asked, params: NameWebhook) -> WebhookRecord:
 
 @manages("PATCH /v1/webhooks/{webhook_id}", errors=[WebhookNotFound])
 async def change_webhook(asked: Asked, params: ChangeWebhook) -> WebhookRecord:
-    """Change the name or address of a webhook, disable it, or make it active again."""
+    """Change the name, address or types of a webhook, disable it, or make it active again."""
     changes = params.model_dump(exclude={"webhook_id"}, exclude_none=True)
     return WebhookRecord(**await asked.management.webhooks.change(params.webhook_id, **changes))
 
