@@ -71,7 +71,7 @@ def test_no_route_that_is_played_is_called_absent(sandbox: Sandbox, name: str) -
         ("mail", "/gmail/v1/users/me/settings/vacation", '"status": "UNIMPLEMENTED"'),
         ("chat", "/api/views.open", '"error": "not_implemented"'),
         ("crm", "/account-info/v3/api-usage/daily/private-apps", '"category": "NOT_IMPLEMENTED"'),
-        ("tables", "/v0/bases/{id}/webhooks", '"NOT_IMPLEMENTED"'),
+        ("tables", "/v0/meta/bases/{id}/shares", '"NOT_IMPLEMENTED"'),
     ],
 )
 def test_what_is_absent_is_told_in_the_vendors_shape(sandbox: Sandbox, name: str, path: str, said: str) -> None:

@@ -33,7 +33,11 @@ ALPHABET = string.ascii_letters + string.digits
 MEANINGS = {
     "data.records:read": "See the data in records",
     "data.records:write": "Create, edit, and delete records",
+    "data.recordComments:read": "See the comments on records",
+    "data.recordComments:write": "Create, edit, and delete comments on records",
     "schema.bases:read": "See the structure of a base, like table names or field types",
+    "schema.bases:write": "Create and edit the structure of a base, like new fields or tables",
+    "webhook:manage": "View, create, and delete webhooks for a base",
     "user.email:read": "See your email address",
 }
 SCOPES = tuple(MEANINGS)
@@ -65,7 +69,13 @@ class Access:
     user: User
     bases: frozenset[str] | None = None
     """Those that were picked; None where all are shared, later ones too."""
-    is_oauth: bool = False
+    client_id: str = ""
+    """The client of an OAuth token."""
+
+    @property
+    def is_oauth(self) -> bool:
+        """Whether a client has it by OAuth."""
+        return bool(self.client_id)
 
     def role(self, base: Base) -> str:
         """What its user may do in *base* by it."""
@@ -180,7 +190,7 @@ class Authorisations:
             return Access(token, frozenset(self.stage.knobs["scopes"].split()), self.workspace.users[0])
         good = (grant for grant in self._grants if grant.access_token == token and grant.opens(self._now()))
         grant = next(good, None)
-        return Access(token, grant.access_scopes, grant.user, grant.bases, is_oauth=True) if grant else None
+        return Access(token, grant.access_scopes, grant.user, grant.bases, grant.client_id) if grant else None
 
     def _issue(self, grant: Grant, scopes: frozenset[str]) -> dict[str, object]:
         access_seconds, refresh_seconds = (self.stage.knobs[name] for name in ("token_seconds", "refresh_seconds"))

@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 from workspace_sandbox.kit.acts import Act
-from workspace_sandbox.tables import queries, seed, wire
+from workspace_sandbox.tables import comments, queries, seed, wire
+from workspace_sandbox.tables.definitions import Definitions
 from workspace_sandbox.tables.state import Base, Field, Table, find
 from workspace_sandbox.tables.values import Reader
 from workspace_sandbox.tables.workspace import Manner, Workspace
@@ -52,6 +53,21 @@ def _rename_field(workspace: Workspace, _: Read, action: Mapping[str, Any]) -> d
     return {"field_id": column.id, "name": column.name}
 
 
+def _add_field(workspace: Workspace, _: Read, action: Mapping[str, Any]) -> dict[str, Any]:
+    base = _base(workspace, action)
+    given = {"name": action["name"], "type": action["type"], "options": action.get("options")}
+    return Definitions(workspace, base).field(_table(base, action), given).shape()
+
+
+def _comment(workspace: Workspace, read: Read, action: Mapping[str, Any]) -> dict[str, Any]:
+    base = _base(workspace, action)
+    record = _table(base, action).records.get(action["record_id"]) or _unknown("record", action["record_id"])
+    if not isinstance(action["text"], str):
+        raise TypeError("text")
+    made = comments.add(record, workspace.new_id("com"), seed.COLLEAGUE, action["text"], read(base).now)
+    return {"comment_id": made.id}
+
+
 def _base(workspace: Workspace, action: Mapping[str, Any]) -> Base:
     return workspace.base(action["base_id"]) or _unknown("base", action["base_id"])
 
@@ -87,5 +103,24 @@ ACTS: Mapping[str, Act[Callable[[Workspace, Read, Mapping[str, Any]], dict[str, 
         TABLE | {"field": "the field, by name or id", "name": "the new name"},
         answers="`field_id`, `name`",
     ),
+    "add_field": Act(
+        _add_field,
+        "Adds a field to a table.",
+        TABLE | {"name": "its name", "type": "its type"},
+        {"options": "what the type needs"},
+        answers="the field in the vendor's shape",
+    ),
+    "comment": Act(
+        _comment, "A colleague comments on a record.", RECORD | {"text": "the comment"}, answers="`comment_id`"
+    ),
 }
 """What can be done, by the names that ``action`` takes."""
+
+SETTINGS: Mapping[str, Act[None]] = {
+    "deliveries": Act(
+        None,
+        "Tells how pings of webhooks went.",
+        answers="`deliveries`: `event_id`, `type`, `attempt`, `status`, `reason` of each",
+    ),
+}
+"""What nobody does in the application; the emulator answers it."""

@@ -1,9 +1,12 @@
-"""Whose the token is, the bases that it sees, and their tables."""
+"""Whose the token is, the bases that it sees, their tables, and how all of these are made."""
 
+from collections.abc import Mapping
 from typing import Any
 
-from workspace_sandbox.tables import queries, wire
+from workspace_sandbox.tables import definitions, queries, wire
 from workspace_sandbox.tables.call import Call
+from workspace_sandbox.tables.definitions import Definitions
+from workspace_sandbox.tables.state import Base, Table, find
 
 
 def whoami(call: Call) -> dict[str, Any]:
@@ -30,3 +33,54 @@ def get_base_schema(call: Call) -> dict[str, Any]:
     """All tables of a base."""
     visible = "visibleFieldIds" in queries.listed(call.query, "include")
     return {"tables": [table.shape(visible=visible) for table in call.base.tables]}
+
+
+def create_base(call: Call) -> dict[str, Any]:
+    """A base with its tables, in the workspace of the token's user."""
+    if call.body.get("workspaceId") != call.workspace.id:
+        raise wire.no_such_model()
+    user, people = call.access.user, call.workspace.people
+    base = Base(call.workspace.new_id("app"), definitions.named(call.body), "none", [], people, {user.id: "create"})
+    given = call.body.get("tables")
+    if not isinstance(given, list) or not given:
+        raise wire.invalid_request("A base must have at least one table")
+    for about in given:
+        _add_table(call, base, about)
+    call.workspace.bases.append(base)
+    return {"id": base.id, "tables": [table.shape(visible=False) for table in base.tables]}
+
+
+def create_table(call: Call) -> dict[str, Any]:
+    """A table with its fields."""
+    return _add_table(call, call.base, call.body).shape(visible=False)
+
+
+def update_table(call: Call) -> dict[str, Any]:
+    """Another name or description of a table."""
+    table = call.table()
+    definitions.rename_table(call.base, table, call.body)
+    return table.shape(visible=False)
+
+
+def create_field(call: Call) -> dict[str, Any]:
+    """A field of a table; one that links has another side in the table that it leads to."""
+    return Definitions(call.workspace, call.base).field(call.written_table(), call.body).shape()
+
+
+def update_field(call: Call) -> dict[str, Any]:
+    """Another name or description of a field."""
+    table = call.table()
+    column = find(table.fields, call.path["field"])
+    if column is None:
+        raise wire.not_found()
+    definitions.rename_field(table, column, call.body)
+    return column.shape()
+
+
+def _add_table(call: Call, base: Base, given: Any) -> Table:
+    if not isinstance(given, Mapping):
+        raise wire.invalid_request()
+    made = Definitions(call.workspace, base)
+    table = made.table(given)
+    made.keep(table)
+    return table

@@ -10,6 +10,7 @@ from workspace_sandbox.tables import queries, wire
 from workspace_sandbox.tables.access import Access
 from workspace_sandbox.tables.state import PERMISSIONS, Base, Record, Table, find
 from workspace_sandbox.tables.values import Reader
+from workspace_sandbox.tables.webhooks import Webhook
 from workspace_sandbox.tables.workspace import Manner, Workspace
 
 
@@ -31,6 +32,9 @@ class Call:
 
     replaces: bool
     """Whether it is a PUT."""
+
+    ping: Callable[[Webhook], None]
+    """Pings a webhook."""
 
     @property
     def base(self) -> Base:

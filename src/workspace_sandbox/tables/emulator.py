@@ -1,6 +1,7 @@
 """The vendor's two hosts: who is let in, what is answered, and what testers can do to them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, ClassVar
 
@@ -18,6 +19,8 @@ from workspace_sandbox.kit.stage import Stage
 from workspace_sandbox.tables import acts, attachments, queries, seed, sowing, wire
 from workspace_sandbox.tables.access import CLIENT_ID, CLIENT_SECRET, SCOPES, TOKEN, Access, Authorisations
 from workspace_sandbox.tables.call import Call
+from workspace_sandbox.tables.changes import Comparison, picture
+from workspace_sandbox.tables.deliveries import Action, Deliverer
 from workspace_sandbox.tables.routes import ROUTES, Endpoint, Host, Page
 from workspace_sandbox.tables.state import PERMISSIONS, Base
 from workspace_sandbox.tables.throttle import Limits
@@ -46,9 +49,11 @@ class TablesEmulator(LazyState):
         "token_seconds": 3600,
         "unreachable_hosts": [],
         "url_seconds": 7200.0,
+        "webhook_ack_seconds": 25.0,
+        "webhook_retry_seconds": [10.0, 20.0, 40.0, 80.0, 160.0, 320.0],
     }
 
-    acts: ClassVar[Acts] = acts.ACTS
+    acts: ClassVar[Acts] = {**acts.ACTS, **acts.SETTINGS}
 
     knob_readers: ClassVar[Mapping[str, Field]] = {
         "monthly_calls": or_null(whole),
@@ -63,14 +68,19 @@ class TablesEmulator(LazyState):
 
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
+        self._deliverer = Deliverer(stage)
         self.reset()
 
     def applications(self) -> Mapping[str, web.Application]:
         """The host of the interface, with the OAuth pages, and the host of the files."""
-        return {host: application(self._routes(host), self._dialect) for host in ("base", "content")}
+        made = {host: application(self._routes(host), self._dialect) for host in ("base", "content")}
+        made["base"].on_startup.append(self._deliverer.hooks.background.start)
+        made["base"].on_cleanup.append(self._deliverer.hooks.background.stop)
+        return made
 
     def reset(self) -> None:
         """Return to the seed, with nothing revoked, spent or under way."""
+        self._deliverer.forget()
         self.limits = Limits(self.stage)
         self.iterators = queries.Iterators()
         self.workspace = seed.workspace(self.stage)
@@ -98,7 +108,13 @@ class TablesEmulator(LazyState):
 
     def act(self, action: Mapping[str, Any]) -> dict[str, Any]:
         """Do what somebody does in the application."""
-        return acts.perform(self.workspace, self._reader, action)
+        if action.get("action") == "deliveries":
+            return {"deliveries": self._deliverer.hooks.described()}
+        base = self.workspace.base(str(action.get("base_id")))
+        if base is None:
+            return acts.perform(self.workspace, self._reader, action)
+        with self._told(Action(base, "client", seed.COLLEAGUE, base.role(seed.COLLEAGUE))):
+            return acts.perform(self.workspace, self._reader, action)
 
     def sow(self, given: SeedValue) -> dict[str, Any]:
         """Make what a seed tells, beside what there is."""
@@ -135,7 +151,21 @@ class TablesEmulator(LazyState):
         self._require(route, access, base)
         call = self._call(request, access, base, await wire.body_of(request))
         self._fail_writing(route)
-        return wire.answer(request, route.handler(call))
+        if not route.writes:
+            return wire.answer(request, route.handler(call))
+        with self._told(Action(base, "publicApi", access.user, self._permission(access, base))):
+            return wire.answer(request, route.handler(call))
+
+    @contextmanager
+    def _told(self, action: Action) -> Iterator[None]:
+        """Lets webhooks hear of what is changed inside; what is refused changes nothing."""
+        webhooks, base = self.workspace.webhooks, action.base
+        listened = any(webhook.base_id == base.id for webhook in webhooks.values())
+        before = picture(base) if listened else {}
+        yield
+        base.transactions += 1
+        if listened:
+            self._deliverer.tell(webhooks, action, Comparison(self._reader(base), before, picture(base)))
 
     def _base(self, access: Access, identifier: str | None) -> Base:
         """The base of a path; without one, it does not matter which."""
@@ -169,6 +199,7 @@ class TablesEmulator(LazyState):
             reader=self._reader(base),
             permission=partial(self._permission, access),
             replaces=request.method == "PUT",
+            ping=partial(self._deliverer.ping, self.workspace.webhooks),
         )
 
     def _reader(self, base: Base) -> Reader:

@@ -35,6 +35,8 @@ class ListQuery:
     offset: str | None = None
     by_id: bool = False
     text: bool = False
+    comments: bool = False
+    """Whether the number of comments is told."""
 
     def columns(self, table: Table) -> list[Field]:
         """The fields to show, in the table's order."""
@@ -51,6 +53,7 @@ def from_query(query: MultiMapping[str]) -> ListQuery:
             sorts.setdefault(int(found[1]), {})[found[2]] = value
     given: dict[str, Any] = {name: query[name] for name in query}
     given["fields"] = listed(query, "fields")
+    given["recordMetadata"] = listed(query, "recordMetadata")
     given["sort"] = [sorts[index] for index in sorted(sorts)]
     for name in ("pageSize", "maxRecords"):
         if name in query:
@@ -83,6 +86,7 @@ def from_body(given: Mapping[str, Any]) -> ListQuery:
         offset=_text(given, "offset"),
         by_id=given.get("returnFieldsByFieldId") is True,
         text=text,
+        comments="commentCount" in _texts(given.get("recordMetadata") or ()),
     )
 
 

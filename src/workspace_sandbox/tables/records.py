@@ -5,6 +5,7 @@ from typing import Any
 
 from workspace_sandbox.tables import queries, wire
 from workspace_sandbox.tables.call import Call
+from workspace_sandbox.tables.state import Field, Record, Table
 from workspace_sandbox.tables.workspace import MOST_MERGE_FIELDS, MOST_RECORDS, Row
 
 
@@ -29,10 +30,15 @@ def _page(call: Call, query: queries.ListQuery) -> dict[str, Any]:
         seconds = float(call.workspace.stage.knobs["offset_seconds"])
         identifier, ids = call.iterators.resume(query.offset, table, now, seconds)
     rows = [table.records[identifier] for identifier in ids[: query.page_size] if identifier in table.records]
-    page = {
-        "records": [call.reader.record(table, row, by_id=query.by_id, only=columns, text=query.text) for row in rows]
-    }
+    page: dict[str, Any] = {"records": [_shown(call, query, table, row, columns) for row in rows]}
     return page if len(ids) <= query.page_size else page | {"offset": f"{identifier}/{ids[query.page_size]}"}
+
+
+def _shown(
+    call: Call, query: queries.ListQuery, table: Table, row: Record, columns: list[Field] | None = None
+) -> dict[str, Any]:
+    shown = call.reader.record(table, row, by_id=query.by_id, only=columns, text=query.text)
+    return shown | ({"commentCount": len(row.comments)} if query.comments else {})
 
 
 def get_record(call: Call) -> dict[str, Any]:
@@ -43,7 +49,7 @@ def get_record(call: Call) -> dict[str, Any]:
     if home is None:
         raise wire.not_found()
     query = queries.from_query(call.query)
-    return call.reader.record(*home, by_id=query.by_id, text=query.text)
+    return _shown(call, query, *home)
 
 
 def create_records(call: Call) -> dict[str, Any]:

@@ -7,14 +7,18 @@ from typing import Any, Literal
 from aiohttp import web
 
 from workspace_sandbox.kit.routes import Route
-from workspace_sandbox.tables import access, attachments, bases, records
+from workspace_sandbox.tables import access, attachments, bases, comments, records, subscriptions
 from workspace_sandbox.tables.access import Authorisations
 from workspace_sandbox.tables.call import Call
 
 Host = Literal["base", "content"]
 
-READ, WRITE, SCHEMA = "data.records:read", "data.records:write", "schema.bases:read"
+READ, WRITE = "data.records:read", "data.records:write"
+SCHEMA, DEFINE = "schema.bases:read", "schema.bases:write"
+COMMENTS, COMMENT = "data.recordComments:read", "data.recordComments:write"
+LISTEN = "webhook:manage"
 TABLE, RECORD = "/v0/{base}/{table}", "/v0/{base}/{table}/{record}"
+TABLES, WEBHOOKS = "/v0/meta/bases/{base}/tables", "/v0/bases/{base}/webhooks"
 UPLOAD = "/v0/{base}/{record}/{field}/uploadAttachment"
 
 
@@ -28,8 +32,8 @@ class Endpoint(Route[Callable[[Call], dict[str, Any]]]):
 
     @property
     def writes(self) -> bool:
-        """Whether it changes something."""
-        return self.scope == WRITE
+        """Whether it changes what is in a base."""
+        return self.scope in {WRITE, DEFINE}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,16 +51,45 @@ def _writes(method: str, path: str, handler: Callable[[Call], dict[str, Any]], h
     return Endpoint(method=method, path=path, handler=handler, host=host, scope=WRITE, permission="edit")
 
 
+def _defines(method: str, path: str, handler: Callable[[Call], dict[str, Any]], lacks: str = "") -> Endpoint:
+    return Endpoint(method=method, path=path, handler=handler, scope=DEFINE, permission="create", lacks=lacks)
+
+
+def _listens(
+    method: str, path: str, handler: Callable[[Call], dict[str, Any]], permission: str = "create", lacks: str = ""
+) -> Endpoint:
+    return Endpoint(
+        method=method, path=f"{WEBHOOKS}{path}", handler=handler, scope=LISTEN, permission=permission, lacks=lacks
+    )
+
+
+def _comments(method: str, path: str, handler: Callable[[Call], dict[str, Any]], lacks: str = "") -> Endpoint:
+    scope, permission = (COMMENTS, "read") if method == "GET" else (COMMENT, "comment")
+    path = f"{RECORD}/comments{path}"
+    return Endpoint(method=method, path=path, handler=handler, scope=scope, permission=permission, lacks=lacks)
+
+
 ROUTES: Sequence[Endpoint | Page] = (
     Endpoint(method="GET", path="/v0/meta/whoami", handler=bases.whoami),
     Endpoint(method="GET", path="/v0/meta/bases", handler=bases.list_bases, scope=SCHEMA),
+    Endpoint(method="POST", path="/v0/meta/bases", handler=bases.create_base, scope=DEFINE),
     Endpoint(
         method="GET",
-        path="/v0/meta/bases/{base}/tables",
+        path=TABLES,
         handler=bases.get_base_schema,
         scope=SCHEMA,
         permission="read",
     ),
+    _defines("POST", TABLES, bases.create_table),
+    _defines("PATCH", f"{TABLES}/{{table}}", bases.update_table, lacks="date dependencies"),
+    _defines("POST", f"{TABLES}/{{table}}/fields", bases.create_field),
+    _defines("PATCH", f"{TABLES}/{{table}}/fields/{{field}}", bases.update_field, lacks="options are not changed"),
+    _listens("POST", "", subscriptions.create_webhook, lacks="views as a scope, sources of forms"),
+    _listens("GET", "", subscriptions.list_webhooks, "read"),
+    _listens("DELETE", "/{webhook}", subscriptions.delete_webhook),
+    _listens("POST", "/{webhook}/enableNotifications", subscriptions.enable_notifications),
+    _listens("POST", "/{webhook}/refresh", subscriptions.refresh_webhook),
+    _listens("GET", "/{webhook}/payloads", subscriptions.list_payloads, "read", lacks="computed fields, views"),
     _reads(
         "GET",
         TABLE,
@@ -72,6 +105,10 @@ ROUTES: Sequence[Endpoint | Page] = (
     _writes("PATCH", RECORD, records.update_record),
     _writes("PUT", RECORD, records.update_record),
     _writes("DELETE", RECORD, records.delete_record),
+    _comments("GET", "", comments.list_comments, lacks="reactions, files"),
+    _comments("POST", "", comments.create_comment),
+    _comments("PATCH", "/{comment}", comments.update_comment),
+    _comments("DELETE", "/{comment}", comments.delete_comment),
     _writes("POST", UPLOAD, attachments.upload_attachment, host="content"),
     Page(method="GET", path="/oauth2/v1/authorize", handler=access.authorize, lacks="workspaces are not chosen whole"),
     Page(method="POST", path="/oauth2/v1/authorize", handler=access.authorize),
@@ -84,4 +121,4 @@ ROUTES: Sequence[Endpoint | Page] = (
         lacks="thumbnails are the whole picture",
     ),
 )
-"""Whatever else the vendor has (comments, webhooks, changing schemas, enterprise) is answered as an unknown route."""
+"""Whatever else the vendor has (views, interfaces, sync, enterprise) is answered as an unknown route."""

@@ -53,7 +53,7 @@ def workspace(stage: Stage) -> Workspace:
     """The three bases."""
     new_id = Identifiers(2026)
     bases = [_sales(new_id), *other_bases.made(new_id, PEOPLE, BEGINNING)]
-    return Workspace(stage, (OWNER, COLLEAGUE), bases)
+    return Workspace(stage, (OWNER, COLLEAGUE), bases, people=PEOPLE)
 
 
 def examples(workspace: Workspace) -> dict[str, Any]:
@@ -68,6 +68,7 @@ def examples(workspace: Workspace) -> dict[str, Any]:
         "select_field": "Stage",
         "other_base_id": office.id,
         "hidden_base_id": hidden.id,
+        "workspace_id": workspace.id,
     }
 
 

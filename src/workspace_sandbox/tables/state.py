@@ -100,6 +100,19 @@ class View:
 
 
 @dataclass(slots=True)
+class Comment:
+    """What somebody says about a record."""
+
+    id: str
+    author: User
+    text: str
+    created_at: float
+    updated_at: float | None = None
+    parent: str | None = None
+    """The comment that it answers."""
+
+
+@dataclass(slots=True)
 class Record:
     """A row."""
 
@@ -110,6 +123,8 @@ class Record:
     modified_at: float
     modified_by: User
     cells: Cells = field(default_factory=dict)
+    comments: tuple[Comment, ...] = ()
+    """The oldest first."""
 
 
 @dataclass(slots=True)
@@ -160,6 +175,9 @@ class Base:
     users: tuple[User, ...] = ()
     roles: Mapping[str, str] = field(default_factory=dict)
     """What others may do there, by their ids."""
+
+    transactions: int = 0
+    """How often something was changed in it."""
 
     def role(self, user: User) -> str:
         """What *user* may do there."""

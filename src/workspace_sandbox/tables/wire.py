@@ -120,6 +120,32 @@ def computed_field(name: str) -> Refusal:
     return Refusal(422, "INVALID_VALUE_FOR_COLUMN", message)
 
 
+def duplicate_table(name: str) -> Refusal:
+    """A name that another table of the base has."""
+    return Refusal(422, "DUPLICATE_TABLE_NAME", f'Cannot create or rename a table to "{name}": the name is taken')
+
+
+def duplicate_field() -> Refusal:
+    """A name that another field of the table has, or none."""
+    return Refusal(422, "DUPLICATE_OR_EMPTY_FIELD_NAME")
+
+
+def invalid_options(message: str) -> Refusal:
+    """Options that a field of the type cannot be made with."""
+    return Refusal(422, "INVALID_FIELD_TYPE_OPTIONS_FOR_CREATE", message)
+
+
+def unsupported_field(place: str, kind: str) -> Refusal:
+    """A type of field that is made in the application only."""
+    message = f"Invalid options for {place}: Creating {kind} fields is not supported at this time"
+    return Refusal(422, "UNSUPPORTED_FIELD_TYPE_FOR_CREATE", message)
+
+
+def too_many_webhooks(whose: str = "") -> Refusal:
+    """A webhook more than a base, or an integration in it, may have."""
+    return Refusal(422, f"TOO_MANY_WEBHOOKS{whose}_IN_BASE")
+
+
 def missing_option(name: str) -> Refusal:
     """A select option that is not there, and may not be made; the name stands in two pairs of quotes."""
     # The refusal speaks of permissions even where the option is only misspelt: a client must not take it for a 403.

@@ -23,6 +23,7 @@ from workspace_sandbox.tables.state import (
     find,
     media_type,
 )
+from workspace_sandbox.tables.webhooks import Webhook
 
 ALPHABET = string.ascii_letters + string.digits
 MOST_RECORDS = 10
@@ -64,6 +65,12 @@ class Workspace:
     """Who may let an application in; the personal token is the first one's."""
 
     bases: list[Base] = field(default_factory=list)
+    id: str = "wspV5tKq8Zc3nRy1Lm"
+    people: tuple[User, ...] = ()
+    """Who works in bases that are made later."""
+
+    webhooks: dict[str, Webhook] = field(default_factory=dict)
+    """The oldest first."""
 
     def base(self, identifier: str) -> Base | None:
         """The base of that id, whoever may see it."""

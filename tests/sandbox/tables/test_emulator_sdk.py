@@ -8,9 +8,11 @@ import pyairtable
 import pytest
 import requests
 from pyairtable.formulas import match
+from pyairtable.models import WebhookNotification
 from requests.adapters import HTTPAdapter
 
 from harness.playing import playing
+from harness.receiving import Inbox, receiving
 from workspace_sandbox.sandbox import Sandbox
 from workspace_sandbox.tables import TablesEmulator
 from workspace_sandbox.tables.access import TOKEN
@@ -43,6 +45,12 @@ def api(sandbox: Sandbox) -> Iterator[pyairtable.Api]:
     with api.session:
         api.session.mount("http://content.airtable.com", ContentHost(stage.addresses["content"]))
         yield api
+
+
+@pytest.fixture
+def inbox() -> Iterator[Inbox]:
+    with receiving() as inbox:
+        yield inbox
 
 
 @pytest.fixture
@@ -209,3 +217,82 @@ def test_too_many_requests_are_refused(sandbox: Sandbox, leads: pyairtable.Table
         leads.all(page_size=10)
 
     assert 429 == refusal(caught)[0]
+
+
+def test_a_base_with_tables_is_made_and_its_schema_changed(api: pyairtable.Api, sandbox: Sandbox) -> None:
+    workspace = api.workspace(sandbox.emulators["tables"].examples()["workspace_id"])
+    base = workspace.create_base(
+        "Projects", [{"name": "Tasks", "fields": [{"name": "Task", "type": "singleLineText"}]}]
+    )
+    people = base.create_table("People", [{"name": "Name", "type": "singleLineText"}], description="Who works")
+    tasks = base.table("Tasks", validate=True)
+    tasks.create_field("Done", "checkbox", options={"icon": "check", "color": "greenBright"})
+    tasks.create_field("Due", "date", options={"dateFormat": {"name": "iso"}})
+    tasks.create_field("Who", "multipleRecordLinks", options={"linkedTableId": people.id})
+    schema = tasks.schema(force=True)
+    due = schema.field("Due")
+    due.name = "Until"
+    due.save()
+    schema.name = "Chores"
+    schema.save()
+    person = people.create({"Name": "Li"})["id"]
+    task = tasks.create({"Task": "Sweep", "Until": "2026-12-01", "Who": [person]})
+
+    assert ["Task", "Done", "Until", "Who"] == [field.name for field in base.schema(force=True).table("Chores").fields]
+    assert [task["id"]] == people.get(person)["fields"]["Tasks"]
+
+
+def test_records_are_commented(leads: pyairtable.Table) -> None:
+    record = leads.create({"Name": "Talked about"})["id"]
+    first = leads.add_comment(record, "Ask @[usrK2fGh9pWn40RtYc] about it")
+    reply = leads.add_comment(record, "Asked.", parent_comment_id=first.id)
+    reply.text = "Asked, and answered."
+    reply.save()
+    counted = leads.all(formula=f"RECORD_ID()='{record}'", count_comments=True)
+    newest, oldest = leads.comments(record)
+    newest.delete()
+
+    assert ["José Arán"] == [mentioned.display_name for mentioned in oldest.mentioned.values()]
+    assert ("Asked, and answered.", first.id) == (newest.text, newest.parent_comment_id)
+    assert newest.last_updated_time is not None
+    assert [2] == [row["commentCount"] for row in counted]
+    assert [first.id] == [comment.id for comment in leads.comments(record)]
+
+
+def test_a_webhook_is_pinged_and_its_payloads_are_read(leads: pyairtable.Table, inbox: Inbox) -> None:
+    spec = {
+        "options": {
+            "filters": {"dataTypes": ["tableData", "tableFields"], "recordChangeScope": leads.schema().id},
+            "includes": {"includePreviousCellValues": True},
+        }
+    }
+    made = leads.base.add_webhook(inbox.address, spec)
+    inbox.take()
+    record = leads.create({"Name": "Heard", "Stage": "Open"})["id"]
+    leads.update(record, {"Stage": "Won"})
+    leads.delete(record)
+    leads.create_field("Extra", "email")
+    headers, raw = inbox.take()
+    ping = WebhookNotification.from_request(raw.decode(), headers["X-Airtable-Content-MAC"], made.mac_secret_base64)
+    webhook = leads.base.webhook(made.id)
+    payloads = list(webhook.payloads())
+    created, changed, gone, added = (payload.changed_tables_by_id[leads.schema().id] for payload in payloads)
+    stage = leads.schema().field("Stage").id
+    edited = changed.changed_records_by_id[record]
+    webhook.disable_notifications()
+    webhook.extend_expiration()
+
+    assert (leads.base.id, made.id) == (ping.base.id, ping.webhook.id)
+    assert [("publicApi", 1), ("publicApi", 2)] == [
+        (payload.action_metadata and payload.action_metadata.source, payload.cursor) for payload in payloads[:2]
+    ]
+    assert "Open" == created.created_records_by_id[record].cell_values_by_field_id[stage]["name"]
+    assert "Won" == edited.current.cell_values_by_field_id[stage]["name"]
+    assert edited.previous is not None
+    assert "Open" == edited.previous.cell_values_by_field_id[stage]["name"]
+    assert [record] == gone.destroyed_record_ids
+    assert ["email"] == [field.type for field in added.created_fields_by_id.values()]
+    assert [] == list(webhook.payloads(cursor=5))
+    assert not leads.base.webhook(made.id).are_notifications_enabled
+    webhook.delete()
+    assert [] == leads.base.webhooks()
