@@ -61,6 +61,9 @@ class Settings:
     stop_seconds: float
     """How long calls under way may take to end once the process was told to stop."""
 
+    retire_seconds: float
+    """How long calls are taken after SIGTERM, until those who send them have noticed; 0 for not at all."""
+
     keep_runs_days: float
     watch: bool
     """Whether this process takes part in observing changes, and in delivering them to webhooks."""
@@ -119,6 +122,7 @@ class Settings:
             upstream_timeout_seconds=environment.number("UPSTREAM_TIMEOUT_SECONDS", 30.0),
             storage_seconds=environment.number("STORAGE_SECONDS", 10.0),
             stop_seconds=environment.number("STOP_SECONDS", 30.0),
+            retire_seconds=_retire_seconds(environment),
             keep_runs_days=environment.number("KEEP_RUNS_DAYS", 30.0, most=MOST_DAYS),
             watch=environment.switch("WATCH", default=True),
             private_webhooks=environment.switch("PRIVATE_WEBHOOKS", default=False),
@@ -158,6 +162,10 @@ def _database_url(environment: Environment) -> str:
     except ValueError as fault:
         raise SettingsError(f"{PREFIX}DATABASE_URL {fault}") from fault
     return text
+
+
+def _retire_seconds(environment: Environment) -> float:
+    return environment.number("RETIRE_SECONDS", 1.0) if environment.text("RETIRE_SECONDS", "") else 0.0
 
 
 def _traces_url(environment: Environment) -> str | None:

@@ -23,10 +23,42 @@ DIES = f"{SAYS_READY}; time.sleep(0.3); sys.exit(9)"
 CLOSES_ITS_LINE = f"{SAYS_READY}; s.close(); time.sleep(60)"
 FALLS_SILENT = f"{SAYS_READY}; time.sleep(60)"
 FAILS = "raise SystemExit(3)"
+NEVER_ENDS = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {SAYS_READY}; time.sleep(60)"
+STARTS_SLOWLY = """
+import json, socket, sys, time
+line = socket.socket(fileno=json.loads(sys.argv[1])["line"])
+for _ in range(12):
+    line.send(b".")
+    time.sleep(0.25)
+line.send(b"r")
+time.sleep(60)
+"""
+ENDS_ONCE_NOBODY_LISTENS = """
+import json, os, signal, socket, sys, time
+place = json.loads(sys.argv[1])
+listening = socket.socket(fileno=place["listening"][0])
+address = listening.getsockname()
+listening.close()
+
+def end(*_):
+    while not socket.socket().connect_ex(address):
+        time.sleep(0.01)
+    os._exit(0)
+
+signal.signal(signal.SIGTERM, end)
+socket.socket(fileno=place["line"]).send(b"r")
+time.sleep(60)
+"""
 
 
 @asynccontextmanager
-async def supervising(code: str, silent_seconds: float = 30.0, missing: int = 0) -> AsyncIterator["asyncio.Task[int]"]:
+async def supervising(
+    code: str,
+    silent_seconds: float = 30.0,
+    last_seconds: float = 10.0,
+    missing: int = 0,
+    listening: Sequence[socket.socket] = (),
+) -> AsyncIterator["asyncio.Task[int]"]:
     """One worker that runs *code*, until the end of the block; its program is *missing* at that start."""
     starts = count(1)
 
@@ -34,8 +66,20 @@ async def supervising(code: str, silent_seconds: float = 30.0, missing: int = 0)
         program = "/nowhere/python" if next(starts) == missing else sys.executable
         return (program, "-S", "-c", code, place.written())
 
-    supervisor = Supervisor(command, [], 1, stop_seconds=1, ready=lambda: None, silent_seconds=silent_seconds)
+    ready = asyncio.Event()
+    supervisor = Supervisor(
+        command,
+        listening,
+        1,
+        stop_seconds=0.5,
+        ready=ready.set,
+        silent_seconds=silent_seconds,
+        last_seconds=last_seconds,
+    )
     task = asyncio.create_task(supervisor.run())
+    begun = asyncio.create_task(ready.wait())
+    await asyncio.wait((task, begun), return_when=asyncio.FIRST_COMPLETED)
+    begun.cancel()
     yield task
     if not task.done():
         os.kill(os.getpid(), signal.SIGTERM)
@@ -97,6 +141,35 @@ async def test_the_status_of_a_first_worker_that_cannot_start_is_its_own() -> No
         status = await task
 
     assert 3 == status
+
+
+@requirement("workers:start")
+async def test_it_is_told_that_a_worker_takes_long_to_start() -> None:
+    with capture_logs() as told:
+        async with supervising(STARTS_SLOWLY, silent_seconds=2):
+            pass
+
+    assert ("a worker is still starting", 1) == (told[0]["event"], told[0]["worker"])
+
+
+@requirement("workers:stop")
+async def test_a_worker_that_does_not_end_is_killed() -> None:
+    with capture_logs() as told:
+        async with supervising(NEVER_ENDS, last_seconds=0.5) as task:
+            os.kill(os.getpid(), signal.SIGTERM)
+            status = await task
+
+    assert (0, ["a worker did not end in time, and is killed"]) == (status, [line["event"] for line in told])
+
+
+@requirement("workers:stop")
+async def test_nobody_is_let_in_by_the_supervisor_while_workers_end() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening, capture_logs() as told:
+        async with supervising(ENDS_ONCE_NOBODY_LISTENS, listening=[listening]) as task:
+            os.kill(os.getpid(), signal.SIGTERM)
+            status = await task
+
+    assert (0, []) == (status, told)
 
 
 def _stand_still(seconds: float) -> None:

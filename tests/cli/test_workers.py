@@ -3,14 +3,14 @@
 import os
 import re
 import signal
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import httpx
 import pytest
 
+from harness import loading
 from harness.databases import postgres_on
 from harness.installed import Calling, Installation, installed
 from harness.playing import playing
@@ -73,36 +73,10 @@ def up(installation: Installation) -> list[tuple[str, str]]:
     return re.findall(r'^gateway_worker_up\{worker="(\d)"\} (\d)', metrics(installation), re.MULTILINE)
 
 
-@contextmanager
-def under_load(installation: Installation) -> Iterator[list[int]]:
-    """While inside, reads and keyed writes from four callers, two of them on new connections; the answers' statuses."""
-    statuses: list[int] = []
-    ending = threading.Event()
+def under_load(installation: Installation) -> AbstractContextManager[list[int]]:
+    """While inside, keyed writes; the answers' statuses."""
     database_id = installation.sandbox.emulators["notes"].examples()["database_id"]
-
-    def call(number: int) -> None:
-        with httpx.Client(timeout=30) as http:
-            while not ending.is_set():
-                key = f"key-{number}-{len(statuses)}"
-                body = {
-                    "connection_id": installation.connections["notes"],
-                    "database_id": database_id,
-                    "properties": {},
-                    "idempotency_key": key,
-                }
-                headers = {"Authorization": f"Bearer {installation.key}"} | [{}, {"Connection": "close"}][number % 2]
-                url = f"{installation.base_url}/v1/connectors/notes/pages"
-                statuses.append(http.post(url, headers=headers, json=body).status_code)
-
-    threads = [threading.Thread(target=call, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    try:
-        yield statuses
-    finally:
-        ending.set()
-        for thread in threads:
-            thread.join(30)
+    return loading.under_load(installation.base_url, installation.key, installation.connections["notes"], database_id)
 
 
 @pytest.mark.parametrize(

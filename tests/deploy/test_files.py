@@ -1,12 +1,11 @@
 """The files that run the gateway elsewhere: read here, and the compose file's gateways started as processes."""
 
-import os
 import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +15,16 @@ import yaml
 
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.settings import Settings
-from harness.serving import free_port
+from deploy.processes import COMPOSE, CONTAINERFILE, DEPLOY, Gateway, balancer, environment_of, gateways, nginx_program
+from harness.loading import under_load
+from harness.playing import playing
+from harness.requirement import requirement
+from harness.serving import free_port, settings_for
 from harness.valkey import Server
 from harness.waiting import wait_until
+from workspace_sandbox.notes import NotesEmulator
+from workspace_sandbox.sandbox import Sandbox
 
-DEPLOY = Path(__file__).parent.parent.parent / "deploy"
-CONTAINERFILE = (DEPLOY / "Containerfile").read_text(encoding="utf-8")
-COMPOSE: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))
 UNIT = (DEPLOY / "connector-gateway.service").read_text(encoding="utf-8")
 SECRETS = {
     "GATEWAY_SECRET_KEYS": "a secret that only tests know",
@@ -38,64 +40,107 @@ MANIFESTS: list[dict[str, Any]] = [
 ]
 
 
-def environment_of(service: str) -> dict[str, str]:
-    """What compose puts into the environment of *service*."""
-    given: dict[str, str] = COMPOSE["services"][service]["environment"]
-    return {
-        name: re.sub(r"\$\{(\w+)(?::\?|:-([^}]*))\}", lambda found: SECRETS.get(found[1], found[2] or ""), value)
-        for name, value in given.items()
-    }
+@dataclass
+class Deployment:
+    """The two gateways of the compose file, and a caller."""
+
+    gateways: list[Gateway]
+    sandbox: Sandbox
+    folder: Path
+    key: str = ""
+    connection_id: str = ""
+
+    def manage(self, number: int, method: str, path: str, **body: Any) -> Any:
+        """A management request that succeeds."""
+        headers = {"Authorization": f"Bearer {SECRETS['GATEWAY_OPERATOR_TOKEN']}"}
+        address = self.gateways[number].address
+        answer = httpx.request(method, address + path, headers=headers, json=body or None, timeout=60)
+        assert 200 == answer.status_code, answer.text
+        return answer.json()["data"]
+
+    def prepare(self) -> None:
+        """Make a workspace by one gateway, and a key and a connection by the other."""
+        workspace_id = self.manage(0, "POST", "/v1/workspaces", name="tests")["workspace_id"]
+        made = {"workspace_id": workspace_id}
+        self.key = self.manage(1, "POST", "/v1/keys", **made, scope="read_write", calls_per_minute=1_000_000)["key"]
+        credentials = self.sandbox.emulators["notes"].credentials()
+        self.connection_id = self.manage(
+            1, "POST", "/v1/connections", **made, connector="notes", credentials=credentials
+        )["connection_id"]
+
+    def replace(self, number: int) -> int:
+        """Have a gateway end, and start it anew, until it is sent calls again; its exit status."""
+        gateway = self.gateways[number]
+        gateway.tell_to_end()
+        status = gateway.ended()
+        gateway.start()
+        wait_until(gateway.has_answered)
+        return status
 
 
-@contextmanager
-def started(environment: dict[str, str], folder: Path) -> Iterator[str]:
-    """The address of the container's command as a process in *folder*."""
-    port = str(free_port())
-    words = re.findall(r'^CMD \["(.*)"\]$', CONTAINERFILE, re.MULTILINE)[-1].split('", "')
-    command = [Path(sys.executable).with_name("connector-gateway"), *words[:-1], port]
-    process = subprocess.Popen(
-        command, cwd=folder, env={"PATH": os.environ["PATH"]} | environment, stderr=subprocess.DEVNULL
-    )
-    address = f"http://127.0.0.1:{port}"
-    try:
-        wait_until(lambda: process.poll() is not None or _ready(address), seconds=60)
-        yield address
-    finally:
-        process.terminate()
-        assert 0 == process.wait(40)
+@pytest.fixture(scope="module")
+def deployment(
+    common_postgres: str, valkey_of_tests: Server, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Deployment]:
+    folder = tmp_path_factory.mktemp("deployment")
+    with playing(notes=NotesEmulator) as sandbox:
+        sandbox.emulators["notes"].stage.knobs["limits"] = False
+        own = {
+            "GATEWAY_DATABASE_URL": common_postgres.replace("+psycopg", ""),
+            "GATEWAY_SHARED_URL": valkey_of_tests.url,
+            "GATEWAY_RETIRE_SECONDS": "0.3",
+            # So that calls wait for their turn, and the machine is not what is tried.
+            "GATEWAY_NOTES_BUDGET": "30/1",
+        }
+        with gateways(folder, SECRETS, **own, **settings_for(sandbox, ["notes"])) as both:
+            made = Deployment(both, sandbox, folder)
+            made.prepare()
+            yield made
 
 
-def _ready(address: str) -> bool:
-    try:
-        return httpx.get(f"{address}/readyz").status_code == 200
-    except httpx.TransportError:
-        return False
+def test_the_two_gateways_of_the_compose_file_serve_together(deployment: Deployment) -> None:
+    seen = deployment.manage(1, "GET", "/v1/workspaces")
+    hidden = httpx.get(f"{deployment.gateways[1].address}/metrics")
+
+    assert ["tests"] == [one["name"] for one in seen]
+    assert 401 == hidden.status_code
+    assert [] == list(deployment.folder.iterdir())
 
 
-def test_the_two_gateways_of_the_compose_file_serve_together(
-    new_postgres: str, valkey_of_tests: Server, tmp_path: Path
+@requirement("stopping:retiring")
+@pytest.mark.parametrize("kind", ["like nginx", "nginx"])
+def test_gateways_behind_a_balancer_are_replaced_in_turn_without_a_failed_call(
+    kind: str, deployment: Deployment, tmp_path: Path
 ) -> None:
-    own = {
-        "GATEWAY_DATABASE_URL": new_postgres.replace("+psycopg", ""),
-        "GATEWAY_SHARED_URL": valkey_of_tests.url,
-    }
-    operator = {"Authorization": f"Bearer {SECRETS['GATEWAY_OPERATOR_TOKEN']}"}
-    with ExitStack() as stack:
-        one, other = (
-            stack.enter_context(started(environment_of(name) | own, tmp_path)) for name in ("gateway-1", "gateway-2")
-        )
-        made = httpx.post(f"{one}/v1/workspaces", headers=operator, json={"name": "made by one"})
-        seen = httpx.get(f"{other}/v1/workspaces", headers=operator)
-        hidden = httpx.get(f"{other}/metrics")
+    program = program_of(kind)
+    ports, port = [one.port for one in deployment.gateways], free_port()
+    database_id = deployment.sandbox.emulators["notes"].examples()["database_id"]
+    with (
+        balancer(ports, port, tmp_path, program),
+        under_load(f"http://127.0.0.1:{port}", deployment.key, deployment.connection_id, database_id) as statuses,
+    ):
+        wait_until(lambda: len(statuses) >= 10)
+        ended = [deployment.replace(0), deployment.replace(1)]
+        seen = len(statuses)
+        wait_until(lambda: len(statuses) >= seen + 10)
 
-    assert (200, 401) == (made.status_code, hidden.status_code)
-    assert "made by one" in seen.text
-    assert [] == list(tmp_path.iterdir())
+    assert [0, 0] == ended
+    assert {200} == set(statuses)
+
+
+def program_of(kind: str) -> str | None:
+    """The program of nginx; none for the balancer that the tests bring."""
+    if kind != "nginx":
+        return None
+    program = nginx_program()
+    if program is None:
+        pytest.skip("there is no nginx here; Debian's is enough: apt-get install nginx-light")
+    return program
 
 
 @pytest.mark.parametrize("service", ["gateway-1", "gateway-2"])
 def test_the_settings_of_the_compose_file_can_be_used(service: str) -> None:
-    settings = Settings.read(environment_of(service), CONNECTORS)
+    settings = Settings.read(environment_of(service, SECRETS), CONNECTORS)
 
     assert "valkey://default:pw-of-valkey@valkey:6379/0" == settings.shared_url
 
@@ -120,11 +165,13 @@ def test_nothing_runs_as_root_or_writes_to_its_own_files() -> None:
 
 
 def test_whoever_stops_a_gateway_waits_longer_than_its_calls_may_take() -> None:
-    stop = Settings.read(environment_of("gateway-1"), CONNECTORS).stop_seconds + 5
     pod = next(one for one in MANIFESTS if one["kind"] == "Deployment")["spec"]["template"]["spec"]
+    retire = next(one for one in MANIFESTS if one["kind"] == "ConfigMap")["data"]["GATEWAY_RETIRE_SECONDS"]
+    settings = Settings.read(environment_of("gateway-1", SECRETS) | {"GATEWAY_RETIRE_SECONDS": retire}, CONNECTORS)
+    stop = settings.retire_seconds + settings.stop_seconds + 5
 
     assert int(COMPOSE["services"]["gateway-1"]["stop_grace_period"].rstrip("s")) > stop
-    assert pod["terminationGracePeriodSeconds"] >= stop + 5
+    assert pod["terminationGracePeriodSeconds"] > stop
     assert int(re.findall(r"^TimeoutStopSec=(\d+)$", UNIT, re.MULTILINE)[0]) > stop
 
 

@@ -113,6 +113,7 @@ AROUND = promised(
         "Calls that wait for their turn when the process is told to stop are refused at once.",
     ),
     ("common-144", "stopping:cut-off", "Calls that do not end in time are answered in the one shape, with their run."),
+    ("common-218", "stopping:retiring", "A gateway behind a balancer that is told to stop fails no call."),
     # What storage costs, and what a clock does
     ("common-152", "runs:counted", "A list of runs counts as a call of its key."),
     ("common-205", "runs:filters-known", "Lists by names that there are not are refused."),

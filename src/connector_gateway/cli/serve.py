@@ -93,6 +93,7 @@ def _supervise(settings: Settings, listening: list[socket.socket], data: Path | 
         listening,
         settings.workers,
         stop_seconds=settings.stop_seconds,
+        retire_seconds=settings.retire_seconds,
         ready=lambda: _tell_all(settings, listening[0]),
     )
     return asyncio.run(supervisor.run())
@@ -110,6 +111,7 @@ def _run(settings: Settings, listening: list[socket.socket], place: Place | None
         log_level=app.settings.log_level,
         ready=None if place else lambda: _tell(app, listening[0]),
         line=Line(place.line) if place else None,
+        retire_seconds=app.settings.retire_seconds,
     )
     try:
         running.run(listening)

@@ -18,10 +18,12 @@ import structlog
 import uvicorn
 
 from connector_gateway.cli.logs import LogOutput
+from connector_gateway.cli.retiring import take_the_last
 from connector_gateway.cli.supervised import Line
 from connector_gateway.core.runs import UNDER_WAY
 from connector_gateway.http import Served
 from connector_gateway.http.protocol import ClientProtocol
+from connector_gateway.kit.background import end
 
 STOP_SECONDS = 30.0
 """How long running calls may take to end after SIGTERM."""
@@ -59,36 +61,43 @@ class Server(uvicorn.Server):
         application: Served,
         ready: Ready | None,
         line: Line | None = None,
+        retire_seconds: float = 0.0,
     ) -> None:
         super().__init__(config)
         self._ready = ready
         self._line = line
+        self._retire_seconds = retire_seconds
+        self._retiring: asyncio.Task[None] | None = None
         self._retired_by: float | None = None
         """Until when connections may be answered on, once this process has to make room for another."""
 
+        self._listening: list[socket.socket] = []
         self._application = application
         self._stopping = application.stopping
 
     async def serve(self, sockets: list[socket.socket] | None = None) -> None:
         """Serve until told to stop."""
-        listening = sockets or bind(self.config.host, self.config.port)
+        self._listening = sockets or bind(self.config.host, self.config.port)
         try:
             async with self._supervised(), self._application.lifespan(), self._application.clients:
-                await super().serve(listening)
+                await super().serve(self._listening)
                 await self._last_words()
         finally:
-            for one in listening:
+            if self._retiring is not None:
+                await end(self._retiring)
+            for one in self._listening:
                 one.close()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Stop well on SIGINT or SIGTERM, and at once on a second SIGINT; having been told to stop is no error.
+        """Stop well on SIGINT, at once on a second one, and on SIGTERM; having been told to stop is no error.
 
         SIGTERM may come twice without anybody meaning that: from a supervisor, and from what ends the whole group.
         """
         if _has_the_process():
-            for number in (signal.SIGINT, signal.SIGTERM):
-                asyncio.get_running_loop().add_signal_handler(number, self.handle_exit, number, None)
+            loop = asyncio.get_running_loop()
+            loop.add_signal_handler(signal.SIGINT, self.handle_exit, signal.SIGINT, None)
+            loop.add_signal_handler(signal.SIGTERM, self._end)
         yield
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
@@ -113,13 +122,28 @@ class Server(uvicorn.Server):
         self.should_exit = self.should_exit or self._stopping.begun or self._has_retired()
         return await super().on_tick(counter)
 
+    def _end(self) -> None:
+        """Stop, after those who send calls here had time to notice where that is set."""
+        if not self._retire_seconds or not self.started:
+            self.handle_exit(signal.SIGTERM, None)
+        elif self._retiring is None:
+            self._retiring = asyncio.create_task(self._retire(), name="retirement")
+
+    async def _retire(self) -> None:
+        """Say that this process is to end, go on taking calls for a while, and then take no more."""
+        self._stopping.announce()
+        self._answer_for_the_last_time()
+        await asyncio.sleep(self._retire_seconds)
+        await take_the_last(self._listening)
+        self._make_room()
+
     def _supervised(self) -> AbstractAsyncContextManager[None]:
         """The line to the supervisor, where there is one."""
         if self._line is None:
             return nullcontext()
-        return self._line.open(retire=self._retire, left_alone=partial(self.handle_exit, signal.SIGTERM, None))
+        return self._line.open(retire=self._make_room, left_alone=partial(self.handle_exit, signal.SIGTERM, None))
 
-    def _retire(self) -> None:
+    def _make_room(self) -> None:
         """Take no more connections, answer on those there are, each for the last time, and stop once all have ended.
 
         Connections that are idle stay open until their time is over, since a request may be on its way.
@@ -129,16 +153,25 @@ class Server(uvicorn.Server):
             return
         for one in self.servers:
             one.close()
-        self.config.encoded_headers.append(CLOSE)
-        self.server_state.default_headers = [*self.server_state.default_headers, CLOSE]
+        self._answer_for_the_last_time()
+        self._retired_by = asyncio.get_running_loop().time() + (self.config.timeout_graceful_shutdown or 0)
+
+    def _answer_for_the_last_time(self) -> None:
+        """Have each connection end with its next answer, and tell so."""
+        if CLOSE not in self.config.encoded_headers:
+            self.config.encoded_headers.append(CLOSE)
+            self.server_state.default_headers = [*self.server_state.default_headers, CLOSE]
         for connection in cast("set[ClientProtocol]", self.server_state.connections):
             connection.retire()
-        self._retired_by = asyncio.get_running_loop().time() + (self.config.timeout_graceful_shutdown or 0)
 
     def _has_retired(self) -> bool:
         if self._retired_by is None:
             return False
-        return not self.server_state.connections or asyncio.get_running_loop().time() >= self._retired_by
+        if asyncio.get_running_loop().time() < self._retired_by:
+            return not self.server_state.connections
+        # Calls had that time; there is no second one.
+        self.config.timeout_graceful_shutdown = 0
+        return True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Take no more calls, and let those under way end."""
@@ -219,10 +252,11 @@ def server(
     log_level: str = "info",
     ready: Ready | None = None,
     line: Line | None = None,
+    retire_seconds: float = 0.0,
 ) -> Server:
     """A server of *application*, not yet started; calls under way have *stop_seconds* to end.
 
-    Once calls are taken, *ready* is awaited.
+    Once calls are taken, *ready* is awaited. Told to end by SIGTERM, it goes on taking calls for *retire_seconds*.
     """
     configure_log(log_level)
     config = uvicorn.Config(
@@ -241,7 +275,7 @@ def server(
         timeout_graceful_shutdown=stop_seconds,  # type: ignore[arg-type]  # handed on to asyncio, which takes fractions
         backlog=4096,
     )
-    return Server(config, application, ready, line)
+    return Server(config, application, ready, line, retire_seconds)
 
 
 def configure_log(log_level: str) -> None:

@@ -22,6 +22,9 @@ WAITS = 10
 """How many waits that time is made of: one in which the supervisor itself stood still, as in a machine that is paused,
 ends late whatever the worker said, so no single one proves anything."""
 
+LAST_SECONDS = 10.0
+"""What a worker needs at least to commit how its calls ended, after the time that these had to end."""
+
 FIRST_PAUSE_SECONDS = 0.1
 LONGEST_PAUSE_SECONDS = 30.0
 WELL_AFTER_SECONDS = 60.0
@@ -50,9 +53,15 @@ class Worker:
         """Ends with the process, and tells its exit status."""
 
     async def ready(self) -> bool:
-        """Wait until it takes calls; whether it does, instead of having ended."""
+        """Wait until it takes calls, and tell the log where that takes long; whether it does, instead of having ended.
+
+        There is no end to the wait: a large database may be brought to a new schema meanwhile.
+        """
         waiting = asyncio.create_task(self._ready.wait())
-        await asyncio.wait((waiting, self.life), return_when=asyncio.FIRST_COMPLETED)
+        either = (waiting, self.life)
+        while not (await asyncio.wait(either, timeout=self._silent_seconds, return_when=asyncio.FIRST_COMPLETED))[0]:
+            seconds = round(monotonic() - self.began_at)
+            log.warning("a worker is still starting", worker=self.number, pid=self.process.pid, seconds=seconds)
         waiting.cancel()
         return self._ready.is_set() and not self.life.done()
 
@@ -104,9 +113,10 @@ class Worker:
 
 
 class Supervisor:
-    """Keeps *count* workers serving on *listening* until it is told to stop, which may take them *stop_seconds*.
+    """Keeps *count* workers serving on *listening* until it is told to stop.
 
-    They are started by ``command``, which is given each one's place.
+    They may go on taking calls for *retire_seconds* then, and have *stop_seconds* for those under way. They are started
+    by ``command``, which is given each one's place.
     """
 
     def __init__(
@@ -116,15 +126,19 @@ class Supervisor:
         count: int,
         *,
         stop_seconds: float,
+        retire_seconds: float = 0.0,
         ready: Callable[[], None],
         silent_seconds: float = SILENT_SECONDS,
+        last_seconds: float = LAST_SECONDS,
     ) -> None:
         self._command = command
         self._listening = listening
         self._count = count
         self._stop_seconds = stop_seconds
+        self._retire_seconds = retire_seconds
         self._ready = ready
         self._silent_seconds = silent_seconds
+        self._last_seconds = last_seconds
         self._serving: dict[int, Worker] = {}
         """Who is in each place; another is put there when that one dies."""
 
@@ -161,6 +175,9 @@ class Supervisor:
         if not self._stopped.is_set():
             self._ready()
         await self._stopped.wait()
+        # Otherwise whoever connects would be let in by the system, and wait for nobody.
+        for one in self._listening:
+            one.close()
         # Again where one was being started when the others were told to stop.
         while self._workers:
             await asyncio.gather(*(worker.end(self._longest_end) for worker in self._workers))
@@ -168,8 +185,8 @@ class Supervisor:
 
     @property
     def _longest_end(self) -> float:
-        """How long a worker may take to end: for its calls, and as long again for what they leave behind."""
-        return self._stop_seconds + max(10.0, self._stop_seconds / 2)
+        """How long a worker may take to end: to retire, for its calls, and for what they leave behind."""
+        return self._retire_seconds + self._stop_seconds + max(self._last_seconds, self._stop_seconds / 2)
 
     def _stop(self, number: signal.Signals) -> None:
         self._stopped.set()
@@ -253,7 +270,7 @@ class Supervisor:
         self._take(new)
         if not old.life.done():
             old.retire()
-            await old.end(self._stop_seconds + self._longest_end)
+            await old.end(self._longest_end)
         return True
 
     async def _try_to_start(self, number: int) -> Worker | None:

@@ -17,17 +17,24 @@ class Stopping:
 
     def __init__(self) -> None:
         self.begun = False
+        self.announced = False
+        """Whether it is told to those who ask that this process will end, though it takes calls as before."""
+
         self.reason = ""
         """Why the process has to end, if nobody asked for it."""
 
         self._waiting: set[asyncio.Timeout] = set()
+
+    def announce(self) -> None:
+        """Tell those who ask whether calls should be sent here that none should."""
+        self.announced = True
 
     def begin(self, reason: str = "") -> None:
         """Refuse the calls that wait, and all later ones."""
         self.reason = self.reason or reason
         if self.begun:
             return
-        self.begun = True
+        self.begun = self.announced = True
         for limit in self._waiting:
             limit.reschedule(asyncio.get_running_loop().time())
 

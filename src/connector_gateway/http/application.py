@@ -221,8 +221,9 @@ def _states(service: Service) -> Iterator[Route]:
     async def ready(_: Request) -> Response:
         states = {name: await _state(check) for name, check in service.checks.items()}
         whole = all(state == "ok" for state in states.values())
-        status = "ready" if whole else "not ready"
-        return _json(200 if whole else 503, {"status": status, "checks": states, "shared_store": service.shared.state})
+        status = "stopping" if service.edge.stopping.announced else "ready" if whole else "not ready"
+        told = {"status": status, "checks": states, "shared_store": service.shared.state}
+        return _json(200 if status == "ready" else 503, told)
 
     yield _shown(service, "/healthz", request_response(alive))
     yield _shown(service, "/readyz", request_response(ready))

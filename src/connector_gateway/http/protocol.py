@@ -123,9 +123,12 @@ class ClientProtocol(HttpToolsProtocol):
         await self._clients.turn()
 
     def retire(self) -> None:
-        """Have the answer under way be the last one; an idle connection stays, for a request may be on its way."""
+        """Have the answer under way be the last one, unless it has begun and could not tell so any more.
+
+        An idle connection stays, for a request may be on its way.
+        """
         cycle = cast(RequestResponseCycle | None, self.cycle)
-        if cycle is not None and not cycle.response_complete:
+        if cycle is not None and not cycle.response_started:
             cycle.keep_alive = False
 
     # What the event loop calls

@@ -1,0 +1,1 @@
+"""The files that run the gateway elsewhere."""

@@ -1,0 +1,143 @@
+"""What deploy/compose.yaml runs in containers, as processes of this machine."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import yaml
+
+from harness.balancing import balancing
+from harness.serving import free_port
+from harness.starting import start
+from harness.waiting import wait_until
+
+DEPLOY = Path(__file__).parent.parent.parent / "deploy"
+CONTAINERFILE = (DEPLOY / "Containerfile").read_text(encoding="utf-8")
+COMPOSE: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))
+NAMES = ("gateway-1", "gateway-2")
+
+NGINX = """
+daemon off;
+{user}
+pid {folder}/nginx.pid;
+error_log {folder}/error.log;
+events {{}}
+http {{
+    access_log {folder}/access.log;
+    client_body_temp_path {folder}/bodies;
+    proxy_temp_path {folder}/answers;
+    fastcgi_temp_path {folder}/other;
+    scgi_temp_path {folder}/other;
+    uwsgi_temp_path {folder}/other;
+{balancer}
+}}
+"""
+"""What surrounds deploy/balancer.conf in the image of nginx, with its files in a folder."""
+
+
+def environment_of(service: str, secrets: Mapping[str, str]) -> dict[str, str]:
+    """What compose puts into the environment of *service*, where its own has *secrets*."""
+    given: dict[str, str] = COMPOSE["services"][service]["environment"]
+    return {
+        name: re.sub(r"\$\{(\w+)(?::\?|:-([^}]*))\}", lambda found: secrets.get(found[1], found[2] or ""), value)
+        for name, value in given.items()
+    }
+
+
+class Gateway:
+    """One gateway of the compose file, at the same port each time that it is started."""
+
+    def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
+        self.port = free_port()
+        self.address = f"http://127.0.0.1:{self.port}"
+        self._folder = folder
+        self._environment = {"PATH": os.environ["PATH"]} | dict(environment)
+        self.process: subprocess.Popen[Any] | None = None
+
+    def start(self) -> None:
+        """Start it with the container's command, and return once it takes calls."""
+        words = re.findall(r'^CMD \["(.*)"\]$', CONTAINERFILE, re.MULTILINE)[-1].split('", "')
+        self.process = start(
+            *words[:-1], str(self.port), cwd=self._folder, env=self._environment, stderr=subprocess.DEVNULL
+        )
+        wait_until(self._is_ready)
+
+    def has_answered(self) -> bool:
+        """Whether it has answered a call since it was started."""
+        headers = {"Authorization": f"Bearer {self._environment['GATEWAY_METRICS_TOKEN']}"}
+        metrics = httpx.get(f"{self.address}/metrics", headers=headers, timeout=30).text
+        return "\ngateway_calls_total{" in metrics
+
+    def tell_to_end(self) -> None:
+        """As whoever runs the container tells it."""
+        if self.process is not None:
+            self.process.send_signal(signal.SIGTERM)
+
+    def ended(self) -> int:
+        """The exit status, once it has ended."""
+        return 0 if self.process is None else self.process.wait(60)
+
+    def _is_ready(self) -> bool:
+        assert self.process is not None
+        assert self.process.poll() is None, "it did not start"
+        return readiness(self.address) == 200
+
+
+def readiness(address: str) -> int:
+    """The status of ``/readyz``; 0 where nobody answers."""
+    try:
+        return httpx.get(f"{address}/readyz", timeout=30).status_code
+    except httpx.TransportError:
+        return 0
+
+
+@contextmanager
+def gateways(folder: Path, secrets: Mapping[str, str], **settings: str) -> Iterator[list[Gateway]]:
+    """The two gateways, started, with these settings in place of those of the file."""
+    made = [Gateway(folder, environment_of(name, secrets) | settings) for name in NAMES]
+    try:
+        for one in made:
+            one.start()
+        yield made
+    finally:
+        for one in made:
+            one.tell_to_end()
+        statuses = [one.ended() for one in made]
+    assert [0] * len(made) == statuses
+
+
+def nginx_program() -> str | None:
+    """Where nginx is: from the path, or where ``TESTS_NGINX`` says."""
+    return os.environ.get("TESTS_NGINX") or shutil.which("nginx")
+
+
+def balancer(ports: list[int], port: int, folder: Path, program: str | None) -> AbstractContextManager[None]:
+    """Something at *port* that passes calls on to *ports* as deploy/balancer.conf tells; the *program* is nginx."""
+    return _nginx(ports, port, folder, program) if program else balancing(ports, port)
+
+
+@contextmanager
+def _nginx(ports: list[int], port: int, folder: Path, program: str) -> Iterator[None]:
+    text = (DEPLOY / "balancer.conf").read_text(encoding="utf-8")
+    for name, one in zip(NAMES, ports, strict=True):
+        text = text.replace(f"server {name}:8080", f"server 127.0.0.1:{one}")
+    text = text.replace("listen 8080", f"listen 127.0.0.1:{port}")
+    path = folder / "nginx.conf"
+    # As root it would give its workers to a user of the distribution's package.
+    user = "user root;" if os.geteuid() == 0 else ""
+    path.write_text(NGINX.format(folder=folder, balancer=text, user=user), encoding="utf-8")
+    process = subprocess.Popen([program, "-p", folder, "-e", folder / "error.log", "-c", path])
+    try:
+        wait_until(lambda: process.poll() is not None or readiness(f"http://127.0.0.1:{port}"))
+        assert process.poll() is None, "nginx did not start"
+        yield
+    finally:
+        process.terminate()
+        process.wait(30)

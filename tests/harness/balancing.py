@@ -1,0 +1,154 @@
+"""A balancer that passes calls on as nginx does with deploy/balancer.conf: it repeats only what cannot have arrived."""
+
+import asyncio
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from time import monotonic
+
+IDLE_SECONDS = 4.0
+AWAY_SECONDS = 2.0
+CONNECT_SECONDS = 2.0
+TRIES = 2
+REPEATABLE = {b"GET", b"HEAD", b"PUT", b"DELETE", b"OPTIONS"}
+FAILED = b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n"
+
+Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter, float]
+"""With when it became idle."""
+
+
+class Lost(Exception):
+    """A connection ended before there was an answer."""
+
+
+@dataclass
+class Backend:
+    """One gateway, and the idle connections to it."""
+
+    port: int
+    idle: list[Connection] = field(default_factory=list)
+    away_until: float = 0.0
+    under_way: int = 0
+
+    async def connect(self) -> Connection:
+        """An idle connection, or a new one; ``OSError`` where there is none to be had."""
+        while self.idle:
+            reader, writer, since = self.idle.pop()
+            if not reader.at_eof() and monotonic() - since < IDLE_SECONDS:
+                return reader, writer, since
+            writer.close()
+        async with asyncio.timeout(CONNECT_SECONDS):
+            return *await asyncio.open_connection("127.0.0.1", self.port), 0.0
+
+    async def ask(self, connection: Connection, request: bytes) -> bytes:
+        """The answer to *request*; ``Lost`` where there is none."""
+        reader, writer, _ = connection
+        try:
+            writer.write(request)
+            answer = await message(reader, bodiless=request.startswith(b"HEAD "))
+        except OSError:
+            answer = b""
+        if not answer:
+            writer.close()
+            raise Lost
+        if b"\r\nconnection: close\r\n" in answer:
+            writer.close()
+        else:
+            self.idle.append((reader, writer, monotonic()))
+        return answer.replace(b"\r\nconnection: close\r\n", b"\r\n", 1)
+
+
+@dataclass
+class Balancer:
+    """Which gateways there are."""
+
+    backends: Sequence[Backend]
+    clients: set[asyncio.StreamWriter] = field(default_factory=set)
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Pass on what one client asks for."""
+        self.clients.add(writer)
+        with suppress(OSError):
+            while request := await message(reader):
+                writer.write(await self._passed_on(request))
+        self.clients.discard(writer)
+        writer.close()
+
+    async def close(self) -> None:
+        """End every connection."""
+        idle = (writer for backend in self.backends for _, writer, _ in backend.idle)
+        for writer in [*idle, *self.clients]:
+            writer.transport.abort()
+            with suppress(OSError):
+                await writer.wait_closed()
+
+    async def _passed_on(self, request: bytes) -> bytes:
+        now = monotonic()
+        there = [backend for backend in self.backends if backend.away_until < now]
+        for backend in sorted(there, key=lambda one: one.under_way)[:TRIES]:
+            try:
+                connection = await backend.connect()
+            except OSError:
+                # Nothing was sent yet.
+                backend.away_until = monotonic() + AWAY_SECONDS
+                continue
+            backend.under_way += 1
+            try:
+                return await backend.ask(connection, request)
+            except Lost:
+                backend.away_until = monotonic() + AWAY_SECONDS
+                if request.partition(b" ")[0] not in REPEATABLE:
+                    break
+            finally:
+                backend.under_way -= 1
+        return FAILED
+
+
+async def message(reader: asyncio.StreamReader, *, bodiless: bool = False) -> bytes:
+    """The next request or answer, whose length its head tells unless it has no body; empty at the end."""
+    try:
+        head = await reader.readuntil(b"\r\n\r\n")
+        if bodiless:
+            return head
+        fields = {name: value.strip() for name, _, value in (one.partition(b":") for one in head.lower().splitlines())}
+        if fields.get(b"transfer-encoding") == b"chunked":
+            return head + await _chunks(reader)
+        return head + await reader.readexactly(int(fields.get(b"content-length", 0)))
+    except asyncio.IncompleteReadError:
+        return b""
+
+
+async def _chunks(reader: asyncio.StreamReader) -> bytes:
+    read, line = b"", b""
+    while line != b"0\r\n":
+        line = await reader.readuntil(b"\r\n")
+        read += line + await reader.readexactly(int(line, 16) + 2)
+    return read
+
+
+@contextmanager
+def balancing(ports: Sequence[int], port: int) -> Iterator[None]:
+    """A balancer at *port* for the gateways at *ports*, in a thread of its own."""
+    started, ending = threading.Event(), asyncio.Event()
+    loop = asyncio.new_event_loop()
+
+    async def serve() -> None:
+        balancer = Balancer([Backend(one) for one in ports])
+        async with await asyncio.start_server(balancer.serve, "127.0.0.1", port):
+            started.set()
+            await ending.wait()
+            await balancer.close()
+
+    def run() -> None:
+        with asyncio.Runner(loop_factory=lambda: loop) as runner:
+            runner.run(serve())
+
+    thread = threading.Thread(target=run, name="balancer")
+    thread.start()
+    try:
+        assert started.wait(30)
+        yield
+    finally:
+        loop.call_soon_threadsafe(ending.set)
+        thread.join(30)
