@@ -57,6 +57,7 @@ def furnish(gateway: Gateway) -> None:
     gateway.run(gateway.app.workspaces.change(gateway.workspace_id, name=HARD))
     gateway.run(gateway.app.keys.create(gateway.workspace_id, "read", name=HARD))
     gateway.run(gateway.app.connections.change(gateway.connections["notes"], name=HARD))
+    gateway.run(gateway.app.webhooks.create(gateway.workspace_id, "https://example.com/" + "e" * 150, name=HARD))
     gateway.get("/notes/databases")
     gateway.get("/notes/databases", limit="many")
     gateway.get("/boards/lists", board_id=gateway.examples("boards")["board_id"])

@@ -19,6 +19,9 @@ PAGES = {
     "credentials": "/connections/{connection}/credentials",
     "events": "/connections/{connection}/events",
     "disconnecting": "/connections/{connection}/disconnect",
+    "webhooks": "/webhooks",
+    "webhook": "/webhooks/{webhook}",
+    "removing": "/webhooks/{webhook}/remove",
     "runs": "/runs",
     "run": "/runs/{run}",
     "budgets": "/budgets",
@@ -36,6 +39,7 @@ def places(house: Gateway) -> dict[str, str]:
         "workspace": house.workspace_id,
         "connection": house.connections["notes"],
         "key": keys[0]["key_id"],
+        "webhook": house.operator("GET", "/v1/webhooks").data[0]["webhook_id"],
         "run": runs[0]["run_id"],
     }
 

@@ -91,8 +91,18 @@ def test_what_was_observed(operator: Browser, gateway: Gateway, name: str, shown
     assert harmless(page)
 
 
+@hostile
+def test_the_name_of_a_webhook(operator: Browser, gateway: Gateway, name: str, shown: str) -> None:
+    given = {"workspace_id": gateway.workspace_id, "url": "https://example.com/events", "name": name}
+    made = gateway.operator("POST", "/v1/webhooks", json=given).data
+    pages = [operator.open(f"/console/webhooks{place}") for place in ("", f"/{made['webhook_id']}")]
+
+    assert [True] * 2 == [shown in isolated(page) for page in pages]
+    assert [True] * 2 == [harmless(page) for page in pages]
+
+
 @pytest.mark.parametrize("name", [MARKUP, TURNING, "\x00\x1b", "%ED%A0%80"])
-@pytest.mark.parametrize("path", ["/workspaces/{}", "/runs/{}", "/connections/{}", "/keys/{}/revoke"])
+@pytest.mark.parametrize("path", ["/workspaces/{}", "/runs/{}", "/connections/{}", "/keys/{}/revoke", "/webhooks/{}"])
 def test_a_name_in_the_address(operator: Browser, path: str, name: str) -> None:
     page = operator.open("/console" + path.format(quote(name, safe="%")))
 

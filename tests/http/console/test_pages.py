@@ -12,7 +12,7 @@ from harness.browsing import Browser
 from harness.rehearsing import Shelf, Trouble
 from harness.serving import Gateway
 
-PAGES = ["", "/workspaces", "/keys", "/connections", "/runs", "/budgets"]
+PAGES = ["", "/workspaces", "/keys", "/connections", "/webhooks", "/runs", "/budgets"]
 
 
 @pytest.mark.parametrize("path", PAGES)
@@ -173,10 +173,10 @@ def test_a_key_may_be_let_manage_connections(operator: Browser, gateway: Gateway
 
 def test_a_key_may_be_limited_to_operations(operator: Browser, gateway: Gateway) -> None:
     workspace = operator.open(f"/console/workspaces/{gateway.workspace_id}")
-    operator.submit(workspace, "Create the key", name="for an agent", scope="read", operations="notes_read_*")
+    operator.submit(workspace, "Create the key", name="for an agent", scope="read", operations="notes_read_*, shelf_*")
     (row,) = [row for row in operator.open("/console/keys").rows() if row[0] == "for an agent"]
 
-    assert "only notes_read_*" in " ".join(row)
+    assert "only notes_read_*, shelf_*" in " ".join(row)
 
 
 def test_a_key_is_revoked_once_that_was_confirmed(operator: Browser, gateway: Gateway) -> None:
@@ -210,7 +210,9 @@ def test_a_key_that_cannot_be_made_is_not(operator: Browser, field: str, value: 
     assert [] == page.html.select("#key")
 
 
-@pytest.mark.parametrize("path", ["/keys/key_x/revoke", "/connections/conn_x", "/connections/conn_x/events", "/runs/x"])
+@pytest.mark.parametrize(
+    "path", ["/keys/key_x/revoke", "/connections/conn_x", "/connections/conn_x/events", "/runs/x", "/webhooks/x"]
+)
 def test_what_does_not_exist_is_404(operator: Browser, path: str) -> None:
     page = operator.open(f"/console{path}")
 

@@ -29,6 +29,7 @@ NAVIGATION = (
     (f"{ROOT}/workspaces", "Workspaces"),
     (f"{ROOT}/keys", "Keys"),
     (f"{ROOT}/connections", "Connections"),
+    (f"{ROOT}/webhooks", "Webhooks"),
     (f"{ROOT}/runs", "Runs"),
     (f"{ROOT}/budgets", "Budgets"),
 )
@@ -71,6 +72,10 @@ class Visit:
     def named(self, name: str) -> str:
         """A part of the path, such as the identifier of a run."""
         return str(self.exchange.scope["path_params"][name])
+
+    def listed(self, name: str) -> list[str]:
+        """What stands in a field of the form between commas."""
+        return [one.strip() for one in self.form.get(name, "").split(",") if one.strip()]
 
     async def ask(self, route: ManagementRoute, given: Mapping[str, str], position: Position | None = None) -> Any:
         """What *route* answers the operator who has *given* these texts; those that are empty are left out."""

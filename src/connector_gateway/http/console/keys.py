@@ -11,7 +11,7 @@ from connector_gateway.kit.clock import instant
 from connector_gateway.kit.errors import GatewayError, InvalidParameters, WorkspaceNotFound
 from connector_gateway.kit.identifiers import WorkspaceId
 
-FIELDS = ("workspace_id", "scope", "name", "calls_per_minute", "manages_connections", "operations")
+FIELDS = ("workspace_id", "scope", "name", "calls_per_minute", "manages_connections")
 
 
 async def show_all(visit: Visit, problem: GatewayError | None = None) -> Response:
@@ -35,9 +35,9 @@ async def show_all(visit: Visit, problem: GatewayError | None = None) -> Respons
 
 async def create(visit: Visit) -> Response:
     """Create a key, and show it this once."""
-    given = {name: visit.form.get(name, "") for name in FIELDS} | {"expires_at": _end(visit)}
+    given = {name: visit.form.get(name, "") for name in FIELDS} | {"operations": ",".join(visit.listed("operations"))}
     try:
-        made = await visit.ask(create_key, given)
+        made = await visit.ask(create_key, given | {"expires_at": _end(visit)})
     except (InvalidParameters, WorkspaceNotFound) as error:
         return await show_all(visit, error)
     # Shown with this answer, and with no address that could be opened again: it is stored nowhere.

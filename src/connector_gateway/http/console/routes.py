@@ -1,10 +1,21 @@
 """Every page of the console, and what each of its forms does."""
 
-from connector_gateway.http.console import budgets, connections, credentials, keys, overview, runs, sign_in, workspaces
+from connector_gateway.http.console import (
+    budgets,
+    connections,
+    credentials,
+    keys,
+    overview,
+    runs,
+    sign_in,
+    webhooks,
+    workspaces,
+)
 from connector_gateway.http.console.declared import ROOT, SIGN_IN, ConsoleRoute
 
 WORKSPACE = f"{ROOT}/workspaces/{{workspace_id}}"
 KEY = f"{ROOT}/keys/{{key_id}}"
+WEBHOOK = f"{ROOT}/webhooks/{{webhook_id}}"
 CONNECTION = f"{ROOT}/connections/{{connection_id}}"
 
 ROUTES = (
@@ -32,6 +43,15 @@ ROUTES = (
     ConsoleRoute("GET", f"{CONNECTION}/events", connections.events),
     ConsoleRoute("GET", f"{CONNECTION}/disconnect", connections.ask_to_remove),
     ConsoleRoute("POST", f"{CONNECTION}/disconnect", connections.remove),
+    ConsoleRoute("GET", f"{ROOT}/webhooks", webhooks.show_all),
+    ConsoleRoute("POST", f"{ROOT}/webhooks", webhooks.create),
+    ConsoleRoute("GET", WEBHOOK, webhooks.show),
+    ConsoleRoute("POST", WEBHOOK, webhooks.change),
+    ConsoleRoute("POST", f"{WEBHOOK}/status", webhooks.switch),
+    ConsoleRoute("POST", f"{WEBHOOK}/rotate", webhooks.rotate),
+    ConsoleRoute("POST", f"{WEBHOOK}/replay", webhooks.replay),
+    ConsoleRoute("GET", f"{WEBHOOK}/remove", webhooks.ask_to_remove),
+    ConsoleRoute("POST", f"{WEBHOOK}/remove", webhooks.remove),
     ConsoleRoute("GET", f"{ROOT}/runs", runs.show_all),
     ConsoleRoute("GET", f"{ROOT}/runs/{{run_id}}", runs.show),
     ConsoleRoute("GET", f"{ROOT}/budgets", budgets.show),
