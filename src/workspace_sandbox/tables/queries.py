@@ -9,7 +9,8 @@ from typing import Any
 from multidict import MultiMapping
 
 from workspace_sandbox.tables import wire
-from workspace_sandbox.tables.formula import Row, parse
+from workspace_sandbox.tables.formula import parse
+from workspace_sandbox.tables.operands import Row
 from workspace_sandbox.tables.state import Field, Record, Table, View, find
 from workspace_sandbox.tables.values import Reader, kept, text_of
 

@@ -94,7 +94,7 @@ ROUTES: Sequence[Endpoint | Page] = (
         "GET",
         TABLE,
         records.list_records,
-        lacks="rarer formulas, text is not localised",
+        lacks="text is not localised",
     ),
     _reads("POST", f"{TABLE}/listRecords", records.list_records_by_body, lacks="as GET"),
     _writes("POST", TABLE, records.create_records),

@@ -24,18 +24,27 @@ def read_date(text: str) -> str | None:
         return None
 
 
-def read_instant(text: str, zone: str) -> float | None:
-    """The epoch seconds of an ISO time, to the millisecond; without an offset it is of that *zone*."""
+def read_instant(text: str, within: str) -> float | None:
+    """The epoch seconds of an ISO time, to the millisecond; without an offset it is of the zone *within*."""
     try:
         at = datetime.fromisoformat(text.strip())
-        return round((at if at.tzinfo else at.replace(tzinfo=_zone(zone))).timestamp(), 3)
+        return round((at if at.tzinfo else at.replace(tzinfo=zone(within))).timestamp(), 3)
     except (ValueError, OverflowError):
         return None
 
 
-def _zone(name: str) -> tzinfo:
+def zone(name: str) -> tzinfo:
     """The time zone of a field; ``client`` is the caller's, which over the wire is UTC."""
     try:
         return UTC if name in {"utc", "client"} else ZoneInfo(name)
-    except ZoneInfoNotFoundError:
+    except (ZoneInfoNotFoundError, ValueError):
         return UTC
+
+
+def is_zone(name: str) -> bool:
+    """Whether there is such a time zone."""
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return False
+    return True
