@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from application_page import application_rows, limit_rows, operation_rows
 from client_source import ClientSource, errors_module
 from dashboard import dashboard  # beside this file
 from pydantic.fields import FieldInfo
@@ -27,10 +28,14 @@ from workspace_sandbox.kit.acts import table
 
 PROJECT = Path(__file__).parent.parent
 REFERENCE = PROJECT / "docs" / "reference"
+PAGES = PROJECT / "docs" / "applications"
 GUIDES = PROJECT / "docs" / "guide" / "connect"
 CONTRACTS = PROJECT / "pyproject.toml"
 CLIENT = PROJECT / "src" / "connector_gateway_client"
 SANDBOX = PROJECT / "src" / "workspace_sandbox"
+REMARK = "<!-- {} -->\n"
+"""What marks a generated part of a page."""
+
 BASE_URL = "http://127.0.0.1:8080"
 
 
@@ -38,9 +43,14 @@ def files() -> Iterator[tuple[Path, str]]:
     """Every generated file and its text."""
     for connector in CONNECTORS.values():
         yield REFERENCE / f"{connector.name}.md", connector_page(connector)
+        page = PAGES / f"{connector.name}.md"
+        yield page, application_page(connector, page.read_text(encoding="utf-8"))
         if connector.oauth is not None:
             guide = GUIDES / f"{connector.name}.md"
             yield guide, connect_guide(connector, connector.oauth, guide.read_text(encoding="utf-8"))
+    overview = PAGES / "README.md"
+    rows = application_rows(CONNECTORS.values())
+    yield overview, between(overview.read_text(encoding="utf-8"), "applications", rows, remark=REMARK)
     yield REFERENCE / "errors.md", errors_page()
     document = openapi(CONNECTORS.values(), BASE_URL)
     yield REFERENCE / "openapi.json", json.dumps(document, indent=1, ensure_ascii=False) + "\n"
@@ -51,10 +61,8 @@ def files() -> Iterator[tuple[Path, str]]:
     yield CLIENT / "operations.py", formatted(source.operations_module())
     for name in APPLICATIONS:
         fidelity = SANDBOX / name / "FIDELITY.md"
-        acts = between(
-            fidelity.read_text(encoding="utf-8"), "acts", table(EMULATORS[name].acts), remark="<!-- {} -->\n"
-        )
-        yield fidelity, acts
+        acts = table(EMULATORS[name].acts)
+        yield fidelity, between(fidelity.read_text(encoding="utf-8"), "acts", acts, remark=REMARK)
     yield CONTRACTS, import_contracts(CONTRACTS.read_text(encoding="utf-8"))
 
 
@@ -80,8 +88,14 @@ def import_contracts(text: str) -> str:
 def connect_guide(connector: AnyConnector, oauth: OAuth, text: str) -> str:
     """*text*, the guide of connecting accounts, with the scopes and addresses that the connector declares."""
     scopes = scope_rows(oauth) if oauth.scopes else ["There are none."]
-    marked = between(text, "scopes", scopes, remark="<!-- {} -->\n")
-    return between(marked, "addresses", address_rows(connector, oauth), remark="<!-- {} -->\n")
+    marked = between(text, "scopes", scopes, remark=REMARK)
+    return between(marked, "addresses", address_rows(connector, oauth), remark=REMARK)
+
+
+def application_page(connector: AnyConnector, text: str) -> str:
+    """*text*, the page of an application, with what the connector declares."""
+    marked = between(text, "operations", operation_rows(connector), remark=REMARK)
+    return between(marked, "limits", limit_rows(connector), remark=REMARK)
 
 
 def scope_rows(oauth: OAuth) -> list[str]:

@@ -16,7 +16,8 @@ from click.testing import CliRunner
 from connector_gateway.cli import main
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.kit.errors import catalogue
-from examples.test_readme import PATHS, Shell, shell, typed_in, until_told
+from examples.shells import Shell, shell
+from examples.test_pages import PATHS, typed_in, until_told
 
 __all__ = ["shell"]
 
@@ -33,7 +34,10 @@ HEADINGS = [
     "Not verified",
 ]
 ROOMS = sorted(CONNECTORS)
-TEXTS = {path.stem: path.read_text(encoding="utf-8") for path in sorted(GUIDES.glob("*.md"))}
+PAGES = [*sorted(GUIDES.glob("*.md")), GUIDES.parent / "events.md"]
+TEXTS = {path.stem: path.read_text(encoding="utf-8") for path in PAGES}
+ACCOUNTS = {"README": "notes", "events": "chat"} | {room: room for room in ROOMS}
+"""Whose account the command lines of a guide are tried with."""
 
 
 def lines_of(name: str) -> list[str]:
@@ -42,7 +46,7 @@ def lines_of(name: str) -> list[str]:
     return [line for line in typed.splitlines() if "connector-gateway " in line]
 
 
-LINES = [(name, line) for name in ("README", *ROOMS) for line in lines_of(name)]
+LINES = [(name, line) for name in ACCOUNTS for line in lines_of(name)]
 
 
 @pytest.mark.parametrize("room", ROOMS)
@@ -69,8 +73,7 @@ def test_the_codes_of_what_goes_wrong_are_those_of_the_catalogue(room: str) -> N
 @pytest.fixture(scope="module")
 def kept(shell: Shell) -> Mapping[str, Any]:
     """What ``dev`` has made."""
-    described: Mapping[str, Any] = json.loads((shell.folder / ".data" / "dev.json").read_text(encoding="utf-8"))
-    return described
+    return shell.described
 
 
 def typed(shell: Shell, line: str, credentials: Mapping[str, str]) -> Any:
@@ -94,7 +97,7 @@ def returning(shell: Shell, kept: Mapping[str, Any]) -> None:
 def test_every_command_line_of_a_guide_does_what_it_says(
     shell: Shell, kept: Mapping[str, Any], name: str, line: str
 ) -> None:
-    connector = name if name in CONNECTORS else "notes"
+    connector = ACCOUNTS[name]
     credentials = {name: kept["upstreams"][connector][name] for name in CONNECTORS[connector].credentials}
     filled = line.replace("ws_…", kept["workspace_id"]).replace("conn_…", kept["connections"][connector])
     answer = typed(shell, filled, credentials)

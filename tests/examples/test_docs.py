@@ -18,7 +18,7 @@ GUIDE = (ROOT / "docs" / "guide" / "settings.md").read_text(encoding="utf-8")
 TOLD = [line.split("`")[1] for line in GUIDE.splitlines() if line.startswith("| `GATEWAY_")]
 REQUIRED = {"GATEWAY_SECRET_KEYS": "a secret that only tests know", "GATEWAY_OPERATOR_TOKEN": "op_0123456789abcdef"}
 COMMANDS = (ROOT / "docs" / "guide" / "command-line.md").read_text(encoding="utf-8")
-COMMAND_LINES = [line for line in COMMANDS.splitlines() if re.match("connector-gateway (call|runs) ", line)]
+COMMAND_LINES = [line for line in COMMANDS.splitlines() if re.match("connector-gateway (call|runs|conformance) ", line)]
 ROOMS = sorted(CONNECTORS)
 
 

@@ -9,7 +9,7 @@ LONGEST = (
     "hostile/test_slow_texts.py",
     "connectors/tables/test_doubts.py",
     "clients/test_generated.py",
-    "examples/test_readme.py",
+    "examples/test_pages.py",
     "hostile/test_attacks.py",
     "simulation/test_stories.py",
     "cli/test_workers.py",

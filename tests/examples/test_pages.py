@@ -1,4 +1,4 @@
-"""Every line of the README that a newcomer types is typed here, in a real shell, against real processes."""
+"""Every line that a newcomer types from the README and other pages is typed here, in a real shell."""
 
 import json
 import os
@@ -8,30 +8,26 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from examples.blocks import FOLLOWED
+from examples.documented import ROOT
+from examples.following import Reader
+from examples.shells import EXPORTS, LONGEST_SECONDS, Shell, shell
 from harness.waiting import wait_until
 
-ROOT = Path(__file__).parent.parent.parent
+__all__ = ["shell"]
+
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PATHS = {"PATH": f"{sys.prefix}/bin:{os.environ['PATH']}"}
 """All that a shell knows which has nothing to do with an installation."""
 
-UNHURRIED = {"GATEWAY_NOTES_BUDGET": "1000/1"}
-"""At the pace of the application, reading some 160 databases once takes a minute and a half."""
-
-LONGEST_SECONDS = 300
-"""For what is typed at once: far longer than it takes, but on a machine that is busy with something else."""
-
 SCREEN = 24
 """Lines of a terminal."""
-
-EXPORTS = 'eval "$(.venv/bin/connector-gateway env)"\n'
 
 
 def section(title: str) -> str:
@@ -49,57 +45,6 @@ COMMANDS = blocks("The command line")
 SERVED = blocks("Run it")
 
 
-@dataclass(frozen=True)
-class Shell:
-    """A shell in the folder of a running ``dev``."""
-
-    folder: Path
-
-    def type(self, lines: str) -> str:
-        """What is printed when *lines* are typed, each of which must succeed."""
-        done = subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", EXPORTS + lines],
-            cwd=self.folder,
-            capture_output=True,
-            text=True,
-            timeout=LONGEST_SECONDS,
-            check=False,
-        )
-        assert 0 == done.returncode, done.stderr
-        return done.stdout
-
-    def answers(self, lines: str) -> list[Mapping[str, Any]]:
-        """The JSON texts that are printed when *lines* are typed."""
-        return list(decoded(self.type(lines)))
-
-
-def decoded(text: str) -> Iterator[Any]:
-    """The JSON values that stand one behind the other in *text*."""
-    decoder, rest = json.JSONDecoder(), text.strip()
-    while rest:
-        value, end = decoder.raw_decode(rest)
-        yield value
-        rest = rest[end:].lstrip()
-
-
-@pytest.fixture(scope="module")
-def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
-    folder = tmp_path_factory.mktemp("checkout")
-    (folder / ".venv").symlink_to(sys.prefix)
-    port = secrets.choice(range(10_000, 30_000, 10))
-    command = [".venv/bin/connector-gateway", "dev", "--port", str(port), "--sandbox-port", str(port + 1), "--quiet"]
-    process = subprocess.Popen(command, cwd=folder, env={**os.environ, **UNHURRIED})
-    described = folder / ".data" / "dev.json"
-    try:
-        wait_until(lambda: described.exists() or process.poll() is not None)
-        sandbox = json.loads(described.read_text())["sandbox_url"]
-        httpx.post(f"{sandbox}/_control/notes/knobs", json={"limits": False}).raise_for_status()
-        yield Shell(folder)
-    finally:
-        process.terminate()
-        process.wait(60)
-
-
 def test_the_first_envelope_is_less_than_a_screen_away() -> None:
     way = section("Try it").partition(TRIED[1])[0] + TRIED[1]
 
@@ -114,7 +59,7 @@ def test_nothing_is_typed_that_only_new_or_clever_shells_know() -> None:
 
 
 def test_the_first_envelope(shell: Shell) -> None:
-    (envelope,) = shell.answers(TRIED[1])
+    (envelope,) = shell.answers(TRIED[1].removeprefix(EXPORTS))
 
     assert ("ok", "notes") == (envelope["status"], envelope["connector"])
     assert [] != envelope["data"]
@@ -128,39 +73,25 @@ def test_the_write_makes_one_page_however_often_it_is_repeated(shell: Shell) -> 
 
 def is_watching(shell: Shell) -> bool:
     """Whether changes of notes are seen; asked of the service, since a command takes a second of the processor."""
-    told = json.loads((shell.folder / ".data" / "dev.json").read_text())
+    told = shell.described
     url = f"{told['base_url']}/v1/connections/{told['connections']['notes']}"
     answer = httpx.get(url, headers={"Authorization": f"Bearer {told['operator_token']}"}, timeout=30)
     return answer.json()["data"]["watching_since"] is not None
 
 
-def test_what_people_do_is_read_as_events(shell: Shell) -> None:
-    wait_until(lambda: is_watching(shell), LONGEST_SECONDS)
-    (command,) = re.findall(r"`([^`]* connections show [^`]*)`", section("Try it"))
-    (connection,) = shell.answers(f"{command} --json")
-    shell.answers(TRIED[3])
-    read_chat, read_notes = TRIED[3].splitlines()[-2:]
-    # Both come from other processes, which may be busy.
-    wait_until(lambda: "Ship it" in str(shell.answers(read_chat)), LONGEST_SECONDS)
-    wait_until(lambda: "4242" in str(shell.answers(read_notes)), LONGEST_SECONDS)
-
-    assert connection["watching_since"] is not None
-
-
 def test_the_command_line_makes_the_same_calls_and_explains_them(shell: Shell) -> None:
-    (envelope,) = shell.answers(TRIED[1])
+    (envelope,) = shell.answers(TRIED[1].removeprefix(EXPORTS))
     typed = COMMANDS[0].replace("run_…", envelope["run_id"])
     told = shell.type(typed)
 
-    assert 1 == len(COMMANDS)
-    assert 4 == len(typed.splitlines())
-    assert "notes list_databases" in told
+    assert (1, 3) == (len(COMMANDS), len(typed.splitlines()))
+    assert "chat post_message" in told
     assert envelope["run_id"] in told
 
 
 def test_the_exports_name_a_read_key_where_that_is_wanted(shell: Shell) -> None:
     read = shell.type(".venv/bin/connector-gateway env --key read")
-    kept = json.loads((shell.folder / ".data" / "dev.json").read_text())
+    kept = shell.described
 
     assert f"export GATEWAY_API_KEY={kept['keys']['read']}\n" in read
     assert kept["keys"]["write"] not in read
@@ -172,6 +103,13 @@ def test_without_a_dev_installation_the_exports_say_how_to_start_one(tmp_path: P
 
     assert (1, "") == (done.returncode, done.stdout)
     assert "make run" in done.stderr
+
+
+@pytest.mark.parametrize("page", FOLLOWED)
+def test_what_a_page_shows_comes_when_it_is_typed(shell: Shell, page: str) -> None:
+    wait_until(lambda: is_watching(shell), LONGEST_SECONDS)
+
+    assert [] == Reader(shell).follow(page)
 
 
 @pytest.fixture

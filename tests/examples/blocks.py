@@ -1,0 +1,54 @@
+"""Which test runs the code that a page shows."""
+
+from collections import Counter
+from collections.abc import Mapping
+
+from documentation import Pages
+
+from examples.documented import Block, blocks_of
+
+GUIDE = "docs/guide"
+SANDBOX = ("sandbox/guides/test_pages.py", {"python": 1, "js": 1})
+CONNECTING = "examples/test_connect_guides.py"
+
+RUN_BY: Mapping[str, tuple[str, Mapping[str, int]]] = {
+    "README.md": ("examples/test_pages.py", {"sh": 7}),
+    "client/README.md": ("client/test_client.py", {"python": 1}),
+    f"{GUIDE}/agents.md": ("examples/test_agents_guide.py", {"sh": 1, "json": 2, "python": 1, "text": 1}),
+    f"{GUIDE}/command-line.md": ("examples/test_docs.py", {"sh": 5}),
+    f"{GUIDE}/connect/README.md": (CONNECTING, {"sh": 6}),
+    f"{GUIDE}/connect/boards.md": (CONNECTING, {"sh": 2}),
+    f"{GUIDE}/connect/chat.md": (CONNECTING, {"sh": 3}),
+    f"{GUIDE}/connect/crm.md": (CONNECTING, {"sh": 2}),
+    f"{GUIDE}/connect/first-call.md": (CONNECTING, {"sh": 3}),
+    f"{GUIDE}/connect/mail.md": (CONNECTING, {"sh": 2}),
+    f"{GUIDE}/connect/notes.md": (CONNECTING, {"sh": 3}),
+    f"{GUIDE}/connect/tables.md": (CONNECTING, {"sh": 2}),
+    f"{GUIDE}/deliveries.md": ("examples/test_deliveries_guide.py", {"sh": 5, "python": 1, "json": 1}),
+    f"{GUIDE}/events.md": (CONNECTING, {"sh": 1}),
+    f"{GUIDE}/generated-clients.md": ("clients/test_generated.py", {"python": 1, "typescript": 1}),
+    f"{GUIDE}/operate.md": ("deploy/test_backup.py", {"sh": 4}),
+    f"{GUIDE}/sandbox/boards.md": SANDBOX,
+    f"{GUIDE}/sandbox/chat.md": SANDBOX,
+    f"{GUIDE}/sandbox/crm.md": SANDBOX,
+    f"{GUIDE}/sandbox/mail.md": SANDBOX,
+    f"{GUIDE}/sandbox/notes.md": SANDBOX,
+    f"{GUIDE}/sandbox/tables.md": SANDBOX,
+}
+"""Pages with a test of their own: which, and how many blocks of each language it runs."""
+
+PAGES = sorted(path for path in Pages().reached() if path.endswith(".md") and "/decisions/" not in path)
+
+
+def shown(page: str) -> list[Block]:
+    """The blocks of a page that something has to run: those in a language, and not marked as not run."""
+    return [block for block in blocks_of(page) if block.language and block.not_run is None]
+
+
+def counted(page: str) -> Mapping[str, int]:
+    """How many blocks of each language something has to run."""
+    return Counter(block.language for block in shown(page))
+
+
+FOLLOWED = [page for page in PAGES if page not in RUN_BY and shown(page)]
+"""All others that show code; they are typed from the first block to the last."""

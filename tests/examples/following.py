@@ -1,0 +1,74 @@
+"""Somebody who types every block of a page, and compares what it shows with what comes."""
+
+import json
+import re
+import sys
+from typing import Any
+
+from examples.blocks import shown
+from examples.documented import Block, decoded, has_lines, is_as_shown
+from examples.shells import EXPORTS, LONGEST_SECONDS, Shell
+from harness.waiting import wait_until
+
+BEGUN = {"make run\n", EXPORTS}
+"""What was typed before any page is followed."""
+
+
+class Reader:
+    """Follows pages in one shell."""
+
+    def __init__(self, shell: Shell) -> None:
+        self._shell = shell
+        self._typed = self._printed = ""
+        self._run_id = "run_…"
+
+    def follow(self, page: str) -> list[str]:
+        """What was not as *page* shows it."""
+        return [block.text for block in shown(page) if not getattr(self, f"_{block.language}")(block)]
+
+    def _sh(self, block: Block) -> bool:
+        if block.text not in BEGUN:
+            self._typed = self._here(block.text)
+            self._take(self._shell.type(self._typed))
+        return True
+
+    def _python(self, block: Block) -> bool:
+        self._take(self._shell.run([sys.executable, "-c", self._here(block.text)]))
+        return True
+
+    def _json(self, block: Block) -> bool:
+        shown = json.loads(block.text)
+        if "/events?" in self._typed:
+            wait_until(lambda: is_as_shown(shown, self._once_more()), LONGEST_SECONDS)  # they come from other processes
+        return is_as_shown(shown, self._answer())
+
+    def _text(self, block: Block) -> bool:
+        return has_lines(block.text, self._printed)
+
+    def _take(self, printed: str) -> None:
+        self._printed = printed
+        self._run_id = (re.findall(r'"run_id": *"(run_\w+)"', printed) or [self._run_id])[-1]
+
+    def _answer(self) -> Any:
+        """The last JSON value that was printed; nothing if there was none."""
+        values = list(decoded(self._printed)) if self._printed.lstrip()[:1] in {"{", "["} else [None]
+        return values[-1]
+
+    def _once_more(self) -> Any:
+        """The answer to the last line, typed again."""
+        self._take(self._shell.type(self._typed.splitlines()[-1]))
+        return self._answer()
+
+    def _here(self, text: str) -> str:
+        """*text* for this installation, and with what was answered last."""
+        told = self._shell.described
+        first = int(told["sandbox_url"].rpartition(":")[2])
+        places = {f"127.0.0.1:{8081 + number}": f"127.0.0.1:{first + number}" for number in range(8)} | {
+            "http://127.0.0.1:8080": told["base_url"],
+            "run_…": self._run_id,
+            "ws_…": told["workspace_id"],
+            "conn_…": told["connections"]["chat"],
+        }
+        for there, here in places.items():
+            text = text.replace(there, here)
+        return text

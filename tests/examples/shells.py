@@ -1,0 +1,87 @@
+"""A shell in the folder of a running ``dev``, as a newcomer has it."""
+
+import json
+import os
+import secrets
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from examples.documented import decoded
+from harness.waiting import wait_until
+
+UNHURRIED = {"GATEWAY_NOTES_BUDGET": "1000/1"}
+"""At the pace of the application, reading some 160 databases once takes a minute and a half."""
+
+LONGEST_SECONDS = 300
+"""For what is typed at once: far longer than it takes, but on a machine that is busy with something else."""
+
+EXPORTS = 'eval "$(.venv/bin/connector-gateway env)"\n'
+"""What is typed first in a second shell."""
+
+
+@dataclass(frozen=True)
+class Shell:
+    """A shell in the folder of a running ``dev``, in which the exports were typed."""
+
+    folder: Path
+    variables: Mapping[str, str]
+
+    def type(self, lines: str) -> str:
+        """What is printed when *lines* are typed, each of which must succeed."""
+        return self.run(["bash", "-euo", "pipefail", "-c", lines])
+
+    def run(self, command: list[str]) -> str:
+        """What a program prints, which must succeed."""
+        done = subprocess.run(
+            command,
+            cwd=self.folder,
+            env=self.variables,
+            capture_output=True,
+            text=True,
+            timeout=LONGEST_SECONDS,
+            check=False,
+        )
+        assert 0 == done.returncode, done.stderr
+        return done.stdout
+
+    def answers(self, lines: str) -> list[Mapping[str, Any]]:
+        """The JSON texts that are printed when *lines* are typed."""
+        return list(decoded(self.type(lines)))
+
+    @property
+    def described(self) -> Mapping[str, Any]:
+        """What ``dev`` tells of its installation."""
+        told: Mapping[str, Any] = json.loads((self.folder / ".data" / "dev.json").read_text(encoding="utf-8"))
+        return told
+
+
+def exported(folder: Path) -> Shell:
+    """A shell in *folder*, after the exports; a command takes a second of the processor, so they are typed once."""
+    before = Shell(folder, os.environ)
+    variables = before.type(f"{EXPORTS}env -0").split("\0")
+    return Shell(folder, dict(one.split("=", 1) for one in variables if one))
+
+
+@pytest.fixture(scope="module")
+def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
+    folder = tmp_path_factory.mktemp("checkout")
+    (folder / ".venv").symlink_to(sys.prefix)
+    port = secrets.choice(range(10_000, 30_000, 10))
+    command = [".venv/bin/connector-gateway", "dev", "--port", str(port), "--sandbox-port", str(port + 1), "--quiet"]
+    process = subprocess.Popen(command, cwd=folder, env={**os.environ, **UNHURRIED})
+    described = folder / ".data" / "dev.json"
+    try:
+        wait_until(lambda: described.exists() or process.poll() is not None)
+        sandbox = json.loads(described.read_text())["sandbox_url"]
+        httpx.post(f"{sandbox}/_control/notes/knobs", json={"limits": False}).raise_for_status()
+        yield exported(folder)
+    finally:
+        process.terminate()
+        process.wait(60)
