@@ -12,11 +12,14 @@ from itertools import islice
 from pathlib import Path
 from queue import Queue
 from threading import Thread
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from connector_gateway_client import Gateway as Client
+from connector_gateway_client import webhooks
 from connectors.chat.observing import change, connect, say
 from connectors.chat.reading import GENERAL, RANDOM
 from harness.playing import playing
@@ -55,6 +58,7 @@ class Product:
 
     server: ThreadingHTTPServer
     told: Queue[tuple[Any, ...]] = field(default_factory=Queue)
+    bodies: list[Any] = field(default_factory=list)
 
     @property
     def url(self) -> str:
@@ -66,8 +70,15 @@ class Product:
         names: dict[str, Any] = {"print": lambda *words: self.told.put(words)}
         os.environ["WEBHOOK_SECRET"] = secret
         exec(text.rpartition("\n\n\n")[0], names)
+        names["webhooks"] = SimpleNamespace(verify=self.verify, NotGenuine=webhooks.NotGenuine)
         names["Receiver"].log_message = lambda *_: None
         self.server.RequestHandlerClass = names["Receiver"]
+
+    def verify(self, headers: dict[str, str], body: bytes, secret: str) -> Any:
+        """The delivery, of which the whole body is kept."""
+        delivery = webhooks.verify(headers, body, secret)
+        self.bodies.append(json.loads(body))
+        return delivery
 
     def next(self) -> tuple[str, str]:
         """Type and text of the next event."""
@@ -97,7 +108,15 @@ def typed(gateway: Gateway, lines: str, **variables: str) -> Any:
     return json.loads(done.stdout)["data"]
 
 
-@requirement("webhooks:managed", "webhooks:message", "webhooks:replay", "webhooks:secret")
+def faults(gateway: Gateway, bodies: list[Any]) -> list[str]:
+    """What does not fit into what the document tells of deliveries."""
+    document = gateway.request("GET", "/openapi.json").body
+    told = document["webhooks"]["chat_event"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    checked = Draft202012Validator(told | {"components": document["components"]})
+    return [fault.message for body in bodies for fault in checked.iter_errors(body)]
+
+
+@requirement("webhooks:managed", "webhooks:message", "webhooks:replay", "webhooks:secret", "webhooks:described")
 def test_a_message_is_delivered_and_replayed_as_written(gateway: Gateway) -> None:
     connection = gateway.connections["chat"]
     change(gateway, connection, channels=[GENERAL], keywords=["deploy"])
@@ -119,6 +138,7 @@ def test_a_message_is_delivered_and_replayed_as_written(gateway: Gateway) -> Non
     assert [("message.keyword", text) for text in ("deploy it", "deploy it", "deploy more")] == [first, second, third]
     assert (1, "active", []) == (again["events"], active["status"], typed(gateway, RUNS))
     assert made["secret"] != rotated["secret"]
+    assert (3, []) == (len(receiver.bodies), faults(gateway, receiver.bodies))
 
 
 def test_events_are_followed_as_they_come(gateway: Gateway) -> None:

@@ -8,6 +8,7 @@ DELIVERIES = promised(
     ("deliveries-2", "webhooks:whose", "A webhook is told the events of its workspace, or of one connection."),
     ("deliveries-9", "webhooks:types", "A webhook is told events of some types, or of all."),
     ("deliveries-3", "webhooks:message", "What is delivered is the event as its route tells it, and whose it is."),
+    ("deliveries-11", "webhooks:described", "The document describes what is delivered."),
     ("deliveries-4", "webhooks:signed", "Every delivery is signed after the Standard Webhooks convention."),
     ("deliveries-4", "webhooks:secret", "A secret is shown once, and replaced with an overlap."),
     ("deliveries-5", "webhooks:at-least-once", "Every event is delivered at least once."),

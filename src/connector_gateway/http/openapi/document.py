@@ -7,6 +7,7 @@ from connector_gateway import __version__
 from connector_gateway.core.arguments import CONNECTION, MAX_IDEMPOTENCY_KEY
 from connector_gateway.http.answers import DRY_RUN
 from connector_gateway.http.management import MANAGEMENT, ManagementRoute
+from connector_gateway.http.openapi.deliveries import delivery, events_of, message
 from connector_gateway.http.openapi.examples import Example, examples
 from connector_gateway.http.openapi.failures import EXAMPLE_RUN, Failures
 from connector_gateway.http.openapi.shapes import Schema, Shapes, body_of, inlined, object_of, reference
@@ -70,6 +71,9 @@ def openapi(connectors: Iterable[AnyConnector], base_url: str) -> Schema:
             {"name": "management", "description": "Workspaces, keys, connections and the history of runs."},
         ],
         "paths": paths,
+        "webhooks": {
+            f"{one.name}_event": document.delivery(one, told) for one in connectors if (told := events_of(one))
+        },
         "x-dry-run": _dry_runs(),
         "components": {
             "securitySchemes": {
@@ -133,6 +137,12 @@ class _Document:
         }
         failed = self._failures.responses(name, operation.refusals, operation.errors, connector=connector.name)
         return described | {"responses": {"200": succeeded, **failed}}
+
+    def delivery(self, connector: AnyConnector, operation: AnyOperation) -> Schema:
+        """What is sent to webhooks of the events that *operation* tells."""
+        name = f"{operation.item.__name__}Delivery"
+        self._routes[name] = message(connector, self._shapes.returned(operation.item))
+        return delivery(connector, name)
 
     def management(self, route: ManagementRoute) -> Schema:
         """One management route."""

@@ -1,0 +1,60 @@
+"""What is sent to webhooks, described for who receives it: each connector's events, signed by the convention."""
+
+from connector_gateway.core.filters import READ_EVENTS, event_types
+from connector_gateway.http.openapi.shapes import Schema, object_of, reference
+from connector_gateway.kit.operation import AnyConnector, AnyOperation
+
+ABOUT = """\
+One observed event, sent to the address of a webhook and signed after the Standard Webhooks convention.
+
+An event may come more than once, with the same `webhook-id`. Answer within 15 seconds; what is not accepted is sent \
+again later.
+"""
+HEADERS = {
+    "webhook-id": "The `event_id`, the same each time that the event is sent.",
+    "webhook-timestamp": "When it was sent, in seconds since 1970.",
+    "webhook-signature": "`v1,` and the Base64 of an HMAC with SHA-256; several of them, apart by blanks, while "
+    "a secret is being replaced.",
+}
+RESPONSES: Schema = {
+    "2XX": {"description": "The event is accepted."},
+    "410": {"description": "Nothing more is wanted: the webhook is disabled at once."},
+    "default": {"description": "The event is sent again later, or after `Retry-After`."},
+}
+
+
+def events_of(connector: AnyConnector) -> AnyOperation | None:
+    """The operation by which *connector* tells the events that are delivered, if it observes any."""
+    return next((operation for operation in connector.operations if operation.name == READ_EVENTS), None)
+
+
+def message(connector: AnyConnector, event: Schema) -> Schema:
+    """The schema of what is sent of an event of *connector*, whose own schema is *event*."""
+    return object_of(
+        {
+            "type": {"type": "string", "enum": [*event_types({connector.name: connector})]},
+            "timestamp": {"type": "string", "format": "date-time", "description": "When the change was observed."},
+            "connector": {"type": "string", "const": connector.name},
+            "connection_id": {"type": "string"},
+            "data": event,
+        }
+    )
+
+
+def delivery(connector: AnyConnector, name: str) -> Schema:
+    """The request that brings a message, which is the component called *name*."""
+    headers = [
+        {"name": header, "in": "header", "required": True, "description": told, "schema": {"type": "string"}}
+        for header, told in HEADERS.items()
+    ]
+    described: Schema = {
+        "operationId": f"deliver_{connector.name}_event",
+        "tags": [connector.name],
+        "summary": f"Event of {connector.name}",
+        "description": ABOUT,
+        "security": [],
+        "parameters": headers,
+        "requestBody": {"required": True, "content": {"application/json": {"schema": reference(name)}}},
+        "responses": RESPONSES,
+    }
+    return {"post": described}
