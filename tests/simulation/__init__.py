@@ -11,7 +11,7 @@ I4  every run that was answered is in the history, with the outcome that was ans
 I5  no claim is held and no run is running a minute after faults stop
 I6  without a key, no step that may have arrived is sent twice
 I7  with limits on, one process that lives throughout is never refused as too fast
-I8  what colleagues make in notes and chat is in the feeds once, in order
+I8  what colleagues make in notes and chat is in the feeds once, in order as far as the application tells it
 I0  the simulation itself failed
 
 Not covered: PostgreSQL, deliveries (webhooks), a key's calls per minute, OAuth, and reading operations.

@@ -4,6 +4,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from simulation.process import Reply
@@ -267,10 +268,27 @@ def feeds(history: "History") -> Iterator[str]:
         if item.at >= 0 and item.kind in {"notes.create_page", "chat.post_message"}:
             wanted[KINDS[item.kind].room].append(item.content)
     for room, contents in wanted.items():
-        seen = [content_of(room, event, history.world) for event in history.feeds.get(room, [])]
-        told = [content for content in seen if content in contents]
+        told = _in_order(room, history, contents)
         if told != contents:
             yield f"I8 {room} events tell of {told} where {contents} happened"
+
+
+def _in_order(room: str, history: "History", contents: Sequence[str]) -> list[str]:
+    """What is told of *contents*; in their order, where the application does not tell which came first."""
+    told: list[tuple[str, object]] = []
+    for event in history.feeds.get(room, []):
+        content = content_of(room, event, history.world)
+        if content is not None and content in contents:
+            told.append((content, _tie(room, event, history.world)))
+    ties = groupby(told, key=lambda one: one[1])
+    return [content for _, tie in ties for content in sorted((one[0] for one in tie), key=contents.index)]
+
+
+def _tie(room: str, event: Mapping[str, Any], world: World) -> object:
+    """What is the same for events of which nobody can tell which came first: notes tells minutes only."""
+    if room == "chat":
+        return event["event_id"]
+    return event["observed_at"], world.emulator("notes").workspace.pages[event["page_id"]].created_at // 60
 
 
 def content_of(room: str, event: Mapping[str, Any], world: World) -> str | None:
