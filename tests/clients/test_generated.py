@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from examples.documented import blocks_of
 from harness.recording import playground
 from harness.requirement import requirement
 from harness.serving import Gateway
@@ -53,6 +54,13 @@ def given(gateway: Gateway) -> str:
     return json.dumps({"base_url": gateway.base_url, "key": gateway.key, "connections": gateway.connections})
 
 
+def guide(language: str, gateway: Gateway) -> str:
+    """What the guide to generated clients shows in *language*, for *gateway*."""
+    (text,) = [block.text for block in blocks_of("docs/guide/generated-clients.md") if block.language == language]
+    here = text.replace("http://127.0.0.1:8080", gateway.base_url).replace("<API key>", gateway.key)
+    return here.replace("<connection>", gateway.connections["notes"])
+
+
 def document(gateway: Gateway, folder: Path) -> Path:
     """The document that *gateway* serves, in a file."""
     path = folder / "openapi.json"
@@ -70,8 +78,10 @@ def test_a_python_client_is_made_type_checked_and_used(gateway: Gateway, tmp_pat
     ran(tmp_path, BIN / "openapi-python-client", "generate", "--path", described, *into)
     ran(tmp_path, BIN / "mypy", "--strict", "--config-file=", "calls.py", "gateway_client")
     told = ran(tmp_path, sys.executable, "calls.py", input=given(gateway))
+    shown = ran(tmp_path, sys.executable, "-c", guide("python", gateway))
 
     assert TOLD == json.loads(told)
+    assert "Leads" in shown
 
 
 @pytest.fixture(scope="module")
@@ -96,11 +106,15 @@ STRICT = ["--strict", "--noUncheckedIndexedAccess", "--target", "es2022", "--mod
 def test_a_typescript_client_is_made_type_checked_and_used(gateway: Gateway, project: Path) -> None:
     described = document(gateway, project)
 
+    (project / "guide.ts").write_text(guide("typescript", gateway), encoding="utf-8")
+
     ran(project, BINARIES / "openapi-typescript", described, "--output", "schema.ts")
-    ran(project, BINARIES / "tsc", *STRICT, "calls.ts")
+    ran(project, BINARIES / "tsc", *STRICT, "calls.ts", "guide.ts")
     told = ran(project, "node", "calls.js", input=given(gateway))
+    shown = ran(project, "node", "guide.js")
 
     assert TOLD == json.loads(told)
+    assert "Leads" in shown
 
 
 QUIET = {**os.environ, "REDOCLY_TELEMETRY": "off", "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true"}

@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 from typing import Any
 
 from examples.blocks import shown
@@ -30,10 +29,6 @@ class Reader:
         if block.text not in BEGUN:
             self._typed = self._here(block.text)
             self._take(self._shell.type(self._typed))
-        return True
-
-    def _python(self, block: Block) -> bool:
-        self._take(self._shell.run([sys.executable, "-c", self._here(block.text)]))
         return True
 
     def _json(self, block: Block) -> bool:

@@ -31,6 +31,7 @@ from workspace_sandbox.chat.deliveries import SIGNING_SECRET
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "guide" / "deliveries.md").read_text(encoding="utf-8")
 CREATE, RUNS, ENABLE, REPLAY, ROTATE = re.findall(r"```sh\n(.*?)```", GUIDE, re.DOTALL)
+(SHOWN,) = [json.loads(text) for text in re.findall(r"```json\n(.*?)```", GUIDE, re.DOTALL)]
 PLACE = "http://127.0.0.1:8000/events"
 
 
@@ -139,6 +140,7 @@ def test_a_message_is_delivered_and_replayed_as_written(gateway: Gateway) -> Non
     assert (1, "active", []) == (again["events"], active["status"], typed(gateway, RUNS))
     assert made["secret"] != rotated["secret"]
     assert (3, []) == (len(receiver.bodies), faults(gateway, receiver.bodies))
+    assert (SHOWN.keys(), SHOWN["data"].keys()) == (receiver.bodies[0].keys(), receiver.bodies[0]["data"].keys())
 
 
 def test_events_are_followed_as_they_come(gateway: Gateway) -> None:

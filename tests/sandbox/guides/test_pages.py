@@ -1,8 +1,7 @@
-"""The five-minute pages of the sandbox: what they show is run."""
+"""The README of the sandbox and its five-minute pages: what they show is run."""
 
 import json
 import os
-import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
@@ -11,12 +10,13 @@ from typing import Any
 
 import pytest
 
+from examples.documented import blocks_of, decoded
 from workspace_sandbox import APPLICATIONS
 from workspace_sandbox.running import Running, running
 
 HERE = Path(__file__).parent
-PAGES = HERE.parents[2] / "docs" / "guide" / "sandbox"
-BLOCK = re.compile(r"```(python|js)\n(.*?)```", re.DOTALL)
+README = "sandbox/README.md"
+PAGES = {name: f"docs/guide/sandbox/{name}.md" for name in APPLICATIONS} | {"chat in the README": README}
 pytestmark = pytest.mark.filterwarnings(
     "ignore:unclosed <socket:ResourceWarning",  # two vendors' libraries leave their pools to the garbage collector
     "ignore::pytest.PytestUnraisableExceptionWarning",  # the same, seen later
@@ -29,29 +29,41 @@ def started() -> Iterator[Running]:
         yield started
 
 
-def block(application: str, language: str) -> str:
-    """What the page of *application* shows in that language."""
-    blocks: dict[str, str] = dict(BLOCK.findall((PAGES / f"{application}.md").read_text(encoding="utf-8")))
-    return blocks[language]
+def block(page: str, language: str) -> str:
+    """What a page shows in that language."""
+    (text,) = [block.text for block in blocks_of(PAGES[page]) if block.language == language]
+    return text
 
 
-def shown(application: str) -> dict[str, Callable[[Running], None]]:
+def shown(page: str) -> dict[str, Callable[[Running], None]]:
     """The tests that a page shows, by name."""
     names: dict[str, Any] = {}
-    exec(compile(block(application, "python"), f"{application}.md", "exec"), names)  # our own page
+    exec(compile(block(page, "python"), PAGES[page], "exec"), names)  # our own page
     return {name: value for name, value in names.items() if name.startswith("test_")}
 
 
-TESTS = [(application, name) for application in APPLICATIONS for name in shown(application)]
+TESTS = [(page, name) for page in PAGES for name in shown(page)]
 
 
-@pytest.mark.parametrize(("application", "name"), TESTS)
-def test_a_test_of_a_page_passes(started: Running, application: str, name: str) -> None:
+@pytest.mark.parametrize(("page", "name"), TESTS)
+def test_a_test_of_a_page_passes(started: Running, page: str, name: str) -> None:
     started.reset()
 
-    shown(application)[name](started)
+    shown(page)[name](started)
 
-    assert started[application].journal()
+    assert started[page.split(maxsplit=1)[0]].journal()
+
+
+def test_what_is_typed_in_the_readme_is_answered(started: Running) -> None:
+    lines = "".join(block.text for block in blocks_of(README) if block.language == "sh" and block.not_run is None)
+    here = lines.replace("http://127.0.0.1:8081", started.url).replace("http://127.0.0.1:8085", started.chat.url)
+
+    typed = subprocess.run(["bash", "-euc", here], capture_output=True, text=True, check=True)
+    chat, fault, clock, reset = decoded(typed.stdout)
+
+    assert (True, "Northwind Labs") == (chat["ok"], chat["team"])
+    assert ({"done": True}, True) == (fault, clock["steered"])
+    assert [*APPLICATIONS] == reset["reset"]
 
 
 @pytest.fixture(scope="session")
