@@ -2,16 +2,37 @@
 
 from typing import Any
 
-from workspace_sandbox.notes import bodies, edits
+from workspace_sandbox.notes import bodies, checks, edits
 from workspace_sandbox.notes.answers import WITHOUT_ARCHIVED, listing
 from workspace_sandbox.notes.call import Call, scope
 from workspace_sandbox.notes.paging import window
-from workspace_sandbox.notes.state import Container
+from workspace_sandbox.notes.state import Block, Container
+from workspace_sandbox.notes.wire import archived, invalid
 
 
 def retrieve_block(call: Call) -> dict[str, Any]:
     """One block."""
     return call.answers.block(call.workspace.block(call.bot, call.uid("block_id")))
+
+
+def update_block(call: Call) -> dict[str, Any]:
+    """Change what a block says, and move it into the trash or out of it; its children and its type stay."""
+    block = call.workspace.block(call.bot, call.uid("block_id"))
+    if not isinstance(block, Block):
+        raise invalid("Updating a page or database as a block is not supported. Use the routes of pages and databases.")
+    body = call.fields("object", "type", "in_trash", block.type)
+    checks.one_of(body.get("type", block.type), "body.type", (block.type,))
+    in_trash = checks.boolean(body["in_trash"], "body.in_trash") if "in_trash" in body else block.in_trash
+    content = bodies.revised(block, body[block.type], f"body.{block.type}") if block.type in body else None
+    if block.in_trash and in_trash:
+        raise archived()
+    if not in_trash:
+        edits.trash(call.workspace, block, call.bot, into=False)
+    if content is not None:
+        edits.rewrite(call.workspace, block, content, call.bot)
+    if in_trash:
+        edits.trash(call.workspace, block, call.bot, into=True)
+    return call.answers.block(block)
 
 
 def delete_block(call: Call) -> dict[str, Any]:

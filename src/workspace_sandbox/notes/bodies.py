@@ -22,6 +22,8 @@ class Kind:
     defaults: dict[str, Any] = field(default_factory=dict)
     text: bool = True
     nests: bool = True
+    needs: tuple[str, ...] = ()
+    """What it cannot be without."""
 
 
 COLORED = {"color": "default"}
@@ -40,6 +42,16 @@ KINDS: dict[str, Kind] = {
     "heading_4": Kind({"is_toggleable": False} | COLORED, nests=False),
     "code": Kind({"caption": [], "language": "plain text"}, nests=False),
     "divider": Kind(text=False, nests=False),
+    "breadcrumb": Kind(text=False, nests=False),
+    "table_of_contents": Kind(COLORED, text=False, nests=False),
+    "equation": Kind(text=False, nests=False, needs=("expression",)),
+    **dict.fromkeys(("bookmark", "embed"), Kind({"caption": []}, text=False, nests=False, needs=("url",))),
+    **dict.fromkeys(
+        ("image", "video", "file", "pdf", "audio"),
+        Kind({"type": "external", "caption": []}, text=False, nests=False, needs=("external",)),
+    ),
+    "table": Kind({"has_column_header": False, "has_row_header": False}, text=False, needs=("table_width", "children")),
+    "table_row": Kind(text=False, nests=False, needs=("cells",)),
 }
 
 
@@ -86,13 +98,29 @@ def _read(raw: Any, path: str, depth: int) -> Draft:
 def _content(kind: str, raw: Any, path: str, depth: int) -> Draft:
     rules = KINDS[kind]
     extras = (("rich_text",) if rules.text else ()) + (("children",) if rules.nests and depth < DEEPEST else ())
-    given = checks.obj(raw, path, *rules.defaults, *extras)
+    given = checks.obj(raw, path, *rules.defaults, *rules.needs, *extras)
+    for name in rules.needs:
+        checks.need(given, name, path)
     content: dict[str, Any] = {}
     if rules.text:
         content["rich_text"] = richtext.read(checks.need(given, "rich_text", path), f"{path}.rich_text")
-    for name, default in rules.defaults.items():
-        content[name] = FIELDS[name](given[name], f"{path}.{name}") if name in given else default
+    content |= rules.defaults | _fields(given, rules, path)
     return Draft(kind, content, _read_all(given.get("children", []), f"{path}.children", depth + 1))
+
+
+def _fields(given: dict[str, Any], rules: Kind, path: str) -> dict[str, Any]:
+    """What is given beside text and children."""
+    named = (name for name in (*rules.defaults, *rules.needs) if name in given and name in FIELDS)
+    return {name: FIELDS[name](given[name], f"{path}.{name}") for name in named}
+
+
+def revised(block: Block, raw: Any, path: str) -> dict[str, Any]:
+    """The content of *block* with what a request changes of it."""
+    rules = KINDS[block.type]
+    texts = ("rich_text",) if rules.text else ()
+    given = checks.obj(raw, path, *rules.defaults, *(name for name in rules.needs if name in FIELDS), *texts)
+    text = {name: richtext.read(given[name], f"{path}.{name}") for name in texts if name in given}
+    return block.content | text | _fields(given, rules, path)
 
 
 def icon(raw: Any, path: str) -> dict[str, Any] | None:
@@ -115,7 +143,34 @@ def picture(raw: Any, path: str) -> dict[str, Any] | None:
     return {"type": "external", "external": {"url": checks.populated(url, f"{path}.external.url", 2000)}}
 
 
+def _link(raw: Any, path: str) -> dict[str, Any]:
+    given = checks.obj(raw, path, "url")
+    return {"url": _address(checks.need(given, "url", path), f"{path}.url")}
+
+
+def _address(raw: Any, path: str) -> str:
+    return checks.populated(raw, path, 2000)
+
+
+def _width(raw: Any, path: str) -> int:
+    if isinstance(raw, bool) or not isinstance(raw, int) or raw < 1:
+        raise checks.unfit(path, "an integer ≥ `1`", raw)
+    return raw
+
+
+def _cells(raw: Any, path: str) -> list[richtext.Items]:
+    return [richtext.read(cell, f"{path}[{position}]") for position, cell in enumerate(checks.array(raw, path))]
+
+
 FIELDS: dict[str, Callable[[Any, str], Any]] = {
+    "type": lambda raw, path: checks.one_of(raw, path, ("external",)),
+    "external": _link,
+    "url": _address,
+    "expression": lambda raw, path: checks.populated(raw, path, 1000),
+    "table_width": _width,
+    "has_column_header": checks.boolean,
+    "has_row_header": checks.boolean,
+    "cells": _cells,
     "icon": icon,
     "color": lambda raw, path: checks.populated(raw, path, LANGUAGE_LENGTH),
     "language": lambda raw, path: checks.populated(raw, path, LANGUAGE_LENGTH),

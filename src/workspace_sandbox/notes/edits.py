@@ -45,7 +45,7 @@ def create(
     page = Page(workspace.new_id(), parent, now, now, author.id, author.id)
     if isinstance(above, DataSource):
         above.rows.append(page.id)
-        _prefill(above, page)
+        prefill(above, page)
     else:
         above.children.append(page.id)
     workspace.pages[page.id] = page
@@ -56,7 +56,7 @@ def create(
     return page
 
 
-def _prefill(source: DataSource, page: Page) -> None:
+def prefill(source: DataSource, page: Page) -> None:
     """Give a new row what every row has: a number, and the first status."""
     source.numbered += 1
     page.values |= {prop.id: source.numbered for prop in source.of_type("unique_id")}
@@ -127,6 +127,13 @@ def append(workspace: Workspace, into: Container, body: dict[str, Any], author: 
     made = bodies.place(workspace, into, drafts, author.id, bodies.position(into, body, "body"))
     _rewrite(workspace, into, author, made)
     return made
+
+
+def rewrite(workspace: Workspace, block: Block, content: dict[str, Any], author: User) -> None:
+    """Give *block* another content."""
+    workspace.require_editable(block)
+    block.content = content
+    _rewrite(workspace, block, author, [block.id])
 
 
 def erase(workspace: Workspace, page: Page, author: User) -> None:

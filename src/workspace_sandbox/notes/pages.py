@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from workspace_sandbox.notes import bodies, checks, edits, wire
+from workspace_sandbox.notes import bodies, checks, edits, tables, wire
 from workspace_sandbox.notes.answers import listing
 from workspace_sandbox.notes.call import Call, scope
 from workspace_sandbox.notes.paging import window
@@ -85,6 +85,18 @@ def update_page(call: Call) -> dict[str, Any]:
         edits.erase(call.workspace, page, call.bot)
     if in_trash:
         edits.trash(call.workspace, page, call.bot, into=True)
+    return call.answers.page(page)
+
+
+def move_page(call: Call) -> dict[str, Any]:
+    """Put a page below another one, or into a data source."""
+    page = call.workspace.page(call.bot, call.uid("page_id"))
+    body = call.fields("parent")
+    given = checks.obj(checks.need(body, "parent", "body"), "body.parent", "type", "page_id", "data_source_id")
+    above = _above(call, given)
+    if any(upper is page for upper in call.workspace.lineage(above)):
+        raise invalid("A page cannot be moved into itself.")
+    tables.move(call.workspace, page, above, call.bot)
     return call.answers.page(page)
 
 
