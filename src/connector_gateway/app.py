@@ -74,6 +74,7 @@ from connector_gateway.storage.alone import Unshared, alone_on
 from connector_gateway.storage.database import Database
 from connector_gateway.storage.files import AlreadyServed
 from connector_gateway.storage.memory import InMemory
+from connector_gateway.storage.recount import Peers
 from connector_gateway.storage.share import WithFallback
 from connector_gateway.storage.shared import Shared
 
@@ -183,7 +184,10 @@ class App:
             queue_seconds=self.settings.timeouts.queue_seconds,
             connectors=list(self.settings.sites),
         )
-        return WithFallback(store, memory, self._steady, lambda: self._processes.count)
+        return WithFallback(store, memory, self._steady, lambda: self._processes.count, self._peers)
+
+    def _peers(self) -> Peers | None:
+        return self._processes.peers()
 
     def _new_connections(self, connectors: Mapping[str, AnyConnector]) -> Connections:
         changes = WatchChanges(connectors, self.clock, self.database.time)

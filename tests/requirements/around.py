@@ -130,7 +130,11 @@ AROUND = promised(
     ("common-196", "shared:local-share", "While the store is away a process goes on with its share for a minute."),
     ("common-197", "shared:visible", "That is told by /readyz, by metrics and by a header."),
     ("common-198", "shared:unavailable", "After that minute calls are 503 shared_store_unavailable with retry_after."),
-    ("common-199", "shared:lost-data", "When the store's data is lost only the share is used for a window."),
+    (
+        "common-199",
+        "shared:lost-data",
+        "After a loss of the store's data, half of a window counts as used until all have told what they sent.",
+    ),
     ("common-200", "shared:bounded-wait", "No call waits longer than a second for a store that hangs."),
     (
         "common-201",

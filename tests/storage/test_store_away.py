@@ -1,4 +1,4 @@
-"""What a process does while the shared store is away, slow, full, read-only or has lost its data."""
+"""What a process does while the shared store is away, slow, full or read-only."""
 
 import asyncio
 import signal
@@ -144,28 +144,6 @@ async def test_a_server_that_is_too_old_counts_as_away(valkey_of_tests: Server) 
         store.version = version_of("# Server\r\nredis_version:6.2.7\r\n")
         with pytest.raises(StoreAway, match=r"6\.2\.7 is too old"):
             await store.check()
-
-
-@requirement("shared:lost-data")
-async def test_after_its_data_is_lost_only_the_share_is_used_for_a_window(valkey_of_tests: Server) -> None:
-    clock = StoreClock(valkey_of_tests)
-    async with store_of(valkey_of_tests, clock) as store:
-        shared = WithFallback(store, InMemory(clock), clock, lambda: 1)
-        before = await left(shared)
-        valkey_of_tests.client.flushall()
-        clock.at += 1
-        lost = await left(shared)
-        # What was told is there before this is answered.
-        await store.check()
-        clock.at += 59
-        still = await left(shared)
-        clock.at += 1
-        after = await left(shared)
-
-    assert ((10, 9, False), (5, 3, True)) == (before, lost)
-    # What was used of the share a second ago is in the window too.
-    assert ((5, 3, True), (10, 8, False)) == (still, after)
-    assert shared.away_seconds is None
 
 
 async def test_forgotten_scripts_are_told_again(own: Server) -> None:

@@ -19,6 +19,7 @@ from connector_gateway.kit.errors import StorageUnavailable
 from connector_gateway.kit.identifiers import ProcessId
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
+from connector_gateway.storage.recount import Peers
 
 HEARTBEAT_SECONDS = 2.0
 LIVE_SECONDS = 6.0
@@ -26,6 +27,9 @@ LIVE_SECONDS = 6.0
 
 DEAD_AFTER_SECONDS = 10.0
 """How long after its last sign of life others may take them over, by the database's clock."""
+
+REMEMBERED_SECONDS = 24 * 60 * 60.0
+"""How long it is remembered of a process that it lived: the longest window of a budget."""
 
 Job = Callable[[], Awaitable[object]]
 
@@ -67,6 +71,10 @@ class Processes:
         self.count = 1
         """How many processes lived at the last beat, this one included."""
 
+        self._lived: dict[str, float] = {}
+        """Until when each other process lived, as far as this one has seen, by its stopwatch."""
+
+        self._watching_since: float | None = None
         self._lapses = 0
         """How often this process was silent for so long that others may have taken its work over."""
 
@@ -142,7 +150,7 @@ class Processes:
             self._database.set_time,
             self._database.flush,
             self._bury,
-            self._count,
+            self._look_around,
             self._runs.interrupt_abandoned,
             self._runs.interrupt_lost,
             self._claims.settle_abandoned,
@@ -172,9 +180,26 @@ class Processes:
     async def _bury(self) -> None:
         await self._database.write(lambda writing: writing.execute(self._dead))
 
-    async def _count(self) -> None:
-        query = select(func.count()).where(tables.processes.c.seen_at >= self._database.now - DEAD_AFTER_SECONDS)
-        self.count = max(1, await self._database.read(lambda reading: reading.execute(query).scalar_one()))
+    async def _look_around(self) -> None:
+        """Count the processes that live, and remember of each other one until when it did."""
+        age = (self._database.now - tables.processes.c.seen_at).label("age")
+        query = select(tables.processes.c.process_id, age).where(age <= DEAD_AFTER_SECONDS)
+        found = await self._database.read(lambda reading: reading.execute(query).all())
+        now = self._stopwatch()
+        self.count = max(1, len(found))
+        self._lived |= {row.process_id: now - row.age for row in found if row.process_id != self._process_id}
+        self._watching_since = now if self._watching_since is None else self._watching_since
+        for process_id in [one for one, until in self._lived.items() if until < now - REMEMBERED_SECONDS]:
+            del self._lived[process_id]
+
+    def peers(self) -> Peers | None:
+        """Who else may have sent something, and until when; None while this is not known."""
+        if self._watching_since is None or not self.alive:
+            return None
+        now = self._stopwatch()
+        # One that has died may have sent something after its last sign of life, but not for long.
+        silent = {one: max(0.0, now - until - LIVE_SECONDS) for one, until in self._lived.items()}
+        return Peers(self._process_id, min(now - self._watching_since, REMEMBERED_SECONDS), silent)
 
     @cached_property
     def _dead(self) -> Executable:

@@ -1,15 +1,31 @@
 -- The windows and turns of one connector, or of keys, counted by the store's own clock. It is `ledger.py` over sorted
 -- sets: a budget has its entries by time in microseconds, and a hash with what is known of them (decision 56).
 --
--- KEYS  when counting began, the number of the last turn, then entries and facts of each budget
+-- KEYS  since when all is known, the number of the last turn, who has told, then entries and facts of each budget
 -- ARGV  what to do, its own argument, then limit, microseconds and units of each budget
--- An entry is called w7:5 while turn 7 waits for its 5 units, and g7:5 once it may go.
+-- An entry is called w7:5 while turn 7 waits for its 5 units, and g7:5 once it may go. What process 3 used without the
+-- store is s3-9:5, and what others may have sent who have not told yet u:5 (decision 80).
 
 local CLOCK = redis.call('TIME')
 local now = CLOCK[1] * 1000000 + CLOCK[2]
 
+-- What all processes go on with together while nothing is known: `share.py` has the same.
+local SHARE = 0.5
+local DAY = 24 * 60 * 60 * 1000
+
 local function text(number)
   return string.format('%.17g', number)
+end
+
+-- What was sent before is not known here. Where nobody says since when it is, data was lost just now.
+local known_since = tonumber(redis.call('GET', KEYS[1]) or nil)
+if not known_since then
+  known_since = now
+  -- Turns of before may still be waited for, so the new ones have numbers above theirs.
+  for _, key in ipairs({KEYS[1], KEYS[2]}) do redis.call('SET', key, text(now)) end
+  redis.call('DEL', KEYS[3])
+  redis.call('HSET', KEYS[3], 'lost', text(now))
+  redis.call('PEXPIRE', KEYS[3], DAY)
 end
 
 local function units_of(entry)
@@ -37,21 +53,47 @@ local function forget(ledger)
   ledger.changed = true
 end
 
+-- Whether something of the window that ends now is not known.
+local function unknown(ledger)
+  return known_since > now - ledger.window
+end
+
+-- Counts so many units as used at the end of what is not known, in place of those that were counted so before.
+local function suppose(ledger, units)
+  if redis.call('ZREM', ledger.entries, 'u:' .. text(ledger.supposed)) == 1 then
+    ledger.sum = ledger.sum - ledger.supposed
+  end
+  ledger.supposed = unknown(ledger) and math.max(0, units) or 0
+  if ledger.supposed > 0 then
+    redis.call('ZADD', ledger.entries, text(known_since), 'u:' .. text(ledger.supposed))
+    ledger.sum = ledger.sum + ledger.supposed
+  end
+  redis.call('HSET', ledger.facts, 'supposed', text(ledger.supposed), 'since', text(known_since))
+  ledger.full, ledger.full_until, ledger.tail, ledger.changed = math.huge, 0, nil, true
+end
+
 local function opened(number)
-  local entries, facts = KEYS[1 + 2 * number], KEYS[2 + 2 * number]
-  local known = redis.call('HMGET', facts, 'sum', 'closed', 'full', 'full_until', 'tail', 'window')
+  local entries, facts = KEYS[2 + 2 * number], KEYS[3 + 2 * number]
+  local known = redis.call('HMGET', facts, 'sum', 'closed', 'full', 'full_until', 'tail', 'window', 'supposed', 'since')
   local ledger = {
     entries = entries, facts = facts,
     limit = tonumber(ARGV[3 * number]), window = tonumber(ARGV[1 + 3 * number]), units = tonumber(ARGV[2 + 3 * number]),
     sum = tonumber(known[1] or 0), closed = tonumber(known[2] or 0),
     full = tonumber(known[3] or 'inf'), full_until = tonumber(known[4] or 0),
+    supposed = tonumber(known[7] or 0),
   }
   ledger.tail = tonumber(known[6]) == ledger.window and tonumber(known[5]) or nil
+  if not known[1] and unknown(ledger) then
+    suppose(ledger, ledger.limit * SHARE)
+  elseif ledger.supposed > 0 and tonumber(known[8]) ~= known_since then
+    suppose(ledger, ledger.supposed)
+  end
   forget(ledger)
   return ledger
 end
 
 local function save(ledger, latest)
+  ledger.changed = false
   redis.call('HSET', ledger.facts, 'sum', text(ledger.sum), 'closed', text(ledger.closed),
     'full', text(ledger.full), 'full_until', text(ledger.full_until),
     'tail', ledger.tail and text(ledger.tail) or '', 'window', text(ledger.window))
@@ -169,19 +211,10 @@ local function due(ledger, turn)
   end
 end
 
-local ledgers, longest = {}, 0
-for number = 1, (#KEYS - 2) / 2 do
+local ledgers = {}
+for number = 1, (#KEYS - 3) / 2 do
   ledgers[number] = opened(number)
-  longest = math.max(longest, ledgers[number].window)
 end
-
--- What was taken before counting began is not known here. Where nobody says when it did, data was lost: it begins now.
-local began = redis.call('GET', KEYS[1])
-if not began then
-  began = now
-  redis.call('SET', KEYS[1], text(now))
-end
-local unknown = began + longest - now
 
 local function named(ledger, turn)
   ledger.waiting = string.format('w%.0f:%.17g', turn, ledger.units)
@@ -215,9 +248,12 @@ end
 local act = {}
 
 function act.spend()
-  local at = earliest(ledgers[1], 0)
-  if at > now then saved_if_changed() else insert(now, redis.call('INCR', KEYS[2])) end
-  return {at - now, remaining(ledgers[1])}
+  local at, turn = earliest(ledgers[1], 0), 0
+  if at <= now then
+    turn = redis.call('INCR', KEYS[2])
+    insert(now, turn)
+  end
+  return {at - now, remaining(ledgers[1]), turn}
 end
 
 function act.peek()
@@ -233,10 +269,7 @@ function act.reserve(max_wait)
       later = math.max(later, earliest(ledger, at))
     end
   until later == at
-  if at > now and at - now > tonumber(max_wait) then
-    saved_if_changed()
-    return {0, at - now, 0}
-  end
+  if at > now and at - now > tonumber(max_wait) then return {0, at - now, 0} end
   local turn = redis.call('INCR', KEYS[2])
   insert(at, turn)
   return {1, at - now, turn}
@@ -250,10 +283,7 @@ function act.spare()
     at = math.max(at, earliest(ledger, 0))
     ledger.units = units
   end
-  if at > now then
-    saved_if_changed()
-    return {0, at - now, 0}
-  end
+  if at > now then return {0, at - now, 0} end
   local turn = redis.call('INCR', KEYS[2])
   insert(now, turn)
   return {1, 0, turn}
@@ -292,9 +322,47 @@ function act.release(turn)
   return {1, 0, 0}
 end
 
-function act.count(microseconds)
-  insert(now - microseconds, redis.call('INCR', KEYS[2]))
+-- What a process has sent: how many microseconds ago, and the entry. Told twice, it counts once.
+function act.recount(entries)
+  local ledger, told = ledgers[1], 0
+  for age, entry in string.gmatch(entries, '(%d+) (%S+)') do
+    local at = now - age
+    if at > now - ledger.window and redis.call('ZADD', ledger.entries, 'NX', text(at), entry) == 1 then
+      ledger.sum, ledger.changed = ledger.sum + units_of(entry), true
+      changed_at(ledger, at)
+      -- What was used without the store was never part of what it let through and does not know.
+      if string.sub(entry, 1, 1) == 'g' then told = told + units_of(entry) end
+    end
+  end
+  if told > 0 and ledger.supposed > 0 then suppose(ledger, ledger.supposed - told) end
   return {1, 0, 0}
+end
+
+-- A process has told all: who it is, for how long it has known who lives, and how long ago each other may have sent.
+function act.told(argument)
+  local words = string.gmatch(argument, '%S+')
+  redis.call('HSET', KEYS[3], 'process:' .. words(), 'told')
+  local watched = math.min(now - words(), tonumber(redis.call('HGET', KEYS[3], 'watched') or now))
+  redis.call('HSET', KEYS[3], 'watched', text(watched))
+  for other in words do
+    local field, last = 'process:' .. other, now - words()
+    local known = redis.call('HGET', KEYS[3], field)
+    if known ~= 'told' then redis.call('HSET', KEYS[3], field, text(math.max(last, tonumber(known or 0)))) end
+  end
+  local since, found = watched, redis.call('HGETALL', KEYS[3])
+  for place = 1, #found, 2 do
+    if string.find(found[place], '^process:') and found[place + 1] ~= 'told' then
+      since = math.max(since, tonumber(found[place + 1]))
+    end
+  end
+  if since < known_since then redis.call('SET', KEYS[1], text(since)) end
+  redis.call('PEXPIRE', KEYS[3], DAY)
+  return {1, 0, 0}
+end
+
+-- When data was lost, as far as it was, and since when all is known.
+function act.look()
+  return {tonumber(redis.call('HGET', KEYS[3], 'lost') or 0), known_since}
 end
 
 function act.close(microseconds)
@@ -305,9 +373,11 @@ function act.close(microseconds)
   return {1, 0, 0}
 end
 
-if unknown > 0 and ARGV[1] ~= 'close' and ARGV[1] ~= 'count' then
-  return {0, 0, unknown}
-end
 local answer = act[ARGV[1]](ARGV[2])
-answer[#answer + 1] = 0
+saved_if_changed()
+local provisional = 0
+for _, ledger in ipairs(ledgers) do
+  if ledger.supposed > 0 and unknown(ledger) then provisional = 1 end
+end
+answer[#answer + 1] = provisional
 return answer

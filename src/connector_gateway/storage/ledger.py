@@ -23,6 +23,9 @@ class LedgerEntry:
     turn: int = 0
     """Its number in the queue while it waits; 0 once its request may be sent."""
 
+    number: int = 0
+    """Under which the shared store counts it too; below 0 where that was told so afterwards, and 0 where it was not."""
+
 
 _at = attrgetter("at")
 
@@ -30,10 +33,12 @@ _at = attrgetter("at")
 class Ledger:
     """Entries in order of time; no window of the budget ever holds more than its limit."""
 
-    __slots__ = ("_entries", "_full_until", "_head", "_lateness", "_sum", "budget", "closed_until")
+    __slots__ = ("_entries", "_full_until", "_head", "_lateness", "_sum", "budget", "closed_until", "whole")
 
     def __init__(self, budget: Budget) -> None:
-        self.budget = budget
+        self.budget = self.whole = budget
+        """What is counted by, and what that is a share of, if it is one."""
+
         self.closed_until = 0.0
         self._entries: list[LedgerEntry] = []
         self._head = 0
@@ -113,6 +118,11 @@ class Ledger:
         """Units that could still be taken in the window that ends at *now*."""
         self._forget(now)
         return max(0.0, self.budget.limit - self._sum)
+
+    def gone(self, now: float) -> list[LedgerEntry]:
+        """What was let through in the window that ends at *now*."""
+        self._forget(now)
+        return [entry for entry in self._entries[self._head :] if entry.turn == 0]
 
     @property
     def learned(self) -> bool:

@@ -5,6 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from itertools import count, islice
 
+from connector_gateway.kit.budget import Budget
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.upstream import Timeouts
 from connector_gateway.storage.ledger import Ledger, LedgerEntry
@@ -122,15 +123,25 @@ class InMemory:
             return MemoryTurn(self._clock, spare, spare - now, granted=False)
         return self._reserved([(ledger, take.units) for ledger, take in wanted], now, now)
 
-    def count(self, takes: Sequence[Take]) -> None:
-        """Count what was let through elsewhere, now, whether or not there is room for it here."""
+    def count(self, takes: Sequence[Take], number: int) -> None:
+        """Count what the shared store let through under *number*, now, whether or not there is room for it here."""
         self._tidy_for_new()
         now = self._clock.now()
         for take in takes:
             ledger = self._ledger(take)
             # Also forgets what has left the window.
             ledger.remaining(now)
-            ledger.insert(LedgerEntry(now, take.units))
+            ledger.insert(LedgerEntry(now, take.units, number=number))
+
+    @property
+    def names(self) -> list[str]:
+        """Whose budgets are known."""
+        return list(self._ledgers)
+
+    def gone(self, name: str) -> tuple[Budget, list[LedgerEntry]] | None:
+        """A budget, and what was let through in the window that ends now; None if nothing is known of it."""
+        ledger = self._ledgers.get(name)
+        return None if ledger is None else (ledger.whole, ledger.gone(self._clock.now()))
 
     async def close(self, takes: Sequence[Take], seconds: float) -> None:
         """Give no turns of these budgets for so many seconds."""
@@ -151,7 +162,7 @@ class InMemory:
             self._added += 1
             ledger = self._ledgers[take.name] = Ledger(take.budget)
         # Settings may have changed the budget since; what was taken stays counted.
-        ledger.budget = take.budget
+        ledger.budget, ledger.whole = take.budget, take.whole or take.budget
         return ledger
 
     def _tidy_for_new(self) -> None:

@@ -14,6 +14,7 @@ from connector_gateway.kit.budget import Budget
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import SharedStoreUnavailable
 from connector_gateway.storage.memory import InMemory
+from connector_gateway.storage.recount import AGAIN_SECONDS, Forgetful, Peers, Recount
 from connector_gateway.storage.shared import Allowance, Counting, Lease, StoreAway, Take, Turn
 
 SHARE = 0.5
@@ -31,7 +32,21 @@ PROBE_SECONDS = 0.5
 log = structlog.get_logger()
 
 
-class Store(Counting, Protocol):
+class StoreTurn(Turn, Protocol):
+    """A turn of the store."""
+
+    @property
+    def number(self) -> int:
+        """Under which the store counts it."""
+        ...
+
+    @property
+    def provisional(self) -> bool:
+        """Whether it may come sooner, since the store has lost its data and does not know all yet."""
+        ...
+
+
+class Store(Counting, Forgetful, Protocol):
     """A store that may be away: its methods raise ``StoreAway`` then."""
 
     @property
@@ -51,8 +66,12 @@ class Store(Counting, Protocol):
         """Write something."""
         ...
 
-    def count(self, takes: Sequence[Take], seconds: float) -> None:
-        """Count what was used without the store, so many seconds ago."""
+    async def reserve(self, takes: Sequence[Take], max_wait_seconds: float) -> StoreTurn:
+        """Reserve the next turn at which all *takes* fit; nothing is taken if it comes after *max_wait_seconds*."""
+        ...
+
+    async def reserve_if_spare(self, takes: Sequence[Take]) -> StoreTurn:
+        """Reserve a turn that comes at once and leaves room for another; otherwise none, and when to ask again."""
         ...
 
 
@@ -62,11 +81,14 @@ class TurnWithFallback:
 
     shared: "WithFallback"
     takes: Sequence[Take]
-    turn: Turn | None = None
+    turn: StoreTurn | None = None
     """That of the store, unless it could not be asked yet."""
 
     turn_at: float = 0.0
-    """When that comes."""
+    """When that comes, or when the store is to be asked again."""
+
+    changes: int = 0
+    """What the store knew when it was asked."""
 
     local: Turn | None = None
     """That of the share, unless the store was never away."""
@@ -84,10 +106,14 @@ class TurnWithFallback:
     def wait(self) -> float:
         """Seconds until it comes, or until it is to be confirmed again, when it was given."""
         if self.turn is not None:
-            return self.turn.wait
+            return self._again(self.turn.wait)
         # Whoever waits for the share goes back to the store's queue as soon as the store is back (decision 65).
         longest = PROBE_SECONDS if self.granted else inf
-        return min(self.local.wait, longest) if self.local is not None else 0.0
+        return min(self.local.wait, longest) if self.local is not None else AGAIN_SECONDS
+
+    def _again(self, wait: float) -> float:
+        # A store that has lost its data gives turns that may come sooner, once it knows more.
+        return min(wait, AGAIN_SECONDS) if self.turn is not None and self.turn.provisional else wait
 
     async def confirm(self) -> float:
         """Confirm that it has come: 0, or the seconds until it is to be confirmed again."""
@@ -105,17 +131,23 @@ class TurnWithFallback:
             self.turn = await self.shared.store.reserve(self.takes, inf)
             wait = self.turn.wait
         # All who wait come at once when the store is back; it would be slow again if each of them asked it.
-        elif self.local is not None and rest > 0:
+        elif rest > 0 and (self.local is not None or self._nothing_new):
             wait = rest
         else:
             wait = await self.turn.confirm()
+        self.changes = self.shared.recount.changes
         self.turn_at = self.shared.clock.now() + wait
         if self.local is not None:
             self.local.release()
             self.local = None
         if wait <= 0:
-            self.shared.note(self.takes)
-        return wait
+            self.shared.note(self.takes, self.turn.number)
+        return self._again(wait)
+
+    @property
+    def _nothing_new(self) -> bool:
+        provisional = self.turn is not None and self.turn.provisional
+        return provisional and self.changes == self.shared.recount.changes
 
     async def _confirm_locally(self, away: StoreAway | None) -> float:
         if self.local is None:
@@ -128,7 +160,7 @@ class TurnWithFallback:
             rest = await self.local.confirm()
             self.local_at = self.shared.clock.now() + rest
         if rest <= 0:
-            self.shared.used(self.takes)
+            self.shared.recount.owe(self.takes)
             if self.turn is not None:
                 self.turn.release()
         return min(rest, PROBE_SECONDS)
@@ -149,7 +181,14 @@ class TurnWithFallback:
 class WithFallback:
     """The shared store, and what stands in for it while it is away."""
 
-    def __init__(self, store: Store, local: InMemory, clock: Clock, processes: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        local: InMemory,
+        clock: Clock,
+        processes: Callable[[], int],
+        peers: Callable[[], Peers | None] = lambda: None,
+    ) -> None:
         self.store = store
         self._local = local
         self.clock = clock
@@ -162,8 +201,7 @@ class WithFallback:
         """The most units that were taken at once of each budget by itself."""
 
         self.counted_locally = 0
-        self._untold: list[tuple[float, Sequence[Take]]] = []
-        """What was used while the store could not be told, and when."""
+        self.recount = Recount(store, local, clock, peers)
 
     @asynccontextmanager
     async def opened(self, installation_id: str, *, fresh: bool) -> AsyncIterator[None]:
@@ -207,7 +245,10 @@ class WithFallback:
         """Take units now, or none if the window has too few left."""
         allowance = await self._or_locally(self.store.spend, take, self._local.spend)
         if allowance.retry_after <= 0:
-            (self.used if allowance.local else self.note)([take])
+            if allowance.local:
+                self.recount.owe([take])
+            else:
+                self.note([take], allowance.number)
         return allowance
 
     async def peek(self, take: Take) -> Allowance:
@@ -236,12 +277,15 @@ class WithFallback:
         away = None
         if self._away_since is None:
             try:
-                return self._given(takes, await self.store.reserve(takes, max_wait_seconds))
+                turn = await self.store.reserve(takes, max_wait_seconds)
+                if turn.granted or not turn.provisional or max_wait_seconds < AGAIN_SECONDS:
+                    return self._given(takes, turn)
+                return TurnWithFallback(self, takes)
             except StoreAway as fault:
                 away = fault
         local = await self.reserve_share(takes, max_wait_seconds, away)
         if local.wait <= 0:
-            self.used(takes)
+            self.recount.owe(takes)
         return TurnWithFallback(self, takes, local=local, local_at=self.clock.now() + local.wait)
 
     async def reserve_share(
@@ -265,29 +309,17 @@ class WithFallback:
         self.counted_locally += 1
         turn = await self._local.reserve_if_spare([self._share(take) for take in takes])
         if turn.granted:
-            self.used(takes)
+            self.recount.owe(takes)
         return turn
 
-    def _given(self, takes: Sequence[Take], turn: Turn) -> Turn:
+    def _given(self, takes: Sequence[Take], turn: StoreTurn) -> Turn:
         if turn.granted and turn.wait <= 0:
-            self.note(takes)
-        return TurnWithFallback(self, takes, turn, self.clock.now() + turn.wait)
+            self.note(takes, turn.number)
+        return TurnWithFallback(self, takes, turn, self.clock.now() + turn.wait, self.recount.changes)
 
-    def note(self, takes: Sequence[Take]) -> None:
+    def note(self, takes: Sequence[Take], number: int) -> None:
         """Note what the store let through: the share begins with what this process has used already (decision 65)."""
-        self._local.count(takes)
-
-    def used(self, takes: Sequence[Take]) -> None:
-        """Note what was used of the share, and tell the store as soon as that can be told."""
-        self._untold.append((self.clock.now(), takes))
-        if self._away_since is None:
-            self._tell()
-
-    def _tell(self) -> None:
-        now, untold = self.clock.now(), self._untold
-        self._untold = []
-        for at, takes in untold:
-            self.store.count(takes, now - at)
+        self._local.count(takes, number)
 
     async def close(self, takes: Sequence[Take], seconds: float) -> None:
         """Give no turns of these budgets for so many seconds, nor of this process's share."""
@@ -338,9 +370,9 @@ class WithFallback:
         # Every live process takes as much, and none knows what the others take.
         limit = budget.limit * SHARE / max(1, self._processes())
         if limit >= most:
-            return Take(take.name, Budget(limit, budget.per_seconds), take.units)
+            return Take(take.name, Budget(limit, budget.per_seconds), take.units, budget)
         # A share smaller than one request would never let it go: the same pace, over a longer window.
-        return Take(take.name, Budget(most, budget.per_seconds * most / limit), take.units)
+        return Take(take.name, Budget(most, budget.per_seconds * most / limit), take.units, budget)
 
     def _remember(self, name: str, most: float) -> None:
         # Taken out and put in again, so that the first is the one that was not asked for the longest.
@@ -350,9 +382,7 @@ class WithFallback:
             del self._most[next(iter(self._most))]
 
     def lost(self, away: StoreAway) -> None:
-        """Go on without the store from now on, unless it is there and says itself when it will know again."""
-        if away.for_now:
-            return
+        """Go on without the store from now on."""
         if self._away_since is None:
             self._away_since = self.clock.now()
             log.warning("the shared store is away", store=self.store.name, private=str(away))
@@ -372,15 +402,17 @@ class WithFallback:
     async def _probe_forever(self) -> None:
         while True:
             await self.clock.sleep(PROBE_SECONDS)
-            if self._away_since is not None:
-                await self._probe()
+            await self._probe()
 
     async def _probe(self) -> None:
         try:
-            await self.store.check()
+            if self._away_since is not None:
+                await self.store.check()
+            # Before it is asked again, it is to know what was used without it.
+            await self.recount.tell()
         except StoreAway as away:
             self._why = str(away)
         else:
-            self._away_since = None
-            self._tell()
-            log.warning("the shared store is back", store=self.store.name)
+            if self._away_since is not None:
+                self._away_since = None
+                log.warning("the shared store is back", store=self.store.name)

@@ -16,14 +16,7 @@ UPSTREAM = "upstream"
 
 
 class StoreAway(Exception):
-    """The store could not be asked, or cannot count: nothing is known of what it has done.
-
-    *for_now* says that it is there, and only this cannot be counted, since what was counted before is lost.
-    """
-
-    def __init__(self, why: str, *, for_now: bool = False) -> None:
-        super().__init__(why)
-        self.for_now = for_now
+    """The store could not be asked, or cannot count: nothing is known of what it has done."""
 
 
 @dataclass(slots=True)
@@ -33,6 +26,8 @@ class Take:
     name: str
     budget: Budget
     units: float = 1
+    whole: Budget | None = None
+    """What ``budget`` is a share of, if it is one."""
 
 
 @dataclass(slots=True)
@@ -44,6 +39,9 @@ class Allowance:
     retry_after: float = 0.0
     local: bool = False
     """Whether only this process's share was counted, since the store is away."""
+
+    number: int = 0
+    """Under which a store that is elsewhere counts what was taken."""
 
 
 class Turn(Protocol):

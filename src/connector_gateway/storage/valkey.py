@@ -1,10 +1,10 @@
 """What calls count together where there are several processes: in Valkey or Redis, by its clock (decision 56).
 
-Every method raises ``StoreAway`` where the store does not answer, or cannot count yet. ``storage.share`` goes on then.
+Every method raises ``StoreAway`` where the store does not answer. ``storage.share`` goes on then.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
@@ -19,10 +19,12 @@ from zlib import crc32
 from valkey.asyncio.connection import AbstractConnection, ConnectionPool
 from valkey.exceptions import NoScriptError, ValkeyError
 
+from connector_gateway.kit.budget import Budget
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import UpstreamConflict
 from connector_gateway.storage.lateness import Lateness
 from connector_gateway.storage.pipeline import Pipeline
+from connector_gateway.storage.recount import AGAIN_SECONDS, Loss, Peers
 from connector_gateway.storage.shared import UPSTREAM, Allowance, StoreAway, Take
 
 ANSWER_SECONDS = 0.5
@@ -67,11 +69,15 @@ class ValkeyTurn:
     since: float
     """Before the store was asked: the request was sent later, so it is never counted too early."""
 
+    provisional: bool = False
+    """Whether it may come sooner, since the store has lost its data and does not know all yet."""
+
     async def confirm(self) -> float:
         """Confirm that it has come: 0, or the seconds still to wait because earlier turns were late."""
         for _ in range(CONFIRMED_TIMES):
             self.since = self.store.clock.now()
-            _, wait, _ = await self.store.act("confirm", self.number, self.takes)
+            _, wait, _, provisional = await self.store.act("confirm", self.number, self.takes)
+            self.provisional = provisional == 1
             if wait > 0 or not self.stale:
                 break
         return wait / MICRO
@@ -166,17 +172,21 @@ class Valkey:
         self.prefix = f"cg:{installation_id}:"
         if fresh:
             # Elsewhere the script takes what it does not know for used up until a window has passed: it may be lost.
-            tags = [*self.connectors, *(f"keys-{number}" for number in range(KEY_TAGS))]
-            await asyncio.gather(*(self._ask("SET", self._key(tag, "began"), "0") for tag in tags))
+            await asyncio.gather(*(self._ask("SET", self._key(tag, "began"), "0") for tag in self._tags))
+
+    @property
+    def _tags(self) -> list[str]:
+        return [*self.connectors, *(f"keys-{number}" for number in range(KEY_TAGS))]
 
     async def spend(self, take: Take) -> Allowance:
         """Take units now, or none if the window has too few left."""
-        wait, remaining = await self.act("spend", "", [take])
-        return Allowance(int(take.budget.limit), remaining, wait / MICRO)
+        wait, remaining, number, provisional = await self.act("spend", "", [take])
+        again = min(wait / MICRO, AGAIN_SECONDS) if provisional else wait / MICRO
+        return Allowance(int(take.budget.limit), remaining, again, number=number)
 
     async def peek(self, take: Take) -> Allowance:
         """What is left of the window; nothing is taken."""
-        _, remaining = await self.act("peek", "", [take])
+        _, remaining, _ = await self.act("peek", "", [take])
         return Allowance(int(take.budget.limit), remaining)
 
     async def reserve(self, takes: Sequence[Take], max_wait_seconds: float) -> ValkeyTurn:
@@ -195,8 +205,11 @@ class Valkey:
         since = self.clock.now()
         if not takes:
             return ValkeyTurn(self, takes, 0, 0.0, granted=True, since=since)
-        given, wait, number = await self.act(how, argument, takes, abandoned=partial(self._give_back, takes))
-        turn = ValkeyTurn(self, takes, number, wait / MICRO, granted=given == 1, since=since)
+        give_back = partial(self._give_back, takes)
+        given, wait, number, provisional = await self.act(how, argument, takes, abandoned=give_back)
+        turn = ValkeyTurn(
+            self, takes, number, wait / MICRO, granted=given == 1, since=since, provisional=provisional == 1
+        )
         if turn.granted and turn.wait <= 0 and turn.stale:
             turn.wait = await turn.confirm()
         return turn
@@ -211,10 +224,28 @@ class Valkey:
         if takes:
             self._pipeline.tell(*self._command("release", number, takes))
 
-    def count(self, takes: Sequence[Take], seconds: float) -> None:
-        """Count what was used without the store, so many seconds ago."""
-        if takes:
-            self._pipeline.tell(*self._command("count", round(seconds * MICRO), takes))
+    async def recount(self, name: str, budget: Budget, sent: Sequence[tuple[float, str, float]]) -> None:
+        """Count what was sent, each with how many seconds ago, its name and units, unless it is counted already."""
+        entries = " ".join(f"{round(ago * MICRO)} {entry}:{units:.17g}" for ago, entry, units in sent)
+        await self.act("recount", entries, [Take(name, budget, 0)])
+
+    async def told(self, tag: str, peers: Peers) -> None:
+        """Count on it that this process has told all that it sent; *peers* says who else may have sent something."""
+        others = (f"{process} {round(seconds * MICRO)}" for process, seconds in peers.silent.items())
+        argument = " ".join((peers.process_id, str(round(peers.watched_seconds * MICRO)), *others))
+        await self._run(["told", argument], tag)
+
+    async def look(self) -> Mapping[str, Loss]:
+        """When data was lost, by where it is kept."""
+        looks = [self._run(["look", ""], tag) for tag in self._tags]
+        return {
+            tag: Loss(at, since) for tag, (at, since, _) in zip(self._tags, await asyncio.gather(*looks), strict=True)
+        }
+
+    @staticmethod
+    def tag(name: str) -> str:
+        """Where *name* is kept."""
+        return _tag(name)
 
     def answered(self, takes: Sequence[Take], number: int, took: float) -> None:
         """Count a request that was answered after *took* seconds from when it can have arrived at the latest."""
@@ -297,27 +328,32 @@ class Valkey:
     async def act(
         self, what: str, argument: Any, takes: Sequence[Take], abandoned: Callable[[Any], None] | None = None
     ) -> Sequence[int]:
-        """Let the script do something, and return its answer."""
-        command = self._command(what, argument, takes)
+        """Let the script do something, and return its answer, with 1 at its end while it does not know all."""
+        return await self._asked(self._command(what, argument, takes), abandoned)
+
+    async def _asked(self, command: Sequence[Any], abandoned: Callable[[Any], None] | None = None) -> Sequence[int]:
         try:
-            answer = await self._ask(*command, abandoned=abandoned)
+            answer: Sequence[int] = await self._ask(*command, abandoned=abandoned)
         except NoScriptError:
             # A store that was started anew has no scripts; with its text it learns this one again.
             answer = await self._ask("EVAL", self.script, *command[2:], abandoned=abandoned)
-        answered: list[int]
-        *answered, unknown = answer
-        if unknown > 0 and what != "close":
-            raise StoreAway(f"what was counted is known in {unknown / MICRO:.0f} seconds only", for_now=True)
-        return answered
+        return answer
+
+    def _run(self, values: Sequence[Any], tag: str) -> Awaitable[Sequence[int]]:
+        """Let the script do something that is about no budget."""
+        keys = self._keys_of(tag)
+        return self._asked(["EVALSHA", self._digest, len(keys), *keys, *values])
 
     def _command(self, what: str, argument: Any, takes: Sequence[Take]) -> list[Any]:
-        tag = _tag(takes[0].name)
-        keys = [self._key(tag, "began"), self._key(tag, "turns")]
+        keys = self._keys_of(_tag(takes[0].name))
         values: list[Any] = [what, argument]
         for take in takes:
             keys += self._keys(take.name)
             values += (take.budget.limit, round(take.budget.per_seconds * MICRO), take.units)
         return ["EVALSHA", self._digest, len(keys), *keys, *values]
+
+    def _keys_of(self, tag: str) -> list[str]:
+        return [self._key(tag, rest) for rest in ("began", "turns", "told")]
 
     def _keys(self, name: str) -> tuple[str, str]:
         tag = _tag(name)

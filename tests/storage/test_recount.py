@@ -1,0 +1,257 @@
+"""What a shared store counts that has lost its data, once processes tell it what they have sent."""
+
+from collections.abc import AsyncIterator, Mapping
+
+import pytest
+
+from connector_gateway.kit.budget import Budget
+from connector_gateway.storage.memory import InMemory
+from connector_gateway.storage.recount import AGAIN_SECONDS, Peers
+from connector_gateway.storage.share import SHARE, WithFallback
+from connector_gateway.storage.shared import StoreAway, Take
+from connector_gateway.storage.valkey import COUNTING, Valkey
+from harness.clocks import HandClock
+from harness.requirement import requirement
+from harness.valkey import Server, StoreClock, store_of
+
+MINUTE = Budget(20, 60)
+KEY = Take("key:1", MINUTE)
+NOTES = Take("upstream:notes:all:account", MINUTE)
+LONG = 1_000.0
+"""For how long a process has watched who lives, where a test says nothing else."""
+
+
+class Process(WithFallback):
+    """One process on the store, and what it knows of others; it tells the store something when a test says so."""
+
+    def __init__(self, store: Valkey, clock: HandClock, name: str) -> None:
+        self.silent: Mapping[str, float] = {}
+        self.watched = LONG
+        super().__init__(store, InMemory(clock), clock, lambda: 2, lambda: Peers(name, self.watched, self.silent))
+
+    async def left(self, take: Take = NOTES) -> int:
+        return (await self.peek(take)).remaining
+
+
+@pytest.fixture
+def clock(valkey_of_tests: Server) -> StoreClock:
+    return StoreClock(valkey_of_tests)
+
+
+@pytest.fixture
+async def processes(valkey_of_tests: Server, clock: StoreClock) -> AsyncIterator[list[Process]]:
+    """Two processes that have used six and three of twenty, and know of each other; then the store lost its data."""
+    async with store_of(valkey_of_tests, clock) as first:
+        second = Valkey(
+            valkey_of_tests.url, clock, seconds=20, script=first.script, connectors=["notes"], prefix=first.prefix
+        )
+        async with second:
+            one, other = Process(first, clock, "one"), Process(second, clock, "other")
+            one.silent, other.silent = {"other": 0}, {"one": 0}
+            for process, times in ((one, 6), (other, 3)):
+                for _ in range(times):
+                    await process.reserve([NOTES], 0)
+            clock.at += 1
+            forget(valkey_of_tests, clock)
+            yield [one, other]
+
+
+def forget(server: Server, clock: StoreClock) -> None:
+    server.client.flushall()
+    clock.at += 1
+
+
+async def tell(*processes: Process) -> None:
+    for process in processes:
+        await process.recount.tell()
+
+
+@requirement("shared:lost-data")
+async def test_until_all_have_told_half_of_a_budget_counts_as_used(processes: list[Process]) -> None:
+    one, other = processes
+    before = await one.left()
+    await one.recount.tell()
+    meanwhile = await other.left()
+    await other.recount.tell()
+
+    # Of the half, six are what the first has told; that of the second is not known yet.
+    assert (10, 10, 11) == (before, meanwhile, await one.left())
+
+
+@requirement("shared:lost-data")
+async def test_what_was_sent_leaves_the_window_when_it_would_have_without_the_loss(
+    processes: list[Process], clock: StoreClock
+) -> None:
+    await tell(*processes)
+    clock.at += 57
+    before = await processes[0].left()
+    clock.at += 2
+
+    assert (11, 20) == (before, await processes[0].left())
+
+
+async def test_what_is_told_again_counts_once(processes: list[Process], valkey_of_tests: Server) -> None:
+    one, other = processes
+    await one.reserve([NOTES], 0)
+    await tell(one, other)
+    one.recount._recounted.clear()
+    other.recount._recounted.clear()
+    await tell(one, other)
+
+    assert 10 == await one.left()
+
+
+async def test_data_that_is_lost_again_is_told_again(
+    processes: list[Process], clock: StoreClock, valkey_of_tests: Server
+) -> None:
+    await tell(*processes)
+    await processes[0].reserve([NOTES], 0)
+    forget(valkey_of_tests, clock)
+    await tell(*processes)
+
+    assert 10 == await processes[0].left()
+
+
+@requirement("shared:lost-data")
+async def test_what_is_not_told_by_one_that_died_counts_until_its_window_is_over(
+    processes: list[Process], clock: StoreClock
+) -> None:
+    one, _ = processes
+    await one.left()
+    one.silent = {"other": 40}
+    await one.recount.tell()
+    meanwhile = await one.left()
+    clock.at += 20
+
+    # It lived until 40 seconds ago, and a window has 60.
+    assert (10, 14) == (meanwhile, await one.left())
+
+
+async def test_who_knows_only_of_the_last_seconds_who_lived_does_not_vouch_for_more(
+    processes: list[Process], clock: StoreClock
+) -> None:
+    processes[0].watched = processes[1].watched = 50
+    await tell(*processes)
+    meanwhile = await processes[0].left()
+    clock.at += 10
+
+    assert (10, 11) == (meanwhile, await processes[0].left())
+
+
+async def test_who_does_not_know_who_lives_tells_only_what_it_has_sent(
+    processes: list[Process], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, _ = processes
+    one.recount._peers = lambda: None
+    await tell(*processes)
+    before = await one.left()
+    one.recount._peers = lambda: Peers("one", LONG, {})
+    await one.recount.tell()
+
+    assert (10, 11) == (before, await one.left())
+
+
+async def test_of_each_key_half_counts_as_used_too(processes: list[Process]) -> None:
+    one, _ = processes
+    allowances = [await one.spend(KEY) for _ in range(11)]
+    await tell(*processes)
+
+    assert [9, 0, 0] == [allowance.remaining for allowance in (allowances[0], *allowances[-2:])]
+    assert AGAIN_SECONDS == allowances[-1].retry_after
+    assert 10 == await one.left(KEY)
+
+
+async def test_a_turn_comes_sooner_once_all_is_known(processes: list[Process], clock: StoreClock) -> None:
+    one, other = processes
+    await one.reserve([Take(NOTES.name, MINUTE, 10)], 0)
+    turn = await other.reserve([NOTES], 100)
+    told = turn.wait
+    clock.at += AGAIN_SECONDS
+    still = await turn.confirm()
+    await tell(*processes)
+    clock.at += AGAIN_SECONDS
+
+    assert (AGAIN_SECONDS, AGAIN_SECONDS, 0) == (told, still, await turn.confirm())
+
+
+async def test_a_call_that_cannot_wait_for_what_is_supposed_asks_again_once_all_is_known(
+    processes: list[Process],
+) -> None:
+    one, _ = processes
+    await one.reserve([Take(NOTES.name, MINUTE, 10)], 0)
+    at_once = await one.reserve([NOTES], AGAIN_SECONDS / 2)
+    turn = await one.reserve([NOTES], 2 * AGAIN_SECONDS)
+    await tell(*processes)
+
+    assert (False, True, AGAIN_SECONDS) == (at_once.granted, turn.granted, turn.wait)
+    assert 0 == await turn.confirm()
+
+
+async def test_a_poll_asks_again_soon_while_not_all_is_known(processes: list[Process]) -> None:
+    await processes[0].reserve([Take(NOTES.name, MINUTE, 10)], 0)
+    turn = await processes[0].reserve_if_spare([NOTES])
+
+    assert (False, AGAIN_SECONDS) == (turn.granted, turn.wait)
+
+
+async def test_a_turn_from_before_the_loss_is_not_mistaken_for_another(
+    valkey_of_tests: Server, clock: StoreClock, processes: list[Process]
+) -> None:
+    one, other = processes
+    await tell(*processes)
+    await one.reserve([Take(NOTES.name, MINUTE, 11)], 0)
+    waiting = await other.reserve([NOTES], 100)
+    forget(valkey_of_tests, clock)
+    later = [await one.reserve([Take(NOTES.name, MINUTE, 10)], 0), await one.reserve([NOTES], 100)]
+    await tell(*processes)
+    clock.at += 61
+
+    assert [0, 0] == [await turn.confirm() for turn in (waiting, later[1])]
+    assert 18 == await one.left()
+
+
+async def test_what_was_used_without_the_store_is_told_once_also_where_data_was_lost(
+    processes: list[Process], valkey_of_tests: Server, clock: StoreClock
+) -> None:
+    one, other = processes
+    await tell(*processes)
+    other.lost(StoreAway("for a moment"))
+    # Three of its share of five were used before.
+    assert 0 == (await other.reserve([Take(NOTES.name, MINUTE, 2)], 0)).wait
+    forget(valkey_of_tests, clock)
+    await other._probe()
+    await one.recount.tell()
+
+    assert 9 == await one.left()
+
+
+async def test_what_cannot_be_told_is_told_later(processes: list[Process], monkeypatch: pytest.MonkeyPatch) -> None:
+    one, other = processes
+    one.lost(StoreAway("for a moment"))
+    await one.spend(KEY)
+    with monkeypatch.context() as patched:
+        patched.setattr(Valkey, "recount", _away)
+        with pytest.raises(StoreAway):
+            await one.recount.tell()
+    await tell(*processes)
+
+    assert 19 == await other.left(KEY)
+
+
+async def _away(*_: object) -> None:
+    raise StoreAway("for another moment")
+
+
+async def test_looking_at_a_budget_leaves_what_it_counts_right(valkey_of_tests: Server, clock: StoreClock) -> None:
+    async with store_of(valkey_of_tests, clock) as store:
+        await store.spend(Take(KEY.name, MINUTE, 20))
+        clock.at += 30
+        await store.spend(Take(KEY.name, MINUTE, 0))
+        clock.at += 30
+        await store.peek(KEY)
+
+        assert 19 == (await store.spend(KEY)).remaining
+
+
+def test_the_script_counts_as_used_what_processes_share() -> None:
+    assert f"local SHARE = {SHARE}\n" in COUNTING
