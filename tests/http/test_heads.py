@@ -21,9 +21,11 @@ class Written:
 
     def __init__(self) -> None:
         self.text = b""
+        self.writes = 0
 
     def write(self, data: bytes) -> None:
         self.text += data
+        self.writes += bool(data)
 
     def close(self) -> None:
         self.text += b" closed"
@@ -31,6 +33,18 @@ class Written:
 
 def answered(headers: Headers, *, method: str = "POST", keep_alive: bool = True, ours: bool = True) -> bytes:
     """What is written for an answer with *headers* and the body ``{}``."""
+    return written(headers, method=method, keep_alive=keep_alive, ours=ours).text
+
+
+def written(
+    headers: Headers,
+    *,
+    method: str = "POST",
+    keep_alive: bool = True,
+    ours: bool = True,
+    pieces: tuple[bytes, ...] = (b"{}",),
+) -> Written:
+    """The connection, with an answer with *headers* and a body of *pieces*."""
     connection, log = Written(), logging.getLogger("uvicorn.error")
     transport = cast("asyncio.Transport", connection)
     cycle = RequestResponseCycle(
@@ -49,10 +63,13 @@ def answered(headers: Headers, *, method: str = "POST", keep_alive: bool = True,
 
     async def app(_: Any, __: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": headers})
-        await send({"type": "http.response.body", "body": b"{}"})
+        *earlier, last = pieces
+        for piece in earlier:
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+        await send({"type": "http.response.body", "body": last})
 
     asyncio.run(cycle.run_asgi(with_heads(cycle, cast("Any", app)) if ours else cast("Any", app)))
-    return connection.text
+    return connection
 
 
 @pytest.mark.parametrize("method", ["POST", "HEAD"])
@@ -72,6 +89,17 @@ def test_an_answer_is_written_as_uvicorn_writes_it(headers: Headers, method: str
     expected = answered(headers, method=method, keep_alive=keep_alive, ours=False)
 
     assert expected == answered(headers, method=method, keep_alive=keep_alive)
+
+
+def test_head_and_body_are_written_at_once() -> None:
+    assert 1 == written(USUAL).writes
+
+
+def test_a_body_in_pieces_is_written_as_uvicorn_writes_it() -> None:
+    pieces = (b"", b"{", b"}")
+    expected = written(USUAL, pieces=pieces, ours=False).text
+
+    assert expected == written(USUAL, pieces=pieces).text
 
 
 @pytest.mark.parametrize("value", [b"a\r\nset-cookie: b", b"a\nb", b"a\rb", b"a\x00b", b"a\x7fb"])

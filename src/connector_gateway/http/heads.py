@@ -1,7 +1,8 @@
-"""Heads of answers: status line and headers, written in one piece where they are ours.
+"""Heads of answers: status line and headers, written in one piece where they are ours, and together with a short body.
 
 uvicorn looks through each header by two patterns and four comparisons. With the nine that every answer has, that was a
-fifteenth of a call (decision 73). It is asked as before wherever anything is out of the ordinary.
+fifteenth of a call (decision 73). It also writes head and body separately, and each write is a system call that wakes
+the client. It is asked as before wherever anything is out of the ordinary.
 """
 
 from collections.abc import Awaitable, Callable
@@ -11,6 +12,8 @@ from typing import cast
 from starlette.types import Message, Receive, Scope, Send
 from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
+
+from connector_gateway.http.clients import LARGE_BYTES
 
 OURS = frozenset(
     {
@@ -34,6 +37,9 @@ OURS = frozenset(
 )
 """Headers that say nothing of the connection but the length of the body."""
 
+END: Message = {"type": "http.response.body"}
+"""Nothing more of a body, and no more to come."""
+
 CONTROLS = bytes([*range(9), *range(10, 32), 127])
 """What may not stand in a header."""
 
@@ -46,15 +52,46 @@ def with_heads(cycle: RequestResponseCycle, app: ASGI3Application) -> ASGI3Appli
 def _answered(
     cycle: RequestResponseCycle, app: Callable[..., Awaitable[None]], scope: Scope, receive: Receive, send: Send
 ) -> Awaitable[None]:
-    return app(scope, receive, partial(_send, cycle, send))
+    return app(scope, receive, _Sender(cycle, send))
 
 
-def _send(cycle: RequestResponseCycle, send: Send, message: Message) -> Awaitable[None]:
-    if message["type"] == "http.response.start" and _is_usual(cycle):
-        head = head_of(message["status"], [*cycle.default_headers, *message.get("headers", ())])
-        if head is not None:
-            return _begin(cycle, *head)
-    return send(message)
+class _Sender:
+    """Sends one answer; a body in one piece goes out together with its head, since each write is a system call."""
+
+    __slots__ = ("_cycle", "_head", "_send")
+
+    def __init__(self, cycle: RequestResponseCycle, send: Send) -> None:
+        self._cycle = cycle
+        self._send = send
+        self._head = b""
+        """What is to be written before the body."""
+
+    def __call__(self, message: Message) -> Awaitable[None]:
+        if message["type"] == "http.response.start" and _is_usual(self._cycle):
+            head = head_of(message["status"], [*self._cycle.default_headers, *message.get("headers", ())])
+            if head is not None:
+                return self._begin(*head)
+        return self._send(self._after_head(message) if self._head else message)
+
+    async def _begin(self, head: bytes, length: int) -> None:
+        """Keep *head* until the body comes, and have uvicorn expect that."""
+        self._cycle.response_started, self._cycle.waiting_for_100_continue = True, False
+        self._cycle.chunked_encoding, self._cycle.expected_content_length = False, length
+        self._head = head
+
+    def _after_head(self, message: Message) -> Message:
+        """Write the head, together with the body where that is whole; returns what is left to uvicorn."""
+        cycle, body, head = self._cycle, message.get("body", b""), self._head
+        self._head = b""
+        whole = cycle.expected_content_length == len(body) <= LARGE_BYTES and not message.get("more_body", False)
+        if cycle.disconnected:
+            return message
+        if not whole or cycle.scope["method"] == "HEAD":
+            cycle.transport.write(head)
+            return message
+        cycle.transport.write(head + body)
+        cycle.expected_content_length = 0
+        return END
 
 
 def _is_usual(cycle: RequestResponseCycle) -> bool:
@@ -74,10 +111,3 @@ def head_of(status: int, headers: list[tuple[bytes, bytes]]) -> tuple[bytes, int
     if len(fields) - len(fields.translate(None, CONTROLS)) != 2 * (len(headers) - 1):
         return None
     return b"%b%b\r\n\r\n" % (STATUS_LINE[status], fields), int(length)
-
-
-async def _begin(cycle: RequestResponseCycle, head: bytes, length: int) -> None:
-    """Write *head*, and have uvicorn expect the body."""
-    cycle.response_started, cycle.waiting_for_100_continue = True, False
-    cycle.chunked_encoding, cycle.expected_content_length = False, length
-    cycle.transport.write(head)
