@@ -19,9 +19,11 @@ class Deadlines:
         self._inside: dict[asyncio.Task[Any], _Due] = {}
         self._overdue: dict[asyncio.Task[Any], _Due] = {}
         self._timer: asyncio.TimerHandle | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        """The loop of all tasks, kept since Python asks the system for the process each time (decision 82)."""
 
     def __enter__(self) -> None:
-        loop = asyncio.get_running_loop()
+        loop = self._loop = self._loop or asyncio.get_running_loop()
         task = asyncio.current_task(loop)
         if task is None:
             raise RuntimeError("Only what runs in a task can be interrupted.")
@@ -30,7 +32,7 @@ class Deadlines:
             self._timer = loop.call_later(self._seconds, self._interrupt)
 
     def __exit__(self, kind: type[BaseException] | None, fault: BaseException | None, _: object) -> None:
-        task = asyncio.current_task()
+        task = asyncio.current_task(self._loop)
         if task is None or self._inside.pop(task, None) is not None:
             return
         _, cancelling = self._overdue.pop(task)

@@ -112,7 +112,9 @@ class Database:
         self._flushing: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
-        await asyncio.get_running_loop().run_in_executor(self._writer, self._translating, self.migrate)
+        # Kept, since Python asks the system for the process each time that it is asked for (decision 82).
+        self._loop = asyncio.get_running_loop()
+        await self._loop.run_in_executor(self._writer, self._translating, self.migrate)
         self._commits.start()
         await self.set_time()
         if self._checkpoints is not None:
@@ -182,7 +184,7 @@ class Database:
 
         What is written *about* one thing is written in order, and so is what is about nothing in particular.
         """
-        committed: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        committed: asyncio.Future[T] = self._loop.create_future()
         self._call(WorkWriter(work, committed, about))
         return committed
 
@@ -195,7 +197,7 @@ class Database:
 
         It holds if it changes a row. Once that is committed all is done.
         """
-        committed: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        committed: asyncio.Future[bool] = self._loop.create_future()
         self._call(PutsWriter(puts, fence, committed, about))
         return committed
 
