@@ -1,6 +1,7 @@
 """Idempotency, on both databases and by a clock that is set by hand."""
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from connector_gateway.core.claims import WINDOW_SECONDS
 from connector_gateway.core.processes import DEAD_AFTER_SECONDS
 from connector_gateway.core.runs import Recording
-from connector_gateway.core.writing import LOOK_FIRST
+from connector_gateway.core.writing import LOOK_FIRST, Attempt
 from connector_gateway.kit.errors import (
     GatewayError,
     IdempotencyInProgress,
@@ -75,6 +76,18 @@ async def test_twenty_at_once_put_one_thing_and_all_get_it(stage: Stage) -> None
     assert ["cup"] == stage.shelf.things
     assert 1 == len({b"".join(map(bytes, envelope.data)) for envelope in envelopes})
     assert 19 == sum(envelope.replayed for envelope in envelopes)
+
+
+async def test_what_a_call_was_made_of_is_freed_when_it_ends(stage: Stage) -> None:
+    gc.disable()
+    try:
+        envelope = await stage.put()
+        attempts = [one for one in gc.get_objects() if type(one) is Attempt]
+        left = [one for one in attempts if one.work.run.run_id == envelope.run_id]
+    finally:
+        gc.enable()
+
+    assert [] == left
 
 
 async def test_the_history_tells_first_and_replayed(stage: Stage) -> None:

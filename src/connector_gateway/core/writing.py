@@ -32,7 +32,7 @@ from connector_gateway.core.evidence import Evidence
 from connector_gateway.core.journal import Journal, JournalEntry, refusal_kept
 from connector_gateway.core.owners import FORGET, LEAVE, OPEN, OWN, REOPEN, SETTLE, Owners
 from connector_gateway.core.runs import Recording
-from connector_gateway.core.work import Work
+from connector_gateway.core.work import NoSteps, Work
 from connector_gateway.kit.encoding import encoded
 from connector_gateway.kit.errors import (
     Doubt,
@@ -108,6 +108,9 @@ class Writing:
         except BaseException:
             attempt.drop()
             raise
+        finally:
+            # Else the call and its attempt would hold each other, until garbage is looked for (decision 82).
+            work.call.steps = NoSteps()
         return envelope
 
 
