@@ -25,6 +25,9 @@ SCOPES = (
     *("crm.objects.companies.write", "crm.objects.deals.read", "crm.objects.deals.write", "crm.objects.owners.read"),
     *("crm.schemas.contacts.read", "crm.schemas.companies.read", "crm.schemas.deals.read"),
     *("crm.schemas.contacts.write", "crm.schemas.companies.write", "crm.schemas.deals.write"),
+    *("tickets", "crm.objects.products.read", "crm.objects.products.write", "crm.schemas.products.write"),
+    *("crm.objects.line_items.read", "crm.objects.line_items.write", "crm.schemas.line_items.write"),
+    *("crm.lists.read", "crm.lists.write"),
 )
 """What the portal grants when asked for it."""
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from workspace_sandbox.crm.catalogue import COMPANIES, CONTACTS, DEALS, KIND_NAMES, NOTES, Kind
-from workspace_sandbox.crm.directory import DealStage, Pipeline
+from workspace_sandbox.crm.directory import Pipeline, deal_stage
+from workspace_sandbox.crm.kinds import COMPANIES, CONTACTS, DEALS, KIND_NAMES, KINDS, NOTES, Kind
 from workspace_sandbox.crm.records import PERSON, Maker, Record
 from workspace_sandbox.crm.state import Portal
 from workspace_sandbox.crm.wire import Rejection
@@ -25,6 +25,22 @@ def perform(portal: Portal, action: Mapping[str, Any]) -> dict[str, Any]:
         raise ValueError(rejection.message) from rejection
     except KeyError as missing:
         raise ValueError(f"{name} needs {missing}") from missing
+
+
+def _kind(action: Mapping[str, Any]) -> Kind:
+    kind = KIND_NAMES.get(str(action["type"]))
+    if kind is None:
+        raise ValueError(f"no object type {action['type']!r}; there are {', '.join(kind.plural for kind in KINDS)}")
+    return kind
+
+
+def _create_any(portal: Portal, action: Mapping[str, Any]) -> dict[str, Any]:
+    return _create(_kind(action))(portal, action)
+
+
+def _update_any(portal: Portal, action: Mapping[str, Any]) -> dict[str, Any]:
+    kind = _kind(action)
+    return _update(kind)(portal, {**action, f"{kind.singular}_id": action["id"]})
 
 
 def _create(kind: Kind) -> Do:
@@ -54,10 +70,7 @@ def _update(kind: Kind) -> Do:
 
 
 def _archive(portal: Portal, action: Mapping[str, Any]) -> dict[str, Any]:
-    kind = KIND_NAMES.get(str(action["type"]))
-    if kind is None:
-        raise ValueError(f"no object type {action['type']!r}")
-    record = portal.find(kind, str(action["id"]))
+    record = portal.find(_kind(action), str(action["id"]))
     portal.archive(record, source=PERSON)
     return {"id": str(record.id), "archived": True}
 
@@ -65,7 +78,7 @@ def _archive(portal: Portal, action: Mapping[str, Any]) -> dict[str, Any]:
 def _create_pipeline(portal: Portal, action: Mapping[str, Any]) -> dict[str, Any]:
     number = 98_112_300 + 10 * len(portal.pipelines)
     stages = tuple(
-        DealStage(str(number + position), str(label), "0.5") for position, label in enumerate(action["stages"], 1)
+        deal_stage(str(number + position), str(label), "0.5") for position, label in enumerate(action["stages"], 1)
     )
     pipeline = Pipeline(str(number), str(action["label"]), stages, archived=bool(action.get("archived")))
     portal.pipelines[pipeline.id] = pipeline
@@ -82,6 +95,7 @@ def _everything(portal: Portal, record: Record) -> dict[str, Any]:
     return record.described(record.properties, portal.account.portal_id)
 
 
+TYPE = {"type": f"one of {', '.join(kind.plural for kind in KINDS)}"}
 PROPERTIES = {"properties": "values by internal name"}
 MADE = {
     "associations": "as the vendor takes them with a new record",
@@ -92,7 +106,7 @@ SHOWN = "the record in the vendor's shape"
 SETTINGS: Mapping[str, Act[None]] = {
     "subscribe": Act(
         None,
-        "Sends webhooks of contacts, companies and deals to an address; an empty one ends that.",
+        "Sends webhooks of records, other than activities, to an address; an empty one ends that.",
         {"url": "the address"},
         answers="`url`",
     ),
@@ -105,6 +119,10 @@ SETTINGS: Mapping[str, Act[None]] = {
 """What is done in the settings of the application; the emulator does it."""
 
 ACTS: Mapping[str, Act[Do]] = {
+    "create": Act(_create_any, "Makes a record of any type.", TYPE | PROPERTIES, MADE, SHOWN),
+    "update": Act(
+        _update_any, "Changes a record of any type.", TYPE | {"id": "the record"} | PROPERTIES, answers=SHOWN
+    ),
     "create_contact": Act(_create(CONTACTS), "Makes a contact.", PROPERTIES, MADE, SHOWN),
     "create_company": Act(_create(COMPANIES), "Makes a company.", PROPERTIES, MADE, SHOWN),
     "create_deal": Act(_create(DEALS), "Makes a deal.", PROPERTIES, MADE, SHOWN),
@@ -119,7 +137,7 @@ ACTS: Mapping[str, Act[Do]] = {
     "archive": Act(
         _archive,
         "Puts a record away.",
-        {"type": "contacts, companies, deals or notes", "id": "the record"},
+        TYPE | {"id": "the record"},
         answers="`id`, `archived`",
     ),
     "create_pipeline": Act(

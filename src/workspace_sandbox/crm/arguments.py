@@ -6,7 +6,7 @@ from typing import Any
 
 from aiohttp import web
 
-from workspace_sandbox.crm.catalogue import KIND_NAMES, Kind
+from workspace_sandbox.crm.kinds import KIND_NAMES, Kind
 from workspace_sandbox.crm.wire import Rejection, invalid, malformed
 
 MOST_INPUTS = 100

@@ -13,15 +13,8 @@ from workspace_sandbox.crm.arguments import (
     position,
     whole,
 )
-from workspace_sandbox.crm.catalogue import Kind
-from workspace_sandbox.crm.edges import (
-    TYPES,
-    AssociationType,
-    inverse,
-    named_type,
-    plain_type,
-    types_between,
-)
+from workspace_sandbox.crm.edges import AssociationType
+from workspace_sandbox.crm.kinds import Kind
 from workspace_sandbox.crm.objects import described
 from workspace_sandbox.crm.records import Record
 from workspace_sandbox.crm.state import Portal
@@ -48,30 +41,30 @@ async def associate_default(portal: Portal, request: web.Request) -> web.Respons
 async def associate(portal: Portal, request: web.Request) -> web.Response:
     """Associate two records by the types that the body names."""
     source, target = _ends(portal, request)
-    kinds = _types(await body(request), source.kind, target.kind)
+    kinds = _types(portal, await body(request), source.kind, target.kind)
     for kind in kinds:
-        portal.edges.associate(source.reference, target.reference, kind)
+        portal.associate(source, target, kind)
     return web.json_response(_labels(source, target, kinds), status=201)
 
 
 async def dissociate(portal: Portal, request: web.Request) -> web.Response:
     """Remove every association of two records."""
     source, target = _ends(portal, request)
-    portal.edges.remove(source.reference, target.reference)
+    portal.dissociate(source, target)
     return web.Response(status=204)
 
 
 async def associate_by_type(portal: Portal, request: web.Request) -> web.Response:
     """The older way, with the type's number or name at the end of the path; answers the record."""
     source, target = _ends(portal, request)
-    portal.edges.associate(source.reference, target.reference, _path_type(request, source.kind, target.kind))
+    portal.associate(source, target, _path_type(portal, request, source.kind, target.kind))
     return web.json_response(described(portal, source))
 
 
 async def dissociate_by_type(portal: Portal, request: web.Request) -> web.Response:
     """Remove one association of two records."""
     source, target = _ends(portal, request)
-    portal.edges.remove_type(source.reference, target.reference, _path_type(request, source.kind, target.kind))
+    portal.dissociate(source, target, _path_type(portal, request, source.kind, target.kind))
     return web.Response(status=204)
 
 
@@ -108,7 +101,7 @@ async def batch_create(portal: Portal, request: web.Request) -> web.Response:
     labelled = _labelled_pairs(portal, request, given)
     for source, target, kinds in labelled:
         for kind in kinds:
-            portal.edges.associate(source.reference, target.reference, kind)
+            portal.associate(source, target, kind)
     return batch(portal.now, [_labels(*pair) for pair in labelled], status=201)
 
 
@@ -128,7 +121,7 @@ async def batch_archive(portal: Portal, request: web.Request) -> web.Response:
         others = [portal.find_live(target, _end(other)) for other in list_in(one, "to")]
         for other in others:
             if source and other:
-                portal.edges.remove(source.reference, other.reference)
+                portal.dissociate(source, other)
     return web.Response(status=204)
 
 
@@ -137,15 +130,8 @@ async def batch_archive_labels(portal: Portal, request: web.Request) -> web.Resp
     _, given = await inputs(request, MOST_WRITTEN)
     for source, target, kinds in _labelled_pairs(portal, request, given):
         for kind in kinds:
-            portal.edges.remove_type(source.reference, target.reference, kind)
+            portal.dissociate(source, target, kind)
     return web.Response(status=204)
-
-
-async def list_labels(portal: Portal, request: web.Request) -> web.Response:
-    """The types of association from one object type to another."""
-    del portal
-    kinds = types_between(kind_of(request).plural, kind_of(request, "to_type").plural)
-    return web.json_response({"results": [kind.labelled for kind in kinds]})
 
 
 def _ends(portal: Portal, request: web.Request) -> tuple[Record, Record]:
@@ -173,7 +159,7 @@ def _labelled_pairs(
     portal: Portal, request: web.Request, given: list[dict[str, Any]]
 ) -> list[tuple[Record, Record, list[AssociationType]]]:
     return [
-        (source, target, _types(one.get("types"), source.kind, target.kind))
+        (source, target, _types(portal, one.get("types"), source.kind, target.kind))
         for one, (source, target) in zip(given, _pairs(portal, request, given), strict=True)
     ]
 
@@ -184,27 +170,27 @@ def _end(raw: Any) -> str:
     return str(raw["id"])
 
 
-def _types(raw: Any, source: Kind, target: Kind) -> list[AssociationType]:
+def _types(portal: Portal, raw: Any, source: Kind, target: Kind) -> list[AssociationType]:
     if not isinstance(raw, list) or not raw:
         raise malformed("Cannot deserialize value of type `ArrayList<AssociationSpec>`")
-    return [_type(one, source, target) for one in raw]
+    return [_type(portal, one, source, target) for one in raw]
 
 
-def _type(raw: Any, source: Kind, target: Kind) -> AssociationType:
+def _type(portal: Portal, raw: Any, source: Kind, target: Kind) -> AssociationType:
     try:
         category, type_id = str(raw["associationCategory"]), int(raw["associationTypeId"])
     except (KeyError, TypeError, ValueError):
         raise malformed("Cannot deserialize value of type `AssociationSpec`") from None
-    kind = named_type(source.plural, target.plural, category, type_id)
+    kind = portal.edges.types.named(source.plural, target.plural, category, type_id)
     if kind is None:
         raise _no_type(f"{type_id} ({category})", source, target)
     return kind
 
 
-def _path_type(request: web.Request, source: Kind, target: Kind) -> AssociationType:
+def _path_type(portal: Portal, request: web.Request, source: Kind, target: Kind) -> AssociationType:
     word = request.match_info["association_type"]
-    for kind in TYPES:
-        if (kind.source, kind.target) == (source.plural, target.plural) and word in {str(kind.type_id), kind.name}:
+    for kind in portal.edges.types.between(source.plural, target.plural):
+        if word in {str(kind.type_id), kind.name}:
             return kind
     raise _no_type(word, source, target)
 
@@ -216,10 +202,10 @@ def _no_type(word: str, source: Kind, target: Kind) -> Rejection:
 # Each direction has a type number of its own, and the number of the wrong direction is refused.
 def _default(portal: Portal, source: Record, target: Record) -> list[dict[str, Any]]:
     """Both directions of a new unlabelled association."""
-    if plain_type(source.kind.plural, target.kind.plural) is None:
+    if portal.edges.types.plain(source.kind.plural, target.kind.plural) is None:
         raise _no_type("default", source.kind, target.kind)
-    there = portal.edges.associate(source.reference, target.reference)
-    return [_direction(source, target, there), _direction(target, source, inverse(there))]
+    there = portal.associate(source, target)
+    return [_direction(source, target, there), _direction(target, source, portal.edges.types.inverse(there))]
 
 
 def _direction(source: Record, target: Record, kind: AssociationType) -> dict[str, Any]:

@@ -1,59 +1,12 @@
-"""The object types, and the properties every portal has for them."""
+"""The properties that every portal has for its object types."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
-from typing import Any
 
-from workspace_sandbox.crm.definitions import Definition, Option, options
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """An object type; ``scope`` is the one its records are read and written under."""
-
-    plural: str
-    singular: str
-    type_id: str
-    scope: str
-    created: str
-    modified: str
-    defaults: tuple[str, ...]
-    searched: tuple[str, ...]
-    """Properties that a search's free text looks into."""
-
-    @property
-    def stamped(self) -> tuple[str, ...]:
-        """Properties that come with every answer, asked for or not."""
-        return (self.created, self.modified, "hs_object_id")
-
-
-CONTACTS = Kind(
-    *("contacts", "contact", "0-1", "contacts", "createdate", "lastmodifieddate"),
-    defaults=("createdate", "email", "firstname", "hs_object_id", "lastmodifieddate", "lastname"),
-    searched=("firstname", "lastname", "email", "phone", "company", "hs_additional_emails"),
-)
-COMPANIES = Kind(
-    *("companies", "company", "0-2", "companies", "createdate", "hs_lastmodifieddate"),
-    defaults=("createdate", "domain", "hs_lastmodifieddate", "hs_object_id", "name"),
-    searched=("name", "domain", "website", "phone"),
-)
-DEALS = Kind(
-    *("deals", "deal", "0-3", "deals", "createdate", "hs_lastmodifieddate"),
-    defaults=(
-        *("amount", "closedate", "createdate", "dealname", "dealstage"),
-        *("hs_lastmodifieddate", "hs_object_id", "pipeline"),
-    ),
-    searched=("dealname", "description", "dealtype"),
-)
-NOTES = Kind(
-    *("notes", "note", "0-46", "contacts", "hs_createdate", "hs_lastmodifieddate"),
-    defaults=("hs_createdate", "hs_lastmodifieddate", "hs_object_id"),
-    searched=("hs_note_body",),
-)
-KINDS = (CONTACTS, COMPANIES, DEALS, NOTES)
-KIND_NAMES = {name: kind for kind in KINDS for name in (kind.plural, kind.singular, kind.type_id)}
-"""Every name an object type goes by."""
+from workspace_sandbox.crm import standard
+from workspace_sandbox.crm.definitions import Definition, choice, of_type, options
+from workspace_sandbox.crm.kinds import Kind
 
 LIFECYCLE = options(
     *("subscriber=Subscriber", "lead=Lead", "marketingqualifiedlead=Marketing Qualified Lead"),
@@ -78,7 +31,7 @@ def built_in(kind: Kind) -> Iterator[Definition]:
     group = GROUPS[kind.plural]
     yield from _stamps(kind)
     yield Definition("hubspot_owner_id", "Owner", "enumeration", group=group, refers_to="OWNER")
-    for table in (PLAIN[kind.plural], CALCULATED[kind.plural], FAMILIES.get(kind.plural, ())):
+    for table in (PLAIN[kind.plural], CALCULATED.get(kind.plural, ()), FAMILIES.get(kind.plural, ())):
         for definition in table:
             yield replace(definition, group=group)
 
@@ -102,11 +55,6 @@ def _stamps(kind: Kind) -> Iterator[Definition]:
         yield Definition(name, label, group=group, read_only=True)
 
 
-def _of(kind: str, *names: str, **more: Any) -> tuple[Definition, ...]:
-    """Definitions of one type, each named as ``name=Label``."""
-    return tuple(replace(Definition(option.value, option.label, kind), **more) for option in options(*names))
-
-
 def _family(kind: str, patterns: str, words: str) -> tuple[Definition, ...]:
     """Calculated definitions for every pattern and word, as the vendor keeps one for each stage or source."""
     named = [pattern.format(word) for pattern, word in product(patterns.split(), words.split())]
@@ -116,15 +64,12 @@ def _family(kind: str, patterns: str, words: str) -> tuple[Definition, ...]:
     )
 
 
-def _choice(name: str, label: str, choices: tuple[Option, ...], field_type: str = "select") -> Definition:
-    return Definition(name, label, "enumeration", field_type, options=choices)
-
-
 GROUPS = {
     "contacts": "contactinformation",
     "companies": "companyinformation",
     "deals": "dealinformation",
     "notes": "engagement",
+    **standard.GROUPS,
 }
 
 PLACE = (
@@ -135,19 +80,20 @@ PLACE = (
 PLAIN: dict[str, tuple[Definition, ...]] = {
     "contacts": (
         Definition("email", "Email", unique=True),
-        *_of("string", "firstname=First Name", "lastname=Last Name", "company=Company Name", "jobtitle=Job Title"),
-        *_of("string", *PLACE, "mobilephone=Mobile Phone Number", "fax=Fax Number", "salutation=Salutation"),
-        *_of("string", "hs_additional_emails=Additional email addresses", "industry=Industry", "degree=Degree"),
-        *_of("string", "linkedinbio=LinkedIn Bio", "twitterhandle=Twitter Username", "school=School", "work_email="),
-        *_of("string", "message=Message", "hs_content_membership_notes=Membership Notes", field_type="textarea"),
-        *_of("date", "date_of_birth=Date of birth", "start_date=Start Date", "graduation_date=Graduation date"),
-        *_of("datetime", "closedate=Close Date", "first_deal_created_date=First Deal Created Date"),
-        *_of("number", "annualrevenue=Annual Revenue", "numemployees=Number of Employees", "hubspotscore=Score"),
-        *_of("bool", "hs_email_optout=Unsubscribed from all email", "hs_is_unworked=Contact unworked"),
-        _choice("lifecyclestage", "Lifecycle Stage", LIFECYCLE, "radio"),
-        _choice("hs_lead_status", "Lead Status", LEAD_STATUS, "radio"),
-        _choice("hs_language", "Preferred language", options("en=English", "de=German", "fr=French", "ja=Japanese")),
-        _choice(
+        *of_type("string", "firstname=First Name", "lastname=Last Name", "company=Company Name", "jobtitle=Job Title"),
+        *of_type("string", *PLACE, "mobilephone=Mobile Phone Number", "fax=Fax Number", "salutation=Salutation"),
+        *of_type("string", "hs_additional_emails=Additional email addresses", "industry=Industry", "degree=Degree"),
+        *of_type("string", "linkedinbio=LinkedIn Bio", "twitterhandle=Twitter Username", "school=School"),
+        *of_type("string", "work_email="),
+        *of_type("string", "message=Message", "hs_content_membership_notes=Membership Notes", field_type="textarea"),
+        *of_type("date", "date_of_birth=Date of birth", "start_date=Start Date", "graduation_date=Graduation date"),
+        *of_type("datetime", "closedate=Close Date", "first_deal_created_date=First Deal Created Date"),
+        *of_type("number", "annualrevenue=Annual Revenue", "numemployees=Number of Employees", "hubspotscore=Score"),
+        *of_type("bool", "hs_email_optout=Unsubscribed from all email", "hs_is_unworked=Contact unworked"),
+        choice("lifecyclestage", "Lifecycle Stage", LIFECYCLE, "radio"),
+        choice("hs_lead_status", "Lead Status", LEAD_STATUS, "radio"),
+        choice("hs_language", "Preferred language", options("en=English", "de=German", "fr=French", "ja=Japanese")),
+        choice(
             "hs_buying_role",
             "Buying Role",
             options("DECISION_MAKER=Decision Maker", "BUDGET_HOLDER=Budget Holder", "BLOCKER=Blocker", "OTHER=Other"),
@@ -155,48 +101,48 @@ PLAIN: dict[str, tuple[Definition, ...]] = {
         ),
     ),
     "companies": (
-        *_of("string", "name=Company name", "domain=Company Domain Name", *PLACE, "about_us=About Us"),
-        *_of("string", "description=Description", field_type="textarea"),
-        *_of("string", "linkedin_company_page=LinkedIn Company Page", "twitterhandle=Twitter Handle"),
-        *_of("string", "hs_additional_domains=Additional Domains", "founded_year=Year Founded"),
-        *_of("number", "annualrevenue=Annual Revenue", "numberofemployees=Number of Employees"),
-        *_of("bool", "is_public=Is Public", "hs_is_target_account=Target Account"),
-        _choice("industry", "Industry", INDUSTRIES),
-        _choice("type", "Type", options("PROSPECT=Prospect", "PARTNER=Partner", "VENDOR=Vendor", "OTHER=Other")),
-        _choice("lifecyclestage", "Lifecycle Stage", LIFECYCLE, "radio"),
-        _choice("hs_lead_status", "Lead Status", LEAD_STATUS, "radio"),
+        *of_type("string", "name=Company name", "domain=Company Domain Name", *PLACE, "about_us=About Us"),
+        *of_type("string", "description=Description", field_type="textarea"),
+        *of_type("string", "linkedin_company_page=LinkedIn Company Page", "twitterhandle=Twitter Handle"),
+        *of_type("string", "hs_additional_domains=Additional Domains", "founded_year=Year Founded"),
+        *of_type("number", "annualrevenue=Annual Revenue", "numberofemployees=Number of Employees"),
+        *of_type("bool", "is_public=Is Public", "hs_is_target_account=Target Account"),
+        choice("industry", "Industry", INDUSTRIES),
+        choice("type", "Type", options("PROSPECT=Prospect", "PARTNER=Partner", "VENDOR=Vendor", "OTHER=Other")),
+        choice("lifecyclestage", "Lifecycle Stage", LIFECYCLE, "radio"),
+        choice("hs_lead_status", "Lead Status", LEAD_STATUS, "radio"),
     ),
     "deals": (
-        *_of("string", "dealname=Deal Name", "hs_next_step=Next step", "closed_lost_reason=Closed Lost Reason"),
-        *_of("string", "description=Deal Description", field_type="textarea"),
-        *_of("number", "amount=Amount", "hs_forecast_probability=Forecast Probability"),
-        *_of("datetime", "closedate=Close Date"),
+        *of_type("string", "dealname=Deal Name", "hs_next_step=Next step", "closed_lost_reason=Closed Lost Reason"),
+        *of_type("string", "description=Deal Description", field_type="textarea"),
+        *of_type("number", "amount=Amount", "hs_forecast_probability=Forecast Probability"),
+        *of_type("datetime", "closedate=Close Date"),
         Definition("pipeline", "Pipeline", "enumeration", "select"),
         Definition("dealstage", "Deal Stage", "enumeration", "radio"),
-        _choice("dealtype", "Deal Type", options("newbusiness=New Business", "existingbusiness=Existing Business")),
-        _choice("hs_priority", "Priority", options("low=Low", "medium=Medium", "high=High")),
-        _choice("deal_currency_code", "Currency", options("EUR=Euro", "USD=US Dollar", "GBP=British Pound")),
+        choice("dealtype", "Deal Type", options("newbusiness=New Business", "existingbusiness=Existing Business")),
+        choice("hs_priority", "Priority", options("low=Low", "medium=Medium", "high=High")),
+        choice("deal_currency_code", "Currency", options("EUR=Euro", "USD=US Dollar", "GBP=British Pound")),
     ),
     "notes": (
-        *_of("string", "hs_note_body=Note body", field_type="html"),
-        *_of("string", "hs_attachment_ids=Attached file IDs"),
-        *_of("datetime", "hs_timestamp=Activity date"),
+        *of_type("string", "hs_note_body=Note body", field_type="html"),
+        *of_type("string", "hs_attachment_ids=Attached file IDs"),
+        *of_type("datetime", "hs_timestamp=Activity date"),
     ),
+    **standard.PLAIN,
 }
 
 CALCULATED: dict[str, tuple[Definition, ...]] = {
     "contacts": (
-        *_of("string", "hs_email_domain=Email Domain", read_only=True, calculated=True),
-        *_of("string", "hs_full_name_or_email=Full name or email", read_only=True, calculated=True),
+        *of_type("string", "hs_email_domain=Email Domain", read_only=True, calculated=True),
+        *of_type("string", "hs_full_name_or_email=Full name or email", read_only=True, calculated=True),
     ),
-    "companies": (),
     "deals": (
-        *_of("bool", "hs_is_closed=Is Deal Closed?", read_only=True, calculated=True),
-        *_of("bool", "hs_is_closed_won=Is Closed Won", read_only=True, calculated=True),
-        *_of("number", "hs_deal_stage_probability=Deal probability", read_only=True, calculated=True),
-        *_of("number", "amount_in_home_currency=Amount in company currency", read_only=True, calculated=True),
+        *of_type("bool", "hs_is_closed=Is Deal Closed?", read_only=True, calculated=True),
+        *of_type("bool", "hs_is_closed_won=Is Closed Won", read_only=True, calculated=True),
+        *of_type("number", "hs_deal_stage_probability=Deal probability", read_only=True, calculated=True),
+        *of_type("number", "amount_in_home_currency=Amount in company currency", read_only=True, calculated=True),
     ),
-    "notes": _of("string", "hs_body_preview=Body preview", read_only=True, calculated=True),
+    "notes": of_type("string", "hs_body_preview=Body preview", read_only=True, calculated=True),
 }
 
 STAGES = " ".join(option.value for option in LIFECYCLE)

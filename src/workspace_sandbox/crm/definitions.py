@@ -105,10 +105,35 @@ class Definition:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Where properties stand together; its name is its label without blanks, where nothing else was said."""
+
+    name: str
+    label: str = ""
+    order: int = -1
+    archived: bool = False
+
+    def described(self) -> dict[str, Any]:
+        """The vendor's JSON for it."""
+        shown = {"name": self.name, "label": self.label or self.name, "displayOrder": self.order}
+        return shown | {"archived": self.archived}
+
+
 def options(*pairs: str) -> tuple[Option, ...]:
     """Options written as ``value=Label``; without a label, the value is it."""
     split = [pair.partition("=") for pair in pairs]
     return tuple(Option(value, label or value) for value, _, label in split)
+
+
+def of_type(kind: str, *names: str, **more: Any) -> tuple[Definition, ...]:
+    """Definitions of one type, each named as ``name=Label``."""
+    return tuple(replace(Definition(option.value, option.label, kind), **more) for option in options(*names))
+
+
+def choice(name: str, label: str, choices: tuple[Option, ...], field_type: str = "select") -> Definition:
+    """A definition of an enumeration."""
+    return Definition(name, label, "enumeration", field_type, options=choices)
 
 
 def custom_name_is_legal(name: str) -> bool:

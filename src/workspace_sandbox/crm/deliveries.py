@@ -11,7 +11,7 @@ from workspace_sandbox.crm.records import Record
 from workspace_sandbox.kit.hooks import Hooks, Letter
 from workspace_sandbox.kit.stage import Stage
 
-TOLD_OF = frozenset({"contact", "company", "deal"})
+TOLD_OF = frozenset({"contact", "company", "deal", "ticket", "product", "line_item"})
 """Types of which the classic subscriptions tell."""
 
 Portalled = Mapping[str, int]
@@ -34,7 +34,7 @@ class Deliverer:
         self.hooks.forget()
 
     def tell(self, about: Portalled, url: str, happened: str, record: Record, **more: Any) -> None:
-        """Send that something *happened* to *record*: ``creation``, ``propertyChange`` or ``deletion``."""
+        """Send that something *happened* to *record*; a change of associations names both records by itself."""
         if not url or record.kind.singular not in TOLD_OF:
             return
         self._count += 1
@@ -45,7 +45,7 @@ class Deliverer:
             **about,
             "occurredAt": int(self._stage.clock.now() * 1000),
             "subscriptionType": kind,
-            "objectId": record.id,
+            **({} if happened == "associationChange" else {"objectId": record.id}),
             **more,
         }
 

@@ -1,5 +1,6 @@
 """What a portal has beside records: its account, its owners and its pipelines."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta, timezone
 from typing import Any
@@ -72,45 +73,66 @@ class Owner:
 
 
 @dataclass(frozen=True, slots=True)
-class DealStage:
-    """One stage of a pipeline; a closed one is won at probability 1."""
+class Stage:
+    """One stage of a pipeline; what it means is in its metadata, where even numbers and booleans are text."""
 
     id: str
     label: str
-    probability: str
-    closed: bool = False
+    metadata: Mapping[str, str]
+    order: int | None = None
+    archived: bool = False
     created: str = "2024-01-08T09:00:00.000Z"
+    updated: str = "2024-01-08T09:00:00.000Z"
+
+    @property
+    def closed(self) -> bool:
+        """Whether records in it are done with."""
+        return self.metadata.get("isClosed") == "true"
 
     @property
     def won(self) -> bool:
-        """Whether deals in it are won."""
-        return self.closed and self.probability == "1.0"
+        """Whether deals in it are won: those that are closed at probability 1."""
+        return self.closed and self.metadata.get("probability") == "1.0"
 
     def described(self, position: int) -> dict[str, Any]:
-        """The vendor's JSON for it; even numbers and booleans of the metadata are text."""
+        """The vendor's JSON for it."""
         return {
             "label": self.label,
-            "displayOrder": position,
-            "metadata": {"isClosed": str(self.closed).lower(), "probability": self.probability},
+            "displayOrder": position if self.order is None else self.order,
+            "metadata": dict(self.metadata),
             "id": self.id,
             "createdAt": self.created,
-            "updatedAt": self.created,
-            "archived": False,
+            "updatedAt": self.updated,
+            "archived": self.archived,
             "writePermissions": "CRM_PERMISSIONS_ENFORCEMENT",
         }
 
 
+def deal_stage(identifier: str, label: str, probability: str, *, closed: bool = False) -> Stage:
+    """A stage of deals."""
+    return Stage(identifier, label, {"isClosed": str(closed).lower(), "probability": probability})
+
+
+def ticket_stage(identifier: str, label: str, *, closed: bool = False) -> Stage:
+    """A stage of tickets."""
+    state = "CLOSED" if closed else "OPEN"
+    return Stage(identifier, label, {"ticketState": state, "isClosed": str(closed).lower()})
+
+
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """The way deals of one sort go."""
+    """The way records of one type go."""
 
     id: str
     label: str
-    stages: tuple[DealStage, ...]
+    stages: tuple[Stage, ...]
+    plural: str = "deals"
+    order: int | None = None
     archived: bool = False
     created: str = "2024-01-08T09:00:00.000Z"
+    updated: str = "2024-01-08T09:00:00.000Z"
 
-    def stage(self, identifier: str | None) -> DealStage | None:
+    def stage(self, identifier: str | None) -> Stage | None:
         """The stage of that id, if it is one of this pipeline."""
         return next((stage for stage in self.stages if stage.id == identifier), None)
 
@@ -118,10 +140,25 @@ class Pipeline:
         """The vendor's JSON for it."""
         return {
             "label": self.label,
-            "displayOrder": position,
+            "displayOrder": position if self.order is None else self.order,
             "id": self.id,
             "stages": [stage.described(order) for order, stage in enumerate(self.stages)],
             "createdAt": self.created,
-            "updatedAt": self.created,
+            "updatedAt": self.updated,
             "archived": self.archived,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """What was done to a pipeline or a stage, when, and by which user."""
+
+    identifier: str
+    action: str
+    at: str
+    user_id: int
+
+    def described(self, portal_id: int) -> dict[str, Any]:
+        """The vendor's JSON for it."""
+        about = {"portalId": portal_id, "identifier": self.identifier, "action": self.action}
+        return about | {"timestamp": self.at, "fromUserId": self.user_id}

@@ -1,7 +1,7 @@
 """Associations: the types there are, and the edges between records, kept in both directions."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,26 +40,45 @@ class AssociationType:
         return {"category": self.category, "typeId": self.type_id, "label": self.label}
 
 
-def _pair(there: int, back: int, source: str, target: str, *names: str, **more: str) -> Iterator[AssociationType]:
+def pair(there: int, back: int, source: str, target: str, *names: str, **more: Any) -> Iterator[AssociationType]:
+    """Both directions of a relation."""
     yield AssociationType(there, source, target, back, names[0], **more)
     yield AssociationType(back, target, source, there, names[1], **more)
 
 
+def _of_activity(singular: str, *numbers: int) -> Iterator[AssociationType]:
+    """From an activity to contacts, companies, deals and tickets; the number back is the one before."""
+    others = (("contact", "contacts"), ("company", "companies"), ("deal", "deals"), ("ticket", "tickets"))
+    for number, (other, plural) in zip(numbers, others, strict=True):
+        names = f"{singular}_to_{other}", f"{other}_to_{singular}"
+        yield from pair(number, number - 1, f"{singular}s", plural, *names)
+
+
 TYPES: tuple[AssociationType, ...] = (
-    *_pair(279, 280, "contacts", "companies", "contact_to_company_unlabeled", "company_to_contact_unlabeled"),
-    *_pair(1, 2, "contacts", "companies", "contact_to_company", "company_to_contact", label="Primary"),
-    *_pair(3, 4, "deals", "contacts", "deal_to_contact", "contact_to_deal"),
-    *_pair(341, 342, "deals", "companies", "deal_to_company_unlabeled", "company_to_deal_unlabeled"),
-    *_pair(5, 6, "deals", "companies", "deal_to_company", "company_to_deal", label="Primary"),
-    *_pair(202, 201, "notes", "contacts", "note_to_contact", "contact_to_note"),
-    *_pair(190, 189, "notes", "companies", "note_to_company", "company_to_note"),
-    *_pair(214, 213, "notes", "deals", "note_to_deal", "deal_to_note"),
-    *_pair(
+    *pair(279, 280, "contacts", "companies", "contact_to_company_unlabeled", "company_to_contact_unlabeled"),
+    *pair(1, 2, "contacts", "companies", "contact_to_company", "company_to_contact", label="Primary"),
+    *pair(3, 4, "deals", "contacts", "deal_to_contact", "contact_to_deal"),
+    *pair(341, 342, "deals", "companies", "deal_to_company_unlabeled", "company_to_deal_unlabeled"),
+    *pair(5, 6, "deals", "companies", "deal_to_company", "company_to_deal", label="Primary"),
+    *pair(202, 201, "notes", "contacts", "note_to_contact", "contact_to_note"),
+    *pair(190, 189, "notes", "companies", "note_to_company", "company_to_note"),
+    *pair(214, 213, "notes", "deals", "note_to_deal", "deal_to_note"),
+    *pair(16, 15, "tickets", "contacts", "ticket_to_contact", "contact_to_ticket"),
+    *pair(339, 340, "tickets", "companies", "ticket_to_company_unlabeled", "company_to_ticket_unlabeled"),
+    *pair(26, 25, "tickets", "companies", "ticket_to_company", "company_to_ticket", label="Primary"),
+    *pair(28, 27, "tickets", "deals", "ticket_to_deal", "deal_to_ticket"),
+    *pair(228, 227, "notes", "tickets", "note_to_ticket", "ticket_to_note"),
+    *pair(20, 19, "line_items", "deals", "line_item_to_deal", "deal_to_line_item"),
+    *_of_activity("task", 204, 192, 216, 230),
+    *_of_activity("meeting", 200, 188, 212, 226),
+    *_of_activity("call", 194, 182, 206, 220),
+    *_of_activity("email", 198, 186, 210, 224),
+    *pair(
         *(36, 35, "deals", "contacts", "decision_maker_of_deal", "deal_with_decision_maker"),
         label="Decision maker",
         category=USER_DEFINED,
     ),
-    *_pair(
+    *pair(
         *(38, 37, "contacts", "companies", "billing_contact_of", "company_with_billing_contact"),
         label="Billing contact",
         category=USER_DEFINED,
@@ -67,42 +86,80 @@ TYPES: tuple[AssociationType, ...] = (
 )
 """The first of each pair of object types is the one that carries no label."""
 
-_NAMED = {(kind.source, kind.target, kind.category, kind.type_id): kind for kind in TYPES}
-_PLAIN = {(kind.source, kind.target): kind for kind in reversed(TYPES)}
-_PRIMARY = {(kind.source, kind.target): kind for kind in TYPES if kind.primary}
 
+class AssociationTypes:
+    """The types of one portal: those that all have, and the labels that were made in it."""
 
-def types_between(source: str, target: str) -> list[AssociationType]:
-    """Every type in that direction, the unlabelled one first."""
-    return [kind for kind in TYPES if (kind.source, kind.target) == (source, target)]
+    def __init__(self, own: Iterable[AssociationType] = ()) -> None:
+        self._own = list(own)
+        self._arrange()
 
+    def copy(self) -> "AssociationTypes":
+        """An independent copy."""
+        return AssociationTypes(self._own)
 
-def plain_type(source: str, target: str) -> AssociationType | None:
-    """The unlabelled type in that direction."""
-    return _PLAIN.get((source, target))
+    def add(self, *types: AssociationType) -> None:
+        """Have these from now on."""
+        self._own += types
+        self._arrange()
 
+    def remove(self, *types: AssociationType) -> None:
+        """Have these no longer."""
+        self._own = [kind for kind in self._own if kind not in types]
+        self._arrange()
 
-def named_type(source: str, target: str, category: str, type_id: int) -> AssociationType | None:
-    """The type of that number, if it has that direction."""
-    return _NAMED.get((source, target, category, type_id))
+    def everything(self) -> list[AssociationType]:
+        """Every type, in the order in which the vendor lists them."""
+        return [*TYPES, *self._own]
 
+    def between(self, source: str, target: str) -> list[AssociationType]:
+        """Every type in that direction, the unlabelled one first."""
+        return [kind for kind in self.everything() if (kind.source, kind.target) == (source, target)]
 
-def inverse(kind: AssociationType) -> AssociationType:
-    """The same relation, told from the other end."""
-    return _NAMED[kind.target, kind.source, kind.category, kind.inverse_id]
+    def plain(self, source: str, target: str) -> AssociationType | None:
+        """The unlabelled type in that direction."""
+        return self._plain.get((source, target))
+
+    def primary(self, source: str, target: str) -> AssociationType | None:
+        """The type in that direction of which a record has at most one."""
+        return self._primary.get((source, target))
+
+    def named(self, source: str, target: str, category: str, type_id: int) -> AssociationType | None:
+        """The type of that number, if it has that direction."""
+        return self._named.get((source, target, category, type_id))
+
+    def inverse(self, kind: AssociationType) -> AssociationType:
+        """The same relation, told from the other end."""
+        return self._named[kind.target, kind.source, kind.category, kind.inverse_id]
+
+    def in_order(self, kinds: set[AssociationType]) -> list[AssociationType]:
+        """The types as the vendor lists them."""
+        return sorted(kinds, key=self._places.__getitem__)
+
+    def _arrange(self) -> None:
+        every = self.everything()
+        self._named = {(kind.source, kind.target, kind.category, kind.type_id): kind for kind in every}
+        self._plain = {(kind.source, kind.target): kind for kind in reversed(every)}
+        self._primary = {(kind.source, kind.target): kind for kind in every if kind.primary}
+        self._places = {kind: place for place, kind in enumerate(every)}
 
 
 class Edges:
     """Which records are associated, and how."""
 
-    def __init__(self, edges: Mapping[Reference, Mapping[Reference, set[AssociationType]]] | None = None) -> None:
+    def __init__(
+        self,
+        edges: Mapping[Reference, Mapping[Reference, set[AssociationType]]] | None = None,
+        types: AssociationTypes | None = None,
+    ) -> None:
+        self.types = types or AssociationTypes()
         self._edges: dict[Reference, dict[Reference, set[AssociationType]]] = defaultdict(dict)
         for source, targets in (edges or {}).items():
             self._edges[source] = {target: set(kinds) for target, kinds in targets.items()}
 
     def copy(self) -> "Edges":
         """An independent copy."""
-        return Edges(self._edges)
+        return Edges(self._edges, self.types.copy())
 
     def associate(self, source: Reference, target: Reference, kind: AssociationType | None = None) -> AssociationType:
         """Associate two records, without a label unless *kind* has one; returns the type that was set.
@@ -110,7 +167,7 @@ class Edges:
         A label brings the unlabelled type with it, the first company of a record becomes its primary one,
         and a new primary one displaces the old.
         """
-        plain = _PLAIN[source[0], target[0]]
+        plain = self._plain_of(source[0], target[0])
         self._add(source, target, plain)
         if kind is not None and kind != plain:
             self._add(source, target, kind)
@@ -124,19 +181,45 @@ class Edges:
 
     def remove_type(self, source: Reference, target: Reference, kind: AssociationType) -> None:
         """Remove one association of the two; without its unlabelled type nothing is left."""
-        if kind == _PLAIN[kind.source, kind.target]:
+        if kind == self._plain_of(kind.source, kind.target):
             self.remove(source, target)
             return
         self._edges[source].get(target, set()).discard(kind)
-        self._edges[target].get(source, set()).discard(inverse(kind))
+        self._edges[target].get(source, set()).discard(self.types.inverse(kind))
+
+    def relabel(self, old: AssociationType, new: AssociationType) -> None:
+        """Let *new* be what *old* was."""
+        self.types.remove(old)
+        self.types.add(new)
+        for targets in self._edges.values():
+            for kinds in targets.values():
+                if old in kinds:
+                    kinds.remove(old)
+                    kinds.add(new)
+
+    def forget(self, kind: AssociationType) -> None:
+        """Remove every association of that type."""
+        for targets in self._edges.values():
+            for kinds in targets.values():
+                kinds.discard(kind)
+
+    def of(self, source: Reference, target: Reference) -> frozenset[AssociationType]:
+        """How the two are associated, from the first to the second."""
+        return frozenset(self._edges[source].get(target, ()))
 
     def linked(self, source: Reference, target: str) -> list[tuple[int, list[AssociationType]]]:
         """The records of the type *target* that *source* is associated with, by id."""
-        found = [(far[1], in_order(kinds)) for far, kinds in self._edges[source].items() if far[0] == target]
+        found = [(far[1], self.types.in_order(kinds)) for far, kinds in self._edges[source].items() if far[0] == target]
         return sorted(found, key=lambda link: link[0])
 
+    def _plain_of(self, source: str, target: str) -> AssociationType:
+        plain = self.types.plain(source, target)
+        if plain is None:
+            raise KeyError(source, target)
+        return plain
+
     def _add(self, source: Reference, target: Reference, kind: AssociationType) -> None:
-        told_back = inverse(kind)
+        told_back = self.types.inverse(kind)
         for near, exclusive in ((source, kind), (target, told_back)):
             if exclusive.primary:
                 self._displace(near, exclusive)
@@ -145,19 +228,14 @@ class Edges:
 
     def _choose_primary(self, source: Reference, target: Reference) -> None:
         for near, far in ((source, target), (target, source)):
-            primary = _PRIMARY.get((near[0], far[0]))
+            primary = self.types.primary(near[0], far[0])
             if primary and not self._with(near, primary):
                 self._add(near, far, primary)
 
     def _displace(self, source: Reference, kind: AssociationType) -> None:
         for target in self._with(source, kind):
             self._edges[source][target].discard(kind)
-            self._edges[target][source].discard(inverse(kind))
+            self._edges[target][source].discard(self.types.inverse(kind))
 
     def _with(self, source: Reference, kind: AssociationType) -> Sequence[Reference]:
         return [target for target, kinds in self._edges[source].items() if kind in kinds]
-
-
-def in_order(kinds: set[AssociationType]) -> list[AssociationType]:
-    """The types as the vendor lists them."""
-    return sorted(kinds, key=TYPES.index)

@@ -17,7 +17,8 @@ from workspace_sandbox.crm.arguments import (
     record_body,
     whole,
 )
-from workspace_sandbox.crm.catalogue import KIND_NAMES, MADE_BY, Kind
+from workspace_sandbox.crm.catalogue import MADE_BY
+from workspace_sandbox.crm.kinds import KIND_NAMES, Kind
 from workspace_sandbox.crm.records import Record
 from workspace_sandbox.crm.state import Draft, Portal
 from workspace_sandbox.crm.wire import Rejection, batch, invalid, malformed, paged

@@ -1,46 +1,231 @@
 """The routes of pipelines and their stages."""
 
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from aiohttp import web
 
-from workspace_sandbox.crm.arguments import kind_of
-from workspace_sandbox.crm.catalogue import DEALS, Kind
-from workspace_sandbox.crm.directory import Pipeline
+from workspace_sandbox.crm.arguments import flag, kind_of, list_in, record_body
+from workspace_sandbox.crm.directory import Audit, Pipeline, Stage
+from workspace_sandbox.crm.kinds import Kind
 from workspace_sandbox.crm.state import Portal
-from workspace_sandbox.crm.wire import resource_not_found
+from workspace_sandbox.crm.values import timestamp
+from workspace_sandbox.crm.wire import Rejection, invalid, malformed, resource_not_found
+
+NEEDED = {"deals": "probability", "tickets": "ticketState"}
+"""What the metadata of a stage must tell."""
+
+FIRST_ID = 700_000_001
 
 
 async def list_pipelines(portal: Portal, request: web.Request) -> web.Response:
-    """Every pipeline of an object type with its stages; only deals have any here."""
-    return web.json_response({"results": _pipelines(portal, kind_of(request))})
+    """Every pipeline of an object type with its stages; only deals and tickets have any here."""
+    return web.json_response({"results": _described(portal, kind_of(request))})
 
 
 async def read_pipeline(portal: Portal, request: web.Request) -> web.Response:
     """One pipeline with its stages."""
-    return web.json_response(_pipeline(portal, request))
+    return _shown(portal, _pipeline(portal, request))
+
+
+async def create_pipeline(portal: Portal, request: web.Request) -> web.Response:
+    """Make a pipeline with its stages."""
+    kind, raw = kind_of(request), await record_body(request)
+    if kind.way is None:
+        raise invalid(f"Object type {kind.type_id} has no pipelines")
+    identifier = str(raw.get("pipelineId") or _next_id(portal))
+    if identifier in portal.pipelines:
+        raise Rejection(409, "CONFLICT", f"Pipeline ID '{identifier}' already exists")
+    made = _keep(portal, _written(portal, kind, identifier, raw), "CREATE")
+    return _shown(portal, made, status=201)
+
+
+async def update_pipeline(portal: Portal, request: web.Request) -> web.Response:
+    """Change the label or the place of a pipeline, or take it out of the archive."""
+    pipeline, raw = _pipeline(portal, request), await record_body(request)
+    changed = replace(pipeline, updated=timestamp(portal.now), **_changes(raw))
+    return _shown(portal, _keep(portal, changed, "UPDATE"))
+
+
+async def replace_pipeline(portal: Portal, request: web.Request) -> web.Response:
+    """Replace a pipeline, its stages too; stages that are named by their ids stay the same ones."""
+    before, raw = _pipeline(portal, request), await record_body(request)
+    written = _written(portal, kind_of(request), before.id, raw)
+    _refuse_used(portal, request, before, [one for one in before.stages if written.stage(one.id) is None])
+    return _shown(portal, _keep(portal, replace(written, created=before.created), "UPDATE"))
+
+
+async def delete_pipeline(portal: Portal, request: web.Request) -> web.Response:
+    """Delete a pipeline, perhaps only if no record is in it."""
+    pipeline = _pipeline(portal, request)
+    _refuse_used(portal, request, pipeline, pipeline.stages)
+    del portal.pipelines[pipeline.id]
+    _note(portal, pipeline.id, "DELETE")
+    return web.Response(status=204)
 
 
 async def list_stages(portal: Portal, request: web.Request) -> web.Response:
     """The stages of one pipeline."""
-    return web.json_response({"results": _pipeline(portal, request)["stages"]})
+    return web.json_response({"results": _pipeline(portal, request).described(0)["stages"]})
 
 
 async def read_stage(portal: Portal, request: web.Request) -> web.Response:
     """One stage of one pipeline."""
-    for stage in _pipeline(portal, request)["stages"]:
-        if stage["id"] == request.match_info["stage_id"]:
-            return web.json_response(stage)
-    raise resource_not_found()
+    pipeline = _pipeline(portal, request)
+    return _shown_stage(pipeline, _stage(pipeline, request))
 
 
-def _pipelines(portal: Portal, kind: Kind) -> list[dict[str, Any]]:
-    pipelines: list[Pipeline] = list(portal.pipelines.values()) if kind is DEALS else []
-    return [pipeline.described(position) for position, pipeline in enumerate(pipelines)]
+async def create_stage(portal: Portal, request: web.Request) -> web.Response:
+    """Add a stage to a pipeline."""
+    pipeline, raw = _pipeline(portal, request), await record_body(request)
+    made = _stage_of(portal, kind_of(request), raw, str(raw.get("stageId") or _next_id(portal)))
+    changed = _keep(portal, replace(pipeline, stages=(*pipeline.stages, made)), "UPDATE")
+    _note(portal, made.id, "CREATE")
+    return _shown_stage(changed, made, status=201)
 
 
-def _pipeline(portal: Portal, request: web.Request) -> dict[str, Any]:
-    for pipeline in _pipelines(portal, kind_of(request)):
-        if pipeline["id"] == request.match_info["pipeline_id"]:
-            return pipeline
-    raise resource_not_found()
+async def update_stage(portal: Portal, request: web.Request) -> web.Response:
+    """Change a stage; what its metadata does not say stays."""
+    pipeline, raw = _pipeline(portal, request), await record_body(request)
+    before = _stage(pipeline, request)
+    metadata = {**before.metadata, **_metadata(raw)}
+    return _restaged(portal, pipeline, replace(before, metadata=metadata, **_changes(raw)))
+
+
+async def replace_stage(portal: Portal, request: web.Request) -> web.Response:
+    """Replace a stage."""
+    pipeline, raw = _pipeline(portal, request), await record_body(request)
+    before = _stage(pipeline, request)
+    made = _stage_of(portal, kind_of(request), raw, before.id)
+    return _restaged(portal, pipeline, replace(made, created=before.created))
+
+
+async def delete_stage(portal: Portal, request: web.Request) -> web.Response:
+    """Delete a stage, perhaps only if no record is in it."""
+    pipeline = _pipeline(portal, request)
+    stage = _stage(pipeline, request)
+    _refuse_used(portal, request, pipeline, [stage])
+    _keep(portal, replace(pipeline, stages=tuple(one for one in pipeline.stages if one is not stage)), "UPDATE")
+    _note(portal, stage.id, "DELETE")
+    return web.Response(status=204)
+
+
+async def audit(portal: Portal, request: web.Request) -> web.Response:
+    """What was done to a pipeline, or to one of its stages; the newest first."""
+    pipeline = _pipeline(portal, request)
+    identifier = _stage(pipeline, request).id if "stage_id" in request.match_info else pipeline.id
+    found = [one for one in reversed(portal.audits) if one.identifier == identifier]
+    return web.json_response({"results": [one.described(portal.account.portal_id) for one in found]})
+
+
+def _described(portal: Portal, kind: Kind) -> list[dict[str, Any]]:
+    shown = [pipeline.described(position) for position, pipeline in enumerate(portal.pipelines_of(kind))]
+    return sorted(shown, key=lambda one: one["displayOrder"])
+
+
+def _shown(portal: Portal, pipeline: Pipeline, *, status: int = 200) -> web.Response:
+    alike = [one.id for one in portal.pipelines.values() if one.plural == pipeline.plural]
+    return web.json_response(pipeline.described(alike.index(pipeline.id)), status=status)
+
+
+def _shown_stage(pipeline: Pipeline, stage: Stage, *, status: int = 200) -> web.Response:
+    return web.json_response(stage.described([one.id for one in pipeline.stages].index(stage.id)), status=status)
+
+
+def _pipeline(portal: Portal, request: web.Request) -> Pipeline:
+    found = portal.pipelines.get(request.match_info["pipeline_id"])
+    if found is None or found.plural != kind_of(request).plural:
+        raise resource_not_found()
+    return found
+
+
+def _stage(pipeline: Pipeline, request: web.Request) -> Stage:
+    found = pipeline.stage(request.match_info["stage_id"])
+    if found is None:
+        raise resource_not_found()
+    return found
+
+
+def _written(portal: Portal, kind: Kind, identifier: str, raw: Mapping[str, Any]) -> Pipeline:
+    stages = list_in(raw, "stages")
+    if not isinstance(raw.get("label"), str) or not stages or not all(isinstance(one, dict) for one in stages):
+        raise malformed('Some required fields were not set: ["label", "displayOrder", "stages"]')
+    first = _next_id(portal) + 1
+    made = [
+        _stage_of(portal, kind, one, str(one.get("stageId") or first + number)) for number, one in enumerate(stages)
+    ]
+    at = timestamp(portal.now)
+    changes = _changes(raw)
+    return Pipeline(identifier, changes.pop("label"), tuple(made), kind.plural, created=at, updated=at, **changes)
+
+
+def _stage_of(portal: Portal, kind: Kind, raw: Mapping[str, Any], identifier: str) -> Stage:
+    metadata, needed = _metadata(raw), NEEDED[kind.plural]
+    if not isinstance(raw.get("label"), str) or needed not in metadata:
+        raise invalid(f'Some required fields were not set: ["label", "metadata.{needed}"]')
+    closed = metadata.get("ticketState") == "CLOSED" or metadata.get("probability") in {"0.0", "1.0"}
+    at = timestamp(portal.now)
+    changes = _changes(raw)
+    told = {"isClosed": str(closed).lower(), **metadata}
+    return Stage(identifier, changes.pop("label"), told, created=at, updated=at, **changes)
+
+
+def _metadata(raw: Mapping[str, Any]) -> dict[str, str]:
+    given = raw.get("metadata") or {}
+    if not isinstance(given, dict):
+        raise malformed("Cannot deserialize value of type `LinkedHashMap` (metadata)")
+    return {name: value if isinstance(value, str) else str(value).lower() for name, value in given.items()}
+
+
+CHANGEABLE: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
+    "label": ("label", lambda value: isinstance(value, str) and bool(value)),
+    "displayOrder": ("order", lambda value: isinstance(value, int) and not isinstance(value, bool)),
+    "archived": ("archived", lambda value: isinstance(value, bool)),
+}
+"""What a change may hold, where it is kept, and what it has to be."""
+
+
+def _changes(raw: Mapping[str, Any]) -> dict[str, Any]:
+    for name, (_, fits) in CHANGEABLE.items():
+        if name in raw and not fits(raw[name]):
+            raise malformed(f"Cannot deserialize value of {name}")
+    return {kept: raw[name] for name, (kept, _) in CHANGEABLE.items() if name in raw}
+
+
+def _restaged(portal: Portal, pipeline: Pipeline, stage: Stage) -> web.Response:
+    stage = replace(stage, updated=timestamp(portal.now))
+    stages = tuple(stage if one.id == stage.id else one for one in pipeline.stages)
+    changed = _keep(portal, replace(pipeline, stages=stages), "UPDATE")
+    _note(portal, stage.id, "UPDATE")
+    return _shown_stage(changed, stage)
+
+
+def _keep(portal: Portal, pipeline: Pipeline, action: str) -> Pipeline:
+    portal.pipelines[pipeline.id] = pipeline
+    _note(portal, pipeline.id, action)
+    return pipeline
+
+
+def _note(portal: Portal, identifier: str, action: str) -> None:
+    portal.audits.append(Audit(identifier, action, timestamp(portal.now), portal.account.user_id))
+
+
+def _next_id(portal: Portal) -> int:
+    # Each call leaves room for as many stages as a pipeline may have.
+    return FIRST_ID + 200 * len(portal.audits)
+
+
+REFUSE_USED = ("validateReferencesBeforeDelete", "validateDealStageUsagesBeforeDelete")
+
+
+def _refuse_used(portal: Portal, request: web.Request, pipeline: Pipeline, stages: Any) -> None:
+    """Refuse to let *stages* go that records are in, if that is asked for; otherwise records keep what is gone."""
+    kind, gone = kind_of(request), {stage.id for stage in stages}
+    if kind.way is None or not any(flag(request, name) for name in REFUSE_USED):
+        return
+    if any(
+        record.properties.get(kind.way[0]) == pipeline.id and record.properties.get(kind.way[1]) in gone
+        for record in portal.listed(kind, 0, archived=False)
+    ):
+        raise Rejection(400, "VALIDATION_ERROR", "There are records in the stages that would be deleted.")

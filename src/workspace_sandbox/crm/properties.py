@@ -5,8 +5,7 @@ from typing import Any
 
 from aiohttp import web
 
-from workspace_sandbox.crm.arguments import flag, kind_of, list_in, record_body
-from workspace_sandbox.crm.catalogue import GROUPS, Kind
+from workspace_sandbox.crm.arguments import flag, inputs, kind_of, list_in, record_body
 from workspace_sandbox.crm.definitions import (
     ACCEPTED_FIELD_TYPES,
     FIELD_TYPES,
@@ -14,10 +13,12 @@ from workspace_sandbox.crm.definitions import (
     Option,
     custom_name_is_legal,
 )
+from workspace_sandbox.crm.kinds import Kind
 from workspace_sandbox.crm.state import Portal
 from workspace_sandbox.crm.values import timestamp
 from workspace_sandbox.crm.wire import (
     Rejection,
+    batch,
     invalid,
     malformed,
 )
@@ -66,11 +67,56 @@ async def update_property(portal: Portal, request: web.Request) -> web.Response:
 
 async def archive_property(portal: Portal, request: web.Request) -> web.Response:
     """Archive a custom property; records keep their values, but nobody sees them."""
-    definition = _definition(portal, request)
+    _archive(portal, kind_of(request), _definition(portal, request))
+    return web.Response(status=204)
+
+
+async def batch_read(portal: Portal, request: web.Request) -> web.Response:
+    """Several properties; those that are not there are named among the errors."""
+    kind, (raw, given) = kind_of(request), await inputs(request)
+    archived, sensitivity = raw.get("archived") is True, raw.get("dataSensitivity", SENSITIVITIES[0])
+    found, missing = _named(portal, kind, given, archived=archived)
+    shown = [one.described(portal.options(one)) for one in found if one.sensitivity == sensitivity]
+    return batch(portal.now, shown, [_missing(kind, name) for name in missing])
+
+
+async def batch_create(portal: Portal, request: web.Request) -> web.Response:
+    """Create several custom properties; one that cannot be is named among the errors."""
+    kind, (_, given) = kind_of(request), await inputs(request)
+    shown, errors = [], []
+    for raw in given:
+        try:
+            definition = _custom(portal, kind, raw)
+        except Rejection as rejection:
+            errors.append(rejection)
+        else:
+            portal.define(kind, definition)
+            shown.append(definition.described(portal.options(definition)))
+    return batch(portal.now, shown, errors, status=201)
+
+
+async def batch_archive(portal: Portal, request: web.Request) -> web.Response:
+    """Archive several custom properties; those that are not there are passed over."""
+    kind, (_, given) = kind_of(request), await inputs(request)
+    found, _ = _named(portal, kind, given)
+    for definition in found:
+        _archive(portal, kind, definition)
+    return web.Response(status=204)
+
+
+def _named(
+    portal: Portal, kind: Kind, given: list[dict[str, Any]], *, archived: bool = False
+) -> tuple[list[Definition], list[str]]:
+    names = [str(one.get("name")) for one in given]
+    definitions = portal.definitions[kind.plural]
+    there = [name for name in names if name in definitions and (definitions[name].archived_at is not None) == archived]
+    return [definitions[name] for name in there], [name for name in names if name not in there]
+
+
+def _archive(portal: Portal, kind: Kind, definition: Definition) -> None:
     if definition.built_in:
         raise invalid(f"Property {definition.name} is defined by HubSpot and cannot be archived")
-    portal.define(kind_of(request), definition.archived(timestamp(portal.now)))
-    return web.Response(status=204)
+    portal.define(kind, definition.archived(timestamp(portal.now)))
 
 
 def _shown(portal: Portal, definition: Definition, *, status: int = 200) -> web.Response:
@@ -81,8 +127,12 @@ def _definition(portal: Portal, request: web.Request, *, archived: bool = False)
     kind, name = kind_of(request), request.match_info["name"]
     definition = portal.definitions[kind.plural].get(name)
     if definition is None or (definition.archived_at is not None) != archived:
-        raise Rejection(404, "OBJECT_NOT_FOUND", f"Property {name} does not exist for object type {kind.type_id}")
+        raise _missing(kind, name)
     return definition
+
+
+def _missing(kind: Kind, name: str) -> Rejection:
+    return Rejection(404, "OBJECT_NOT_FOUND", f"Property {name} does not exist for object type {kind.type_id}")
 
 
 def _custom(portal: Portal, kind: Kind, raw: dict[str, Any]) -> Definition:
@@ -96,7 +146,7 @@ def _custom(portal: Portal, kind: Kind, raw: dict[str, Any]) -> Definition:
         raise Rejection(409, "OBJECT_ALREADY_EXISTS", f"A property named '{name}' already exists.")
     if raw["type"] not in FIELD_TYPES or raw["fieldType"] not in ACCEPTED_FIELD_TYPES:
         raise invalid(f"Property type {raw['type']} cannot have the field type {raw['fieldType']}")
-    if raw["groupName"] != GROUPS[kind.plural]:
+    if raw["groupName"] not in portal.groups[kind.plural]:
         raise invalid(f"Property group {raw['groupName']} does not exist")
     unique = bool(raw.get("hasUniqueValue"))
     if unique and sum(one.unique and not one.built_in for one in definitions.values()) >= MOST_UNIQUE:

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from workspace_sandbox.crm.catalogue import MADE_BY, Kind
+from workspace_sandbox.crm.catalogue import MADE_BY
+from workspace_sandbox.crm.kinds import Kind
 from workspace_sandbox.crm.values import timestamp
 
 APPLICATION, PERSON = "INTEGRATION", "CRM_UI"

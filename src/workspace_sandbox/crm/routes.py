@@ -6,9 +6,20 @@ from typing import Any, Literal
 
 from aiohttp import web
 
-from workspace_sandbox.crm import associations, consent, objects, owners, pipelines, properties
+from workspace_sandbox.crm import (
+    associations,
+    consent,
+    groups,
+    labels,
+    lists,
+    memberships,
+    objects,
+    owners,
+    pipelines,
+    properties,
+)
 from workspace_sandbox.crm.arguments import kind_of
-from workspace_sandbox.crm.catalogue import KIND_NAMES
+from workspace_sandbox.crm.kinds import KINDS
 from workspace_sandbox.crm.state import Portal
 from workspace_sandbox.kit.routes import Route
 
@@ -49,19 +60,18 @@ class Family:
 
 def reads(request: web.Request) -> tuple[str, ...]:
     """The scope for reading records of the type in the path."""
-    return (f"crm.objects.{kind_of(request).scope}.read",)
+    return (kind_of(request).right("read"),)
 
 
 def writes(request: web.Request) -> tuple[str, ...]:
     """The scope for writing records of the type in the path."""
-    return (f"crm.objects.{kind_of(request).scope}.write",)
+    return (kind_of(request).right("write"),)
 
 
 def any_object(request: web.Request) -> tuple[str, ...]:
     """Any scope over any object."""
     del request
-    scopes = dict.fromkeys(kind.scope for kind in KIND_NAMES.values())
-    return tuple(f"crm.objects.{scope}.{right}" for scope in scopes for right in ("read", "write"))
+    return tuple(dict.fromkeys(right for kind in KINDS for right in (kind.right("read"), kind.right("write"))))
 
 
 def reads_properties(request: web.Request) -> tuple[str, ...]:
@@ -74,13 +84,25 @@ def reads_properties(request: web.Request) -> tuple[str, ...]:
 
 def changes_properties(request: web.Request) -> tuple[str, ...]:
     """The scope for changing the properties of the type in the path."""
-    return (f"crm.schemas.{kind_of(request).scope}.write",)
+    return (kind_of(request).schema_right,)
 
 
 def reads_owners(request: web.Request) -> tuple[str, ...]:
     """The scope for owners."""
     del request
     return ("crm.objects.owners.read",)
+
+
+def reads_lists(request: web.Request) -> tuple[str, ...]:
+    """The scope for reading lists."""
+    del request
+    return ("crm.lists.read",)
+
+
+def writes_lists(request: web.Request) -> tuple[str, ...]:
+    """The scope for changing lists."""
+    del request
+    return ("crm.lists.write",)
 
 
 def installed(request: web.Request) -> tuple[str, ...]:
@@ -95,11 +117,17 @@ LINK_BATCHES = Family((f"/crm/associations/{DATED}", "/crm/v4/associations"))
 PIPELINES = Family((f"/crm/pipelines/{DATED}", "/crm/v3/pipelines"))
 OWNERS = Family((f"/crm/owners/{DATED}", "/crm/v3/owners"))
 PROPERTIES = Family((f"/crm/properties/{DATED}", "/crm/v3/properties"))
+LISTS = Family((f"/crm/lists/{DATED}", "/crm/v3/lists"))
+LABELS = Family((f"/crm/associations/{DATED}", "/crm/v4/associations", "/crm/associations/v4"))
 ACCOUNT = Family((f"/account-info/{DATED}", "/account-info/v3"))
 CONSENT = Family(("/oauth",))
 TOKENS = Family((f"/oauth/{DATED}", "/oauth/v3", "/oauth/v1"))
 OLD_TOKENS = Family(("/oauth/v1",))
 
+AUDITED = "what it was before is not told"
+BEFORE = "before is ignored"
+FILTERED = "filters of properties alone"
+PIPELINED = "only deals and tickets have pipelines"
 HISTORY = "propertiesWithHistory is accepted and ignored"
 PAIR = "/{type}/{id}/associations/{to_type}/{to_id}"
 
@@ -133,8 +161,21 @@ ROUTES: tuple[ScopedRoute, ...] = (
     ),
     LINK_BATCHES.route("POST", "/{type}/{to_type}/batch/archive", associations.batch_archive, any_object),
     LINK_BATCHES.route("POST", "/{type}/{to_type}/batch/labels/archive", associations.batch_archive_labels, any_object),
-    LINK_BATCHES.route("GET", "/{type}/{to_type}/labels", associations.list_labels, any_object),
-    PIPELINES.route("GET", "/{type}", pipelines.list_pipelines, any_object, lacks="only deals have pipelines"),
+    LABELS.route("GET", "/{type}/{to_type}/labels", labels.list_labels, any_object),
+    LABELS.route("POST", "/{type}/{to_type}/labels", labels.create_label, any_object),
+    LABELS.route("PUT", "/{type}/{to_type}/labels", labels.update_label, any_object),
+    LABELS.route("DELETE", "/{type}/{to_type}/labels/{type_id}", labels.delete_label, any_object),
+    PIPELINES.route("GET", "/{type}", pipelines.list_pipelines, any_object, lacks=PIPELINED),
+    PIPELINES.route("POST", "/{type}", pipelines.create_pipeline, changes_properties, lacks=PIPELINED),
+    PIPELINES.route("PATCH", "/{type}/{pipeline_id}", pipelines.update_pipeline, changes_properties),
+    PIPELINES.route("PUT", "/{type}/{pipeline_id}", pipelines.replace_pipeline, changes_properties),
+    PIPELINES.route("DELETE", "/{type}/{pipeline_id}", pipelines.delete_pipeline, changes_properties),
+    PIPELINES.route("GET", "/{type}/{pipeline_id}/audit", pipelines.audit, any_object, lacks=AUDITED),
+    PIPELINES.route("POST", "/{type}/{pipeline_id}/stages", pipelines.create_stage, changes_properties),
+    PIPELINES.route("PATCH", "/{type}/{pipeline_id}/stages/{stage_id}", pipelines.update_stage, changes_properties),
+    PIPELINES.route("PUT", "/{type}/{pipeline_id}/stages/{stage_id}", pipelines.replace_stage, changes_properties),
+    PIPELINES.route("DELETE", "/{type}/{pipeline_id}/stages/{stage_id}", pipelines.delete_stage, changes_properties),
+    PIPELINES.route("GET", "/{type}/{pipeline_id}/stages/{stage_id}/audit", pipelines.audit, any_object, lacks=AUDITED),
     PIPELINES.route("GET", "/{type}/{pipeline_id}", pipelines.read_pipeline, any_object),
     PIPELINES.route("GET", "/{type}/{pipeline_id}/stages", pipelines.list_stages, any_object),
     PIPELINES.route("GET", "/{type}/{pipeline_id}/stages/{stage_id}", pipelines.read_stage, any_object),
@@ -142,9 +183,35 @@ ROUTES: tuple[ScopedRoute, ...] = (
     OWNERS.route("GET", "/{id}", owners.read_owner, reads_owners),
     PROPERTIES.route("GET", "/{type}", properties.list_properties, reads_properties, lacks="locale is ignored"),
     PROPERTIES.route("POST", "/{type}", properties.create_property, changes_properties, lacks="no formulas"),
+    PROPERTIES.route("POST", "/{type}/batch/read", properties.batch_read, reads_properties, lacks="locale is ignored"),
+    PROPERTIES.route("POST", "/{type}/batch/create", properties.batch_create, changes_properties, lacks="no formulas"),
+    PROPERTIES.route("POST", "/{type}/batch/archive", properties.batch_archive, changes_properties),
+    PROPERTIES.route("GET", "/{type}/groups", groups.list_groups, reads_properties, lacks="locale is ignored"),
+    PROPERTIES.route("POST", "/{type}/groups", groups.create_group, changes_properties),
+    PROPERTIES.route("GET", "/{type}/groups/{name}", groups.read_group, reads_properties, lacks="locale is ignored"),
+    PROPERTIES.route("PATCH", "/{type}/groups/{name}", groups.update_group, changes_properties),
+    PROPERTIES.route("DELETE", "/{type}/groups/{name}", groups.archive_group, changes_properties),
     PROPERTIES.route("GET", "/{type}/{name}", properties.read_property, reads_properties, lacks="locale is ignored"),
     PROPERTIES.route("PATCH", "/{type}/{name}", properties.update_property, changes_properties, lacks="the type stays"),
     PROPERTIES.route("DELETE", "/{type}/{name}", properties.archive_property, changes_properties),
+    LISTS.route("POST", "", lists.create_list, writes_lists, lacks=FILTERED),
+    LISTS.route("GET", "", lists.read_lists, reads_lists),
+    LISTS.route("POST", "/search", lists.search_lists, reads_lists, lacks="sort; of additionalProperties but the size"),
+    LISTS.route("GET", "/object-type-id/{type_id}/name/{name}", lists.read_list_by_name, reads_lists),
+    LISTS.route("GET", "/records/{type_id}/{id}/memberships", memberships.list_lists, reads_lists),
+    LISTS.route("POST", "/records/memberships/batch/read", memberships.batch_read, reads_lists),
+    LISTS.route("GET", "/{list_id}", lists.read_list, reads_lists),
+    LISTS.route("DELETE", "/{list_id}", lists.delete_list, writes_lists),
+    LISTS.route("PUT", "/{list_id}/restore", lists.restore_list, writes_lists, lacks="also after 90 days"),
+    LISTS.route("PUT", "/{list_id}/update-list-name", lists.rename_list, writes_lists),
+    LISTS.route("PUT", "/{list_id}/update-list-filters", lists.refilter_list, writes_lists, lacks=FILTERED),
+    LISTS.route("GET", "/{list_id}/memberships", memberships.list_members, reads_lists, lacks=BEFORE),
+    LISTS.route("DELETE", "/{list_id}/memberships", memberships.remove_all, writes_lists),
+    LISTS.route("GET", "/{list_id}/memberships/join-order", memberships.list_by_joining, reads_lists, lacks=BEFORE),
+    LISTS.route("PUT", "/{list_id}/memberships/add", memberships.add_members, writes_lists),
+    LISTS.route("PUT", "/{list_id}/memberships/remove", memberships.remove_members, writes_lists),
+    LISTS.route("PUT", "/{list_id}/memberships/add-and-remove", memberships.change_members, writes_lists),
+    LISTS.route("PUT", "/{list_id}/memberships/add-from/{source_id}", memberships.add_from, writes_lists),
     ACCOUNT.route("GET", "/details", owners.read_account, installed),
     CONSENT.route("GET", "/authorize", consent.authorise_page, lacks="one application, no sign-in"),
     CONSENT.route("POST", "/authorize", consent.authorise_page, lacks="one application, no sign-in"),

@@ -4,9 +4,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from workspace_sandbox.crm.catalogue import COMPANIES, DEALS, LIFECYCLE, Kind
+from workspace_sandbox.crm.catalogue import LIFECYCLE
 from workspace_sandbox.crm.definitions import Definition, Option
 from workspace_sandbox.crm.directory import Account, Owner, Pipeline
+from workspace_sandbox.crm.kinds import COMPANIES, Kind
 from workspace_sandbox.crm.records import Record
 from workspace_sandbox.crm.values import (
     InvalidValue,
@@ -29,8 +30,6 @@ MARKUP = re.compile(r"<[^>]+>")
 NORMALISED = {"email": accepted_email, "domain": accepted_domain, "hs_additional_emails": str.lower}
 """Properties whose values are kept in another form than they were sent in."""
 
-# The time places a note on the timeline; HubSpot refuses a note without it, and has no default.
-REQUIRED = {"notes": ("hs_timestamp",)}
 STAGES_IN_ORDER = [option.value for option in LIFECYCLE]
 
 
@@ -82,7 +81,7 @@ class Rules:
     def require(self, kind: Kind, values: Mapping[str, str]) -> None:
         """Refuse a new record that lacks what the vendor, or the portal's own rules, demand."""
         # From version 2026-09 on, a portal's own rules apply to writes by API as well: what worked may now be a 400.
-        required = [*REQUIRED.get(kind.plural, ()), *self._portal.knob("required_properties").get(kind.plural, ())]
+        required = [*kind.required, *self._portal.knob("required_properties").get(kind.plural, ())]
         missing = [name for name in required if not values.get(name)]
         # A company needs one of the two ("Companies" guide).
         if kind is COMPANIES and not (values.get("name") or values.get("domain")):
@@ -97,7 +96,8 @@ class Rules:
             record.kind.created: timestamp(record.created_at),
             record.kind.modified: timestamp(record.updated_at),
         }
-        worked_out = CALCULATIONS[record.kind.plural](self._portal, properties)
+        work_out = CALCULATIONS.get(record.kind.plural)
+        worked_out = work_out(self._portal, properties) if work_out else {}
         return {name: value for name, value in {**properties, **stamps, **worked_out}.items() if value}
 
     def _value(self, definition: Definition | None, name: str, given: Any, record: Record | None) -> str:
@@ -127,19 +127,19 @@ class Rules:
             # That a stage only moves forward is documented. Whether a step back is refused or ignored is not.
             if self._portal.knob("backward_lifecycle") == "refuse":
                 faults.append(PropertyFault("lifecyclestage", "INVALID_OPTION", f"{stage} would move it backward"))
-        if kind is DEALS:
-            if record is None and not values.get("pipeline"):
-                values["pipeline"] = "default"
-            faults += self._stage_faults({**before, **values})
+        if kind.way:
+            if record is None and not values.get(kind.way[0]):
+                values[kind.way[0]] = kind.first_pipeline
+            faults += self._stage_faults(kind.way, {**before, **values})
         return faults
 
-    def _stage_faults(self, deal: Mapping[str, str]) -> list[PropertyFault]:
-        stage, pipeline = deal.get("dealstage"), self._portal.pipelines.get(deal.get("pipeline", ""))
+    def _stage_faults(self, way: tuple[str, str], values: Mapping[str, str]) -> list[PropertyFault]:
+        stage, pipeline = values.get(way[1]), self._portal.pipelines.get(values.get(way[0], ""))
         if not stage or pipeline is None or pipeline.stage(stage):
             return []
         allowed = ", ".join(stage.id for stage in pipeline.stages)
         message = f"{stage} was not one of the allowed options: [{allowed}]"
-        return [PropertyFault("dealstage", "INVALID_OPTION", message)]
+        return [PropertyFault(way[1], "INVALID_OPTION", message)]
 
 
 def goes_back(before: str | None, after: str | None) -> bool:
@@ -155,13 +155,13 @@ def _of_contacts(_: Surroundings, contact: Mapping[str, str]) -> dict[str, str]:
     return {"hs_email_domain": email.partition("@")[2], "hs_full_name_or_email": full_name or email}
 
 
-def _of_companies(_: Surroundings, company: Mapping[str, str]) -> dict[str, str]:
-    del company
-    return {}
-
-
 def _of_notes(_: Surroundings, note: Mapping[str, str]) -> dict[str, str]:
     return {"hs_body_preview": MARKUP.sub("", note.get("hs_note_body", ""))[:200]}
+
+
+def _of_line_items(_: Surroundings, item: Mapping[str, str]) -> dict[str, str]:
+    price, quantity = item.get("price", ""), item.get("quantity", "1")
+    return {"amount": written(float(price) * float(quantity))} if price else {}
 
 
 def _of_deals(portal: Surroundings, deal: Mapping[str, str]) -> dict[str, str]:
@@ -170,15 +170,15 @@ def _of_deals(portal: Surroundings, deal: Mapping[str, str]) -> dict[str, str]:
     return {
         "hs_is_closed": str(bool(stage and stage.closed)).lower(),
         "hs_is_closed_won": str(bool(stage and stage.won)).lower(),
-        "hs_deal_stage_probability": stage.probability if stage else "",
+        "hs_deal_stage_probability": stage.metadata.get("probability", "") if stage else "",
         "amount_in_home_currency": deal.get("amount", ""),
     }
 
 
 CALCULATIONS: Mapping[str, Callable[[Surroundings, Mapping[str, str]], dict[str, str]]] = {
     "contacts": _of_contacts,
-    "companies": _of_companies,
     "deals": _of_deals,
     "notes": _of_notes,
+    "line_items": _of_line_items,
 }
 """What is worked out of the properties of a record, by its type."""

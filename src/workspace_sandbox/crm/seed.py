@@ -7,22 +7,12 @@ from random import Random
 from typing import Any
 from unicodedata import normalize
 
-from workspace_sandbox.crm.catalogue import (
-    COMPANIES,
-    CONTACTS,
-    DEALS,
-    INDUSTRIES,
-    KINDS,
-    LEAD_STATUS,
-    LIFECYCLE,
-    NOTES,
-    Kind,
-    built_in,
-)
+from workspace_sandbox.crm.catalogue import INDUSTRIES, LEAD_STATUS, LIFECYCLE, built_in
 from workspace_sandbox.crm.definitions import Definition, Option, options
-from workspace_sandbox.crm.directory import Account, DealStage, Owner, Pipeline
-from workspace_sandbox.crm.edges import named_type
+from workspace_sandbox.crm.directory import Account, Owner, Pipeline, deal_stage, ticket_stage
+from workspace_sandbox.crm.kinds import COMPANIES, CONTACTS, DEALS, KINDS, NOTES, TICKETS, Kind
 from workspace_sandbox.crm.records import Maker, Record
+from workspace_sandbox.crm.standard import PRIORITIES
 from workspace_sandbox.crm.state import Portal
 from workspace_sandbox.crm.values import timestamp
 from workspace_sandbox.kit.clock import SystemClock
@@ -31,8 +21,9 @@ from workspace_sandbox.kit.stage import Stage
 CONTACT_COUNT = 1_060
 DEAL_COUNT = 96
 NOTE_COUNT = 48
-FIRST_IDS = {"contacts": 50_912, "companies": 9_001, "deals": 70_311, "notes": 810_455}
-STEPS = {"contacts": 13, "companies": 7, "deals": 11, "notes": 9}
+TICKET_COUNT = 24
+FIRST_IDS = {"contacts": 50_912, "companies": 9_001, "deals": 70_311, "notes": 810_455, "tickets": 330_204}
+STEPS = {"contacts": 13, "companies": 7, "deals": 11, "notes": 9, "tickets": 17}
 BEGINNING = datetime(2024, 2, 5, 8, tzinfo=UTC).timestamp()
 ENDING = datetime(2025, 6, 27, 17, tzinfo=UTC).timestamp()
 A_DAY = 86_400
@@ -42,26 +33,38 @@ PIPELINES = (
         "default",
         "Sales Pipeline",
         (
-            DealStage("appointmentscheduled", "Appointment Scheduled", "0.2"),
-            DealStage("qualifiedtobuy", "Qualified To Buy", "0.4"),
-            DealStage("presentationscheduled", "Presentation Scheduled", "0.6"),
-            DealStage("decisionmakerboughtin", "Decision Maker Bought-In", "0.8"),
-            DealStage("contractsent", "Contract Sent", "0.9"),
-            DealStage("closedwon", "Closed Won", "1.0", closed=True),
-            DealStage("closedlost", "Closed Lost", "0.0", closed=True),
+            deal_stage("appointmentscheduled", "Appointment Scheduled", "0.2"),
+            deal_stage("qualifiedtobuy", "Qualified To Buy", "0.4"),
+            deal_stage("presentationscheduled", "Presentation Scheduled", "0.6"),
+            deal_stage("decisionmakerboughtin", "Decision Maker Bought-In", "0.8"),
+            deal_stage("contractsent", "Contract Sent", "0.9"),
+            deal_stage("closedwon", "Closed Won", "1.0", closed=True),
+            deal_stage("closedlost", "Closed Lost", "0.0", closed=True),
         ),
     ),
     Pipeline(
         "98112230",
         "Partnerships",
         (
-            DealStage("98112231", "Intro Call", "0.1"),
-            DealStage("98112232", "Pilot", "0.35"),
-            DealStage("98112233", "Contract Sent", "0.75"),
-            DealStage("98112234", "Signed", "1.0", closed=True),
-            DealStage("98112235", "Declined", "0.0", closed=True),
+            deal_stage("98112231", "Intro Call", "0.1"),
+            deal_stage("98112232", "Pilot", "0.35"),
+            deal_stage("98112233", "Contract Sent", "0.75"),
+            deal_stage("98112234", "Signed", "1.0", closed=True),
+            deal_stage("98112235", "Declined", "0.0", closed=True),
         ),
     ),
+)
+
+SUPPORT = Pipeline(
+    "0",
+    "Support Pipeline",
+    (
+        ticket_stage("1", "New"),
+        ticket_stage("2", "Waiting on contact"),
+        ticket_stage("3", "Waiting on us"),
+        ticket_stage("4", "Closed", closed=True),
+    ),
+    plural="tickets",
 )
 
 ANNEX = Account(9_022_540, domain="nordwolke.example", user_id=90_411, user="ines.baum@nordwolke.example")
@@ -115,7 +118,6 @@ CUSTOM: Mapping[str, Sequence[Definition]] = {
         _custom("risk", "Risk", "enumeration", options=RISKS, group="dealinformation"),
         _custom("signed_on", "Signed on", "date", group="dealinformation"),
     ),
-    "notes": (),
 }
 
 FIRST_NAMES = (
@@ -147,7 +149,7 @@ NOTE_TEXTS = (
     "Prefers mail &amp; is away on Fridays.<br>Second line.",
     "Spoke with purchasing — they want a framework agreement “as last year”.",
 )
-
+TICKET_SUBJECTS = ("Rail flickers", "Facture en double", "Wrong colour temperature", "Lieferung fehlt", "保証について")
 
 PLANTER = Maker.person(OWNERS[0].user_id)
 
@@ -160,7 +162,7 @@ def plant(portal: Portal) -> None:
 def plant_annex(portal: Portal) -> None:
     """Fill a second, small *portal*: nothing in it is anybody's but its own."""
     portal.owners[ANNEX_OWNER.id] = ANNEX_OWNER
-    portal.pipelines[PIPELINES[0].id] = PIPELINES[0]
+    portal.pipelines.update((pipeline.id, pipeline) for pipeline in (PIPELINES[0], SUPPORT))
     for kind in KINDS:
         for definition in built_in(kind):
             portal.define(kind, definition)
@@ -174,9 +176,9 @@ def _planted() -> Portal:
     portal = Portal(Stage(SystemClock()))
     random = Random(20_240_205)
     portal.owners.update((owner.id, owner) for owner in OWNERS)
-    portal.pipelines.update((pipeline.id, pipeline) for pipeline in PIPELINES)
+    portal.pipelines.update((pipeline.id, pipeline) for pipeline in (*PIPELINES, SUPPORT))
     for kind in KINDS:
-        for definition in (*built_in(kind), *CUSTOM[kind.plural]):
+        for definition in (*built_in(kind), *CUSTOM.get(kind.plural, ())):
             portal.define(kind, definition)
     for kind, made in (
         (COMPANIES, _companies(random)),
@@ -186,6 +188,10 @@ def _planted() -> Portal:
     ):
         _keep(portal, kind, list(made), random)
     _associate(portal, random)
+    _keep(portal, TICKETS, list(_tickets()), Random(5))
+    for number, ticket in enumerate(portal.records["tickets"].values()):
+        contact = list(portal.records["contacts"].values())[number]
+        portal.edges.associate(ticket.reference, contact.reference)
     return portal
 
 
@@ -195,6 +201,7 @@ def examples(portal: Portal) -> dict[str, Any]:
     company = portal.records["companies"][FIRST_IDS["companies"]]
     return {
         "email": contact.properties["email"],
+        "ticket_id": str(FIRST_IDS["tickets"]),
         "pipeline": PIPELINES[0].label,
         "stages": [PIPELINES[0].stages[0].label, PIPELINES[0].stages[1].label],
         "contact_id": str(contact.id),
@@ -323,6 +330,17 @@ def _notes(random: Random) -> Iterator[dict[str, str]]:
         }
 
 
+def _tickets() -> Iterator[dict[str, str]]:
+    for number in range(TICKET_COUNT):
+        yield {
+            "subject": TICKET_SUBJECTS[number % len(TICKET_SUBJECTS)],
+            "content": f"Order {4_000 + number}",
+            "hs_pipeline": SUPPORT.id,
+            "hs_pipeline_stage": SUPPORT.stages[number % 4].id,
+            "hs_ticket_priority": PRIORITIES[number % 3].value,
+        }
+
+
 def _associate(portal: Portal, random: Random) -> None:
     contacts, companies = list(portal.records["contacts"].values()), list(portal.records["companies"].values())
     deals, notes = list(portal.records["deals"].values()), list(portal.records["notes"].values())
@@ -330,7 +348,7 @@ def _associate(portal: Portal, random: Random) -> None:
     for contact in contacts[: CONTACT_COUNT * 2 // 3]:
         if company := by_domain.get(contact.properties.get("hs_email_domain")):
             portal.edges.associate(contact.reference, company.reference)
-    decides = named_type("deals", "contacts", "USER_DEFINED", 36)
+    decides = portal.edges.types.named("deals", "contacts", "USER_DEFINED", 36)
     for number, deal in enumerate(deals):
         portal.edges.associate(deal.reference, contacts[number].reference, decides if number % 6 == 0 else None)
         portal.edges.associate(deal.reference, companies[number % len(companies)].reference)

@@ -1,24 +1,26 @@
-"""Companies, contacts and deals, from the plain words of a seed."""
+"""Records of every type, from the plain words of a seed."""
 
 from typing import Any
 
 from workspace_sandbox.crm import acts
+from workspace_sandbox.crm.kinds import KINDS
 from workspace_sandbox.crm.state import Portal
 from workspace_sandbox.kit.sowing import SeedValue
 
-MADE = {"companies": "create_company", "contacts": "create_contact", "deals": "create_deal", "notes": "create_note"}
+MADE = ("companies", "contacts", *(kind.plural for kind in KINDS[2:]))
+"""In this order: a new contact may find its company there."""
 
 
 def sow(portal: Portal, given: SeedValue) -> dict[str, Any]:
     """Make what *given* tells, records of plain properties; the identifiers in their order."""
     given.object_of(*MADE)
-    return {kind: [_record(portal, action, one) for one in given.each(kind)] for kind, action in MADE.items()}
+    return {kind: [_record(portal, kind, one) for one in given.each(kind)] for kind in MADE}
 
 
-def _record(portal: Portal, action: str, given: SeedValue) -> str:
+def _record(portal: Portal, kind: str, given: SeedValue) -> str:
     properties = {name: _plain(value) for name, value in given.items()}
     with given.doing():
-        return str(acts.perform(portal, {"action": action, "properties": properties})["id"])
+        return str(acts.perform(portal, {"action": "create", "type": kind, "properties": properties})["id"])
 
 
 def _plain(given: SeedValue) -> str:

@@ -1,19 +1,22 @@
 """The portal: its records, how they are found, and how they come to be written."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from workspace_sandbox.crm import search
 from workspace_sandbox.crm.access import Grants
 from workspace_sandbox.crm.arguments import digits, list_in
-from workspace_sandbox.crm.catalogue import COMPANIES, CONTACTS, KIND_NAMES, KINDS, Kind
-from workspace_sandbox.crm.definitions import Definition, Option
-from workspace_sandbox.crm.directory import Account, Owner, Pipeline
-from workspace_sandbox.crm.edges import AssociationType, Edges, Reference, named_type
+from workspace_sandbox.crm.catalogue import GROUPS
+from workspace_sandbox.crm.definitions import Definition, Group, Option
+from workspace_sandbox.crm.directory import Account, Audit, Owner, Pipeline
+from workspace_sandbox.crm.edges import AssociationType, Edges, Reference
 from workspace_sandbox.crm.identities import Identities
+from workspace_sandbox.crm.kinds import COMPANIES, CONTACTS, KIND_NAMES, KINDS, Kind
 from workspace_sandbox.crm.records import APPLICATION, Maker, Record
 from workspace_sandbox.crm.rules import Rules
+from workspace_sandbox.crm.segments import ObjectList
 from workspace_sandbox.crm.wire import (
     contact_exists,
     invalid,
@@ -52,7 +55,7 @@ class Draft:
 
 
 class Emit(Protocol):
-    """Takes what happens to records: ``creation``, ``propertyChange`` or ``deletion``."""
+    """Takes what happens to records: ``creation``, ``propertyChange``, ``deletion`` or ``associationChange``."""
 
     def __call__(self, portal: "Portal", happened: str, record: Record, **more: Any) -> None:
         """*more* is told of it."""
@@ -78,6 +81,9 @@ class Portal:
         self.index = search.SearchIndex()
         self.identities = Identities()
         self.latest = dict.fromkeys(self.records, 0)
+        self.groups = {kind.plural: {(name := GROUPS[kind.plural]): Group(name)} for kind in KINDS}
+        self.audits: list[Audit] = []
+        self.lists: dict[int, ObjectList] = {}
         self.emit: Emit = unheard
 
     def adopt(self, other: "Portal") -> None:
@@ -89,6 +95,8 @@ class Portal:
         self.edges = other.edges.copy()
         self.index = other.index.copy()
         self.identities = other.identities.copy()
+        self.groups = {plural: dict(groups) for plural, groups in other.groups.items()}
+        self.lists = {number: one.copy() for number, one in other.lists.items()}
         self.latest = dict(other.latest)
 
     @property
@@ -111,13 +119,19 @@ class Portal:
         return {name: definition for name, definition in definitions.items() if definition.archived_at is None}
 
     def options(self, definition: Definition) -> tuple[Option, ...]:
-        """The options a property lists; those for the way of a deal are its pipelines and stages."""
-        pipelines = self.pipelines.values()
-        if definition.name == "pipeline":
-            return tuple(Option(pipeline.id, pipeline.label) for pipeline in pipelines)
-        if definition.name == "dealstage":
-            return tuple(Option(stage.id, stage.label) for pipeline in pipelines for stage in pipeline.stages)
+        """The options a property lists; those for the way of a record are its pipelines and stages."""
+        for kind in KINDS:
+            if kind.way and definition.name in kind.way:
+                pipelines = self.pipelines_of(kind)
+                found = (
+                    pipelines if definition.name == kind.way[0] else [one for way in pipelines for one in way.stages]
+                )
+                return tuple(Option(one.id, one.label) for one in found)
         return definition.options
+
+    def pipelines_of(self, kind: Kind) -> list[Pipeline]:
+        """The ways that records of *kind* go."""
+        return [pipeline for pipeline in self.pipelines.values() if pipeline.plural == kind.plural]
 
     def define(self, kind: Kind, definition: Definition) -> None:
         """Let records of *kind* have that property, or have it changed."""
@@ -179,11 +193,45 @@ class Portal:
         for draft in drafts:
             self.keep(draft.record)
             self.index.note(draft.record, self.now)
-            for link in draft.links:
-                self.edges.associate(draft.record.reference, link.target, link.type)
             self._tell(draft, source)
+            for link in draft.links:
+                self.associate(draft.record, self.at(link.target), link.type, source=source)
             if draft.is_new and draft.record.kind is CONTACTS and self.knob("auto_company"):
                 self._add_company(draft.record)
+
+    def at(self, reference: Reference) -> Record:
+        """The record that associations know by *reference*."""
+        return self.records[reference[0]][reference[1]]
+
+    def associate(
+        self, near: Record, far: Record, kind: AssociationType | None = None, *, source: str = APPLICATION
+    ) -> AssociationType:
+        """Associate two records; who listens is told of what is new."""
+        with self._told_of_change(near, far, source):
+            return self.edges.associate(near.reference, far.reference, kind)
+
+    def dissociate(self, near: Record, far: Record, kind: AssociationType | None = None) -> None:
+        """Remove one association of two records, or all of them."""
+        with self._told_of_change(near, far, APPLICATION):
+            if kind is None:
+                self.edges.remove(near.reference, far.reference)
+            else:
+                self.edges.remove_type(near.reference, far.reference, kind)
+
+    @contextmanager
+    def _told_of_change(self, near: Record, far: Record, source: str) -> Iterator[None]:
+        """Tell of both directions of what is another way between the two afterwards; labels are not told of."""
+        ends = ((near, far), (far, near))
+        before = [self.edges.of(one.reference, other.reference) for one, other in ends]
+        yield
+        for (one, other), had in zip(ends, before, strict=True):
+            has = self.edges.of(one.reference, other.reference)
+            for kind in self.edges.types.in_order(set(had ^ has)):
+                if kind.label is None or kind.primary:
+                    more = {"associationType": f"{one.kind.singular}_to_{other.kind.singular}".upper()}
+                    ids = {"fromObjectId": one.id, "toObjectId": other.id, "associationRemoved": kind in had}
+                    about = {**more, **ids, "isPrimaryAssociation": kind.primary, "changeSource": source}
+                    self.emit(self, "associationChange", one, **about)
 
     def _tell(self, draft: Draft, source: str) -> None:
         if draft.is_new:
@@ -250,7 +298,7 @@ class Portal:
 
     def _link(self, kind: Kind, identifier: str, category: str, type_id: int) -> Link:
         for other in KINDS:
-            if found := named_type(kind.plural, other.plural, category, type_id):
+            if found := self.edges.types.named(kind.plural, other.plural, category, type_id):
                 target = self.find_live(other, identifier)
                 if target is None:
                     raise invalid_associations([f"{other.singular.upper()}={identifier} is not valid"])
@@ -268,7 +316,7 @@ class Portal:
             draft = self.draft_new(COMPANIES, {"domain": domain, "name": domain}, maker=Maker("INTERNAL_PROCESSING"))
             self.commit(draft)
             company = draft.record
-        self.edges.associate(contact.reference, company.reference)
+        self.associate(contact, company)
 
     def _refuse_clash(self, drafts: Iterable[Draft]) -> None:
         clash = self.identities.clash(draft.record for draft in drafts)

@@ -8,7 +8,7 @@ import pytest
 from connectors.crm.looking import Looking, every_contact
 from harness.requirement import requirement
 from harness.serving import Gateway
-from workspace_sandbox.crm.catalogue import CONTACTS
+from workspace_sandbox.crm.kinds import CONTACTS
 from workspace_sandbox.crm.definitions import Definition
 
 STAGES = [

@@ -139,6 +139,7 @@ def test_the_examples_exist_and_belong_together(crm: Api) -> None:
     assert 200 == crm("GET", f"/crm/properties/2026-09/contacts/{examples['custom_property']}").status_code
     assert set(examples) == {
         *("email", "pipeline", "stages", "contact_id", "deal_id", "company_domain", "portal_id", "custom_property"),
+        "ticket_id",
     }
 
 

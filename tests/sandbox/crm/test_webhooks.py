@@ -47,6 +47,23 @@ def test_what_a_person_does_is_told_as_such(crm: Api, inbox: Inbox) -> None:
     assert ["CRM_UI", "CRM_UI"] == [one["changeSource"] for one in events(inbox, 2)]
 
 
+def test_a_new_association_is_told_from_both_ends(crm: Api, inbox: Inbox) -> None:
+    made = int(crm.make("tickets", subject="Told", hs_pipeline_stage="1"))
+    contact = int(crm.example("contact_id"))
+    crm("PUT", f"{OBJECTS}/tickets/{made}/associations/default/contacts/{contact}")
+    crm("PUT", f"{OBJECTS}/tickets/{made}/associations/default/contacts/{contact}")
+    crm("DELETE", f"{OBJECTS}/tickets/{made}/associations/contacts/{contact}")
+
+    told = [one for one in events(inbox, 8) if "associationType" in one]
+
+    there = ("ticket.associationChange", "TICKET_TO_CONTACT", made, contact)
+    back = ("contact.associationChange", "CONTACT_TO_TICKET", contact, made)
+    names = ("subscriptionType", "associationType", "fromObjectId", "toObjectId", "associationRemoved")
+    assert [(*there, False), (*back, False), (*there, True), (*back, True)] == [
+        tuple(one[name] for name in names) for one in told
+    ]
+
+
 def test_the_vendors_library_accepts_the_signatures(crm: Api, inbox: Inbox) -> None:
     crm.make("deals", dealname="Signed")
     headers, raw = inbox.take()

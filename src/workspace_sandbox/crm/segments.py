@@ -1,0 +1,127 @@
+"""Lists of records: kept by hand, or worked out of a filter."""
+
+from collections.abc import Callable, Mapping
+from copy import copy
+from dataclasses import dataclass, field
+from typing import Any
+
+from workspace_sandbox.crm.kinds import Kind
+from workspace_sandbox.crm.records import Record
+from workspace_sandbox.crm.values import timestamp
+from workspace_sandbox.crm.wire import invalid
+
+PROCESSING = ("MANUAL", "SNAPSHOT", "DYNAMIC")
+Test = Callable[[Record], bool]
+
+
+@dataclass(slots=True)
+class ObjectList:
+    """One list; who is in a dynamic one is worked out whenever it is asked for."""
+
+    id: int
+    name: str
+    kind: Kind
+    processing: str
+    branch: Mapping[str, Any] | None
+    user_id: int
+    created: float
+    updated: float
+    version: int = 1
+    deleted: float | None = None
+    joined: dict[int, float] = field(default_factory=dict)
+    """When each record came in, of lists that are not dynamic."""
+
+    def copy(self) -> "ObjectList":
+        """An independent copy."""
+        made = copy(self)
+        made.joined = dict(self.joined)
+        return made
+
+    def described(self, size: int, *, with_filters: bool = False) -> dict[str, Any]:
+        """The vendor's JSON for it."""
+        shown: dict[str, Any] = {
+            "listId": str(self.id),
+            "listVersion": self.version,
+            "name": self.name,
+            "objectTypeId": self.kind.type_id,
+            "processingType": self.processing,
+            "processingStatus": "COMPLETE",
+            "createdById": str(self.user_id),
+            "updatedById": str(self.user_id),
+            "createdAt": timestamp(self.created),
+            "updatedAt": timestamp(self.updated),
+            "filtersUpdatedAt": timestamp(self.updated),
+            "size": size,
+        }
+        if self.deleted is not None:
+            shown["deletedAt"] = timestamp(self.deleted)
+        return shown | ({"filterBranch": self.branch} if with_filters and self.branch else {})
+
+
+def tested(branch: Any) -> Test:
+    """The test that a filter branch stands for; refused if it is none, or has filters of other kinds."""
+    if not isinstance(branch, Mapping) or branch.get("filterBranchType") not in {"OR", "AND"}:
+        raise invalid("filterBranch must be of the type OR or AND")
+    parts = [*map(tested, branch.get("filterBranches") or []), *map(_filter, branch.get("filters") or [])]
+    if not parts:
+        raise invalid("filterBranch has neither branches nor filters")
+    holds = any if branch["filterBranchType"] == "OR" else all
+    return lambda record: holds(part(record) for part in parts)
+
+
+def _filter(raw: Any) -> Test:
+    if not isinstance(raw, Mapping) or raw.get("filterType") != "PROPERTY":
+        raise invalid("filterType must be PROPERTY")
+    name, operation = raw.get("property"), raw.get("operation")
+    if not isinstance(name, str) or not isinstance(operation, Mapping):
+        raise invalid("A filter of a property needs property and operation")
+    kind, operator = str(operation.get("operationType")), str(operation.get("operator"))
+    if operator in KNOWN:
+        return lambda record: KNOWN[operator](record.properties.get(name))
+    accepts = OPERATORS.get((FAMILIES.get(kind, kind), operator))
+    if accepts is None:
+        raise invalid(f"operator {operator} is not valid for the operation type {kind}")
+    wanted = operation.get("values", [operation.get("value")])
+    without = operation.get("includeObjectsWithNoValueSet") is True
+    operands = [str(one).lower() for one in wanted]
+
+    def holds(record: Record) -> bool:
+        value = record.properties.get(name)
+        return accepts(value.lower(), operands) if value else without
+
+    return holds
+
+
+KNOWN: Mapping[str, Callable[[str | None], bool]] = {
+    "IS_KNOWN": bool,
+    "IS_UNKNOWN": lambda value: not value,
+    "IS_NOT_BLANK": bool,
+    "IS_BLANK": lambda value: not value,
+}
+
+FAMILIES = {"STRING": "TEXT", "MULTISTRING": "TEXT", "BOOL": "TEXT", "ENUMERATION": "CHOICE"}
+"""Operation types that are compared in the same way."""
+
+
+def _numbers(compare: Callable[[float, float], bool]) -> Callable[[str, list[str]], bool]:
+    return lambda value, wanted: compare(float(value), float(wanted[0]))
+
+
+OPERATORS: Mapping[tuple[str, str], Callable[[str, list[str]], bool]] = {
+    ("TEXT", "IS_EQUAL_TO"): lambda value, wanted: value in wanted,
+    ("TEXT", "IS_NOT_EQUAL_TO"): lambda value, wanted: value not in wanted,
+    ("TEXT", "CONTAINS"): lambda value, wanted: any(one in value for one in wanted),
+    ("TEXT", "DOES_NOT_CONTAIN"): lambda value, wanted: not any(one in value for one in wanted),
+    ("TEXT", "STARTS_WITH"): lambda value, wanted: value.startswith(tuple(wanted)),
+    ("TEXT", "ENDS_WITH"): lambda value, wanted: value.endswith(tuple(wanted)),
+    ("CHOICE", "IS_ANY_OF"): lambda value, wanted: not set(value.split(";")).isdisjoint(wanted),
+    ("CHOICE", "IS_NONE_OF"): lambda value, wanted: set(value.split(";")).isdisjoint(wanted),
+    ("CHOICE", "IS_EXACTLY"): lambda value, wanted: set(value.split(";")) == set(wanted),
+    ("CHOICE", "CONTAINS_ALL"): lambda value, wanted: set(value.split(";")) >= set(wanted),
+    ("NUMBER", "IS_EQUAL_TO"): _numbers(lambda value, wanted: value == wanted),
+    ("NUMBER", "IS_NOT_EQUAL_TO"): _numbers(lambda value, wanted: value != wanted),
+    ("NUMBER", "IS_GREATER_THAN"): _numbers(lambda value, wanted: value > wanted),
+    ("NUMBER", "IS_GREATER_THAN_OR_EQUAL_TO"): _numbers(lambda value, wanted: value >= wanted),
+    ("NUMBER", "IS_LESS_THAN"): _numbers(lambda value, wanted: value < wanted),
+    ("NUMBER", "IS_LESS_THAN_OR_EQUAL_TO"): _numbers(lambda value, wanted: value <= wanted),
+}
