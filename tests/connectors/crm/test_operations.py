@@ -8,8 +8,8 @@ import pytest
 from connectors.crm.looking import Looking, every_contact
 from harness.requirement import requirement
 from harness.serving import Gateway
-from workspace_sandbox.crm.kinds import CONTACTS
 from workspace_sandbox.crm.definitions import Definition
+from workspace_sandbox.crm.kinds import CONTACTS
 
 STAGES = [
     *("Appointment Scheduled", "Qualified To Buy", "Presentation Scheduled", "Decision Maker Bought-In"),
