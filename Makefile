@@ -4,7 +4,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-virtualenv
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check fast fix javascript bench screenshots docs examples hostile shapes chaos simulate generate clean
+.PHONY: help run test check fast fix javascript bench screenshots docs examples hostile shapes documents chaos simulate generate clean
 
 help:  ## What there is
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile
@@ -74,6 +74,9 @@ lock: .venv/test  ## Lock the dependencies with hashes; needs uv
 	  --python-version 3.11 --group build --group test pyproject.toml -o requirements/test.txt
 	uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
 	  --python-version 3.11 --constraint requirements/test.txt --group docs -o requirements/docs.txt
+
+documents: .venv/test  ## Hold the sandbox against the vendors' API documents in FOLDER; JAVASCRIPT=1 takes the libraries for JavaScript too
+	@cd tests && PYTHONDONTWRITEBYTECODE= ../$(BIN)/python -m documents $(or $(FOLDER),$(error FOLDER=… is missing)) $(ARGS)
 
 clean:  ## Forget environment, state and caches
 	rm -rf .venv .data .site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -88,7 +88,7 @@ def history(call: Call) -> dict[str, Any]:
     # Replies are not part of a history, unless they were also sent to the channel. They are read thread by thread.
     matching = (message for message in channel.newest_first() if between(message))
     shown, following = _page(call, channel, matching)
-    return shown | following | {"pin_count": len(channel.pins)}
+    return shown | following | {"pin_count": len(channel.pins), "channel_actions_ts": None, "channel_actions_count": 0}
 
 
 def replies(call: Call) -> dict[str, Any]:

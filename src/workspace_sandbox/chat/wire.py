@@ -239,6 +239,9 @@ def bot(workspace: "Workspace") -> dict[str, Any]:
         "app_id": team.app_id,
         "user_id": team.bot_user_id,
         "name": team.bot_name,
+        "icons": {
+            f"image_{size}": f"https://a.slack-edge.com/80588/img/plugins/app/bot_{size}.png" for size in (36, 48, 72)
+        },
         "deleted": False,
         "updated": 1_735_689_600,
     }

@@ -142,6 +142,7 @@ def _living(portal: Portal, token: str) -> Access | None:
 def _token(portal: Portal, access: Access) -> dict[str, Any]:
     return {
         "token_type": "bearer",
+        "token_use": "access_token",
         "access_token": access.token,
         "refresh_token": access.grant.refresh_token if access.grant else None,
         "expires_in": _seconds_left(portal, access),

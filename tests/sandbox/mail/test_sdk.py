@@ -16,6 +16,9 @@ from googleapiclient.discovery_cache import get_static_doc
 from googleapiclient.errors import HttpError, MediaUploadSizeError
 from googleapiclient.http import MediaInMemoryUpload
 
+from documents.checking import checked
+from documents.exchange import Exchange, recording
+from documents.published import document
 from harness.consenting import Browser
 from harness.playing import playing
 from workspace_sandbox.mail import MailEmulator
@@ -31,8 +34,9 @@ pytestmark = pytest.mark.filterwarnings(
 class Sdk:
     """The client with its document redirected."""
 
-    def __init__(self, emulator: MailEmulator) -> None:
+    def __init__(self, emulator: MailEmulator, seen: list[Exchange]) -> None:
         self.emulator = emulator
+        self.seen = seen
         self.examples = emulator.examples()
         self.address = emulator.stage.addresses["base"]
         document = json.loads(get_static_doc("gmail", "v1"))
@@ -59,10 +63,10 @@ class Sdk:
 
 @pytest.fixture(scope="module")
 def started() -> Iterator[Sdk]:
-    with playing(mail=MailEmulator) as sandbox:
+    with recording() as seen, playing(mail=MailEmulator) as sandbox:
         emulator = sandbox.emulators["mail"]
         assert isinstance(emulator, MailEmulator)
-        sdk = Sdk(emulator)
+        sdk = Sdk(emulator, seen)
         yield sdk
         sdk.service.close()
 
@@ -302,3 +306,12 @@ def whose(sdk: Sdk, token: str) -> str:
     headers = {"Authorization": f"Bearer {token}"}
     answer = requests.get(f"{sdk.address}/gmail/v1/users/me/profile", headers=headers, timeout=60)
     return str(answer.json()["emailAddress"])
+
+
+def test_all_that_was_exchanged_fits_the_document_that_the_library_brings(sdk: Sdk) -> None:
+    sdk.users.getProfile(userId="me").execute()
+
+    counts, findings = checked(sdk.seen, [document(json.loads(get_static_doc("gmail", "v1")))])
+
+    assert [] == findings
+    assert counts["requests"] > 0

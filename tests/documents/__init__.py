@@ -1,0 +1,1 @@
+"""The stand-ins held against the API documents that the vendors publish."""
