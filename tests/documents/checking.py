@@ -170,7 +170,9 @@ def _rules(error: ValidationError) -> Iterator[str]:
         case "required":
             yield from (f"required: {name}" for name in error.validator_value if name not in error.instance)
         case "additionalProperties":
-            yield from (f"more: {name}" for name in error.instance.keys() - error.schema["properties"].keys())
+            patterns = "|".join(error.schema.get("patternProperties", ())) or r"(?!)"
+            more = error.instance.keys() - error.schema.get("properties", {}).keys()
+            yield from (f"more: {name}" for name in more if not re.search(patterns, name))
         case "type":
             yield f"type: {error.validator_value}"
         case _:
